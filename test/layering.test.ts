@@ -101,7 +101,7 @@ t.test('a row is above those that name it, and allows what is used', async (t) =
   t.notOk(faults.some((fault) => fault.includes('no row above')))
 })
 
-/** A small world around the planted files. */
+/** A small, valid set of files around the files that break a rule. */
 const BACKGROUND: readonly (readonly [string, string])[] = [
   ['src/log/port.ts', 'export interface L {}'],
   ['src/log/commitLog.ts', `import { openSync } from 'node:fs'`],

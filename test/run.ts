@@ -3,17 +3,17 @@ import { globSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { runTestFile, type FileResult, type RunningFile } from './kit/testFile.ts'
 
-/** What `--slow` sets, where the environment does not. */
+/** Values that `--slow` sets if the environment does not. */
 const SLOW_SIZES = { RINGFENCE_TEST_RUNS: '2', RINGFENCE_CRASH_ROUNDS: '3' }
-/** In a file whose size these decide. */
+/** Matches files whose size these values decide. */
 const DRAWS = /RINGFENCE_TEST_RUNS|RINGFENCE_CRASH_ROUNDS|\bruns\(|fastCheck\.ts/
-/** How often the files under way are named, where none has ended meanwhile. */
+/** How often the running files are named if none has ended in the meantime. */
 const STILL_RUNNING_MS = 30_000
 
-/** What passed: left out where a file has failed. */
+/** Lines about what passed, which are left out if a file has failed. */
 const PASSED = /^\s*(ok \d|1\.\.\d|TAP version|$)/
 
-/** What a kit says where a server is not there. */
+/** What a kit prints if a server is missing. */
 const STAND_IN = /^STAND-IN .*$/gm
 
 const HELP = `Usage: npm test -- [options] [PATH …]
@@ -46,7 +46,7 @@ function options() {
     .filter((path) => positionals.length > 0 || (values.slow ? isSlow(path) || draws(path) : !isSlow(path)))
     .filter((path) => positionals.length === 0 || positionals.some((part) => path.includes(part)))
   if (found.length === 0) throw new TypeError('no test file has such a path')
-  // The slow ones first: at the end, one of them would run alone.
+  // Slow files first, because at the end one of them would run alone.
   const files = found.toSorted((a, b) => Number(isSlow(b)) - Number(isSlow(a)) || a.localeCompare(b, 'en'))
   return { ...values, jobs, patience, files }
 }
@@ -59,7 +59,7 @@ function draws(path: string): boolean {
   return DRAWS.test(readFileSync(path, 'utf8'))
 }
 
-/** Runs the files, some at a time, and prints a line for each that ends. */
+/** Runs the files, several at a time, and prints a line for each when it ends. */
 async function runAll(files: readonly string[], jobs: number, patience: number): Promise<FileResult[]> {
   const running = new Set<RunningFile>()
   const results: FileResult[] = []
@@ -98,7 +98,7 @@ function report({ path, passed, failed, skipped, seconds, output }: FileResult, 
   console.log(told.map((line) => `    | ${line}`).join('\n'))
 }
 
-/** One line for each reason why tests did not run, or ran against a stand-in. */
+/** One line for each reason why tests did not run or ran against a stand-in. */
 function skippedLines(results: readonly FileResult[]): string[] {
   const counts = new Map<string, number>()
   for (const { why } of results.flatMap(({ skipped }) => skipped)) {

@@ -1,4 +1,4 @@
-/** What Ringfence's streams are compared with: the bare server, and how it flushes. */
+/** The bare server that Ringfence's streams are compared with, and how it flushes. */
 import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,7 @@
-/** Both load generators against a server with every kind of answer: a bench is only as right as what it counts. */
+/**
+ * Both load generators against a server that gives every kind of answer, because a bench is only as correct as its
+ * counts.
+ */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -12,7 +15,10 @@ import { drawGeofences, writeWorkload } from '../../bench/load/workload.ts'
 const execFileAsync = promisify(execFile)
 const NODE_GENERATOR = join(import.meta.dirname, '..', '..', 'bench', 'load', 'generator.ts')
 
-/** A server that answers request number `i` (its body) as `answer` says; keeps the bodies it saw. */
+/**
+ * A server whose answer to request number `i` (its body) is decided by `answer`. It keeps the bodies that it
+ * received.
+ */
 async function startServer(t: Test, answer: (socket: Socket, body: string) => void) {
   const bodies: string[] = []
   const sockets = new Set<Socket>()
@@ -43,7 +49,7 @@ async function startServer(t: Test, answer: (socket: Socket, body: string) => vo
 
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello'
 
-/** What the server does with the i-th of eight requests, by i mod 8; each costs exactly one status or one error. */
+/** What the server does with request i, by i mod 8. Each case causes exactly one status or one error. */
 function everyKind(socket: Socket, body: string): void {
   switch (Number(body) % 8) {
     case 0:
@@ -74,7 +80,7 @@ function everyKind(socket: Socket, body: string): void {
   }
 }
 
-/** Byte by byte, each in a packet of its own. */
+/** One byte at a time, each in its own packet. */
 function dribble(socket: Socket, text: string): void {
   socket.write(text.slice(0, 1))
   if (text.length > 1) setImmediate(() => dribble(socket, text.slice(1)))
@@ -175,7 +181,8 @@ for (const [name, run] of Object.entries(await generators())) {
     ]
     const result = await run([...args, '--count', '40', '--rate', '100'])
     t.equal(result.ok, 40)
-    // Two requests were under way while it stalled; of the others, due in the meantime, a closed loop would know nothing.
+    // Two requests were in flight while the server stalled. A closed loop would not notice the others that were due
+    // in the meantime.
     t.ok(result.latencyMs.p50 > 100, `p50 is ${result.latencyMs.p50} ms`)
     t.ok(result.sendDelayMs.p99 > 300)
     held.push = Array.prototype.push

@@ -1,4 +1,4 @@
-/** The generator of the peers bench against servers that know what they got and what they told. */
+/** The generator of the peers bench against servers that record what they received and reported. */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo, type Socket } from 'node:net'
@@ -16,10 +16,10 @@ import { RecordFile } from '../../bench/load/workload.ts'
 const DEVICES = 12
 const ROUNDS = 3
 const CONNECTIONS = 4
-/** Of each connection: three devices go through two rounds and a part of the third. */
+/** For each connection: three devices complete two rounds and a part of the third. */
 const PER_CONNECTION = 8
 
-/** A device and the latitude of a move, which says the round. */
+/** A device, and the latitude of a move, which identifies the round. */
 type Move = readonly [device: string, latitude: number]
 
 /** The order in which devices move differs from round to round. */
@@ -45,7 +45,7 @@ async function startGenerator(t: Test) {
   }
 }
 
-/** Answers in pieces that end anywhere; a device is inside of two geofences in odd rounds. */
+/** Answers in pieces that end at any byte. In odd rounds a device is inside two geofences. */
 async function startTile38(t: Test) {
   const connections: Move[][] = []
   const listeners: Socket[] = []
@@ -113,7 +113,7 @@ async function startRingfence(t: Test) {
       }
       if (moves.length === 0) connections.push(moves)
       for (const { deviceId, latitude } of message.updates) moves.push([deviceId, latitude])
-      // One acknowledgement for all frames that have come at once.
+      // One acknowledgement for all frames that came together.
       clearTimeout(timer)
       timer = setTimeout(() => socket.send(JSON.stringify({ type: 'ack', id: message.id })), 1)
     })
@@ -121,7 +121,7 @@ async function startRingfence(t: Test) {
   return { port: (server.address() as AddressInfo).port, connections }
 }
 
-/** Each connection has devices of its own, and goes through the rounds and back. */
+/** Each connection has its own devices, and goes through the rounds forwards and back. */
 function checkMoves(t: Test, connections: readonly (readonly Move[])[], runs: number): void {
   t.equal(connections.length, CONNECTIONS)
   t.equal(new Set(connections.flatMap((moves) => moves.map(([device]) => device))).size, DEVICES)

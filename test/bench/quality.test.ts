@@ -8,7 +8,7 @@ import { trueStays, type Stay } from '../../bench/quality/truth.ts'
 import { seededRandom } from '../../demo/streets.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
 
-/** `100-200`: a stay in circle 0; with `?` it only grazes. */
+/** `100-200` is a stay in circle 0; with `?` the track only grazes the circle. */
 function staysOf(text: string): Stay[] {
   return text.split(' ').map((one) => {
     const [from, to] = one.replace('?', '').split('-').map(Number)
@@ -16,7 +16,7 @@ function staysOf(text: string): Stay[] {
   })
 }
 
-/** `+100 -210`: entered at 100, exited at 210. */
+/** `+100 -210` means entered at 100 and exited at 210. */
 function toldOf(text: string): Happening[] {
   return text
     .split(' ')
@@ -63,7 +63,7 @@ t.test('scores, by hand', async (t) => {
 })
 
 t.test('true stays: short absences and grazes', async (t) => {
-  // East along the equator, a second is 10 m; a circle of 100 m about second 50.
+  // Moves east along the equator at 10 m per second; the circle of 100 m is centred on second 50.
   const at = (meters: number) => ({ latitude: 0, longitude: meters / 111_319.49 })
   const straight = Array.from({ length: 101 }, (_, second) => at(10 * second))
   const circle = { ...at(500), radiusMeters: 100.01 }

@@ -1,4 +1,4 @@
-/** The table of stated figures against results that are kept, and against ones that are made up. */
+/** The table of stated figures, checked with stored results and with invented ones. */
 import t from 'tap'
 import { keptResult, statedRows } from '../../bench/stated.ts'
 

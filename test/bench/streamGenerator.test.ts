@@ -1,4 +1,4 @@
-/** The generators of streams and of their readers against servers that know what they have got and given. */
+/** The generators of streams and of stream readers against servers that record what they received and sent. */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
@@ -63,7 +63,7 @@ const DEVICES = 8
 const ROUNDS = 3
 const PER_FRAME = 4
 
-/** Three rounds; the latitude says which. */
+/** Three rounds, identified by the latitude. */
 async function startGenerator(t: Test) {
   const folder = mkdtempSync(join(tmpdir(), 'ringfence-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -84,7 +84,7 @@ t.test('frames of all encodings, forward and back through the rounds', async (t)
   for (const encoding of ENCODINGS) {
     for (const events of [false, true]) {
       const server = await startServer(t, (socket, _encoding, { id }) => {
-        // Two at a time where nobody asks for events; many of them, so that the message has a longer head.
+        // Acknowledges two at a time if no events are requested. With many events the message has a longer header.
         const list = events ? [JSON.stringify({ text: 'x'.repeat(40 * id) })] : undefined
         if (events || id % 2 === 0) socket.send(ack(encoding, id, list))
       })
@@ -162,7 +162,7 @@ t.test('readers find every event, in whatever pieces it comes', async (t) => {
       await new Promise((resolve) => setTimeout(resolve, 1))
     }
     socket.setNoDelay(true).write('HTTP/1.1 200 OK\r\n\r\n: connected\n\n')
-    // Cut in the middle of the id.
+    // Split in the middle of the id.
     readers.add(
       (text) => (sent = sent.then(() => piece(text.slice(0, 12))).then(() => piece(text.slice(12)))),
     )

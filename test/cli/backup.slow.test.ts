@@ -1,7 +1,7 @@
 /**
- * Backups of a server under load, restored: what they hold is the state of one moment of the backup's time.
+ * Backups of a server under load are restored. Each must contain the state of one moment during the backup.
  *
- *     RINGFENCE_SEED=123 node test/cli/backup.slow.test.ts     the same draws again
+ * RINGFENCE_SEED=123 node test/cli/backup.slow.test.ts repeats the same random choices
  */
 import { mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,7 +19,7 @@ const seed = Number(process.env['RINGFENCE_SEED'] ?? Date.now() % 1e9)
 
 /** What was known at one moment. */
 interface Moment {
-  /** Updates of each device that were acknowledged. */
+  /** Acknowledged updates of each device. */
   readonly updates: readonly number[]
   readonly circles: readonly Circle[]
 }
@@ -79,7 +79,7 @@ t.test(`under load, RINGFENCE_SEED=${seed}`, async (t) => {
   t.ok(run.ledger.counts.events > 0 && run.ledger.counts.edits > 0)
 })
 
-/** Makes a backup in the midst of load and edits; answers what was known when it began, and after each edit. */
+/** Makes a backup during load and edits. Returns what was known when it began and after each edit. */
 async function backUp(
   t: Test,
   run: CrashRun,
@@ -113,13 +113,13 @@ async function backUp(
   return known
 }
 
-/** Waits until there are snapshots; housekeeping looks every five seconds whether they are due. */
+/** Waits until there are snapshots. Housekeeping checks every five seconds whether they are due. */
 async function snapshotsOf(run: CrashRun): Promise<void> {
   const folder = join(run.server.data, 'snapshots')
   await until(() => readdirSync(folder).some((name) => name.endsWith('.snap')))
 }
 
-/** Finds out how far each device is on the restored server, and has its client go on from there. */
+/** Finds the last update of each device that the restored server has, and lets its client continue from there. */
 async function rewind(t: Test, run: CrashRun, before: Moment, edits: readonly Moment[]): Promise<void> {
   const { ledger } = run
   const { body } = await run.server.api('GET', '/v1/users?limit=1000')
@@ -135,7 +135,7 @@ async function rewind(t: Test, run: CrashRun, before: Moment, edits: readonly Mo
     device.rewind(updates)
   }
   t.strictSame(missing, [], 'every update is there that was acknowledged before the backup began (G1)')
-  // Which edits are in it is not known yet.
+  // It is not known yet which edits the backup contains.
   for (const { circles } of edits) for (const { externalId } of circles) ledger.unsure.add(externalId)
   for (const { externalId } of ledger.circles.values()) ledger.unsure.add(externalId)
   ledger.farVersions.clear()

@@ -1,4 +1,4 @@
-/** `npm run <command> -- …` as a process of its own. */
+/** Runs `npm run <command> -- …` as a separate process. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
@@ -11,9 +11,9 @@ export interface Ended {
   readonly output: string
 }
 
-/** @param prefix a program that runs it: `['prlimit', '--fsize=1000']` */
+/** @param prefix a program that runs the command, such as `['prlimit', '--fsize=1000']` */
 export async function command(args: readonly string[], prefix: readonly string[] = []): Promise<Ended> {
-  // Without the test runner's hooks, see test/kit/server.ts.
+  // Without the hooks of the test runner; see test/kit/server.ts.
   const [program, ...rest] = [...prefix, 'env', '-u', 'NODE_OPTIONS', process.execPath, MAIN, ...args]
   const child = spawn(program!, rest, { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''

@@ -1,4 +1,4 @@
-/** The operator's commands, on a running server and on a folder without one. */
+/** The operator's commands, with a running server and with a folder that no server uses. */
 import { once } from 'node:events'
 import {
   chmodSync,
@@ -25,7 +25,7 @@ import { KEYS, startServer, type Server } from '../kit/server.ts'
 
 const USAGES = { keys: KEYS_USAGE, projects: PROJECTS_USAGE }
 
-/** A short path in every environment: that of a test folder is too long for a socket. */
+/** A path that is short in every environment, because the path of a test folder is too long for a socket. */
 function folder(t: { teardown(work: () => void): void }): string {
   const path = mkdtempSync(join(tmpdir(), 'ringfence-op-'))
   t.teardown(() => rmSync(path, { recursive: true, force: true }))
@@ -36,7 +36,7 @@ async function status(server: Server, key: string): Promise<number> {
   return (await server.api('GET', '/v1/geofences', undefined, key)).status
 }
 
-/** `npm run <line> -- --data <data>`, in this process; an error is what the command would end with. */
+/** Runs `npm run <line> -- --data <data>` in this process. An error is what the command would print at its end. */
 async function run(data: string, ...line: string[]): Promise<Ended> {
   const { options } = loadOptions({ argv: ['--data', data], env: {}, readFile: () => '' })
   const lines: string[] = []
@@ -177,7 +177,7 @@ t.test('a command that is wrong is told which there are, whatever the folder', a
   for (const path of ['file', 'file/below', 'odd']) {
     t.throws(() => openStore(join(data, path), { partitions: 1 }), { message: unusable }, path)
   }
-  // Where mkdir of Node with `recursive` tries for ever.
+  // A folder where Node's mkdir with `recursive` never returns.
   t.match(await command(['--data', '/proc/ringfence']), { code: 1, output: unusable })
   t.match(await command(['--config', join(data, 'none.json')]), {
     code: 2,

@@ -1,4 +1,4 @@
-/** What is no backup, and backups that fail: nothing is left behind, and the server goes on. */
+/** Files that are not backups, and backups that fail: nothing is left behind, and the server continues to run. */
 import { spawnSync } from 'node:child_process'
 import {
   cpSync,

@@ -6,7 +6,7 @@ const NO_FILE = () => {
   throw new Error('no such file')
 }
 
-/** Loads from the given sources; whatever is absent is empty. */
+/** Loads the options from the given sources. A source that is absent is empty. */
 function load(sources: { argv?: string[]; env?: Record<string, string>; file?: unknown }) {
   const { argv = [], env = {}, file } = sources
   const text = typeof file === 'string' ? file : JSON.stringify(file)

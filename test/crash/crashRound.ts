@@ -1,8 +1,8 @@
 /**
  * A fleet of devices against a real server that is killed again and again on one data folder.
  *
- * Each round: load from many connections, geofence edits, an end at a drawn moment, a start (perhaps killed too), and
- * then the comparison of what the server says with what its clients had seen (ledger.ts).
+ * Each round consists of load from many connections, geofence edits, an end at a random moment, a start (which may be
+ * killed, too), and a comparison of the server's state with what its clients had seen (ledger.ts).
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { Agent, request } from 'node:http'
@@ -26,7 +26,7 @@ import { until } from '../kit/waiting.ts'
 const DEVICES = 200
 const CONNECTIONS = 32
 const CIRCLES = 40
-/** What ends a round. */
+/** How a round ends. */
 export type End =
   /** kill -9 at any moment. */
   | 'kill'
@@ -39,19 +39,22 @@ export type End =
 
 export interface Round {
   readonly end: End
-  /** Of load before the end; for `snapshot` after its begin, for `edit` after it was sent. */
+  /**
+   * Duration of the load before the end. For `snapshot` it counts from the beginning of the snapshots, for `edit`
+   * from sending the edit.
+   */
   readonly milliseconds: number
-  /** Milliseconds after the spawn of starts that are killed before the one that may live. */
+  /** Starts that are killed before the one that may continue, each with the milliseconds after which it is killed. */
   readonly startKills: readonly number[]
-  /** Whether far geofences are edited all the time, which ends every safe zone. */
+  /** Whether distant geofences are edited all the time, which ends every safe zone. */
   readonly farEdits: boolean
-  /** Edits of circles that devices walk in, each while no update is under way. */
+  /** Number of edits of circles that devices walk in. Each is made while no update is in flight. */
   readonly nearEdits: number
 }
 
 interface Answer {
   readonly status: number
-  /** Undefined where the connection broke before its end. */
+  /** Undefined if the connection broke before the end of the body. */
   // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
   readonly body: any
 }
@@ -64,12 +67,12 @@ export class CrashRun {
   #farVersion = 0
   #running = false
   #editing = false
-  /** Connections that may not send meanwhile wait for this. */
+  /** Connections that must not send for now wait for this. */
   #pause: Promise<void> | undefined
   #idle = 0
   #alive = 0
 
-  /** @param startKills see {@link Round}; here of the very first start, which makes the data folder */
+  /** @param startKills see {@link Round}; here for the very first start, which makes the data folder */
   static async start(random: Seeded, startKills: readonly number[]): Promise<CrashRun> {
     const data = mkdtempSync(join(tmpdir(), 'ringfence-crash-'))
     const env = { RINGFENCE_SEGMENT_BYTES: '65536', RINGFENCE_SNAPSHOT_BYTES: '65536' }
@@ -109,8 +112,8 @@ export class CrashRun {
   }
 
   /**
-   * Load and edits for as long as `work` takes, after which nothing is in flight; the server goes on.
-   * @param edited told after each edit, while no update is under way
+   * Load and edits for as long as `work` takes. Afterwards nothing is in flight, and the server continues to run.
+   * @param edited called after each edit, while no update is in flight
    */
   async during(work: () => Promise<void>, edited: () => void): Promise<void> {
     this.#running = true
@@ -138,7 +141,7 @@ export class CrashRun {
     }
   }
 
-  /** Everything once more, from the first event on, after each device has sent what was in flight. */
+  /** Sends what each device had in flight, then checks everything again from the first event on. */
   async finish(): Promise<void> {
     this.#running = true
     await Promise.all(this.#connections(async (device, agent) => void (await this.#sendOpen(device, agent))))
@@ -181,7 +184,7 @@ export class CrashRun {
         await sleep(milliseconds)
         await server.kill9()
         await edit
-        // Whether the edit was made is not known yet, and so not what another update would come to.
+        // It is not known yet whether the edit was made, so the effect of another update could not be predicted.
         this.#running = false
       })
       return
@@ -198,7 +201,7 @@ export class CrashRun {
     await until(() => readdirSync(folder).some((name) => !before.has(name)))
   }
 
-  /** A promise for each connection: every device's turn once, and if wanted on and on while the load runs. */
+  /** A promise for each connection. Every device sends one update, or updates without end while the load runs. */
   #connections(
     turn: (device: Device, agent: Agent) => Promise<boolean | void>,
     load = false,
@@ -226,7 +229,7 @@ export class CrashRun {
     })
   }
 
-  /** Runs `work` while no update is under way. */
+  /** Runs `work` while no update is in flight. */
   async #alone(work: () => Promise<void>): Promise<void> {
     let resume = () => {}
     this.#pause = new Promise((resolve) => (resume = resolve))
@@ -240,7 +243,10 @@ export class CrashRun {
     }
   }
 
-  /** What an earlier round left: repetitions, and the update in flight. Answers whether the connection lives. */
+  /**
+   * Sends what an earlier round left over: repetitions, and the update in flight. Returns whether the connection
+   * still works.
+   */
   async #sendOpen(device: Device, agent: Agent): Promise<boolean> {
     for (let old = device.resends.shift(); old !== undefined; old = device.resends.shift()) {
       if (!(await this.#resend(device, old, agent))) return false
@@ -262,7 +268,7 @@ export class CrashRun {
     }
     this.ledger.counts.updates++
     device.applied()
-    // Without its body, which broke off, it still is an acknowledgement.
+    // The answer is an acknowledgement even if its body is incomplete.
     if (answer.body === undefined) return false
     this.ledger.compare(`G3 answer to ${label(sent)}: events`, answer.body.events.map(eventText), sent.events)
     for (const { _id } of answer.body.events) {
@@ -274,7 +280,7 @@ export class CrashRun {
     return true
   }
 
-  /** An update that was applied before: acknowledged, without effect. */
+  /** Repeats an update that was applied before. It must be acknowledged and have no effect. */
   async #resend(device: Device, sent: Sent, agent: Agent): Promise<boolean> {
     const answer = await this.#post(sent, agent)
     if (answer?.status !== 200) return this.#broken(answer)
@@ -285,7 +291,10 @@ export class CrashRun {
     return true
   }
 
-  /** An answer that is no acknowledgement: none, or the open refusal of a server that drains. */
+  /**
+   * Checks that an answer without an acknowledgement is either missing or the explicit refusal of a server that is
+   * shutting down.
+   */
   #broken(answer: Answer | undefined): false {
     if (answer !== undefined && answer.status !== 503) {
       this.ledger.fault(`an update was answered ${answer.status} ${JSON.stringify(answer.body)}`)
@@ -293,7 +302,7 @@ export class CrashRun {
     return false
   }
 
-  /** Undefined where no status came back. */
+  /** Undefined if no status arrived. */
   #post(sent: Sent, agent: Agent): Promise<Answer | undefined> {
     return new Promise((resolve) => {
       const headers = { authorization: KEYS.testPublishable, 'content-type': 'application/json' }
@@ -311,9 +320,9 @@ export class CrashRun {
     })
   }
 
-  // Edits and readers beside the load
+  // Edits and readers during the load
 
-  /** Undefined where no answer came. */
+  /** Undefined if no answer arrived. */
   async #control(method: string, path: string, body?: unknown): Promise<Answer | undefined> {
     const answer = await this.server.api(method, path, body).catch(() => undefined)
     if (answer !== undefined && answer.status !== 200 && answer.status !== 503) {
@@ -382,7 +391,7 @@ export class CrashRun {
   }
 }
 
-/** Starts the server and kills it without waiting for more than so many milliseconds. */
+/** Starts the server and kills it after at most this many milliseconds. */
 async function killedStart(server: Server, milliseconds: number): Promise<void> {
   const started = server.restart().catch(() => {})
   await sleep(milliseconds)

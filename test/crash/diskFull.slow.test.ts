@@ -1,6 +1,6 @@
 /**
- * A disk that has no room: the process ends with a message that says so, and once there is room again everything that
- * was acknowledged is there.
+ * With a full disk the process ends with a message that says so. Once there is room again, everything that was
+ * acknowledged is there.
  */
 import { spawnSync } from 'node:child_process'
 import {
@@ -21,7 +21,7 @@ import { Server } from '../kit/server.ts'
 const CLIENTS = 8
 const ENV = { RINGFENCE_SEGMENT_BYTES: '65536', RINGFENCE_SNAPSHOT_BYTES: '65536' }
 
-/** What clients were told before the server went away. */
+/** What clients were told before the server ended. */
 interface Told {
   /** Longitude of each device's last acknowledged update. */
   readonly longitudes: Map<string, number>
@@ -29,7 +29,7 @@ interface Told {
   readonly events: string[]
 }
 
-/** Devices go in and out of a geofence, one event an update, until the server answers no more. */
+/** Devices enter and leave a geofence, with one event per update, until the server no longer answers. */
 async function trackToTheEnd(
   server: Server,
   acknowledged: (updates: number) => Promise<void>,
@@ -57,7 +57,10 @@ async function trackToTheEnd(
   return told
 }
 
-/** The server holds what its clients were told, and at most the one update of each device that got no answer. */
+/**
+ * The server must have everything that its clients were told, plus at most the one update of each device that got no
+ * answer.
+ */
 async function checkHeld(t: Test, server: Server, { longitudes, events }: Told): Promise<void> {
   const missing: string[] = []
   for (const [deviceId, longitude] of longitudes) {
@@ -126,7 +129,7 @@ t.test('a file may not grow any more', { skip: noLimits }, async (t) => {
   await checkHeld(t, server, told)
 })
 
-/** Fills the file system that the file is on to its last byte. */
+/** Fills the file system of the file to its last byte. */
 function fill(path: string): void {
   const descriptor = openSync(path, 'w')
   for (let bytes = 1 << 20; bytes >= 1;) {
@@ -139,7 +142,7 @@ function fill(path: string): void {
   closeSync(descriptor)
 }
 
-/** A small file system in memory; why there cannot be one, as text, where there cannot. */
+/** A small file system in memory. If it cannot be mounted, the reason as text. */
 function mountDisk(): { readonly path: string; readonly release: () => void } | string {
   const path = mkdtempSync(join(tmpdir(), 'ringfence-disk-'))
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=24m', 'tmpfs', path])
@@ -165,7 +168,7 @@ t.test('a full file system', { skip: noDisk }, async (t) => {
   const told = await trackToTheEnd(server, async (updates) => {
     if (updates !== 200) return
     fill(ballast)
-    // Gone or refused, never half done.
+    // The edit is refused or the connection ends, but it is never half done.
     const edit = await server.api('PUT', '/v1/geofences/tag/more', CIRCLE).catch(() => undefined)
     t.match(edit ?? { status: 503 }, { status: 503 })
   })

@@ -1,8 +1,8 @@
 /**
- * What devices send, and what must come of it: a replay in the plane, as plain as can be.
+ * What devices send and which events must result: a replay in the plane, as simple as possible.
  *
- * All circles lie within 3 km of 0° 0′, where a degree has a constant length; positions keep clear of every boundary,
- * so that no answer depends on how exactly a distance is computed.
+ * All circles lie within 3 km of 0° 0′, where a degree has a constant length. Positions stay away from every
+ * boundary, so that no answer depends on how exactly a distance is computed.
  */
 import type { Seeded } from './seeded.ts'
 
@@ -11,11 +11,11 @@ const LONGITUDE_DEGREE = 111_319.49
 const LATITUDE_DEGREE = 110_574.28
 /** Edge of the square that devices walk in, metres. */
 const EDGE = 3000
-/** Minutes, for circles without their own. */
+/** Minutes, for circles without a dwell time. */
 export const PROJECT_DWELL = 3
 const START = Date.now() - 30 * 86_400_000
 
-/** A geofence as the client knows it. */
+/** A geofence as its client knows it. */
 export interface Circle {
   readonly externalId: string
   /** The server's `_id`. */
@@ -36,7 +36,7 @@ interface Visit {
   readonly dwelled: boolean
 }
 
-/** An update, and what it comes to once it is applied. */
+/** An update, and the result of applying it. */
 export interface Sent {
   readonly body: {
     readonly deviceId: string
@@ -47,11 +47,11 @@ export interface Sent {
     readonly [field: string]: unknown
   }
   readonly visits: readonly Visit[]
-  /** See {@link eventText}; in their order. */
+  /** See {@link eventText}; in order. */
   readonly events: readonly string[]
 }
 
-/** All that an event says and that the replay can tell, as one line. */
+/** Everything in an event that the replay can predict, as one line. */
 export function eventText(event: {
   readonly type: string
   readonly geofence: { readonly _id: string }
@@ -76,7 +76,7 @@ export function circleBody(circle: Omit<Circle, 'id'>) {
   }
 }
 
-/** Circles that overlap; on average a point lies in nearly one. */
+/** Circles that overlap. On average a point lies in nearly one of them. */
 export function drawCircles(random: Seeded, count: number): Omit<Circle, 'id'>[] {
   return Array.from({ length: count }, (_, i) => ({
     externalId: `circle-${i}`,
@@ -88,20 +88,20 @@ export function drawCircles(random: Seeded, count: number): Omit<Circle, 'id'>[]
   }))
 }
 
-/** One device and its client, which sends one update at a time and the same again until it is acknowledged. */
+/** One device and its client, which sends one update at a time and repeats it until it is acknowledged. */
 export class Device {
   readonly deviceId: string
-  /** None: the device sends no (stream, sequence). */
+  /** If empty, the device sends no (stream, sequence). */
   readonly streams: readonly string[]
-  /** Of all updates that were applied. */
+  /** The events of all applied updates. */
   readonly events: string[] = []
-  /** All updates that were applied. */
+  /** All applied updates. */
   readonly history: Sent[] = []
   /** How many of the events an earlier check has found in the log. */
   checked = 0
   last: Sent | undefined
   inFlight: Sent | undefined
-  /** Applied before; to be sent again. */
+  /** Updates that were applied before and will be sent again. */
   resends: Sent[] = []
   readonly #userId: string | undefined
   readonly #lastOfStream = new Map<string, Sent>()
@@ -109,7 +109,7 @@ export class Device {
   #time: number
   #x: number
   #y: number
-  /** Updates to come that hardly move. */
+  /** How many of the next updates hardly move. */
   #staying = 0
 
   constructor(deviceId: string, random: Seeded) {
@@ -121,7 +121,7 @@ export class Device {
     this.#y = random.between(0, EDGE)
   }
 
-  /** Draws the next update and makes it the one in flight. */
+  /** Chooses the next update at random and makes it the one in flight. */
   next(random: Seeded, circles: Circles): Sent {
     this.#move(random, circles)
     this.#time += random.integer(1000, 60_000)
@@ -142,14 +142,14 @@ export class Device {
     return this.inFlight
   }
 
-  /** The update in flight has been applied. */
+  /** The update in flight was applied. */
   applied(): void {
     const sent = this.inFlight!
     this.inFlight = undefined
     this.#take(sent)
   }
 
-  /** Only the first so many updates have been applied: the server's data is that of an earlier moment. */
+  /** Keeps only the first `updates` updates, because the server's data is that of an earlier moment. */
   rewind(updates: number): void {
     const history = this.history.splice(0).slice(0, updates)
     this.events.length = 0
@@ -161,7 +161,7 @@ export class Device {
     for (const sent of history) this.#take(sent)
   }
 
-  /** An acknowledged update whose repetition must change nothing. */
+  /** An acknowledged update, whose repetition must change nothing. */
   oldUpdate(random: Seeded): Sent | undefined {
     return this.#lastOfStream.size === 0 ? undefined : random.pick([...this.#lastOfStream.values()])
   }
@@ -178,7 +178,7 @@ export class Device {
     const reach = this.#staying > 0 || random.chance(0.3) ? 8 : 500
     if (this.#staying > 0) this.#staying--
     for (let tries = 0; ; tries++) {
-      // An edit may have put a boundary right here; then a short way does not lead away from it.
+      // An edit may have put a boundary right here, and then only a long step leads away from it.
       const way = tries < 20 ? reach : 500
       const x = Math.min(EDGE, Math.max(0, this.#x + random.between(-way, way)))
       const y = Math.min(EDGE, Math.max(0, this.#y + random.between(-way, way)))
@@ -241,7 +241,7 @@ function boundaryDistance(circle: Circle, x: number, y: number): number {
   return Math.hypot(x - circle.x, y - circle.y) - circle.radius
 }
 
-/** Longitude and latitude, on the grid of a ten-millionth. */
+/** Longitude and latitude, rounded to a ten-millionth of a degree. */
 function degrees(x: number, y: number): [number, number] {
   return [Number((x / LONGITUDE_DEGREE).toFixed(7)), Number((y / LATITUDE_DEGREE).toFixed(7))]
 }

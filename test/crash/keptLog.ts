@@ -1,5 +1,5 @@
 /**
- * The whole commit log of a store whose server trims it: each segment is kept under a second name, and all frames are
+ * The whole commit log of a store whose server trims it. Each segment is kept under a second name, and all frames are
  * read back row by row.
  */
 import { linkSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
@@ -15,9 +15,9 @@ import {
   segmentPath,
 } from '../../src/log/segments.ts'
 
-/** What was committed, in the order of the log. */
+/** What was committed, in log order. */
 export interface Committed {
-  /** By deviceId: the time t of each row that was written for it, epoch milliseconds. */
+  /** By deviceId: the time t of each row that was written for the device, in epoch milliseconds. */
   readonly times: ReadonlyMap<string, readonly number[]>
   /** JSON. */
   readonly events: readonly string[]
@@ -31,8 +31,8 @@ export class KeptLog {
   readonly #inodes = new Map<string, number>()
 
   /**
-   * @param data of the server
-   * @param kept a folder to be made, on the same file system
+   * @param data the server's data folder
+   * @param kept a new folder on the same file system
    */
   constructor(data: string, kept: string) {
     this.#log = logFolder(data)
@@ -41,7 +41,7 @@ export class KeptLog {
     mkdirSync(logFolder(kept), { recursive: true })
   }
 
-  /** To be called often enough that no segment comes and goes in between. */
+  /** Call this often enough that no segment is made and removed in between. */
   keep(): void {
     for (const name of readdirSync(this.#log)) {
       if (!name.endsWith('.seg')) continue
@@ -54,7 +54,10 @@ export class KeptLog {
     }
   }
 
-  /** To be called after the server's end, before its next start: a segment that was only being made does not count. */
+  /**
+   * Call this after the server has ended and before its next start, because a segment that was still being made does
+   * not count.
+   */
   ended(): void {
     this.keep()
     const { newest } = readLogManifest(systemFiles, this.#log, this.#storeId)
@@ -65,7 +68,7 @@ export class KeptLog {
     }
   }
 
-  /** Reads all frames from the first on, after the server's last end. */
+  /** Reads all frames from the first on. Call it when the server has ended for the last time. */
   async read(): Promise<Committed> {
     const folder = logFolder(this.#kept)
     const newest = Math.max(...[...this.#inodes.keys()].map((name) => Number.parseInt(name, 10)))
@@ -86,7 +89,7 @@ export class KeptLog {
   }
 }
 
-/** Reads frames as src/actor/commitCodec.ts describes them, row by row, in the plainest way. */
+/** Reads frames as src/actor/commitCodec.ts describes them, row by row, as simply as possible. */
 class RowReader implements Committed {
   readonly times = new Map<string, number[]>()
   readonly events: string[] = []
@@ -110,7 +113,7 @@ class RowReader implements Committed {
     }
   }
 
-  /** Returns where the next begins. */
+  /** Returns where the next row begins. */
   #row(bytes: Buffer, at: number, partition: number): number {
     const kind = bytes[at]
     if (kind !== 1 && kind !== 2 && kind !== 4) throw new Error(`row of kind ${kind}: nothing was removed`)

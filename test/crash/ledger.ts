@@ -1,21 +1,21 @@
 /**
- * What the clients of a server have seen, and the comparison with what it says when nothing is under way.
+ * What the clients of a server have seen, and its comparison with the server's state while nothing is in flight.
  *
- * What is wrong is collected as sentences in {@link Ledger.faults}; the number of the guarantee that is broken
- * (docs/spec.md) begins them.
+ * Faults are collected in {@link Ledger.faults} as sentences that begin with the number of the broken guarantee
+ * (docs/spec.md).
  */
 import { storeSalt, type StoreSalt } from '../../src/events/ids.ts'
 import type { Server } from '../kit/server.ts'
 import { Device, eventText, type Circle, type Sent } from './fleet.ts'
 import type { Seeded } from './seeded.ts'
 
-/** More than this many sentences say nothing new. */
+/** More sentences than this would add no information. */
 const MAX_FAULTS = 20
 const PAGE = 1000
 
 export class Ledger {
   readonly faults: string[] = []
-  /** What was touched. */
+  /** What the run covered. */
   readonly counts = {
     updates: 0,
     lost: 0,
@@ -27,21 +27,21 @@ export class Ledger {
     trimmed: 0,
   }
   readonly devices: readonly Device[]
-  /** The circles as far as edits were acknowledged, by `_id`. */
+  /** The acknowledged state of the circles, by `_id`. */
   circles = new Map<string, Circle>()
-  /** Names of circles whose edit got no answer. */
+  /** Names of circles whose edit was not answered. */
   readonly unsure = new Set<string>()
-  /** Where a circle was ever sent to, by the text of its coordinates: metres. */
+  /** All centres that were ever sent for circles, by the text of their coordinates; metres. */
   readonly places = new Map<string, [number, number]>()
-  /** Of the far geofences: the last version that was acknowledged. */
+  /** Of each distant geofence, the last version that was acknowledged. */
   readonly farVersions = new Map<string, number>()
-  /** Ids of events that an answer to an update carried, and of those that a list showed. */
+  /** Ids of events in answers to updates, and of events that a list showed. */
   readonly answered = new Set<string>()
   readonly listed = new Set<string>()
   readonly #server: Server
   readonly #random: Seeded
   readonly #salt: StoreSalt
-  /** Server time before which all events have been checked. */
+  /** All events before this server time have been checked. */
   #checkedUntil = 0
 
   constructor(server: Server, storeId: string, deviceCount: number, random: Seeded) {
@@ -51,7 +51,7 @@ export class Ledger {
     this.devices = Array.from({ length: deviceCount }, (_, i) => new Device(`device-${i}`, random))
   }
 
-  /** From now on the check is of everything, from the first event on. */
+  /** The next check starts from the first event again. */
   forgetChecks(): void {
     this.#checkedUntil = 0
     for (const device of this.devices) device.checked = 0
@@ -69,7 +69,7 @@ export class Ledger {
     }
   }
 
-  /** An edit that was answered is there; one that was not is there whole or not at all, and from now on known. */
+  /** An acknowledged edit is there. Any other is there completely or not at all, and is known from now on. */
   async #checkGeofences(): Promise<void> {
     const { body } = await this.#server.api('GET', '/v1/geofences?limit=1000')
     const found = new Map<string, Circle>()
@@ -111,7 +111,7 @@ export class Ledger {
     return [0, 0]
   }
 
-  /** G1, and G9 for what was in flight: the state is that of the last acknowledged update or of the one after it. */
+  /** G1, and G9 for updates in flight: the state is that of the last acknowledged update or of the one after it. */
   async #checkUsers(): Promise<void> {
     const { body } = await this.#server.api('GET', `/v1/users?limit=${PAGE}`)
     const users = new Map<string, unknown>()
@@ -139,7 +139,7 @@ export class Ledger {
 
   // oxlint-disable-next-line typescript/no-explicit-any -- an answer
   compareUser(what: string, user: any, { body, visits }: Sent): void {
-    // A geofence that was disabled or deleted since is hidden at once.
+    // A geofence that has been disabled or deleted since is hidden at once.
     const shown = visits.map(({ id }) => id).filter((id) => this.circles.get(id)?.enabled)
     this.compare(
       `${what}: user ${body.deviceId}`,
@@ -149,7 +149,7 @@ export class Ledger {
     )
   }
 
-  /** G2, G3, G5: the log has the events of all applied updates, in their order, and no others. */
+  /** G2, G3, G5: the log has the events of all applied updates in their order, and no others. */
   async #checkEvents(): Promise<void> {
     const isWhole = this.#checkedUntil === 0
     // oxlint-disable-next-line typescript/no-explicit-any -- records of the API
@@ -181,7 +181,7 @@ export class Ledger {
     for (const name of byDevice.keys()) this.fault(`events of ${name}, which nobody sent`)
   }
 
-  /** Pages back from the newest. */
+  /** Reads pages backwards from the newest event. */
   // oxlint-disable-next-line typescript/no-explicit-any -- records of the API
   async *#eventsSince(time: number): AsyncGenerator<any> {
     let before = ''
@@ -197,7 +197,10 @@ export class Ledger {
     }
   }
 
-  /** Rises within a partition: the commit's sequence and the index in it, read back out of the id. */
+  /**
+   * The position in the log, read from the id: the commit's sequence and the index in it. It increases within a
+   * partition.
+   */
   #placeInLog(id: string): number {
     const high = (Number.parseInt(id.slice(8, 16), 16) ^ this.#salt.high) >>> 0
     const low = (Number.parseInt(id.slice(16), 16) ^ this.#salt.low) >>> 0
@@ -221,7 +224,7 @@ export class Ledger {
   }
 }
 
-/** Names an update in a sentence. */
+/** The name of an update in messages. */
 export function label({ body }: Sent): string {
   return `${body.deviceId} at ${body.updatedAt}`
 }

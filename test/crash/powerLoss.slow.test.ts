@@ -1,7 +1,8 @@
 /**
- * `kill -9` leaves the page cache alive, so that surviving it says nothing about power loss. This does: in the system
- * calls of the real server, no HTTP answer that acknowledges an update leaves a socket before a flush of the segment
- * that holds the update has returned which began after the update was written (G1).
+ * `kill -9` leaves the page cache intact, so surviving it proves nothing about power loss. This test watches the
+ * system calls of the real server instead. No HTTP answer that acknowledges an update may leave a socket before a
+ * flush of the segment with that update has returned, and this flush must have begun after the update was written
+ * (G1).
  */
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
@@ -13,13 +14,13 @@ const UPDATES = 10
 const CALLS = ['fdatasync', 'fsync', 'write', 'writev', 'pwrite64', 'pwritev', 'sendto', 'sendmsg']
 
 interface Findings {
-  /** Marks of updates whose answer was seen leaving. */
+  /** Marks of updates whose answer was sent. */
   readonly acknowledged: Set<string>
-  /** One sentence for each answer that left too early. */
+  /** One sentence for each answer that was sent too early. */
   readonly early: string[]
 }
 
-/** Every update carries a mark of its own in its description: it is legible in the frame and in the answer. */
+/** Every update carries a unique mark in its description, which can be found in the frame and in the answer. */
 function findings(calls: readonly SystemCall[]): Findings {
   const acknowledged = new Set<string>()
   const early: string[] = []
@@ -45,12 +46,12 @@ function marksOf({ text }: SystemCall): string[] {
   return text.match(/mark-\d+-\d+-/g) ?? []
 }
 
-/** The path of the descriptor that the call is about. */
+/** The path behind the file descriptor of the call. */
 function fileOf({ text }: SystemCall): string {
   return /^\d+<([^>]*)>/.exec(text)?.[1] ?? ''
 }
 
-/** Devices that track side by side while strace looks on. */
+/** Devices track in parallel while strace watches. */
 async function tracked(t: Test, durability: 'fsync' | 'os'): Promise<Findings> {
   // The smallest segments, so that some answers come after a rotation.
   const env = { RINGFENCE_DURABILITY: durability, RINGFENCE_SEGMENT_BYTES: '65536' }
@@ -67,7 +68,7 @@ async function tracked(t: Test, durability: 'fsync' | 'os'): Promise<Findings> {
       const body = {
         deviceId: `device-${number}`,
         latitude: 0,
-        // In and out.
+        // Alternately inside and outside the geofence.
         longitude: (update % 2) / 100,
         accuracy: 5,
         description: `mark-${number}-${update}-`.padEnd(700, '.'),

@@ -1,4 +1,7 @@
-/** Numbers that a seed decides: mulberry32 (Tommy Ettinger, public domain), good enough to draw options with. */
+/**
+ * Random numbers determined by a seed: mulberry32 (Tommy Ettinger, public domain), which is good enough for choosing
+ * test cases.
+ */
 export class Seeded {
   #state: number
 

@@ -1,6 +1,4 @@
-/**
- * The end of a process by SIGTERM, and starts that are refused: what is acknowledged is never lost to either.
- */
+/** Ends of a process by SIGTERM, and starts that are refused. Neither may lose anything that was acknowledged. */
 import { createHash, randomBytes } from 'node:crypto'
 import {
   cpSync,
@@ -23,11 +21,11 @@ import t from 'tap'
 import { KEYS, Server } from '../kit/server.ts'
 
 const CONNECTIONS = 16
-/** A start is slow for its waiting as much as for its work. */
+/** A start spends as much time waiting as it spends working. */
 const STARTS_AT_ONCE = 3
 const ENV = { RINGFENCE_SEGMENT_BYTES: '65536', RINGFENCE_SNAPSHOT_BYTES: '65536' }
 
-/** What a client was told of one update; `whole` is false where an answer began and broke off. */
+/** What a client was told about one update. `whole` is false if the answer broke off. */
 interface Told {
   readonly status: number | undefined
   readonly whole: boolean
@@ -50,7 +48,7 @@ function track(server: Server, agent: Agent, body: unknown): Promise<Told> {
   })
 }
 
-/** A start that must fail; answers all that the process wrote. */
+/** Starts a server that must fail. Returns everything that the process wrote. */
 async function refusal(data: string): Promise<string> {
   try {
     const server = await Server.start({ data, env: ENV })
@@ -61,7 +59,7 @@ async function refusal(data: string): Promise<string> {
   return 'the server started'
 }
 
-/** Digest of every file by its path, without the lock, which each start opens. */
+/** Digest of every file by its path, except the lock, which each start opens. */
 function contents(folder: string): Record<string, string> {
   const files: Record<string, string> = {}
   for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
@@ -72,7 +70,7 @@ function contents(folder: string): Record<string, string> {
   return files
 }
 
-/** Another value for the byte at `offset`; negative counts from the end. */
+/** Changes the byte at `offset`; a negative offset counts from the end. */
 function flipByte(path: string, offset: number): void {
   const descriptor = openSync(path, 'r+')
   const at = offset < 0 ? statSync(path).size + offset : offset
@@ -96,7 +94,7 @@ const segments = () =>
     .toSorted()
 const snapshots = () => readdirSync(join(data, 'snapshots')).filter((name) => name.endsWith('.snap'))
 
-/** By partition: `<partition>-<position>.snap`. */
+/** One per partition: `<partition>-<position>.snap`. */
 function newestSnapshots(): string[] {
   const newest = new Map<string, number>()
   for (const name of snapshots()) {
@@ -106,7 +104,7 @@ function newestSnapshots(): string[] {
   return Array.from(newest, ([partition, position]) => `${partition}-${position}.snap`)
 }
 
-/** The last update of each device that was answered 200, by its longitude. */
+/** The longitude of each device's last update that was answered with 200. */
 const acknowledged = new Map<string, number>()
 
 async function holdsAll(server: Server): Promise<string[]> {
@@ -116,7 +114,8 @@ async function holdsAll(server: Server): Promise<string[]> {
   const users = new Map<string, any>(body.users.map((user: any) => [user.deviceId, user]))
   for (const [deviceId, longitude] of acknowledged) {
     const found = users.get(deviceId)?.location.coordinates[0] ?? -1
-    // A drain answers all that it has taken in, so that what got no answer was not applied.
+    // A server that shuts down answers every update that it has accepted, so an update without an answer was not
+    // applied.
     if (found !== longitude) missing.push(`${deviceId}: ${found}, not ${longitude}`)
   }
   return missing
@@ -125,7 +124,7 @@ async function holdsAll(server: Server): Promise<string[]> {
 t.test('SIGTERM under load: whole answers or none, exit code 0, nothing lost', async (t) => {
   const server = await Server.start({ data, env: ENV })
   t.teardown(() => server.dispose())
-  // A list of these is larger than any socket's buffer.
+  // A list of these is larger than the buffer of any socket.
   const bulk = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`k${i}`, 'x'.repeat(4000)]))
   const far = { type: 'circle', description: 'far', coordinates: [100, 45], radius: 100, metadata: bulk }
   for (let i = 0; i < 100; i++) await server.api('PUT', `/v1/geofences/bulk/${i}`, far)
@@ -161,7 +160,7 @@ t.test('SIGTERM under load: whole answers or none, exit code 0, nothing lost', a
     agent.destroy()
   })
 
-  // The tests below want segments and snapshots to damage.
+  // The tests below need segments and snapshots that they can damage.
   while (snapshots().length < 64 || segments().length < 3) await sleep(10)
 
   t.comment('a second process on the folder')
@@ -205,7 +204,7 @@ t.test('SIGTERM under load: whole answers or none, exit code 0, nothing lost', a
   await server.stop()
 })
 
-/** What is done to a data folder, and the message that every start then ends with. */
+/** How a data folder is damaged, and the message with which every start must then end. */
 const DAMAGES: readonly (readonly [
   what: string,
   damage: (data: string) => void,
@@ -283,7 +282,7 @@ t.test('a folder that is damaged or newer: the start names the file and changes 
 t.test('damaged snapshots are passed over for the ones before or the log', async (t) => {
   const copy = join(folder, 'snapshots')
   cpSync(data, copy, { recursive: true })
-  // Every other partition's newest, whose older one, where there is one, is whole.
+  // Damages the newest snapshot of every other partition. The older one, if there is one, stays intact.
   const damaged = newestSnapshots().filter((_, i) => i % 2 === 0)
   for (const name of damaged) flipByte(join(copy, 'snapshots', name), -1)
   const server = await Server.start({ data: copy, env: ENV })

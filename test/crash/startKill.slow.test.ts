@@ -1,6 +1,7 @@
 /**
- * A start that is killed at any of the system calls by which it changes the data folder: the next start is as if it had
- * not been. Default is a draw of these calls; RINGFENCE_TEST_RUNS=10 takes nearly all. RINGFENCE_SEED draws them again.
+ * Kills a start at any of the system calls by which it changes the data folder. The next start must behave as if the
+ * killed one had not happened. By default some of these calls are chosen at random; RINGFENCE_TEST_RUNS=10 takes
+ * nearly all. RINGFENCE_SEED repeats a choice.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,9 +15,12 @@ import { Seeded } from './seeded.ts'
 import { noTrace } from './systemCalls.ts'
 
 const CALLS = 'pwrite64,fsync,fdatasync,rename,unlink,ftruncate,mkdir'
-/** A first start makes 39 of them in its busiest thread, a recovery some more. */
+/** A first start makes 39 of them in its busiest thread, and a recovery some more. */
 const MOST_CALLS = 60
-/** A start that has used no CPU for so long is held by strace; one that works, on a slow machine too, is not. */
+/**
+ * A start that has used no CPU for this long is being held by strace. One that still works uses CPU even on a slow
+ * machine.
+ */
 const HELD_MS = 2000
 const ENV = { RINGFENCE_SEGMENT_BYTES: '65536' }
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
@@ -26,7 +30,7 @@ const seed = Number(process.env['RINGFENCE_SEED'] ?? Date.now() % 1e9)
 const random = new Seeded(seed)
 const skip = noTrace()
 
-/** Starts a server that dies in its `count`th of the calls, at the latest when it listens. */
+/** Starts a server that is killed at the `count`th of the calls, or at the latest when it listens. */
 async function killedStart(data: string, count: number): Promise<void> {
   const options = [
     '-f',
@@ -39,7 +43,7 @@ async function killedStart(data: string, count: number): Promise<void> {
   ]
   const child = spawn('strace', [...options, process.execPath, MAIN], {
     stdio: ['ignore', 'pipe', 'ignore'],
-    // A group of its own: a tracer that is killed alone would leave the server behind.
+    // A process group, because killing only the tracer would leave the server running.
     detached: true,
     env: {
       ...process.env,
@@ -53,7 +57,8 @@ async function killedStart(data: string, count: number): Promise<void> {
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     if (text.includes('"listening"')) kill()
   })
-  // In a thread other than the first, strace may hold the call instead of killing: then it is killed in it here.
+  // In threads other than the first, strace may hold the call instead of killing the process. Then it is killed here,
+  // inside the call.
   const ended = once(child, 'close')
   let [ticks, since] = ['', performance.now()]
   const watch = setInterval(() => {
@@ -65,7 +70,7 @@ async function killedStart(data: string, count: number): Promise<void> {
   clearInterval(watch)
 }
 
-/** All that the API tells of users, geofences and events. */
+/** Everything that the API shows about users, geofences and events. */
 async function told(server: Server): Promise<unknown> {
   const paths = ['/v1/users?limit=1000', '/v1/geofences?limit=1000', '/v1/events?limit=1000', '/v1/settings']
   return Promise.all(paths.map(async (path) => (await server.api('GET', path)).body))

@@ -1,8 +1,8 @@
 /**
- * Kills a real server again and again under the load of streams and compares what it says with what their clients had
- * seen: what was acknowledged is there, what is sent again is applied once, in order (G1, G2, G3, G9).
+ * Kills a real server again and again under the load of streams, and compares its state with what its clients had
+ * seen. What was acknowledged is there, and what is sent again is applied once and in order (G1, G2, G3, G9).
  *
- *     RINGFENCE_CRASH_ROUNDS=50 RINGFENCE_SEED=123 node test/crash/streamCrash.slow.test.ts
+ * RINGFENCE_CRASH_ROUNDS=50 RINGFENCE_SEED=123 node test/crash/streamCrash.slow.test.ts
  */
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -21,11 +21,11 @@ const seed = Number(process.env['RINGFENCE_SEED'] ?? Date.now() % 1e9)
 const DEVICES = 240
 const STREAMS = 6
 const CIRCLES = 40
-/** Frames of one stream that are not acknowledged. */
+/** Unacknowledged frames per stream. */
 const IN_FLIGHT = 3
 const LONGEST_FRAME = 12
 
-/** A frame on its way. */
+/** A frame in flight. */
 interface Frame {
   readonly id: number
   readonly parts: readonly { readonly device: Device; readonly sent: Sent; readonly isResend: boolean }[]
@@ -57,7 +57,8 @@ t.test(`${rounds} rounds, RINGFENCE_SEED=${seed}`, async (t) => {
     const load = { over: false }
     const before = ledger.counts.updates + ledger.counts.resends
     const streams = Array.from({ length: STREAMS }, (_, i) => feed(server, ledger, i, random, load))
-    // Every other round from the first acknowledgement on: a slow machine would else have nothing to lose.
+    // In every other round the time counts from the first acknowledgement, because a slow machine would otherwise
+    // have nothing to lose.
     if (round % 2 === 0) await until(() => ledger.counts.updates + ledger.counts.resends > before)
     await sleep(milliseconds)
     if (drains) await server.stop()
@@ -73,7 +74,7 @@ t.test(`${rounds} rounds, RINGFENCE_SEED=${seed}`, async (t) => {
     )
     if (ledger.faults.length > 0) break
   }
-  // What was in flight once more, and then everything from the first event on.
+  // Sends what was in flight again, then checks everything from the first event on.
   await Promise.all(
     Array.from({ length: STREAMS }, (_, i) => feed(server, ledger, i, random, { over: true })),
   )
@@ -87,8 +88,8 @@ t.test(`${rounds} rounds, RINGFENCE_SEED=${seed}`, async (t) => {
 })
 
 /**
- * One stream with devices of its own, each with one update in flight: first what an earlier round has left, then new
- * ones, until the load is over or the stream ends. Only what is acknowledged counts.
+ * One stream with its own devices, each with one update in flight. It first sends what an earlier round left over,
+ * then new updates, until the load ends or the stream does. Only acknowledged updates count.
  */
 async function feed(
   server: Server,
@@ -138,13 +139,13 @@ async function feed(
       for (const { device, isResend } of frame.parts) if (!isResend) free.push(device)
     }
   } catch {
-    // The server is gone; what has no acknowledgement stays in flight.
+    // The server is gone, and what was not acknowledged stays in flight.
   }
   for (const { parts } of frames) ledger.counts.lost += parts.length
   await stream.close()
 }
 
-/** Compares the events of a frame with those that its updates had to cause. */
+/** Compares the events of a frame with those that its updates must cause. */
 function acknowledged(ledger: Ledger, { parts }: Frame, ack: Message): void {
   const names = parts.map(({ sent }) => label(sent)).join(', ')
   ledger.compare(
@@ -165,7 +166,7 @@ function acknowledged(ledger: Ledger, { parts }: Frame, ack: Message): void {
   }
 }
 
-/** Protobuf has no dates as text. */
+/** Protobuf has no text dates. */
 function inEncoding({ encoding }: Stream, body: Sent['body']): object {
   return encoding === 'protobuf' ? { ...body, updatedAt: Date.parse(body.updatedAt) } : body
 }

@@ -1,38 +1,38 @@
 /**
- * What a hundred gateways send, each over a connection of its own: devices that walk in and out of geofences.
+ * What a hundred gateways send, each over its own connection: devices that walk into and out of geofences.
  *
- * All of it follows from the seed, whatever the connections go through: two runs send the same, and a test can say
- * without having seen it what was sent.
+ * The seed determines all of it, whatever happens to the connections. Two runs send the same, and a test knows what
+ * was sent without having observed it.
  */
 import type { GeofenceDefinition, Update } from '../../sdk/src/index.ts'
 import { ENCODINGS, type Encoding } from '../kit/stream.ts'
 import { Seeded } from './seeded.ts'
 
-/** One page of GET /v1/users holds those of a hundred connections. */
+/** One page of GET /v1/users holds the devices of a hundred connections. */
 const DEVICES_PER_CONNECTION = 9
 const CIRCLES = 40
-/** Degrees of a metre near 0° 0′. */
+/** A metre in degrees, near 0° 0′. */
 const METER = 1 / 111_000
-/** Of the square that devices walk in, metres. */
+/** Edge of the square that devices walk in, metres. */
 const EDGE = 3000
-/** Metres of one step, at most: some five in a hundred cross a boundary. */
+/** Longest step, metres; about five steps in a hundred cross a boundary. */
 const STEP = 12
 
 export interface Load {
   readonly seed: number
   readonly connections: number
-  /** Of each connection. */
+  /** Updates of each connection. */
   readonly updates: number
-  /** The devices' first times are shortly after it; epoch milliseconds. */
+  /** The first times of the devices are shortly after this; epoch milliseconds. */
   readonly startedAt: number
 }
 
-/** A third of the connections has each. */
+/** Each encoding is used by a third of the connections. */
 export function encodingOf(connection: number): Encoding {
   return ENCODINGS[connection % ENCODINGS.length]!
 }
 
-/** Circles and octagons, by externalId; on average a point lies in nearly one. */
+/** Circles and octagons, by externalId. On average a point lies in nearly one of them. */
 export function drawGeofences({ seed }: Load): Map<string, GeofenceDefinition> {
   const random = new Seeded(seed)
   const geofences = new Map<string, GeofenceDefinition>()
@@ -67,7 +67,7 @@ function octagon([longitude, latitude]: readonly [number, number], radiusMeters:
   })
 }
 
-/** What one connection sends, in its order. The times of a device ascend, so they tell its updates apart. */
+/** What one connection sends, in order. The times of a device increase, so they identify its updates. */
 export function* updatesOf(load: Load, connection: number): Generator<Update & { updatedAt: number }> {
   const random = new Seeded(load.seed + 1 + connection)
   const devices = Array.from({ length: DEVICES_PER_CONNECTION }, (_, i) => ({

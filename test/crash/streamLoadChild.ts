@@ -1,6 +1,6 @@
 /**
  * Sends the load of some connections through the client, `node streamLoadChild.ts '{"url": …}'`, and answers each
- * message of its parent with what has become of it so far.
+ * message from its parent with the progress so far.
  */
 import { Ringfence, type StreamEncoding } from '../../sdk/src/index.ts'
 import { sdkEncoding } from '../kit/stream.ts'
@@ -15,19 +15,19 @@ export interface Order {
 }
 
 export interface Progress {
-  /** Updates that have been on the wire at least once. */
+  /** Updates that have been sent at least once. */
   readonly sent: number
   /** Updates whose promise has resolved. */
   readonly durable: number
-  /** What promises were rejected with, in words: there should be none. */
+  /** The reasons of rejected promises as text; there should be none. */
   readonly failures: readonly string[]
-  /** All promises are settled, and all streams closed. */
+  /** All promises are settled and all streams are closed. */
   readonly isDone: boolean
-  /** Of this process. */
+  /** Memory of this process. */
   readonly rssBytes: number
 }
 
-/** Updates of one connection that may be unacknowledged; half of them are sent in one go. */
+/** Updates of one connection that may be unacknowledged at least; half of them are sent at once. */
 const LEAST_OPEN = 20
 const MOST_OPEN = 400
 
@@ -74,7 +74,7 @@ async function sendAll(connection: number): Promise<void> {
   await stream.close()
 }
 
-/** Counts the updates that go out for the first time. */
+/** Counts the updates that are sent for the first time. */
 function counting(encoding: StreamEncoding): StreamEncoding {
   let highest = 0
   return {

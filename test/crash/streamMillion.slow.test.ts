@@ -1,10 +1,10 @@
 /**
- * Feeds updates over a hundred connections of the client, a third of them in each encoding, kills the server twice under
- * full load, and compares with a run that nothing disturbed: each update is applied once and in its order, each event is
- * there once (G1, G2, G3, G9).
+ * Sends updates over a hundred connections of the client, a third of them in each encoding, and kills the server
+ * twice under full load. The result is compared with an undisturbed run: each update is applied once and in order,
+ * and each event exists once (G1, G2, G3, G9).
  *
- *     RINGFENCE_STREAM_UPDATES=1000000 node test/crash/streamMillion.slow.test.ts     a million updates, half a minute
- *     RINGFENCE_SEED=123 node test/crash/streamMillion.slow.test.ts                   the same draws again
+ * RINGFENCE_STREAM_UPDATES=1000000 node test/crash/streamMillion.slow.test.ts a million updates, half a minute
+ * RINGFENCE_SEED=123 node test/crash/streamMillion.slow.test.ts repeats the same random choices
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -23,14 +23,14 @@ import type { Order, Progress } from './streamLoadChild.ts'
 
 const CONNECTIONS = 100
 const SENDERS = 2
-/** Updates on their way at a kill, at least: fewer would prove little. */
+/** The fewest updates that must be in flight at a kill, because fewer would prove little. */
 const LEAST_LOST = 500
 const KILLS = 2
-/** A kill may by chance come before anything that was on its way had been applied; then there is another one. */
+/** By chance, a kill may come before any update in flight was applied. Then there is another kill. */
 const MOST_KILLS = 8
 const POLL_MS = 20
 const TELL_MS = 5000
-/** Its one event ends the readers. */
+/** The single event of this device ends the readers. */
 const LAST_DEVICE = 'the last one'
 
 const wanted = Number(process.env['RINGFENCE_STREAM_UPDATES'] ?? 80_000)
@@ -43,18 +43,18 @@ const load: Load = {
 }
 const total = load.updates * CONNECTIONS
 
-/** What a run came to. */
+/** The result of a run. */
 interface Outcome {
   readonly committed: Committed
-  /** By deviceId, one of each; see {@link stripped}. */
+  /** By deviceId, one record each; see {@link stripped}. */
   readonly users: ReadonlyMap<string, readonly string[]>
-  /** Ids of the events that a reader was told of, in each encoding. */
+  /** Ids of the events that a reader received, in each encoding. */
   readonly told: readonly (readonly string[])[]
   readonly failures: readonly string[]
   readonly durable: number
-  /** Updates on the wire and not acknowledged, at each kill. */
+  /** Updates that were sent and not acknowledged, at each kill. */
   readonly lost: readonly number[]
-  /** Resends that the server had applied before, since the first kill. */
+  /** Updates sent again since the first kill that the server had already applied. */
   readonly repeats: number
 }
 
@@ -66,7 +66,8 @@ t.test(`${total} updates, RINGFENCE_SEED=${seed}`, async (t) => {
 
   const random = new Seeded(seed)
   const undisturbed = await run(t, join(folder, 'undisturbed'))
-  // Of what is left each time: the server is fast, and may be well beyond a place before it is looked at again.
+  // A share of what is left each time, because the fast server may be far past a fixed position before it is checked
+  // again.
   const killed = await run(t, join(folder, 'killed'), () => random.between(0.1, 0.4))
   t.comment(
     `${killed.committed.events.length} events; killed with ${killed.lost.join(' and ')} updates on their way, ` +
@@ -95,7 +96,7 @@ t.test(`${total} updates, RINGFENCE_SEED=${seed}`, async (t) => {
   if (!t.passing()) console.error(`RINGFENCE_SEED=${seed}`)
 })
 
-/** A store with geofences, so that these have the same ids in both runs. */
+/** A store with geofences, so that they have the same ids in both runs. */
 async function prepare(data: string): Promise<void> {
   const server = await Server.start({ data })
   const client = new Ringfence({ url: server.url, key: KEYS.testSecret })
@@ -111,7 +112,10 @@ async function prepare(data: string): Promise<void> {
   await server.stop()
 }
 
-/** @param nextKill draws after which part of the updates that are left the server is killed; without it, it is not */
+/**
+ * @param nextKill chooses the part of the remaining updates after which the server is killed; without it, the server
+ * is not killed
+ */
 async function run(t: Test, data: string, nextKill?: () => number): Promise<Outcome> {
   const env = { RINGFENCE_SEGMENT_BYTES: '4194304', RINGFENCE_SNAPSHOT_BYTES: '16777216' }
   const server = await Server.start({ data, env })
@@ -174,7 +178,7 @@ async function run(t: Test, data: string, nextKill?: () => number): Promise<Outc
   }
 }
 
-/** Reads events over a stream of its own; `ids` resolves once {@link LAST_DEVICE} has made its event. */
+/** Reads events over a separate stream. `ids` resolves once {@link LAST_DEVICE} has made its event. */
 async function reader(server: Server, name: Encoding, signal: AbortSignal) {
   const client = new Ringfence({ url: server.url, key: KEYS.testSecret })
   const events = client.stream({ encoding: sdkEncoding(name), signal }).events()
@@ -193,7 +197,7 @@ async function reader(server: Server, name: Encoding, signal: AbortSignal) {
 /** A process that sends the load of its share of the connections. */
 class Sender {
   readonly #child: ChildProcess
-  /** Rejects when it exits by itself. */
+  /** Rejects when the process exits by itself. */
   readonly #exit: Promise<never>
 
   constructor(t: Test, { url }: Server, number: number) {
@@ -205,7 +209,7 @@ class Sender {
     this.#exit = once(this.#child, 'exit').then(([code, signal]) => {
       throw new Error(`a sender has ended: ${code ?? signal}`)
     })
-    // Its end by end() is nobody's business.
+    // A process that is ended by end() is not an error.
     this.#exit.catch(() => {})
     t.teardown(() => this.end())
   }
@@ -234,7 +238,7 @@ async function progress(senders: readonly Sender[]): Promise<Progress> {
   }
 }
 
-/** Once they have read what the server had told them before its end. */
+/** Resolves once they have read what the server had sent before its end. */
 async function settled(senders: readonly Sender[]): Promise<Progress> {
   for (let before = await progress(senders); ;) {
     await sleep(POLL_MS)
@@ -249,7 +253,7 @@ async function repeatsOf(server: Server): Promise<number> {
   return Number(/^ringfence_repeated_updates_total (\d+)$/m.exec(body)![1])
 }
 
-/** What is wrong with the rows that were written for devices, in sentences. */
+/** Faults in the rows that were written for devices, as sentences. */
 function misapplied({ times }: Committed): string[] {
   const expected = new Map<string, number[]>([[LAST_DEVICE, [load.startedAt]]])
   for (let connection = 0; connection < CONNECTIONS; connection++) {
@@ -262,7 +266,7 @@ function misapplied({ times }: Committed): string[] {
   return differences(times, expected)
 }
 
-/** The events of each device in their order. */
+/** The events of each device in order. */
 function byDevice(events: readonly string[]): Map<string, string[]> {
   const lists = new Map<string, string[]>()
   for (const json of events) {
@@ -275,15 +279,15 @@ function byDevice(events: readonly string[]): Map<string, string[]> {
   return lists
 }
 
-/** As JSON, without ids and without what is of the server's clock. */
+/** As JSON, without ids and without times of the server's clock. */
 function stripped(record: object): string {
   const server = new Set(['_id', 'actualCreatedAt', 'actualUpdatedAt'])
-  // Of an event it is the update's time.
+  // For an event, `createdAt` is the update's time.
   if (!('type' in record)) server.add('createdAt')
   return JSON.stringify(record, (key, value: unknown) => (server.has(key) ? undefined : value))
 }
 
-/** Where lists differ first, for some of the names. */
+/** The first differences between the lists of some names. */
 function differences<T>(
   found: ReadonlyMap<string, readonly T[]>,
   expected: ReadonlyMap<string, readonly T[]>,
@@ -304,7 +308,7 @@ function megabytes(bytes: number): string {
   return `${Math.round(bytes / 1e6)} MB`
 }
 
-/** Of Linux alone. */
+/** Only available on Linux. */
 function serverMemory({ pid }: Server): string {
   try {
     const pages = Number(readFileSync(`/proc/${pid}/statm`, 'utf8').split(' ')[1])

@@ -1,4 +1,4 @@
-/** The system calls of a running process, as strace saw them. Their order is that of the trace's lines. */
+/** The system calls of a running process, as recorded by strace, in the order of the trace's lines. */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -9,13 +9,13 @@ export interface SystemCall {
   /** The arguments as strace prints them: descriptors with their paths, texts with escapes. */
   readonly text: string
   readonly began: number
-  /** Infinity where the trace ends before. */
+  /** Infinity if the trace ends first. */
   ended: number
-  /** Empty where the trace ends before. */
+  /** Empty if the trace ends first. */
   result: string
 }
 
-/** Attaches to all threads of a process; resolves once calls are being seen. */
+/** Attaches to all threads of a process. Resolves once calls are being recorded. */
 export async function trace(pid: number, file: string, calls: readonly string[]) {
   const options = ['-f', '-y', '-s', '1000000', '-o', file, '-e', `trace=${calls.join()}`]
   const child = spawn('strace', [...options, '-p', String(pid)], { stdio: ['ignore', 'ignore', 'pipe'] })
@@ -28,7 +28,7 @@ export async function trace(pid: number, file: string, calls: readonly string[])
     child.once('close', (code) => reject(new Error(`strace ended with ${code}: ${said}`)))
   })
   return {
-    /** Lets go of the process, which goes on, and answers what was seen. */
+    /** Detaches from the process, which continues to run, and returns the recorded calls. */
     async stop(): Promise<SystemCall[]> {
       child.kill('SIGTERM')
       await once(child, 'close')
@@ -37,7 +37,7 @@ export async function trace(pid: number, file: string, calls: readonly string[])
   }
 }
 
-/** Joins the `<unfinished ...>` and `resumed` halves of calls that overlap with those of another thread. */
+/** Joins the `<unfinished ...>` and `resumed` halves of calls that overlap with calls of another thread. */
 export function parseTrace(text: string): SystemCall[] {
   const calls: SystemCall[] = []
   const unfinished = new Map<string, SystemCall>()
@@ -53,7 +53,7 @@ export function parseTrace(text: string): SystemCall[] {
       unfinished.set(begun[1]!, call)
     } else if (resumed !== null) {
       const call = unfinished.get(resumed[1]!)
-      // Its begin may lie before the trace's.
+      // The call may have begun before the trace did.
       if (call === undefined) continue
       call.ended = number
       call.result = resumed[3]!
@@ -63,7 +63,7 @@ export function parseTrace(text: string): SystemCall[] {
   return calls
 }
 
-/** Why strace cannot be used here. */
+/** The reason why strace cannot be used here, or false. */
 export function noTrace(): string | false {
   if (spawnSync('strace', ['-V']).error !== undefined) return 'strace is not installed'
   const tried = spawnSync('strace', ['-f', '-e', 'trace=none', 'true'])

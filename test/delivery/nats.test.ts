@@ -40,7 +40,7 @@ t.test('a subject has five tokens and says of which project, type and device the
       const subject = subjectOf({ scope, type, deviceId })
       const tokens = subject.split('.')
       equal(tokens.length, 5)
-      // What the protocol and its wildcards take for something else: the five characters of its grammar.
+      // The five characters that the grammar of the protocol and its wildcards give another meaning.
       ok(!tokens.some((token) => token === '' || /[\0\t\n\r *>]/.test(token)))
       ok(Buffer.byteLength(subject) < 2000)
       deepEqual(addressOf(subject), { scope, type, deviceId }, 'so no two events of different ones have one')
@@ -166,7 +166,7 @@ t.test(
     await nats.kill9()
     await until(async () => (await metric(server, 'nats_connected')) === 0)
     for (let i = 0; i < 5; i++) made.push(await event(server))
-    // What happened while there was no NATS is not forgotten by a stop.
+    // A stop does not lose the events that happened while NATS was away.
     await server.stop()
     await nats.start()
     await server.restart()

@@ -1,4 +1,4 @@
-/** The NATS bridge and a cluster whose leaders change: the stream stays the beginning of the log. */
+/** The NATS bridge with a cluster whose leaders change: the stream always equals the beginning of the log. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
@@ -7,7 +7,7 @@ import { startServer } from '../kit/server.ts'
 import { caughtUp, load, logOf } from './natsKit.ts'
 import { until } from '../kit/waiting.ts'
 
-/** Kills of the leader come with the second run. */
+/** The leader is killed from the second run on. */
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1))
 
 const skip = await skipWithout(NATS_SERVER)
@@ -23,7 +23,7 @@ t.test('the leader of the stream changes again and again: each event once, in or
       return false
     }
   })
-  /** What the cluster says of the stream, by one of its members. */
+  /** What a member of the cluster reports about the stream. */
   const cluster = async (asked: number) =>
     (await (await servers[asked]!.manager()).streams.info('EVENTS')).cluster!
 
@@ -49,7 +49,7 @@ t.test('the leader of the stream changes again and again: each event once, in or
     await client.request('$JS.API.STREAM.LEADER.STEPDOWN.EVENTS', '', { timeout: 10_000 })
     await sleep(300)
   }
-  // Until the others notice takes them some eight seconds each.
+  // The other members need some eight seconds each time to notice.
   for (let round = 1; round < RUNS; round++) {
     const leader = await healthy([0, 1, 2])
     led.push(`${names[leader]} (killed)`)

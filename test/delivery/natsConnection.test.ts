@@ -1,4 +1,4 @@
-/** How the NATS bridge connects, what it needs of NATS, and what subscribers get: the guide is right. */
+/** How the NATS bridge connects, what it needs from NATS, and what subscribers get, as the guide says. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -212,7 +212,7 @@ t.test('TLS', { skip: skip || withoutOpenssl() }, async (t) => {
     )
   t.match(await refusal(localhost, {}), /verify the first certificate/)
   t.match(await refusal(plain.address, tls), /server does not support 'tls'/)
-  // The server's alert comes, or else the end of the connection before it is read: as it happens.
+  // Either the server's TLS alert arrives, or the connection ends before the alert is read. Both happen.
   for (let run = 0; run < 50; run++)
     t.match(
       await refusal(localhost, { caFile: ca }),
@@ -230,7 +230,7 @@ t.test('the subscriber of the guide gets the events that it asks for', { skip },
   ]
   await caughtUp(server)
   const code = /```js\n([^]*?)```/.exec(GUIDE)![1]!.replace('nats://127.0.0.1:4222', `nats://${nats.address}`)
-  // Below the project, so that its packages are found.
+  // A folder inside the project, so that Node finds its packages.
   const cache = fileURLToPath(new URL('../../node_modules/.cache/', import.meta.url))
   const file = join(folder(t, cache), 'subscriber.mjs')
   writeFileSync(file, code)

@@ -1,4 +1,4 @@
-/** The NATS bridge while it, or NATS, is killed: the stream stays the beginning of the log. */
+/** The NATS bridge while it or NATS is killed: the stream always equals the beginning of the log. */
 import { cpSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,11 +14,11 @@ const SEED = Number(process.env.RINGFENCE_SEED ?? Math.floor(Math.random() * 1e6
 t.test(`kill -9 of either and of both: each event once, in order (seed ${SEED})`, { skip }, async (t) => {
   const nats = await natsServer(t)
   const server = await withBridge(t, nats)
-  // So short that the server's memory of ids helps nobody over a kill.
+  // So short that the server does not recognise repeated ids after a kill.
   const window = { duplicate_window: 100e6 }
   const manager = await nats.manager()
   await manager.streams.add({ name: 'EVENTS', subjects: ['events.>'], allow_atomic: true, ...window }).catch(
-    // The bridge was first.
+    // The bridge has already made the stream.
     () => manager.streams.update('EVENTS', window),
   )
   const events = load(server, 6)
@@ -68,7 +68,7 @@ t.test('the stream says where to go on, and the noted place where it cannot', { 
   }
   await more(3)
 
-  // A NATS that is older than what it had acknowledged: restored from a backup.
+  // A NATS that was restored from a backup and misses events that it had acknowledged.
   const store = join(nats.folder, 'jetstream')
   await nats.kill9()
   cpSync(store, `${store}-backup`, { recursive: true })
@@ -81,7 +81,7 @@ t.test('the stream says where to go on, and the noted place where it cannot', { 
   await more(1)
   t.strictSame(await ids(nats), made, 'what it had lost came again')
 
-  // Consumers have taken all: nothing comes again.
+  // Consumers have taken all events, and none of them is published again.
   await server.stop()
   const manager = await nats.manager()
   await manager.streams.purge('EVENTS')
@@ -89,7 +89,7 @@ t.test('the stream says where to go on, and the noted place where it cannot', { 
   await more(2)
   t.strictSame(await ids(nats), made.slice(-2))
 
-  // Somebody else writes to the stream, and an event is deleted that is in it.
+  // Another client writes to the stream, and an event is deleted from it.
   await (await nats.client()).request('events.somebody.else', 'x')
   await more(2)
   await server.api('DELETE', `/v1/events/${made.at(-1)}`)

@@ -7,12 +7,12 @@ import type { NatsServer } from '../kit/nats.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
 import { until } from '../kit/waiting.ts'
 
-/** A Ringfence that publishes to that NATS. */
+/** A Ringfence server that publishes to this NATS. */
 export function withBridge(t: Test, nats: NatsServer, env: Record<string, string> = {}): Promise<Server> {
   return startServer(t, { env: { RINGFENCE_NATS_URL: `nats://${nats.address}`, ...env } })
 }
 
-/** A conversion, which is an event; its `_id`. */
+/** Sends a conversion, which becomes an event. Returns its `_id`. */
 export async function event(
   server: Server,
   body: object = {},
@@ -23,13 +23,13 @@ export async function event(
   return answer.body.event._id
 }
 
-/** A metric without labels. */
+/** The value of a metric without labels. */
 export async function metric(server: Server, name: string): Promise<number> {
   const { body } = await server.api('GET', '/metrics', undefined, null)
   return Number(new RegExp(`^ringfence_${name} (\\S+)$`, 'm').exec(body)![1])
 }
 
-/** What /readyz says of the bridge. */
+/** What /readyz reports about the bridge. */
 export async function detail(server: Server): Promise<{ ok: boolean; detail: string }> {
   const { body } = await server.api('GET', '/readyz', undefined, null)
   return body.checks.find((check: { name: string }) => check.name === 'NATS bridge')
@@ -48,7 +48,7 @@ export async function ids(nats: NatsServer): Promise<string[]> {
   return (await nats.messages('EVENTS')).map(({ id }) => id)
 }
 
-/** Devices that make one event after the other, each with its number `n`, and try again where the server is gone. */
+/** Devices that make one event after another, each with its number `n`. They repeat a request if the server is gone. */
 export function load(server: Server, devices: number): { stop(): Promise<ReadonlySet<string>> } {
   let on = true
   const acknowledged = new Set<string>()
@@ -65,7 +65,7 @@ export function load(server: Server, devices: number): { stop(): Promise<Readonl
     await next()
   })
   return {
-    /** Resolves to the ids of the events that were acknowledged. */
+    /** Resolves to the ids of the acknowledged events. */
     async stop() {
       on = false
       await Promise.all(running)
@@ -74,7 +74,7 @@ export function load(server: Server, devices: number): { stop(): Promise<Readonl
   }
 }
 
-/** The ids of all events of a server that is stopped, in the order of its log. */
+/** The ids of all events of a stopped server, in the order of its log. */
 export function logOf(server: Server): string[] {
   const database = new Database(join(server.data, 'events.sqlite'), { readonly: true })
   try {

@@ -1,4 +1,7 @@
-/** `GET /v1/events/stream` from outside: what comes, from where on, and who goes when. */
+/**
+ * `GET /v1/events/stream` from outside: which events come, from which position, and which connections are closed
+ * when.
+ */
 import t from 'tap'
 import { command } from '../cli/command.ts'
 import { EventSource } from '../kit/eventSource.ts'
@@ -145,7 +148,7 @@ t.test('where it begins', async (t) => {
 })
 
 t.test('what was deleted is not sent to who comes back', async (t) => {
-  // Somebody follows, so that the last events are in memory.
+  // Another reader follows the stream, so that the last events are in memory.
   const other = await EventSource.open(server)
   const made = [await record(server, 'a'), await record(server, 'b'), await record(server, 'c')]
   while ((await other.next())?.id !== made[2]!._id);

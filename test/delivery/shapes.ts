@@ -1,4 +1,7 @@
-/** Geofences of two types, whose events say where they lie: the SDKs of iOS and Android read it from every event. */
+/**
+ * Geofences of two types whose events contain their location, because the iOS and Android SDKs read it from every
+ * event.
+ */
 import type { Test } from 'tap'
 import type { Server } from '../kit/server.ts'
 
@@ -44,7 +47,7 @@ export async function crossShapes(server: Server, deviceId: string): Promise<voi
   }
 }
 
-/** Holds what was delivered to where the geofences lie. */
+/** Checks the locations in the delivered events against the geofences. */
 export function checkShapes(t: Test, events: readonly Delivered[]): void {
   t.strictSame(events.map(({ geofence }) => geofence.externalId).toSorted(), [
     'circle',

@@ -1,4 +1,4 @@
-/** What a webhook does over hours and days, on a simulated clock; and that many of them do not stand in each other's way. */
+/** What a webhook does over hours and days, on a simulated clock, and that many webhooks do not hold each other up. */
 import t, { type Test } from 'tap'
 import { senderThrough } from '../../src/delivery/webhookMessage.ts'
 import type { AttemptOutcome } from '../../src/delivery/webhookPort.ts'
@@ -16,7 +16,7 @@ const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const HOOK = 'a'.repeat(24)
 
-/** Events in the requests, by the number that ends their id. */
+/** The numbers at the end of the ids of the events in the requests. */
 const numbersOf = (body: string) =>
   [...body.matchAll(/"_id":"([0-9a-f]{24})","type"/g)].map(([, id]) => Number.parseInt(id!, 16))
 
@@ -43,7 +43,7 @@ t.test(
       reason: 'answered 500',
       pending: 3,
     })
-    // An end of the process changes nothing about it.
+    // The end of the process does not change this.
     await world.crash()
     world.happen('c')
     await world.time.runUntil(start + 3 * DAY)
@@ -276,7 +276,7 @@ t.test('Retry-After is kept by the whole endpoint, for an hour at most', async (
   t.equal(sent.length, again + 2)
 })
 
-/** A world whose endpoint answers what `answer` says, and the urls that were asked. */
+/** A world whose endpoint answers with `answer`, and the URLs that were requested. */
 function answering(t: Test, answer: { status: number; retryAfter?: number }) {
   const urls: string[] = []
   const world: World = new World(t, async ({ url }): Promise<AttemptOutcome> => {
@@ -384,7 +384,7 @@ t.test('a clock that is set back by a day holds nothing back for longer than an 
     world.happen('a')
     await time.runUntil(now() + 10)
     answer.status = 200
-    // Alarms run on: they are the monotonic clock's.
+    // Alarms continue to run, because they use the monotonic clock.
     time.now = () => now() - DAY
     if (isRestarted) await world.crash()
     await time.runUntil(now() + HOUR)

@@ -1,4 +1,7 @@
-/** Webhooks in a test's hands: receivers that misbehave on order, a clock that is moved by hand, a world without sockets. */
+/**
+ * What the tests of webhooks share: receivers that misbehave when told to, a clock that is moved by hand, a world
+ * without sockets.
+ */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
@@ -25,7 +28,7 @@ export interface Received {
   readonly json: any
 }
 
-/** A real HTTP server on a port of its own; `answer` decides what it does, and may never end the response. */
+/** A real HTTP server on its own port. `answer` decides what it does, and may never end the response. */
 export class Receiver {
   readonly got: Received[] = []
   answer: (received: Received, response: ServerResponse) => void = (_, response) => response.end('thanks')
@@ -52,14 +55,14 @@ export class Receiver {
     return `http://127.0.0.1:${this.#port}`
   }
 
-  /** Listens, at its port if it had one. */
+  /** Listens, on the same port as before if it had one. */
   async up(): Promise<void> {
     this.#server.listen(this.#port, '127.0.0.1')
     await once(this.#server, 'listening')
     this.#port = (this.#server.address() as AddressInfo).port
   }
 
-  /** Listens no more, and drops whoever is connected. */
+  /** Stops listening and drops all connections. */
   async down(): Promise<void> {
     const closed = once(this.#server, 'close')
     this.#server.close()
@@ -118,13 +121,13 @@ export class World {
     this.webhooks = this.#begin()
   }
 
-  /** Puts webhooks into the registry and to work. */
+  /** Adds webhooks to the registry and starts them. */
   async start(...webhooks: (Partial<Webhook> & { readonly id: string })[]): Promise<void> {
     for (const each of webhooks) this.definitions.set(each.id, { ...DEFINITION, ...each })
     await this.webhooks.start()
   }
 
-  /** Events happen, each of the device; their numbers count up from 0 over all calls. */
+  /** Makes events happen, one per device. Their numbers count up from 0 over all calls. */
   happen(...deviceIds: string[]): void {
     const first = this.events.all.length
     const now = this.time.now()
@@ -136,12 +139,12 @@ export class World {
     })
   }
 
-  /** The process ends without a word, and another begins. */
+  /** The process is killed, and another one starts. */
   async crash(): Promise<void> {
     await settle()
     const dead = this.webhooks
     this.webhooks = this.#begin()
-    // What the one before still had in mind never happens.
+    // Anything that the old process still planned to do never happens.
     void dead
     await this.webhooks.start()
   }

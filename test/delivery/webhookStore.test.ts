@@ -1,4 +1,4 @@
-/** Where deliveries are kept: the database itself, its retention, and the thread that it lives in. */
+/** The store of deliveries: the database itself, its retention, and the thread that it runs in. */
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'

@@ -1,4 +1,4 @@
-/** Webhooks as their receivers see them: a real server, real requests, kill -9. */
+/** Webhooks as their receivers see them, with a real server, real requests and kill -9. */
 import { createHmac } from 'node:crypto'
 import { Webhook as Verifier } from 'standardwebhooks'
 import t, { type Test } from 'tap'
@@ -7,14 +7,14 @@ import { Receiver, type Received } from './webhookKit.ts'
 import { checkShapes, crossShapes } from './shapes.ts'
 import { until } from '../kit/waiting.ts'
 
-// Each has a server of its own, and they wait more than they work.
+// Each test has its own server, and they wait more than they work.
 t.jobs = 5
 
 const ENV = { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8', RINGFENCE_WEBHOOK_TIMEOUT_SECONDS: '1' }
 const INSIDE = { latitude: 52.5219, longitude: 13.4132, accuracy: 10 }
 const OUTSIDE = { latitude: 52.6, longitude: 13.4132, accuracy: 10 }
 
-/** A server with two geofences at one place, of the tags `store` and `depot`. */
+/** A server with two geofences at the same place, with the tags `store` and `depot`. */
 async function withGeofences(t: Test, env: Record<string, string> = {}): Promise<Server> {
   const server = await startServer(t, { env: { ...ENV, ...env } })
   for (const tag of ['store', 'depot']) {
@@ -45,7 +45,7 @@ async function create(server: Server, body: object) {
 const eventIds = ({ json }: Received): string[] =>
   (json.events ?? [json.event]).map((event: { _id: string }) => event._id)
 
-/** What the library of Standard Webhooks says of it, and the known signature made by hand. */
+/** Checks the signature with the library of Standard Webhooks, and compares it with one computed by hand. */
 function isSigned({ body, headers }: Received, secret: string): boolean {
   new Verifier(secret).verify(body, headers as Record<string, string>)
   const known = createHmac('sha1', secret).update(String(headers['x-radar-signing-id'])).digest('hex')
@@ -152,7 +152,7 @@ t.test('an event goes out, signed, with the user as it stands', { buffered: true
     await track(server, 'forgotten', INSIDE)
     await until(() => to('/single').length > before)
     await server.api('DELETE', `/v1/events/${to('/single').at(-1)!.json.event._id}`)
-    // An attempt may have been under way.
+    // An attempt may have been in progress.
     await new Promise((resolve) => setTimeout(resolve, 100))
     const sent = to('/single').length
     const pending = async () => (await server.api('GET', `/v1/webhooks/${single._id}`)).body.webhook.pending

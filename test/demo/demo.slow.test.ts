@@ -10,7 +10,7 @@ import { KEYS, startServer } from '../kit/server.ts'
 const ROOT = join(import.meta.dirname, '..', '..')
 const SHARED_DATA = join(ROOT, '..', 'shared', 'data')
 
-/** @param interruptAt what it has printed when Ctrl-C comes */
+/** @param interruptAt the output after which Ctrl-C is sent */
 function demo(
   args: string[],
   env: Record<string, string> = {},
@@ -64,7 +64,8 @@ const server = await startServer(t, { env: { RINGFENCE_RATE_LIMITS: 'on' } })
 t.test('a trace is replayed with its own times', async (t) => {
   const folder = t.testdir({ 'walk.gpx': walk(), 'stops.csv': STOPS })
   const args = ['--gpx', join(folder, 'walk.gpx'), '--geofences', join(folder, 'stops.csv')]
-  // Inside 30 m of longitude 0: points 8 (−22 m) to 12; the first outside again is 13. The polygon begins at point 35.
+  // Points 8 (−22 m) to 12 are within 30 m of longitude 0; the first one outside again is 13. The polygon begins at
+  // point 35.
   const expected = [
     ['First, at zero', '2026-03-01 08:01:20', '0.83', '2026-03-01 08:02:10'],
     ['Last', '2026-03-01 08:05:50', 'still inside'],

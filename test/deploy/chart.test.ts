@@ -1,6 +1,7 @@
 /**
- * The Helm chart. What helm makes of it stands in chart.yaml beside this file, so that it can be held where there is no helm: with one on
- * the PATH, `TAP_SNAPSHOT=1 node test/deploy/chart.test.ts` writes it anew after a change of the chart.
+ * The Helm chart. chart.yaml beside this file contains what helm renders, so that the chart can be checked without
+ * helm. After a change of the chart, `TAP_SNAPSHOT=1 node test/deploy/chart.test.ts`, with helm on the PATH, writes
+ * that file again.
  */
 import { createHash } from 'node:crypto'
 import { readdirSync, writeFileSync } from 'node:fs'
@@ -21,10 +22,10 @@ import {
 
 const CHART = 'deploy/helm/ringfence'
 const RENDERED = 'test/deploy/chart.yaml'
-/** helm that was built without a version takes the cluster for an old one. */
+/** A helm that was built without a version assumes an old cluster. */
 const KUBERNETES = '1.37.0'
 
-/** With all that the chart can make. */
+/** Values that switch on everything that the chart can render. */
 const VALUES = {
   image: { repository: 'registry.example.com/ringfence' },
   nats: { existingSecret: 'ringfence-nats', caSecret: 'nats-ca' },
@@ -34,7 +35,7 @@ const VALUES = {
   networkPolicy: { natsTo: [{ podSelector: { matchLabels: { app: 'nats' } } }] },
 }
 
-/** The files of the chart; the first line of chart.yaml has their hash. */
+/** The files of the chart, whose hash is in the first line of chart.yaml. */
 function chartHash(): string {
   const hash = createHash('sha256')
   const paths = readdirSync(join(ROOT, CHART), { recursive: true, withFileTypes: true })

@@ -1,4 +1,4 @@
-/** docker-compose.yml and the Dockerfile, as far as they can be held without Docker. */
+/** docker-compose.yml and the Dockerfile, as far as they can be checked without Docker. */
 import {
   cpSync,
   existsSync,
@@ -23,7 +23,7 @@ const compose = yaml('docker-compose.yml')
 const services: Readonly<Record<string, Document>> = compose.services
 const dockerfile = text('Dockerfile').replaceAll('\\\n', ' ').split('\n')
 
-/** A folder with what `docker compose` is given, and the secrets that deploy/secrets.sh has drawn. */
+/** A folder with the input of `docker compose` and the secrets that deploy/secrets.sh has generated. */
 async function project() {
   const folder = mkdtempSync(join(tmpdir(), 'ringfence-compose-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
@@ -43,7 +43,7 @@ async function project() {
   return { folder, secrets }
 }
 
-/** As Compose puts variables in. @throws Error for one that is not set, where the file wants it */
+/** Replaces variables as Compose does. @throws Error if a variable is not set and the file requires it */
 function interpolate(value: string, variables: Readonly<Record<string, string>>): string {
   return value.replaceAll(
     /\$\$|\$\{(\w+)(?:(:\?|:?-)([^}]*))?\}/g,
@@ -74,7 +74,7 @@ t.test('every service is shut in', (t) => {
     t.hasProps(service.deploy.resources.limits, ['cpus', 'memory', 'pids'], `${name}: limits`)
     t.ok(service.logging.options['max-size'], `${name}: its log does not fill the disk`)
     t.equal(service.restart, 'unless-stopped', name)
-    // The image of the exporter has nothing that could ask.
+    // The image of the exporter has no program that could make a request.
     if (name !== 'nats-exporter') t.ok(service.healthcheck, `${name}: a health check`)
   }
   t.end()

@@ -1,4 +1,4 @@
-/** The dashboard and the alerts: every expression parses, and asks for what somebody serves. */
+/** The dashboard and the alerts: every expression parses, and uses only metrics and labels that exist. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ const dashboard: Document = JSON.parse(text(DASHBOARD))
 const panels: Document[] = dashboard.panels
 const rules: Document[] = yaml('deploy/prometheus/rules.yml').groups.flatMap((group: Document) => group.rules)
 
-/** What the dashboard and the alerts ask for, with where it stands. */
+/** The expressions of the dashboard and the alerts, each with its place. */
 const EXPRESSIONS: readonly (readonly [place: string, expression: string])[] = [
   ...panels.flatMap(({ title, targets = [] }) =>
     targets.map(({ expr }: Document) => [title, expr.replaceAll('$__rate_interval', '1m')] as const),
@@ -22,12 +22,13 @@ const EXPRESSIONS: readonly (readonly [place: string, expression: string])[] = [
   ...rules.map(({ alert, expr }) => [alert, expr] as const),
 ]
 
-/** What Prometheus adds to what it was told. */
+/** Labels that Prometheus adds to each metric. */
 const ADDED_LABELS = ['instance', 'job', 'role']
 
 /**
- * Of others, with their labels, out of their sources: nats-io/prometheus-nats-exporter 0.17 (what it makes of /varz is tried against
- * nats-server below), tidwall/tile38 1.36, Prometheus. No test has asked the exporter or Tile38.
+ * Metrics of other programs with their labels, taken from their sources: nats-io/prometheus-nats-exporter 0.17 (what
+ * it makes of /varz is checked against nats-server below), tidwall/tile38 1.36, Prometheus. No test has queried the
+ * exporter or Tile38.
  */
 const OF_OTHERS: Readonly<Record<string, readonly string[]>> = {
   ALERTS: ['alertstate'],
@@ -50,7 +51,7 @@ interface Asked {
   readonly groups: readonly string[]
 }
 
-/** @throws Error where it is no PromQL */
+/** @throws Error if it is not PromQL */
 function read(expression: string): Asked {
   const selectors: { metric: string; labels: string[] }[] = []
   const groups: string[] = []
@@ -98,7 +99,7 @@ t.test('what is asked for is served', { skip: await skipWithout(NATS_SERVER) }, 
   const folder = mkdtempSync(join(tmpdir(), 'ringfence-metrics-'))
   const [cluster, embedded] = await Promise.all([
     Cluster.start({ folder, nats: 1, gateways: 1, actors: 1, deliveries: 1 }),
-    // Tile38 need not be there for what is said of it.
+    // Tile38 is not needed for its metrics to be reported.
     startServer(t, { env: { RINGFENCE_TILE38_URL: 'tile38://127.0.0.1:1' } }),
   ])
   t.teardown(async () => {

@@ -1,6 +1,6 @@
 /**
- * The proxies of deploy/proxy, with the programs themselves: what they pass on of hostile requests is strict HTTP/1.1, and the
- * API works behind them. RINGFENCE_REQUIRE_PROXIES=1: it is a failure where a program is missing.
+ * Runs the real proxies of deploy/proxy: what they pass on of hostile requests is strict HTTP/1.1, and the API works
+ * behind them. With RINGFENCE_REQUIRE_PROXIES=1 a missing program is a failure.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -26,12 +26,12 @@ t.teardown(() => rmSync(folder, { recursive: true, force: true }))
 
 interface Proxy {
   readonly name: string
-  /** The configuration of the repository with the test's ports and files in it. */
+  /** The configuration from the repository, with the test's ports and files. */
   configure(certificate: string, key: string, port: number, upstream: number): string
   readonly args: (file: string) => readonly string[]
 }
 
-/** @throws Error where the configuration does not have the text */
+/** @throws Error if the configuration does not contain the text */
 function replaced(config: string, changes: readonly (readonly [from: string, to: string])[]): string {
   let changed = config
   for (const [from, to] of changes) {
@@ -83,7 +83,7 @@ const PROXIES: readonly Proxy[] = [
   },
 ]
 
-/** Starts a proxy before the port; resolves to its own port once it listens. */
+/** Starts a proxy in front of the port. Resolves to the proxy's port once it listens. */
 async function start(t: Test, proxy: Proxy, upstream: number): Promise<number> {
   const { certificate, key } = await makeCertificates(folder)
   const port = await freePort()
@@ -110,7 +110,7 @@ async function start(t: Test, proxy: Proxy, upstream: number): Promise<number> {
   }
 }
 
-/** Sends bytes, and resolves to what comes back until the proxy closes, or for a while. */
+/** Sends bytes, and resolves to the answer when the proxy closes the connection or after a while. */
 async function send(port: number, bytes: string): Promise<string> {
   const socket = connect({
     port,
@@ -130,13 +130,13 @@ async function send(port: number, bytes: string): Promise<string> {
 
 const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z-]+"
 const REQUEST_LINE = new RegExp(`^${TOKEN} /[\\x21-\\x7e]* HTTP/1\\.1$`)
-/** Other control characters than these end no line: Ringfence refuses them. */
+/** Other control characters do not end a line; Ringfence refuses them. */
 const HEADER = new RegExp(`^${TOKEN}: ?[^\\r\\n]*$`)
 
 /**
  * Reads requests as the strictest reader would.
- * @returns how many are whole; what is not yet whole at the end is no fault
- * @throws Error for whatever two readers could read differently
+ * @returns how many are complete; an incomplete request at the end is allowed
+ * @throws Error for anything that two readers could read differently
  */
 function readStrictly(bytes: string): number {
   let rest = bytes
@@ -172,7 +172,7 @@ function readStrictly(bytes: string): number {
   }
 }
 
-/** What follows a body in chunks; undefined where it is not whole. */
+/** What follows a chunked body; undefined if the body is incomplete. */
 function afterChunks(bytes: string): string | undefined {
   let rest = bytes
   for (;;) {
@@ -235,7 +235,7 @@ for (const proxy of PROXIES) {
         try {
           whole = readStrictly(connection.bytes)
         } catch {
-          // Found below.
+          // The problem is found below.
         }
         for (; answered < whole; answered++) socket.write('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n')
       })
@@ -287,7 +287,7 @@ for (const proxy of PROXIES) {
           answer.setEncoding('utf8').on('data', (piece: string) => (text += piece))
           answer.on('end', () => resolve({ status: answer.statusCode!, text }))
         })
-        // Without a length: in chunks.
+        // Without a length, the body is sent in chunks.
         if (body !== undefined) out.write(body)
         out.end()
       })

@@ -1,4 +1,4 @@
-/** What the tests of deploy/ have in common: reading its files, and the tools that check them where somebody has them. */
+/** What the tests of deploy/ have in common: reading its files, and the tools that check them if they are installed. */
 import { execFile } from 'node:child_process'
 import { accessSync, constants, readFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
@@ -7,7 +7,7 @@ import { promisify } from 'node:util'
 import { Ajv, type ErrorObject } from 'ajv'
 import { parse, parseAllDocuments } from 'yaml'
 
-/** The repository. */
+/** The root of the repository. */
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
 // oxlint-disable-next-line typescript/no-explicit-any -- configuration files of every shape
@@ -21,14 +21,14 @@ export function yaml(path: string): Document {
   return parse(text(path), { merge: true })
 }
 
-/** The objects of a file that has several. */
+/** The objects of a file that contains several. */
 export function yamlDocuments(path: string): Document[] {
   return parseAllDocuments(text(path)).map((document) => document.toJS())
 }
 
-/** Checks documents by a JSON schema: what is wrong with one, a line each. */
+/** Checks documents against a JSON schema. Returns the problems of a document, one line each. */
 export function schemaProblems(schema: Document): (document: unknown) => string[] {
-  // Formats like `duration` are the tools' own.
+  // Formats such as `duration` are specific to these tools.
   const validate = new Ajv({ strict: false, allErrors: true, validateFormats: false }).compile(schema)
   return (document) => {
     validate(document)
@@ -40,8 +40,8 @@ export function schemaProblems(schema: Document): (document: unknown) => string[
 }
 
 /**
- * What nobody can install by npm is used where it is on the PATH.
- * @returns the reason why a test is skipped, which is printed; false where it is not
+ * Tools that cannot be installed with npm are used if they are on the PATH.
+ * @returns the reason why a test is skipped, which is printed; false if it is not skipped
  */
 export function skipWithoutTool(name: string): string | false {
   const isThere = (process.env.PATH ?? '').split(delimiter).some((folder) => {
@@ -60,7 +60,7 @@ export function skipWithoutTool(name: string): string | false {
 /**
  * Runs a program in the repository.
  * @returns what it printed
- * @throws Error with all that it printed where it fails
+ * @throws Error with everything that it printed, if it fails
  */
 export async function run(
   command: string,
@@ -69,7 +69,7 @@ export async function run(
 ): Promise<string> {
   const { cwd = ROOT, env = {} } = options
   try {
-    // tap's hooks for child processes mean nothing to them.
+    // NODE_OPTIONS contains tap's hooks for child processes, which mean nothing to these tools.
     const environment = { ...process.env, NODE_OPTIONS: '', ...env }
     const { stdout } = await promisify(execFile)(command, args, {
       cwd,

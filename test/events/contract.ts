@@ -20,7 +20,7 @@ export function event(number: number, detail: Partial<StoredEvent> = {}): Stored
   }
 }
 
-/** An event with the JSON that it is made with, so that it can be read back. */
+/** An event with the JSON that it is made from, so that it can be read back. */
 export function whole(number: number, detail: Partial<StoredEvent> = {}): StoredEvent {
   const { id, type, deviceId, userRecordId, createdAt, actualCreatedAt, ...rest } = event(number, detail)
   const json = JSON.stringify({
@@ -34,7 +34,7 @@ export function whole(number: number, detail: Partial<StoredEvent> = {}): Stored
   return { id, type, deviceId, userRecordId, createdAt, actualCreatedAt, ...rest, json }
 }
 
-/** The slow, obvious twin: an array. */
+/** A slow and obvious implementation to compare with: an array. */
 function oracle(events: readonly StoredEvent[], scope: number, query: EventQuery) {
   const matching = events
     .filter(
@@ -89,14 +89,14 @@ const queries = fc.array(
   { minLength: 1, maxLength: 20, size: 'max' },
 )
 
-/** Removes all that is before that time, as the job of retention does. Returns how many were removed. */
+/** Removes all events before that time, as the retention job does. Returns how many were removed. */
 export async function pruneAll(index: EventIndex, before: number): Promise<number> {
   let removed = 0
   for (let some = 1; some > 0; removed += some) some = await index.prune(before)
   return removed
 }
 
-/** What every implementation of the event index is held to. `open` makes an empty one. */
+/** What every implementation of the event index must do. `open` makes an empty one. */
 export function eventIndexContract(t: Test, name: string, open: () => Promise<EventIndex>): void {
   t.test(`${name}: lists what an array would, seeing all that was added before`, async (t) => {
     const index = await open()
@@ -105,10 +105,10 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     let round = 0
     await fc.assert(
       fc.asyncProperty(drafts, queries, fc.integer({ min: 1, max: 9 }), async (details, asked, frame) => {
-        // Each round has scopes, and so a world, of its own.
+        // Each round has its own scopes, and so its own world.
         const base = ++round * 3
         const events = details.map((detail, i) =>
-          // Ids in no order, as those of a store are.
+          // Ids in no particular order, like those of a real store.
           event(round * 1000 + ((i * 617) % 1000), { ...detail, scope: base + detail.scope }),
         )
         for (let i = 0; i < events.length; i += frame) index.add(++position, events.slice(i, i + frame))
@@ -180,7 +180,7 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     t.teardown(() => index.close())
     t.equal(index.lastOffset, 0)
     const events = Array.from({ length: 100 }, (_, i) =>
-      // Their times run backwards: the order is the log's.
+      // Their times run backwards, because the order is that of the log.
       whole(i, { scope: i % 3, createdAt: 5000 - i, userId: `u${i % 5}`, tag: 't', externalId: `${i}` }),
     )
     for (let i = 0; i < 100; i += 7) index.add(i + 1, events.slice(i, i + 7))
@@ -221,7 +221,7 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     async (t) => {
       const index = await open()
       t.teardown(() => index.close())
-      // The largest that an update can make are of about this size.
+      // The largest events that an update can make are about this large.
       const userId = 'x'.repeat(130_000)
       const events = Array.from({ length: 70 }, (_, i) => whole(i, { userId }))
       index.add(1, events)

@@ -146,7 +146,7 @@ t.test('a verdict is in the write-ahead log with all that it stands on', async (
   const verified = await index.verify(0, id, { verification: -1 })
   t.match(verified, /"verification":-1/)
 
-  // What a crash leaves: the two files as they are.
+  // A copy of the two files, as a crash leaves them.
   const copy = newFile()
   copyFileSync(file, copy)
   copyFileSync(`${file}-wal`, `${copy}-wal`)

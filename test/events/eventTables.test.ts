@@ -6,7 +6,7 @@ import { openEventIndex } from '../../src/events/eventIndex.ts'
 import type { EventIndex, StoredEvent } from '../../src/events/port.ts'
 import { event, pruneAll, whole } from './contract.ts'
 
-/** Files of older versions, and indexes of several blocks. */
+/** Files of older versions, and indexes with several blocks. */
 
 const unexpected = (error: Error) => t.fail(`the index failed: ${error.stack}`)
 
@@ -14,7 +14,10 @@ let files = 0
 const folder = t.testdir()
 const newFile = () => join(folder, `events${++files}.sqlite`)
 
-/** Turns a closed file into one of an older version: what the later ones brought is taken away, what they replaced put back. */
+/**
+ * Turns a closed file into one of an older version: removes what later versions added, and restores what they
+ * replaced.
+ */
 function makeOld(file: string, version: 1 | 2 | 3): void {
   const database = new Database(file)
   database.exec(`
@@ -63,7 +66,7 @@ t.test(
   async (t) => {
     const file = newFile()
     const before = await openEventIndex({ file, failed: unexpected })
-    // Three blocks; every third event lies back in time, each time further.
+    // Three blocks. Every third event is earlier than the one before, by a growing distance.
     const events = Array.from({ length: 80_000 }, (_, i) =>
       event(i, {
         deviceId: `d${(i * 7919) % 1000}`,

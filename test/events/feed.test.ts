@@ -15,10 +15,10 @@ t.test(
         fc.array(fc.array(fc.integer({ min: 0, max: 2 }), { maxLength: 6 }), { maxLength: 30 }),
         fc.integer({ min: 0, max: 60 }),
         fc.integer({ min: 1, max: 7 }),
-        // From nothing in memory to everything.
+        // Sizes of the memory: from no events to all of them.
         fc.constantFrom(0, 1500, 6000, 1_000_000),
         fc.constantFrom(1, 'all' as const),
-        // Between which of the frames somebody else follows: then the last events are in memory.
+        // The frames between which another reader follows, so that the last events are in memory.
         fc.tuple(fc.integer({ min: 0, max: 30 }), fc.integer({ min: 0, max: 30 })),
         async (frames, start, limit, recentBytes, scopes, [from, to]) => {
           const feed = new EventFeed(new MemoryEvents(), recentBytes)

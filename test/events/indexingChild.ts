@@ -2,7 +2,7 @@ import { openEventIndex } from '../../src/events/eventIndex.ts'
 import type { StoredEvent } from '../../src/events/port.ts'
 import { event } from './contract.ts'
 
-/** The events of a frame of the imagined log: none, one, two or three. */
+/** The events of one frame of an invented log: none, one, two or three. */
 export function framesFor(position: number): StoredEvent[] {
   return Array.from({ length: position % 4 }, (_, i) => {
     const number = position * 4 + i
@@ -10,7 +10,8 @@ export function framesFor(position: number): StoredEvent[] {
   })
 }
 
-// Started with a file: indexes frames without end, telling first where it starts, then what is durable.
+// With a file as argument, this process indexes frames without end. It first reports where it starts, then what is
+// durable.
 const file = process.argv[2]
 if (process.send !== undefined && file !== undefined && import.meta.filename === process.argv[1]) {
   const index = await openEventIndex({
@@ -24,7 +25,7 @@ if (process.send !== undefined && file !== undefined && import.meta.filename ===
   let told = position
   setInterval(() => {
     for (let i = 0; i < 20; i++) index.add(++position, framesFor(position))
-    // A query does not wait for more events to gather: it makes the transactions small and many.
+    // A query does not wait for more events to gather, so the transactions become small and many.
     if (position % 100 === 0) void index.list(0, { limit: 1 })
     if (index.durablePosition === told) return
     told = index.durablePosition

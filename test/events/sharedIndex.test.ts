@@ -1,4 +1,4 @@
-/** Indices of several processes over one stream that is cut: src/cluster/journal/sharedIndex.ts. */
+/** The indexes of several processes over one stream, which is truncated: src/cluster/journal/sharedIndex.ts. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ import { whole } from './contract.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 8)
 
-/** A stream that cuts off who follows after each so many messages. */
+/** A stream that disconnects its reader after a given number of messages. */
 class MemoryStream implements SharedEvents {
   readonly messages: Omit<SharedMessage, 'behind'>[] = []
   /** Sequence of the last event. */
@@ -30,7 +30,7 @@ class MemoryStream implements SharedEvents {
   }
 
   add(entry: Pick<SharedMessage, 'event' | 'change'>): number {
-    // Marks of partitions are numbered, too.
+    // Marks of partitions have sequence numbers, too.
     const sequence = (this.messages.at(-1)?.sequence ?? 0) + 2
     this.messages.push({ sequence, ...entry })
     if (entry.event !== undefined) this.lastEvent = sequence
@@ -70,7 +70,7 @@ class MemoryStream implements SharedEvents {
   }
 }
 
-/** Long ones never end. */
+/** Long pauses never end. */
 function pause(milliseconds: number): Promise<unknown> {
   return milliseconds > 1000 ? new Promise(() => {}) : nextTurn()
 }
@@ -101,7 +101,7 @@ async function open(file: string, shared: SharedEvents) {
   return { opened, feed, close, ids }
 }
 
-/** Of all events, which are those of the stream. */
+/** The positions of all events in a feed, which must be those of the stream. */
 async function placesIn(feed: EventFeed): Promise<number[]> {
   const { events } = await feed.read('all', 0, 1000)
   return events.map(({ offset }) => offset)
@@ -142,7 +142,7 @@ t.test('property: indices that are cut off, begin late and begin again say the s
             await one.close()
             one = await open(`${run}a`, shared)
           } else if (picked !== undefined) {
-            // One can speak of what one has seen.
+            // A process can only answer for events that it has seen.
             while (one.feed.lastOffset < shared.lastEvent) await nextTurn()
             const isThere = verdicts.get(picked.id) !== -2
             if (each.is === 'delete') {

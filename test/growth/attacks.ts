@@ -1,17 +1,17 @@
 /**
- * Hostile input for every hand-written reader, through the door by which it comes in: queries, headers, forms, JSON, CSV
- * files and frames of a stream. Each of `n` characters, give or take a head.
+ * Hostile input for every hand-written reader, sent the way it would arrive: queries, headers, forms, JSON, CSV files
+ * and frames of a stream. Each has about `n` characters.
  */
 import { request } from 'node:http'
 import { KEYS, type Server } from '../kit/server.ts'
 import { Stream, type Encoding } from '../kit/stream.ts'
 
 const KIB = 1024
-/** A request's line and headers have 32 KiB; some characters are sent as three. */
+/** The limit for a request's line and headers is 32 KiB, and some characters are sent as three. */
 const HEAD_SIZE = 24 * KIB
 const URL_SIZE = 8 * KIB
 const BODY_SIZE = 256 * KIB
-/** Of forms and lists that would have too many members else, and be refused before they are read. */
+/** For forms and lists that would otherwise have too many members and be refused before they are read. */
 const FEW_SIZE = 128 * KIB
 const FILE_SIZE = 1024 * KIB
 
@@ -19,19 +19,19 @@ export interface Attack {
   readonly name: string
   /** Characters of the largest input. */
   readonly size: number
-  /** Resolves to the status of the answer; 0 for a stream. */
+  /** Resolves to the status of the answer, or to 0 for a stream. */
   readonly send: (server: Server, n: number) => Promise<number>
 }
 
 const { testPublishable, testSecret } = KEYS
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 
-/** A piece again and again, as often as it fits into `n` characters. */
+/** A piece, repeated as often as it fits into `n` characters. */
 function repeated(piece: string, n: number): string {
   return piece.repeat(Math.floor(n / piece.length))
 }
 
-/** So many values of `length` characters as fit into `n`. */
+/** As many values of `length` characters as fit into `n`. */
 function times<T>(n: number, length: number, value: (i: number) => T): T[] {
   return Array.from({ length: Math.floor(n / length) }, (_, i) => value(i))
 }
@@ -47,7 +47,7 @@ function numbered(piece: (i: number) => string, n: number, between = ''): string
   }
 }
 
-/** Rows of digits that are no number, and what else number readers may stumble over. */
+/** Rows of digits that are not a number, and other texts that may be hard for readers of numbers. */
 const NUMBERS: readonly (readonly [name: string, text: (n: number) => string])[] = [
   ['digits and an x', (n) => `${repeated('1', n)}x`],
   ['digits behind a point, and an x', (n) => `1.${repeated('0', n)}x`],
@@ -104,7 +104,7 @@ function geofence(name: string, field: (n: number) => Record<string, unknown>, s
   return json(`geofence, ${name}`, body, { path: '/v1/geofences/hostile/1', method: 'PUT', size })
 }
 
-/** A ring as forms flatten it. */
+/** A ring, flattened as in forms. */
 function flatRing(name: string, text: (n: number) => string): Attack {
   const body = (n: number) => `description=x&type=polygon${text(n)}`
   return form(`a flat ring: ${name}`, body, '/v1/geofences/hostile/1', 'PUT')
@@ -127,7 +127,7 @@ const ROW = {
   radius: '100',
 }
 
-/** A file of one row, with a hostile cell. */
+/** A file of one row with a hostile cell. */
 function cell(column: string, name: string, text: (n: number) => string): Attack {
   return csv(`cell of ${column}: ${name}`, (n) => {
     const row = { ...ROW, [column]: text(n) }
@@ -147,7 +147,7 @@ function frame(
   const send = async (server: Server, n: number) => {
     const stream = await Stream.open(server, { encoding })
     stream.socket.send(text(n))
-    // It may be closed for it.
+    // The server may close the stream because of the frame.
     await Promise.race([stream.next().catch(() => undefined), stream.closed])
     await stream.close()
     return 0
@@ -167,7 +167,7 @@ export const ATTACKS: readonly Attack[] = [
     query(`near: ${name}`, '/v1/search/geofences?near=1,', text, HEAD_SIZE),
     query(`createdBefore: ${name}`, '/v1/events?createdBefore=', text, HEAD_SIZE),
     query(`locations: ${name}`, '/v1/route/directions?locations=1,1|1,', text, HEAD_SIZE),
-    // Of the longest value that is taken, for each geofence.
+    // The longest value that is accepted, compared with each geofence.
     query(`metadata of geofences: ${name}`, '/v1/geofences?metadata[size]=', text, 4 * KIB - 8),
     query(`metadata of users: ${name}`, '/v1/search/users?near=1,1&metadata[size]=', text, 4 * KIB - 8),
     form(`latitude: ${name}`, (n) => `deviceId=hostile&longitude=1&latitude=${text(n)}`),
@@ -417,7 +417,7 @@ function ring(n: number, point: (angle: number, i: number) => number[]): number[
   return [...points, points[0]!]
 }
 
-/** Rows of a thousand cells, none of which is right. */
+/** Rows of a thousand cells, none of which is valid. */
 function thousandColumns(n: number): string {
   const columns = times(990, 1, (i) => `metadata.k${i}`).join(',')
   const cells = ',x'.repeat(990)
@@ -436,7 +436,7 @@ function uint32(value: number): Buffer {
   return bytes
 }
 
-/** A `track` of these fields. */
+/** A `track` message with these fields. */
 function protobufTrack(fields: Buffer): Buffer {
   const length: number[] = []
   for (let left = fields.length; ; left >>>= 7) {
@@ -446,7 +446,7 @@ function protobufTrack(fields: Buffer): Buffer {
   return Buffer.concat([Buffer.from([0x0a, ...length]), fields])
 }
 
-/** What fetch does not send: any header, of any length. Resolves to the status of the answer. */
+/** Sends a header of any kind and length, which fetch does not. Resolves to the status of the answer. */
 function raw(server: Server, method: string, path: string, headers: Record<string, string>): Promise<number> {
   return new Promise((resolve, reject) => {
     const sent = { authorization: testSecret, ...headers }

@@ -1,6 +1,6 @@
 /**
- * Every parameter that is a text has a documented bound, and one character more is refused with the name of the parameter and
- * the bound: what is long is not read at all.
+ * Every text parameter has a documented bound. A text that is one character longer is refused with the name of the
+ * parameter and the bound, so that no long text is processed.
  */
 import t from 'tap'
 import { startApi, type Json } from '../e2e/contract.ts'
@@ -20,13 +20,16 @@ function resolved(schema: Json): Json {
   return path.reduce((place, name) => place[name], openapi)
 }
 
-/** The schemas that a value may be of. */
+/** The schemas that a value may have. */
 function variantsOf(given: Json): Json[] {
   const schema = resolved(given)
   return schema.anyOf === undefined ? [schema] : schema.anyOf.flatMap(variantsOf)
 }
 
-/** Names of texts without a bound within a parameter. JSON text in place of a list or dictionary is bounded by the body. */
+/**
+ * Names of texts without a bound within a parameter. JSON text in place of a list or dictionary is limited by the
+ * size of the body.
+ */
 function unbounded({ name, schema }: Parameter): string[] {
   const variants = variantsOf(schema)
   const isJson = variants.some(({ type }) => type === 'array' || type === 'object')
@@ -44,7 +47,7 @@ function unbounded({ name, schema }: Parameter): string[] {
   })
 }
 
-/** A value of a schema's kind, so that a field that is required is not missed before another is looked at. */
+/** A value that fits the schema, so that no missing required field is reported before the parameter under test. */
 function valueOf(schema: Json): Json {
   const [{ type, const: word, minimum = 1 }] = variantsOf(schema) as [Json]
   return word ?? { string: 'x', array: [], object: {}, boolean: true }[type as string] ?? minimum
@@ -68,14 +71,14 @@ for (const { method, path, definition } of api.operations) {
     for (const parameter of [...inQuery, ...inBody]) {
       t.strictSame(unbounded(parameter), [], `${parameter.name} is bounded`)
       const [length] = variantsOf(parameter.schema).flatMap(({ maxLength }) => maxLength ?? [])
-      // A URL has no room for more.
+      // A URL cannot hold more.
       if (length === undefined || length > 16_000) continue
       const text = 'x'.repeat(length + 1)
       const isQuery = inQuery.includes(parameter)
       const target = path.replaceAll(/\{\w+\}/g, 'x') + (isQuery ? `?${parameter.name}=${text}` : '')
       const body = isQuery ? undefined : { ...beside, [parameter.name]: text }
       const { status, body: answer } = await api.server.api(method, target, body)
-      // Another that is missing may be named before it, and there may be no such record.
+      // The error may name another missing parameter first, and the record may not exist.
       if (status !== 400 || answer.meta.param !== parameter.name) continue
       refused++
       t.match(answer.meta.message, `at most ${length} characters`, parameter.name)

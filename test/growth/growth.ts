@@ -1,33 +1,33 @@
 /**
- * Whether cost grows linearly: a reader that takes eight times as long for eight times as much is good, one that takes
- * sixty-four times as long is an attack for whoever sends much. Processor time is compared, of which the least of several
- * runs counts, and what is too little to be measured passes.
+ * Measures whether cost grows linearly. A reader that takes eight times as long for eight times as much input is
+ * good. One that takes sixty-four times as long lets anybody attack the server with large input. The lowest processor
+ * time of several runs is compared, and a cost that is too small to measure passes.
  */
 
 /** How much larger the larger input is. */
 const FACTOR = 8
-/** Linear growth times this is still linear: caches fill, garbage is collected. */
+/** Growth up to this many times linear counts as linear, because caches fill and garbage is collected. */
 const TOLERANCE = 3
 const RUNS = 3
 
 export interface Growth {
-  /** Processor time in milliseconds, of an input and of one {@link FACTOR} times as large. */
+  /** Processor time in milliseconds, for an input and for one {@link FACTOR} times as large. */
   readonly small: number
   readonly large: number
   readonly isLinear: boolean
 }
 
 /**
- * @param cost processor time in milliseconds of work on an input of that size
+ * @param cost processor time in milliseconds of the work on an input of that size
  * @param size of the larger input
- * @param leastMs what is less cannot be told from noise
+ * @param leastMs anything below this cannot be told from noise
  */
 export async function growthOf(
   cost: (size: number) => number | Promise<number>,
   size: number,
   leastMs: number,
 ): Promise<Growth> {
-  // Once for the compiler: what runs for the first time is slow, however little it is.
+  // One run to warm up the compiler, because code is slow when it runs for the first time.
   await cost(Math.floor(size / FACTOR))
   let small = Infinity
   let large = Infinity

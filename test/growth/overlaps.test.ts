@@ -1,4 +1,4 @@
-/** What is in many geofences or areas at once costs in proportion to how many they are. */
+/** An update that is in many geofences or areas at once costs time in proportion to their number. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { LiveAreas } from '../../src/spatial/liveAreas.ts'
@@ -10,7 +10,7 @@ const SMALL = LARGE / 8
 
 t.test('leaving one of very many geofences', async (t) => {
   const server = await startServer(t)
-  // At each place one has a radius of 100 m, all others of 200 m.
+  // At each place one geofence has a radius of 100 m and all others have 200 m.
   for (const count of [SMALL, LARGE]) {
     const rows = Array.from(
       { length: count },
@@ -30,7 +30,7 @@ t.test('leaving one of very many geofences', async (t) => {
     const { body } = await server.api('GET', '/metrics', undefined, null)
     return 1000 * Number(/^ringfence_cpu_seconds_total (\S+)$/m.exec(body)![1])
   }
-  // The events of the update before are still being indexed, in a thread of its own.
+  // A separate thread may still be indexing the events of the previous update.
   const quietMs = async () => {
     for (let before = await processorMs(); ;) {
       await sleep(100)
@@ -46,7 +46,7 @@ t.test('leaving one of very many geofences', async (t) => {
     t.equal(await track(count, 1.00136), count - 1)
     return (await processorMs()) - before
   }
-  // What the compiler has not met often is slow, and would hide the growth.
+  // Code that has not been compiled yet is slow, and would hide the growth.
   for (let i = 0; i < 20; i++) await track(SMALL, 1 + (i % 2) * 0.00136)
   const { small, large, isLinear } = await growthOf(cost, LARGE, 5)
   t.ok(isLinear, `${large.toFixed(1)} ms for ${LARGE} geofences, ${small.toFixed(1)} ms for ${SMALL}`)
@@ -55,14 +55,14 @@ t.test('leaving one of very many geofences', async (t) => {
 t.test('very many watched boxes about one position', async (t) => {
   const areasOf = (count: number) => {
     const areas = new LiveAreas<number>()
-    // So wide that each is of two pieces.
+    // Each area is so wide that it consists of two pieces.
     for (let i = 0; i < count; i++) areas.put(i, { kind: 'box', west: -60, east: 60, south: -1, north: 1 })
     return areas
   }
   const areas = new Map([SMALL, LARGE].map((count) => [count, areasOf(count)]))
   const cost = (count: number) => {
     const found: number[] = []
-    // On the edge between the pieces.
+    // On the edge between the two pieces.
     const ms = ownCost(() => areas.get(count)!.holding(0, 0, found))
     t.equal(new Set(found).size, count)
     t.equal(found.length, count, 'each once')

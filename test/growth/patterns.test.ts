@@ -1,8 +1,8 @@
 /**
- * No regular expression of the project takes longer than its input is long (issue 12, 1). Each is found in the syntax of the
- * code and shown twice: recheck proves by its automaton, or searches, how the number of steps grows with the input at worst,
- * also where the search for a match begins anew at each character; and V8 runs it on long hostile texts, which also shows
- * that its stack suffices.
+ * Every regular expression of the project takes time in proportion to its input (issue 12, 1). The expressions are
+ * found in the syntax of the code and checked in two ways. recheck proves with its automaton, or searches, how the
+ * number of steps grows in the worst case, also if the search for a match starts again at each character. V8 runs
+ * each on long hostile texts, which also shows that its stack is large enough.
  */
 process.env.RECHECK_BACKEND = 'pure'
 import { checkSync } from 'recheck'
@@ -14,9 +14,9 @@ import { patternsOf, projectPatterns, type Pattern } from './patterns.ts'
 const LENGTH = 16 * 1024
 const LEAST_MS = 0.5
 
-/** What is wrong with a pattern by recheck; undefined where nothing is. */
+/** What recheck finds wrong with a pattern, or undefined. */
 function verdictOf({ source, flags }: Pick<Pattern, 'source' | 'flags'>): string | undefined {
-  // Without time limits: a busy machine must not make it give up.
+  // No time limits, because recheck must not give up on a busy machine.
   const verdict = checkSync(source, flags, {
     timeout: null,
     attackTimeout: null,
@@ -28,10 +28,10 @@ function verdictOf({ source, flags }: Pick<Pattern, 'source' | 'flags'>): string
   return `${verdict.complexity.summary}, by ${verdict.attack.pattern}`
 }
 
-/** Ends of hostile texts: to each pattern one of them does not fit. */
+/** Ends of hostile texts. For each pattern, one of them does not match. */
 const ENDS = ['\u0001', '0a']
 
-/** Texts that a pattern may have to go far into before it fails: its own characters, repeated. */
+/** Texts in which a pattern may have to go far before it fails: its own characters, repeated. */
 function* hostileTexts({ source }: Pick<Pattern, 'source'>): Generator<string> {
   const plain = source.replaceAll(
     /\\([dws])/gi,
@@ -86,7 +86,7 @@ t.test('all patterns are found', async (t) => {
 
 t.test('what is quadratic or worse is told from what is linear', async (t) => {
   const bad: readonly (readonly [source: string, flags: string])[] = [
-    // Those that were here.
+    // Patterns that this project once had.
     ['^[+-]?(?:\\d+\\.?\\d*|\\.\\d+)(?:e[+-]?\\d+)?$', 'i'],
     ['\\/+$', ''],
     ['^[^a-z0-9]+|[^a-z0-9]+$', 'g'],

@@ -1,8 +1,8 @@
-/** Every regular expression of the project, found in its syntax: what is written tomorrow is found, too. */
+/** Every regular expression of the project, found in the syntax of the code, so that new ones are found, too. */
 import { globSync, readFileSync } from 'node:fs'
 import { parseSync } from 'oxc-parser'
 
-/** The folders whose code meets what clients, operators and other servers send. */
+/** The folders whose code processes input from clients, operators and other servers. */
 const FOLDERS = ['src', 'config', 'cluster', 'workers', 'sdk/src', 'demo']
 
 const ROOT = new URL('../../', import.meta.url)
@@ -10,13 +10,13 @@ const ROOT = new URL('../../', import.meta.url)
 export interface Pattern {
   readonly source: string
   readonly flags: string
-  /** `file:line` of each place where it stands. */
+  /** `file:line` of each place where it occurs. */
   readonly places: string[]
 }
 
 export interface Found {
   readonly patterns: readonly Pattern[]
-  /** Places where a pattern is put together while the program runs: nobody can say what it costs. */
+  /** Places where the program puts a pattern together at run time, so that its cost cannot be checked. */
   readonly unknown: readonly string[]
 }
 
@@ -29,7 +29,7 @@ export function projectPatterns(): Found {
   return patternsOf(files.map((file) => [file, readFileSync(new URL(file, ROOT), 'utf8')]))
 }
 
-/** @param files each its name and its text */
+/** @param files the name and the text of each file */
 export function patternsOf(files: readonly (readonly [name: string, text: string])[]): Found {
   const patterns = new Map<string, Pattern>()
   const unknown: string[] = []
@@ -54,10 +54,12 @@ export function patternsOf(files: readonly (readonly [name: string, text: string
   return { patterns: [...patterns.values()], unknown }
 }
 
-/** Methods of texts that make a pattern of a text. */
+/** Methods of strings that compile a string to a pattern. */
 const COMPILING = new Set(['match', 'matchAll', 'search'])
 
-/** The pattern that a node is: a literal, `RegExp(…)`, `text.match('…')`, or `pattern: '…'` of a JSON schema. */
+/**
+ * The pattern that a node represents: a literal, `RegExp(…)`, `text.match('…')`, or `pattern: '…'` of a JSON schema.
+ */
 function patternOf(node: Node): readonly [source: string, flags: string] | 'unknown' | undefined {
   switch (node.type) {
     case 'Literal':
@@ -66,7 +68,7 @@ function patternOf(node: Node): readonly [source: string, flags: string] | 'unkn
     case 'CallExpression': {
       const { callee, arguments: given } = node
       if (callee.name === 'RegExp') {
-        // Of a literal, the literal itself is found.
+        // If the argument is a literal, the literal itself is found.
         if (given[0]?.regex) return undefined
         const [source, flags] = given.map(textOf)
         if (source === undefined || (given.length > 1 && flags === undefined)) return 'unknown'

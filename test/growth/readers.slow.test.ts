@@ -1,13 +1,13 @@
 /**
- * No hand-written reader takes longer than its input is long (issue 12, 1): a real server is sent hostile input of growing
- * length by every way in, and its processor time is compared.
+ * Every hand-written reader takes time in proportion to its input (issue 12, 1). A real server is sent hostile input
+ * of growing length through every endpoint, and its processor time is compared.
  */
 import t from 'tap'
 import { startServer } from '../kit/server.ts'
 import { ATTACKS } from './attacks.ts'
 import { growthOf } from './growth.ts'
 
-/** What the server does beside, such as telling its processor time, takes some milliseconds. */
+/** Other work of the server, such as reporting its processor time, takes some milliseconds. */
 const LEAST_MS = 5
 const GEOFENCES = 1000
 
@@ -19,7 +19,7 @@ async function processorMs(): Promise<number> {
 }
 
 t.test('records to be searched', async (t) => {
-  // In a file, for they are many. What is repeated for each of them, of one request, shows.
+  // Imported as a file, because there are many. Work that a request repeats for each of them becomes visible.
   const rows = Array.from({ length: GEOFENCES }, (_, i) => `x,circle,some,${i},"[1,1]",100,${i}`)
   const file = `description,type,tag,externalId,coordinates,radius,metadata.size\n${rows.join('\n')}\n`
   const { body } = await server.api('POST', '/v1/imports/geofences', file, undefined, {

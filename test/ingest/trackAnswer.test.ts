@@ -1,4 +1,4 @@
-/** The answer that is written as bytes against the text that it stands for. */
+/** Compares the answer that is written as bytes with the text that it must equal. */
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { userJson } from '../../src/actor/userRecord.ts'
@@ -8,7 +8,7 @@ import fc from '../kit/fastCheck.ts'
 
 const runs = (count: number) => ({ numRuns: count * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1) })
 
-/** The slow way. */
+/** The same answer, made in the slow way. */
 function text(user: UserParts, events: readonly string[], beacons: string): string {
   return `{"meta":{"code":200},"events":[${events.join(',')}],"user":${userJson(user)},"nearbyBeacons":${beacons}}`
 }

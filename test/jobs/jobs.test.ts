@@ -140,7 +140,7 @@ t.test('one run at a time; stopping sends the signal and waits for the run', asy
 t.test(
   'a clock that is set back delays a run by its interval at most; one that is set forward is noticed in a minute',
   async (t) => {
-    // Timers follow the steady clock of the machine, not the one that people set.
+    // Timers follow the machine's steady clock, not the one that people can set.
     const clock = { now: 0, steady: new SimulatedTime(0) }
     const time: Time = { now: () => clock.now, after: (ms, work) => clock.steady.after(ms, work) }
     const pass = async (ms: number) => {

@@ -1,4 +1,4 @@
-/** Brings what is missing of the servers that tests run, and says where each is. */
+/** Installs those servers that tests run and that are missing here, and prints where each one is. */
 import { GO_SERVERS, serverBinary } from './goServers.ts'
 import { valhallaServer } from './valhallaServer.ts'
 

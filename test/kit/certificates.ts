@@ -1,4 +1,4 @@
-/** Certificates for tests, made by openssl: an authority, and what it issues. */
+/** Certificates for tests, made by openssl: a certificate authority, and a certificate that it issued. */
 import { execFile, execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -8,14 +8,14 @@ const run = promisify(execFile)
 
 /** Paths of PEM files. */
 export interface Certificates {
-  /** Of the authority. */
+  /** The certificate of the authority. */
   readonly ca: string
-  /** What it issued: for both sides, and for `localhost` and 127.0.0.1. */
+  /** The certificate that it issued. It serves both clients and servers, for `localhost` and 127.0.0.1. */
   readonly certificate: string
   readonly key: string
 }
 
-/** The reason to skip where there is no openssl, else false. */
+/** The reason to skip a test if there is no openssl; otherwise false. */
 export function withoutOpenssl(): string | false {
   try {
     execFileSync('openssl', ['version'])
@@ -25,7 +25,7 @@ export function withoutOpenssl(): string | false {
   }
 }
 
-/** Makes them in the folder; they last for two days. */
+/** Makes them in the folder. They are valid for two days. */
 export async function makeCertificates(folder: string): Promise<Certificates> {
   const file = (name: string) => join(folder, name)
   const names = { ca: file('ca.pem'), certificate: file('server.pem'), key: file('key.pem') }

@@ -10,7 +10,7 @@ import type { Test } from 'tap'
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 
-/** It calls nobody but the page's servers, and keeps nothing. */
+/** The browser contacts only the servers of the page, and stores nothing. */
 const FLAGS = [
   '--headless',
   '--no-sandbox',
@@ -24,8 +24,8 @@ const FLAGS = [
 ]
 
 /**
- * False where there is a browser; else the reason why tests that need it are skipped, which is printed.
- * @throws Error instead, where RINGFENCE_REQUIRE_SERVERS is 1
+ * False if there is a browser. Otherwise the reason why tests that need one are skipped; it is printed.
+ * @throws Error instead, if RINGFENCE_REQUIRE_SERVERS is 1
  */
 export function skipWithoutChromium(): string | false {
   if (chromiumPath() !== undefined) return false
@@ -35,22 +35,24 @@ export function skipWithoutChromium(): string | false {
   return reason
 }
 
-/** A page that a test looks into and acts in. */
+/** A page that a test inspects and operates. */
 export interface DrivenPage {
   /**
-   * Runs an expression there and resolves with its value, which is awaited and must be JSON.
-   * @throws Error of what it throws
+   * Evaluates an expression in the page and resolves with its value, which is awaited and must be JSON.
+   * @throws Error if the expression throws
    */
   run(expression: string): Promise<unknown>
   /** Resolves once the expression is true. */
   until(expression: string): Promise<void>
   /** A command of the browser's protocol (https://chromedevtools.github.io/devtools-protocol). */
   send(method: string, params?: object): Promise<unknown>
-  /** What the page has thrown or has been refused so far, such as by its security policy. */
+  /**
+   * What the page has thrown so far and what the browser has refused it, for example because of its security policy.
+   */
   readonly complaints: readonly string[]
 }
 
-/** {@link openPage}, and resolves with the page once its scripts have run. */
+/** Calls {@link openPage} and resolves with the page once its scripts have run. */
 export async function drivePage(t: Test, url: string): Promise<DrivenPage> {
   const { stderr } = openPage(t, 'about:blank', ['--remote-debugging-port=0'])
   const browser = await new Promise<string>((resolve) => {
@@ -93,12 +95,12 @@ export async function drivePage(t: Test, url: string): Promise<DrivenPage> {
     return result.value
   }
   const until = async (expression: string) => {
-    // The test's own time limit ends it.
+    // The time limit of the test ends this loop.
     while ((await run(expression)) !== true) await sleep(20)
   }
   await send('Runtime.enable')
   await send('Log.enable')
-  // Else no element gets the focus in a browser without a window.
+  // Without this, no element gets the focus in a browser without a window.
   await send('Emulation.setFocusEmulationEnabled', { enabled: true })
   await send('Page.navigate', { url })
   await until(`location.href === '${url}' && document.readyState === 'complete'`)
@@ -115,10 +117,13 @@ interface Reply {
   readonly error?: { readonly message: string }
 }
 
-/** Opens a page in a browser of its own, which the test's end kills; if the test failed, what it wrote is printed. */
+/**
+ * Opens a page in a separate browser, which is killed when the test ends. If the test failed, the browser's output is
+ * printed.
+ */
 export function openPage(t: Test, url: string, flags: readonly string[] = []): { readonly stderr: Readable } {
   const profile = mkdtempSync(join(tmpdir(), 'ringfence-chromium-'))
-  // A group of its own: the browser's many processes end together.
+  // A process group, so that all processes of the browser end together.
   const browser = spawn(chromiumPath()!, [...FLAGS, ...flags, `--user-data-dir=${profile}`, url], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
@@ -130,7 +135,7 @@ export function openPage(t: Test, url: string, flags: readonly string[] = []): {
     try {
       process.kill(-browser.pid!, 'SIGKILL')
     } catch {
-      // It has ended by itself.
+      // The browser has already ended.
     }
   }
   process.once('exit', kill)

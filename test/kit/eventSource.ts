@@ -13,7 +13,7 @@ export interface ServerSentEvent {
 export class EventSource {
   readonly status: number
   readonly response: IncomingMessage
-  /** How many comments came: those that tell proxies that somebody is there. */
+  /** How many comments came. They show proxies that the connection is alive. */
   comments = 0
   lastComment = ''
   readonly #request: ClientRequest
@@ -36,7 +36,7 @@ export class EventSource {
     })
   }
 
-  /** @param query goes behind the path, as `?types=…` */
+  /** @param query is appended to the path, such as `?types=…` */
   static async open(
     server: Pick<Server, 'port'>,
     {
@@ -57,7 +57,7 @@ export class EventSource {
     return new EventSource(sent, response)
   }
 
-  /** The next event; undefined where the stream ends first. */
+  /** The next event, or undefined if the stream ends first. */
   async next(): Promise<ServerSentEvent | undefined> {
     while (this.#events.length === 0) {
       if (this.#ended !== undefined) return undefined

@@ -1,10 +1,10 @@
-/** Requests of which two readers may see different ends: what request smuggling is made of. */
+/** Requests whose end two readers may see in different places. Request smuggling is made of them. */
 
 export const BODY = '{"deviceId":"x","latitude":1,"longitude":2,"accuracy":5}'
 export const CHUNKS = `${BODY.length.toString(16)}\r\n${BODY}\r\n0\r\n\r\n`
 export const SMUGGLED = 'GET /healthz HTTP/1.1\r\nHost: smuggled\r\n\r\n'
 
-/** Headers that are refused wherever they come, and what stands where a body would. */
+/** Headers that are refused in every request, and what takes the place of a body. */
 export const HEADERS: readonly (readonly [name: string, lines: string, body: string])[] = [
   ['lengths that differ', `Content-Length: ${BODY.length}\r\nContent-Length: ${BODY.length + 1}`, BODY],
   ['the longer one first', `Content-Length: ${BODY.length}\r\nContent-Length: 0`, BODY],
@@ -35,7 +35,7 @@ export const HEADERS: readonly (readonly [name: string, lines: string, body: str
 ]
 
 const size = BODY.length.toString(16)
-/** Bodies in chunks whose framing others read otherwise. */
+/** Chunked bodies whose framing other readers may read differently. */
 export const FRAMINGS: readonly (readonly [name: string, body: string])[] = [
   ['nothing wrong', CHUNKS],
   ['bare LF behind a size', `${size}\n${BODY}\r\n0\r\n\r\n`],
@@ -60,7 +60,7 @@ export const FRAMINGS: readonly (readonly [name: string, body: string])[] = [
   ['a request as a trailer', `${size}\r\n${BODY}\r\n0\r\n${SMUGGLED}`],
 ]
 
-/** Requests that the transport refuses by itself: what it answers, if it answers. */
+/** Requests that the transport refuses by itself, and the status of its answer if it answers. */
 export const HEADS: readonly (readonly [name: string, head: string, status?: number])[] = [
   [
     'HTTP/1.0 with chunks',

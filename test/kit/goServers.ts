@@ -1,6 +1,7 @@
 /**
- * Servers written in Go that tests run for real: found on the PATH, else built once with the Go toolchain and kept in
- * node_modules/.cache. `npm run servers` builds them all beforehand: the first build of one takes a minute.
+ * Real servers, written in Go, that tests run. They are found on the PATH, or else built once with the Go toolchain
+ * and kept in node_modules/.cache. `npm run servers` builds them all beforehand; the first build of a server takes a
+ * minute.
  */
 import { execFile } from 'node:child_process'
 import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
@@ -8,11 +9,10 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
-/** A server that tests may ask for. */
 export interface GoServer {
-  /** Of its binary. */
+  /** The name of its binary. */
   readonly name: string
-  /** What `go install` is given. */
+  /** The argument of `go install`. */
   readonly package: string
 }
 
@@ -22,31 +22,31 @@ export const NATS_SERVER: GoServer = {
 }
 
 /**
- * Not among those that are built beforehand: the module proxy of some places does not hand it out. Its tests run against a
- * stand-in there, and say so.
+ * Not built beforehand, because some module proxies do not offer it. Where it is missing, its tests run against a
+ * stand-in and say so.
  */
 export const TILE38_SERVER: GoServer = {
   name: 'tile38-server',
   package: 'github.com/tidwall/tile38/cmd/tile38-server@latest',
 }
 
-/** All that `npm run servers` builds. */
+/** All servers that `npm run servers` builds. */
 export const GO_SERVERS: readonly GoServer[] = [NATS_SERVER]
 
-/** Neither on the PATH, nor to be built here. */
+/** The server is not on the PATH and cannot be built here. */
 export class ServerMissing extends Error {
   override readonly name = 'ServerMissing'
 }
 
 /**
- * False where the server is there; else the reason why tests that need it are skipped, which is printed.
- * @throws {@link ServerMissing} instead, where RINGFENCE_REQUIRE_SERVERS is 1
+ * False if the server is available. Otherwise the reason why tests that need it are skipped; it is printed.
+ * @throws {@link ServerMissing} instead, if RINGFENCE_REQUIRE_SERVERS is 1
  */
 export function skipWithout(server: GoServer): Promise<string | false> {
   return skipUnless(() => serverBinary(server))
 }
 
-/** As {@link skipWithout}, for a server that is looked for in another way. */
+/** Like {@link skipWithout}, for a server that is found in another way. */
 export async function skipUnless(find: () => Promise<string>): Promise<string | false> {
   try {
     await find()
@@ -75,7 +75,7 @@ export function executableOnPath(name: string): string | undefined {
   return folders.map((folder) => join(folder, name)).find(isExecutable)
 }
 
-/** Where servers are kept that no one has installed. */
+/** The folder for servers that nobody has installed. */
 export const SERVER_CACHE = fileURLToPath(
   new URL('../../node_modules/.cache/ringfence-servers/', import.meta.url),
 )
@@ -83,11 +83,11 @@ export const SERVER_CACHE = fileURLToPath(
 async function build(server: GoServer, into: string): Promise<void> {
   mkdirSync(SERVER_CACHE, { recursive: true })
   console.error(`Building ${server.name} with Go, once: a minute or two.`)
-  // Two tests may build at once: each in a folder of its own, and the last to be done wins.
+  // Two tests may build at the same time. Each builds in its own folder, and the last to finish wins.
   const folder = mkdtempSync(join(SERVER_CACHE, 'build-'))
   try {
     await promisify(execFile)('go', ['install', server.package], {
-      // tap's hooks for child processes mean nothing to Go.
+      // NODE_OPTIONS contains tap's hooks for child processes, which mean nothing to Go.
       env: { ...process.env, GOBIN: folder, NODE_OPTIONS: '' },
     })
     renameSync(join(folder, server.name), into)

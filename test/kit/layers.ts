@@ -1,24 +1,25 @@
 /**
- * The import rules of the folders under src/, as data, and the check that holds them (docs/adr/0002).
+ * The import rules of the folders under src/, as data, and the check that enforces them (docs/adr/0002).
  *
  * Owns: who may import whom, which files are technologies, which must be pure. Does not own: whether an import
- * resolves (the compiler says) or is used (knip says).
+ * resolves (the compiler checks that) or is used (knip checks that).
  *
- * 1. A folder imports itself and the folders of its row, types included. No two folders import each other, not even around a
- *    circle: rows are in an order. A row names no folder that its folder does not import.
- * 2. A technology file, one that reaches files, sockets, threads or a database, is imported from outside its folder
- *    by the composition roots, workers, tests and benches only: everybody else sees its port. What imports a technology of
- *    runtime/ is one itself, in any folder.
+ * 1. A folder imports itself and the folders of its row, types included. No two folders import each other, not even
+ * through others: a row names only folders of rows above it. A row names no folder that its folder does not import.
+ * 2. A technology file reaches files, sockets, threads or a database. Only the composition roots, workers, tests and
+ * benches import it from outside its folder; everybody else sees its port. A file that imports a technology of
+ * runtime/ is itself a technology, in any folder.
  * 3. Pure code imports no `node:` module, reads no clock and draws no random number.
- * 4. Nothing under src/ imports what is outside of it, except the composition roots (config/, workers/) and technologies
- *    that start a thread (workers/urls.ts).
+ * 4. Nothing under src/ imports anything outside it, except the composition roots (config/, workers/) and
+ * technologies that start a thread (workers/urls.ts).
  */
 import { parseSync } from 'oxc-parser'
 import { posix } from 'node:path'
 
 /**
- * Folder under src/ → the folders that it imports, types included, ports too. A row names folders of rows above it only, so no
- * two folders can import each other, not even around a circle. What a row allows must be used: the table is the truth.
+ * Folder under src/ → the folders that it imports, types and ports included. A row names only folders of rows above
+ * it, so no two folders can import each other, not even through others. Every import that a row allows must be used,
+ * so the table shows exactly what is imported.
  */
 const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[] = [
   ['model', []],
@@ -234,19 +235,22 @@ const TECHNOLOGIES: ReadonlySet<string> = new Set([
   'piscina',
 ])
 
-/** What they put together is the server, and the operator's commands. */
+/** The composition roots of the server and of the operator's commands. */
 const ROOTS: ReadonlySet<string> = new Set(['src/main.ts', 'src/region.ts'])
 
-/** Their files put technologies together, and read the settings. */
+/** Folders whose files put technologies together and read the settings. */
 const ROOT_FOLDERS: ReadonlySet<string> = new Set(['cli', 'compose'])
 
-/** Where the files that threads start with are named. */
+/** The file that names the entry points of threads. */
 const WORKER_URLS = 'workers/urls.ts'
 
-/** A folder whose technology is made of another's: what many processes share is each one's own registry, edited otherwise. */
+/**
+ * Folders whose technology is built on that of another folder. The registry that processes share is, in each of them,
+ * a registry of its own that is edited in another way.
+ */
 const BUILDS_ON: ReadonlyMap<string, string> = new Map([['cluster/registry', 'registry']])
 
-/** The folder whose technologies others may be made of: what several of them need is there once. */
+/** The folder whose technologies others may build on, because several folders need them. */
 const SHARED = 'runtime'
 
 const PURE: readonly RegExp[] = [
@@ -257,7 +261,7 @@ const PURE: readonly RegExp[] = [
 ]
 
 /**
- * What breaks the rules, one sentence each, in the order of the files.
+ * The violations of the rules, one sentence each, in the order of the files.
  * @param sources path from the repository's root, with slashes → source text; every .ts file under src/
  */
 export function layerViolations(sources: ReadonlyMap<string, string>): string[] {
@@ -277,7 +281,7 @@ export function layerViolations(sources: ReadonlyMap<string, string>): string[] 
 }
 
 /**
- * What the table itself has wrong, one sentence each: rows out of order, and rows or imports that nothing uses.
+ * The faults of the table itself, one sentence each: rows out of order, and rows or imports that nothing uses.
  * @param sources as above
  */
 export function tableFaults(sources: ReadonlyMap<string, string>): string[] {
@@ -400,7 +404,7 @@ function resolve(path: string, specifier: string): string {
   return posix.join(posix.dirname(path), specifier)
 }
 
-/** `src/cluster/nats/calls.ts` → `cluster/nats`; undefined for what lies directly under src/ or outside of it. */
+/** `src/cluster/nats/calls.ts` → `cluster/nats`; undefined for files directly under src/ or outside it. */
 function folderOf(path: string): string | undefined {
   return /^src\/(.+)\/[^/]+$/.exec(path)?.[1]
 }
@@ -410,7 +414,7 @@ function topOf(folder: string): string {
   return folder.split('/', 1)[0]!
 }
 
-/** Whether what makes the imported file a technology makes one of the importing file. */
+/** Whether importing this technology file makes the importing file a technology, too. */
 function passesOn(path: string, specifier: string): boolean {
   const [from, to] = [folderOf(path), folderOf(resolve(path, specifier))]
   return from !== undefined && to !== undefined && (topOf(from) === topOf(to) || to === SHARED)

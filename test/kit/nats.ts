@@ -1,5 +1,5 @@
 /**
- * A real NATS server with JetStream for tests: a free port, a folder of its own. The port is kept over a restart, so that
+ * A real NATS server with JetStream for tests, with a free port and its own folder. A restart keeps the port, so that
  * clients which reconnect find it.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
@@ -14,15 +14,15 @@ import { NATS_SERVER, serverBinary } from './goServers.ts'
 import { untilReady } from './waiting.ts'
 import { freePort } from './server.ts'
 
-/** A server that the test's end kills, running unless `stopped`. */
+/** A server that is killed when the test ends. It is running unless `stopped` is set. */
 export async function natsServer(
   t: Test,
   options: {
-    /** Lines of the configuration file, beside address and JetStream. */
+    /** Additional lines of the configuration file, besides address and JetStream. */
     readonly config?: string
-    /** Lines of its JetStream block, beside the folder. */
+    /** Additional lines of its JetStream block, besides the folder. */
     readonly jetStream?: string
-    /** For {@link NatsServer.client}, where the configuration asks for it. */
+    /** Options of {@link NatsServer.client}, if the configuration requires any. */
     readonly client?: NodeConnectionOptions
     readonly stopped?: boolean
   } = {},
@@ -36,7 +36,7 @@ export async function natsServer(
   return server
 }
 
-/** Three running servers that are one cluster, and their names in it. */
+/** Three running servers that form a cluster, and their names in it. */
 export async function natsCluster(t: Test): Promise<{ names: string[]; servers: NatsServer[] }> {
   const names = ['a', 'b', 'c']
   const ports = await Promise.all(names.map(() => freePort()))
@@ -82,7 +82,7 @@ export class NatsServer {
     )
   }
 
-  /** Starts the process, on the port and data of the runs before; resolves once it takes clients. */
+  /** Starts the process, with the port and data of earlier runs. Resolves once it accepts clients. */
   async start(): Promise<void> {
     const from = this.output.length
     const child = spawn(this.#binary, ['-c', this.#configFile], { stdio: ['ignore', 'ignore', 'pipe'] })
@@ -105,7 +105,7 @@ export class NatsServer {
     await once(child, 'close')
   }
 
-  /** A connection of the test's own, kept until the server is killed. */
+  /** A connection for the test, kept until the server is killed. */
   async client(): Promise<NatsConnection> {
     this.#connection ??= await connect({ servers: this.address, reconnect: false, ...this.#client })
     return this.#connection

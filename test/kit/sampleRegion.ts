@@ -1,6 +1,6 @@
 /**
- * The sample region, for servers of tests that look for ways in it. It takes seconds to make, so it is made once for each version
- * of what makes it, and kept in node_modules/.cache.
+ * The sample region, for test servers that compute routes in it. Making it takes seconds, so it is made once for each
+ * version of the code that makes it, and kept in node_modules/.cache.
  */
 import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
@@ -14,12 +14,12 @@ const CACHE = fileURLToPath(new URL('../../node_modules/.cache/ringfence-sample/
 const MAKERS = fileURLToPath(new URL('../../src/geo/extract/', import.meta.url))
 const PACKAGES = ['@mapbox/mvt-fixtures', '@valhallajs/valhallajs']
 
-/** Puts the sample into a data folder that no server runs on. */
+/** Puts the sample into a data folder that no server uses. */
 export async function addSample(dataFolder: string): Promise<void> {
   cpSync(await sampleRegions(), mapRegionsFolder(dataFolder), { recursive: true })
 }
 
-/** The folder of its routing tiles; nobody may write there. */
+/** The folder of its routing tiles, which must not be written to. */
 export async function sampleTiles(): Promise<string> {
   const folder = await sampleRegions()
   return tilesIn(stageFolder(join(folder, readManifest(folder).regions[0]!.folder), 'routing'))
@@ -27,7 +27,10 @@ export async function sampleTiles(): Promise<string> {
 
 let made: Promise<string> | undefined
 
-/** The folder of the regions, of which it is the only one. Made once, however many tests of this process ask for it at one time. */
+/**
+ * The folder of the regions, which contains only the sample. It is made once, even if several tests of this process
+ * ask for it at the same time.
+ */
 function sampleRegions(): Promise<string> {
   return (made ??= makeRegions())
 }
@@ -35,7 +38,8 @@ function sampleRegions(): Promise<string> {
 async function makeRegions(): Promise<string> {
   const folder = join(CACHE, version())
   if (existsSync(folder)) return folder
-  // Of this process alone until it is whole: several processes may make it at one time, and the first has it.
+  // Only this process uses the folder until it is complete. Several processes may make it at the same time, and the
+  // first one's folder is kept.
   const own = `${folder}.${process.pid}`
   mkdirSync(own, { recursive: true })
   try {
@@ -66,7 +70,7 @@ async function makeRegions(): Promise<string> {
   return folder
 }
 
-/** Differs where what makes the sample does. */
+/** Changes when the code that makes the sample changes. */
 function version(): string {
   const hash = createHash('sha256')
   for (const name of readdirSync(MAKERS).toSorted())

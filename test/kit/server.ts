@@ -1,8 +1,8 @@
 /**
- * A real Ringfence process for tests: a free port, a data folder of its own, known keys.
+ * A real Ringfence process for tests, with a free port, its own data folder and known keys.
  *
- * Several may run at once, in one test or in parallel test files. The port is kept over a restart, so that clients
- * which reconnect find it; it is drawn below the range that the system hands out to outgoing connections.
+ * Several may run at once, in one test or in parallel test files. A restart keeps the port, so that clients which
+ * reconnect find it. The port is chosen below the range that the system uses for outgoing connections.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { untilReady } from './waiting.ts'
 
-/** Environment variables that decide what tests do, and are no settings of a server. */
+/** Environment variables that control tests and are not settings of a server. */
 const TEST_SETTINGS = [
   'RINGFENCE_TEST_RUNS',
   'RINGFENCE_CRASH_ROUNDS',
@@ -33,30 +33,36 @@ export const KEYS = {
 } as const
 
 export interface ServerOptions {
-  /** Environment variables on top of the kit's, e.g. `{ RINGFENCE_RATE_LIMITS: 'on' }`; the kit sets `off`, and no sample region. */
+  /**
+   * Environment variables added to the kit's, e.g. `{ RINGFENCE_RATE_LIMITS: 'on' }`. The kit switches rate limits
+   * and the sample region off.
+   */
   readonly env?: Readonly<Record<string, string>>
   /** Flags for src/main.ts. */
   readonly args?: readonly string[]
-  /** A data folder that already exists and outlives the server; else one is made and removed at the end. */
+  /**
+   * A data folder that already exists and is kept after the server ends. Otherwise one is made, and removed at the
+   * end.
+   */
   readonly data?: string
-  /** Its data folder gets the sample region before it starts. */
+  /** Puts the sample region into the data folder before the start. */
   readonly sample?: boolean
 }
 
 export interface HttpAnswer {
   readonly status: number
-  /** Parsed where the answer is JSON, else its text; the empty text after HEAD. */
+  /** The parsed answer if it is JSON, otherwise its text; empty after HEAD. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
   readonly body: any
   readonly headers: Headers
 }
 
-/** Starts a server that the test's end stops; if the test failed, what the server wrote is printed. */
+/** Starts a server that is stopped when the test ends. If the test failed, the server's output is printed. */
 export async function startServer(t: Test, options: ServerOptions = {}): Promise<Server> {
   const server = await Server.start(options)
   t.teardown(async () => {
     await server.dispose()
-    // To stderr: the terse reporter hides comments.
+    // To stderr, because the terse reporter hides comments.
     if (!t.passing()) console.error(`output of the server:\n${server.output}`)
   })
   return server
@@ -64,7 +70,7 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
 
 export class Server {
   readonly port: number
-  /** Without a slash at its end. */
+  /** Without a slash at the end. */
   readonly url: string
   readonly data: string
   /** What all runs of the process wrote to stdout and stderr. */
@@ -83,7 +89,7 @@ export class Server {
   static async start(options: ServerOptions = {}): Promise<Server> {
     const server = new Server(await freePort(), options)
     try {
-      // Loaded where it is asked for alone: it brings what makes regions.
+      // Imported only if needed, because it loads the code that makes regions.
       if (options.sample) await (await import('./sampleRegion.ts')).addSample(server.data)
       await server.restart()
     } catch (error) {
@@ -93,7 +99,7 @@ export class Server {
     return server
   }
 
-  /** Process id of the run under way. */
+  /** Process id of the current run. */
   get pid(): number {
     const pid = this.#child?.pid
     if (pid === undefined) throw new Error('the server is not running')
@@ -101,10 +107,10 @@ export class Server {
   }
 
   /**
-   * One request.
-   * @param body sent as JSON; a string or bytes go out as they are
+   * Sends one request.
+   * @param body sent as JSON; a string or bytes are sent unchanged
    * @param key null sends no Authorization header
-   * @param headers on top of Authorization and Content-Type: application/json
+   * @param headers in addition to Authorization and Content-Type: application/json
    */
   async api(
     method: string,
@@ -133,7 +139,7 @@ export class Server {
     }
   }
 
-  /** Drains the process by SIGTERM and rejects unless it exits with 0. */
+  /** Shuts the process down with SIGTERM and rejects unless it exits with 0. */
   async stop(): Promise<void> {
     const { code, signal } = await this.#end('SIGTERM')
     if (code !== 0) {
@@ -146,7 +152,7 @@ export class Server {
     await this.#end('SIGKILL')
   }
 
-  /** The exit code of a process that ends by itself, once it has; null where a signal ended it. */
+  /** Waits until the process ends by itself. Resolves to its exit code, or to null if a signal ended it. */
   async ended(): Promise<number | null> {
     const child = this.#child
     if (child === undefined) throw new Error('the server was never started')
@@ -154,11 +160,14 @@ export class Server {
     return child.exitCode
   }
 
-  /** Starts the process again, on the same data and port, after {@link stop}, {@link kill9} or its own end. */
+  /**
+   * Starts the process again, with the same data and port, after {@link stop}, {@link kill9} or after it ended by
+   * itself.
+   */
   async restart(): Promise<void> {
     if (this.#child !== undefined && !hasEnded(this.#child)) throw new Error('the server is still running')
-    // Without the test runner's hooks, which it adds to every child: they turn SIGXFSZ, a full file, into its death.
-    // Without the settings of the tests, which a server would warn of.
+    // Removes the test runner's hooks, which are added to every child: with them, SIGXFSZ (a full file) would kill
+    // the server. Also removes the settings of the tests, which a server would warn about.
     const without = ['NODE_OPTIONS', ...TEST_SETTINGS].flatMap((name) => ['-u', name])
     const command = [...without, process.execPath, MAIN, ...(this.#options.args ?? [])]
     const child = spawn('env', command, {
@@ -184,7 +193,7 @@ export class Server {
     await this.#ready(child)
   }
 
-  /** Ends the process however it is and removes the data folder that the kit made. */
+  /** Ends the process in whatever state it is, and removes the data folder that the kit made. */
   async dispose(): Promise<void> {
     if (this.#child !== undefined && !hasEnded(this.#child)) await this.kill9()
     if (this.#options.data === undefined) rmSync(this.data, { recursive: true, force: true })
@@ -203,7 +212,7 @@ export class Server {
     const child = this.#child
     if (child === undefined || hasEnded(child)) throw new Error(`the server is not running\n${this.output}`)
     child.kill(signal)
-    // 'close' comes after the streams have ended: the output is complete.
+    // 'close' comes after the streams have ended, so the output is complete.
     await once(child, 'close')
     return { code: child.exitCode, signal: child.signalCode }
   }
@@ -215,14 +224,14 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null
 }
 
-/** Ports that {@link freePort} has answered, or looked at. */
+/** Ports that {@link freePort} has returned or tried. */
 const given = new Set<number>()
 
-/** A free port below the range that the system hands out to outgoing connections. */
+/** A free port below the range that the system uses for outgoing connections. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = 20_000 + Math.floor(Math.random() * 12_000)
-    // Who has got it may not listen yet.
+    // The test that received this port may not listen on it yet.
     if (given.has(port)) continue
     given.add(port)
     const probe = createServer()

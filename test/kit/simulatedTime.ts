@@ -1,6 +1,6 @@
 import { ManualClock, type Time } from '../../src/runtime/clock.ts'
 
-/** A clock whose alarms go off when it is moved past them. */
+/** A clock whose alarms go off when it is moved past their time. */
 export class SimulatedTime extends ManualClock implements Time {
   readonly #alarms = new Set<{ readonly at: number; readonly work: () => void }>()
 
@@ -10,7 +10,7 @@ export class SimulatedTime extends ManualClock implements Time {
     return () => this.#alarms.delete(alarm)
   }
 
-  /** Lets everything happen that needs no time; then, while something is set, moves on to it. Up to that time. */
+  /** Lets everything happen that needs no time. Then, while an alarm is set, moves on to it, up to the given time. */
   async runUntil(end: number): Promise<void> {
     for (;;) {
       await settle()
@@ -27,7 +27,7 @@ export class SimulatedTime extends ManualClock implements Time {
   }
 }
 
-/** Everything that needs no time has happened. */
+/** Resolves when everything that needs no time has happened. */
 export async function settle(): Promise<void> {
   for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,4 +1,4 @@
-/** A client of `/v1/stream` for tests, on the `ws` package: raw enough to send what no good client would. */
+/** A client of `/v1/stream` for tests, on the `ws` package. It can also send what a correct client never would. */
 import { readFileSync } from 'node:fs'
 import type { IncomingHttpHeaders } from 'node:http'
 import { Packr } from 'msgpackr'
@@ -19,7 +19,7 @@ const ClientMessage = root.lookupType('ringfence.v1.ClientMessage')
 const ServerMessage = root.lookupType('ringfence.v1.ServerMessage')
 const packr = new Packr({ useRecords: false, variableMapSize: true })
 
-/** A message in an encoding; `updates` of protobuf frames take the fields of proto/ringfence.proto. */
+/** A message in an encoding. The `updates` of protobuf frames have the fields of proto/ringfence.proto. */
 export function encode(encoding: Encoding, message: { readonly type: string }): string | Uint8Array {
   if (encoding === 'json') return JSON.stringify(message)
   if (encoding === 'msgpack') return Uint8Array.from(packr.pack(message))
@@ -27,7 +27,7 @@ export function encode(encoding: Encoding, message: { readonly type: string }): 
   return ClientMessage.encode(ClientMessage.fromObject({ [type]: fields })).finish()
 }
 
-/** A message of the server as the JSON encoding has it. */
+/** A message of the server, in the form that the JSON encoding has. */
 export function decode(encoding: Encoding, bytes: Buffer): Message {
   if (encoding === 'json') return JSON.parse(bytes.toString())
   if (encoding === 'msgpack') return packr.unpack(bytes)
@@ -46,7 +46,7 @@ export function decode(encoding: Encoding, bytes: Buffer): Message {
   return message
 }
 
-/** What a stream of the SDK takes. */
+/** The encoding as the SDK's stream expects it. */
 export function sdkEncoding(name: Encoding): StreamEncoding {
   return {
     protocol: `ringfence.${name}`,
@@ -57,21 +57,21 @@ export function sdkEncoding(name: Encoding): StreamEncoding {
 
 export interface StreamOptions {
   readonly encoding?: Encoding
-  /** null: no Authorization header. */
+  /** null sends no Authorization header. */
   readonly key?: string | null
-  /** Goes behind the path, as `?publishableKey=…`. */
+  /** Appended to the path, such as `?publishableKey=…`. */
   readonly query?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Of WebSockets; 13 where it is absent. */
+  /** Version of the WebSocket protocol; 13 if absent. */
   readonly protocolVersion?: 8
 }
 
-/** The refusal of an upgrade request. */
+/** The server's refusal of an upgrade request. */
 export class Refused extends Error {
   readonly status: number
   readonly body: Message
   readonly retryAfter: string | undefined
-  /** Of the protocol that the server speaks, where it says so. */
+  /** The protocol versions that the server speaks, if it names them. */
   readonly versions: string | undefined
 
   constructor(status: number, body: Message, headers: IncomingHttpHeaders) {
@@ -86,7 +86,7 @@ export class Refused extends Error {
 export class Stream {
   readonly socket: WebSocket
   readonly encoding: Encoding
-  /** Everything that came and that nobody has asked for. */
+  /** Messages that have arrived and that the test has not read yet. */
   readonly inbox: Message[] = []
   /** The code and reason of the close frame, once it has come. */
   readonly closed: Promise<{ readonly code: number; readonly reason: string }>
@@ -110,7 +110,7 @@ export class Stream {
     })
   }
 
-  /** @throws Refused where the server answers anything but 101 */
+  /** @throws Refused if the server answers anything but 101 */
   static async open(server: Pick<Server, 'url'>, options: StreamOptions = {}): Promise<Stream> {
     const { encoding, key = KEYS.testSecret, query = '', headers = {}, protocolVersion = 13 } = options
     const url = `${server.url.replace('http', 'ws')}/v1/stream${query}`
@@ -137,7 +137,7 @@ export class Stream {
     this.socket.send(encode(this.encoding, message))
   }
 
-  /** The next message. @throws Error where the stream ends first */
+  /** The next message. @throws Error if the stream ends first */
   async next(): Promise<Message> {
     for (;;) {
       if (this.inbox.length > 0) return this.inbox.shift()
@@ -146,7 +146,7 @@ export class Stream {
     }
   }
 
-  /** The next message of that type; those before it are passed over. */
+  /** The next message of that type. Messages before it are skipped. */
   async nextOf(type: string): Promise<Message> {
     for (;;) {
       const message = await this.next()
@@ -154,7 +154,7 @@ export class Stream {
     }
   }
 
-  /** All messages up to the acknowledgement of a frame, that included. */
+  /** All messages up to and including the acknowledgement of a frame. */
   async upToAck(id: number): Promise<Message[]> {
     const messages: Message[] = []
     for (;;) {
@@ -164,7 +164,7 @@ export class Stream {
     }
   }
 
-  /** Hangs up. */
+  /** Closes the connection. */
   close(): Promise<{ readonly code: number; readonly reason: string }> {
     this.socket.close()
     return this.closed

@@ -1,4 +1,4 @@
-/** The runner of test files: what it counts, and that a file may take as long as it makes progress, but no longer. */
+/** The runner of test files: what it counts, and that it lets a file run only as long as it makes progress. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -8,16 +8,16 @@ import { until } from './waiting.ts'
 
 const TAP = `import t from '${import.meta.resolve('tap')}'\n`
 const WAITING = fileURLToPath(new URL('waiting.ts', import.meta.url))
-/** A start on a loaded machine may take seconds. */
+/** On a loaded machine a start may take seconds. */
 const PATIENCE = 8
 
-/** Runs a file of this text. */
+/** Runs a test file with this text. */
 function run(test: Test, text: string): Promise<FileResult> {
   const folder = test.testdir({ 'one.test.ts': text })
   return runTestFile(join(folder, 'one.test.ts'), PATIENCE).result
 }
 
-/** Ended, also where nobody has asked for its exit code yet. */
+/** Whether the process has ended, even if nobody has collected its exit code yet. */
 function hasEnded(pid: number): boolean {
   try {
     process.kill(pid, 0)

@@ -1,4 +1,4 @@
-/** One test file as a process of its own: what it says in TAP, and whether it still makes progress. */
+/** Runs one test file as a process: what it reports in TAP, and whether it still makes progress. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { Parser } from 'tap-parser'
@@ -7,13 +7,13 @@ import { Parser } from 'tap-parser'
 export interface FileResult {
   readonly path: string
   readonly passed: number
-  /** Assertions that failed, and 1 where the file ended badly, or tested nothing, without naming one. */
+  /** Failed assertions. Also 1 if the file ended with an error or tested nothing, without naming a failure. */
   readonly failed: number
   readonly skipped: readonly Skipped[]
   readonly seconds: number
   /** The longest time without a sign of progress, in seconds. */
   readonly longestSilence: number
-  /** What the file printed; to be shown where it failed. */
+  /** What the file printed. It is shown if the file failed. */
   readonly output: string
 }
 
@@ -23,7 +23,7 @@ export interface Skipped {
   readonly why: string
 }
 
-/** A file under way. */
+/** A running test file. */
 export interface RunningFile {
   readonly path: string
   readonly result: Promise<FileResult>
@@ -31,27 +31,27 @@ export interface RunningFile {
   kill(): void
 }
 
-/** What a file that hangs gets to report which test it hangs in. */
+/** The time that a hanging file gets to report which test hangs. */
 const LAST_WORDS_MS = 5000
 
 /**
- * Runs a test file with the Node of this process. A file may take as long as it makes progress, however slow the machine:
- * it is ended only after `patience` seconds without a sign of it, which is a line of output or a call of `progress()`.
+ * Runs a test file with the Node of this process. A file may take as long as it makes progress, however slow the
+ * machine is. It is ended only after `patience` seconds without a line of output or a call of `progress()`.
  */
 export function runTestFile(path: string, patience: number): RunningFile {
   const began = performance.now()
   const child = spawn(process.execPath, [path], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
-    // A group of its own, so that no server outlives a file that had to be killed.
+    // A process group, so that no server outlives a file that had to be killed.
     detached: true,
-    // tap's own bound is a fixed one.
+    // tap's own limit is a fixed time.
     env: { ...process.env, RINGFENCE_SAMPLE_REGION: 'off', TAP_TIMEOUT: '0' },
   })
   const kill = () => {
     try {
       process.kill(-child.pid!, 'SIGKILL')
     } catch {
-      // It has ended already.
+      // It has already ended.
     }
   }
 
@@ -66,7 +66,7 @@ export function runTestFile(path: string, patience: number): RunningFile {
   const watch = setInterval(() => {
     if (isHung || silence() < patience) return
     isHung = true
-    // tap answers this signal with the name of the test under way and what keeps the process alive.
+    // tap answers this signal with the name of the running test and what keeps the process alive.
     child.kill('SIGALRM')
     setTimeout(kill, LAST_WORDS_MS).unref()
   }, 1000)
@@ -95,7 +95,7 @@ export function runTestFile(path: string, patience: number): RunningFile {
     clearInterval(watch)
     sign()
     parser.end()
-    // What the file left behind.
+    // Kills the processes that the file left behind.
     kill()
     if (isHung) output += `\nended after ${patience} s without any progress\n`
     if (signal !== null) output += `\nended by ${signal}\n`

@@ -1,6 +1,7 @@
 /**
- * A Tile38 server for tests: the real one where it is on the PATH or can be built, else the stand-in of this folder. What
- * passes with the stand-in is true of this program, not of Tile38: titles say which it was. The port is kept over a restart.
+ * A Tile38 server for tests: the real one if it is on the PATH or can be built, otherwise the stand-in of this
+ * folder. A test that passes with the stand-in says something about this program, not about Tile38, so titles name
+ * which one it was. A restart keeps the port.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -17,24 +18,24 @@ import { freePort } from './server.ts'
 
 const STAND_IN = fileURLToPath(new URL('tile38StandInChild.ts', import.meta.url))
 
-/** Undefined where there is no real server, and the stand-in serves; said once. */
+/** Undefined if there is no real server and the stand-in is used. This is printed once. */
 const binary = await serverBinary(TILE38_SERVER).catch((error: unknown) => {
   if (!(error instanceof ServerMissing) || process.env.RINGFENCE_REQUIRE_TILE38 === '1') throw error
   console.error(`STAND-IN instead of tile38-server: ${error.message.split('\n')[0]}`)
   return undefined
 })
 
-/** What the tests run against. */
+/** The name of what the tests run against. */
 export const TILE38_NAME = binary === undefined ? 'a stand-in of Tile38' : 'tile38-server'
 
-/** How what the tests run against is started. */
+/** The command that starts what the tests run against. */
 export function tile38Command(port: number, data: string, password = '') {
   return binary === undefined
     ? { command: process.execPath, args: [STAND_IN, `${port}`, data, password] }
     : { command: binary, args: ['-h', '127.0.0.1', '-p', `${port}`, '-d', data] }
 }
 
-/** A server that the test's end kills. */
+/** A server that is killed when the test ends. */
 export async function tile38Server(t: Test, password = ''): Promise<Tile38Server> {
   const server = new Tile38Server(await freePort(), password)
   t.teardown(async () => {
@@ -60,7 +61,7 @@ export class Tile38Server {
     this.url = `tile38://127.0.0.1:${port}`
   }
 
-  /** Starts the process, on the port and data of the runs before; resolves once it takes clients. */
+  /** Starts the process, with the port and data of earlier runs. Resolves once it accepts clients. */
   async start(): Promise<void> {
     const data = join(this.folder, 'data')
     mkdirSync(data, { recursive: true })
@@ -94,12 +95,12 @@ export class Tile38Server {
     await once(child, 'close')
   }
 
-  /** Removes what a server that does not run has kept. */
+  /** Removes the data of a server that is not running. */
   wipe(): void {
     rmSync(join(this.folder, 'data'), { recursive: true, force: true })
   }
 
-  /** A connection that the test's end closes. */
+  /** A connection that is closed when the test ends. */
   connect(t: Test, password = this.#password, logger = pino({ level: 'silent' })): Tile38Connection {
     const connection = new Tile38Connection({ url: this.url, password }, logger)
     connection.start()

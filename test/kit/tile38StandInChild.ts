@@ -1,7 +1,7 @@
 /**
- * A stand-in for tile38-server, for machines that cannot have the real one: a process that speaks its protocol and does the
- * few commands that this program sends, as Tile38's documentation and source describe them. It is slow and obvious, keeps its
- * data in an append-only file, and proves nothing about Tile38 itself.
+ * A stand-in for tile38-server, for machines where the real one cannot be installed. It is a process that speaks its
+ * protocol and executes the few commands that this program sends, as Tile38's documentation and source describe them.
+ * It is slow and obvious, keeps its data in an append-only file, and proves nothing about Tile38 itself.
  *
  * node tile38StandInChild.ts PORT FOLDER [PASSWORD]
  */
@@ -44,7 +44,7 @@ const [port, folder, password = ''] = process.argv.slice(2) as [string, string, 
 const file = join(folder, 'appendonly.aof')
 const collections = new Map<string, Map<string, Thing>>()
 const channels = new Map<string, Fence>()
-/** By name: the words that made it. Nothing is told by them here. */
+/** By name: the words of the command that made it. The stand-in never calls a hook. */
 const hooks = new Map<string, readonly string[]>()
 const listeners = new Map<string, Set<Client>>()
 const expirations = new Map<string, { readonly key: string; readonly id: string; readonly at: number }>()
@@ -76,7 +76,7 @@ createServer((socket) => {
   })
 }).listen(Number(port), '127.0.0.1', () => console.log('ready'))
 
-/** The array of bulk strings that the text begins with, once it is whole. */
+/** The array of bulk strings at the start of the text, once it is complete. */
 function readCommand(text: string): { words: string[]; length: number } | undefined {
   const head = /^\*(\d+)\r\n/.exec(text)
   if (head === null) return undefined
@@ -232,7 +232,7 @@ function readThing([kind = '', ...values]: readonly string[]): Thing | undefined
   return undefined
 }
 
-/** Whether the text is as the pattern, in which a `*` stands for any text. */
+/** Whether the text matches the pattern, in which `*` stands for any text. */
 function isLike(text: string, pattern: string): boolean {
   const parts = pattern.split('*').map((part) => part.replaceAll(/[.+?^${}()|[\]\\]/g, '\\$&'))
   return new RegExp(`^${parts.join('.*')}$`).test(text)
@@ -272,7 +272,7 @@ function meets(thing: Thing | undefined, box: Box): boolean {
   return south <= box.north && north >= box.south && west <= box.east && east >= box.west
 }
 
-/** On a sphere, as Tile38 measures. */
+/** On a sphere, as in Tile38. */
 function metersTo(thing: Thing, latitude: number, longitude: number): number {
   if (thing.kind !== 'point') return Infinity
   const radians = Math.PI / 180

@@ -1,6 +1,6 @@
 /**
- * Valhalla's own HTTP server, of the release that the binding is of: found on the PATH, else taken once from the package for
- * Python, which carries the executables, and kept in node_modules/.cache.
+ * Valhalla's own HTTP server, in the same release as the binding. It is found on the PATH, or else taken once from
+ * the Python package, which contains the executables, and kept in node_modules/.cache.
  */
 import { execFile, spawn } from 'node:child_process'
 import {
@@ -25,7 +25,10 @@ import { executableOnPath, ServerMissing, SERVER_CACHE } from './goServers.ts'
 const NAME = 'valhalla_service'
 const BINDING = new URL('../../node_modules/@valhallajs/valhallajs/package.json', import.meta.url)
 
-/** As pip names them; the executables need no Python, only the C library of a Linux of 2018 or newer. */
+/**
+ * Platform names as pip writes them. The executables need no Python, only the C library of a Linux from 2018 or
+ * newer.
+ */
 const PLATFORMS: Partial<Record<string, string>> = {
   x64: 'manylinux_2_28_x86_64',
   arm64: 'manylinux_2_28_aarch64',
@@ -57,7 +60,7 @@ async function take(version: string, into: string): Promise<void> {
     await python('zipfile', '-e', join(folder, wheel), folder)
     rmSync(join(folder, wheel))
     chmodSync(join(folder, 'valhalla', 'bin', NAME), 0o755)
-    // Another test may have been first.
+    // Another test may have been faster.
     if (!existsSync(into)) renameSync(folder, into)
   } catch (cause) {
     const { message, stderr } = cause as Error & { stderr?: string }
@@ -73,7 +76,7 @@ async function take(version: string, into: string): Promise<void> {
 }
 
 /**
- * Runs the server over tiles, until the end of the test.
+ * Runs the server with these tiles until the test ends.
  * @returns its URL
  */
 export async function startValhalla(t: Test, tiles: string): Promise<string> {

@@ -1,18 +1,19 @@
-/** Waiting on machines of any speed: for as long as something happens, instead of for a fixed time. */
+/** Waiting on machines of any speed: as long as something happens, instead of for a fixed time. */
 import type { ChildProcess } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** At most so often is progress told. */
+/** Progress is reported at most this often. */
 const EVERY_MS = 1000
-/** So long may a process that is waited for show nothing. */
+/** How long a process that is waited for may show no sign of activity. */
 const PATIENCE_SECONDS = 60
 
 let last = 0
 
 /**
- * Tells the runner that this file has come further, so that it is not ended as hung. For what takes long without an
- * assertion: a server started, a case of a property. Not for a poll whose answer has not changed.
+ * Tells the runner that this file has made progress, so that it is not ended as hung. For steps that take long
+ * without an assertion, such as the start of a server or a case of a property. Not for polling while the answer has
+ * not changed.
  */
 export function progress(): void {
   const now = performance.now()
@@ -22,8 +23,8 @@ export function progress(): void {
 }
 
 /**
- * Resolves once it holds, and asks every 5 ms. There is no bound on it but the runner's, which ends a file that makes no progress:
- * on a slow machine everything takes longer.
+ * Resolves once the condition holds, which is checked every 5 ms. Only the runner limits the time, by ending a file
+ * that makes no progress, because on a slow machine everything takes longer.
  */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await holds())) await sleep(5)
@@ -32,8 +33,8 @@ export async function until(holds: () => boolean | Promise<boolean>): Promise<vo
 
 /**
  * Resolves once a process that was started is ready. It may take as long as it writes or computes.
- * @param output all that it has written so far
- * @throws Error with its output, where it has ended, or has done neither for a minute
+ * @param output everything that it has written so far
+ * @throws Error with its output, if it has ended, or has done neither for a minute
  */
 export async function untilReady(
   child: ChildProcess,
@@ -60,11 +61,15 @@ export async function untilReady(
   }
 }
 
-/** The CPU time that a process has used, in whole ticks of 10 ms; nothing where the system does not tell, as outside Linux. */
+/**
+ * The CPU time that a process has used, in whole ticks of 10 ms. Empty if the system does not report it, as outside
+ * Linux.
+ */
 export function cpuTicks(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    // Behind the name, which may have spaces: from the state, utime is the 12th field, stime the 13th.
+    // The fields follow the process name, which may contain spaces. Counted from the state, utime is the 12th field
+    // and stime the 13th.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
     return `${Number(fields[11]) + Number(fields[12])}`
   } catch {

@@ -1,4 +1,4 @@
-/** Who reaches a place in time, against trying everybody. */
+/** Who reaches a place in time, compared with trying everybody. */
 import t from 'tap'
 import type { FoundUser, Users } from '../../src/actor/port.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
@@ -12,11 +12,11 @@ const RUNS = 60 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 interface Person {
   readonly id: string
   readonly position: Position
-  /** Of travel; Infinity: no way. */
+  /** Travel time; Infinity if there is no route. */
   readonly minutes: number
 }
 
-/** As the crow flies; a car that is never faster than that. */
+/** Distance in a straight line, and the travel time of a car that is never faster than that. */
 function metersOf({ position: [lon, lat] }: Person): number {
   return pointDistance(PLACE[1], PLACE[0], lat, lon)
 }
@@ -50,7 +50,7 @@ function timesOf(people: readonly Person[]) {
   return { times, asked }
 }
 
-/** Up to some degrees away, each by a way that is longer than the crow's by a factor of its own. */
+/** Up to some degrees away. Each route is longer than the straight line by a different factor. */
 const people = fc
   .array(
     fc.record({ x: fc.double({ min: -3, max: 3 }), y: fc.double({ min: -3, max: 3 }), more: fc.nat(5) }),
