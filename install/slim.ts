@@ -22,6 +22,8 @@ function main(): void {
   const development: string[] = []
   const hostNode = suitableNode(notes.packages['node_modules/node']?.version)
   for (const [place, entry] of Object.entries(notes.packages)) {
+    // A workspace: the project's own files.
+    if (!place.includes('node_modules/')) continue
     const folder = join(ROOT, place)
     const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)
     if (entry.dev === true) {
@@ -122,7 +124,11 @@ function megabytes(bytes: number): string {
   return `${Math.round(bytes / 1e6)} MB`
 }
 
-if (fs.existsSync(NOTES)) main()
+const argument = process.argv[2]
+if (argument !== undefined) {
+  console.error(`slim does not accept the argument "${argument}". Nothing was removed.`)
+  process.exitCode = 2
+} else if (fs.existsSync(NOTES)) main()
 else {
   console.error('There is no node_modules/.package-lock.json: run `npm install` first.')
   process.exitCode = 1

@@ -7,13 +7,14 @@ import { helpText, loadOptions, type OptionError } from '../config/options.ts'
 import packageJson from '../package.json' with { type: 'json' }
 import { runEmbedded } from './compose/embedded.ts'
 import { commandHelp, operate } from './cli/operator.ts'
+import { failureSentence } from './runtime/errors.ts'
 import { createLogger } from './runtime/logger.ts'
 import { makeFilesPrivate } from './runtime/privateFiles.ts'
 
 try {
   await main()
 } catch (error) {
-  console.error(`ringfence: ${(error as Error).message}`)
+  console.error(`ringfence: ${failureSentence(error)}`)
   process.exit((error as Partial<OptionError>).exitCode ?? 1)
 }
 

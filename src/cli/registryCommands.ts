@@ -42,6 +42,9 @@ type Print = (line: string) => void
 /** Prints one line at a time; returns the exit code. */
 type RegistryCommand = (registry: OperatedRegistry, print: Print) => number
 
+/** Characters of a project's name, which lists show in full. */
+const MAX_NAME_LENGTH = 256
+
 /** Whether it is `npm run keys` or `npm run projects`. */
 export function isRegistryCommand(name: string | undefined): name is 'keys' | 'projects' {
   return name === 'keys' || name === 'projects'
@@ -200,6 +203,8 @@ function projectsCommand(command: string, rest: readonly string[]): RegistryComm
       if (rest.length > 1) throw new WrongCommand(`Put the name into quotes: "${rest.join(' ')}".`)
       const name = rest[0]?.trim()
       if (!name) throw new WrongCommand('create needs a name.')
+      if (name.length > MAX_NAME_LENGTH || /\p{Cc}/u.test(name))
+        throw new WrongCommand(`A name has at most ${MAX_NAME_LENGTH} characters, on one line.`)
       return ({ keys }, print) => createProject(keys, print, name)
     }
     case 'usage': {

@@ -61,6 +61,7 @@ const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   EEXIST: 'a file is in its place',
   EHOSTUNREACH: 'the host cannot be reached',
   EISDIR: 'it is a folder',
+  ENAMETOOLONG: 'the name is too long',
   ENETUNREACH: 'the network cannot be reached',
   ENOENT: 'there is no such file or folder',
   ENOSPC: 'the disk is full',
@@ -78,6 +79,15 @@ const SYSTEM_REASONS: Readonly<Record<string, string>> = {
 export function systemReason(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return SYSTEM_REASONS[code ?? ''] ?? message ?? String(error)
+}
+
+/** What a command ends with: for a failed system call on a file, the file and the reason; other errors as they are. */
+export function failureSentence(error: unknown): string {
+  const { code, message, path, address } = error as NodeJS.ErrnoException & { address?: string }
+  const file = path ?? address
+  return file !== undefined && SYSTEM_REASONS[code ?? ''] !== undefined
+    ? `${file}: ${systemReason(error)}.`
+    : (message ?? String(error))
 }
 
 /** The classes that JavaScript throws for programming errors. */

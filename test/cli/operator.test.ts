@@ -138,6 +138,9 @@ t.test('a command that is wrong is told which there are, whatever the folder', a
     [['keys', 'list', 'x'], 'list does not accept the argument "x".'],
     [['projects', 'create', ' '], 'create needs a name.'],
     [['projects', 'create', 'Second', 'shop'], 'Put the name into quotes: "Second shop".'],
+    [['projects', 'create', 'x'.repeat(257)], 'A name has at most 256 characters, on one line.'],
+    [['projects', 'create', 'a\nProject 9: b'], 'A name has at most 256 characters, on one line.'],
+    [['projects', 'create', '\u001b[31mred'], 'A name has at most 256 characters, on one line.'],
     [['keys', 'frob'], 'Unknown command "frob".'],
     [['projects', 'help'], 'Unknown command "help".'],
     [['projects', 'disable'], 'disable needs the number of a project, not nothing.'],
@@ -171,6 +174,11 @@ t.test('a command that is wrong is told which there are, whatever the folder', a
     output: /^restore does not accept the argument "b"\.\n\nUsage: npm run restore/,
   })
   t.match(await command(['keyz', '--data', data]), { code: 2, output: /unknown command "keyz"/ })
+  const under = import.meta.filename
+  t.match(await command(['keys', 'list', '--data', under]), {
+    code: 1,
+    output: `ringfence: ${under}/control.sock: a part of its path is not a folder.\n`,
+  })
   const unusable = /: the data folder cannot be (?:made|read and written): /
   writeFileSync(join(data, 'file'), '')
   mkdirSync(join(data, 'odd', 'lock'), { recursive: true })

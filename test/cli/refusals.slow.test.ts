@@ -56,6 +56,14 @@ t.test('restores', async (t) => {
   const server = await serverInUse(t, join(home, 'data'))
   const backup = join(home, 'backup')
   t.match(await command(['backup', backup, '--data', server.data]), { code: 0 })
+  for (const [target, reason] of [
+    [join(backup, 'manifest.json', 'x'), 'a part of its path is not a folder'],
+    [join(home, 'x'.repeat(300)), 'the name is too long'],
+  ] as const) {
+    const { code, output } = await command(['backup', target, '--data', server.data])
+    t.equal(code, 1)
+    t.ok(output.endsWith(`ringfence: ${target}.partial: ${reason}.\n`), output)
+  }
   const restore = (from: string, to = join(home, 'restored')): Promise<Manifest> =>
     restoreBackup(from, to, () => {}, LIVE)
 

@@ -15,7 +15,7 @@ import { freePort, KEYS } from '../kit/server.ts'
 const ROOT = join(import.meta.dirname, '../..')
 /** What `npm start` and its like are made of; node_modules is not. */
 const PARTS =
-  '.ci .npmrc cluster config demo docs install package-lock.json package.json sdk/package.json src test/kit workers'
+  '.ci .npmrc cluster config demo docs install package-lock.json package.json sdk/README.md sdk/package.json src test/kit workers'
 const MEGABYTE = 1e6
 /** Arguments of `env`: without the test runner's hooks, see test/kit/server.ts. */
 const UNHOOKED = ['-u', 'NODE_OPTIONS']
@@ -45,7 +45,13 @@ t.test('npm ci, the demo and the cluster without the packages for development', 
 })
 
 t.test('slimmed, with routing and the sample: below 300 MB, a track and a distance', async (t) => {
+  await t.rejects(
+    npm('run', 'slim', '--', '--dry-run'),
+    /does not accept the argument "--dry-run". Nothing was removed/,
+  )
+  t.ok(readdirSync(binaries).length > 20, 'an argument that it does not know stops it')
   const said = await npm('run', 'slim')
+  t.ok(existsSync(join(folder, 'sdk/README.md')), 'no file of the project is removed')
   const bytes = sizeOf(packages)
   t.ok(bytes < 300 * MEGABYTE, `${bytes} bytes`)
   t.match(said, new RegExp(`${Math.round(bytes / MEGABYTE)} MB now`))
