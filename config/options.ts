@@ -243,6 +243,18 @@ export const OPTIONS = {
       'Upper limit of the memory for the filters and areas of streams and server-sent events. The connections of one ' +
       'key may take half of it, and one connection a 64th.',
   },
+  deviceBytes: {
+    type: 'integer',
+    default: 0,
+    low: 0,
+    high: 1024 * 1024 * MIB,
+    env: 'RINGFENCE_DEVICE_BYTES',
+    value: 'BYTES',
+    help:
+      'Upper limit of the memory for users and their metadata, about 400 bytes for a plain one; one environment may ' +
+      'take half of it. Beyond it, updates of new users are answered 429. 0 means half of the memory of the machine or ' +
+      'container.',
+  },
   streamIdleSeconds: {
     type: 'integer',
     default: 120,

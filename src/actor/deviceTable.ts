@@ -51,6 +51,11 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   count = 0
 
   private readonly profiles = new ProfileStore()
+  /** Approximate bytes that all records may take; those of one scope may take half. See {@link hasRoom}. */
+  maxBytes = Infinity
+  /** Approximate bytes of all records. */
+  bytes = 0
+  private readonly bytesOfScope = new Map<ScopeId, number>()
   /** Dropped whenever the profile changes. */
   readonly replyHead: (ReplyHead | undefined)[] = []
   /** The sender of the last update of a record that is its device's only one. */
@@ -61,6 +66,24 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   private readonly devices = new RowIndex()
   private readonly users = new RowIndex()
   private readonly freed: { readonly row: number; readonly at: number }[] = []
+
+  /** Limits the objects of profiles to approximately so many bytes; further ones are packed, which takes more time. */
+  set maxUnpackedBytes(bytes: number) {
+    this.profiles.maxUnpackedBytes = bytes
+  }
+
+  /** Whether the scope may have another record, or one with more text. */
+  hasRoom(scope: ScopeId): boolean {
+    const half = this.maxBytes / 2
+    // Then no scope has more than half.
+    if (this.bytes < half) return true
+    return this.bytes < this.maxBytes && (this.bytesOfScope.get(scope) ?? 0) < half
+  }
+
+  /** Approximate bytes of a record. */
+  bytesOf(row: number): number {
+    return this.profiles.bytesOf(row)
+  }
 
   /** Whether the last update was too inaccurate to touch any geofence. */
   isIgnored(row: number): boolean {
@@ -123,7 +146,12 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   /** The profile, which stays unpacked. */
   profile(row: number): Profile {
     this.settleMark(row)
-    return this.profiles.get(row)
+    const { profiles } = this
+    if (profiles.isUnpacked(row)) return profiles.get(row)
+    const before = profiles.bytesOf(row)
+    const profile = profiles.get(row)
+    this.countBytes(row, this.scope(row), before)
+    return profile
   }
 
   /** The profile, without keeping an idle one unpacked; for scans. */
@@ -166,7 +194,9 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   setProfile(row: number, scope: ScopeId, profile: Profile): void {
     const isNew = this.open(row, scope)
     const userBefore = isNew ? undefined : this.profiles.userId(row)
+    const before = this.profiles.bytesOf(row)
     this.profiles.set(row, profile)
+    this.countBytes(row, scope, before)
     this.setSequence(row, -1)
     this.candidateCache.forgetStays(row)
     this.relink(row, scope, isNew, userBefore)
@@ -180,7 +210,9 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     // If the record exists and stays with its user, nothing else changes.
     const isKnown = !isNew && this.profiles.isOfUserIn(row, packed)
     const userBefore = isNew || isKnown ? undefined : this.profiles.userId(row)
+    const before = this.profiles.bytesOf(row)
     this.profiles.setPacked(row, packed)
+    this.countBytes(row, scope, before)
     this.setSequence(row, -1)
     this.candidateCache.forgetStays(row)
     if (isKnown) this.replyHead[row] = undefined
@@ -193,7 +225,9 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     this.unlink(this.devices, OF_DEVICE, row, nameHash(scope, this.profiles.deviceId(row)))
     const userId = this.profiles.userId(row)
     if (userId !== undefined) this.unlink(this.users, OF_USER, row, nameHash(scope, userId))
+    const before = this.profiles.bytesOf(row)
     this.profiles.delete(row)
+    this.countBytes(row, scope, before)
     this.replyHead[row] = undefined
     this.forget(row)
     this.free(row)
@@ -223,7 +257,9 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     for (let row = 0; row < this.length; row++) {
       if (!this.profiles.isUnpacked(row) || this.receivedAt(row) >= before) continue
       this.settleMark(row)
+      const bytes = this.profiles.bytesOf(row)
       this.profiles.pack(row)
+      this.countBytes(row, this.scope(row), bytes)
       this.replyHead[row] = undefined
       this.forget(row)
       packed++
@@ -246,8 +282,17 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     if (mark === undefined || mark.sequence >= sequence) return
     const isIdle = !this.profiles.isUnpacked(row)
     const marks = [...profile.marks.slice(0, -1), { stream: mark.stream, sequence }]
+    const before = this.profiles.bytesOf(row)
     this.profiles.set(row, { ...profile, marks })
     if (isIdle) this.profiles.pack(row)
+    this.countBytes(row, this.scope(row), before)
+  }
+
+  /** @param before bytes of the record before it changed */
+  private countBytes(row: number, scope: ScopeId, before: number): void {
+    const more = this.profiles.bytesOf(row) - before
+    this.bytes += more
+    if (more !== 0) this.bytesOfScope.set(scope, (this.bytesOfScope.get(scope) ?? 0) + more)
   }
 
   private forget(row: number): void {

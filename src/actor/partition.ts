@@ -12,6 +12,7 @@ import type { StoredEvent } from '../events/port.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { TextCache } from '../runtime/textCache.ts'
 import { AppliedForUser, AppliedInCrowd, CROWD, type Applied } from './applied.ts'
+import { UNLIMITED, type DeviceMemory } from './deviceMemory.ts'
 import type { ActorTable, ActorType } from './actorType.ts'
 import { ACTOR_TYPES, DEVICES } from './actorTypes.ts'
 import type { FrameWriter } from './commitCodec.ts'
@@ -29,11 +30,13 @@ import { Unmeasured, type Measured } from '../rules/measured.ts'
 import { createEvaluators, evaluate } from '../rules/evaluators.ts'
 import { identify, type Identity } from './identity.ts'
 import { NO_STATE } from '../rules/deviceState.ts'
-import { isInNewestStream, profileAfter, saysNothingNew } from './profile.ts'
+import { isInNewestStream, profileAfter, saysNothingNew, textLength } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
 import {
   MAX_EVENT_CHARACTERS,
   MAX_RECORDS,
+  NO_ROOM_FOR_RECORD,
+  NO_ROOM_FOR_TEXT,
   RATE_LIMITED,
   TOO_MANY_EVENTS,
   TOO_MANY_RECORDS,
@@ -64,6 +67,11 @@ const BYTES_A_TURN = 256 * 1024
 export const GEOFENCE_TEXT_CHARACTERS = 8 * 1024 * 1024
 /** Writing this many of these texts takes a millisecond. */
 const MANY_TEXTS = 300
+
+/** Known users may still change data of up to so many characters when there is no room for more. */
+const MAX_FULL_TEXT = 1024
+/** A user's JSON that is longer is written again for each answer, because it would take more memory than the profile. */
+const MAX_HEAD_CHARACTERS = 16 * 1024
 
 const NO_EVENTS: readonly string[] = []
 
@@ -97,6 +105,7 @@ export class Partition {
   eventBytes = 0
 
   /**
+   * @param memory of its devices, approximately
    * @param updatesPerSecond that the rate limit admits from a device, in a bucket of a second's worth; Infinity: all
    */
   constructor(
@@ -104,12 +113,15 @@ export class Partition {
     salt: StoreSalt,
     updatesPerSecond = 1,
     types: readonly ActorType[] = ACTOR_TYPES,
+    memory: DeviceMemory = UNLIMITED,
   ) {
     this.number = number
     this.salt = salt
     this.types = types
     this.tables = new Map(types.map((type) => [type.number, type.createTable()]))
     this.table = this.tableOf(DEVICES)
+    this.table.maxBytes = memory.bytes
+    this.table.maxUnpackedBytes = memory.unpackedBytes
     this.intervalMs = 1000 / updatesPerSecond
     this.earlyMs = EARLY_MS + 1000 - this.intervalMs
   }
@@ -209,6 +221,11 @@ export class Partition {
     const allowedAt = first >= 0 ? this.allowedAt(first, update.receivedAt) : 0
     if (limited && update.receivedAt < allowedAt - this.earlyMs) return RATE_LIMITED
 
+    if (!table.hasRoom(update.scope)) {
+      if (row < 0) return NO_ROOM_FOR_RECORD
+      if (textLength(update) > MAX_FULL_TEXT && !saysNothingNew(table.peek(row), update))
+        return NO_ROOM_FOR_TEXT
+    }
     const time = timeOf(update, latestTime)
     let events = NO_EVENTS
     let at = row
@@ -293,7 +310,8 @@ export class Partition {
     const { table } = this
     const profile = table.profile(row)
     const json = userHead(profile, table.scope(row), view, now)
-    table.replyHead[row] = { json, revision: view.revision, until: headUntil(profile, view) }
+    if (json.length <= MAX_HEAD_CHARACTERS)
+      table.replyHead[row] = { json, revision: view.revision, until: headUntil(profile, view) }
     return json
   }
 

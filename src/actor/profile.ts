@@ -81,6 +81,23 @@ export function profileAfter(
   }
 }
 
+/**
+ * Characters of the texts that a client chooses freely: metadata above all. Ids of places are not counted.
+ */
+export function textLength(
+  p: Pick<Profile, 'deviceId' | 'userId' | 'installId' | 'description' | 'metadata'>,
+): number {
+  let length = p.deviceId.length + (p.userId?.length ?? 0)
+  length += (p.installId?.length ?? 0) + (p.description?.length ?? 0)
+  const { metadata } = p
+  if (metadata === undefined) return length
+  for (const key in metadata) {
+    const value = metadata[key]
+    length += key.length + (typeof value === 'string' ? value.length : 8)
+  }
+  return length
+}
+
 function isSameState(before: Profile, state: DeviceState): boolean {
   return (
     before.visits === state.visits &&

@@ -7,6 +7,7 @@ import {
   readText,
   userIdField,
 } from './packedFields.ts'
+import { textLength } from './profile.ts'
 import { packProfile, unpackProfile } from './profileCodec.ts'
 
 /**
@@ -25,6 +26,14 @@ import { packProfile, unpackProfile } from './profileCodec.ts'
  */
 
 const CHUNK_BYTES = 64 * 1024
+/** Of a record: its columns, its entries in look-ups, an object or an entry of a chunk. */
+const RECORD_BYTES = 350
+/** Of a place in which the device stays. */
+const STAY_BYTES = 100
+/** A profile with more text is always packed: the bytes are outside the heap of V8, whose size is limited. */
+const MAX_UNPACKED_TEXT = 16 * 1024
+/** Unpacking one with more stays takes long. */
+const MAX_PACKED_STAYS = 100
 /** Before each packed profile: its row and its length in bytes, u32 each. */
 const HEADER_BYTES = 8
 
@@ -45,13 +54,25 @@ export class ProfileStore {
   private readonly freeNumbers: number[] = []
   /** The chunk that is being filled; −1: none. */
   private last = -1
+  /** By row, approximate bytes. */
+  private readonly sizes: number[] = []
+  /** Approximate bytes of the profiles that are not packed. */
+  private unpackedBytes = 0
+  /** Beyond it, profiles are packed although their devices are active. */
+  maxUnpackedBytes = Infinity
 
-  /** The profile, which stays unpacked. Throws if there is none. */
+  /** Approximate bytes of the record; 0 if there is none. */
+  bytesOf(row: number): number {
+    return this.sizes[row] ?? 0
+  }
+
+  /** The profile, which stays unpacked if there is room. Throws if there is none. */
   get(row: number): Profile {
     const held = this.held[row]
     if (typeof held === 'object') return held
     const profile = this.unpack(row, held)
-    this.set(row, profile)
+    const bytes = unpackedBytesOf(profile)
+    if (!this.staysPacked(profile, bytes)) this.keep(row, profile, bytes)
     return profile
   }
 
@@ -62,14 +83,45 @@ export class ProfileStore {
   }
 
   set(row: number, profile: Profile): void {
-    const held = this.held[row]
+    const bytes = unpackedBytesOf(profile)
+    if (this.staysPacked(profile, bytes)) this.setPacked(row, packProfile(profile))
+    else this.keep(row, profile, bytes)
+  }
+
+  private staysPacked({ visits }: Profile, bytes: number): boolean {
+    if (visits.length > MAX_PACKED_STAYS) return false
+    return (
+      bytes > RECORD_BYTES + 2 * MAX_UNPACKED_TEXT + STAY_BYTES * visits.length ||
+      this.unpackedBytes + bytes > this.maxUnpackedBytes
+    )
+  }
+
+  /** @param bytes of the profile, approximately */
+  private keep(row: number, profile: Profile, bytes: number): void {
+    this.letGo(row)
     this.held[row] = profile
+    this.size(row, bytes)
+    this.unpackedBytes += bytes
+  }
+
+  private size(row: number, bytes: number): void {
+    while (this.sizes.length < row) this.sizes.push(0)
+    this.sizes[row] = bytes
+  }
+
+  /** Empties the row. */
+  private letGo(row: number): void {
+    const held = this.held[row]
+    this.held[row] = undefined
     if (typeof held === 'number') this.drop(held)
+    else if (held !== undefined) this.unpackedBytes -= this.sizes[row]!
   }
 
   /** Puts a packed profile, which is copied. */
   setPacked(row: number, packed: Uint8Array): void {
     const held = this.held[row]
+    if (typeof held === 'object') this.letGo(row)
+    this.size(row, RECORD_BYTES + packed.length)
     if (typeof held === 'number') {
       const chunk = this.chunkOf(held)
       const at = held % CHUNK_BYTES
@@ -80,15 +132,14 @@ export class ProfileStore {
         return
       }
       // Before the new one is appended, which may move entries in use.
-      this.delete(row)
+      this.letGo(row)
     }
     this.held[row] = this.append(row, packed)
   }
 
   delete(row: number): void {
-    const held = this.held[row]
-    this.held[row] = undefined
-    if (typeof held === 'number') this.drop(held)
+    this.letGo(row)
+    this.size(row, 0)
   }
 
   /** Whether there is a profile that is not packed. */
@@ -97,7 +148,7 @@ export class ProfileStore {
   }
 
   pack(row: number): void {
-    this.held[row] = this.append(row, packProfile(this.peek(row)))
+    if (this.isUnpacked(row)) this.setPacked(row, packProfile(this.peek(row)))
   }
 
   /** The profile as bytes; they are valid until the next call. */
@@ -223,6 +274,11 @@ export class ProfileStore {
     this.chunks[number] = undefined
     this.freeNumbers.push(number)
   }
+}
+
+/** The text counts twice: the user's JSON is kept for answers. */
+function unpackedBytesOf(profile: Profile): number {
+  return RECORD_BYTES + STAY_BYTES * profile.visits.length + 2 * textLength(profile)
 }
 
 /** Where the profile of the entry at a place begins in its chunk. */

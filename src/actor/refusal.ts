@@ -8,6 +8,10 @@ import { ApiError } from '../runtime/errors.ts'
 export const RATE_LIMITED: unique symbol = Symbol('rate limited')
 /** The device has {@link MAX_RECORDS} records already; nothing was changed. */
 export const TOO_MANY_RECORDS: unique symbol = Symbol('too many records')
+/** A new record, for which there is no room; nothing was changed. */
+export const NO_ROOM_FOR_RECORD: unique symbol = Symbol('no room for a record')
+/** More text for a record, for which there is no room; nothing was changed. */
+export const NO_ROOM_FOR_TEXT: unique symbol = Symbol('no room for text')
 /** The events of the update would exceed {@link MAX_EVENT_CHARACTERS}; nothing was changed. */
 export const TOO_MANY_EVENTS: unique symbol = Symbol('too many events')
 
@@ -25,7 +29,12 @@ export class Unwritten {
 }
 
 /** Refusals that the sender of the update is told. */
-type Refused = typeof RATE_LIMITED | typeof TOO_MANY_EVENTS | typeof TOO_MANY_RECORDS
+type Refused =
+  | typeof RATE_LIMITED
+  | typeof TOO_MANY_EVENTS
+  | typeof TOO_MANY_RECORDS
+  | typeof NO_ROOM_FOR_RECORD
+  | typeof NO_ROOM_FOR_TEXT
 
 /** Why an update was not applied. */
 export type Refusal = Refused | Unmeasured | Unwritten
@@ -41,7 +50,15 @@ export const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
 
 export function errorOf(refused: Refused): ApiError {
   if (refused === RATE_LIMITED) return tooFast()
+  if (refused === NO_ROOM_FOR_RECORD) return noRoom('deviceId', 'No room for another user')
+  if (refused === NO_ROOM_FOR_TEXT) return noRoom('metadata', 'No room for more data about this user')
   return refused === TOO_MANY_EVENTS ? tooManyEvents() : tooManyRecords()
+}
+
+/** Not 503, which would mean that the same update may succeed at once. */
+function noRoom(param: string, what: string): ApiError {
+  const sentence = `${param}: ${what}: the users of this environment or server take as much memory as they may (deviceBytes).`
+  return new ApiError(429, sentence, { param, retryAfter: 60 })
 }
 
 function tooManyEvents(): ApiError {

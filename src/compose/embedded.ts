@@ -9,6 +9,7 @@ import { join } from 'node:path'
 import type { Options } from '../../config/options.ts'
 import { Checkpointer } from '../actor/checkpoint.ts'
 import { ActorHost } from '../actor/host.ts'
+import { deviceMemoryOf } from '../actor/deviceMemory.ts'
 import { Partition } from '../actor/partition.ts'
 import { recover } from '../actor/recovery.ts'
 import { housekeepingJobs } from '../actor/housekeeping.ts'
@@ -100,9 +101,10 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
 
   // The device actors, in the state of the last durable frame.
   const updatesPerSecond = options.limits['POST /v1/track']
+  const memory = deviceMemoryOf(options.deviceBytes, store.partitions)
   const partitions = Array.from(
     { length: store.partitions },
-    (_, number) => new Partition(number, salt, updatesPerSecond),
+    (_, number) => new Partition(number, salt, updatesPerSecond, undefined, memory),
   )
   const reading = progressLog(logger, clock, 'reading the commit log')
   const recovered = recover(partitions, log, snapshots, events, clock.now(), reading)

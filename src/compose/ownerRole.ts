@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { eventsOfFrame } from '../actor/frameEvents.ts'
 import type { ActorHost } from '../actor/host.ts'
+import { deviceMemoryOf } from '../actor/deviceMemory.ts'
 import { Partition } from '../actor/partition.ts'
 import { TwiceObserved } from '../actor/copiedPositions.ts'
 import { HostPositions } from '../actor/hostPositions.ts'
@@ -48,6 +49,7 @@ export async function openOwners(ground: DistributedParts) {
     troubled,
   )
   let ownership: Ownership | undefined
+  const memory = deviceMemoryOf(options.deviceBytes, partitions)
   const server = new PartitionServer({
     calls,
     registry,
@@ -58,7 +60,7 @@ export async function openOwners(ground: DistributedParts) {
     measurer,
     prepare: options.tile38Candidates ? tile38?.copies.prepare.bind(tile38.copies) : undefined,
     mailboxBytes: shareOf(mailboxBytes, partitions),
-    createPartition: (number) => new Partition(number, salt, limits['POST /v1/track']),
+    createPartition: (number) => new Partition(number, salt, limits['POST /v1/track'], undefined, memory),
     openLog: (partition, fencedOut) =>
       openJetStreamLog({
         partition,

@@ -35,6 +35,16 @@ export function registerActorMetrics(
   )
   metrics.total('frame_bytes_total', 'Bytes of those frames.', () => totals.read('frameBytes'))
   metrics.gauge('users', 'User records.', () => hosts().reduce((sum, { users }) => sum + users, 0))
+  const ofTables = (
+    value: (table: { readonly bytes: number; readonly maxBytes: number }) => number,
+  ): number =>
+    hosts().reduce((sum, { partitions }) => partitions.reduce((all, { table }) => all + value(table), sum), 0)
+  metrics.gauge('user_bytes', 'Memory that users and their metadata take, about.', () =>
+    ofTables(({ bytes }) => bytes),
+  )
+  metrics.gauge('user_limit_bytes', 'Limit of that memory; beyond it, new users are refused.', () =>
+    ofTables(({ maxBytes }) => maxBytes),
+  )
   metrics.total(
     'measured_elsewhere_total',
     'Updates near so many large geofences that a geometry thread evaluated them.',

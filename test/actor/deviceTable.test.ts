@@ -87,20 +87,28 @@ interface Known {
 
 t.test('a table finds and holds its records as plain maps do', async () => {
   fc.assert(
-    fc.property(fc.array(step, { maxLength: 150 }), (steps) => {
-      const table = new DeviceTable()
-      const known = new Map<number, Known>()
-      steps.forEach((one, time) => {
-        if (one.kind === 'put' || one.kind === 'putPacked') put(table, known, one, time)
-        else if (one.kind === 'packIdle') table.packIdle(Infinity)
-        else if (known.has(one.row)) {
-          if (one.kind === 'unpack') table.profile(one.row)
-          else table.remove(one.row, time)
-          if (one.kind === 'remove') known.delete(one.row)
-        }
-      })
-      same(table, known)
-    }),
+    fc.property(
+      fc.array(step, { maxLength: 150 }),
+      fc.constantFrom(0, 20_000, Infinity),
+      (steps, maxUnpackedBytes) => {
+        const table = new DeviceTable()
+        table.maxUnpackedBytes = maxUnpackedBytes
+        const known = new Map<number, Known>()
+        steps.forEach((one, time) => {
+          if (one.kind === 'put' || one.kind === 'putPacked') put(table, known, one, time)
+          else if (one.kind === 'packIdle') table.packIdle(Infinity)
+          else if (known.has(one.row)) {
+            if (one.kind === 'unpack') table.profile(one.row)
+            else table.remove(one.row, time)
+            if (one.kind === 'remove') known.delete(one.row)
+          }
+        })
+        same(table, known)
+        for (const at of known.keys()) table.remove(at, 1e6)
+        assert.equal(table.bytes, 0)
+        for (const scope of [2, 3, 4]) assert.ok(table.hasRoom(scope))
+      },
+    ),
     runs(60),
   )
 })
@@ -122,6 +130,9 @@ function put(table: DeviceTable, known: Map<number, Known>, one: Put, time: numb
 
 function same(table: DeviceTable, known: ReadonlyMap<number, Known>): void {
   assert.equal(table.count, known.size)
+  let bytes = 0
+  for (const at of known.keys()) bytes += table.bytesOf(at)
+  assert.equal(table.bytes, bytes)
   for (let at = 0; at < table.length; at++) assert.equal(table.exists(at), known.has(at))
   for (const [at, { scope, profile }] of known) {
     assert.equal(table.scope(at), scope)

@@ -75,6 +75,7 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     maxBodyBytes: ['4096', 4096, 4096],
     maxStreamsPerKey: ['20', 20, 20],
     subscriptionBytes: ['2000000', 2000000, 2000000],
+    deviceBytes: ['2000000', 2000000, 2000000],
     streamIdleSeconds: ['30', 30, 30],
     streamDeviceLimit: ['on', true, 'on'],
     idleMinutes: ['1', 1, 1],

@@ -40,6 +40,56 @@ async function subscribe(stream: Stream, id: string, filter: object) {
   return answer.type === 'error' ? answer : undefined
 }
 
+t.test('users and their metadata: the bounds of an environment and of all', async (t) => {
+  const server = await startServer(t, {
+    env: { RINGFENCE_DEVICE_BYTES: String(2 * MIB), RINGFENCE_PARTITIONS: '1' },
+  })
+  const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`k${i}`, 'x'.repeat(4000)]))
+  let count = 0
+  const track = (deviceId: string, more: object, key: string = KEYS.testPublishable) => {
+    const body = { deviceId, latitude: 1, longitude: (count++ % 100) / 100, accuracy: 5, ...more }
+    return server.api('POST', '/v1/track', body, key)
+  }
+  const fill = async (key: string) => {
+    for (let i = 0; ; i++) {
+      const { status, body } = await track(`d${i}`, { metadata }, key)
+      if (status !== 200) return { users: i, meta: body.meta }
+    }
+  }
+  t.equal((await track('small', {})).status, 200)
+  const first = await fill(KEYS.testPublishable)
+  t.match(first, { users: 9, meta: { code: 429, param: 'deviceId', message: /deviceBytes/ } })
+  t.equal((await track('d0', {})).status, 200, 'known users are tracked')
+  t.equal((await track('d0', { metadata })).status, 200, 'with the same metadata, too')
+  t.equal((await track('small', { metadata: { seat: 5 } })).status, 200, 'and with a little')
+  t.match((await track('small', { metadata })).body.meta, { code: 429, param: 'metadata' })
+  t.equal((await server.api('GET', '/v1/users/d3')).body.user.metadata.k31, metadata['k31'])
+  t.equal((await fill(KEYS.livePublishable)).users, 8, 'the other environment has room for half')
+  t.ok((await metric(server, 'user_bytes')) > 2 * MIB)
+  t.equal(await metric(server, 'user_limit_bytes'), 2 * MIB)
+
+  const stream = await Stream.open(server, { key: KEYS.testPublishable })
+  const place = { latitude: 1, longitude: 1, accuracy: 5 }
+  stream.send({
+    type: 'track',
+    id: 1,
+    updates: [
+      { deviceId: 'd1', ...place },
+      { deviceId: 'new', ...place },
+    ],
+  })
+  t.match(await stream.next(), { type: 'error', id: 1, index: 1, code: 429, param: 'deviceId' })
+  t.match(await stream.next(), { type: 'ack', id: 1 })
+  stream.socket.terminate()
+
+  await server.kill9()
+  await server.restart()
+  t.equal((await track('new', {})).status, 429, 'a start counts them again')
+  t.equal((await track('d1', {})).status, 200)
+  for (const id of ['d1', 'd2']) t.equal((await server.api('DELETE', `/v1/users/${id}`)).status, 200)
+  t.equal((await track('new', { metadata })).status, 200, 'deleting users makes room')
+})
+
 t.test('filters: the bounds of a connection, of a key and of all', async (t) => {
   const server = await startServer(t, { env: { RINGFENCE_SUBSCRIPTION_BYTES: String(MIB) } })
   const streams: Stream[] = []

@@ -94,6 +94,12 @@ A setting is taken from the first that has it: flag, environment variable, file,
       events. The connections of one key may take half of it, and one connection a 64th.
       From 1048576 to 17179869184, default 268435456.
       RINGFENCE_SUBSCRIPTION_BYTES
+  --device-bytes BYTES
+      Upper limit of the memory for users and their metadata, about 400 bytes for a plain
+      one; one environment may take half of it. Beyond it, updates of new users are
+      answered 429. 0 means half of the memory of the machine or container. From 0 to
+      1099511627776, default 0.
+      RINGFENCE_DEVICE_BYTES
   --stream-idle-seconds SECONDS
       A stream is closed if nothing arrives from its client for this long, not even an
       answer to a ping. From 8 to 960, default 120.
