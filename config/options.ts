@@ -362,8 +362,8 @@ export const OPTIONS = {
     env: 'RINGFENCE_TILE38_URL',
     value: 'URL',
     help:
-      'A Tile38 server to keep copies of geofences and positions in, tile38://HOST:PORT. Experimental: never run against ' +
-      'the real server yet. docs/operating.md.',
+      'A Tile38 server to keep copies of geofences and positions in, tile38://HOST:PORT. Experimental: see ' +
+      'docs/operating.md.',
   },
   tile38Password: {
     type: 'text',

@@ -32,6 +32,9 @@ export interface Tile38Address {
 /** Only answered by a server that has read its file and accepts us; PING is answered earlier. */
 const ALIVE: Tile38Command = ['GET', 'ringfence', 'alive']
 
+/** Nothing is published here. */
+const FIRST_CHANNEL = 'ringfence:first'
+
 type Client = RedisClientType<{}, {}, {}, 2>
 
 /**
@@ -199,6 +202,8 @@ class Session {
     const client = this.#create()
     try {
       await this.#connect(client)
+      // Tile38 loses whatever follows a connection's first SUBSCRIBE in the same packet, so that one goes alone.
+      await this.#inTime(client.subscribe(FIRST_CHANNEL, () => {}))
     } catch (error) {
       this.#end(error as Error)
       throw error

@@ -4,8 +4,18 @@
  * minute.
  */
 import { execFile } from 'node:child_process'
-import { accessSync, constants, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import {
+  accessSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
+import { delimiter, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
@@ -14,6 +24,8 @@ export interface GoServer {
   readonly name: string
   /** The argument of `go install`. */
   readonly package: string
+  /** Its source, if this machine has it: a folder with a `go.mod`, or an archive of one. It is built instead. */
+  readonly source?: string | undefined
 }
 
 export const NATS_SERVER: GoServer = {
@@ -22,16 +34,26 @@ export const NATS_SERVER: GoServer = {
 }
 
 /**
- * Not built beforehand, because some module proxies do not offer it. Where it is missing, its tests run against a
- * stand-in and say so.
+ * The module proxies of some networks do not offer it. There, it is built from RINGFENCE_TILE38_SOURCE; without that, its
+ * tests run against a stand-in and say so.
  */
 export const TILE38_SERVER: GoServer = {
   name: 'tile38-server',
   package: 'github.com/tidwall/tile38/cmd/tile38-server@latest',
+  source: tile38Source(),
 }
 
-/** All servers that `npm run servers` builds. */
-export const GO_SERVERS: readonly GoServer[] = [NATS_SERVER]
+/** The servers that `npm run servers` builds. */
+export const GO_SERVERS: readonly GoServer[] =
+  TILE38_SERVER.source === undefined ? [NATS_SERVER] : [NATS_SERVER, TILE38_SERVER]
+
+/** RINGFENCE_TILE38_SOURCE, or the one that lies beside the repository. */
+function tile38Source(): string | undefined {
+  const given = process.env.RINGFENCE_TILE38_SOURCE
+  if (given !== undefined && given !== '') return resolve(given)
+  const beside = fileURLToPath(new URL('../../../shared/tile38/source.tgz', import.meta.url))
+  return existsSync(beside) ? beside : undefined
+}
 
 /** The server is not on the PATH and cannot be built here. */
 export class ServerMissing extends Error {
@@ -81,26 +103,47 @@ export const SERVER_CACHE = fileURLToPath(
 )
 
 async function build(server: GoServer, into: string): Promise<void> {
+  if (server.source !== undefined && !existsSync(server.source))
+    throw new ServerMissing(
+      `${server.name} is not on the PATH, and its source ${server.source} does not exist`,
+    )
   mkdirSync(SERVER_CACHE, { recursive: true })
-  console.error(`Building ${server.name} with Go, once: a minute or two.`)
+  console.error(`Building ${server.name} with Go, once: a minute or two, or five on a slow machine.`)
   // Two tests may build at the same time. Each builds in its own folder, and the last to finish wins.
   const folder = mkdtempSync(join(SERVER_CACHE, 'build-'))
   try {
-    await promisify(execFile)('go', ['install', server.package], {
-      // NODE_OPTIONS contains tap's hooks for child processes, which mean nothing to Go.
-      env: { ...process.env, GOBIN: folder, NODE_OPTIONS: '' },
-    })
+    if (server.source === undefined) await go(['install', server.package], { GOBIN: folder })
+    else await buildSource(server.name, server.source, folder)
     renameSync(join(folder, server.name), into)
   } catch (cause) {
     const { code, stderr } = cause as { code?: unknown; stderr?: string }
     const why =
       code === 'ENOENT'
         ? 'there is no Go toolchain to build it: install either, then npm run servers'
-        : `go install failed: ${stderr}`
+        : `building it failed: ${stderr ?? (cause as Error).message}`
     throw new ServerMissing(`${server.name} is not on the PATH, and ${why}`, { cause })
   } finally {
     rmSync(folder, { recursive: true, force: true })
   }
+}
+
+/** Builds `cmd/NAME` of the source into the folder. */
+async function buildSource(name: string, source: string, folder: string): Promise<void> {
+  let root = source
+  if (statSync(source).isFile()) {
+    root = join(folder, 'source')
+    mkdirSync(root)
+    await promisify(execFile)('tar', ['-xzf', source, '-C', root])
+    // Archives of a release have one folder, with everything in it.
+    const [only, another] = readdirSync(root)
+    if (another === undefined) root = join(root, only!)
+  }
+  await go(['build', '-trimpath', '-o', join(folder, name), `./cmd/${name}`], { CGO_ENABLED: '0' }, root)
+}
+
+function go(args: readonly string[], env: Readonly<Record<string, string>>, cwd?: string): Promise<unknown> {
+  // NODE_OPTIONS contains tap's hooks for child processes, which mean nothing to Go.
+  return promisify(execFile)('go', args, { cwd, env: { ...process.env, NODE_OPTIONS: '', ...env } })
 }
 
 function isExecutable(path: string): boolean {

@@ -70,7 +70,10 @@ createServer((socket) => {
       const read = readCommand(text)
       if (read === undefined) break
       text = text.slice(read.length)
+      const isFirst = !client.isListening
       out += answer(client, read.words)
+      // As the real server does: what follows a connection's first SUBSCRIBE in the same packet is lost.
+      if (isFirst && client.isListening) text = ''
     }
     socket.write(out, 'latin1')
   })

@@ -138,6 +138,27 @@ t.test(`${TILE38_NAME}: candidates are a superset, whatever changed since`, asyn
   t.ok(cells > 0, `${cells} looks were answered by cells`)
 })
 
+t.test(`${TILE38_NAME}: subscriptions that begin in one turn all work, also after a restart`, async (t) => {
+  const server = await tile38Server(t)
+  const listening = server.connect(t)
+  const writing = server.connect(t)
+  const names = ['a', 'b', 'c']
+  for (let life = 0; life < 2; life++) {
+    await until(() => listening.isConnected && writing.isConnected)
+    const told = new Set<string>()
+    await Promise.all(names.map((name) => listening.subscribe(name, () => told.add(name))))
+    const area = ['FENCE', 'DETECT', 'inside', 'BOUNDS', '52', '13', '53', '14']
+    await writing.send(names.map((name) => ['SETCHAN', name, 'INTERSECTS', 'fleet', ...area]))
+    const geometry = { type: 'Point', coordinates: [13.5, 52.5] }
+    const bus = JSON.stringify({ type: 'Feature', geometry, properties: {} })
+    await writing.send([['SET', 'fleet', 'bus', 'OBJECT', bus]])
+    await until(() => told.size === names.length)
+    await server.kill9()
+    await until(() => !listening.isConnected && !writing.isConnected)
+    await server.start()
+  }
+})
+
 t.test(`${TILE38_NAME}: what one process writes others ask, each as far as its registry is`, async (t) => {
   const server = await tile38Server(t)
   const tile38 = server.connect(t)
