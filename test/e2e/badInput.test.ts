@@ -1,7 +1,7 @@
 /**
  * Bad input against a real process (issue 2, "Bad input"): every route of the document with every parameter in every
- * wrong shape, hostile bodies, wrong methods and types. Always an answer of the interface's table and as the document
- * says, never a 500, never a request that hangs; at the end the server is as it was.
+ * wrong shape, hostile bodies, wrong methods and types. Every answer must be one that the interface's table and the
+ * document allow, never a 500, and no request may hang. At the end the server must be in the same state as before.
  */
 import t from 'tap'
 import { KEYS } from '../kit/server.ts'
@@ -32,12 +32,12 @@ const BEACON = {
 }
 const { _id } = await api.circle('kept/1', [10, 50], 100)
 const { beacon } = (await call('PUT', '/v1/beacons/kept/1', BEACON)).body
-// Wants nothing, so that nothing is sent.
+// Its types match no event, so that nothing is sent.
 const WEBHOOK = { url: 'https://receiver.example/', types: ['nothing'] }
 const { webhook } = (await call('POST', '/v1/webhooks', WEBHOOK)).body
 const { event } = (await call('POST', '/v1/events', { name: 'kept', deviceId: 'bad' })).body
 
-/** What makes a good request of a route: its address and body. */
+/** A valid request for each route: its address and body. */
 const GOOD: Record<string, { path?: string; query?: string; body?: Json }> = {
   'POST /v1/track': { body: UPDATE },
   'POST /v1/track/replay': { body: { replays: [UPDATE] } },
@@ -92,7 +92,7 @@ const schemaOf = (one: Operation): Json | undefined => {
   if (schema?.$ref === undefined) return schema
   return api.resolve(schema)
 }
-/** Without uploads of files and streams without an end, which are tested where they are read. */
+/** Without file uploads and endless streams, which are tested with their readers. */
 const jsonOperations = api.operations.filter(
   (one) =>
     (one.definition.requestBody === undefined || schemaOf(one) !== undefined) &&
@@ -166,7 +166,7 @@ const TEXTS = [
   ',',
 ]
 
-// What is needed of bodies is left out in requiredFields.test.ts.
+// Required fields of bodies are left out in requiredFields.test.ts.
 t.test('each query parameter that is needed, left out; bodies that are none', async (t) => {
   let named = 0
   for (const one of jsonOperations) {
@@ -174,7 +174,7 @@ t.test('each query parameter that is needed, left out; bodies that are none', as
     const needed = (one.definition.parameters ?? [])
       .map((parameter: Json) => api.resolve(parameter))
       .filter((parameter: Json) => parameter.in === 'query' && parameter.required)
-    // Of several, the first is named.
+    // If several are missing, the error names the first.
     for (const { name } of needed.slice(0, 1)) {
       const answer = await call(one.method, path)
       t.equal(answer.status, 400, `${one.method} ${one.path} ${name}`)
@@ -199,7 +199,7 @@ t.test('each query parameter that is needed, left out; bodies that are none', as
       'NaN',
     ]) {
       const { status } = await call(one.method, path, empty)
-      // A change of no settings is none.
+      // An empty change of settings is valid.
       const isNothing = ['', '{}'].includes((empty ?? '').trim())
       t.equal(status, isNothing && one.method === 'PATCH' ? 200 : 400, `${one.method} ${one.path} ${empty}`)
     }
@@ -217,10 +217,10 @@ t.test('each parameter of each body, in JSON and as a form', async (t) => {
     if (schema === undefined) continue
     const names = Object.keys(schema.properties)
     t.ok(names.length > 0, `${one.method} ${one.path} has parameters`)
-    // The geofence that is replaced by its id must live on.
+    // The geofence that is replaced by its id must not be deleted.
     if (one.path === '/v1/geofences/{id}') names.splice(names.indexOf('deleteAfter'), 1)
     for (const name of [...names, 'unknown', '__proto__', 'constructor', 'prototype', 'toString']) {
-      // Parameters of one definition share its checks: the later ones get a sample.
+      // Parameters with the same definition share its checks, so later ones are only sampled.
       const definition = `${name} ${JSON.stringify(schema.properties[name])}`
       const step = seen.has(definition) ? 9 : 1
       seen.add(definition)
@@ -261,7 +261,7 @@ t.test('each parameter of each query and path', async (t) => {
   for (const one of jsonOperations) {
     const { path, query } = goodOf(one)
     for (const { name, in: where } of one.definition.parameters ?? []) {
-      // Parameters of one name share a definition: the later ones get a sample.
+      // Parameters with the same name share a definition, so later ones are only sampled.
       const step = seen.has(`${where} ${name}`) ? 9 : 1
       seen.add(`${where} ${name}`)
       for (const text of TEXTS.filter((_, i) => (i + requests.length) % step === 0)) {
@@ -294,7 +294,7 @@ t.test('each parameter of each query and path', async (t) => {
     ])
       requests.push([one.method, `${path}?${query}&${odd}`])
   }
-  // What a fuzzed address could change for the rest of the run stays out.
+  // Leaves out requests whose fuzzed address could change something for the rest of the run.
   const harmless = requests.filter(
     ([method, path]) => !path.includes('/rotate') || path.includes('nobody') || method === 'GET',
   )
@@ -412,7 +412,7 @@ t.test('404, 405, 413, 415 and HEAD', async (t) => {
   }
   for (const one of jsonOperations.filter((each) => each.definition.requestBody !== undefined)) {
     const { path: found, body } = goodOf(one)
-    // A kind of key that there is: one that there is not would be refused first.
+    // A kind of key that exists; otherwise the request would be refused for that first.
     const path = found.replace('/keys/nobody/', '/keys/publishable/')
     for (const type of [
       'text/plain',
@@ -427,7 +427,7 @@ t.test('404, 405, 413, 415 and HEAD', async (t) => {
       })
       t.equal(status, 415, `${one.method} ${path} ${type}`)
     }
-    // A path of 16,000 points takes more than others.
+    // The limit is higher for this route, because its path may have 16,000 points.
     const length = path === '/v1/route/match' ? 3 * MIB : MIB
     const large = await call(one.method, path, `{"a":"${'x'.repeat(length)}"}`)
     t.equal(large.status, 413, `${one.method} ${path}`)

@@ -1,6 +1,7 @@
 /**
- * The calls beside tracking that apps and SDKs make, over a real server: context, conversions, verdicts on events,
- * anonymous tracking, what is nearby. How SDKs write and read them is in native.test.ts and sdk.test.ts.
+ * The calls besides tracking that apps and SDKs make, against a real server: context, conversions, verdicts on
+ * events, anonymous tracking, and what is nearby. How SDKs write and read them is tested in native.test.ts and
+ * sdk.test.ts.
  */
 import t from 'tap'
 import fc from '../kit/fastCheck.ts'
@@ -12,7 +13,7 @@ const { testPublishable, livePublishable, liveSecret } = KEYS
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 15)
 const api = await startApi(t)
 
-/** A place of its own for each test, so that none meets another's geofences. */
+/** Each test has its own place, so that it never meets another test's geofences. */
 let places = 0
 function place(): [longitude: number, latitude: number] {
   return [10 + places++, 50]
@@ -26,7 +27,7 @@ const at = ([longitude, latitude]: readonly number[], metersNorth = 0) => ({
 const ids = (list: Json[]): string[] => list.map(({ _id }) => _id)
 const pairs = (list: Json[]): string[] => list.map(({ tag, externalId }) => `${tag}/${externalId}`)
 
-/** A call that must be answered 200; resolves to the body. */
+/** A call that must be answered with 200. Resolves to the body. */
 async function good(method: string, path: string, body?: Json, key: string = testPublishable): Promise<Json> {
   const answer = await api.call(method, path, body, key)
   if (answer.status !== 200) throw new Error(`${method} ${path} → ${JSON.stringify(answer.body)}`)
@@ -310,7 +311,7 @@ t.test('anonymous: what a device of its own would get, and nothing stays', async
         const before = await metric(api, 'log_position')
         const answer = await api.track({ deviceId: 'anonymous', ...update, ...held })
         t.equal(await metric(api, 'log_position'), before, 'nothing is written')
-        // Of one update both enter in the same order, so both leave in the same.
+        // Both enter with one update in the same order, so both also leave in the same order.
         t.strictSame(seen(answer), seen(known), JSON.stringify({ meters, ranges, held }))
         held = { geofenceIds: ids(answer.user.geofences), beaconIds: ids(answer.user.beacons) }
         events += answer.events.length
@@ -578,7 +579,7 @@ t.test('sync/region: nothing that is not listed lies within', async (t) => {
 
 t.test('sync/region: a crowd of others is not looked at whole, and the region says so', async (t) => {
   const here = place()
-  // Some 4 km each way; each for one user.
+  // Some 4 km in each direction; each geofence is for one user.
   const rows = Array.from({ length: 12_000 }, (_, i) => {
     const longitude = here[0] + ((i % 110) - 55) * 0.001
     const latitude = here[1] + (Math.floor(i / 110) - 55) * 0.0007
@@ -625,7 +626,7 @@ t.test('config hands out the settings that clients act by', async (t) => {
     },
     featureSettings: meta.featureSettings,
   })
-  // Everything else is off, as where an SDK has not asked.
+  // Everything else is off, as if an SDK had not asked for it.
   const on = Object.entries(meta.sdkConfiguration).filter(([, value]) => value === true)
   t.strictSame(on.map(([name]) => name).sort(), [
     'bufferGeofenceEntries',

@@ -1,6 +1,6 @@
 /**
- * Holds a server to its own OpenAPI document: every answer that a test gets is compared with the schema that the
- * document gives for that route and status, and with nothing left over that the document does not name.
+ * Checks a server against its own OpenAPI document. Every answer in a test must match the schema for its route and
+ * status, and must not contain fields that the document does not name.
  */
 import type { Test } from 'tap'
 import { Compile } from 'typebox/schema'
@@ -18,7 +18,7 @@ export interface Operation {
   readonly definition: Json
 }
 
-/** A server whose answers are held against its document. */
+/** A server whose answers are checked against its document. */
 export class Api {
   readonly server: Server
   readonly operations: readonly Operation[]
@@ -30,15 +30,15 @@ export class Api {
     this.#document = document
     this.operations = Object.entries(document.paths).flatMap(([path, methods]) =>
       Object.entries<Json>(methods as Json)
-        // Not the WebSocket: it has tests of its own.
+        // Without the WebSocket, which has its own tests.
         .filter(([, definition]) => definition.responses[101] === undefined)
         .map(([method, definition]) => ({ method: method.toUpperCase(), path, definition })),
     )
   }
 
   /**
-   * One request, as {@link Server.api}.
-   * @throws Error where the answer is not what the document says
+   * Sends a request like {@link Server.api}.
+   * @throws Error if the answer does not match the document
    */
   call = async (...request: Parameters<Server['api']>): Promise<HttpAnswer> => {
     const answer = await this.server.api(...request)
@@ -46,7 +46,7 @@ export class Api {
     return answer
   }
 
-  /** POST /v1/track with the test publishable key; throws unless it answers 200. Resolves to events and user. */
+  /** POST /v1/track with the test publishable key. Throws unless the answer is 200; resolves to events and user. */
   async track(
     update: Json,
     key: string = KEYS.testPublishable,
@@ -55,7 +55,7 @@ export class Api {
     return this.#good('POST', '/v1/track', update, key, headers)
   }
 
-  /** PUT of a circle by its pair; throws unless it answers 200. Resolves to the geofence. */
+  /** PUT of a circle by its pair. Throws unless the answer is 200; resolves to the geofence. */
   async circle(
     pair: string,
     [longitude, latitude]: readonly [number, number],
@@ -67,12 +67,12 @@ export class Api {
     return (await this.#good('PUT', `/v1/geofences/${pair}`, body, key)).geofence
   }
 
-  /** PATCH of the test environment's settings; throws unless it answers 200. */
+  /** PATCH of the test environment's settings. Throws unless the answer is 200. */
   async settings(change: Json): Promise<Json> {
     return (await this.#good('PATCH', '/v1/settings', change, KEYS.testSecret)).settings
   }
 
-  /** A request that must succeed; resolves to the body. */
+  /** A request that must succeed. Resolves to the body. */
   async #good(method: string, path: string, body: Json, key: string, headers = {}): Promise<Json> {
     const answer = await this.call(method, path, body, key, headers)
     if (answer.status !== 200) throw new Error(`${method} ${path} → ${JSON.stringify(answer.body)}`)
@@ -112,7 +112,7 @@ export class Api {
     if (status >= 400 && typeof body.meta.message !== 'string') throw new Error(`${where}: no meta.message`)
   }
 
-  /** The operation that a path leads to; a fixed segment wins over a parameter. */
+  /** The operation for a path. A fixed segment takes precedence over a parameter. */
   operationOf(method: string, path: string): Operation | undefined {
     const segments = path
       .split('?')[0]!
@@ -133,14 +133,14 @@ export class Api {
   #checkOf(name: string, schema: Json) {
     let check = this.#checks.get(name)
     if (check === undefined) {
-      // References are read from the root, so the components go along.
+      // References start at the root, so the components must be included.
       check = Compile({ ...schema, components: this.#document.components })
       this.#checks.set(name, check)
     }
     return check
   }
 
-  /** What a reference of the document stands for; anything else as it is. */
+  /** Replaces a reference by its target. Anything else is returned as it is. */
   resolve(schema: Json): Json {
     if (schema.$ref === undefined) return schema
     return schema.$ref
@@ -149,7 +149,7 @@ export class Api {
       .reduce((node: Json, key: string) => node[key], this.#document)
   }
 
-  /** The path of a member that no schema names; objects without named members are open. */
+  /** The path of a member that no schema names. Objects without named members may have any members. */
   #undocumented(schema: Json, value: unknown, path: string): string | undefined {
     const parts = this.#parts(schema)
     if (Array.isArray(value)) {
@@ -176,7 +176,7 @@ export class Api {
     return undefined
   }
 
-  /** A schema and all that it is put together from. */
+  /** A schema and all schemas that it is composed of. */
   #parts(schema: Json): Json[] {
     const here = this.resolve(schema)
     return [
@@ -186,12 +186,12 @@ export class Api {
   }
 }
 
-/** A latitude that many metres further north, good to a thousandth near 50° N. */
+/** The latitude that many metres further north, accurate to a thousandth near 50° N. */
 export function north(latitude: number, meters: number): number {
   return latitude + meters / 111_229
 }
 
-/** `entered shop/1 3`, `dwelled …`: type, pair and confidence of events, in their order. */
+/** `entered shop/1 3`, `dwelled …`: type, pair and confidence of events, in order. */
 export function briefly(events: readonly Json[]): string[] {
   return events.map(
     ({ type, geofence, confidence }) =>
@@ -199,17 +199,17 @@ export function briefly(events: readonly Json[]): string[] {
   )
 }
 
-/** Starts a server that the test's end stops, with its document. */
+/** Starts a server, with its document, that is stopped when the test ends. */
 export async function startApi(t: Test, options?: ServerOptions): Promise<Api> {
   const server = await startServer(t, options)
   const { body } = await server.api('GET', '/v1/openapi.json', undefined, null)
   return new Api(server, body)
 }
 
-/** Epoch milliseconds as the interface writes them. */
+/** Epoch milliseconds in the interface's format. */
 export const iso = (time: number) => new Date(time).toISOString()
 
-/** A place and a device of its own for each test, far from all others of this file. */
+/** A separate place and device for each test, far from all others of this file. */
 export function createOwn() {
   let places = 0
   let devices = 0
@@ -219,7 +219,7 @@ export function createOwn() {
   }
 }
 
-/** The location of an update: an accuracy of 5 metres, so many metres north of the place. */
+/** The location of an update with an accuracy of 5 metres, the given number of metres north of the place. */
 export const at = ([longitude, latitude]: readonly [number, number], metersNorth = 0) => ({
   latitude: north(latitude, metersNorth),
   longitude,

@@ -1,6 +1,7 @@
 /**
- * Dear requests of one key against a real process (G7): while one is under way those of others are answered, and what would
- * be too much is refused with what to do. `npm run bench -- hostile` has what each costs.
+ * Expensive requests of one key against a real process (G7). While one is being processed, requests of others are
+ * answered, and a request that would be too expensive is refused with advice. `npm run bench -- hostile` shows what
+ * each costs.
  */
 import t from 'tap'
 import { KEYS } from '../kit/server.ts'
@@ -34,7 +35,10 @@ function replays(deviceId: string, count: number): Json[] {
   }))
 }
 
-/** Whether it is answered while others are, each after the other, of whom there are so many. */
+/**
+ * Sends the given number of updates of others, one after another. Returns whether the task was still running after
+ * the last answer.
+ */
 async function beside(task: Promise<unknown>, others: number): Promise<boolean> {
   let ended = false
   const ending = task.finally(() => (ended = true))
@@ -50,7 +54,7 @@ t.test('a replay that would be too much is refused whole, and says how much is n
     const { status, body } = await call('POST', '/v1/track/replay', { replays: replays(deviceId, 1000) })
     t.equal(status, 400)
     t.equal(body.meta.param, 'replays')
-    // Of two updates one is inside.
+    // One of the two updates is inside.
     t.match(body.meta.message, /Send at most 66[0-9] of them at a time/)
   }
   t.equal((await call('GET', '/v1/users/refused')).status, 404)
@@ -65,7 +69,7 @@ t.test('a replay that would be too much is refused whole, and says how much is n
 
 t.test('while a replay is under way others are answered', async (t) => {
   const replay = call('POST', '/v1/track/replay', { replays: replays('replayed', 600) }, testPublishable)
-  // Sent first, whatever the event loop of this process does.
+  // Makes sure that it is sent first, whatever the event loop of this process does.
   await new Promise((resolve) => setTimeout(resolve, 20))
   t.ok(await beside(replay, 70), 'one in each partition, one after the other, before the replay ends')
   const { status, body } = await replay

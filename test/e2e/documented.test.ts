@@ -1,4 +1,4 @@
-/** What the OpenAPI document says of answers and bodies, where the server once did otherwise. */
+/** Statements of the OpenAPI document about answers and bodies that the server once did not follow. */
 import { connect } from 'node:net'
 import t from 'tap'
 import { startApi, type Json } from './contract.ts'
@@ -27,7 +27,7 @@ t.test('the radius of search users: both ranges are told, whichever bound is cro
 t.test('exports: a file of GeoJSON is the object that the document describes', async (t) => {
   const api = await startApi(t)
   await api.circle('shop/1', [13.4, 52.5], 100)
-  // Without routing it has no area.
+  // Without routing, the isochrone has no area.
   const isochrone = { ...CIRCLE, type: 'isochrone', mode: 'car', radius: 5 }
   t.equal((await api.call('PUT', '/v1/geofences/shop/2', isochrone)).status, 200)
   const beacon = {
@@ -61,7 +61,7 @@ t.test('a body is required where the server refuses to go without one, and nowhe
   for (const { method, path, definition } of bodies) {
     const place = path.replaceAll(/\{\w+\}/g, path.includes('/keys/') ? 'publishable' : 'x')
     const { status, body } = await api.call(method, place)
-    // Where none is needed, the record is looked for, or all is well.
+    // If no parameter is required, the server looks for the record, or accepts the request.
     t.equal(
       definition.requestBody.required,
       status === 400,

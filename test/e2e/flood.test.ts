@@ -1,4 +1,7 @@
-/** Fairness past capacity: requests while six streams send as fast as they can, whatever they are answered (issue 12, item 7). */
+/**
+ * Fairness beyond capacity: requests are answered while six streams send as fast as they can, whatever answers they
+ * get (issue 12, item 7).
+ */
 import { once } from 'node:events'
 import t from 'tap'
 import { Worker } from 'node:worker_threads'

@@ -68,7 +68,7 @@ t.test('geofences and beacons by form, under both prefixes', async (t) => {
   for (const [coordinates, sentence] of [
     ['coordinates=10&coordinates=50', /between 4 and 2,000/],
     [flat(7), /A flat list must have a longitude and a latitude for each position; it has 7 numbers\./],
-    // Left out, an empty one would move all the others.
+    // Leaving out an empty value would move all the others.
     [points(() => '').replace('=10.01', '='), /must be a number/],
     [points(() => '').replace('=10.01', '=x'), /must be a number/],
     [points(() => '').replace('=50', '=95'), /latitude/],
@@ -86,13 +86,13 @@ t.test('geofences and beacons by form, under both prefixes', async (t) => {
   }
   const long = await form('POST', '/v1/geofences', `description=Area&type=polygon&${flat(10_001)}`)
   t.match(long.body.meta, { code: 400, message: /Too many parameters/ })
-  // As JSON, where a request has room for half a million of them.
+  // As JSON, because a request has room for half a million of them.
   for (const count of [4002, 400_000]) {
     const polygon = { description: 'x', type: 'polygon', coordinates: Array.from({ length: count }, () => 1) }
     const { body } = await server.api('PUT', '/v1/geofences/area/bad', polygon)
     t.match(body.meta, { code: 400, message: /between 4 and 2,000/ })
   }
-  // Of the most positions, by POST and by id too.
+  // The largest number of positions, by POST and by id.
   const many = Array.from({ length: 1999 }, (_, i) => {
     const angle = (2 * Math.PI * i) / 1999
     return [10 + Math.cos(angle), 50 + Math.sin(angle)]

@@ -1,8 +1,10 @@
 /**
- * Request smuggling: requests of which two readers would see different ends, on sockets, against the real server.
+ * Request smuggling: requests whose end two readers would see in different places, sent over sockets to the real
+ * server.
  *
- * Each attack is sent alone, to see its answer, and with a whole request behind it that must never be answered. Where
- * there are proxies they differ from us in one of these; docs/operating.md says what a proxy in front must refuse itself.
+ * Each attack is sent alone, to see its answer, and again with a complete request behind it that must never be
+ * answered. Proxies differ from Ringfence in one of these; docs/operating.md says what a proxy in front of it must
+ * refuse itself.
  */
 import t from 'tap'
 import { Connection } from '../fuzz/wire.ts'
@@ -12,11 +14,14 @@ import { KEYS, startServer } from '../kit/server.ts'
 t.setTimeout(180_000)
 const server = await startServer(t)
 
-/** How long the server lets a head be incomplete: ten seconds, four of its timer, and a busy machine. */
+/**
+ * How long the server accepts an incomplete request head: ten seconds, four for its timer, and the rest for a busy
+ * machine.
+ */
 const MAX_LINGER_MS = 45_000
 
 const auth = `Authorization: ${KEYS.testPublishable}\r\nContent-Type: application/json\r\n`
-/** Request lines and headers, for each way in which the server answers. */
+/** Request lines and headers for each way in which the server answers. */
 const TARGETS: Readonly<Record<string, string>> = {
   'an update': `POST /v1/track HTTP/1.1\r\nHost: x\r\n${auth}`,
   '401': 'POST /v1/track HTTP/1.1\r\nHost: x\r\n',
@@ -35,7 +40,7 @@ const TARGETS: Readonly<Record<string, string>> = {
   HEAD: 'HEAD /healthz HTTP/1.1\r\nHost: x\r\n',
 }
 
-/** All that the server sends in answer to these bytes until it closes. */
+/** Everything that the server sends in answer to these bytes until it closes the connection. */
 async function exchange(text: string, milliseconds = 10_000): Promise<{ received: string; closed: boolean }> {
   const connection = await Connection.open(server.port)
   connection.write(Buffer.from(text, 'latin1'))
@@ -85,7 +90,7 @@ t.test('nothing that follows a body in chunks on its connection is taken for a r
         const head = `${TARGETS[target]}Transfer-Encoding: chunked\r\n\r\n`
         const alone = await exchange(head + body, MAX_LINGER_MS)
         t.ok(alone.closed, `${name}: ${target}`)
-        // What the transport finds wrong is answered by it, though the request may have been answered by us.
+        // The transport itself answers errors that it finds, even if Ringfence has already answered the request.
         const statuses = statusesOf(alone.received).filter((status) => status !== 400)
         t.ok(statuses.length <= 1, `${name}: ${target}: ${statuses.join()}`)
         const followed = await exchange(head + body + SMUGGLED, MAX_LINGER_MS)
@@ -145,7 +150,8 @@ t.test('heads that are no HTTP/1.1 are not handled, nor is what follows them', a
   )
 })
 
-// The pages with which the transport itself refuses what is no HTTP name it in their text; that cannot be changed from here.
+// When the transport refuses something that is not HTTP, the text of its page contains its name. Ringfence cannot
+// change that.
 t.test('no answer has a header that names the server or what it is made of', async (t) => {
   const get = (path: string, more = '') =>
     `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${more}\r\n`

@@ -1,11 +1,11 @@
-/** Geofences and the settings of a project, as updates of a real process meet them: which events there are, in which order. */
+/** How geofences and project settings affect updates of a real process: which events there are, and in which order. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { at, briefly, createOwn, iso, north, startApi, type Json } from './contract.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
-/** A Monday, for times that tests choose themselves; a device's times must only ascend. */
+/** A Monday, for tests that choose their own times. The times of a device must only increase. */
 const MONDAY = Date.parse('2026-01-05T00:00:00Z')
 
 const api = await startApi(t)
@@ -15,7 +15,7 @@ const { place, device } = createOwn()
 t.test('confidence of entry and exit', async (t) => {
   const here = place()
   await api.circle('conf/a', here, 100)
-  /** Signed metres from the boundary, accuracy → what happens after having been inside or outside. */
+  /** Signed metres from the boundary and accuracy → the events after having been inside or outside. */
   const entry = async (meters: number, accuracy: number) =>
     briefly((await api.track({ deviceId: device(), ...at(here, 100 + meters), accuracy })).events)[0]?.at(-1)
   t.equal(await entry(-50, 49), '3')

@@ -1,6 +1,6 @@
 /**
  * Hostile worlds and clients against a real process (issue 2, "Bad input"): geometry at its limits, 10,000 geofences
- * on one point, clients that hang up, dawdle or talk nonsense. Nothing hangs, nothing is left behind.
+ * on one point, clients that hang up, send slowly or send nonsense. Nothing hangs, and nothing is left behind.
  */
 import { once } from 'node:events'
 import { request } from 'node:http'
@@ -103,7 +103,7 @@ t.test('poles, antimeridian and any accuracy', async (t) => {
 
 t.test('10,000 geofences on one point', async (t) => {
   const numbers = Array.from({ length: 10_000 }, (_, i) => i)
-  // Straight to the server: ten thousand comparisons with the document would only take time.
+  // Directly, because comparing ten thousand answers with the document would take too long.
   const circle = { description: 'x', type: 'circle', coordinates: [60, 10] }
   await all(numbers, async (i) => {
     const body = { ...circle, radius: 50 + (i % 100) }
@@ -127,7 +127,7 @@ t.test('10,000 geofences on one point', async (t) => {
     const { explanation } = (await call('GET', '/v1/users/crowded/explain', undefined, liveSecret)).body
     t.equal(explanation.candidates.length, 10_000)
   }
-  // Each event repeats the user's metadata: 131 kB of it, ten thousand times, is refused and changes nothing.
+  // Each event repeats the user's metadata. 131 kB of it in ten thousand events is refused and changes nothing.
   const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`k${i}`, 'x'.repeat(4096)]))
   for (const deviceId of ['crowded', 'heavy']) {
     const body = { ...update, deviceId, latitude: 10, metadata }
@@ -175,7 +175,7 @@ const head = (length: number, more = '') =>
   `${more}Content-Length: ${length}\r\n\r\n`
 
 t.test('clients that do not read their answers are bounded in bytes (G7)', async (t) => {
-  // More than the system's own buffers take: 100 polygons of 2,000 points.
+  // More than the buffers of the system hold: 100 polygons with 2,000 points each.
   const coordinates = Array.from({ length: 1999 }, (_, i) => {
     const angle = (2 * Math.PI * i) / 1999
     return [80 + 0.123456789 * Math.cos(angle), 40 + 0.123456789 * Math.sin(angle)]
@@ -199,7 +199,7 @@ t.test('clients that do not read their answers are bounded in bytes (G7)', async
   const requests = {
     'GET /v1/search/geofences': `GET ${search} HTTP/1.1\r\n${auth}\r\n`,
     'POST /v1/track': `${track}Content-Length: ${json.length}\r\n\r\n${json}`,
-    // It is the last of its connection, which is closed behind the answer.
+    // It is the last request of its connection, which is closed after the answer.
     'POST /v1/track in chunks': `${track}Transfer-Encoding: chunked\r\n\r\n${json.length.toString(16)}\r\n${json}\r\n0\r\n\r\n`,
   }
   const sizes = {
@@ -214,7 +214,8 @@ t.test('clients that do not read their answers are bounded in bytes (G7)', async
       const ended = `http_requests_total{method="${method}",route="${route}"`
       const before = await metric(api, ended)
       const sockets = await Promise.all(Array.from({ length: 15 }, async () => (await send(text)).pause()))
-      // Answers are made in turns, and cut off as more are there than may wait for their readers.
+      // Answers are made in turns. Connections are closed when more answers are waiting for their readers than may
+      // wait.
       let unread = 0
       let most = 0
       await until(async () => {
@@ -222,7 +223,7 @@ t.test('clients that do not read their answers are bounded in bytes (G7)', async
         const underWay = inFlight - 1
         unread = bytes
         most = Math.max(most, unread)
-        // All have arrived, and those are left that there is room for.
+        // All have arrived, and only as many remain as there is room for.
         return after - before + underWay === 15 && underWay <= (64 * MIB) / size
       })
       t.ok(unread > 0, `${unread} bytes are kept for clients that do not read`)
@@ -245,7 +246,7 @@ t.test('clients that hang up leave nothing behind', async (t) => {
       return send(head(body.length) + body)
     }),
   )
-  // Those of 100,000 bytes, a quarter of them all.
+  // Requests of 100,000 bytes, a quarter of them all.
   await until(async () => (await metric(api, 'http_held_bytes')) > 15 * 100_000)
   for (const socket of sockets) socket.destroy()
   const replays = JSON.stringify({

@@ -1,6 +1,6 @@
 /**
- * What clients make the server keep is bounded per connection, per key and in all, and the refusal names the bound
- * (issue 12; docs/operating.md, "What is kept for clients").
+ * The memory that clients can make the server use is bounded per connection, per key and in total, and a refusal
+ * names the bound (issue 12; docs/operating.md, "What is kept for clients").
  */
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
@@ -18,7 +18,7 @@ async function metric(server: Server, name: string): Promise<number> {
   return Number(new RegExp(`^ringfence_${name} (.*)$`, 'm').exec(body as string)?.[1] ?? 0)
 }
 
-/** Until the metric has the value: a connection that closes counts until the server has heard of it. */
+/** Waits until the metric has the value, because a closed connection counts until the server has noticed it. */
 async function becomes(server: Server, name: string, value: number): Promise<void> {
   while ((await metric(server, name)) !== value) await sleep(20)
 }
@@ -28,12 +28,12 @@ function residentBytes(pid: number): number {
   return Number(/^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'latin1'))?.[1]) * 1024
 }
 
-/** A filter of so many texts, of which none is like another's. */
+/** A filter with many texts that all differ. */
 function filterOf(items: number, length: number, salt: string) {
   return { deviceIds: Array.from({ length: items }, (_, i) => `${salt}-${i}-`.padEnd(length, 'x')) }
 }
 
-/** The answer to one more subscription, or undefined where it was taken. */
+/** The answer to one more subscription, or undefined if it was accepted. */
 async function subscribe(stream: Stream, id: string, filter: object) {
   stream.send({ type: 'subscribe', id, filter })
   const answer = await stream.next()
@@ -93,7 +93,7 @@ t.test('users and their metadata: the bounds of an environment and of all', asyn
 t.test('filters: the bounds of a connection, of a key and of all', async (t) => {
   const server = await startServer(t, { env: { RINGFENCE_SUBSCRIPTION_BYTES: String(MIB) } })
   const streams: Stream[] = []
-  /** Connections with the key, each filled until it is refused; the refusal of the last. */
+  /** Opens connections with the key and fills each until it is refused. Returns the refusal of the last. */
   const fill = async (key: string) => {
     for (;;) {
       const stream = await Stream.open(server, { key })
@@ -208,7 +208,7 @@ t.test('half-sent bodies give way to those that come', { skip: process.platform 
   const held = async (attack: Parameters<typeof halfSent>[2], atLeast: number) => {
     const sockets = await halfSent(server, 80, attack)
     while ((await metric(server, 'http_held_bytes')) < atLeast) await sleep(20)
-    // From then on they are slow.
+    // After this time they count as slow.
     await sleep(1100)
     return sockets
   }
@@ -259,13 +259,13 @@ t.test(
   },
 )
 
-/** Forty streams that each ask for twenty filters of the largest size. */
+/** Forty streams that each request twenty filters of the largest size. */
 async function subscribeMuch(server: Server, encoding: Encoding): Promise<Stream[]> {
   const streams = []
   for (let i = 0; i < 40; i++) {
     const stream = await Stream.open(server, { key: KEYS.testPublishable, encoding })
     streams.push(stream)
-    // Large messages are refused whole; small ones fill what is left.
+    // Large messages are refused completely; small ones fill the remaining room.
     for (const [items, length] of [
       [1000, 256],
       [100, 256],

@@ -1,4 +1,4 @@
-/** Limits of a real server: the rate table as the operator set it, and projects that may do no more. */
+/** Limits of a real server: rate limits that the operator has set, and projects that have reached a limit. */
 import t, { type Test } from 'tap'
 import type { Projects } from '../../src/registry/projects/projects.ts'
 import { withRegistry } from '../../src/cli/registryCommands.ts'
@@ -8,7 +8,10 @@ import { KEYS, startServer, type HttpAnswer, type Server } from '../kit/server.t
 const { testPublishable, livePublishable, testSecret, liveSecret } = KEYS
 const AT = { latitude: 50, longitude: 10, accuracy: 5 }
 
-/** Sends them all at once; how many were answered 200, where all others were refused as they should be. */
+/**
+ * Sends all requests at once. Returns how many were answered with 200, and checks that all others were refused as
+ * specified.
+ */
 async function passed(t: Test, requests: readonly (() => Promise<HttpAnswer>)[], perSecond: number) {
   const from = performance.now()
   const answers = await Promise.all(requests.map((send) => send()))
@@ -88,7 +91,7 @@ t.test('an operator is told which limit cannot be', async (t) => {
   })
 })
 
-/** Changes what only the operator may, while no server runs. */
+/** Changes something that only the operator may change, while no server runs. */
 async function operate(server: Server, change: (projects: Projects) => void): Promise<void> {
   await server.stop()
   withRegistry(server.data, systemClock, ({ projects }) => change(projects))

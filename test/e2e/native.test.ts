@@ -1,6 +1,6 @@
 /**
- * Every call that native SDKs make, with the bodies and headers that they send, read by a parser as strict as theirs
- * (nativeParser.ts). The web SDK itself is in sdk.test.ts.
+ * Every call that native SDKs make, with the bodies and headers that they send. The answers are read by a parser that
+ * is as strict as theirs (nativeParser.ts). The web SDK itself is tested in sdk.test.ts.
  */
 import t from 'tap'
 import { KEYS, type HttpAnswer } from '../kit/server.ts'
@@ -37,7 +37,7 @@ function headersOf(platform: string): Record<string, string> {
   }
 }
 
-/** What both SDKs put into a track, whoever it is. */
+/** What both SDKs put into every track. */
 function locationOf(platform: string, place: Json = {}): Json {
   return {
     latitude,
@@ -91,13 +91,13 @@ function identityOf(platform: string): Json {
   }
 }
 
-/** As the scan of each SDK is written; the signal is of no concern. */
+/** A scan as each SDK writes it; the signal strength does not matter here. */
 const RANGED: Record<string, Json> = {
   iOS: { _id: 'x', type: 'ibeacon', uuid: UUID, major: '1', minor: '2', rssi: -50, geometry: null },
   Android: { type: 'eddystone', uid: 'aabbccddeeff00112233', instance: '001122334455', rssi: -50 },
 }
 
-/** A call of a native SDK that must be answered 200. */
+/** A call of a native SDK that must be answered with 200. */
 async function call(platform: string, method: string, path: string, body?: Json): Promise<HttpAnswer> {
   const answer = await api.call(method, path, body, testPublishable, headersOf(platform))
   if (answer.status !== 200) throw new Error(`${method} ${path} → ${JSON.stringify(answer.body)}`)
@@ -204,10 +204,10 @@ for (const platform of PLATFORMS) {
     const { body } = await call(platform, 'POST', '/v1/events', conversion)
     native.readConversion(body)
     t.equal(body.event.type, 'opened_app')
-    // Android sends the names of its enumeration.
+    // Android sends the names of its enumeration values.
     const verification = platform === 'iOS' ? -1 : 'REJECT'
     const path = `/v1/events/${body.event._id}/verification`
-    // Neither reads more of this answer than its status.
+    // Both SDKs read only the status of this answer.
     const verified = await call(platform, 'PUT', path, { verification, verifiedPlaceId: null })
     t.strictSame(verified.body, { meta: { code: 200 } })
     t.equal((await api.call('GET', `/v1/events/${body.event._id}`)).body.event.verification, -1)

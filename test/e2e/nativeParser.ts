@@ -1,12 +1,12 @@
 /**
- * What a native SDK reads, as strictly as the strictest of them: where one would give up on an
- * answer, or on a part of it, this throws and says where. Written from the sources of the public iOS and Android SDKs.
+ * Reads answers as strictly as the strictest native SDK. Where one of them would reject an answer or a part of it,
+ * this throws an error that says where. Written from the sources of the public iOS and Android SDKs.
  */
 import type { Json } from './contract.ts'
 
 const DATE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 
-/** A track or replay: it needs a user and a list of events; what is nearby may be absent. */
+/** A track or replay. It needs a user and a list of events; nearby geofences may be absent. */
 export function readTrack(body: Json): void {
   readUser(body.user, 'user')
   each(body.events, 'events', readEvent)
@@ -15,7 +15,7 @@ export function readTrack(body: Json): void {
   readMeta(body)
 }
 
-/** `context` for native SDKs, the same at the root for the web SDK. */
+/** For native SDKs the context is in `context`, for the web SDK at the root. */
 export function readContext(body: Json): void {
   for (const [context, at] of [
     [body.context, 'context'],
@@ -49,7 +49,7 @@ export function readSyncRegion(body: Json): void {
   for (const name of ['latitude', 'longitude', 'radius']) number(body.region[name], `region.${name}`)
 }
 
-/** The settings that an SDK takes over; of a wrong kind it would take its own defaults instead. */
+/** The settings that an SDK adopts. If one has the wrong type, the SDK uses its own default instead. */
 function readMeta({ meta }: Json): void {
   object(meta, 'meta')
   const { settings, sdkConfiguration, trackingOptions, featureSettings } = meta
@@ -61,17 +61,17 @@ function readMeta({ meta }: Json): void {
       if (typeof sdkConfiguration[name] !== 'boolean') fail(`meta.sdkConfiguration.${name}`, 'no boolean')
     if (!Number.isInteger(sdkConfiguration.defaultGeofenceDwellThreshold))
       fail('meta.sdkConfiguration.defaultGeofenceDwellThreshold', 'no whole number')
-    // Android takes any other for a crash.
+    // With any other value, the Android SDK crashes.
     if (!['none', 'error', 'warning', 'info', 'debug'].includes(sdkConfiguration.logLevel))
       fail('meta.sdkConfiguration.logLevel', 'unknown')
   }
   if (featureSettings !== undefined) object(featureSettings, 'meta.featureSettings')
-  // They would be stored and outrank the app's own.
+  // They would be stored and take precedence over the app's own.
   if (trackingOptions !== undefined || sdkConfiguration?.remoteTrackingOptions !== undefined)
     fail('meta.trackingOptions', 'there')
 }
 
-/** The configuration: without its two parts SDKs reset what the app was told before. */
+/** The configuration. If one of its two parts is missing, SDKs reset what the app was told before. */
 export function readConfig(body: Json): void {
   readMeta(body)
   object(body.meta.sdkConfiguration, 'meta.sdkConfiguration')
@@ -116,13 +116,13 @@ function readGeofence(geofence: Json, at: string): void {
   object(geofence, at)
   for (const name of ['_id', 'tag', 'externalId', 'description']) text(geofence[name], `${at}.${name}`)
   if ('metadata' in geofence) object(geofence.metadata, `${at}.metadata`)
-  // iOS declares a geofence's geometry as never missing.
+  // iOS declares that a geofence always has a geometry.
   if (!['circle', 'polygon', 'isochrone'].includes(geofence.type)) fail(`${at}.type`, 'unknown')
   readPoint(geofence.geometryCenter, `${at}.geometryCenter`)
   number(geofence.geometryRadius, `${at}.geometryRadius`)
 }
 
-/** With what it takes to watch it: of a polygon its one ring. */
+/** With the fields that are needed to watch it; for a polygon, its one ring. */
 function readShapedGeofence(geofence: Json, at: string): void {
   readGeofence(geofence, at)
   const { type, coordinates } = geofence.geometry ?? {}
@@ -142,14 +142,14 @@ function readBeacon(beacon: Json, at: string): void {
   for (const name of ['tag', 'externalId']) if (name in beacon) text(beacon[name], `${at}.${name}`)
 }
 
-/** The list of an iOS SDK: it drops all of it where one is not as its decoder wants it. */
+/** The list for an iOS SDK, which drops the whole list if one entry does not match its decoder. */
 export function readIosBeacons(beacons: Json): void {
   each(beacons, 'beacons', (beacon, at) => {
     for (const name of ['uuid', 'major', 'minor']) text(beacon[name], `${at}.${name}`)
   })
 }
 
-/** With what it takes to range it. */
+/** With the fields that are needed to range it. */
 function readPlacedBeacon(beacon: Json, at: string): void {
   readBeacon(beacon, at)
   readPoint(beacon.geometry, `${at}.geometry`)

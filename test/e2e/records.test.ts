@@ -1,4 +1,7 @@
-/** Users, events, who is inside, who is near, why: reading and removing records of a real process, and who may. */
+/**
+ * Users, events, who is inside, who is near, and why: reading and removing records of a real process, and who may do
+ * so.
+ */
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -107,7 +110,7 @@ t.test('pages by `before` meet every record once, those of one time too', async 
     const beacon = { description: 'Paged', type: 'ibeacon', ...numbers, coordinates: here, enabled: true }
     t.equal((await call('PUT', `/v1/beacons/paged/${i}`, beacon)).status, 200)
   }
-  // An update each, all dated alike: every device enters four geofences at one time.
+  // One update each, all with the same time, so that every device enters four geofences at one time.
   const fleet = [0, 1, 2, 3, 4, 5, 6]
   await Promise.all(
     fleet.map((i) => api.track({ deviceId: `paged-${i}`, ...at(here), updatedAt: iso(MONDAY) })),
@@ -349,7 +352,7 @@ t.test('users near the antimeridian and a pole', async (t) => {
 t.test('why: each sentence', async (t) => {
   const here = place()
   const explain = async (deviceId: string) => (await get(`/v1/users/${deviceId}/explain`)).explanation
-  /** What is said of the geofence after these updates. */
+  /** The explanation for the geofence after these updates. */
   const why = async (name: string, ...updates: Json[]) => {
     const deviceId = `why-${name}-${places++}`
     let forwarded = {}
@@ -533,7 +536,7 @@ t.test('secret endpoints: 403 for publishable keys, 401 for unknown ones', async
 t.test('test, live and another project never meet (G8)', async (t) => {
   const server = await Server.start()
   t.teardown(() => server.dispose())
-  // A second project is made by the command line while the server is down.
+  // The command line makes a second project while the server is stopped.
   await server.stop()
   const printed = execFileSync(process.execPath, [MAIN, 'projects', 'create', 'other'], {
     env: { ...process.env, RINGFENCE_DATA: server.data },

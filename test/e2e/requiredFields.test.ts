@@ -1,4 +1,7 @@
-/** Every body of the OpenAPI document, each field left out in turn: 400 naming it where it is required, else it is taken. */
+/**
+ * Every body of the OpenAPI document, with each field left out in turn. A missing required field is refused with a
+ * 400 that names it; without any other field the body is accepted.
+ */
 import t from 'tap'
 import { startApi, type Api, type Json, type Operation } from './contract.ts'
 import { faultsOf, type Known, type Values } from './requiredFields.ts'
@@ -33,7 +36,7 @@ const UPDATE: Values = {
   deviceModel: 'x',
   source: 'FOREGROUND_LOCATION',
   installId: 'i',
-  // From an SDK accuracy may be left out.
+  // An SDK may omit accuracy.
   sdkVersion: '3.9.0',
   beacons: [
     { type: 'ibeacon', uuid: 'f7826da6-4fa2-4e98-8024-bc5b71e0893e', major: '1', minor: '2', rssi: -60 },
@@ -110,7 +113,7 @@ const SETTINGS: Values = {
   maxGapSeconds: 600,
 }
 
-/** Operations with a body, each with what is known of it; made of a server with a record of each kind. */
+/** Operations with a body, and what the test knows about each. Uses a server with a record of each kind. */
 async function knowledge(api: Api): Promise<Readonly<Record<string, Known>>> {
   const made = async (path: string, body: Json): Promise<string> => {
     const answer = await api.call('POST', path, body)
@@ -138,7 +141,7 @@ async function knowledge(api: Api): Promise<Readonly<Record<string, Known>>> {
     undo: () => Promise.resolve(),
     ...more,
   })
-  /** What was made is deleted, so that it can be made again. */
+  /** Deletes the record, so that it can be made again. */
   const anew = (place: string, values: Values, name: string, more: Partial<Known> = {}) =>
     of(place, values, {
       undo: async (answer) => void (await api.call('DELETE', `${place}/${answer[name]._id}`)),
@@ -215,7 +218,7 @@ t.test('a required field left out is missed by name, an optional one is not', as
       nameOf(operation),
     )
 
-  // The same with lists that are wrong, so that this test is seen to notice.
+  // The same with wrong lists, which shows that this test notices faults.
   for (const name of [
     'POST /v1/geofences',
     'PUT /v1/beacons/{id}',

@@ -1,43 +1,46 @@
 /**
- * Bodies made from the OpenAPI document, and what the server says of them when a field is left out: what the document
- * requires must be missed, by name, and nothing else.
+ * Makes bodies from the OpenAPI document and leaves out one field at a time. The server must report a missing field
+ * by name if the document requires it, and accept the body otherwise.
  */
 import { KEYS } from '../kit/server.ts'
 import type { Api, Json, Operation } from './contract.ts'
 
-/** A value for each field of a body; with a path before it where the same name means another thing. */
+/** A value for each field of a body. If a name has several meanings, its key contains the path. */
 export type Values = Readonly<Record<string, Json>>
 
-/** What is known of an operation beyond its schema. */
+/** What is known about an operation beyond its schema. */
 export interface Known {
   readonly values: Values
   /** `tag/externalId` and other parameters of the path. */
   readonly place: string
-  /** Fields that no body may have without an engine that the server lacks: 503. */
+  /** Fields that require an engine that the server does not have: 503. */
   readonly unserved: readonly string[]
-  /** Beside 200, what a body may be answered that is good: a record that it names is not there, or busy. */
+  /**
+   * Statuses besides 200 that count as success, for example because a record that the body names does not exist or is
+   * busy.
+   */
   readonly taken: readonly number[]
-  /** After a body was taken: makes the next one possible. */
+  /** Runs after a body was accepted, and makes the next request possible. */
   readonly undo: (answer: Json) => Promise<void>
 }
 
-/** A field, by its names from the body inwards; a list's first item stands for all. */
+/** A field, named by the path from the body to it. A list's first item stands for all items. */
 type Path = readonly string[]
 
 interface Missing {
   readonly path: Path
-  /** Whom the refusal names; undefined: the body is taken without it. */
+  /** The field that the refusal names. Undefined if the body is accepted without it. */
   readonly blamed: string | undefined
 }
 
-/** One body with all fields that go together, and what becomes of it without each. */
+/** One body with all fields that can be combined, and the expected result without each of them. */
 interface Case {
   readonly body: Json
   readonly isServed: boolean
   readonly missing: readonly Missing[]
 }
 
-/** Where the server and a body's schema differ, each in a sentence. */
+/** The differences between the server and a body's schema, one sentence each. */
 export async function faultsOf(
   api: Api,
   operation: Operation,
@@ -67,7 +70,7 @@ export async function faultsOf(
         const rest = without(body, path)
         const answer = await send(rest, format)
         const name = path.join('.')
-        // An empty form is no body at all.
+        // An empty form is not a body at all.
         const expected = format === 'form' && Object.keys(rest).length === 0 ? 'body' : blamed
         if (blamed === undefined && !taken(answer)) told(`without the optional ${name}`, answer)
         const isRefused = answer.status === 400 && answer.body.meta.param === expected
@@ -78,7 +81,10 @@ export async function faultsOf(
   return faults
 }
 
-/** By each word that decides what is needed, and by each of the fields of which one is needed. */
+/**
+ * One case for each value that decides which fields are required, and for each field of a group of which one is
+ * required.
+ */
 function casesOf(api: Api, schema: Json, known: Known): Case[] {
   const conditions = ((schema.allOf ?? []) as Json[]).filter((part) => part.if !== undefined)
   const always = ((schema.allOf ?? []) as Json[]).filter((part) => part.if === undefined)
@@ -94,7 +100,7 @@ function casesFor(api: Api, schema: Json, needs: readonly Json[], fixed: Json, k
   const groups = needs
     .filter((need) => need.anyOf !== undefined)
     .map((need) => need.anyOf.flatMap((one: Json) => one.required) as string[])
-  // One of each group: together they may contradict each other.
+  // One field of each group, because several may contradict each other.
   let choices: string[][] = [[]]
   for (const group of groups) choices = choices.flatMap((chosen) => group.map((name) => [...chosen, name]))
   return choices.map((chosen) => {
@@ -130,7 +136,7 @@ function missingInItems(api: Api, name: string, part: Json): Missing[] {
   }))
 }
 
-/** Another field, which all these bodies have, needs it. */
+/** Whether another field, which all these bodies have, requires it. */
 function isNeededBeside({ dependentRequired = {} }: Json, name: string): boolean {
   return Object.values<Json>(dependentRequired).some((names) => names.includes(name))
 }

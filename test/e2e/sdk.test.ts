@@ -1,7 +1,8 @@
 /**
- * The public web SDK, as it is on npm, pointed at a real server by its host option alone. Native SDKs: native.test.ts.
- * Node lacks what a browser has, so the SDK gets a window, a place to store things and a position, and a fetch that
- * keeps the cross-origin rules: it asks before it sends, and shows only the headers that it may.
+ * The public web SDK from npm, directed to a real server only by its host option. For native SDKs see native.test.ts.
+ * Node lacks what a browser has. The test therefore gives the SDK a window, storage, a position, and a fetch that
+ * follows the cross-origin rules: it sends a preflight request first, and shows only the response headers that it
+ * may.
  */
 import Radar from 'radar-sdk-js'
 import t from 'tap'
@@ -23,7 +24,7 @@ const plainFetch = globalThis.fetch
 /** What the SDK has sent, newest last. */
 const sent: { method: string; url: URL; body: Json; status: number }[] = []
 
-/** A cross-origin fetch as browsers do it (fetch.spec.whatwg.org, CORS protocol), for calls without credentials. */
+/** A cross-origin fetch like that of browsers (fetch.spec.whatwg.org, CORS protocol), for calls without credentials. */
 async function browserFetch(url: string, init: Json): Promise<Response> {
   const names = Object.keys(init.headers).map((name) => name.toLowerCase())
   const preflight = await plainFetch(url, {
@@ -82,7 +83,7 @@ const here: [number, number] = [10, 50]
 const shop = await api.circle('shops/1', here, 100, { metadata: { floor: 2 } })
 await api.circle('cafes/1', here, 200)
 
-/** A browser that has never been here. */
+/** A browser that has never visited the page. */
 function start(key: string = testPublishable, host: string = api.server.url): void {
   stored.clear()
   Radar.initialize(key, { host, debug: false, logLevel: 'none' } as Json)

@@ -1,6 +1,6 @@
 /**
- * What the tests of bad input share: requests that must be answered by the interface's table and in time, many at
- * once, and a last look at the server.
+ * What the tests of bad input share: requests that must be answered in time with an allowed status, running many at
+ * once, and a final check of the server.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Test } from 'tap'
@@ -10,13 +10,16 @@ import { briefly, type Api, type Json } from './contract.ts'
 
 export const MIB = 1024 * 1024
 
-/** What bad input may be answered; 503 only where an engine is wanted that is not there. */
+/** The statuses that bad input may get. 503 is only allowed if the request needs an engine that is missing. */
 const TABLE = new Set([200, 400, 403, 404, 405, 409, 413, 415])
 
-/** What takes longer hangs, also on a loaded machine with slow cores. */
+/** A request that takes longer hangs, even on a loaded machine with slow cores. */
 const DEADLINE_MS = 120_000
 
-/** Requests as {@link Api.call} that must be answered by the table, in time, and with the name of a bad parameter. */
+/**
+ * Requests like {@link Api.call} that must be answered in time, with an allowed status and the name of a bad
+ * parameter.
+ */
 export function strictCall(api: Api) {
   return async (...[method, path, ...rest]: Parameters<Api['call']>): Promise<HttpAnswer> => {
     const where = `${method} ${path.slice(0, 200)} ${JSON.stringify(rest[0])?.slice(0, 200)}`
@@ -38,7 +41,7 @@ async function overdue(where: string): Promise<never> {
   throw new Error(`no answer within ${DEADLINE_MS} ms: ${where}`)
 }
 
-/** Eight at a time. */
+/** Runs eight at a time. */
 export async function all<T>(items: readonly T[], run: (item: T) => Promise<unknown>): Promise<void> {
   const queue = items.values()
   await Promise.all(
@@ -48,12 +51,15 @@ export async function all<T>(items: readonly T[], run: (item: T) => Promise<unkn
   )
 }
 
-/** The value of a metric by its name without prefix, which its first labels may follow; the sum where several fit. */
+/**
+ * The value of a metric by its name without prefix, optionally followed by its first labels; the sum if several
+ * match.
+ */
 export async function metric(api: Api, name: string): Promise<number> {
   return (await metrics(api, name))[0]
 }
 
-/** As {@link metric} several, of the same moment. */
+/** Like {@link metric}, for several metrics at the same moment. */
 export async function metrics<T extends readonly string[]>(
   api: Api,
   ...names: T
@@ -69,10 +75,10 @@ export async function metrics<T extends readonly string[]>(
   return names.map((name) => sum(`ringfence_${name}`)) as { [K in keyof T]: number }
 }
 
-/** So long may a server that should come to rest change nothing. */
+/** How long a server that should become idle may show no change. */
 const REST_PATIENCE_MS = 30_000
 
-/** Waits until nothing is in flight but the question itself, and nothing is held. */
+/** Waits until nothing is in flight except this query itself, and nothing is held. */
 export async function settled(t: Test, api: Api): Promise<void> {
   let seen = ''
   let since = performance.now()
@@ -86,7 +92,7 @@ export async function settled(t: Test, api: Api): Promise<void> {
       'log_position',
     )
     const isAtRest = inFlight === 1 && held === 0 && mailbox === 0
-    // For as long as it is at work it may take, whatever the machine.
+    // The server may take as long as it makes progress, on any machine.
     const now = `${inFlight} ${held} ${mailbox} ${work.join(' ')}`
     if (now !== seen) {
       seen = now
@@ -103,7 +109,7 @@ export async function settled(t: Test, api: Api): Promise<void> {
   }
 }
 
-/** Whether the server is as well as at its start, with its settings at their defaults; says what memory it takes. */
+/** Checks that the server works as well as at its start, with default settings, and prints its memory. */
 export async function unharmed(t: Test, api: Api): Promise<void> {
   const here: [number, number] = [-100, 30]
   await api.circle('end/1', here, 100)

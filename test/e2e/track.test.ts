@@ -1,4 +1,4 @@
-/** POST /v1/track and /v1/track/replay of a real process, against the interface: what goes in, what comes out. */
+/** POST /v1/track and /v1/track/replay of a real process, checked against the interface. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { KEYS } from '../kit/server.ts'
@@ -10,7 +10,7 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const HEX = /^[0-9a-f]{24}$/
-/** A Monday, for times that tests choose themselves; a device's times must only ascend. */
+/** A Monday, for tests that choose their own times. The times of a device must only increase. */
 const MONDAY = Date.parse('2026-01-05T00:00:00Z')
 
 const api = await startApi(t)
@@ -145,7 +145,7 @@ t.test('a live key makes live records', async (t) => {
 })
 
 const nine = '9'.repeat(400)
-/** Parameter → JSON texts that are refused with it as `meta.param`; `undefined`: left out. */
+/** Parameter → JSON texts that are refused with it as `meta.param`; `undefined` means left out. */
 const BAD: Record<string, (string | undefined)[]> = {
   deviceId: [
     undefined,
@@ -590,7 +590,7 @@ t.test('replay: numbers that contradict the times lose no update (G9)', async (t
   const deviceId = device()
   const outside = at(here, 500)
   const other = { deviceId: device(), ...outside, updatedAtMs: MONDAY }
-  // The clock was set back behind the first.
+  // The clock was set back after the first replay.
   const replays = [
     { deviceId, ...at(here), stream: 'a', sequence: 1, updatedAtMs: MONDAY + 2 * MINUTE },
     other,

@@ -1,6 +1,6 @@
 /**
- * Fields that the interface does not have are never a reason for a 400, whatever they hold and wherever they stand: in a
- * query, a form, JSON, or the frames of a stream in each encoding. What is known is checked as ever.
+ * Unknown fields never cause a 400, whatever they contain and wherever they are: in a query, a form, JSON, or the
+ * frames of a stream in each encoding. Known fields are checked as always.
  */
 import t from 'tap'
 import { Packr } from 'msgpackr'
@@ -119,13 +119,13 @@ for (const encoding of ENCODINGS) {
       t.match(await stream.next(), { type: 'ack', id }, what)
     }
     if (encoding === 'protobuf') {
-      // Field 1000 of the message, then of the frame, then of the update, with bytes that are no text.
+      // Field 1000 of the message, then of the frame, then of the update, with bytes that are not text.
       const odd = Uint8Array.from([0xc2, 0x3e, 3, 0, 0xff, 0xfe])
       const plain = () =>
         encode(encoding, { type: 'track', id: ++id, updates: updates({}) } as Json) as Uint8Array
       await isTaken(Buffer.concat([plain(), odd]), 'in the message')
       const inFrame = plain()
-      // The frame is the message's one field, of one byte's length.
+      // The frame is the only field of the message, and its length fits into one byte.
       const frame = Buffer.concat([inFrame.subarray(2), odd])
       t.ok(frame.length < 128)
       await isTaken(
@@ -144,7 +144,7 @@ for (const encoding of ENCODINGS) {
         await isTaken(bytes, `${name}: ${value.slice(0, 40)}`)
       }
     }
-    // One update is no reason to refuse another.
+    // An invalid update is no reason to refuse another one.
     const bad = withMember({ ...track, deviceId: 'one' }, 'userId', '"\\u0000"')
     const text = `{"type":"track","id":${++id},"updates":[${JSON.stringify(track)},${bad}]}`
     stream.socket.send(encoding === 'json' ? text : Uint8Array.from(packedOf(text)))
@@ -154,7 +154,7 @@ for (const encoding of ENCODINGS) {
   })
 }
 
-/** MessagePack of what a JSON text holds, members called `__proto__` and lone surrogates included. */
+/** MessagePack with the content of a JSON text, including members called `__proto__` and lone surrogates. */
 function packedOf(text: string): Uint8Array {
   const packr = new Packr({ useRecords: false, variableMapSize: true, mapsAsObjects: false })
   const asMaps = (value: Json): Json => {

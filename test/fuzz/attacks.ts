@@ -1,9 +1,10 @@
 /**
- * What clients do on sockets that no HTTP library would: broken and halved requests, floods, dribbles, other protocols.
+ * What clients do on sockets that no HTTP library would: broken and incomplete requests, floods, slow sending, other
+ * protocols.
  *
- * The verdict is the same for all: what comes back is HTTP/1.1 with a status of the table (an error of the API's own
- * where it is JSON) and shows nothing of other scopes; and nothing hangs: a connection that does not get an answer is
- * closed by the server, in bounded time, while the canary is served.
+ * The rules are the same for all. Every answer is HTTP/1.1 with an allowed status (and an error of the API if it is
+ * JSON) and shows nothing of other scopes. Nothing hangs: a connection that gets no answer is closed by the server
+ * within a bounded time, and the canary is served all the while.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Arbitrary } from 'fast-check'
@@ -17,45 +18,48 @@ import { checkMarks, GIVE_UP_MS, Violation } from './world.ts'
 export type Attack =
   /** A request that ends in the middle. */
   | { readonly kind: 'cut'; readonly request: DrawnRequest; readonly at: number; readonly end: End }
-  /** The whole request, and no more to come. */
+  /** The whole request, followed by the end of the sending side. */
   | { readonly kind: 'halfClosed'; readonly request: DrawnRequest }
-  /** A byte now and then, from the given place on. */
+  /** From the given position on, one byte at a time with pauses. */
   | {
       readonly kind: 'dribble'
       readonly request: DrawnRequest
       readonly at: number
       readonly pauseMs: number
     }
-  /** Several requests in one piece. */
+  /** Several requests in one write. */
   | { readonly kind: 'pipeline'; readonly requests: readonly DrawnRequest[] }
-  /** Many connections that send the same, perhaps nothing. */
+  /** Many connections that send the same bytes, or none. */
   | {
       readonly kind: 'flood'
       readonly connections: number
       readonly request: DrawnRequest | undefined
       readonly end: End
     }
-  /** Bytes as they are. */
+  /** Raw bytes. */
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array }
-  /** An answer that is not read. */
+  /** A request whose answer the client does not read. */
   | { readonly kind: 'deaf'; readonly request: DrawnRequest }
 
-/** What the client does then: says that nothing more comes, cuts the line, or just waits. */
+/** What the client does next: signals that no more will come, resets the connection, or only waits. */
 type End = 'fin' | 'reset' | 'wait'
 
-/** How long a connection may be left without whole request before the server closes it: ten seconds, and a busy machine. */
+/**
+ * How long a connection may stay without a complete request before the server closes it: ten seconds, plus time for a
+ * busy machine.
+ */
 const MAX_LINGER_MS = 45_000
 /** uWebSockets.js answers these itself, as text. */
 const STATUSES = new Set([
   200, 201, 202, 204, 400, 401, 402, 403, 404, 405, 409, 413, 414, 415, 426, 429, 431, 451, 501, 503, 505,
 ])
 const MAX_WAITING = 300
-/** How often a connection is looked at that has yet to be closed. */
+/** How often a connection is checked that the server must still close. */
 const LOOK_MS = 500
 
 export class Attacks {
   readonly #target: Target
-  /** Connections that the server has yet to close. */
+  /** Connections that the server must still close. */
   readonly #waiting = new Set<Promise<void>>()
   readonly #open = new Set<Connection>()
   #failure: Error | undefined
@@ -66,8 +70,8 @@ export class Attacks {
   }
 
   /**
-   * Several at once; those that wait for the server to lose patience go on in the background.
-   * @throws Violation, also of what went on in the background
+   * Runs several attacks at once. Those that wait for the server's time-outs continue in the background.
+   * @throws Violation, also one from the background
    */
   async play(raid: readonly Attack[]): Promise<void> {
     this.count += raid.length
@@ -78,7 +82,7 @@ export class Attacks {
   }
 
   /**
-   * Waits until the server has closed what it has to.
+   * Waits until the server has closed all connections that it must close.
    * @throws Violation
    */
   async finish(): Promise<void> {
@@ -86,7 +90,7 @@ export class Attacks {
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  /** Hangs up everywhere, whatever the server has yet to do. */
+  /** Closes all connections, without waiting for the server. */
   giveUp(): void {
     for (const connection of this.#open) connection.destroy()
   }
@@ -191,9 +195,9 @@ export class Attacks {
     this.#waiting.add(watched)
   }
 
-  /** Waits for the server to close, which it does in all cases, if only because the client says no more. */
+  /** Waits until the server closes the connection. It always does, if only because the client has stopped sending. */
   async #closed(connection: Connection, sent: readonly Rendered[], milliseconds: number): Promise<void> {
-    // Of several requests at once one may have had no key.
+    // One of several requests sent together may have had no key.
     const scope = sent.find((one) => one.scope !== undefined)?.scope
     const heads = sent.map(({ isHead }) => isHead)
     const deadline = performance.now() + Math.max(milliseconds, GIVE_UP_MS)
@@ -209,7 +213,7 @@ export class Attacks {
       for (let i = 0; connection.received.length > 0; i++)
         judge(await connection.answer(0, heads[i] === true))
     } catch (error) {
-      // Cut off in the middle of an answer, as by a client that has gone.
+      // The answer broke off, as it does when a client has gone.
       if (!(error instanceof Closed)) throw error
     }
   }
@@ -230,7 +234,7 @@ function describe(attack: Attack): string {
   return `the attack ${JSON.stringify(attack, plain).slice(0, 3000)}`
 }
 
-/** @param request what is sent where an attack is about a whole request */
+/** @param request used by attacks that send a complete request */
 export function attacks(request: Arbitrary<DrawnRequest>): Arbitrary<Attack> {
   const end = fc.constantFrom<End>('fin', 'reset', 'reset', 'wait')
   const at = fc.nat(100_000)
@@ -267,7 +271,7 @@ export function attacks(request: Arbitrary<DrawnRequest>): Arbitrary<Attack> {
   )
 }
 
-/** Answers of one connection cannot be told apart by caller. */
+/** Answers on one connection cannot be attributed to different callers. */
 function sameCaller(requests: readonly DrawnRequest[]): DrawnRequest[] {
   return requests.map((request) => ({ ...request, caller: requests[0]!.caller }))
 }
@@ -275,7 +279,7 @@ function sameCaller(requests: readonly DrawnRequest[]): DrawnRequest[] {
 const BODY = '{"deviceId":"x","latitude":50,"longitude":10,"accuracy":5}'
 const post = (lines: string, body: string) => `POST /v1/track HTTP/1.1\r\nHost: x\r\n${lines}\r\n\r\n${body}`
 
-/** Requests that are no HTTP, not ours, or say two things at once. */
+/** Requests that are not HTTP, are not meant for this API, or contradict themselves. */
 export const BROKEN: readonly string[] = [
   '\r\n\r\n',
   '\n\n',

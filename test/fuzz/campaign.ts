@@ -1,11 +1,10 @@
 /**
- * A campaign of fuzzing against one server: round after round, each by a seed of its own, so that any of them can be
- * drawn again alone.
+ * A fuzzing campaign against one server. Each round has its own seed, so that it can be repeated alone.
  *
- * A round is so many batches of requests and of attacks, whatever time they take; then the server is examined at rest.
- * A batch that breaks a rule is shrunk: fast-check plays smaller ones until it finds none that still break it. What a
- * round meets hangs on what the ones before have left behind, so a failure that a fresh server does not show again
- * wants the rounds before it too.
+ * A round is a fixed number of batches of requests and of attacks, however long they take. Then the idle server is
+ * examined. A batch that breaks a rule is shrunk: fast-check tries smaller ones until none of them breaks it any
+ * more. What happens in a round depends on what earlier rounds left behind, so a failure that does not occur on a
+ * fresh server needs the earlier rounds, too.
  */
 import fc from '../kit/fastCheck.ts'
 import { Attacks, attacks } from './attacks.ts'
@@ -14,28 +13,28 @@ import { requestsOf } from './requests.ts'
 import { Violation, World } from './world.ts'
 
 export interface CampaignOptions {
-  /** Of the first round; each round adds one. */
+  /** Seed of the first round; each later round adds one. */
   readonly seed: number
-  /** Begins no round after it, epoch milliseconds. */
+  /** No round begins after this time, epoch milliseconds. */
   readonly until: number
-  /** At most so many rounds. */
+  /** Maximum number of rounds. */
   readonly rounds?: number
   /**
-   * Whether each fourth round and the end wait until the server has lost patience with what will never be whole: some
-   * twelve seconds. Else the clients give up.
+   * Whether every fourth round and the end wait until the server has closed incomplete requests, which takes some
+   * twelve seconds. Otherwise the clients close them.
    */
   readonly isPatient: boolean
   readonly onRound?: (text: string) => void
 }
 
-/** What a campaign came to. */
+/** The result of a campaign. */
 export interface CampaignResult {
   readonly rounds: number
   readonly requests: number
   readonly attacks: number
   /** Answers by status. */
   readonly statuses: Readonly<Record<string, number>>
-  /** Operations of the document that were never answered 2xx. */
+  /** Operations of the document that were never answered with 2xx. */
   readonly unreached: readonly string[]
   readonly canaryAnswers: number
   readonly canarySlowestMs: number
@@ -47,22 +46,20 @@ const BATCH_REQUESTS = 20
 const ATTACK_BATCHES = 6
 const BATCH_ATTACKS = 8
 const PATIENT_ROUNDS = 4
-/** The canary's and those that look at the server. */
+/** The connections of the canary and of the requests that observe the server. */
 const OWN_CONNECTIONS = 6
-/** Shrinking ends with what it has found by then. */
+/** After this time shrinking ends with what it has found. */
 const SHRINK_MS = 60_000
 const MIB = 1024 * 1024
 
-/**
- * @throws Violation whose message names the seed of the round and the smallest batch that was found
- */
+/** @throws Violation whose message names the seed of the round and the smallest failing batch that was found */
 export async function runCampaign(options: CampaignOptions): Promise<CampaignResult> {
   const world = await World.create()
   const exchanges = new Exchanges(world)
   const hostile = new Attacks(world)
   try {
     const { operations } = world.api
-    // GET /v1/openapi.json is large, and always the same.
+    // GET /v1/openapi.json is large and always the same.
     const drawn = operations
       .filter((one) => one.path !== '/v1/openapi.json')
       .map((one) => requestsOf(world.api, one))
@@ -113,7 +110,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
   }
 }
 
-/** Draws so many values and plays each; a failure is shrunk and thrown with its seed. */
+/** Generates that many values and runs each. A failure is shrunk and thrown with its seed. */
 async function hold<T>(
   arbitrary: fc.Arbitrary<T>,
   numRuns: number,

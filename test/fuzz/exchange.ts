@@ -1,44 +1,44 @@
-/** Sends drawn requests and judges the answers. */
+/** Sends generated requests and checks the answers. */
 import type { Api, Json } from '../e2e/contract.ts'
 import { ID, MARK, type DrawnRequest } from './requests.ts'
 import { Closed, Connection, type WireAnswer } from './wire.ts'
 import { checkMarks, keyOf, MARKS, GIVE_UP_MS, Violation, type ScopeName } from './world.ts'
 
 const CONNECTIONS = 8
-/** What bad and good input may be answered. 503 only with the time after which to try again. */
+/** The statuses that requests may get. A 503 must say when to try again. */
 const STATUSES = new Set([
   200, 201, 202, 204, 400, 401, 402, 403, 404, 405, 409, 413, 415, 426, 429, 451, 503,
 ])
-/** A body that long may be refused and the connection be closed before all of it was sent. */
+/** If a body is this long, the server may refuse it and close the connection before all of it was sent. */
 const MAX_BODY_BYTES = 1024 * 1024
-/** Longer heads may be refused by uWebSockets.js, which closes the connection then. */
+/** uWebSockets.js may refuse longer heads, and then closes the connection. */
 const SURE_HEAD_BYTES = 32_000
-/** How long an endless answer is listened to. */
+/** How long the client reads an endless answer. */
 const STREAM_MS = 60
 
-/** What is fuzzed, and what a request may name of it. */
+/** What is fuzzed, and the ids that a request may use. */
 export interface Target {
   readonly port: number
   readonly api: Pick<Api, 'operationOf' | 'check'>
-  /** One of the known ids of a kind: of each five draws four give one of the scope's own, where there is any. */
+  /** One of the known ids of a kind. Four of five draws return one of the scope's own ids, if there are any. */
   id(kind: string, draw: number, scope: ScopeName | undefined): string
-  /** Keeps what an answer to that scope has named, for later requests. */
+  /** Keeps the ids in an answer to that scope for later requests. */
   remember(body: Json, scope: ScopeName | undefined): void
-  /** What another client saw go wrong meanwhile. */
+  /** The error of the canary, if it has had one. */
   readonly canaryError: Error | undefined
 }
 
-/** A request as it goes over the wire. */
+/** A request as it is sent. */
 export interface Rendered {
   readonly head: string
   readonly body: Buffer
-  /** With its framing, if that is chunks. */
+  /** Including the framing, if the body is sent in chunks. */
   readonly bytes: Buffer
   readonly isHead: boolean
   readonly scope: ScopeName | undefined
 }
 
-/** Puts ids, marks and keys into a drawn request. */
+/** Replaces the placeholders of a generated request by ids, marks and keys. */
 export function render(drawn: DrawnRequest, target: Pick<Target, 'id'>): Rendered {
   const { scope, authorization } = callerOf(drawn)
   const mark = scope === undefined ? 'nobody' : MARKS[scope]
@@ -63,7 +63,7 @@ export function render(drawn: DrawnRequest, target: Pick<Target, 'id'>): Rendere
 }
 
 function callerOf({ caller, target }: DrawnRequest): { scope?: ScopeName; authorization?: string } {
-  // The rest of the run works with the keys that there are: only callers that may not replace them try.
+  // The rest of the run needs the existing keys, so only callers without the right to replace them try to.
   const isRotation = /\/v1\/keys\/.*\/rotate$/.test(target.split('?')[0]!)
   if (caller.kind === 'none' || (isRotation && caller.kind === 'secret')) return {}
   if (caller.kind === 'odd') return { authorization: caller.text }
@@ -74,7 +74,7 @@ function callerOf({ caller, target }: DrawnRequest): { scope?: ScopeName; author
 const MARK_BYTES = Buffer.from(MARK)
 const ESCAPED_MARK_BYTES = Buffer.from(encodeURIComponent(MARK))
 
-/** The body may be no text: placeholders are found in its bytes. */
+/** The body may not be valid text, so placeholders are searched in its bytes. */
 function withMark(body: Uint8Array | undefined, mark: string): Buffer {
   if (body === undefined) return Buffer.alloc(0)
   let bytes = Buffer.from(body)
@@ -92,7 +92,7 @@ function withMark(body: Uint8Array | undefined, mark: string): Buffer {
 function chunked(body: Buffer, sizes: readonly number[]): Buffer {
   const pieces: Buffer[] = []
   let at = 0
-  // A megabyte in pieces of one byte says no more than a thousand of them.
+  // A thousand pieces of one byte are enough; a megabyte of them shows nothing more.
   for (let i = 0; at < body.length; i++) {
     const size = i < 1000 ? sizes[i % sizes.length]! : body.length
     const piece = body.subarray(at, at + size)
@@ -102,13 +102,13 @@ function chunked(body: Buffer, sizes: readonly number[]): Buffer {
   return Buffer.concat([...pieces, Buffer.from('0\r\n\r\n')])
 }
 
-/** Sends requests over a few connections and judges what comes back. */
+/** Sends requests over a few connections and checks the answers. */
 export class Exchanges {
   readonly #target: Target
   readonly #idle: Connection[] = []
   /** Answers by status. */
   readonly statuses = new Map<number, number>()
-  /** Operations that have been answered 2xx at least once. */
+  /** Operations that were answered with 2xx at least once. */
   readonly reached = new Set<string>()
 
   constructor(target: Target) {
@@ -116,8 +116,8 @@ export class Exchanges {
   }
 
   /**
-   * Several at once.
-   * @throws Violation of the first that was answered wrongly
+   * Sends several at once.
+   * @throws Violation for the first wrong answer
    */
   async play(batch: readonly DrawnRequest[]): Promise<void> {
     const queue = batch.values()
@@ -150,7 +150,7 @@ export class Exchanges {
     }
   }
 
-  /** Undefined where the server may have closed the connection because the request was too large. */
+  /** Undefined if the server may have closed the connection because the request was too large. */
   async #exchange(rendered: Rendered): Promise<WireAnswer | undefined> {
     for (;;) {
       const connection = this.#idle.pop() ?? (await Connection.open(this.#target.port))
@@ -171,7 +171,7 @@ export class Exchanges {
       } catch (error) {
         connection.destroy()
         if (!(error instanceof Closed)) throw error
-        // The server closes idle connections, perhaps while a request is under way to it.
+        // The server closes idle connections, possibly while a request is on its way.
         if (wasUsed && connection.received.length === 0) continue
         if (rendered.body.length > MAX_BODY_BYTES) return undefined
         throw error
@@ -185,7 +185,7 @@ export class Exchanges {
     const start = text.slice(0, 1000)
     if (status === 431 && head.length > SURE_HEAD_BYTES) return
     if (!STATUSES.has(status)) throw new Violation(`answered ${status} ${start}`)
-    // An engine that is not there: to try again does not help.
+    // The engine is missing, so trying again does not help.
     if (status === 503 && !headers.has('retry-after') && !text.includes('There is no'))
       throw new Violation(`503 without Retry-After: ${start}`)
     if (status === 429 && !headers.has('retry-after'))

@@ -1,6 +1,6 @@
 /**
- * The fuzzer itself: that it draws what the schemas say, that it sees each kind of fault, and a few rounds of it. The
- * hour is `npm run fuzz -- --minutes 60`.
+ * The fuzzer itself: it generates what the schemas describe, it notices each kind of fault, and a few of its rounds
+ * pass. For an hour of fuzzing, run `npm run fuzz -- --minutes 60`.
  */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -78,7 +78,7 @@ const GET: DrawnRequest = {
   chunks: undefined,
 }
 
-/** A server that answers as it is told, and what the fuzzer must know of it. */
+/** A server that answers as the test says, and the information about it that the fuzzer needs. */
 async function target(t: Test, answer: (req: IncomingMessage, res: ServerResponse) => void): Promise<Target> {
   const server = createServer(answer).listen(0, '127.0.0.1')
   t.teardown(() => {

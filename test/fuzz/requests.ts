@@ -1,42 +1,45 @@
 /**
- * Requests to every operation of the server's own OpenAPI document: good ones, nearly good ones and nonsense, by every
- * kind of caller. What a draw cannot know (ids that the server has made, keys, marks) is a placeholder until it is sent.
+ * Requests to every operation of the server's own OpenAPI document: valid, nearly valid and nonsense ones, from every
+ * kind of caller. What is not known when a request is generated (the server's ids, keys, marks) is a placeholder
+ * until it is sent.
  */
 import type { Arbitrary } from 'fast-check'
 import type { Api, Json, Operation } from '../e2e/contract.ts'
 import fc from '../kit/fastCheck.ts'
 import { dates, HOSTILE_TEXTS, jsonText, mutated, spoiled, valuesOf, type Hints } from './schema.ts'
 
-/** Stands for the mark of the caller's scope: it may be seen by callers of this scope only. */
+/** Placeholder for the mark of the caller's scope. Only callers of this scope may see it. */
 export const MARK = '§mark§'
-/** `§geofence:7§` stands for the id of a geofence that the server has answered; of each five one is of any scope. */
+/**
+ * `§geofence:7§` is a placeholder for the id of a geofence from an answer of the server; one in five is of any scope.
+ */
 export const ID = /§(user|geofence|beacon|event|import|webhook):(\d+)§/g
 
-/** Who calls. `own` and `other` are the environments test and live; the words of `odd` go out as they are. */
+/** The caller. `own` and `other` are the environments test and live. The words of `odd` are sent unchanged. */
 export type Caller =
   | { readonly kind: 'publishable' | 'secret'; readonly live: boolean; readonly bearer: boolean }
   | { readonly kind: 'none' }
   | { readonly kind: 'odd'; readonly text: string }
 
-/** A request as drawn. */
+/** A generated request. */
 export interface DrawnRequest {
   readonly method: string
-  /** Path and query, percent-encoded but for placeholders. */
+  /** Path and query, percent-encoded except for placeholders. */
   readonly target: string
   readonly caller: Caller
-  /** Beside Authorization, Content-Type and what frames the body. */
+  /** In addition to Authorization, Content-Type and the framing of the body. */
   readonly headers: readonly (readonly [name: string, value: string])[]
   readonly contentType: string | undefined
-  /** Placeholders are kept as text in it. */
+  /** Contains placeholders as text. */
   readonly body: Uint8Array | undefined
-  /** Sizes of the pieces in which it is sent, over and over; undefined: whole, with its length. */
+  /** Sizes of the pieces in which it is sent, repeated as needed. Undefined: in one piece, with its length. */
   readonly chunks: readonly number[] | undefined
 }
 
 const JSON_TYPE = 'application/json'
 const FORM = 'application/x-www-form-urlencoded'
 
-/** Centre of the town in which everything happens, so that devices meet geofences. */
+/** Centre of the town in which everything happens, so that devices enter geofences. */
 const LATITUDE = 50
 const LONGITUDE = 10
 const DAY_MS = 86_400_000
@@ -74,7 +77,7 @@ const date = fc.oneof(
   { weight: 1, arbitrary: fc.integer({ min: 0, max: 4e12 }) },
 )
 
-/** Values that lead further than a schema alone would: they meet what other requests have made. */
+/** Values that reach further than those of the schema, because they match what other requests have made. */
 const HINTS: Readonly<Record<string, Arbitrary<unknown>>> = {
   latitude,
   longitude,
@@ -124,7 +127,7 @@ const HINTS: Readonly<Record<string, Arbitrary<unknown>>> = {
   address: fc.constant('1 Example Street'),
 }
 
-/** Shapes that need several fields to agree: laid over what was drawn field by field. */
+/** Shapes whose fields must agree. They replace fields that were generated one by one. */
 const ring = fc
   .tuple(position, fc.integer({ min: 3, max: 12 }), fc.constantFrom(0.0004, 0.003, 0.02))
   .map(([[lon, lat], corners, reach]) => {
@@ -173,7 +176,7 @@ const stream = fc.oneof(
   { weight: 1, arbitrary: fc.record({ stream: fc.constantFrom('s1', 's2'), sequence: fc.nat(50) }) },
 )
 
-/** Nobody answers there. */
+/** No server listens there. */
 const webhook = fc.record({
   url: fc.constantFrom('http://127.0.0.1:9/hook', 'https://hooks.invalid/a?b=c', 'http://[::1]:9/'),
   mode: fc.constantFrom('single', 'multiple', undefined),
@@ -192,10 +195,10 @@ const HINTED: Hints = {
   },
 }
 
-/** A PUT by the pair takes it from the address. */
+/** A PUT by the pair takes the pair from the address. */
 const PAIR_ABSENT = { tag: undefined, externalId: undefined }
 
-/** The arbitraries of one operation's requests. */
+/** The arbitraries for the requests of one operation. */
 export function requestsOf(api: Api, operation: Operation): Arbitrary<DrawnRequest> {
   const resolve = (schema: Json): Json => api.resolve(schema)
   const values = (schema: Json, name = '') => valuesOf(schema, resolve, HINTED, name)
@@ -215,7 +218,7 @@ export function requestsOf(api: Api, operation: Operation): Arbitrary<DrawnReque
         { weight: 1, arbitrary: fc.constantFrom('HEAD', 'OPTIONS', 'PUT', 'DELETE', 'get', 'PROPFIND') },
       ),
       chunks: fc.oneof(
-        // A method without a body refuses chunks, before all else: so seldom.
+        // Rare, because a method without a body refuses chunks before it checks anything else.
         {
           weight: operation.definition.requestBody === undefined ? 20 : 1,
           arbitrary: fc.constant(undefined),
@@ -230,7 +233,7 @@ export function requestsOf(api: Api, operation: Operation): Arbitrary<DrawnReque
     }))
 }
 
-/** Characters that may stand in a request line; others are escaped. Placeholders are kept. */
+/** Escapes all characters that may not occur in a request line, and keeps placeholders. */
 function escaped(text: string): string {
   return text
     .split(/(§\w+(?::\d+)?§)/)
@@ -238,7 +241,7 @@ function escaped(text: string): string {
     .join('')
 }
 
-/** `/v1/geofences/{id}` names geofences; the lists of who is inside one as well. */
+/** `/v1/geofences/{id}` names geofences, and so do the lists of who is inside one. */
 const KIND = /^\/v1\/(import|user|geofence|beacon|event|webhook)s/
 
 function pathOf(operation: Operation, values: (schema: Json, name?: string) => Arbitrary<unknown>) {
@@ -312,7 +315,7 @@ function queryOf(parameters: readonly Json[], values: (schema: Json, name?: stri
   return fc.tuple(...pairs, extra).map((all) => all.filter((pair) => pair !== '').join('&'))
 }
 
-/** A value in a query, form or path; members named toString must not be asked. */
+/** A value in a query, form or path. It must not call a member named toString. */
 function textOf(value: unknown): string {
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }
@@ -409,7 +412,7 @@ const anyBytes: Arbitrary<Uint8Array> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(new Uint8Array(1024 * 1024 + 1).fill(32)) },
 )
 
-/** Rows as people import them. */
+/** Rows as users import them. */
 const cell = fc.oneof(
   {
     weight: 6,

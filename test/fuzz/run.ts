@@ -1,4 +1,4 @@
-/** `npm run fuzz`: fuzzes a server of its own and says what came of it; see {@link HELP}. */
+/** `npm run fuzz`: starts a server, fuzzes it and prints the result; see {@link HELP}. */
 import { parseArgs } from 'node:util'
 import { runCampaign } from './campaign.ts'
 
@@ -51,7 +51,7 @@ async function main(): Promise<void> {
   }
 }
 
-/** A number as it is; of a hash the first seven hex digits. */
+/** A number is used unchanged; of a hash, the first seven hex digits. */
 function seedOf(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text)
   if (/^[0-9a-f]{7,40}$/.test(text)) return Number.parseInt(text.slice(0, 7), 16)

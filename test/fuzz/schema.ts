@@ -1,15 +1,15 @@
 /**
- * Values for JSON schemas: such as fit, and such as nearly do.
+ * Values for JSON schemas, some valid and some nearly valid.
  *
- * A value that fits reaches the code behind the validation, one that is far off does not; what lies between finds what
- * the validation lets through. So a value is drawn by its schema, with the field's name as a hint at what the rest of
- * the world holds, and then spoiled at a few places.
+ * A valid value reaches the code behind the validation, and one that is far from valid does not. Values in between
+ * show what the validation fails to refuse. So a value is generated from its schema, with the field's name as a hint
+ * at what exists in the rest of the world, and is then spoiled in a few places.
  */
 import type { Arbitrary } from 'fast-check'
 import type { Json } from '../e2e/contract.ts'
 import fc from '../kit/fastCheck.ts'
 
-/** JSON text in place of a value: what no value can express, as `1e999` or a lone surrogate. */
+/** JSON text in place of a value, for what no value can express, such as `1e999` or a lone surrogate. */
 export class RawJson {
   readonly text: string
 
@@ -18,11 +18,11 @@ export class RawJson {
   }
 }
 
-/** What a schema alone does not tell. */
+/** Information that a schema does not contain. */
 export interface Hints {
-  /** Good values of a field, by its name; undefined: none are known. */
+  /** Good values of a field, by its name; undefined if none are known. */
   readonly field: (name: string) => Arbitrary<unknown> | undefined
-  /** Members that must agree, laid over what was drawn one by one; what is undefined is taken out. */
+  /** Members that must agree. They replace members that were generated one by one; undefined ones are removed. */
   readonly object: (properties: Readonly<Record<string, Json>>) => Arbitrary<object> | undefined
 }
 
@@ -30,8 +30,8 @@ const SAFE_KEY = fc.stringMatching(/^[a-zA-Z][\w-]{0,8}$/)
 
 /**
  * Values that fit a schema of the document.
- * @param resolve what a reference stands for
- * @throws Error for a schema that it does not know how to draw, so that a new kind of field is not left out unseen
+ * @param resolve replaces a reference by its target
+ * @throws Error for a schema of an unknown kind, so that a new kind of field is not silently left out
  */
 export function valuesOf(
   schema: Json,
@@ -132,7 +132,7 @@ function objects(
   return fc.tuple(more, whole).map(([extra, fixed]) => ({ ...extra, ...fixed }))
 }
 
-/** The members that an object of a schema needs, or may need by what another is. */
+/** The members that an object with this schema requires, or may require depending on others. */
 function neededIn({
   required = [],
   dependentRequired = {},
@@ -154,7 +154,7 @@ function laidOver(some: object, over: object): object {
 
 const nested = (depth: number, open: string, close: string) => open.repeat(depth) + '1' + close.repeat(depth)
 
-/** Texts that have broken parsers, comparisons, look-ups or stores before. */
+/** Texts that have broken parsers, comparisons, look-ups or stores in the past. */
 export const HOSTILE_TEXTS: readonly string[] = [
   '',
   ' ',
@@ -207,7 +207,7 @@ export const HOSTILE_TEXTS: readonly string[] = [
   'a,'.repeat(6000),
 ]
 
-/** JSON texts of values that are wrong for most fields; some are no JSON at all. */
+/** JSON texts of values that are wrong for most fields. Some are not JSON at all. */
 const hostileValues: Arbitrary<RawJson> = fc
   .oneof(
     fc.constantFrom(
@@ -261,7 +261,7 @@ const hostileValues: Arbitrary<RawJson> = fc
   )
   .map((text) => new RawJson(text))
 
-/** One change of a drawn value, at the place that a number picks out of all places. */
+/** One change of a generated value. A number selects its place among all places. */
 interface Edit {
   readonly at: number
   readonly how: 'replace' | 'remove' | 'repeat' | 'rename' | 'list' | 'text'
@@ -279,12 +279,12 @@ const edits: Arbitrary<Edit[]> = fc.array(
   { minLength: 1, maxLength: 3 },
 )
 
-/** Values of an arbitrary with one to three places spoiled, as JSON texts. */
+/** Values of an arbitrary, spoiled in one to three places, as JSON texts. */
 export function spoiled(values: Arbitrary<unknown>): Arbitrary<string> {
   return fc.tuple(values, edits).map(([value, changes]) => jsonText(changes.reduce(spoil, value)))
 }
 
-/** A value as JSON text; members that a {@link Repeated} holds are written twice. */
+/** A value as JSON text. Members that contain a {@link Repeated} are written twice. */
 export function jsonText(value: unknown): string {
   if (value instanceof RawJson) return value.text
   if (value instanceof Repeated) return jsonText(value.value)
@@ -297,7 +297,7 @@ export function jsonText(value: unknown): string {
   return `{${members.join()}}`
 }
 
-/** A member that is written twice, the second time with another value. */
+/** A member that is written twice, with different values. */
 class Repeated {
   readonly value: unknown
   readonly second: RawJson
@@ -313,7 +313,7 @@ function spoil(root: unknown, edit: Edit): unknown {
   return at(root, edit.at % count, edit)
 }
 
-/** The value itself and all that it is made of. */
+/** The number of values that a value consists of, including itself. */
 function placesIn(value: unknown): number {
   if (value instanceof RawJson || value instanceof Repeated) return 1
   if (typeof value !== 'object' || value === null) return 1
@@ -350,7 +350,7 @@ function edited(value: unknown, edit: Edit): unknown {
   }
 }
 
-/** Bytes with some of them changed, cut out, doubled or added. */
+/** Bytes of which some are changed, removed, doubled or added. */
 export function mutated(bytes: Arbitrary<Uint8Array>): Arbitrary<Uint8Array> {
   const change = fc.record({
     how: fc.constantFrom('flip', 'cut', 'double', 'insert'),

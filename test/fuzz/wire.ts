@@ -1,4 +1,4 @@
-/** A small HTTP/1.1 client that sends exactly the bytes that it is given: other clients refuse to send what is wrong. */
+/** A small HTTP/1.1 client that sends exactly the given bytes, because other clients refuse to send invalid ones. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -9,16 +9,16 @@ export interface WireAnswer {
   readonly text: string
 }
 
-/** The server has closed the connection before it had answered whole. */
+/** The server closed the connection before its answer was complete. */
 export class Closed extends Error {
   override name = 'Closed'
 }
 
-/** One connection, for one exchange after the other or for anything else that bytes can do. */
+/** One connection, for a series of exchanges or for sending any other bytes. */
 export class Connection {
   readonly socket: Socket
   closed = false
-  /** Whether an answer has come over it: a server may close it at any time since. */
+  /** Whether an answer has come over it. From then on the server may close it at any time. */
   used = false
   #pieces: Buffer[] = []
   #wake: (() => void) | undefined
@@ -36,11 +36,11 @@ export class Connection {
     }
     socket.on('end', end)
     socket.on('close', end)
-    // A reset is a way to be closed.
+    // A reset is one way to close a connection.
     socket.on('error', () => undefined)
   }
 
-  /** @throws Closed where nobody listens */
+  /** @throws Closed if nobody listens */
   static async open(port: number): Promise<Connection> {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     try {
@@ -51,7 +51,7 @@ export class Connection {
     return new Connection(socket)
   }
 
-  /** All that has come in and was not taken by {@link answer}. */
+  /** All received bytes that {@link answer} has not taken. */
   get received(): Buffer {
     if (this.#pieces.length > 1) this.#pieces = [Buffer.concat(this.#pieces)]
     return this.#pieces[0] ?? Buffer.alloc(0)
@@ -66,15 +66,15 @@ export class Connection {
     this.socket.destroy()
   }
 
-  /** What has come is an answer that the server means never to end. */
+  /** Whether the received bytes are an answer that is meant never to end. */
   get isEndless(): boolean {
     const end = this.received.indexOf('\r\n\r\n')
     return end > 0 && isStream(this.received.toString('latin1', 0, end))
   }
 
   /**
-   * The next answer, of an endless one what has come by then; undefined where it is not there whole within the time.
-   * @param isHead the request was HEAD: there is no body
+   * The next answer. Of an endless one, the part that has come in time. Undefined if it is not complete in time.
+   * @param isHead the request was HEAD, so there is no body
    * @throws Closed
    */
   async answer(milliseconds: number, isHead = false): Promise<WireAnswer | undefined> {
@@ -83,7 +83,7 @@ export class Connection {
     for (;;) {
       let size = 0
       for (const piece of this.#pieces) size += piece.length
-      // Large answers come in thousands of pieces: they are put together once, not with each.
+      // Large answers come in thousands of pieces, so they are joined once instead of with each piece.
       if (size >= expected) {
         const parsed = parseAnswer(this.received, isHead)
         if (typeof parsed === 'object') {
@@ -101,7 +101,7 @@ export class Connection {
     }
   }
 
-  /** Whether the server has closed the connection within the time. */
+  /** Whether the server closes the connection within the time. */
   async closes(milliseconds: number): Promise<boolean> {
     const deadline = performance.now() + milliseconds
     while (!this.closed && performance.now() < deadline) await this.#more(deadline - performance.now())
@@ -120,7 +120,7 @@ export class Connection {
   }
 }
 
-/** An answer at the start of the bytes and its length, or how many bytes there must be at least. */
+/** The answer at the start of the bytes and its length, or the number of bytes that are needed at least. */
 function parseAnswer(bytes: Buffer, isHead: boolean): { answer: WireAnswer; bytes: number } | number {
   const end = bytes.indexOf('\r\n\r\n')
   if (end < 0) return bytes.length + 1

@@ -1,13 +1,14 @@
 /**
- * The server that is fuzzed and what must stay true of it.
+ * The server that is fuzzed, and what must always be true of it.
  *
- * Four scopes: project 1, test and live, whose keys the fuzzer uses; project 2, whose test environment serves a canary
- * all the time, and whose live environment nobody touches. Every text that a scope stores may carry the scope's mark.
+ * There are four scopes: project 1, test and live, whose keys the fuzzer uses; project 2, whose test environment
+ * serves a canary all the time and whose live environment nobody uses. Every text that a scope stores may contain the
+ * scope's mark.
  *
- * 1. No answer carries the mark of a scope that is not its caller's (G8).
- * 2. The untouched scope stays as it is, although every request may name its ids, pairs and devices (G8).
- * 3. The canary, a client like any other, is answered exactly what its device did, whatever else goes on.
- * 4. When nobody asks, nothing is in flight, held or waiting, and memory is bounded.
+ * 1. No answer contains the mark of a scope other than its caller's (G8).
+ * 2. The unused scope never changes, although every request may name its ids, pairs and devices (G8).
+ * 3. The canary is an ordinary client. Its answers match exactly what its device did, whatever else happens.
+ * 4. Without requests, nothing is in flight, held or waiting, and memory is bounded.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -24,7 +25,7 @@ import type { Target } from './exchange.ts'
 /** A scope's name in the marks: project and environment. */
 export type ScopeName = 'one-test' | 'one-live' | 'two-test' | 'two-live'
 
-/** The words that only callers of a scope may ever see. */
+/** The words that only callers of a scope may see. */
 export const MARKS: Readonly<Record<ScopeName, string>> = {
   'one-test': 'mark0d3f',
   'one-live': 'mark1b7a',
@@ -40,12 +41,12 @@ const SECOND = {
 }
 
 const MIB = 1024 * 1024
-/** What a server may take that has been fuzzed for an hour: a tenth of it is what it starts with. */
+/** The memory limit of a server that has been fuzzed for an hour. A fresh server uses a tenth of it. */
 const MAX_RESIDENT_BYTES = 1024 * MIB
 const CANARY_PAUSE_MS = 100
-/** A client that has waited this long is hung; two cores may be shared by a dozen busy processes. */
+/** A client that has waited this long hangs. The limit is high because a dozen busy processes may share two cores. */
 export const GIVE_UP_MS = 60_000
-/** How many ids of a kind and scope are kept to be named again. */
+/** How many ids per kind and scope are kept to be used again. */
 const REMEMBERED_IDS = 40
 const UNTOUCHED_LISTS = [
   '/v1/geofences',
@@ -56,7 +57,7 @@ const UNTOUCHED_LISTS = [
   '/v1/settings',
 ]
 
-/** Something that must not happen has happened. */
+/** Something happened that must never happen. */
 export class Violation extends Error {
   override name = 'Violation'
 }
@@ -82,7 +83,7 @@ export class World implements Target {
     this.#untouched = untouched
   }
 
-  /** Starts a server with two projects and everything that a request could hit. */
+  /** Starts a server with two projects and data of every kind that a request could name. */
   static async create(env: Readonly<Record<string, string>> = {}): Promise<World> {
     const folder = mkdtempSync(join(tmpdir(), 'ringfence-fuzz-'))
     try {
@@ -117,15 +118,15 @@ export class World implements Target {
   }
 
   /**
-   * What must be true between two rounds, when nobody asks anything.
-   * @param connections that there may be; absent: any number
+   * Checks what must be true between two rounds, when there are no requests.
+   * @param connections the maximum number; absent: any number
    * @throws Violation
    */
   async examine(connections = Infinity): Promise<void> {
     if (this.canaryError !== undefined) throw this.canaryError
     for (let i = 0; ; i++) {
       const metrics = await this.#metrics()
-      // This question and perhaps the canary's.
+      // Counts this request and perhaps the canary's.
       const rest =
         metrics.http_connections! <= connections &&
         metrics.http_in_flight! <= 2 &&
@@ -145,7 +146,7 @@ export class World implements Target {
     if (complaint !== null) throw new Violation(`the server wrote ${complaint[0]}`)
   }
 
-  /** Ends the process hard, starts it on what it has stored, and has the canary go on. */
+  /** Kills the process, starts it on the stored data, and lets the canary continue. */
   async restart(): Promise<void> {
     await this.#stopCanary()
     await this.server.kill9()
@@ -167,10 +168,10 @@ export class World implements Target {
     await this.#canary
   }
 
-  /** Walks in and out of a geofence; each answer must tell exactly that. */
+  /** Walks into and out of a geofence. Each answer must report exactly that. */
   async #runCanary(): Promise<void> {
     try {
-      // Where it stands after a restart only it knows: the first answer sets it right.
+      // After a restart the stored position of the device is unknown. This first step puts it outside.
       await this.#step(50.1)
       for (let inside = true; !this.#stopping; inside = !inside) {
         const began = performance.now()
@@ -204,7 +205,7 @@ export class World implements Target {
   }
 }
 
-/** The key of a caller of project 1 and the scope that it belongs to. */
+/** The key of a caller of project 1, and its scope. */
 export function keyOf(kind: 'publishable' | 'secret', live: boolean): { key: string; scope: ScopeName } {
   const key =
     kind === 'secret'
@@ -218,8 +219,8 @@ export function keyOf(kind: 'publishable' | 'secret', live: boolean): { key: str
 }
 
 /**
- * @param scope of the caller; undefined: a caller without a valid key
- * @throws Violation where the text carries the mark of a scope that is not the caller's
+ * @param scope of the caller; undefined for a caller without a valid key
+ * @throws Violation if the text contains the mark of another scope
  */
 export function checkMarks(text: string, scope: ScopeName | undefined): void {
   for (const [owner, mark] of Object.entries(MARKS))
@@ -227,7 +228,7 @@ export function checkMarks(text: string, scope: ScopeName | undefined): void {
       throw new Violation(`the answer to a caller of ${scope ?? 'nothing'} carries the mark of ${owner}`)
 }
 
-/** The same pairs, devices and users in all scopes; the canary's geofence in its own. */
+/** Creates the same pairs, devices and users in all scopes, and the canary's geofence only in its own. */
 async function populate(api: Api, ids: KnownIds): Promise<void> {
   const secrets = [KEYS.testSecret, KEYS.liveSecret, SECOND.testSecret, SECOND.liveSecret]
   const marks = Object.entries(MARKS) as [ScopeName, string][]
@@ -254,7 +255,7 @@ async function populate(api: Api, ids: KnownIds): Promise<void> {
   await api.circle('canary/canary', [10, 50], 300, {}, SECOND.testSecret)
 }
 
-/** All that the lists tell of the untouched scope; lists that the server does not have tell nothing. */
+/** Everything that the lists show of the unused scope. Lists that the server does not have are left out. */
 async function untouchedState(api: Api): Promise<string> {
   const parts: string[] = []
   for (const path of UNTOUCHED_LISTS) {
@@ -266,11 +267,11 @@ async function untouchedState(api: Api): Promise<string> {
   return parts.join('\n')
 }
 
-/** Ids that answers have named, by kind and scope; the oldest make room. */
+/** Ids from answers, by kind and scope. The oldest are dropped. */
 class KnownIds {
   readonly #lists = new Map<string, string[]>()
 
-  /** @param body an answer: `user` and `users` are users, and so on */
+  /** @param body an answer; `user` and `users` contain users, and so on */
   collect(body: Json, scope: ScopeName, kind = '', depth = 0): void {
     if (typeof body !== 'object' || body === null || depth > 3) return
     if (Array.isArray(body)) {

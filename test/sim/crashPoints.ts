@@ -1,7 +1,7 @@
 /**
- * Where a host may die, or stand still and go on: at each thing that it asks of the streams, before that leaves, while it is
- * on its way, once it is done and the answer is on its way, and once it is answered. docs/protocol.md says for each
- * what then holds.
+ * Where a host may die, or be stopped and continue later. For each operation on the streams: before the request
+ * leaves, while it is on its way, once it is done and the answer is on its way, and once it is answered.
+ * docs/protocol.md says what holds in each case.
  */
 const OPERATIONS = ['claim', 'owner', 'commit', 'publish', 'purge', 'read'] as const
 const MOMENTS = ['unsent', 'on its way', 'done', 'answered'] as const

@@ -1,9 +1,11 @@
 /**
- * A simulated JetStream: the streams of partitions with their fence, that of events with its marks, and the network between
- * them and hosts that die or stand still at a crash point. The twin of src/cluster/journal/jetStreamJournal.ts and jetStreamEvents.ts.
+ * A simulated JetStream: the streams of partitions with their fence, the stream of events with its marks, and the
+ * network between them and hosts that die or are stopped at a crash point. It corresponds to
+ * src/cluster/journal/jetStreamJournal.ts and jetStreamEvents.ts.
  *
- * It does what a bad day does: requests and answers are late, lost or doubled, and whoever answers a read may be behind.
- * It does not do what JetStream promises not to: lose what it has acknowledged, store half of a batch, or ignore a fence.
+ * It does what happens on a bad day: requests and answers are late, lost or doubled, and the server that answers a
+ * read may be behind. It does not do what JetStream guarantees never to do: lose what it has acknowledged, store half
+ * of a batch, or ignore a fence.
  */
 import {
   MAX_BATCH_MESSAGES,
@@ -19,14 +21,14 @@ import {
 import type { CrashPoint, Moment, Operation } from './crashPoints.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** For an answer, of virtual time. */
+/** Timeout for an answer, in virtual time. */
 const ANSWER_MS = 5000
 const PAGE_MESSAGES = 7
 
 export type Draw = () => number
 
 export class SimulatedStream {
-  /** All that was ever stored; the sequence is the index and one. */
+  /** Everything that was ever stored; the sequence number is the index plus one. */
   readonly history: JournalEntry[] = []
   #first = 1
 
@@ -41,7 +43,7 @@ export class SimulatedStream {
     return this.history.length
   }
 
-  /** What is kept, as somebody sees it who is `behind` by so many messages. */
+  /** The stored messages as seen by a server that is `behind` by so many. */
   kept(subject: string, behind: number): JournalEntry[] {
     const pattern = new RegExp(`^${subject.replaceAll('.', '\\.').replaceAll('*', '[^.]+')}$`)
     const seen = this.history.slice(this.#first - 1, Math.max(this.#first - 1, this.history.length - behind))
@@ -54,13 +56,13 @@ export class SimulatedStream {
 }
 
 export class SimulatedEvents {
-  /** Of each partition, what was stored of it. */
+  /** What was published of each partition. */
   readonly published: PublishedEvent[][] = []
   readonly #marks: Mark[][] = []
   readonly #stored: (partition: number, event: PublishedEvent) => void
   #sequence = 0
 
-  /** @param stored told of each event at the moment when it is */
+  /** @param stored called for each event at the moment when it is stored */
   constructor(stored: (partition: number, event: PublishedEvent) => void) {
     this.#stored = stored
   }
@@ -87,24 +89,24 @@ export class SimulatedEvents {
     })
   }
 
-  /** The newest mark, as somebody sees it who is `behind` by so many. */
+  /** The newest mark as seen by a server that is `behind` by so many messages. */
   mark(partition: number, behind: number): Mark | undefined {
     const marks = this.#marks[partition] ?? []
     return marks[Math.max(0, marks.length - 1 - behind)]
   }
 }
 
-/** The end that is in wait for a host. */
+/** The failure that is planned for a host. */
 export interface Doom {
   readonly operation: Operation
   readonly moment: Moment
-  /** How many of these operations it does before. */
+  /** How many of these operations the host completes first. */
   readonly spared: number
-  /** How long it stands still; undefined: it dies. */
+  /** How long the host is stopped; undefined: it dies. */
   readonly stillMs: number | undefined
 }
 
-/** One process: what it waits for comes late when it stands still, and never when it is dead. */
+/** One process. Results that it waits for come late while it is stopped, and never once it is dead. */
 export class SimulatedHost {
   readonly #scheduler: Scheduler
   readonly #doom: Doom | undefined
@@ -122,7 +124,7 @@ export class SimulatedHost {
 
   readonly pause = (ms: number): Promise<void> => new Promise((resolve) => this.wakes(ms, resolve))
 
-  /** Something that happens in the process, in `ms` at the earliest. */
+  /** Runs something in the process after at least `ms`. */
   wakes(ms: number, run: () => void): void {
     this.#scheduler.after(ms, () => {
       if (this.isDead) return
@@ -131,12 +133,12 @@ export class SimulatedHost {
     })
   }
 
-  /** Counts the operation; answers whether its doom waits in it. */
+  /** Counts the operation. Returns whether the planned failure happens in it. */
   isDoomed(operation: Operation): boolean {
     return this.#doom?.operation === operation && this.#spared-- === 0
   }
 
-  /** The doom, where this is the moment. */
+  /** Lets the host fail if this is the planned moment. */
   meets(isDoomed: boolean, moment: Moment): void {
     const doom = this.#doom
     if (!isDoomed || doom?.moment !== moment) return
@@ -147,7 +149,7 @@ export class SimulatedHost {
   }
 }
 
-/** What is late, lost, doubled or old on the way between a host and its stream, as shares. */
+/** The shares of messages between a host and its stream that are late, lost, doubled or outdated. */
 export interface Weather {
   readonly late: number
   readonly lost: number
@@ -155,7 +157,7 @@ export interface Weather {
   readonly old: number
 }
 
-/** What a host asks of the streams, and what becomes of it. */
+/** What a host asks of the streams, and the effect. */
 export class SimulatedNetwork {
   readonly #host: SimulatedHost
   readonly #scheduler: Scheduler
@@ -196,7 +198,7 @@ export class SimulatedNetwork {
     return this.#draw() < this.#weather().old ? Math.floor(this.#draw() * 12) : 0
   }
 
-  /** What is late may come when nobody waits for it any more. */
+  /** A late message may arrive when nobody waits for it any more. */
   #delay(): number {
     return this.#draw() < this.#weather().late ? this.#draw() * 3 * ANSWER_MS : this.#draw() * 10
   }
@@ -206,7 +208,7 @@ export class SimulatedNetwork {
     return new Promise((resolve, reject) => {
       const isDoomed = host.isDoomed(operation)
       host.meets(isDoomed, 'unsent')
-      // One that stands still has not sent it yet; one that is dead never will.
+      // A stopped host has not sent it yet, and a dead one never will.
       host.wakes(0, () => {
         host.wakes(ANSWER_MS, () => reject(new Error('no answer')))
         const arrive = () => {

@@ -1,7 +1,7 @@
 /**
- * The protocol of docs/protocol.md in a simulated world: hosts take partitions from each other, append, publish, trim, die and
- * stand still at each crash point, while the network loses, doubles and delays. An oracle that sees everything checks after
- * each life of a store what is guaranteed: G1, G2, G3, G4, G5, G7.
+ * The protocol of docs/protocol.md in a simulated world. Hosts take partitions from each other, append, publish,
+ * trim, die and are stopped at each crash point, while the network loses, doubles and delays messages. After each
+ * life of a store, an oracle that sees everything checks the guarantees G1, G2, G3, G4, G5 and G7.
  */
 import { ok, deepEqual } from 'node:assert/strict'
 import t from 'tap'
@@ -26,16 +26,16 @@ const FIRST_SEED = Number(process.env['RINGFENCE_SEED'] ?? 1 + Math.floor(Math.r
 const PARTITIONS = 2
 const DAY_MS = 86_400_000
 const FAIR: Weather = { late: 0, lost: 0, doubled: 0, old: 0 }
-/** Little, so that it is reached. */
+/** Small, so that it is reached. */
 const MAX_BACKLOG_BYTES = 500
-/** Of an event, as the publisher counts it. */
+/** Size of an event as the publisher counts it. */
 const EVENT_BYTES = 202
-/** More than fit into a batch. */
+/** More than fit into one batch. */
 const MANY_EVENTS = 1003
 
 const met = new Map<string, number>()
 
-/** The life of one store; throws where a guarantee is broken. */
+/** The life of one store. Throws if a guarantee is broken. */
 async function live(seed: number): Promise<void> {
   const draw = drawer(seed)
   const scheduler = new Scheduler()
@@ -44,18 +44,18 @@ async function live(seed: number): Promise<void> {
   const partitions = Array.from({ length: PARTITIONS }, () => {
     return {
       stream: new SimulatedStream(),
-      /** Frames of which `done` was called. */
+      /** Frames whose `done` was called. */
       acknowledged: [] as string[],
-      /** Up to where a host asked to trim. */
+      /** The position up to which a host asked to trim. */
       trimmed: 0,
     }
   })
-  /** All frames that were tried, with their events. */
+  /** All frames that hosts tried to append, with their events. */
   const tried = new Map<string, readonly LogEvent[]>()
   let mostWaiting = 0
-  /** What no log should ever say of its stream. */
+  /** Faults that a log must never report about its stream. */
   const damage: string[] = []
-  /** Events that were there before their frames. */
+  /** Events that were visible before their frames were stored. */
   const early: string[] = []
   const published = new SimulatedEvents((partition, { id }) => {
     const frame = id.split('/')[0]!
@@ -66,7 +66,7 @@ async function live(seed: number): Promise<void> {
     if (!isCommitted) early.push(id)
   })
 
-  /** One process: what it opens logs with. */
+  /** One process, with what it needs to open logs. */
   function process(self: SimulatedHost) {
     const network = new SimulatedNetwork(self, scheduler, draw, () => weather)
     const { pause } = self
@@ -135,7 +135,7 @@ async function live(seed: number): Promise<void> {
           acknowledged.push(frame)
           mostWaiting = Math.max(mostWaiting, publisher.backlogBytes)
           if (draw() < trimShare) {
-            // Time to publish what else would not be trimmed.
+            // Time to publish events; otherwise nothing would be trimmed.
             if (draw() < 0.5) await self.pause(draw() * 1000)
             partitions[partition]!.trimmed = Math.max(partitions[partition]!.trimmed, log.position - 1)
             log.trim(log.position - 1)
@@ -147,7 +147,7 @@ async function live(seed: number): Promise<void> {
     await Promise.all(partitions.map((_, partition) => own(partition)))
   }
 
-  // One meets each crash point in turn, the others any.
+  // The first host gets each crash point in turn, the others a random one.
   const points = [seed, Math.floor(draw() * 1e6), Math.floor(draw() * 1e6)]
   for (const [i, name] of ['a', 'b', 'c'].entries()) {
     const [operation, moment, fate] = CRASH_POINTS[points[i]! % CRASH_POINTS.length]!
@@ -157,7 +157,7 @@ async function live(seed: number): Promise<void> {
   }
   await scheduler.run(DAY_MS)
 
-  // The next day is fair: a last owner finds a store that is whole, and publishes what is missing.
+  // The network is good again: a last owner finds a complete store, and publishes what is missing.
   weather = FAIR
   const last = new SimulatedHost(scheduler, undefined, () => {})
   const { publisher, open } = process(last)
@@ -214,7 +214,7 @@ async function live(seed: number): Promise<void> {
   }
 }
 
-/** The frames that were ever stored, in order; checks what the stream must look like on the way. */
+/** The frames that were ever stored, in order. Also checks what the stream must look like at each step. */
 function framesOf({ history }: SimulatedStream): string[] {
   const frames: string[] = []
   let claimer = ''
@@ -238,7 +238,7 @@ function framesOf({ history }: SimulatedStream): string[] {
   return frames
 }
 
-/** SplitMix32: close seeds give unlike draws. */
+/** SplitMix32: even similar seeds give different numbers. */
 function drawer(seed: number): () => number {
   let state = seed
   return () => {
@@ -259,7 +259,7 @@ t.test(`${STORES} lives of a store, from seed ${FIRST_SEED} on`, async (t) => {
     }
   }
   const missed = CRASH_POINTS.map(nameOf).filter((point) => !met.has(point))
-  // One life meets one of them for certain.
+  // With this many lives, each crash point is certainly met.
   if (STORES > CRASH_POINTS.length) t.strictSame(missed, [], 'every crash point was met')
   t.comment([...met].map(([point, times]) => `${point}: ${times}`).join('; '))
 })

@@ -1,4 +1,4 @@
-/** Virtual time: what is due runs in the order of its time, one thing after the other, as the seed draws it. */
+/** Virtual time. What is due runs in the order of its time, one after another. */
 export class Scheduler {
   now = 0
   readonly #due: { readonly at: number; readonly order: number; readonly run: () => void }[] = []
@@ -13,7 +13,7 @@ export class Scheduler {
     this.#due.splice(i, 0, { at, order, run })
   }
 
-  /** Runs all that is due until nothing is, or the time is over; promises settle in between. */
+  /** Runs everything that is due until nothing is left or the time is over. Promises settle in between. */
   async run(untilMs: number): Promise<void> {
     for (;;) {
       await new Promise((resolve) => setImmediate(resolve))
