@@ -1,4 +1,4 @@
-/** A type of actors that is in a file of its own and in the list of types goes through the embedded engine. */
+/** An actor type that consists of a file and a line in the list of types works in the embedded engine. */
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { ACTOR_TYPES } from '../../src/actor/actorTypes.ts'
@@ -52,7 +52,7 @@ t.test(
           } else if (what === 'kill') {
             engine = engine.restarted({ types })
           } else if (what === 'lose') {
-            // What is in flight is not durable, and nobody has been told.
+            // A frame in flight is not durable, and no one has been answered yet.
             engine.log.holding = true
             let isTold = false
             const lost = { counter, amount, sender: 's', number: number + 1 }

@@ -7,19 +7,22 @@ import fc from '../kit/fastCheck.ts'
 import { runs } from '../geometry/shapes.ts'
 import { aGeofence, applied, Engine, MemoryEvents, stateOf } from './kit.ts'
 
-/** Dear requests and those of others (G7): who goes first, and that nobody's own order changes (G3). */
+/**
+ * Expensive requests and the requests of others (G7): which are processed first, and that every sender's own order is
+ * kept (G3).
+ */
 
-/** Of geofences over each other: an update into them takes a millisecond, or some. */
+/** Number of overlapping geofences. An update into them takes one or a few milliseconds. */
 const CROWD = 400
 
 function crowdedEngine(events = new MemoryEvents()): Engine {
-  // Of one partition: nobody gets around the others.
+  // One partition, so that the others must share it.
   const engine = new Engine({ partitions: 1, events })
   for (let i = 0; i < CROWD; i++) engine.world.put(aGeofence(i))
   return engine
 }
 
-/** Notes whose updates are told of, and in which order. */
+/** Records which updates are answered, and in which order. */
 class Noted implements Submitter {
   readonly rateLimited = false
   readonly wantsUser = true
@@ -41,7 +44,7 @@ class Noted implements Submitter {
   }
 }
 
-/** In and out of the crowd by turns. */
+/** Alternately into the crowd of geofences and out of it. */
 function inAndOut(engine: Engine, deviceId: string, count: number): Update[] {
   return Array.from({ length: count }, (_, i) =>
     engine.update({ deviceId, latitude: i % 2, longitude: 0, updatedAt: engine.clock.now() + i }),
@@ -82,7 +85,7 @@ t.test('a frame of which one update has proved dear lets others go first too', a
   const updates = Array.from({ length: 300 }, (_, i) =>
     engine.update({ deviceId: `frame ${i}`, latitude: 0, longitude: 0, updatedAt: i }),
   )
-  // Whatever the machine: the first is evaluated when the clock has gone on far.
+  // By this clock, evaluating the first update already takes long, on any machine.
   let now = 0
   t.intercept(performance, 'now', { value: () => (now += 3) })
   engine.host.submit(updates, 1000, frame)
@@ -130,7 +133,7 @@ t.test('an update with megabytes of events', async (t) => {
     setImmediate(count)
     await engine.track(engine.update({ deviceId: 'a', latitude: 0, longitude: 0 }))
     t.equal(appends.length, 1)
-    // Of 256 KB each, and there are 1.8 MB.
+    // They have 256 KB each, 1.8 MB in all.
     t.ok(appends[0]! >= 6, `${appends[0]} turns`)
   })
   await t.test('is what its frame says', async (t) => {
@@ -190,7 +193,7 @@ t.test(
     await engine.host.drained()
     t.strictSame(order.slice(2), [`second ${at.updatedAt}`, `other ${at.updatedAt}`], 'once for all')
 
-    // What is edited while the texts are written is told as it is then.
+    // An edit while the texts are being written must show in them.
     engine.host.submitOne(
       engine.update({ deviceId: 'third', latitude: 0, longitude: 0, ...at }),
       100,
@@ -271,7 +274,7 @@ t.test('a backlog keeps the order of each device, and devices take turns', (t) =
         backlog.taken(turn)
         if (waiting.some((one) => one.device === turn)) turns.push(turn)
       }
-      // What is to come next is what comes, one after the other.
+      // `next` must list exactly the updates that then come, one after another.
       const next = backlog.next(5).map((one) => one.number)
       for (const expected of next) {
         const first = backlog.first()!

@@ -9,7 +9,7 @@ import type { Profile } from '../../src/model/device.ts'
 import fc from '../kit/fastCheck.ts'
 import { aGeofence, Engine, MemoryEvents, MemoryLog, MINUTE, NOON, runs, stateOf } from './kit.ts'
 
-/** Well-formed text: what is not is refused at the door. */
+/** Well-formed text, because other text is refused before it gets here. */
 const text = fc.oneof(
   fc.string({ unit: 'grapheme', minLength: 1, maxLength: 12 }),
   fc.constantFrom('a', '\u{1f69a}', 'ä"\\\n', '0', '-1', 'x'.repeat(300)),
@@ -59,7 +59,7 @@ const profile: fc.Arbitrary<Profile> = fc
     approachesBefore: fc.option(approaches, { nil: undefined }),
     crossed: fc.array(text, { maxLength: 3 }),
     beacons: fc.array(fc.record({ beaconId: text, enteredAt: time }), { maxLength: 3 }),
-    // Most devices have nothing of these.
+    // Most devices have none of these.
     plain: fc.boolean(),
   })
   .map(({ plain, visitsBefore, marks, ...given }) => {
@@ -79,7 +79,7 @@ t.test('a profile reads back as it was packed', async () => {
   fc.assert(
     fc.property(profile, (given) => {
       const read = unpackProfile(packProfile(given))
-      // As answers show it, so that a key's order counts, and -0 is 0.
+      // Compared as in answers, where the order of keys counts and -0 is 0.
       assert.equal(JSON.stringify(read), JSON.stringify(given))
       if (given.visitsBefore === given.visits) assert.equal(read.visitsBefore, read.visits)
       if (given.approachesBefore === given.approaches) assert.equal(read.approachesBefore, read.approaches)
@@ -95,7 +95,7 @@ t.test('frames', async (t) => {
     readonly flags: number
     readonly scope: number
     readonly profile: Profile
-    /** Of the newest mark, when it moved again. */
+    /** The number of the newest mark, if it has moved again. */
     readonly number: number | undefined
   }
   const number = fc.double({ noDefaultInfinity: true })
@@ -253,7 +253,7 @@ const FRAME_OF_VERSION_1 = [
   '616c73652c2273746f70706564223a747275657d',
 ].join('')
 
-/** A device that leaves a geofence and approaches another, that has crossed a third and is in range of a beacon. */
+/** A device that leaves a geofence and approaches another, has crossed a third, and is in range of a beacon. */
 const FRAME_WITH_DELAYS_AND_BEACONS = [
   '0100002043e9b779420000000000000000f03f000000000000f03f0100000000000000020000000008000000000000f0',
   '3f0000000000000040000000000000144000002043e9b7794200002043e9b7794200000000f0000000dc0013b8363935',

@@ -1,4 +1,7 @@
-/** A toy type of actors, to show what a type is: counters to which things are added, each once. Every tenth thing is an event. */
+/**
+ * An invented actor type that shows what a type is: counters to which amounts are added, each exactly once. Whenever
+ * the total passes a multiple of ten, there is an event.
+ */
 import type { ActorTable, ActorType } from '../../src/actor/actorType.ts'
 import { ACTOR_TYPES } from '../../src/actor/actorTypes.ts'
 import type { CommandKind } from '../../src/actor/command.ts'
@@ -11,7 +14,7 @@ import { ApiError } from '../../src/runtime/errors.ts'
 export interface Addition {
   readonly counter: string
   readonly amount: number
-  /** Ascends with each addition of a sender to a counter: one that comes again is recognised by it. */
+  /** Increases with each addition of a sender to a counter, so that a repeated addition is recognised. */
   readonly sender: string
   readonly number: number
 }
@@ -19,11 +22,11 @@ export interface Addition {
 interface Counter {
   readonly name: string
   readonly total: number
-  /** By sender, the number of its last addition, and the total that it was told. */
+  /** By sender, the number of its last addition and the total in its answer. */
   readonly last: Readonly<Record<string, readonly [number: number, told: number]>>
 }
 
-/** An event each time a counter goes beyond a multiple of so much. */
+/** There is an event each time a counter passes a multiple of this. */
 const STEP = 10
 
 export class CounterTable implements ActorTable {
@@ -43,7 +46,7 @@ function writeCounter(writer: FrameWriter, counter: Counter): void {
   writer.actorRow(COUNTERS, Buffer.from(JSON.stringify(counter)))
 }
 
-/** Adds to a counter, and answers its total. */
+/** Adds to a counter. The answer is its total. */
 export const ADD: CommandKind<Addition, number> = {
   name: 'counter.add',
   isBounded: true,

@@ -17,7 +17,10 @@ import fc from '../kit/fastCheck.ts'
 import { runs } from './kit.ts'
 import { Random } from './world.ts'
 
-/** Few names, so that they meet; some are no ASCII, of every length that MessagePack writes in another way. */
+/**
+ * Few names, so that they collide. Some are not ASCII, and their lengths cover every way in which MessagePack writes
+ * a text.
+ */
 const NAMES = [
   'a',
   'b',
@@ -69,7 +72,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
       scope: fc.constantFrom(2, 3),
       deviceId: name,
       userId: fc.option(name, { nil: undefined }),
-      // Of some kilobytes, so that a few rows fill a chunk.
+      // Some kilobytes, so that a few rows fill a chunk.
       description: fc.option(
         fc.nat({ max: 30_000 }).map((length) => 'd'.repeat(length)),
         { nil: undefined },
@@ -113,7 +116,7 @@ t.test('a table finds and holds its records as plain maps do', async () => {
   )
 })
 
-/** A record keeps its device and its scope as long as it lives. */
+/** A record belongs to the same device and scope as long as it exists. */
 function put(table: DeviceTable, known: Map<number, Known>, one: Put, time: number): void {
   const before = known.get(one.row)
   const scope = before?.scope ?? one.scope
@@ -160,11 +163,11 @@ function ascending(rows: readonly number[]): number[] {
   return [...rows].sort((a, b) => a - b)
 }
 
-/** Bytes of buffers that are in use. */
+/** Bytes of buffers in use. */
 function held(): number {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
-  // The second waits for what the first has found.
+  // The second call waits until the buffers that the first one found are freed.
   collect()
   collect()
   return process.memoryUsage().arrayBuffers
@@ -206,7 +209,7 @@ t.test('profiles come and go for long, and what is gone takes no memory', async 
       store.delete(at)
       known.delete(at)
     } else {
-      // Now and then one that needs a chunk of its own.
+      // Now and then a row that needs its own chunk.
       const length = random.below(random.chance(0.02) ? 200_000 : 8000)
       const one = aProfile({ deviceId: `${at}`, description: `${i}`.padEnd(length, 'd') })
       if (random.chance(0.3)) {
@@ -220,9 +223,9 @@ t.test('profiles come and go for long, and what is gone takes no memory', async 
   }
   const live = [...known.values()].reduce((sum, { description }) => sum + description!.length, 0)
   const grown = held() - before
-  // Some of it the packer's own.
+  // Some of it belongs to the packer.
   t.ok(grown < live + 8_000_000, `${bytesPut} bytes were put, ${live} are there, and take ${grown}`)
-  // So that the store itself was there.
+  // This use of the store makes sure that it was not collected earlier.
   check()
 })
 
@@ -245,7 +248,7 @@ t.test('fields of a packed profile are read where they lie', async () => {
       fc.nat(),
       fc.maxSafeNat(),
     ),
-    // Fifteen fields, or more than fit into the shortest head of an array.
+    // Fifteen fields, or more than fit into the shortest header of an array.
     crossed: fc.constantFrom([], ['1']),
   })
   fc.assert(

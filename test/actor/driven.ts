@@ -8,11 +8,11 @@ import { deviceHash } from '../../src/model/deviceHash.ts'
 import type { Sender, Update } from '../../src/model/update.ts'
 import { SALT, type Engine } from './kit.ts'
 
-/** Senders by what they say, as those of streams are kept. */
+/** One sender object per content, as streams keep them. */
 class Senders {
   private readonly kept = new Map<string, Sender>()
 
-  /** The update as a stream would bring it, if one could. */
+  /** The update in the form in which a stream would deliver it, if a stream can express it. */
   sent(update: Update): Update {
     if (update.description !== undefined || update.metadata !== undefined) return update
     if (update.source !== undefined) return update
@@ -25,7 +25,7 @@ class Senders {
   }
 }
 
-/** One partition that is driven by hand, an update per commit. */
+/** One partition that is driven by hand, with one update per commit. */
 export class Driven {
   readonly partition = new Partition(3, SALT)
   readonly events: StoredEvent[] = []
@@ -47,7 +47,7 @@ export class Driven {
     return { applied: result, frame: Buffer.from(this.writer.take()) }
   }
 
-  /** What a reader sees of all users at this time. */
+  /** All users as a reader sees them at this time. */
   users(): string[] {
     const { table } = this.partition
     const users = []
@@ -64,7 +64,7 @@ export class Driven {
   }
 }
 
-/** What evaluations have left behind is forgotten. */
+/** Ends all safe zones and forgets all cached candidates. */
 export function endZones({ table }: Partition): void {
   for (let row = 0; row < table.length; row++) {
     table.endZone(row)
@@ -72,7 +72,7 @@ export function endZones({ table }: Partition): void {
   }
 }
 
-/** Every update that is evaluated goes through the step. */
+/** Every update goes through the full step. */
 export function neverStill(partition: Partition): void {
   const evaluators = Reflect.get(partition, 'evaluators') as readonly Evaluator[]
   const finder = evaluators.map((one) => Reflect.get(one, 'finder') as object | undefined).find(Boolean)!

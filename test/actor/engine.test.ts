@@ -16,14 +16,17 @@ const BEACONS = 6
 const DEVICES = 14
 const UPDATES = 10
 
-/** The profile with what the last update crossed, which it does not say itself where that update changed nothing in it. */
+/**
+ * The profile, with the crossings of the last update. The profile does not contain them if that update changed
+ * nothing in it.
+ */
 function profileNow({ table }: Partition, row: number): Profile {
   const profile = table.peek(row)
   const settled = (table.flags(row) & FLAG_SETTLED) !== 0
   return { ...profile, crossed: stateBefore(profile, settled).crossed }
 }
 
-/** The explanation of the last update names the very events of geofences that it made, and what it crossed. */
+/** The explanation of the last update must name exactly the geofence events and crossings that it caused. */
 function explains(engine: Engine, id: string, events: readonly any[]): void {
   const { partition, row } = findUser(engine.host, SALT, 0, id)!
   const { candidates } = explainUser(partition, row, engine.world.scope(0))
@@ -98,6 +101,6 @@ t.test('random worlds: the engine answers as the slow evaluator does', async (t)
   t.comment(JSON.stringify({ ...total, ...counts }))
   t.ok(total.pairs >= 5000 * Math.min(1, runs(16).numRuns / 16), 'pairs of geofence and track')
   t.ok(total.ambiguous / total.decisions < 0.03, 'few decisions were too near to call')
-  // What only some of the worlds have varies much.
+  // Counts that only some of the worlds contribute to vary much.
   for (const [what, count] of Object.entries(counts)) t.ok(count > total.updates / 1000, `${count} ${what}`)
 })

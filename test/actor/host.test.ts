@@ -20,7 +20,10 @@ function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Long enough for the host to do all that it can without the log: under load a batch gathers for two milliseconds. */
+/**
+ * Long enough for the host to do everything that it can without the log. Under load it gathers a batch for two
+ * milliseconds.
+ */
 async function idle(): Promise<void> {
   for (let i = 0; i < 3; i++) {
     await new Promise((resolve) => setTimeout(resolve, 10))
@@ -104,7 +107,7 @@ t.test('G9: a resend is applied once', async (t) => {
     const isRepeated = async (update: Update) => applied(await engine.track(update)).repeated
     for (const stream of 'abcd') t.equal(await isRepeated(from(stream)), false)
     for (const stream of 'abcd') t.equal(await isRepeated(from(stream)), true)
-    // Used again, a moves to the end: b is the one that e pushes out.
+    // Being used again moves a to the end, so b is the one that e displaces.
     t.equal(await isRepeated({ ...from('a'), sequence: 2 }), false)
     t.equal(await isRepeated(from('e')), false)
     for (const stream of 'acde') t.equal(await isRepeated(from(stream)), true)
@@ -248,7 +251,7 @@ t.test('a batch reads one registry revision, and edits between batches are seen 
   const firstRevision = world.revision
   const told: Promise<Told>[] = []
   for (let i = 0; i < 30; i++) {
-    // Each finds the geofence there or not, in whatever turn it is evaluated.
+    // Each update finds the geofence there or not, depending on when it is evaluated.
     if (world.geofences(0).size > 0) world.remove(geofence)
     else world.put(geofence)
     for (let j = 0; j < 5; j++) told.push(engine.track(engine.update({ deviceId: `${i}-${j}`, ...HERE })))
@@ -275,7 +278,7 @@ t.test('a batch reads one registry revision, and edits between batches are seen 
   for (const [position, count] of updates) {
     const [revision, ...others] = revisions.get(position)!
     t.strictSame(others, [], 'a frame names one revision')
-    // The first edit is a removal, so the geofence is there at every other revision.
+    // The first edit is a removal, so the geofence exists at every other revision.
     const isThere = revision! % 2 === firstRevision % 2
     t.equal(entries(position), isThere ? count : 0)
     if (isThere) withEntries++
@@ -339,7 +342,7 @@ t.test('nobody is told before the frame is durable, and reads see what is durabl
   await read('after')
   t.same(told, ['after reads removed'])
 
-  // A process that ends with a frame in flight has told nobody of it.
+  // A process that ends with a frame in flight has not answered anyone about it.
   void send('four', HERE)
   await idle()
   t.ok(log.isFlushing)

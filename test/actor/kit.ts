@@ -20,7 +20,10 @@ import { ApiError } from '../../src/runtime/errors.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import type { Measurer } from '../../src/spatial/port.ts'
 
-/** A whole engine in memory: real actors, index and geometry; the log, the snapshots and the event index are twins. */
+/**
+ * A whole engine in memory: real actors, index and geometry, with substitutes for the log, the snapshots and the
+ * event index.
+ */
 
 export const SALT = storeSalt('0123456789abcdef')
 
@@ -29,11 +32,14 @@ export const NOON = Date.UTC(2026, 0, 2, 12)
 
 export const MINUTE = 60_000
 
-/** The log's twin: durable is what was released; by itself that happens in a later turn of the event loop. */
+/**
+ * A substitute for the log. A frame becomes durable when it is released; by default that happens in a later turn of
+ * the event loop.
+ */
 export class MemoryLog implements CommitLog {
   readonly frames: Uint8Array[] = []
   trimmedTo = 1
-  /** While true an append stays in flight until {@link release}. */
+  /** While true, an append stays in flight until {@link release}. */
   holding = false
   private inFlight: { readonly payload: Uint8Array; readonly done: (position: number) => void } | undefined
 
@@ -67,7 +73,7 @@ export class MemoryLog implements CommitLog {
     done(this.position)
   }
 
-  /** What a process finds on the disk after this one was killed: the frame in flight is lost. */
+  /** What a process finds on the disk after this one was killed. The frame in flight is lost. */
   killed(): MemoryLog {
     const left = new MemoryLog()
     left.frames.push(...this.frames)
@@ -105,10 +111,10 @@ export class MemorySnapshots implements SnapshotStore {
   }
 }
 
-/** What the actors need of the event index, and what tests read. */
+/** The part of the event index that the actors need, and what tests read. */
 export class MemoryEvents implements EventIndex {
   readonly all: StoredEvent[] = []
-  /** Of each event, the position of its frame. */
+  /** For each event, the position of its frame. */
   readonly positions: number[] = []
   durablePosition = 0
   pendingBytes = 0
@@ -166,7 +172,7 @@ export class MemoryEvents implements EventIndex {
   async close(): Promise<void> {}
 }
 
-/** Geofences, beacons and settings of all scopes, as the registry shows them to the actors. */
+/** Geofences, beacons and settings of all scopes, in the form in which the registry shows them to the actors. */
 export class World implements RegistryView {
   revision = 1
   private readonly clock: ManualClock
@@ -186,7 +192,7 @@ export class World implements RegistryView {
     return store
   }
 
-  /** What was put and not removed: what the oracle goes through. */
+  /** What was put and not removed. The oracle checks all of them. */
   geofences(scope: number): Map<string, Geofence> {
     let all = this.byScope.get(scope)
     if (all === undefined) this.byScope.set(scope, (all = new Map()))
@@ -207,7 +213,7 @@ export class World implements RegistryView {
     store.revision = ++this.revision
   }
 
-  /** What was put and not removed, as with the geofences. */
+  /** What was put and not removed, as for geofences. */
   beacons(scope: number): Map<string, Beacon> {
     let all = this.beaconsByScope.get(scope)
     if (all === undefined) this.beaconsByScope.set(scope, (all = new Map()))
@@ -257,7 +263,7 @@ export class Engine {
   readonly host: ActorHost
   readonly recovered: Recovered
 
-  /** Starts as the process does: with the recovery of what log and snapshots hold. */
+  /** Starts like the real process, with recovery from log and snapshots. */
   constructor(options: EngineOptions = {}) {
     this.clock = options.clock ?? new ManualClock(NOON)
     this.world = options.world ?? new World(this.clock)
@@ -281,7 +287,7 @@ export class Engine {
     })
   }
 
-  /** Another process on the same disk; `options` may replace what it finds there. */
+  /** A new process on the same disk; `options` may replace what it finds there. */
   restarted(options: EngineOptions = {}): Engine {
     const { log, snapshots, events, clock, world } = this
     return new Engine({
@@ -315,7 +321,7 @@ export class Engine {
     return this.host.counters
   }
 
-  /** An update of now; what is not given is the least that an update has. */
+  /** An update with the current time. Fields that are not given get the smallest valid value. */
   update(given: Partial<Update> & Pick<Update, 'deviceId' | 'latitude' | 'longitude'>): Update {
     return {
       scope: 0,
@@ -330,7 +336,7 @@ export class Engine {
   }
 }
 
-/** What the sender of an update is told. */
+/** The answer to the sender of an update. */
 export type Told = Applied | ApiError
 
 export function applied(told: Told): Applied {
@@ -338,7 +344,7 @@ export function applied(told: Told): Applied {
   return told
 }
 
-/** Removes a user's record; resolves to whether it was there. */
+/** Removes a user's record. Resolves to whether it existed. */
 export function removeRecord(intake: Pick<Intake, 'execute'>, recordId: string, scope = 0): Promise<boolean> {
   return intake.execute(REMOVAL, { scope, recordId }, 0)
 }
@@ -364,7 +370,7 @@ class Once implements Submitter {
   }
 }
 
-/** Everything that is durable of the partitions, comparable. */
+/** All durable state of the partitions, in a form that can be compared. */
 export function stateOf(partitions: readonly Partition[]) {
   return partitions.map(({ number, sequence, table }) => {
     const rows = []
@@ -400,7 +406,7 @@ function* recordsOf(table: Partition['table'], row: number): Iterable<number> {
   for (let at = first; at >= 0; at = table.nextOf(at)) yield at
 }
 
-/** A geofence that is a circle of 100 m at 0° 0°, changed as given. */
+/** A circular geofence of 100 m at 0° 0°, with the given changes. */
 export function aGeofence(id: string | number, change: Partial<Geofence> = {}): Geofence {
   const hex = typeof id === 'number' ? id.toString(16).padStart(24, '0') : id
   return {
@@ -419,7 +425,7 @@ export function aGeofence(id: string | number, change: Partial<Geofence> = {}): 
   }
 }
 
-/** An iBeacon at 0° 0°, changed as given. */
+/** An iBeacon at 0° 0°, with the given changes. */
 export function aBeacon(id: string | number, change: Partial<Beacon> = {}): Beacon {
   const hex = typeof id === 'number' ? id.toString(16).padStart(24, 'b') : id
   return {
@@ -442,7 +448,7 @@ const IBEACON = {
   minor: '2',
 } as const
 
-/** In the middle of {@link aGeofence}, and far from it. */
+/** In the middle of {@link aGeofence}, and far away from it. */
 export const HERE = { latitude: 0, longitude: 0 }
 export const AWAY = { latitude: 1, longitude: 0 }
 
@@ -452,12 +458,12 @@ export function engineWithGeofence(options: EngineOptions = {}): Engine {
   return engine
 }
 
-/** `entered`, `exited`, `dwelled`, in order. */
+/** Such as `entered`, `exited`, `dwelled`, in order. */
 export function kinds({ events }: Applied): string[] {
   return events.map((json) => JSON.parse(json).type.split(/[._]/)[1])
 }
 
-/** How often each property runs: RINGFENCE_TEST_RUNS multiplies. */
+/** How often each property runs; RINGFENCE_TEST_RUNS multiplies it. */
 export function runs(count: number): { numRuns: number } {
   return { numRuns: Math.max(1, Math.ceil(count * Number(process.env.RINGFENCE_TEST_RUNS ?? 1))) }
 }

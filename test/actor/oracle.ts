@@ -10,12 +10,13 @@ import { coverages, signedDistance } from './oracleGeometry.ts'
 import { beaconContext, contextOf, eventRecord, iso, same, show } from './oracleRecords.ts'
 
 /**
- * The slow obvious evaluator: docs/spec.md read anew, without a line of the engine. Every geofence is looked at for
- * every update; points in polygons by turf, distances by Karney's geodesics to edges walked in small pieces, coverage by
- * counting points of the disc, crossings by halving the way, hours by Intl, addresses by counting bits.
+ * A slow and obvious evaluator, written from docs/spec.md without a line of the engine. It looks at every geofence
+ * for every update. Points in polygons come from turf, distances from Karney's geodesics to edges walked in small
+ * pieces, coverage from counting points of the disc, crossings from bisecting the way, hours from Intl, and addresses
+ * from comparing bits.
  *
- * Where a measure is so near to a limit that the engine may be on either side of it (1 mm + 0.1 %), the evaluator has
- * several answers, accepts any of them, and goes on from the one that the engine gave.
+ * If a value is so close to a limit that the engine may be on either side of it (1 mm + 0.1 %), the evaluator has
+ * several answers, accepts any of them, and continues from the one that the engine gave.
  */
 
 interface Visit {
@@ -26,7 +27,7 @@ interface Visit {
   readonly leavingSince?: number
 }
 
-/** What a record knows of one geofence. */
+/** The state of a record for one geofence. */
 interface Stay {
   readonly visit: Visit | undefined
   /** Since when the entry condition has held on every update that counts; only without a visit. */
@@ -48,7 +49,7 @@ interface Record {
   last: LastUpdate | undefined
 }
 
-/** One thing that may come of a geofence on an update. */
+/** One possible outcome for a geofence on an update. */
 interface Answer extends Stay {
   readonly event: 'entered' | 'exited' | 'dwelled' | undefined
   readonly confidence: number | undefined
@@ -61,14 +62,14 @@ const NOTHING: Answer = {
   approachSince: undefined,
 }
 
-/** What the engine answered, parsed, and the state that it goes on from. */
+/** The engine's parsed answer, and the state from which the evaluator continues. */
 export interface Reply {
   readonly user: any
   readonly events: readonly any[]
   readonly profile: Pick<Profile, 'visits' | 'approaches' | 'crossed' | 'beacons'>
 }
 
-/** What of the engine's world the evaluator looks at. */
+/** The parts of the engine's world that the evaluator uses. */
 export interface OracleWorld {
   readonly geofences: ReadonlyMap<string, Geofence>
   readonly beacons: ReadonlyMap<string, Beacon>
@@ -76,10 +77,10 @@ export interface OracleWorld {
 }
 
 export class Oracle {
-  /** Decisions that were about more than a geofence far away, and those of them with several answers. */
+  /** Decisions that concern more than a distant geofence, and how many of them had several answers. */
   decisions = 0
   ambiguous = 0
-  /** Events by kind, and runs of updates that waited, to see that the tracks were worth it. */
+  /** Events by kind and runs of updates that waited, which show whether the tracks covered enough. */
   readonly counts = {
     entered: 0,
     exited: 0,
@@ -99,7 +100,7 @@ export class Oracle {
     this.world = world
   }
 
-  /** Evaluates the update and compares; throws with everything that is needed to see why. */
+  /** Evaluates the update and compares. Throws an error with everything that is needed to see the reason. */
   check(update: Update, reply: Reply): void {
     const records = this.devices.get(update.deviceId) ?? []
     this.devices.set(update.deviceId, records)
@@ -174,7 +175,7 @@ export class Oracle {
     else {
       const before = new Set(record.visits.map((visit) => visit.geofenceId))
       const own = this.geofences(record, update, time, reply)
-      // Inside before, or now, or about to be: not passed.
+      // A geofence that the device was, is or is about to be inside is not crossed.
       const takesPart = (id: string) =>
         before.has(id) || record.approaches.has(id) || record.visits.some((one) => one.geofenceId === id)
       events.push(...this.crossings(record, update, time, reply, takesPart), ...own)
@@ -211,7 +212,7 @@ export class Oracle {
     return events
   }
 
-  /** Exits, entries and dwells; the record goes on from them. */
+  /** Exits, entries and dwells. The record continues from them. */
   private geofences(record: Record, update: Update, time: number, reply: Reply): unknown[] {
     const settings = this.world.settings()
     const own = reply.events.filter(
@@ -272,7 +273,7 @@ export class Oracle {
     return [...exits, ...entries.map(({ event }) => event), ...dwells]
   }
 
-  /** Everything that may come of it, given how well distances and shares are known; mostly one. */
+  /** All possible outcomes, given the precision of distances and shares; usually one. */
   private answersFor(
     geofence: Geofence,
     before: Stay,
@@ -398,7 +399,7 @@ function approachesOf(reply: Reply): [string, number][] {
   return reply.profile.approaches.map(({ geofenceId, since }) => [geofenceId, since])
 }
 
-/** Equal for equal answers. */
+/** Equal answers have equal keys. */
 function keyOf({ event, confidence, visit, approachSince }: Answer): string {
   const stay = visit && [visit.geofenceId, visit.enteredAt, visit.dwelled, visit.leavingSince]
   return show([event, confidence, stay, approachSince])

@@ -2,7 +2,7 @@ import geodesic from 'geographiclib-geodesic'
 import type { Beacon } from '../../src/model/beacon.ts'
 import type { Update } from '../../src/model/update.ts'
 
-/** Beacons, for the evaluator of oracle.ts: every beacon is looked at for every update. */
+/** The beacons part of oracle.ts. It looks at every beacon for every update. */
 
 export interface BeaconStay {
   readonly beaconId: string
@@ -15,7 +15,10 @@ export interface BeaconAnswer {
   readonly entered: readonly Beacon[]
 }
 
-/** @param answered the ids of the beacons that the engine says are in range: it decides what is too near to call */
+/**
+ * @param answered the ids of the beacons that the engine reports as in range, which decide cases that are too close
+ * to call
+ */
 export function evaluateBeacons(
   beacons: ReadonlyMap<string, Beacon>,
   before: readonly BeaconStay[],

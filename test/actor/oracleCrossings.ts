@@ -6,33 +6,33 @@ import { signedDistance } from './oracleGeometry.ts'
 import { eventRecord, show } from './oracleRecords.ts'
 import { atMostMeters, FOUND_TO_METERS, placeOn, TooClose, touch, wayBetween, type Way } from './oracleWay.ts'
 
-/** Geofences that a device went through between two updates, for the evaluator of oracle.ts. */
+/** The part of oracle.ts for geofences that a device went through between two updates. */
 
 /** The record's update before this one. */
 export interface LastUpdate {
   readonly latitude: number
   readonly longitude: number
   readonly time: number
-  /** False where its accuracy kept it from geofences. */
+  /** False if its accuracy was too low to affect geofences. */
   readonly touched: boolean
 }
 
 type Range = readonly [least: number, most: number]
 
 interface Verdict {
-  /** `may`: too near to call. */
+  /** `may` means too close to call. */
   readonly crossed: 'yes' | 'no' | 'may'
-  /** Shares of the way at which it may have happened. */
+  /** The range of shares of the way at which it may have happened. */
   readonly entry: Range
   readonly exit: Range
 }
 
 const NO: Verdict = { crossed: 'no', entry: [0, 0], exit: [0, 0] }
-/** Metres that the engine's boundary may lie from ours. */
+/** How many metres the engine's boundary may differ from the oracle's. */
 const SLACK_METERS = 0.005
-/** A way that never is that deep inside may be stepped over; one that is must be seen. */
+/** The engine may overlook a way that never goes this deep inside. It must notice a deeper one. */
 const DEEP_METERS = 0.3
-/** Two places farther apart are a jump, not a way. */
+/** Two places that are farther apart count as a jump, not as a way. */
 const JUMP_METERS = 250_000
 const ANYWHERE: Verdict = { crossed: 'may', entry: [0, 1], exit: [0, 1] }
 
@@ -43,10 +43,10 @@ export interface Crossings {
 }
 
 /**
- * The crossings of an update as its first events must tell them; where the engine may go either way, as it did.
+ * Checks the crossings in the first events of an update. Where both results are correct, the engine's is accepted.
  * @param takesPart geofences that the record is or was in, or is about to enter
  * @param told the engine's events of the update
- * @param crossed ids of the geofences that the engine says were crossed
+ * @param crossed ids of the geofences that were crossed according to the engine
  */
 export function checkCrossings(
   geofences: Iterable<Geofence>,
@@ -134,7 +134,10 @@ function isOnBoundary({ shape }: Geofence, event: any): boolean {
   return Math.abs(signedDistance(shape, { latitude, longitude }, 1)) <= SLACK_METERS
 }
 
-/** The share of the way at which an event says it happened; undefined where place or time are not possible. */
+/**
+ * The share of the way at which an event happened according to its fields; undefined if its place or time is
+ * impossible.
+ */
 function shareOf(event: any, way: Way, [least, most]: Range, start: number, end: number): number | undefined {
   const [longitude, latitude] = event.location.coordinates
   const to = wayBetween(way.from, { latitude, longitude })
@@ -163,7 +166,7 @@ function verdictOf(
   if (barredBy(geofence, update, time, { ...settings, restrictToOperatingHours: false }) !== undefined)
     return NO
   const way = wayBetween(last, update)
-  // Both ways round are as short.
+  // Both directions around the globe are equally long.
   if (Math.abs(way.longitudes) === 180) return ANYWHERE
   const meters = atMostMeters(way, 0, 1)
   if (meters > JUMP_METERS * 1.01) return NO

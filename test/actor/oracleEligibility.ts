@@ -2,7 +2,10 @@ import type { Geofence } from '../../src/model/geofence.ts'
 import type { Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
 
-/** Who a geofence makes events for, and when, for the evaluator of oracle.ts: hours by Intl, addresses by their bits. */
+/**
+ * The part of oracle.ts that decides for whom a geofence makes events, and when. Hours come from Intl, and addresses
+ * are compared bit by bit.
+ */
 
 export type Barred = 'disabled' | 'past' | 'user' | 'address' | 'closed'
 

@@ -2,10 +2,10 @@ import booleanPointInPolygon from '@turf/boolean-point-in-polygon'
 import geodesic from 'geographiclib-geodesic'
 import type { Position, Shape } from '../../src/model/geofence.ts'
 
-/** Distance and coverage the slow way, for the evaluator of oracle.ts: no frame, no index, no tree. */
+/** Distance and coverage for oracle.ts, computed slowly: without a local frame, an index or a tree. */
 
 const wgs84 = geodesic.Geodesic.WGS84
-/** First few points of the disc, then many where it matters. */
+/** A few points of the disc first, then many where the result is close. */
 const FEW_SAMPLES = 200
 const FEW_SAMPLES_ERROR = 0.06
 const MANY_SAMPLES = 1500
@@ -20,7 +20,7 @@ function geodesicMeters(latA: number, lonA: number, latB: number, lonB: number):
   return wgs84.Inverse(latA, lonA, latB, lonB).s12!
 }
 
-/** A short stretch of an edge, straight in longitude and latitude. */
+/** A short part of an edge, straight in longitude and latitude. */
 interface Piece {
   readonly from: readonly [number, number]
   readonly to: readonly [number, number]
@@ -94,7 +94,7 @@ function contains(shape: Shape, { latitude, longitude }: Place): boolean {
   return false
 }
 
-/** Metres by the sphere, to half a percent: says which pieces are worth a geodesic. */
+/** Metres on the sphere, accurate to half a percent. Selects the pieces that need a geodesic. */
 function roughMeters(latA: number, lonA: number, latB: number, lonB: number): number {
   const radians = Math.PI / 180
   const y = Math.sin(((latB - latA) * radians) / 2)
@@ -104,7 +104,8 @@ function roughMeters(latA: number, lonA: number, latB: number, lonB: number): nu
 }
 
 /**
- * Metres to the boundary, negative inside; exact up to `enough` metres, beyond it only surely more than that.
+ * Metres to the boundary, negative inside. Exact up to `enough` metres; a larger result only means that the distance
+ * is larger than that.
  */
 export function signedDistance(shape: Shape, at: Place, enough: number): number {
   if (shape.kind === 'circle') {
@@ -133,7 +134,7 @@ export function signedDistance(shape: Shape, at: Place, enough: number): number 
   return sign * best
 }
 
-/** The squared distance along a short piece is nearly a parabola: its lowest point, looked for ever closer about it. */
+/** Along a short piece the squared distance is nearly a parabola. This narrows in on its lowest point. */
 function pieceDistance({ from, to }: Piece, at: Place): number {
   const far = (share: number) =>
     geodesicMeters(
@@ -154,7 +155,7 @@ function pieceDistance({ from, to }: Piece, at: Place): number {
   return Math.min(best, far(lowest), far(0), far(1))
 }
 
-/** The least and the most that the covered share may be. */
+/** The smallest and the largest possible value of the covered share. */
 export function coverages(shape: Shape, at: Place, meters: number): number[] {
   if (!(meters > 0)) return [contains(shape, at) ? 1 : 0]
   const few = counted(shape, at, meters, FEW_SAMPLES)
@@ -163,7 +164,10 @@ export function coverages(shape: Shape, at: Place, meters: number): number[] {
   return [many - MANY_SAMPLES_ERROR, many, many + MANY_SAMPLES_ERROR]
 }
 
-/** Share of points, spread evenly over the disc in an azimuthal frame about its centre, that the shape contains. */
+/**
+ * The share of points that the shape contains, of points spread evenly over the disc in an azimuthal frame about its
+ * centre.
+ */
 function counted(shape: Shape, at: Place, meters: number, samples: number): number {
   let hits = 0
   for (let i = 0; i < samples; i++) {

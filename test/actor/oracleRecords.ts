@@ -4,11 +4,11 @@ import { geofenceRecord } from '../../src/registry/geofences/geofenceRecord.ts'
 import type { Update } from '../../src/model/update.ts'
 import { isOperating } from './oracleEligibility.ts'
 
-/** The records of the interface, for the evaluator of oracle.ts, and how they are compared. */
+/** The records of the interface for oracle.ts, and how they are compared. */
 
-/** When and where something happened, where that is not the update's own time and place. */
+/** When and where something happened, if that differs from the update's own time and place. */
 export interface Happened {
-  /** ISO 8601, as the engine wrote it. */
+  /** ISO 8601, as written by the engine. */
   readonly createdAt: string
   readonly coordinates: readonly number[]
 }
@@ -48,7 +48,7 @@ export function eventRecord(
 
 export function contextOf(geofence: Geofence): unknown {
   const { id, tag, externalId, description, metadata, type } = geofence
-  // As every other answer says it; ring.test.ts holds it to Karney's distances.
+  // Taken from the geofence's own record; ring.test.ts checks that with Karney's distances.
   const { geometryCenter, geometryRadius } = geofenceRecord(geofence)
   return { _id: id, tag, externalId, description, metadata, type, geometryCenter, geometryRadius }
 }
@@ -68,7 +68,7 @@ export function show(value: unknown): string {
   return JSON.stringify(value) ?? 'none'
 }
 
-/** Equal as JSON, keys in any order; ids of events are looked at elsewhere. */
+/** Compares as JSON with keys in any order. Ids of events are checked elsewhere. */
 export function same(what: string, expected: unknown, found: unknown, update: Update): void {
   const [a, b] = [sorted(expected), sorted(found)]
   if (a !== b) throw new Error(`${what}:\n expected ${a}\n found    ${b}\n update ${show(update)}`)

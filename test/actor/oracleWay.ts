@@ -2,8 +2,8 @@ import type { Shape } from '../../src/model/geofence.ts'
 import { signedDistance } from './oracleGeometry.ts'
 
 /**
- * Where a way that is straight in longitude and latitude touches a shape, by halving it: a stretch whose middle is
- * farther from the shape than its own half length cannot touch it, all others are cut again.
+ * Finds where a way that is straight in longitude and latitude touches a shape, by bisection. A stretch whose middle
+ * is farther from the shape than half its length cannot touch it; all others are halved again.
  */
 
 interface Place {
@@ -13,7 +13,7 @@ interface Place {
 
 export interface Way {
   readonly from: Place
-  /** Degrees, signed, the short way around. */
+  /** Degrees, signed, in the shorter direction. */
   readonly latitudes: number
   readonly longitudes: number
 }
@@ -25,14 +25,16 @@ export function wayBetween(from: Place, to: Place): Way {
   return { from, latitudes: to.latitude - from.latitude, longitudes }
 }
 
-/** The place after a share of the way, longitude within ±180. */
+/** The place at a share of the way, with longitude within ±180. */
 export function placeOn({ from, latitudes, longitudes }: Way, share: number): Place {
   const longitude = from.longitude + share * longitudes
   const turns = longitude > 180 ? -360 : longitude < -180 ? 360 : 0
   return { latitude: from.latitude + share * latitudes, longitude: longitude + turns }
 }
 
-/** Never less than the metres of a stretch between two shares, and little more: a degree is nowhere longer than 111,700 m. */
+/**
+ * An upper bound of the metres between two shares, which is close because a degree is nowhere longer than 111,700 m.
+ */
 export function atMostMeters(way: Way, start: number, end: number): number {
   const latitudes = [start, end].map((share) => Math.abs(way.from.latitude + share * way.latitudes))
   const acrossEquator = Math.abs(way.latitudes) > 0 && crossesEquator(way, start, end)
@@ -44,18 +46,18 @@ function crossesEquator({ from, latitudes }: Way, start: number, end: number): b
   return (from.latitude + start * latitudes) * (from.latitude + end * latitudes) <= 0
 }
 
-/** Half the length of the stretch within which a touch is found. */
+/** Half the length of a stretch that is short enough to count as the place of a touch. */
 export const FOUND_TO_METERS = 0.0005
 const MOST_STRETCHES = 20_000
 
-/** The search gave up: the way runs along the boundary. */
+/** The search gave up because the way runs along the boundary. */
 export class TooClose extends Error {
   override name = 'TooClose'
 }
 
 /**
- * The share of the way, 0 to 1, at which the signed distance to the shape first is at most `level` metres; from the end
- * backward where `reverse`. Undefined where it never is.
+ * The first share of the way, 0 to 1, at which the signed distance to the shape is at most `level` metres; counted
+ * from the end if `reverse`. Undefined if there is none.
  */
 export function touch(shape: Shape, way: Way, level: number, reverse: boolean): number | undefined {
   let stretches = 0

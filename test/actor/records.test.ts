@@ -17,7 +17,7 @@ import {
   stateOf,
 } from './kit.ts'
 
-/** What lasts from one update to the next: who, when, and the visits while geofences are edited. */
+/** What is kept from one update to the next: identity, times, and visits while geofences are edited. */
 
 t.test('identity: records of a device', async (t) => {
   const engine = engineWithGeofence()
@@ -77,7 +77,7 @@ t.test('edits: what the next update and reads before it see', async (t) => {
     }
     t.equal(await send(), 'entered')
     t.same(inside(), [fence.id])
-    // The second one has a zone, if anything has.
+    // The second update has a safe zone, if any update has.
     t.equal(await send(), '')
     return { engine, fence, send, inside }
   }

@@ -23,11 +23,14 @@ import { Track } from './track.ts'
 
 interface History {
   readonly engine: Engine
-  /** Ids of every record there ever was. */
+  /** Ids of all records that ever existed. */
   readonly users: ReadonlySet<string>
 }
 
-/** A history: devices that come, move, log in and out, convert, are removed, with snapshots and restarts in between. */
+/**
+ * A history of devices that appear, move, log in and out, convert and are removed, with snapshots and restarts in
+ * between.
+ */
 async function history(seed: number, steps: number): Promise<History> {
   const random = new Random(seed)
   const engine = new Engine()
@@ -80,7 +83,7 @@ async function history(seed: number, steps: number): Promise<History> {
   return { engine, users }
 }
 
-/** What events say: a field that is absent and one that is undefined are the same. */
+/** The content of events. An absent field and an undefined one are the same. */
 function said(events: readonly StoredEvent[]): unknown {
   return JSON.parse(JSON.stringify(events))
 }
@@ -102,7 +105,7 @@ t.test('recovery', async (t) => {
         assert.deepEqual(stateOf(whole.partitions), stateOf(live.partitions), 'without snapshots')
         assert.deepEqual(said(whole.events.all), said(live.events.all), 'every event once')
         assert.equal(whole.recovered.frames, live.log.position)
-        // What the index that was behind is handed, is what it lacks.
+        // The index that was behind receives exactly the events that it lacks.
         const lacking = live.events.all.filter((_, i) => live.events.positions[i]! > behind)
         assert.deepEqual(said(events.all), said(lacking))
 
@@ -183,7 +186,7 @@ t.test('recovery', async (t) => {
     await sent(engine, { ...user, installId: 'a', updatedAt })
     await removeRecord(engine.host, first)
     engine.clock.advance(3000)
-    // In the freed row, before that of the record that came before.
+    // It gets the freed row, which comes before the row of the older record.
     const newest = await sent(engine, { ...user, installId: 'b', updatedAt })
     await engine.snapshot()
     t.equal(await sent(engine.restarted(), user), newest)

@@ -23,15 +23,15 @@ function pointOf(random: Random, { shape }: Geofence): Point {
 }
 
 export interface TrackStyle {
-  /** How far the device goes from the place, metres. */
+  /** How far the device moves from the place, metres. */
   readonly spread: number
-  /** Share of updates that jump to a boundary or elsewhere; the rest walks or stands still. */
+  /** Share of updates that jump to a boundary or elsewhere. After the others the device walks or stays. */
   readonly jumps: number
-  /** Share of updates after which who, where from and how are drawn again. */
+  /** Share of updates after which user, address and habits are chosen again. */
   readonly changes: number
 }
 
-/** One device. Its habits last for a while, so that nothing changes on every update. */
+/** One device. Its habits last for a while, so that not everything changes on every update. */
 export class Track {
   readonly deviceId: string
   private readonly random: Random
@@ -150,7 +150,7 @@ export class Track {
     this.clockKind = random.below(6)
   }
 
-  /** What the device says of the time: mostly nothing or the truth, else early, late, or the same again. */
+  /** The time that the device reports: usually none or the correct one, otherwise earlier, later, or the same again. */
   private time(now: number): number | undefined {
     const { random } = this
     switch (this.clockKind) {

@@ -8,7 +8,7 @@ import fc from '../kit/fastCheck.ts'
 import { aBeacon, aGeofence, applied, Engine, removeRecord, runs, SALT } from './kit.ts'
 import { moved, Random, randomPlace } from './world.ts'
 
-/** What a test knows of a record, from the answer to its last update. */
+/** What a test knows about a record from the answer to its last update. */
 interface Known {
   readonly id: string
   readonly userId: string | undefined
@@ -29,7 +29,7 @@ interface Crowd {
   readonly known: readonly Known[]
 }
 
-/** Devices about a place, some with several records, some removed, some packed. */
+/** Devices around a place: some with several records, some removed, some packed. */
 async function crowd(seed: number): Promise<Crowd> {
   const random = new Random(seed)
   const engine = new Engine()
@@ -83,7 +83,7 @@ function idsOf(users: readonly FoundUser[]): string[] {
 
 type Asked<Q> = Q extends UserQuestion ? Omit<Q, 'scope'> : never
 
-/** What the steps come to. */
+/** The answer that the steps produce. */
 function answerOf(...asked: Parameters<typeof answerSteps>): UserAnswer {
   const steps = answerSteps(...asked)
   for (;;) {
@@ -92,7 +92,7 @@ function answerOf(...asked: Parameters<typeof answerSteps>): UserAnswer {
   }
 }
 
-/** What one host answers; hosts that share its partitions in any way answer the same. */
+/** The answer of one host. Hosts that share its partitions in any way must give the same answer. */
 function ask({ engine, random }: Crowd, asked: Asked<UserQuestion>, scope = 0): UserAnswer {
   const question = { scope, ...asked } as UserQuestion
   const parts = { salt: SALT, registry: engine.world, clock: engine.clock }
@@ -295,7 +295,7 @@ t.test('scans go in steps; a row that is of somebody else by then is left out', 
       const step = steps.next()
       if (step.done) answer = step.value
       else if (++count === 4) {
-        // It has been found by now, and its row is taken by somebody else.
+        // At this step the record has already been found. It is removed, and another record takes its row.
         const { id, deviceId } = partition!.table.peek(900)
         removed = id
         await removeRecord(engine.host, id)

@@ -18,7 +18,7 @@ import { aBeacon, aGeofence, applied, AWAY, Engine, HERE, MINUTE, NOON, runs } f
 import { circumstances, rows } from '../rules/stepTable.ts'
 import { moved, Random, randomGeofence, randomPlace } from './world.ts'
 
-/** Evaluation beyond the interface: delays and crossings. And beacons. */
+/** Evaluation beyond the interface: delays, crossings and beacons. */
 
 rows(
   'entry delay: the condition must have held that long, on every update that counts',
@@ -83,7 +83,7 @@ rows(
 `,
 )
 
-/** One device that goes where it is sent, with the kinds and times of what comes of it. */
+/** One device that goes where it is sent, with the kinds and times of the resulting events. */
 class Traveller {
   readonly engine = new Engine()
   private readonly who: Partial<Update>
@@ -140,7 +140,8 @@ t.test('a wait goes on through a restart, and with the record that a user attach
   t.equal(events.length, 1)
 })
 
-// A way of 0.02° on the equator is 2226 m; in a minute it is 5.4 s within a circle of 100 m about its middle.
+// A way of 0.02° on the equator has 2226 m. A device that takes a minute for it spends 5.4 s within a circle of 100 m
+// about its middle.
 const WEST = { latitude: 0, longitude: -0.01 }
 const EAST = { latitude: 0, longitude: 0.01 }
 const CROSSINGS: Partial<Settings> = { detectCrossings: true }
@@ -342,9 +343,9 @@ t.test('crossings over the antimeridian', async (t) => {
 })
 
 /**
- * Beacons. A row: stays before (id or -), what the update ranges (`?` says nothing, `-` ranges nothing), metres from the
- * place of all beacons, accuracy; then the stays after and the events. Beacons 1 and 2 send the same; 3 is an
- * Eddystone; 4 is disabled; 5 is unknown.
+ * Beacons. A row contains: the stays before (id or -); what the update ranges (`?`: says nothing, `-`: ranges
+ * nothing); metres from the place of all beacons; accuracy; then the stays after and the events. Beacons 1 and 2 send
+ * the same identifiers, 3 is an Eddystone, 4 is disabled and 5 is unknown.
  */
 const SENDS: Readonly<Record<string, RangedBeacon>> = {
   a: { type: 'ibeacon', uuid: 'F7826DA6-4FA2-4E98-8024-BC5B71E0893E', major: '1', minor: '2' },

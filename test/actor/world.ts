@@ -6,9 +6,12 @@ import { parseOperatingHours, type OperatingHours } from '../../src/model/operat
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import { MINUTE, NOON, type Engine } from './kit.ts'
 
-/** Random worlds: geofences of every kind and beacons about a place, edits in between. Who moves among them: track.ts. */
+/**
+ * Random worlds: geofences of every kind and beacons around a place, and edits in between. For the devices that move
+ * in them, see track.ts.
+ */
 
-/** Mulberry32: the same numbers for a seed, everywhere. */
+/** Mulberry32: a seed gives the same numbers everywhere. */
 export class Random {
   private state: number
 
@@ -29,7 +32,7 @@ export class Random {
     return low + (high - low) * this.next()
   }
 
-  /** Between two positive numbers, all magnitudes equally likely. */
+  /** Between two positive numbers, with every order of magnitude equally likely. */
   magnitude(low: number, high: number): number {
     return Math.exp(this.between(Math.log(low), Math.log(high)))
   }
@@ -55,7 +58,7 @@ export interface Point {
 
 const METERS_PER_DEGREE = 111_200
 
-/** The point so many metres east and north, roughly; latitude clamped, longitude within ±180. */
+/** The point so many metres east and north, approximately. Latitude is clamped, and longitude is within ±180. */
 export function moved(from: Point, east: number, north: number): Point {
   const cos = Math.max(0.005, Math.cos((from.latitude * Math.PI) / 180))
   const latitude = Math.max(-90, Math.min(90, from.latitude + north / METERS_PER_DEGREE))
@@ -63,7 +66,7 @@ export function moved(from: Point, east: number, north: number): Point {
   return wrapped({ latitude, longitude: from.longitude + turn })
 }
 
-/** Where a world lies: anywhere, at the antimeridian, beside a pole, on the equator. */
+/** The place of a world: anywhere, at the antimeridian, beside a pole, or on the equator. */
 export function randomPlace(random: Random): Point {
   const longitude = random.between(-180, 180)
   switch (random.below(6)) {
@@ -105,7 +108,7 @@ function randomShape(random: Random, near: Point, spread: number): Shape {
   }
 }
 
-/** Star-shaped about the centre: never self-crossing, spiky, wound either way. */
+/** Star-shaped about the centre, so it never crosses itself. It has spikes and may be wound either way. */
 function starRing(random: Random, near: Point, size: number): Position[] {
   const corners = 3 + random.below(random.chance(0.1) ? 60 : 8)
   const turn = random.next()
@@ -120,7 +123,7 @@ function starRing(random: Random, near: Point, size: number): Position[] {
   return random.chance(0.5) ? ring.reverse() : ring
 }
 
-/** Round the pole, one longitude after the other. */
+/** A ring around the pole, with increasing longitudes. */
 function polarRing(random: Random, near: Point): Shape {
   const corners = 5 + random.below(8)
   const colatitude = (90 - Math.abs(near.latitude)) * random.between(0.5, 2)
@@ -151,7 +154,7 @@ export function randomHours(random: Random): OperatingHours | undefined {
   return parseOperatingHours(hours)
 }
 
-/** A geofence within `spread` metres of the place, with every kind of restriction now and then. */
+/** A geofence within `spread` metres of the place, with restrictions of every kind now and then. */
 export function randomGeofence(
   random: Random,
   id: number,
@@ -188,7 +191,7 @@ export function randomGeofence(
   }
 }
 
-/** Few identifiers, so that several beacons send the same. */
+/** Few identifiers, so that several beacons send the same one. */
 function randomIdentifiers(random: Random): BeaconIdentifiers {
   if (random.chance(0.4))
     return { type: 'eddystone', uid: random.pick(['00aa', '00bb']), instance: random.pick(['0f', 'f0']) }
@@ -213,7 +216,7 @@ export function randomBeacon(random: Random, id: number, place: Point, spread: n
   }
 }
 
-/** What a device ranges: some of these and of nobody's, in either case, now and then twice. */
+/** What a device ranges: some of these beacons and some unknown ones, in upper or lower case, now and then twice. */
 export function randomRanged(random: Random, beacons: Iterable<Beacon>): RangedBeacon[] {
   const share = random.pick([0, 0.3, 0.7])
   const ranged: RangedBeacon[] = []
@@ -254,7 +257,7 @@ export function wrapped({ latitude, longitude }: Point): Point {
   return { latitude, longitude: longitude < -180 ? longitude + 360 : longitude }
 }
 
-/** Changes the engine's world in one way or another. */
+/** Changes the engine's world in a random way. */
 export function randomEdit(random: Random, engine: Engine, place: Point, spread: number): void {
   const { world, clock } = engine
   if (random.chance(0.2)) {
@@ -275,7 +278,7 @@ export function randomEdit(random: Random, engine: Engine, place: Point, spread:
       world.put({ ...known!, enabled: !known!.enabled, updatedAt: now })
       break
     case 3: {
-      // The definition is replaced whole, its shape too; the id stays.
+      // Replaces the whole definition, shape included, and keeps the id.
       const { id, externalId } = known!
       world.put({ ...randomGeofence(random, 0, place, spread, now), id, externalId })
       break
@@ -304,7 +307,7 @@ function randomBeaconEdit(random: Random, { world, clock }: Engine, place: Point
       world.putBeacon({ ...known!, enabled: !known!.enabled, updatedAt })
       break
     default: {
-      // The identifiers rotate, the place too; the id stays.
+      // Replaces the identifiers and the place, and keeps the id.
       const { id, enabled } = known!
       world.putBeacon({ ...drawn, id, enabled, updatedAt })
     }

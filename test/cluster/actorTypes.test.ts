@@ -1,6 +1,6 @@
 /**
- * A type of actors that is in a file of its own and in the list of types goes through the distributed engine: messages are lost,
- * doubled and late, partitions change hands in peace and by force, and each addition is there once.
+ * An actor type that consists of a file and a line in the list of types works in the distributed engine. Messages are
+ * lost, doubled and late, partitions are handed over and taken by force, and each addition is made exactly once.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -43,7 +43,7 @@ t.test('property: each addition is there once, whatever becomes of messages and 
       const pause = () => nextTurn()
       const gateways = [gatewayOf(calls, engine.world, { pause }), gatewayOf(calls, engine.world, { pause })]
       const totals = new Map<string, number>()
-      /** By counter, the totals that are to be events. */
+      /** By counter, the totals that must become events. */
       const reached = new Map<string, number[]>()
       for (let number = 1; number <= 12; number++) {
         const chaos = random.chance(0.7) ? hosts.disturb() : undefined
@@ -62,7 +62,7 @@ t.test('property: each addition is there once, whatever becomes of messages and 
             if (Math.floor(total / 10) > Math.floor(before / 10))
               reached.set(counter, [...(reached.get(counter) ?? []), total])
             assert.equal(await random.pick(gateways).execute(ADD, addition, 10), total)
-            // Some senders hear nothing, and send again by another way.
+            // Some senders get no answer, and send again through another gateway.
             if (!random.chance(0.3)) return
             counts.again++
             assert.equal(await random.pick(gateways).execute(ADD, addition, 10), total)

@@ -1,4 +1,7 @@
-/** The distributed engine as processes: what users of it see, beside the embedded one, and while its parts end. */
+/**
+ * The distributed engine as separate processes: what users see of it, compared with the embedded engine, and while
+ * its parts end.
+ */
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -53,7 +56,7 @@ async function call(
   return { status: answer.status, body: await answer.json(), headers: answer.headers }
 }
 
-/** Without what no two stores have in common. */
+/** Removes what always differs between two stores. */
 function plain(answer: unknown): unknown {
   return JSON.parse(JSON.stringify(answer), (key, value) =>
     /^(?:_id|.*At|ip|duration)$/.test(key) ? undefined : value,
@@ -71,7 +74,7 @@ async function quickstart(url: string): Promise<unknown[]> {
   const user = await call(url, 'GET', 'users/visitor-1')
   const near = await call(url, 'GET', 'search/users?near=40.69,-74.04&radius=1000')
   let events = await call(url, 'GET', 'events?deviceId=visitor-1')
-  // A gateway has them a moment after the answer to the update.
+  // Events reach a gateway a moment after the answer to the update.
   while (events.body.events.length < 2) {
     await sleep(20)
     events = await call(url, 'GET', 'events?deviceId=visitor-1')
@@ -79,7 +82,7 @@ async function quickstart(url: string): Promise<unknown[]> {
   return [put, entered, exited, user, near, events].map(({ status, body }) => plain({ status, body }))
 }
 
-/** A WebSocket stream, and the messages that come over it. */
+/** A WebSocket stream and the messages that it receives. */
 async function streamTo(t: Test, url: string) {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/stream`, ['ringfence.json'], {
     headers: { Authorization: KEYS.testSecret },
@@ -91,7 +94,7 @@ async function streamTo(t: Test, url: string) {
   await once(socket, 'open')
   return {
     send: (message: object) => socket.send(JSON.stringify(message)),
-    /** The first of a type. */
+    /** The first message of a type. */
     async next(type: string) {
       await until(() => came.some((message) => message.type === type))
       return came.find((message) => message.type === type)
@@ -162,7 +165,7 @@ t.test('a gateway answers as an embedded engine does, and so do two', { skip }, 
   t.strictSame(await cluster.stop(), [], 'all end well')
 })
 
-/** Devices that cross a geofence with every update, each after the answer to the one before. */
+/** Devices that cross a geofence with every update, and send the next one after the answer. */
 function crossings(url: string, devices: number) {
   const done = new Map<string, number>()
   const refused: number[] = []
@@ -185,7 +188,7 @@ function crossings(url: string, devices: number) {
   const updates = () => [...done.values()].reduce((sum, count) => sum + count, 0)
   return {
     refused,
-    /** Resolves when so many more are through. */
+    /** Resolves when that many more are answered. */
     async more(count: number) {
       const before = updates()
       await until(() => updates() >= before + count)

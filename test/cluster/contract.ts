@@ -6,7 +6,7 @@ import { aBeacon, aGeofence, AWAY, HERE, removeRecord } from '../actor/kit.ts'
 import type { Update } from '../../src/model/update.ts'
 import { outcome, track, type AnyEngine } from './kit.ts'
 
-/** What is drawn of an engine. */
+/** Options of an engine under test. */
 export interface EngineWanted {
   readonly mailboxBytes?: number
 }
@@ -239,7 +239,7 @@ export function engineContract(
   })
 }
 
-/** Those of {@link aBeacon}. */
+/** The identifiers of {@link aBeacon}. */
 const IBEACON = {
   type: 'ibeacon',
   uuid: 'f7826da6-4fa2-4e98-8024-bc5b71e0893e',
@@ -247,7 +247,7 @@ const IBEACON = {
   minor: '2',
 } as const
 
-/** An update of now; what else it may have it has not. */
+/** An update with the current time and none of the optional fields. */
 export function update(
   { clock }: Pick<AnyEngine, 'clock'>,
   deviceId: string,

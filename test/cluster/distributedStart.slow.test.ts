@@ -1,4 +1,4 @@
-/** Processes of the distributed engine that cannot begin, or have to wait. */
+/** Processes of the distributed engine that cannot start or have to wait. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { freePort } from '../kit/server.ts'
 const skip = await skipWithout(NATS_SERVER)
 const ENV = { RINGFENCE_ENGINE: 'distributed', RINGFENCE_PARTITIONS: '8' }
 
-/** Says that it is a NATS server of 2.10, and takes every client; its port. */
+/** A server that claims to be NATS 2.10 and accepts every client. Resolves to its port. */
 async function oldServer(t: Test): Promise<number> {
   const info = { server_id: 'x', version: '2.10.4', proto: 1, headers: true, max_payload: 2 ** 20 }
   const server = createServer((socket) => {

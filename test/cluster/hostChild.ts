@@ -1,7 +1,7 @@
 /**
- * A host with partitions in a process of its own: the composition of the role `actors`, with the world of the test in place of
- * the registry. argv: address of the NATS server, name of the host, time to live in milliseconds. It gives its partitions
- * away on SIGTERM.
+ * A host with partitions as a separate process: the composition of the role `actors`, with the world of the test in
+ * place of the registry. Its arguments are the address of the NATS server, the name of the host, and the lifetime in
+ * milliseconds. On SIGTERM it hands its partitions over.
  */
 import { jetstreamManager } from '@nats-io/jetstream'
 import { connect } from '@nats-io/transport-node'

@@ -1,6 +1,7 @@
 /**
- * Hosts as real processes over a real NATS server, under load, while one is killed, one stands still and one goes in peace:
- * every update is acknowledged, and the events are those of one undisturbed host, each once (G1 to G4, G6, G9).
+ * Hosts as real processes over a real NATS server, under load, while one is killed, one is stopped for a while and
+ * one shuts down. Every update is acknowledged, and the events are those of a single undisturbed host, each exactly
+ * once (G1 to G4, G6, G9).
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'

@@ -1,4 +1,4 @@
-/** The API of a process without partitions: HTTP and a stream, by way of the owners of partitions, and without any. */
+/** The API of a process without partitions: HTTP and a stream, with owners of the partitions and without any. */
 import { Senders } from '../../src/wire/senders.ts'
 import { once } from 'node:events'
 import t from 'tap'

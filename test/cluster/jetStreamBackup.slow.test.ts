@@ -1,4 +1,6 @@
-/** What docs/operating.md says of backups: a store is copied out of NATS, lost, and restored into servers that have nothing. */
+/**
+ * Backups as docs/operating.md describes them: a store is copied out of NATS, lost, and restored into empty servers.
+ */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -11,7 +13,7 @@ import { KEYS } from '../kit/server.ts'
 
 const skip = await skipWithout(NATS_SERVER)
 const PARTITIONS = 4
-/** Those that the document names. */
+/** The streams that the document names. */
 const STREAMS = [
   'KV_ringfence',
   'KV_ringfence-registry',
@@ -30,7 +32,7 @@ interface StreamCopy {
   readonly chunks: readonly Uint8Array[]
 }
 
-/** `nats stream backup`: the server sends a compressed archive in pieces, each of which is acknowledged. */
+/** `nats stream backup`: the server sends a compressed archive in pieces, and each is acknowledged. */
 async function backUp(nats: NatsConnection, stream: string): Promise<StreamCopy> {
   const inbox = `copies.${stream}`
   const pieces = nats.subscribe(inbox)
@@ -83,7 +85,7 @@ t.test('what was copied while nobody had partitions is all there after it was lo
       RINGFENCE_KEYS: Object.values(KEYS).join(','),
       RINGFENCE_RATE_LIMITS: 'off',
       RINGFENCE_PARTITIONS: String(PARTITIONS),
-      // So that logs are trimmed to snapshots.
+      // Small, so that logs are trimmed to snapshots.
       RINGFENCE_SNAPSHOT_BYTES: String(1024 * 1024),
     },
   })

@@ -7,7 +7,10 @@ import { natsCluster } from '../kit/nats.ts'
 import { until } from '../kit/waiting.ts'
 import { compare, load, reconnecting, STREAM_OPTIONS } from './jetStreamKit.ts'
 
-/** Kills of the leader come with the second run: until the others have noticed, and EVENTS goes on, takes them half a minute. */
+/**
+ * The leader is killed from the second run on, because the other servers need half a minute to notice and to continue
+ * EVENTS.
+ */
 const RUNS = Math.ceil(Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1))
 const skip = await skipWithout(NATS_SERVER)
 
@@ -20,7 +23,7 @@ t.test('three servers whose leaders change: each frame and event once', { skip }
   while (streams === undefined) streams = await opened()
   const { manager } = streams
   const loads = await load({ connection, manager }, 2)
-  /** The leader of a stream whose followers have all that it has. */
+  /** The leader of a stream whose followers are up to date. */
   const healthyLeader = async (stream: string): Promise<string> => {
     for (;;) {
       const info = await manager.streams.info(stream).catch(() => undefined)

@@ -1,5 +1,5 @@
 /**
- * The log over JetStream, with real servers and everything that may end at the wrong moment. The guarantees are those of
+ * The log over JetStream with real servers, while anything may end at the wrong moment. The guarantees are those of
  * docs/protocol.md: G1 what is acknowledged stays, G2 each event once, G3 in order, G4 one owner.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -27,10 +27,10 @@ import {
 
 const skip = await skipWithout(NATS_SERVER)
 const ignore = (): void => {}
-/** Of all draws; printed with the tests that draw. */
+/** Seed of all random choices; the titles of the tests that use it contain it. */
 const SEED = Number(process.env['RINGFENCE_SEED'] ?? 1 + Math.floor(Math.random() * 1e6))
 
-/** The texts of the frames of a partition, as the next owner reads them. */
+/** The texts of the frames of a partition, as read by its next owner. */
 async function framesIn(streams: Client, partition = 0): Promise<string[]> {
   const log = await openLog(streams, partition, { troubled: ignore })
   const frames = await framesOf(log, 1)
@@ -133,13 +133,13 @@ t.test(
   },
 )
 
-/** Loses what is asked, or what is answered, of some of the calls. */
+/** Loses the request or the answer of some of the calls. */
 async function unreliably<T>(draw: () => number, ask: () => Promise<T>): Promise<T> {
   const fate = draw()
   if (fate < 0.2) throw new Error('lost on the way')
   const answer = ask()
   if (fate > 0.5) return answer
-  // Else what is stored, or still on its way.
+  // Otherwise the frame is stored, or still on its way.
   if (fate < 0.4) await answer
   else answer.catch(ignore)
   throw new Error('the answer was lost')
@@ -168,7 +168,7 @@ t.test(
     for (let round = 0; round < 5; round++) {
       const opened = () => openOwner(streams, 0, { journal, publisher }).catch(() => undefined)
       let owner = await opened()
-      // A claim of before may come late and be another's for this one.
+      // An earlier claim may arrive late, and looks like another owner's claim to this one.
       while (owner === undefined) owner = await opened()
       for (let i = 0; i < 20; i++) {
         const events = Array.from({ length: i % 4 === 0 ? 0 : i }, (_, n) => event('d', n))
@@ -270,7 +270,8 @@ t.test('where EVENTS takes nothing, the owner commits no more than the bound (G7
     ids.push(events[0]!.id)
     let isDurable = false
     void commit(log, `frame ${i}`, events).then(() => (isDurable = true))
-    // One without room waits for it, whatever the time. Nothing of this wait is left when it is over: it would never end.
+    // A frame for which there is no room waits as long as it takes. This condition must not leave a wait behind,
+    // because that would never end.
     await until(() => isDurable || publisher.backlogBytes >= 5_000)
     isWaiting = publisher.backlogBytes >= 5_000
   }

@@ -23,7 +23,9 @@ export const STREAM_OPTIONS: JournalOptions = {
   newStoreId: '0123456789abcdef',
 }
 
-/** Servers flush each message before they answer, so that a kill of one is as good as a loss of power. */
+/**
+ * The servers flush each message before they answer, so that killing a server has the same effect as a loss of power.
+ */
 export const SYNC_ALWAYS = { jetStream: 'sync_interval: always' }
 
 export interface Streams {
@@ -32,7 +34,7 @@ export interface Streams {
   readonly manager: JetStreamManager
 }
 
-/** What a log is opened with. */
+/** What a log needs to be opened. */
 export type Client = Pick<Streams, 'connection' | 'manager'>
 
 /** A server with the streams of a store. */
@@ -46,7 +48,7 @@ export async function withStreams(
   return { server, connection, manager }
 }
 
-/** A connection as the engine has one: it finds its servers again. */
+/** A connection like that of the engine, which reconnects to its servers. */
 export async function reconnecting(t: Test, servers: readonly NatsServer[]): Promise<NatsConnection> {
   const connection = await connect({
     servers: servers.map(({ address }) => address),
@@ -59,7 +61,7 @@ export async function reconnecting(t: Test, servers: readonly NatsServer[]): Pro
   return connection
 }
 
-/** That of a host. */
+/** The publisher of a host. */
 export function publisherOf(
   { connection, manager }: Client,
   options: Partial<PublisherOptions> = {},
@@ -72,14 +74,14 @@ export function publisherOf(
   })
 }
 
-/** The events of each frame that was appended with some, as the frame would hold them. */
+/** The events of each frame that was appended with events. */
 const eventsOfFrames = new Map<string, readonly LogEvent[]>()
 
 function keyOf(frame: Uint8Array): string {
   return Buffer.from(frame).toString('latin1')
 }
 
-/** Two events in each third frame, for processes that have nothing else in common: of frames `<name>.<number>`. */
+/** Two events in every third of the frames `<name>.<number>`, for processes that share nothing else. */
 export function eventsIn(frame: string): readonly LogEvent[] {
   const n = Number(frame.split('.')[1])
   if (n % 3 !== 0) return []
@@ -95,7 +97,7 @@ export function eventsIn(frame: string): readonly LogEvent[] {
   })
 }
 
-/** Appends a frame whose text, or bytes, no other has. */
+/** Appends a frame with a unique text or unique bytes. */
 export function append(
   log: PartitionLog,
   frame: string | Uint8Array,
@@ -107,7 +109,7 @@ export function append(
   log.append([bytes], done, events)
 }
 
-/** Opens the log of a partition as a new owner, and a new host; what is not told ends the test. */
+/** Opens the log of a partition as a new owner on a new host. A fault that is not expected here ends the test. */
 export function openLog(
   client: Client,
   partition: number,
@@ -131,11 +133,11 @@ export function openLog(
 
 export interface Owner {
   readonly log: PartitionLog
-  /** Resolves to true once the frame is durable, to false when another owner is known. */
+  /** Resolves to true once the frame is durable, or to false when another owner is known. */
   commit(frame: string, events?: readonly LogEvent[]): Promise<boolean>
 }
 
-/** As {@link openLog}, for one that may lose the partition and whose servers may fail. */
+/** Like {@link openLog}, for an owner that may lose the partition and whose servers may fail. */
 export async function openOwner(
   streams: Client,
   partition: number,
@@ -161,7 +163,7 @@ export async function openOwner(
 
 let eventIds = 0
 
-/** An event of a device with its number `n`. */
+/** An event of a device, with number `n`. */
 export function event(deviceId: string, n: number): LogEvent {
   const id = (++eventIds).toString(16).padStart(24, '0')
   return { scope: 3, id, type: 'user.entered_geofence', deviceId, json: JSON.stringify({ _id: id, n }) }
@@ -176,7 +178,7 @@ export function commit(
   return new Promise((resolve) => append(log, frame, resolve, events))
 }
 
-/** A journal of which some is otherwise. */
+/** A journal with some functions replaced. */
 export function journalWith(journal: Journal, changes: Partial<Journal>): Journal {
   return {
     maxDataBytes: journal.maxDataBytes,
@@ -190,34 +192,34 @@ export function journalWith(journal: Journal, changes: Partial<Journal>): Journa
   }
 }
 
-/** Numbers from 0 to 1 that a seed tells. */
+/** Numbers from 0 to 1, determined by a seed. */
 export function drawer(seed: number): () => number {
   let state = seed
   return () => (state = (state * 48_271) % 0x7fffffff) / 0x7fffffff
 }
 
-/** The ids of events in EVENTS, once there are as many as expected. */
+/** The ids of the events in EVENTS, once there are as many as expected. */
 export async function eventsOf(server: NatsServer, expected: number): Promise<string[]> {
   const found = async () => {
-    // A cluster may have no leader for the moment.
+    // A cluster may be without a leader for a moment.
     const messages = await server.messages('EVENTS').catch(() => [])
     return messages.filter(({ subject }) => subject.startsWith('events.')).map(({ id }) => id)
   }
   await until(async () => (await found()).length >= expected)
-  // One that came twice would be the last.
+  // A duplicate would arrive last.
   await sleep(200)
   return found()
 }
 
 export interface Load {
-  /** Frames, and ids of events, that are acknowledged. */
+  /** Acknowledged frames and ids of events. */
   readonly frames: string[]
   readonly events: string[]
-  /** Ends it with the frame under way. */
+  /** Ends it after the current frame. */
   stop(): Promise<void>
 }
 
-/** A host with some partitions that appends to each frame after frame, with events in every third. */
+/** A host that appends frame after frame to each of its partitions, with events in every third. */
 export async function load(streams: Client, partitions: number): Promise<Load[]> {
   const publisher = publisherOf(streams)
   return Promise.all(
@@ -250,7 +252,10 @@ export async function load(streams: Client, partitions: number): Promise<Load[]>
   )
 }
 
-/** Everything acknowledged is there, each once, nothing else (for none was left unanswered). */
+/**
+ * Checks that everything acknowledged is there exactly once, and nothing else. No frame was left without an answer,
+ * so there can be none.
+ */
 export async function compare(
   t: Test,
   streams: Client,

@@ -1,4 +1,4 @@
-/** What one process at a time may do: src/cluster/ownership/jetStreamLease.ts. */
+/** The lease that one process at a time may hold: src/cluster/ownership/jetStreamLease.ts. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { Lease, makeLeases } from '../../src/cluster/ownership/jetStreamLease.ts'
@@ -13,7 +13,7 @@ import { reconnecting } from './jetStreamKit.ts'
 const skip = await skipWithout(NATS_SERVER)
 const TTL_MS = 1200
 
-/** Somebody who wants the lease from now on, and notes what it does with it. */
+/** A process that wants the lease from now on, and records what it does with it. */
 async function contender(t: Test, server: NatsServer, name: string, work = () => Promise.resolve()) {
   const connection = await reconnecting(t, [server])
   const notes: string[] = []
@@ -37,7 +37,7 @@ t.test('one has it, and the next when that one lets go, or is gone', { skip }, a
   const a = await contender(t, server, 'a')
   await until(() => a.lease.isHeld)
   const b = await contender(t, server, 'b')
-  // Longer than it lasts where nobody renews it.
+  // Longer than the lease lasts without renewal.
   await sleep(2 * TTL_MS)
   t.ok(a.lease.isHeld)
   t.strictSame([a.notes, b.notes], [['begun'], []])
@@ -93,13 +93,13 @@ t.test(
     await until(() => processes.some((each) => each !== first && each.job.runs >= 3))
     t.equal(first.job.runs, before, 'none after the stop')
     const second = processes.find((each) => each !== first && each.job.runs > 0)!
-    // Like a process that is killed: nobody releases the lease.
+    // Like a killed process: nobody releases the lease.
     await second.connection.close()
     await until(() => processes.every(({ job }) => job.runs >= 3))
   },
 )
 
-/** A process that competes for a job that is due all the time. */
+/** A process that competes for a job that is always due. */
 async function working(t: Test, server: NatsServer, name: string) {
   const connection = await reconnecting(t, [server])
   await makeLeases(connection, 1, TTL_MS)

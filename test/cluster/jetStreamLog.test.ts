@@ -126,7 +126,7 @@ t.test('what is asked of nobody, and what is asked of who goes, does not wait', 
   const message = { subject: 'partition.0.commit', headers: {}, data: new Uint8Array(1) }
   await t.rejects(storeBatch(connection, 'P0', [message]), { name: 'LeaderMissing' })
   await t.rejects(storeBatch(connection, 'P0', [message, message]), { name: 'LeaderMissing' })
-  // Somebody listens, and never answers.
+  // A server that receives requests and never answers.
   const asked = new Promise((resolve) =>
     connection.subscribe(message.subject, { callback: (_, { data }) => resolve(data) }),
   )

@@ -1,6 +1,6 @@
 /**
- * An owner in a process of its own: takes the partition 0 of the server at argv[2] and appends frames `<argv[3]>.<i>` with
- * their events as fast as it can. Prints a line for each that is durable, and `fenced out` at the end.
+ * An owner as a separate process. It takes partition 0 of the server at argv[2] and appends frames `<argv[3]>.<i>`
+ * with their events as fast as it can. It prints a line for each that is durable, and `fenced out` at the end.
  */
 import { connect } from '@nats-io/transport-node'
 import { jetstreamManager } from '@nats-io/jetstream'

@@ -1,4 +1,7 @@
-/** Who owns which partition, as hosts come and go: with a real nats-server, and each host's own connection. */
+/**
+ * Which host owns which partition as hosts join and leave, with a real nats-server and a separate connection for each
+ * host.
+ */
 import { equal } from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -40,16 +43,16 @@ interface Host {
   readonly name: string
   readonly ownership: Ownership
   readonly has: Set<number>
-  /** As if the process stood still: nothing goes out, nothing comes in. */
+  /** As if the process were stopped: it sends and receives nothing. */
   cut(): Promise<void>
 }
 
-/** Partition → host that has it; two at a time are an error. */
+/** Partition → the host that has it. Two hosts at a time are an error. */
 const holders = new Map<number, string>()
-/** Attempts to take what another has. */
+/** Attempts to take a partition that another host has. */
 const robberies: string[] = []
 let epochs = 0
-/** Acquires and releases that a host began of a partition before its last one of that partition was over. */
+/** Cases in which a host began to acquire or release a partition before its previous operation on it was over. */
 const overlaps: string[] = []
 
 async function join(t: Test, server: NatsServer, name: string, releaseMs = 0): Promise<Host> {
@@ -92,12 +95,12 @@ async function join(t: Test, server: NatsServer, name: string, releaseMs = 0): P
     },
     troubled: () => {},
   })
-  // For one that is left running by a test that failed.
+  // For a host that a failed test has left running.
   t.teardown(() => ownership.leave())
   return { name, ownership, has, cut: () => connection.close() }
 }
 
-/** All partitions are where the rendezvous of these hosts says, and all of them know. */
+/** Waits until all partitions are where the rendezvous hashing of these hosts puts them, and all hosts know it. */
 async function settled(hosts: readonly Host[]): Promise<void> {
   const names = hosts.map(({ name }) => name)
   const expected = Array.from({ length: PARTITIONS }, (_, n) => ownerAmong(names, n))
@@ -115,7 +118,7 @@ t.test('a host that leaves is not robbed of what another wanted long ago', { ski
   const server = await natsServer(t)
   const a = await join(t, server, 'a', 700)
   await settled([a])
-  // While the first has not released anything yet, what the second is to have becomes the third's.
+  // Before the first host has released anything, what the second should get is assigned to the third.
   const b = await join(t, server, 'b')
   await sleep(TTL_MS / 2)
   const c = await join(t, server, 'c', 300)
@@ -145,7 +148,7 @@ t.test('hosts join, leave and die', { skip }, async (t) => {
   const d = await join(t, server, 'd')
   await settled([a, c, d])
   await c.cut()
-  // It notices by itself that it is alone, and drops what it had before anybody else takes it.
+  // The host notices by itself that it is alone, and drops its partitions before another host takes them.
   await until(() => c.has.size === 0)
   t.notOk(c.ownership.isLive)
   await settled([a, d])

@@ -10,7 +10,7 @@ import { framesOf } from '../log/contract.ts'
 import { until } from '../kit/waiting.ts'
 import { compare, eventsIn, eventsOf, load, openOwner, SYNC_ALWAYS, withStreams } from './jetStreamKit.ts'
 
-/** Kills in a row. */
+/** Number of kills in a row. */
 const RUNS = Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 const skip = await skipWithout(NATS_SERVER)
 

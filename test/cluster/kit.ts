@@ -1,4 +1,4 @@
-/** The distributed engine in one process: gateways, owners and what lies between them. */
+/** The distributed engine in one process: gateways, owners, and the simulated calls between them. */
 import { Senders } from '../../src/wire/senders.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Gateway } from '../../src/cluster/gateway/gateway.ts'
@@ -23,7 +23,7 @@ import type { Random } from '../actor/world.ts'
 
 export const PARTITIONS = 4
 
-/** What an update came to, whichever engine applied it. */
+/** The result of an update, in either engine. */
 export function track(
   intake: Intake,
   update: Update,
@@ -52,10 +52,10 @@ export function outcome(told: Outcome | ApiError): Outcome {
   return told
 }
 
-/** Logs of partitions as hosts share them, with their fence. */
+/** Logs of partitions that hosts share, with their fence. */
 export class SharedLogs {
   readonly frames: Uint8Array[][] = Array.from({ length: PARTITIONS }, () => [])
-  /** Of all partitions, in the order of their commits. */
+  /** Events of all partitions, in the order of their commits. */
   readonly events: LogEvent[] = []
   readonly #epochs: number[] = Array.from({ length: PARTITIONS }, () => 0)
 
@@ -64,7 +64,7 @@ export class SharedLogs {
     const frames = this.frames[partition]!
     const { events } = this
     const isOwner = () => this.#epochs[partition] === epoch
-    // What a former owner has on its way is not there for this one.
+    // This owner does not see what a former owner still has in flight.
     let position = frames.length
     return {
       epoch,
@@ -112,17 +112,17 @@ export class SharedMemorySnapshots implements SharedSnapshotStore {
   }
 }
 
-/** How badly a {@link SimulatedCalls} behaves: shares of messages. */
+/** How badly {@link SimulatedCalls} behave, as shares of messages. */
 export interface Weather {
   readonly lost: number
   readonly doubled: number
-  /** Come some turns of the event loop later, so that others overtake them. */
+  /** They arrive some turns of the event loop later, so that others overtake them. */
   readonly late: number
 }
 
 export const FAIR: Weather = { lost: 0, doubled: 0, late: 0 }
 
-/** Calls within the process, through weather. Time passes in turns of the event loop. */
+/** Calls within the process, with faults. Time passes in turns of the event loop. */
 export class SimulatedCalls implements Calls {
   weather: Weather
   readonly #random: Random
@@ -192,7 +192,7 @@ export class SimulatedCalls implements Calls {
   }
 }
 
-/** An engine, whichever it is. */
+/** Either engine. */
 export interface AnyEngine {
   readonly intake: Intake
   readonly users: Users
@@ -250,14 +250,14 @@ export function serverOf(
 /** Hosts that take partitions from each other, and the logs that they share. */
 export class Hosts {
   readonly logs = new SharedLogs()
-  /** How many partitions changed hands in peace, and by force. */
+  /** How many partitions were handed over, and how many were taken by force. */
   given = 0
   taken = 0
   readonly #random: Random
   readonly #servers: readonly ReturnType<typeof serverOf>[]
   /** By partition. */
   readonly #owners: number[] = []
-  /** Partitions of which a host does not know that it has lost them. */
+  /** Partitions that a host has lost without knowing it. */
   readonly #zombies = new Set<string>()
 
   constructor(
@@ -285,7 +285,7 @@ export class Hosts {
     }
   }
 
-  /** Some partitions change hands while updates are under way. */
+  /** Moves some partitions to other hosts while updates are in flight. */
   async disturb(): Promise<void> {
     const random = this.#random
     const turns = random.below(20)
@@ -313,7 +313,7 @@ export class Hosts {
     )
   }
 
-  /** Who has lost partitions without knowing goes. */
+  /** Hosts release the partitions that they have lost without knowing it. */
   async settle(): Promise<void> {
     for (const zombie of this.#zombies) {
       const [host, n] = zombie.split(' ').map(Number) as [number, number]
@@ -329,14 +329,14 @@ export function fixedWorld(): World {
   return world
 }
 
-/** Without ids: rows and commits are counted in another order. */
+/** Removes ids, because the engines count rows and commits in different orders. */
 export function plain(json: string): unknown {
   return JSON.parse(json, function (this: { deviceId?: string }, key, value) {
     return key === '_id' && (this.deviceId !== undefined || 'actualCreatedAt' in this) ? undefined : value
   })
 }
 
-/** Lists of events, in their order. */
+/** Lists of events by device, in order. */
 export function byDevice(events: readonly { readonly deviceId: string; readonly json: string }[]) {
   const lists = new Map<string, unknown[]>()
   for (const { deviceId, json } of events) {
@@ -347,7 +347,7 @@ export function byDevice(events: readonly { readonly deviceId: string; readonly 
   return [...lists].toSorted(([a], [b]) => (a < b ? -1 : 1))
 }
 
-/** In no order. */
+/** In any order. */
 export async function allUsers(users: Users): Promise<unknown> {
   const answer = await users.ask({ scope: 0, ask: 'list', list: { limit: 1000 } })
   return answer.users.map(({ user }) => JSON.stringify(plain(user))).toSorted()

@@ -7,7 +7,7 @@ import { Engine, HERE } from '../actor/kit.ts'
 import { fixedWorld, gatewayOf, track } from './kit.ts'
 
 t.test('updates of a backlog come last in a request, and as few as keep it short', async (t) => {
-  // The gateway's clock, so that it depends on nothing else how long a request takes.
+  // The gateway's clock, so that the duration of a request depends on nothing else.
   let now = 0
   t.intercept(performance, 'now', { value: () => now })
   const engine = new Engine()
@@ -33,7 +33,7 @@ t.test('updates of a backlog come last in a request, and as few as keep it short
   const send = (deviceId: string, isBehind: boolean) =>
     track(gateway, engine.update({ deviceId, ...HERE }), { isBehind, wantsUser: false, wantsEvents: false })
   const answered: Promise<unknown>[] = []
-  /** The request that is under way is answered after so long; with the next one go three others. */
+  /** Answers the request in flight after this time. Three updates of others join the next request. */
   const answer = async (milliseconds: number) => {
     while (waiting.length === 0) await nextTurn()
     for (let i = 0; i < 3; i++) answered.push(send(`other-${answered.length}`, false))

@@ -1,5 +1,6 @@
 /**
- * The distributed engine on three servers that are configured by config/nats, with TLS: each role can do all that it has to, and no more.
+ * The distributed engine on three servers that are configured by config/nats, with TLS. Each role can do everything
+ * that it has to do, and nothing else.
  */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -27,7 +28,7 @@ type User = (typeof USERS)[number]
 const passwordOf = (user: User | 'route') => `p-secret-of-${user}`
 const ISLAND = { latitude: 40.6892, longitude: -74.0445 }
 
-/** The servers, their ports, and what they are reached with. */
+/** The servers, their ports, and what clients need to connect. */
 interface Servers {
   readonly members: readonly Member[]
   readonly certificates: Certificates
@@ -49,7 +50,7 @@ async function natsServers(folder: string): Promise<Servers> {
     return new Member({
       name,
       command: binary,
-      // Ports that are free here, instead of those of the file.
+      // Free ports in place of those in the file.
       args: ['-c', CONFIG, '-p', `${client}`, '-m', `${monitor}`, '--cluster', route('127.0.0.1', port)],
       env: {
         NATS_NAME: name,
@@ -84,7 +85,7 @@ async function natsServers(folder: string): Promise<Servers> {
   }
 }
 
-/** A process of Ringfence; it signs in as its role, unless `env` says otherwise. */
+/** A Ringfence process. It signs in as its role unless `env` says otherwise. */
 async function ringfence(
   folder: string,
   servers: Servers,
@@ -117,7 +118,7 @@ async function ringfence(
   })
 }
 
-/** Subjects, each with who may publish there. The operator may everywhere. */
+/** Subjects, each with the users that may publish there. The operator may publish everywhere. */
 const PUBLISHERS: Readonly<Record<string, readonly User[]>> = {
   'partition.0.commit': ['actors'],
   'events.1.test.x.y': ['actors'],
@@ -162,7 +163,7 @@ const PUBLISHERS: Readonly<Record<string, readonly User[]>> = {
   '$SYS.REQ.SERVER.PING': [],
 }
 
-/** As {@link PUBLISHERS}: who may listen. */
+/** Like {@link PUBLISHERS}, for users that may subscribe. */
 const LISTENERS: Readonly<Record<string, readonly User[]>> = {
   '>': [],
   'partition.>': [],
@@ -181,7 +182,7 @@ const LISTENERS: Readonly<Record<string, readonly User[]>> = {
   'ringfence.webhooks': ['delivery'],
 }
 
-/** Of the subjects, those at which the user is not refused. */
+/** Those of the subjects at which the user is not refused. */
 async function allowed(
   connection: NatsConnection,
   subjects: readonly string[],
@@ -219,7 +220,7 @@ t.test('each role does what it has to, and is refused the rest', { skip }, async
   for (const member of servers.members) member.start()
   await Promise.all(servers.members.map((member) => member.ready()))
 
-  // One whose password is another's, one that does not know the authority.
+  // One process with the password of another role, and one that does not know the certificate authority.
   const wrong = await ringfence(folder, servers, 'delivery', {
     RINGFENCE_NATS_URL: servers.urls('delivery').replaceAll('of-delivery', 'of-gateway'),
   })
@@ -228,7 +229,7 @@ t.test('each role does what it has to, and is refused the rest', { skip }, async
   wrong.start()
   trustless.start()
 
-  // Whoever comes first waits for who makes the streams.
+  // The processes that start first wait for the one that makes the streams.
   const [gateway, actors, delivery] = await Promise.all(
     (['gateway', 'actors', 'delivery'] as const).map((role) => ringfence(folder, servers, role)),
   )
@@ -280,7 +281,7 @@ t.test('each role does what it has to, and is refused the rest', { skip }, async
   await until(async () => (await call('GET', deliveries)).body.deliveries[0]?.status === 'delivered')
   t.match(await call('DELETE', `webhooks/${made.body.webhook._id}`), { status: 200 })
 
-  // What comes with time: snapshots, trims, and what dates do.
+  // Operations that only happen after some time: snapshots, trims, and deletion by date.
   const ofActors = await servers.connect(t, 'actors')
   const manager = await jetstreamManager(ofActors)
   const snapshots = await openJetStreamSnapshots(ofActors, '0'.repeat(16), REPLICAS, (name) => t.fail(name))
@@ -299,12 +300,12 @@ t.test('each role does what it has to, and is refused the rest', { skip }, async
     return values.some((value) => value?.header?.get('KV-Operation') === 'DEL')
   })
 
-  // Subscribers have an account of their own, and one consumer.
+  // Subscribers have their own account and one consumer.
   await registry.consumers.add('EVENTS', {
     durable_name: 'subscriber',
     ack_policy: 'explicit',
     filter_subject: 'events.>',
-    // What the subscriber sends astray below comes again soon.
+    // Short, so that an event comes again soon if the subscriber sends its acknowledgement to a wrong subject below.
     ack_wait: 1e9,
   })
   const subscriber = await servers.connect(t, 'subscriber')
@@ -321,7 +322,7 @@ t.test('each role does what it has to, and is refused the rest', { skip }, async
   })
   const ends = () => Promise.all(['P0', 'P1'].map(async (name) => (await registry.streams.info(name)).state))
   const before = await ends()
-  // An answer may be sent to any subject, but of this account only.
+  // An answer may be sent to any subject, but only within this account.
   for (const reply of ['partition.0.commit', 'partition.1.commit'])
     subscriber.publish('RINGFENCE.CONSUMER.MSG.NEXT.EVENTS.subscriber', '{"batch":1,"no_wait":true}', {
       reply,

@@ -53,17 +53,17 @@ t.test('over NATS', { skip }, async (t) => {
         }),
       )
     const moves = give(a, b)
-    // While nobody, or another, has the partition.
+    // While no host, or another one, has the partition.
     const stayed = await Promise.all(devices.map((d) => track(gateway, next(d, HERE))))
     t.equal(stayed.flatMap((one) => outcome(one).events).length, 0, 'the next owner knows who is inside')
     await moves
     const list = await gateway.ask({ scope: 0, ask: 'list', list: { deviceId: 'h7', limit: 10 } })
     t.equal(list.users.length, 1)
-    // By force: the former owner learns of it when it tries.
+    // By force: the former owner notices when it tries to commit.
     for (let n = 0; n < PARTITIONS; n++) await c.acquire(n)
     const exited = await Promise.all(devices.map((d) => track(gateway, next(d, AWAY))))
     const told = exited.flatMap((one) => outcome(one).events)
-    // What was applied by an owner whose answer was lost is told as a repeat, without its events.
+    // If an owner applied an update and its answer was lost, the next answer is a repetition without events.
     t.ok(told.length <= 40)
     const { users } = await gateway.ask({ scope: 0, ask: 'inside', geofence: inside, limit: 100 })
     t.same(users, [], 'all have left')
@@ -91,7 +91,7 @@ t.test('over NATS', { skip }, async (t) => {
         await b.acquire(n)
       }),
     )
-    // While nobody, or another, has the partition.
+    // While no host, or another one, has the partition.
     t.ok(isEach(await addTo(4), 7))
     await moves
     for (let n = 0; n < PARTITIONS; n++) await c.acquire(n)
@@ -140,7 +140,7 @@ const inside = { id: aGeofence(1).id, userId: undefined, userIds: undefined }
 
 type Server = ReturnType<typeof serverOf>
 
-/** Hosts without partitions, and a gateway, on a server of their own. */
+/** Hosts without partitions and a gateway, on a separate server. */
 async function cluster(
   t: Test,
   hosts: number,

@@ -1,4 +1,7 @@
-/** Live positions of devices that other processes have: src/cluster/gateway/remotePositions.ts and positionServer.ts. */
+/**
+ * Live positions of devices whose partitions other processes have: src/cluster/gateway/remotePositions.ts and
+ * positionServer.ts.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { HostPositions } from '../../src/actor/hostPositions.ts'

@@ -1,4 +1,4 @@
-/** What every technology of `Positions` (src/actor/port.ts) does, on random walks about areas. */
+/** What every implementation of `Positions` (src/actor/port.ts) must do, on random walks around areas. */
 import type { Test } from 'tap'
 import type { LivePosition, Positions } from '../../src/actor/port.ts'
 import type { Position } from '../../src/model/geofence.ts'
@@ -7,12 +7,12 @@ import fc from '../kit/fastCheck.ts'
 
 export interface PositionsUnderTest {
   readonly positions: Positions
-  /** Resolve once the change is durable. */
+  /** Resolves once the change is durable. */
   move(deviceId: string, at: Position): Promise<void>
   remove(deviceId: string): Promise<void>
 }
 
-/** The scope of all of it. */
+/** The scope that all tests here use. */
 export const SCOPE = 0
 export const AREAS: readonly LiveArea[] = [
   { kind: 'circle', center: [13.4, 52.5], radius: 2000 },
@@ -37,7 +37,7 @@ export const spots = fc.oneof(
 const DEVICES = 40
 const MOVES = 120
 
-/** Who is where, and what somebody knows of it who looked at the areas, and is told since: by deviceId. */
+/** Where devices are, and what a watcher knows of it from a look at the areas and the updates since: by deviceId. */
 export class Watcher {
   readonly known = new Map<string, LivePosition>()
   readonly viewers = AREAS.map(() => ({
@@ -53,13 +53,13 @@ export class Watcher {
     }
   }
 
-  /** The position is valid during the call. */
+  /** The position is only valid during the call. */
   #note({ scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt }: LivePosition): void {
     const kept = { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt }
     this.known.set(deviceId, kept)
   }
 
-  /** Whether what is known of the areas is what is there. */
+  /** Whether what the watcher knows matches what is in the areas. */
   agrees(there: ReadonlyMap<string, Position>): boolean {
     const known = new Map(
       [...this.known].map(([id, { longitude, latitude }]): [string, Position] => [id, [longitude, latitude]]),
@@ -79,7 +79,7 @@ export function inside(area: LiveArea, places: ReadonlyMap<string, Position>): s
     .toSorted()
 }
 
-/** @param settle resolves when it is true; the test's time-out bounds the wait */
+/** @param settle resolves when the condition is true; the test's time-out limits the wait */
 export function positionsContract(
   t: Test,
   name: string,
@@ -108,7 +108,7 @@ export function positionsContract(
     t.ok(AREAS.every((area) => inside(area, there).length > 0))
     const [position] = watcher.known.values()
     t.match(position, { scope: SCOPE, recordId: String, updatedAt: Number })
-    // Of those that move while somebody looks what is newer counts.
+    // If a device moves during the look, the newer position counts.
     await Promise.all([walk(2), look()])
     await settle(() => watcher.agrees(there))
     await walk(3)

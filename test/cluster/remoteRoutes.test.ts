@@ -1,4 +1,4 @@
-/** Routes that another process answers: src/cluster/gateway/remoteRoutes.ts. */
+/** Routes that are computed in another process: src/cluster/gateway/remoteRoutes.ts. */
 import t from 'tap'
 import Type from 'typebox'
 import { route, type Call, type Reply, type Route } from '../../src/http/route.ts'

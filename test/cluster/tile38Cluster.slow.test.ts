@@ -22,7 +22,7 @@ t.test(`${TILE38_NAME}: gateways search and watch there, whoever owns the device
   const tile38 = cluster.tile38[0]!
   const shop = { type: 'circle', coordinates: [LONGITUDE, LATITUDE], radius: 100, description: 'Shop' }
   t.match(await call(url, 'PUT', 'geofences/shops/1', shop), { status: 200 })
-  // One to the north of the other, 22 m apart.
+  // Each one is 22 m to the north of the one before.
   const track = (i: number, east = 0) =>
     call(i % 2 === 0 ? url : other, 'POST', 'track', {
       deviceId: `d${i}`,
@@ -70,7 +70,7 @@ t.test(`${TILE38_NAME}: gateways search and watch there, whoever owns the device
   for (let i = 0; i < 8; i++) await track(i + 10, 0.001)
   t.ok((await sums('tile38_candidates_total')) > 0, 'and both ask for candidates')
 
-  // The device goes with its record, and comes with another.
+  // The device disappears with its record, and comes back with another one.
   const before = names.filter((name) => name !== 'd3')
   t.match(await call(url, 'DELETE', 'users/d3'), { status: 200 })
   await until(() => !watch.inside.has('d3'))
@@ -81,7 +81,7 @@ t.test(`${TILE38_NAME}: gateways search and watch there, whoever owns the device
       .join()
   await until(async () => (await byDistance()) === before.toSorted().join())
 
-  // An owner goes, and Tile38: evaluation goes on.
+  // Evaluation continues without an owner and without Tile38.
   await tile38.end('SIGKILL')
   const [first] = cluster.actors as [Cluster['actors'][0]]
   const leaves = track(0, 0.01)

@@ -1,4 +1,4 @@
-/** Updates as bytes: what an owner reads is what the gateway was given, whichever of both kinds of rows it took. */
+/** Updates as bytes: the owner reads exactly what the gateway was given, in both kinds of rows. */
 import { Senders } from '../../src/wire/senders.ts'
 import assert from 'node:assert/strict'
 import t from 'tap'
@@ -44,7 +44,7 @@ const FIELDS = [
   'ip',
 ] as const satisfies readonly (keyof Update)[]
 
-/** Read through getters where there are such. */
+/** Reads through getters if the update has them. */
 function plain(update: Update): Partial<Update> {
   return Object.fromEntries(FIELDS.map((name) => [name, update[name]]))
 }
@@ -69,7 +69,7 @@ t.test('property: what comes out is what went in', (t) => {
     fc.string({ minLength: 1, maxLength: 40 }),
   )
   const maybe = <T>(one: fc.Arbitrary<T>) => fc.option(one, { nil: undefined })
-  // Of a body, −0 is 0.
+  // In a body, −0 is 0.
   const degrees = (most: number) => fc.double({ min: -most, max: most, noNaN: true }).map((one) => one + 0)
   const update: fc.Arbitrary<Update> = fc.record({
     scope: fc.nat(),

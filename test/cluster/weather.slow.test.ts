@@ -1,7 +1,7 @@
 /**
- * The differential test (G6), in bad weather: the same input gives the same events and users whether it goes through one
- * host, or through gateways and owners between which messages are lost, doubled and late while partitions change hands, in
- * peace and by force.
+ * The differential test (G6) with bad connections: the same input gives the same events and users through a single
+ * host, or through gateways and owners. Between these, messages are lost, doubled and late, while partitions are
+ * handed over or taken by force.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -76,9 +76,10 @@ t.test('property: embedded and distributed make the same of the same input', asy
           .map((update, i) => (i % 4 < 2 ? update : { ...update, stream: 'own', sequence: ++sequence }))
         const chaos = random.chance(0.7) ? hosts.disturb() : undefined
         const embedded = updates.map((update) => track(engine.host, update))
-        // Of one device all go through one gateway: what comes by two ways has no order.
+        // All updates of one device go through one gateway, because updates that come by two ways have no order.
         const distributed = updates.map((update, i) => track(gateways[(i >> 1) % 2]!, update))
-        // Some clients hear nothing from a gateway and send again to another; not what comes after, for that would overtake.
+        // Some clients get no answer from a gateway and send the update again to another one. They do not send later
+        // updates there, which would overtake it.
         const resent = updates.map(async (update, i) => {
           if (update.stream !== undefined && i % 2 === 0 && random.chance(0.3))
             await track(gateways[((i >> 1) + 1) % 2]!, update)
@@ -88,7 +89,7 @@ t.test('property: embedded and distributed make the same of the same input', asy
           const there = outcome(await promise)
           counts.updates++
           if (there.repeated) {
-            // The answer of the first time was lost: the user may be further by now.
+            // The first answer was lost, and the user may have moved since.
             counts.repeats++
             continue
           }
@@ -138,7 +139,7 @@ t.test('G10: an owner evaluates with what the gateway had, or later', async (t) 
     },
   )
   for (let n = 0; n < PARTITIONS; n++) await server.acquire(n)
-  // The gateway has seen an edit that is still on its way to the owner.
+  // The gateway has seen an edit that has not reached the owner yet.
   const gateway = gatewayOf(calls, { ...world, revision: world.revision + 1 } as World)
   const update = { ...HERE, scope: 0, deviceId: 'd', foreground: false, stopped: false, replayed: false }
   let told = false
