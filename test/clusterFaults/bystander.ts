@@ -8,11 +8,12 @@ const GEOFENCES = 10
 export type Call = (method: string, path: string, body?: object) => Promise<HttpAnswer>
 
 /**
- * Who edits geofences where no device comes, and asks about devices, at one gateway after the other. It is answered 200, or
- * openly refused; what it was told of an edit every gateway has (G10: and owners evaluate by it).
+ * Edits geofences that no device visits, and asks about devices, at one gateway after another. Each request must be
+ * answered with 200 or explicitly refused. Every gateway must have each acknowledged edit (G10: and owners evaluate
+ * by it).
  */
 export class Bystander {
-  /** By externalId: the last version that was acknowledged. */
+  /** By externalId: the last acknowledged version. */
   readonly #versions = new Map<string, number>()
   readonly #gateways: readonly Call[]
   readonly #fault: (sentence: string) => void
@@ -24,7 +25,7 @@ export class Bystander {
     this.#fault = fault
   }
 
-  /** @param deviceIds to ask about; they are there */
+  /** @param deviceIds existing devices to ask about */
   start(deviceIds: readonly string[]): void {
     this.#running = this.#run(deviceIds)
   }
@@ -34,7 +35,10 @@ export class Bystander {
     await this.#running
   }
 
-  /** Whether every gateway has the edits; one that does not yet is asked again for `giveUpMs`. */
+  /**
+   * Checks that every gateway has the edits. A gateway that does not have them yet is asked again for up to
+   * `giveUpMs`.
+   */
   async compare(giveUpMs: number): Promise<void> {
     const until = performance.now() + giveUpMs
     for (const [i, call] of this.#gateways.entries()) {

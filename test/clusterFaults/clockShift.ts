@@ -1,4 +1,7 @@
-/** Preloaded into a process (`--import`): its clock is off by CLOCK_SHIFT_MS, in all its threads. Durations are as they were. */
+/**
+ * Preloaded into a process (`--import`). Shifts its clock by CLOCK_SHIFT_MS in all its threads, and leaves durations
+ * unchanged.
+ */
 const shiftMs = Number(process.env['CLOCK_SHIFT_MS'])
 if (!Number.isSafeInteger(shiftMs)) throw new Error('CLOCK_SHIFT_MS: a whole number')
 

@@ -4,38 +4,42 @@ import type { Load } from './load.ts'
 import type { EventRecord, Mover } from './movers.ts'
 import type { Streams } from './streams.ts'
 
-/** What is compared, once all that was sent is acknowledged. */
+/** What is compared once everything that was sent is acknowledged. */
 export interface Compared {
   readonly load: Load
   readonly streams: Streams
   readonly partitions: number
-  /** The gateways, each asked by `GET`. */
+  /** The gateways, each as a function for `GET` requests. */
   readonly gateways: readonly ((path: string) => Promise<HttpAnswer>)[]
-  /** Ids of events that the webhook brought, some of them more than once. */
+  /** Ids of events that the webhook delivered, some of them more than once. */
   readonly delivered: () => readonly string[]
   readonly fault: (sentence: string) => void
 }
 
-/** What was compared. */
+/** The numbers of things that were compared. */
 export interface Totals {
   readonly devices: number
   readonly events: number
-  /** Of all partitions. */
+  /** Frames of all partitions. */
   readonly frames: number
   readonly owners: number
-  /** Events that the webhook brought again. */
+  /** Events that the webhook delivered again. */
   readonly redelivered: number
 }
 
-/** Events are published, indexed and delivered behind the answers; nothing new for so long, and no more is expected. */
+/**
+ * Events are published, indexed and delivered after the answers. If nothing new comes for this long, no more is
+ * expected.
+ */
 const GIVE_UP_MS = 20_000
 const LOOK_AGAIN_MS = 100
 const PAGE = 1000
 const QUESTIONS_AT_ONCE = 8
 
 /**
- * G1 to G5 and G9, of what clients were told: the state of each device is that of its last acknowledged update; `EVENTS` has the
- * events of all of them, in their order, each once, and no other; the indices of gateways and the webhook have the same.
+ * Checks G1 to G5 and G9 against what clients were told. The state of each device must be that of its last
+ * acknowledged update. `EVENTS` must contain the events of all these updates in order, each once, and no others. The
+ * indexes of the gateways and the webhook must have the same events.
  */
 export async function compare(parts: Compared): Promise<Totals> {
   const { load, streams, gateways, delivered, fault } = parts
@@ -58,7 +62,7 @@ export async function compare(parts: Compared): Promise<Totals> {
     frames += found.frames
     owners += found.owners
   }
-  // One that came twice may come late.
+  // A duplicate may come late.
   const count = await streams.eventCount()
   if (count !== events.length) fault(`G2 ${count} events are in EVENTS, ${events.length} were a moment ago`)
   return {
@@ -70,7 +74,7 @@ export async function compare(parts: Compared): Promise<Totals> {
   }
 }
 
-/** Waits until there are so many, or no more come. */
+/** Waits until there are that many, or until no more come. */
 async function grown(count: () => Promise<number>, expected: number): Promise<void> {
   let most = -1
   for (let until = performance.now() + GIVE_UP_MS; performance.now() < until; await sleep(LOOK_AGAIN_MS)) {
@@ -144,7 +148,7 @@ function compareEvents(
   return ids
 }
 
-/** The ids of a gateway's list, of all its pages. */
+/** All ids of a gateway's list, from all its pages. */
 async function listed(get: (path: string) => Promise<HttpAnswer>): Promise<string[]> {
   const ids: string[] = []
   for (let before = ''; ; before = `&before=${ids.at(-1)}`) {

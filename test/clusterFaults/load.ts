@@ -4,13 +4,13 @@ import { KEYS } from '../kit/server.ts'
 import { sdkEncoding } from '../kit/stream.ts'
 import type { EventRecord, Move, Mover } from './movers.ts'
 
-/** Gateways answer after 10 s at the latest (G7); the rest is for a machine that others use, too. */
+/** Gateways answer after 10 s at the latest (G7). The rest is for a machine that is also used by others. */
 const LONGEST_ANSWER_MS = 20_000
 const PAUSE_MS = 150
 const RETRY_MS = 100
 const STREAM_PAUSE_MS = 50
 const AT_ONCE = 3
-/** Longer than anything that is survived may take. */
+/** Longer than any recovery may take. */
 const RECOVERED_WITHIN_MS = 90_000
 const LOOK_AGAIN_MS = 10
 
@@ -21,8 +21,9 @@ interface Recovery {
 }
 
 /**
- * Movers that send, each after the answer to the update before: some by HTTP, where what is refused goes to the next gateway at
- * once, some over streams of the client, one stream per gateway, which has many updates on their way.
+ * Sends the updates of the movers, each after the answer to the previous one. Some use HTTP and send a refused update
+ * to the next gateway at once. The others use streams of the client, one stream per gateway, with many updates in
+ * flight.
  */
 export class Load {
   readonly counts = {
@@ -30,14 +31,14 @@ export class Load {
     updates: 0,
     /** Answered 503. */
     refused: 0,
-    /** The connection was refused, or broke. */
+    /** The connection was refused or broke. */
     unanswered: 0,
-    /** Updates by HTTP that all gateways in turn failed. */
+    /** Updates by HTTP that failed at every gateway in turn. */
     failedEverywhere: 0,
   }
-  /** Of one request by HTTP, until it was answered; ms. Whoever reads it may begin anew. */
+  /** Longest time until a request by HTTP was answered, in ms. A reader may reset it. */
   longestAnswerMs = 0
-  /** Ids of events that answers carried. */
+  /** Ids of events in answers. */
   readonly answered = new Set<string>()
   readonly #gateways: readonly string[]
   readonly #byHttp: readonly Mover[]
@@ -80,13 +81,13 @@ export class Load {
     ])
   }
 
-  /** Ends it once all that is under way is acknowledged. */
+  /** Stops once everything in flight is acknowledged. */
   async stop(): Promise<void> {
     this.#stopped.abort()
     await this.#running
   }
 
-  /** Ends it as it is, where nobody will answer any more. */
+  /** Stops immediately, for when no answer can come any more. */
   abandon(): void {
     this.#stopped.abort()
     this.#abandoned.abort()
@@ -94,10 +95,10 @@ export class Load {
   }
 
   /**
-   * Resolves once each mover was acknowledged something that it had sent after a moment, to the ms from then on of those by HTTP
-   * and of those over streams.
-   * @param since of `performance.now()`; looked at again and again
-   * @throws Error where that takes for ever
+   * Resolves once each mover has an acknowledgement for something that it sent after a given moment. Returns the
+   * milliseconds from that moment, for movers by HTTP and for those over streams.
+   * @param since the moment, by `performance.now()`; read again and again
+   * @throws Error if it takes too long
    */
   async recovered(since: () => number): Promise<Recovery> {
     const [httpMs, streamMs] = await Promise.all([
@@ -107,7 +108,7 @@ export class Load {
     return { httpMs, streamMs }
   }
 
-  /** All that send by stream send some at once. */
+  /** Every mover that uses a stream sends some updates at once. */
   surge(): void {
     for (const surge of this.#surges) void surge()
   }
@@ -124,7 +125,7 @@ export class Load {
     return performance.now() - since()
   }
 
-  /** Each update goes to the mover's own gateway first, as of a balancer that remembers nothing. */
+  /** Each update goes to the mover's own gateway first, like with a balancer that keeps no state. */
   async #drive(mover: Mover, home: number): Promise<void> {
     const count = this.#gateways.length
     for (; !this.#stopped.signal.aborted; await sleep(PAUSE_MS)) {
@@ -177,7 +178,7 @@ export class Load {
     this.#sentAt.set(deviceId, sentAt)
   }
 
-  /** The answer of something that was applied before has no events (ADR 30). */
+  /** The answer to an update that was already applied contains no events (ADR 30). */
   #compare({ deviceId, textOf }: Mover, { events }: Move, answered: readonly EventRecord[]): void {
     for (const { _id } of answered) {
       if (this.answered.has(_id)) this.#fault(`G2 event ${_id} was answered twice`)
@@ -189,14 +190,15 @@ export class Load {
   }
 
   /**
-   * Each sends some updates at once and the next ones soon after they are acknowledged, so that some are always on their way. What
-   * goes out over a stream counts as applied at once: the client sends it until it is.
+   * Each mover sends some updates at once, and the next ones soon after these are acknowledged, so that some are
+   * always in flight. An update that is given to a stream counts as applied at once, because the client repeats it
+   * until it is.
    */
   async #stream(url: string, encoding: StreamEncoding, movers: readonly Mover[]): Promise<void> {
     const { signal } = this.#abandoned
     const stream = new Ringfence({ url, key: KEYS.testPublishable }).stream({ encoding, signal })
     const send = async (mover: Mover) => {
-      // The client has a stream of its own.
+      // The client adds its own stream.
       const { stream: _stream, sequence: _sequence, ...update } = mover.next().body
       mover.applied()
       const sentAt = performance.now()

@@ -3,23 +3,23 @@ import { Device, eventText, type Circles } from '../crash/fleet.ts'
 import type { Seeded } from '../crash/seeded.ts'
 
 /**
- * Who sends: one update at a time, which is the same until it is acknowledged. All carry a stream and a sequence, so whatever is
- * sent again is applied once (G9).
+ * A sender of updates. It repeats each update until it is acknowledged, and then sends the next one. All updates
+ * carry a stream and a sequence, so a repeated update is applied once (G9).
  */
 export interface Mover {
   readonly deviceId: string
-  /** Where it was last, as far as that is acknowledged; undefined before its first update. */
+  /** Its place by the last acknowledged update; undefined before the first. */
   readonly place: Place | undefined
-  /** The events of all that is acknowledged, as {@link textOf} has them. */
+  /** The events of all acknowledged updates, in the form of {@link textOf}. */
   readonly events: readonly string[]
   next(): Move
-  /** What `next` gave last is acknowledged. */
+  /** Called when the last result of `next` is acknowledged. */
   applied(): void
-  /** What the mover can tell of an event. */
+  /** The part of an event that the mover can predict. */
   textOf(event: EventRecord): string
 }
 
-/** The body of POST /v1/track, and the events that come of it. */
+/** The body of POST /v1/track and the events that it must cause. */
 export interface Move {
   readonly body: MoveBody
   readonly events: readonly string[]
@@ -36,25 +36,25 @@ interface MoveBody {
 export interface Place {
   readonly longitude: number
   readonly latitude: number
-  /** As sent; undefined where the server's time counts. */
+  /** As sent; undefined if the server's time counts. */
   readonly updatedAt: string | undefined
 }
 
-/** An event as the API, the stream and webhooks have it; what is looked at. */
+/** The compared fields of an event, which are the same in the API, the stream and webhooks. */
 export type EventRecord = Parameters<typeof eventText>[0] & {
   readonly _id: string
   readonly actualCreatedAt: string
   readonly user: { readonly deviceId: string }
 }
 
-/** Walks among circles in its own time. What comes of it the replay of fleet.ts says. */
+/** Walks among circles in its own time. The replay of fleet.ts predicts its events. */
 export class Wanderer implements Mover {
   readonly #device: Device
   readonly #random: Seeded
   readonly #circles: Circles
 
   constructor(deviceId: string, random: Seeded, circles: Circles) {
-    // Some draw no stream at all.
+    // Some random choices give a device without streams.
     do this.#device = new Device(deviceId, random)
     while (this.#device.streams.length === 0)
     this.#random = random
@@ -91,7 +91,10 @@ export class Wanderer implements Mover {
 /** Far from all circles of the wanderers. */
 export const GATE = { latitude: 1, longitude: 1, radius: 100 } as const
 
-/** Goes in and out of the gate with each update, which has no time: that is the server's who takes it. */
+/**
+ * Enters or leaves the gate with each update. Its updates contain no time, so the time of the server that accepts
+ * them counts.
+ */
 export class Commuter implements Mover {
   readonly deviceId: string
   readonly events: string[] = []
@@ -127,7 +130,7 @@ export class Commuter implements Mover {
   }
 }
 
-/** A name like `<prefix>-12` of a device that is in the partition. */
+/** A device name such as `<prefix>-12` that belongs to the given partition. */
 export function nameIn(prefix: string, partition: number, partitions: number): string {
   for (let n = partition; ; n++) {
     const name = `${prefix}-${n}`

@@ -1,4 +1,4 @@
-/** What happens to NATS servers, and to the way to them. */
+/** Faults of NATS servers and of the network to them. */
 import { execFileSync } from 'node:child_process'
 import { cpSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -12,9 +12,9 @@ import { TcpProxy, type Passage } from './tcpProxy.ts'
 
 const THREE = { nats: 3 } as const
 const LOOK_AGAIN_MS = 50
-/** Of a full disk, from when the server has noticed. */
+/** How long a disk stays full after the server has noticed it. */
 const FULL_MS = 8000
-/** Beside what a server has when its disk is made: what it may still write. */
+/** How much a server can still write, in addition to what it has when its disk is made. */
 const ROOM_BYTES = 8 * 1024 * 1024
 
 export const natsKilled: Scenario = {
@@ -47,7 +47,7 @@ export const natsMajorityKilled: Scenario = {
     const { counts } = stage.load
     await stage.happens('nats-1 and nats-2 are killed, and nats-1 comes back after 15 s', async () => {
       await Promise.all([one!.end('SIGKILL'), other!.end('SIGKILL')])
-      // What was answered before may still be on its way.
+      // Earlier answers may still be on their way.
       await sleep(1000)
       const before = { ...counts }
       await sleep(14_000)
@@ -156,7 +156,7 @@ async function leaderOf(stage: Stage): Promise<Member> {
   return stage.cluster.nats.find(({ options }) => options.name === cluster?.leader)!
 }
 
-/** Says how long no event came into the stream after it happened. */
+/** Reports how long no event was added to the stream after the fault. */
 async function eventsGoOn(stage: Stage, hasHappened: () => boolean): Promise<void> {
   for (; !hasHappened(); await sleep(LOOK_AGAIN_MS));
   const began = performance.now()
@@ -170,7 +170,7 @@ async function eventsGoOn(stage: Stage, hasHappened: () => boolean): Promise<voi
   stage.say(`events come into ${EVENTS} ${((performance.now() - began) / 1000).toFixed(1)} s later`)
 }
 
-/** Ends a server and starts it with another bound of what it stores. */
+/** Ends a server and starts it with another storage limit. */
 async function restartWith(stage: Stage, server: Member, maxBytes: number | undefined): Promise<void> {
   await server.end('SIGINT')
   const file = server.options.args.at(-1)!
@@ -180,7 +180,7 @@ async function restartWith(stage: Stage, server: Member, maxBytes: number | unde
   await stage.returns(server)
 }
 
-/** Does it with the server that leads the events, on a disk that is easily filled. */
+/** Runs the scenario with the server that leads the events on a disk that is easily filled. */
 async function withSmallDisk(
   stage: Stage,
   work: (server: Member, disk: SmallDisk) => Promise<unknown>,
@@ -198,7 +198,7 @@ async function withSmallDisk(
   await stage.returns(server)
 }
 
-/** Goes on once the server has noticed. */
+/** Fills the disk, and resolves once the server has noticed. */
 async function fill(stage: Stage, server: Member, disk: SmallDisk): Promise<void> {
   const from = server.output.length
   disk.fill()
@@ -207,14 +207,14 @@ async function fill(stage: Stage, server: Member, disk: SmallDisk): Promise<void
   stage.say(`${server.options.name}: ${noticed()!.replaceAll(/\S*\/(?=jetstream)/g, '')}`)
 }
 
-/** A server that had no room serves its streams again once it is started anew. */
+/** A server that ran out of room serves its streams again only after a restart. */
 async function empty(stage: Stage, server: Member, disk: SmallDisk): Promise<void> {
   disk.empty()
   await server.end('SIGKILL')
   await stage.returns(server)
 }
 
-/** A file system of its own below the data of a NATS server, with little room. */
+/** A separate small file system for the data of a NATS server. */
 class SmallDisk {
   readonly #folder: string
   readonly #ballast: string
@@ -224,7 +224,7 @@ class SmallDisk {
     this.#ballast = join(folder, 'ballast')
   }
 
-  /** Ends the server, and starts it on the disk with all that it had. */
+  /** Ends the server, copies its data to the disk, and starts it there. */
   static async under(server: Member): Promise<SmallDisk> {
     const folder = join(dirname(server.options.logFile), server.options.name)
     await server.end('SIGINT')
@@ -245,7 +245,7 @@ class SmallDisk {
     try {
       writeFileSync(this.#ballast, Buffer.alloc(1024 * 1024 * 1024))
     } catch {
-      // It is full.
+      // The disk is full.
     }
   }
 
@@ -253,7 +253,7 @@ class SmallDisk {
     rmSync(this.#ballast, { force: true })
   }
 
-  /** Puts what is on it in its place; nobody may use it. */
+  /** Puts the data back in its old place. No process may use it at that time. */
   remove(): void {
     const kept = `${this.#folder}-kept`
     cpSync(this.#folder, kept, { recursive: true })

@@ -1,11 +1,11 @@
-/** What happens to hosts with partitions. */
+/** Faults of hosts with partitions. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Kvm } from '@nats-io/kv'
 import type { Member } from '../../cluster/member.ts'
 import type { Scenario } from './scenario.ts'
 import type { Stage } from './stage.ts'
 
-/** A host that has said nothing for so long is gone. */
+/** A host that has not reported for this long counts as gone. */
 const HOST_TTL_MS = 4000
 const MINUTE_MS = 60_000
 
@@ -42,7 +42,7 @@ export const ownersGone: Scenario = {
     const { counts } = stage.load
     await stage.happens('all actors are killed, and started after 13 s', async () => {
       await stage.kills(...stage.actors)
-      // What was answered before may still be on its way.
+      // Earlier answers may still be on their way.
       await sleep(1000)
       const before = { ...counts }
       await sleep(12_000)
@@ -73,7 +73,10 @@ export const ownersFrozenInTurn: Scenario = {
   },
 }
 
-/** What it had received, and what clients went on to ask, it finds when it goes on: and none of it may it commit (G4). */
+/**
+ * When the host wakes up, it finds what it had received and what clients requested meanwhile. It must not commit any
+ * of that (G4).
+ */
 async function freeze(stage: Stage, owner: Member, milliseconds: number): Promise<void> {
   const { name } = owner.options
   const from = owner.output.length

@@ -1,4 +1,4 @@
-/** What happens to gateways and delivery, and to one process after the other. */
+/** Faults of gateways and delivery, and of one process after another. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Member } from '../../cluster/member.ts'
 import type { Scenario } from './scenario.ts'
@@ -63,7 +63,7 @@ async function restart(stage: Stage, member: Member, signal: NodeJS.Signals): Pr
   })
 }
 
-/** No update by HTTP may fail at all gateways in turn. */
+/** Runs `work`, during which no update by HTTP may fail at every gateway in turn. */
 async function unnoticed(stage: Stage, work: () => Promise<void>): Promise<void> {
   const before = stage.load.counts.failedEverywhere
   await work()

@@ -53,7 +53,7 @@ function drawn(count: number, seed: number): Scenario[] {
   })
 }
 
-/** A number as it is; of a hash the first seven hex digits. */
+/** A number is used unchanged; of a hash, the first seven hex digits. */
 function seedOf(text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text)
   if (/^[0-9a-f]{7,40}$/.test(text)) return Number.parseInt(text.slice(0, 7), 16)

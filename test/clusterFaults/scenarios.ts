@@ -20,7 +20,7 @@ import type { Scenario } from './scenario.ts'
 import { takeOver } from './takeOver.ts'
 import { tile38Killed, tile38Slow, tile38Wiped } from './tile38.ts'
 
-/** All there are, in the order in which they are played. */
+/** All scenarios, in the order in which they run. */
 export const SCENARIOS: readonly Scenario[] = [
   ownerKilled,
   ownersKilled,

@@ -15,28 +15,28 @@ import { Commuter, GATE, nameIn, Wanderer, type EventRecord } from './movers.ts'
 import type { Scenario } from './scenario.ts'
 import { Streams } from './streams.ts'
 
-/** Fewer than the default of 64, so that each has its share of the load. */
+/** Fewer than the default of 64, so that each partition gets a share of the load. */
 const PARTITIONS = 16
 const CIRCLES = 10
 const BY_STREAM = 24
 const COMMUTERS = 8
 const LEAST_BY_HTTP = 32
-/** Of load before anything happens, and after all is well again. */
+/** How long the load runs before the fault and after the recovery. */
 const LOAD_MS = 1500
-/** More than this many sentences say nothing new. */
+/** More sentences than this would add no information. */
 const MAX_FAULTS = 20
 const ANSWER_MS = 20_000
-/** Longer than anything that is survived may take. */
+/** Longer than any recovery may take. */
 const GIVE_UP_MS = 60_000
 const LOOK_AGAIN_MS = 100
-/** What a commit takes on a machine with other work, and then many times that. */
+/** The duration of a commit on a busy machine, and then many times that. */
 const LONGEST_COMMIT_MS = 10
 const ANSWERED_MS = 200
 
-/** What came of a scenario. */
+/** The result of a scenario. */
 export interface Outcome {
   readonly seconds: number
-  /** What was broken, in sentences that begin with the number of the guarantee; none where all is well. */
+  /** Broken rules, as sentences that begin with the number of the guarantee; empty if all is well. */
   readonly faults: readonly string[]
 }
 
@@ -52,7 +52,7 @@ export class Stage {
   readonly #receiver: Receiver
   readonly #calls: readonly Call[]
   readonly #bystander: Bystander
-  /** When what happens has begun to happen, of `performance.now()`. */
+  /** When the current fault began, by `performance.now()`. */
   #since = 0
   #longestAnswerMs = 0
 
@@ -89,7 +89,7 @@ export class Stage {
     this.#bystander = new Bystander(this.#calls, (sentence) => this.fault(sentence))
   }
 
-  /** Plays a scenario from the start of its cluster to its end. */
+  /** Runs a scenario, from the start of its cluster to its end. */
   static async play(scenario: Scenario, seed: number, say: (line: string) => void): Promise<Outcome> {
     const began = performance.now()
     const folder = mkdtempSync(join(tmpdir(), 'ringfence-faults-'))
@@ -138,14 +138,14 @@ export class Stage {
     if (this.faults.length < MAX_FAULTS) this.faults.push(sentence)
   }
 
-  /** Tells whoever watches. */
+  /** Prints a line. */
   say(line: string): void {
     this.#say(line)
   }
 
   /**
-   * Lets it happen; goes on once it has, and each device was acknowledged something that it sent after it had begun: after the
-   * kill, where it {@link kills}.
+   * Causes the fault. Resolves once each device has an acknowledgement for something that it sent after the fault
+   * began; with {@link kills}, after the kill.
    */
   async happens(what: string, act: () => unknown): Promise<void> {
     const { load } = this
@@ -166,7 +166,7 @@ export class Stage {
     )
   }
 
-  /** Starts one that has ended, and waits until it is ready. */
+  /** Starts a process that has ended, and waits until it is ready. */
   async returns(member: Member, env: Readonly<Record<string, string>> = {}): Promise<void> {
     const began = performance.now()
     member.start(env)
@@ -175,11 +175,11 @@ export class Stage {
   }
 
   /**
-   * `kill -9` amid much work, of a process that was stopped a moment before: what it had sent is done by others meanwhile, and it
-   * never hears of it. By itself such a moment would be rare.
+   * `kill -9` in the middle of much work, a moment after the process was stopped. Its last requests are processed by
+   * others, and it never sees the answers. Such a moment would be rare by chance.
    */
   async kills(...members: readonly Member[]): Promise<void> {
-    // What is sent before it says nothing about what comes after it.
+    // Updates sent before the kill prove nothing about the time after it.
     this.#since = Infinity
     this.load.surge()
     await sleep(this.random.integer(1, LONGEST_COMMIT_MS))
@@ -189,7 +189,7 @@ export class Stage {
     await Promise.all(members.map((member) => member.end('SIGKILL')))
   }
 
-  /** Drains one and ends it. */
+  /** Shuts a process down and waits for its end. */
   async ends(member: Member, signal: NodeJS.Signals = 'SIGTERM'): Promise<void> {
     const began = performance.now()
     const code = await member.end(signal)
@@ -197,7 +197,7 @@ export class Stage {
     if (code !== 0) this.fault(`${member.options.name} ended with ${code} after ${signal}`)
   }
 
-  /** Resolves when each partition has one owner and each host has some, as they say themselves. */
+  /** Resolves when each partition has one owner and each host has some partitions, as the hosts report. */
   settled(): Promise<void> {
     return this.#until('the partitions have no owners, or are not shared out', async () => {
       const shares = await Promise.all(this.actors.map((member) => shareOf(member)))
@@ -205,13 +205,13 @@ export class Stage {
     })
   }
 
-  /** Resolves when the webhook brings something. */
+  /** Resolves when the webhook delivers something. */
   delivers(): Promise<void> {
     const before = this.#receiver.got.length
     return this.#until('no webhook is delivered', () => this.#receiver.got.length > before)
   }
 
-  /** Asks a gateway, with the secret key. */
+  /** Sends a request to a gateway with the secret key. */
   ask(path: string): Promise<HttpAnswer> {
     return this.#calls[0]!('GET', path)
   }
@@ -280,7 +280,7 @@ function startCluster({ cluster, env }: Scenario, folder: string): Promise<Clust
   })
 }
 
-/** Circles, the gate, dwells and a webhook. */
+/** Makes circles, the gate, dwell times and a webhook. */
 async function furnish(
   cluster: Cluster,
   receiver: Receiver,
@@ -295,7 +295,7 @@ async function furnish(
   await put('PATCH', 'settings', { dwellEvents: true, dwellThreshold: PROJECT_DWELL })
   const { latitude, longitude, radius } = GATE
   const gate = { type: 'circle', description: 'gate', coordinates: [longitude, latitude], radius }
-  // A commuter comes and goes faster than it could dwell.
+  // The commuter leaves again before it could dwell.
   await put('PUT', 'geofences/gates/gate', gate)
   const circles = new Map<string, Circle>()
   for (const circle of drawCircles(random, CIRCLES)) {
@@ -319,7 +319,7 @@ function callOf(url: string): Call {
   }
 }
 
-/** How many partitions a host has; 0 where it does not say. */
+/** How many partitions a host has; 0 if it does not answer. */
 async function shareOf({ options }: Member): Promise<number> {
   const text = await fetch(options.readyUrl).then(
     (answer) => answer.text(),
@@ -328,7 +328,7 @@ async function shareOf({ options }: Member): Promise<number> {
   return Number(/(\d+) of \d+ partitions are here/.exec(text)?.[1] ?? 0)
 }
 
-/** How many updates a host has known as applied before, since its start. */
+/** How many updates since its start a host recognised as already applied. */
 async function repeatsOf({ options }: Member): Promise<number> {
   const text = await (await fetch(`${options.url}/metrics`)).text()
   return Number(/^ringfence_repeated_updates_total (\d+)$/m.exec(text)?.[1] ?? 0)

@@ -9,7 +9,7 @@ const ANSWER_MS = 10_000
 const READ_MS = 30_000
 const CLAIM = ANY_CLAIM.replace('*', 'owner')
 
-/** The streams themselves, past Ringfence. */
+/** The streams themselves, read without Ringfence. */
 export class Streams {
   readonly connection: NatsConnection
   readonly #manager: JetStreamManager
@@ -47,9 +47,9 @@ export class Streams {
   }
 
   /**
-   * G4: whose commits are in the log of a partition. Behind a claim nobody writes but its claimer, who first says that the log is
-   * its own; and the frames' positions ascend by one.
-   * @returns how many frames, and how many owners it had
+   * G4: checks whose commits are in the log of a partition. After a claim only its claimer writes, and it first
+   * writes that it owns the log. The positions of the frames increase by one.
+   * @returns how many frames and how many owners the log had
    */
   async checkPartition(
     partition: number,
@@ -57,7 +57,7 @@ export class Streams {
   ): Promise<{ readonly frames: number; readonly owners: number }> {
     const name = streamOf(partition)
     const owners = new Set<string>()
-    // What a trim has left may begin amid an ownership.
+    // After a trim, the log may begin in the middle of an ownership.
     let owner: string | undefined
     let claimer: string | undefined
     let position: number | undefined

@@ -6,7 +6,9 @@ import type { Stage } from './stage.ts'
 const DEVICES = 200_000
 const SAMPLE = 200
 
-/** The load has a device in each partition, so when all are acknowledged the owners of all have taken over. */
+/**
+ * The load has a device in each partition, so when all are acknowledged, new owners have taken over every partition.
+ */
 export const takeOver: Scenario = {
   name: 'take-over',
   story: `An owner with some ${DEVICES / 2000},000 devices in 32 partitions is killed, with the default settings.`,

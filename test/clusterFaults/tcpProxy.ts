@@ -1,18 +1,18 @@
 import { once } from 'node:events'
 import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net'
 
-/** What a proxy does with what it is given. */
+/** What a proxy does with the bytes that it receives. */
 export type Passage =
   | { readonly kind: 'open' }
-  /** Whoever is connected is cut off, and whoever comes. */
+  /** All connections are closed, and so are new ones. */
   | { readonly kind: 'cut' }
-  /** Everybody stays connected, and nothing comes through: as when a cable is pulled. */
+  /** All connections stay open and no bytes pass, as when a cable is pulled. */
   | { readonly kind: 'silent' }
-  /** As `silent` for what the clients send; what the server sends comes through. */
+  /** Like `silent` for what clients send; what the server sends passes. */
   | { readonly kind: 'halfOpen' }
   | { readonly kind: 'late'; readonly milliseconds: number }
 
-/** Between processes and one server: a network that fails on order. */
+/** Stands between processes and one server, as a network that fails on demand. */
 export class TcpProxy {
   readonly #server = createServer((socket) => this.#take(socket))
   readonly #target: URL
@@ -31,12 +31,15 @@ export class TcpProxy {
     return proxy
   }
 
-  /** Where it is reached, with the scheme of the target. */
+  /** The address of the proxy, with the scheme of the target. */
   get url(): string {
     return `${this.#target.protocol}//127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
-  /** From now on; what was held back comes through where the way is open again, unless the connection was cut. */
+  /**
+   * Takes effect immediately. Bytes that were held back pass when the way is open again, unless the connection was
+   * cut.
+   */
   set passage(passage: Passage) {
     this.#passage = passage
     for (const [client, server] of this.#pairs) {
@@ -77,13 +80,13 @@ export class TcpProxy {
   #pass(bytes: Buffer, to: Socket): void {
     const passage = this.#passage
     const write = () => !to.destroyed && to.write(bytes)
-    // All are as late, so they stay in their order.
+    // All bytes are delayed equally, so they stay in order.
     if (passage.kind === 'late') setTimeout(write, passage.milliseconds)
     else write()
   }
 }
 
-/** What is not read stays with the sender, whose buffers fill. */
+/** Bytes that are not read stay with the sender, whose buffers fill. */
 function hold(socket: Socket, isHeld: boolean): void {
   if (isHeld) socket.pause()
   else socket.resume()

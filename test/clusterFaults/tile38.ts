@@ -1,4 +1,7 @@
-/** What may happen to Tile38: nobody who sends may notice, who searches is told, and all is there again by itself. */
+/**
+ * Faults of Tile38. Senders must not notice them, searches must be answered with an error, and everything must
+ * recover by itself.
+ */
 import { rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -8,16 +11,16 @@ import type { Stage } from './stage.ts'
 
 const setting = {
   cluster: {
-    /** The real one where it is found or can be built, else the stand-in, which says so. */
+    /** The real one if it is found or can be built, otherwise the stand-in, which says so. */
     tile38: async (port: number, data: string) =>
       (await import('../kit/tile38.ts')).tile38Command(port, data),
   },
   env: { RINGFENCE_TILE38_CANDIDATES: 'on' },
 } as const
 
-/** Commuters are never farther from it than this. */
+/** Commuters are never farther away from the gate than this. */
 const ABOUT_THE_GATE = `search/users?near=${GATE.latitude},${GATE.longitude}&radius=2000&limit=100`
-/** Of a search, whatever Tile38 does: it is given up after 5 s. */
+/** Longest time for a search, whatever Tile38 does; the server gives up after 5 s. */
 const LONGEST_SEARCH_MS = 15_000
 const LOOK_AGAIN_MS = 100
 const GIVE_UP_MS = 60_000
@@ -31,7 +34,7 @@ export const tile38Killed: Scenario = {
     await findsAll(stage)
     await stage.happens('Tile38 is killed', () => stage.kills(tile38(stage)))
     await isRefused(stage)
-    // An owner comes and goes meanwhile: what Tile38 has of its devices then is another's to write.
+    // An owner is killed and returns in between, so another owner must write the positions of its devices to Tile38.
     await stage.happens('actors-1 is killed', () => stage.kills(stage.actors[0]!))
     await stage.returns(stage.actors[0]!)
     await isRefused(stage)
@@ -87,7 +90,7 @@ function tile38({ cluster }: Stage) {
   return cluster.tile38[0]!
 }
 
-/** A search is answered in time, by who is there or by a sentence. */
+/** A search must be answered in time, with the devices or with an error. */
 async function search(stage: Stage): Promise<readonly string[] | undefined> {
   const from = performance.now()
   const { status, body, headers } = await stage.ask(ABOUT_THE_GATE)
@@ -103,7 +106,7 @@ async function isRefused(stage: Stage): Promise<void> {
   if ((await search(stage)) !== undefined) stage.fault('a search was answered without Tile38')
 }
 
-/** Goes on once searches are right. */
+/** Resolves once searches return the right devices. */
 async function findsAll(stage: Stage): Promise<void> {
   const wanted = stage.load.movers
     .map(({ deviceId }) => deviceId)
@@ -113,7 +116,7 @@ async function findsAll(stage: Stage): Promise<void> {
   for (;;) {
     const found = (await search(stage))?.toSorted()
     if (found?.join() === wanted.join()) break
-    // What is told is whole, but for devices that came in the last second.
+    // A search that succeeds is complete, except for devices that were added in the last second.
     if (performance.now() - from > GIVE_UP_MS) {
       stage.fault(`a search finds ${found?.join() ?? 'nobody'}, not ${wanted.join()}`)
       return

@@ -104,7 +104,7 @@ t.test('what is no extract is refused in a sentence', async (t) => {
   await refused(Buffer.from('a,b\n1,2\n'.repeat(100)), /is not an OpenStreetMap PBF file\.$/)
   await refused(Buffer.from('ab'), /is not an OpenStreetMap PBF file\.$/)
   await refused(Buffer.alloc(1000), /is not an OpenStreetMap PBF file\.$/)
-  // At each byte; but where a block ends, and before the ways, it says what is missing.
+  // Cut at each byte. Except at the end of a block and before the ways, the error says what is missing.
   for (let length = 1; length < whole.length; length++) {
     await refused(whole.subarray(0, length), /ends in the middle|is not an OpenStreetMap|no nodes|no roads/)
   }
@@ -152,7 +152,7 @@ t.test('any bytes are read or refused', async (t) => {
 })
 
 t.test('coverage', async (t) => {
-  /** The slow obvious twin: counts by the text of the cell. */
+  /** A slow and obvious implementation: counts by the text of the cell. */
   const cellOf = ([x, y]: Position): string =>
     `${Math.min(11_519, Math.floor((x + 180) * 32))},${Math.min(5759, Math.floor((y + 90) * 32))}`
   const near = fc.tuple(
@@ -174,7 +174,7 @@ t.test('coverage', async (t) => {
         t.equal(coverage.nodesAt(...place), Math.min(255, counts.get(cellOf(place)) ?? 0))
         if (counts.has(cellOf(place))) t.ok(coverage.isNear(...place))
       }
-      // Each cell lies in exactly one run, and in one of its kind.
+      // Each cell is in exactly one run, and that run has the cell's kind.
       const kindOf = (x: number, y: number): number => Math.floor(x * 3) + Math.floor(y * 5)
       const runs = [...coverage.runs(kindOf)]
       for (const place of places) {
@@ -219,7 +219,7 @@ t.test('which region has a point, and which has all points', async (t) => {
     ],
     40,
   )
-  // Its ferry goes to where another region is.
+  // Its ferry goes to a place in the other region.
   const east = made(
     'east',
     [
@@ -304,7 +304,7 @@ t.test('names of regions', async (t) => {
   )
 })
 
-/** One block of a PBF file. @param field 1 for content as it is, 3 for zlib, 6 for lz4, which nothing here packs */
+/** One block of a PBF file. @param field 1 for plain content, 3 for zlib, 6 for lz4, which nothing here compresses */
 function blob(type: string, content: Uint8Array, field = 3): Buffer {
   const packed = field === 3 ? deflateSync(content) : content
   const body = protobufText(field, packed)

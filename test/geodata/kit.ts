@@ -1,4 +1,4 @@
-/** Small extracts of streets, regions of them, and `npm run region` as a process of its own. */
+/** Small extracts of streets, their regions, and `npm run region` as a separate process. */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -15,7 +15,7 @@ import {
 import type { Position } from '../../src/model/geofence.ts'
 
 const COMMAND = fileURLToPath(new URL('../../src/region.ts', import.meta.url))
-/** Streets each way, and degrees of latitude between them. */
+/** Streets in each direction, and degrees of latitude between them. */
 const STREETS = 8
 const STEP = 0.002
 
@@ -72,7 +72,7 @@ export class RegionProcess {
   readonly #closed: Promise<unknown>
 
   constructor(args: readonly string[]) {
-    // Without the test runner's hooks, see test/kit/server.ts.
+    // Without the hooks of the test runner; see test/kit/server.ts.
     this.#child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, COMMAND, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -89,7 +89,7 @@ export class RegionProcess {
     this.#child.kill(signal)
   }
 
-  /** Its exit code; null where a signal ended it. */
+  /** The exit code, or null if a signal ended the process. */
   async ended(): Promise<number | null> {
     await this.#closed
     return this.#child.exitCode

@@ -1,4 +1,4 @@
-/** An extract without a road that can be used, of which the builder reads memory that nobody has written. */
+/** An extract without usable roads, for which the builder reads uninitialised memory. */
 import { join } from 'node:path'
 import t from 'tap'
 import { writeOsmPbf } from '../../src/geo/extract/osmPbfWriter.ts'
@@ -6,7 +6,7 @@ import { NoRoads, runBuilder } from '../../src/geo/extract/tileBuilder.ts'
 import { progress } from '../kit/waiting.ts'
 import { temporaryFolder } from './kit.ts'
 
-/** One run in twenty ends by a signal without a word about the cause. */
+/** One run in twenty ends by a signal, without any message about the cause. */
 const RUNS = 60
 
 t.test('however the builder ends on it, it is said that there are no roads', async (t) => {

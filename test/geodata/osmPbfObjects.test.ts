@@ -1,4 +1,4 @@
-/** Extracts in parts: what the import is left with when it leaves out objects. */
+/** Extracts in parts: what remains of an extract when the import leaves out objects. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -53,7 +53,7 @@ t.test('a block with some of its objects', async (t) => {
         ways: numbered(drawn.ways),
         relations: numbered(drawn.relations),
       }
-      // The obvious twin: written without them from the start.
+      // The obvious way: the extract is written without them from the start.
       const fewer = await blocks({
         nodes: extract.nodes.filter(isKept),
         ways: extract.ways.filter(isKept),

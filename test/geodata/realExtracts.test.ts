@@ -1,4 +1,4 @@
-/** Real extracts, where ../shared/data has them: import, and routes over HTTP. */
+/** Real extracts, if ../shared/data has them: import, and routes over HTTP. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -13,13 +13,13 @@ interface Case {
   /** Latitude, longitude. */
   readonly from: string
   readonly to: string
-  /** Metres on roads. */
+  /** Metres by road. */
   readonly atLeast: number
   readonly atMost: number
 }
 
 const CASES: readonly Case[] = [
-  // Vaduz to Schaan: 2.8 km as the crow flies.
+  // Vaduz to Schaan, 2.8 km in a straight line.
   { file: 'liechtenstein.osm.pbf', from: '47.141,9.521', to: '47.165,9.509', atLeast: 2800, atMost: 4500 },
   { file: 'queens-village.osm.pbf', from: '40.71,-73.74', to: '40.72,-73.75', atLeast: 1390, atMost: 3000 },
 ]

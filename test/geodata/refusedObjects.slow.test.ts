@@ -1,4 +1,7 @@
-/** Extracts with objects that end the routing engine's builder, which does not name them: the import leaves them out and says which. */
+/**
+ * Extracts with objects that make the routing engine's builder crash without naming them. The import leaves them out
+ * and names them.
+ */
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -38,7 +41,7 @@ const noNumber = /one of its tags has no number where the routing engine expects
 const outOfRange = /its latitude or longitude is out of range\.$/m
 const tooLong = /it has a text of more than 1,024 bytes\.$/m
 
-/** Each ends the builder of Valhalla 3.6.1. */
+/** Each makes the builder of Valhalla 3.6.1 crash. */
 const CASES: readonly (readonly [what: string, extract: Partial<Extract>, object: string, reason: RegExp])[] =
   [
     ['a NUL in a value of a way', way({ name: 'a\0b' }), 'way 1000', nul],

@@ -60,7 +60,7 @@ t.test('regions are imported, listed, put first and removed, beside a server tha
     t.strictSame(await facts(tiles('london-town'), LONDON), ['left', 'GB', 'Europe/London'])
   })
 
-  // Anew: in its place, from a new folder; the server keeps the old one for a while.
+  // A second import replaces the region, in a new folder, and the server keeps the old folder for a while.
   const before = readManifest(mapRegionsFolder(server.data))
   writeStreets(london, [LONDON[0] - 0.001, LONDON[1]])
   t.match(await region('import', london, '--name', 'london-town', ...data), { code: 0 })
@@ -188,7 +188,7 @@ t.test('what cannot be done is said in a sentence, and leaves nothing behind', a
     })
     writeFileSync(join(mapRegionsFolder(data), 'regions.json'), '{"for')
     t.match(await region('use', 'x', '--data', data), { code: 1, output: /regions\.json is damaged: / })
-    // The folder of a region that is removed is deleted: it must be one of ours.
+    // Removing a region deletes its folder, so a folder that is not one of ours must be refused.
     for (const regions of [
       undefined,
       [null],
@@ -235,7 +235,7 @@ t.test('the view of a server', async (t) => {
   await store.look()
   t.equal(changes, 1, 'nothing has changed')
 
-  // What cannot be read is not served, and what is served stays.
+  // An unreadable build is not used, and the current one stays in use.
   const manifest = readManifest(regions)
   writeFileSync(join(regions, 'regions.json'), '{')
   await store.look()
@@ -245,7 +245,7 @@ t.test('the view of a server', async (t) => {
   await store.look()
   t.equal(store.all[0], city, 'the same object as long as it is the same build')
 
-  // A build that is gone: instead of one that is served, and beside it, also at a start.
+  // A build whose folder is missing: in place of the current one, in addition to it, and at a start.
   const gone = { name: 'gone', folder: 'gone-12345678' }
   writeManifest(regions, { format: 1, regions: [{ ...gone, name: 'city' }] })
   await store.look()
@@ -265,7 +265,7 @@ t.test('the view of a server', async (t) => {
   await until(() => !existsSync(dirname(dirname(city!.tiles))))
 })
 
-/** Driving side, country and time zone, as the routing engine has them in the tiles. */
+/** Driving side, country and time zone, as the routing engine reads them from the tiles. */
 async function facts(tiles: string, [west, south]: Position): Promise<unknown[]> {
   const engine = new ValhallaProcess({
     tiles,

@@ -1,8 +1,9 @@
 /**
- * An import that is killed: what was served is served, the next import goes on, and nothing is left over.
+ * An import that is killed: the server keeps using the region that it had, the next import succeeds, and nothing is
+ * left over.
  *
- * A disk that fills up meanwhile is refused in a sentence, and left as it was. Killed are `kill -9` of the command at each stage, and at times drawn at random. RINGFENCE_TEST_RUNS raises their number,
- * RINGFENCE_SEED repeats the draws.
+ * A full disk during an import leads to an error message and changes nothing. The command is killed with `kill -9` at
+ * each stage and at random times. RINGFENCE_TEST_RUNS raises their number, RINGFENCE_SEED repeats the random choices.
  */
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -23,20 +24,20 @@ const extract = join(folder, 'town.osm.pbf')
 const importing = (): RegionProcess =>
   new RegionProcess(['import', extract, '--data', data, '--threads', '1'])
 
-/** Whether a folder of the unfinished build has such a file. */
+/** Whether a folder of the unfinished build contains a file with such a name. */
 function isBuilding(file: RegExp): boolean {
   const build = join(regions, 'town.building')
   return existsSync(build) && readdirSync(build, { recursive: true }).some((name) => file.test(String(name)))
 }
 
-/** Kills it when it is so; answers whether that was before its end. */
+/** Kills the process when the condition holds. Returns whether that was before its end. */
 async function killWhen(process: RegionProcess, isTime: () => boolean): Promise<boolean> {
   while (process.isRunning && !isTime()) await sleep(1)
   process.signal('SIGKILL')
   return (await process.ended()) === null
 }
 
-/** What is served is whole; returns its folder. */
+/** Checks that the region in use is complete. Returns its folder. */
 function served(t: Test): string {
   const [town] = readManifest(regions).regions
   const build = join(regions, town!.folder)
@@ -62,7 +63,7 @@ t.test('at each stage', async (t) => {
   ] as const) {
     await t.test(stage, async (t) => {
       const before = served(t)
-      // Another file as far as the import can tell, so that it begins anew.
+      // For the import this is a different file, so it starts again from the beginning.
       writeStreets(extract, QUEENS)
       t.ok(await killWhen(importing(), isTime), 'killed in the middle')
       t.equal(served(t), before)
@@ -113,7 +114,7 @@ t.test('Ctrl-C keeps what is done', async (t) => {
   t.strictSame(readdirSync(regions).sort(), ['lock', 'regions.json'], 'remove takes the unfinished one along')
 })
 
-/** A small file system of its own, or why there is none. */
+/** A separate small file system, or the reason why it cannot be mounted. */
 function mountDisk(megabytes: number): { readonly path: string; readonly release: () => void } | string {
   const path = join(folder, 'disk')
   mkdirSync(path)

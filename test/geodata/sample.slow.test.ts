@@ -14,7 +14,7 @@ import { KEYS, startServer } from '../kit/server.ts'
 import { region } from './kit.ts'
 
 t.test('a city comes by itself, once, while devices are tracked', async (t) => {
-  // As the default is, ./data: what makes the sample runs in folders of its own.
+  // A relative path like the default ./data, because the tools that make the sample run in other folders.
   const data = relative('.', mkdtempSync(join(tmpdir(), 'ringfence-sample-')))
   t.teardown(() => rmSync(data, { recursive: true, force: true }))
   const server = await startServer(t, { env: { RINGFENCE_SAMPLE_REGION: 'on' }, data })
@@ -26,7 +26,8 @@ t.test('a city comes by itself, once, while devices are tracked', async (t) => {
   }
   t.match(await state(), /^none; sample: (?:waiting|unpacking|reading|building)/)
 
-  // Killed in the middle, it is made by the next start: what was begun is in nobody's way.
+  // If the first start is killed in the middle, the next start makes the sample. What the first one left does not
+  // prevent that.
   await until(() => existsSync(join(folder, 'sample.osm.pbf')))
   await server.kill9()
   t.strictSame(readManifest(folder).regions, [])

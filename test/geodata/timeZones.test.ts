@@ -1,4 +1,4 @@
-/** The builder of routing tiles reads every time zone that there is. */
+/** The builder of routing tiles knows every time zone that exists. */
 import { mkdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
@@ -10,7 +10,7 @@ import { buildTiles } from '../../src/geo/extract/routingTiles.ts'
 import { builderZone, timeZoneAt } from '../../src/geo/extract/timeZones.ts'
 import { temporaryFolder } from './kit.ts'
 
-/** Every name in the look-up's own list. */
+/** Every name in the list of the look-up library. */
 const source = readFileSync(createRequire(import.meta.url).resolve('@photostructure/tz-lookup'), 'utf8')
 const names = [...new Set(source.match(/(?<=")[A-Z][A-Za-z]+\/[\w/+-]+(?=")/g))]
 
@@ -18,7 +18,8 @@ t.test('a road in each time zone of the world, by every name of the look-up', as
   t.ok(names.length > 400, `${names.length} names`)
   t.ok(names.includes('Europe/Vaduz') && names.includes('Etc/GMT'))
   const rows = Math.ceil(Math.sqrt(names.length))
-  // Cells of two degrees, each with a zone of its own: the builder makes its tiles one by one, and reads the zones of each.
+  // Cells of two degrees, each with a different zone. The builder makes its tiles one by one, and reads the zones of
+  // each.
   const zoneAt: ZoneAt = (longitude, latitude) =>
     builderZone(names[Math.floor((longitude + 60) / 2) * rows + Math.floor((latitude + 40) / 2)]!)
   t.strictSame(
@@ -57,7 +58,7 @@ t.test('tiles are built without a zone that the builder refuses, and that is sai
   t.notMatch(notes.join(), /Vienna/)
 })
 
-/** Builds tiles of a road at each place. @returns what the builder could not use */
+/** Builds tiles with a road at each place. @returns what the builder could not use */
 async function notesOf(places: readonly (readonly [number, number])[], zoneAt: ZoneAt): Promise<string[]> {
   const folder = temporaryFolder(t)
   const extract = join(folder, 'roads.osm.pbf')
@@ -91,7 +92,7 @@ async function notesOf(places: readonly (readonly [number, number])[], zoneAt: Z
 
 const formats = new Map<string, Intl.DateTimeFormat>()
 
-/** What a clock of the zone shows at the beginning of a month of UTC. */
+/** The time that a clock in the zone shows at the beginning of a month in UTC. */
 function timeIn(zone: string, year: number, month: number): string {
   let format = formats.get(zone)
   if (format === undefined) {

@@ -26,7 +26,7 @@ function coverage(shape: Shape, at: Point, meters: number): number {
   return arena.coverage(arena.add(shape), probe.set(at.latitude, at.longitude), meters)
 }
 
-/** What the kernel may be off, 0.001, and what sampling is. */
+/** Allows for the kernel's error, 0.001, and that of sampling. */
 function holds(shape: Shape, at: Point, meters: number): void {
   const found = coverage(shape, at, meters)
   if (!(found >= 0 && found <= 1)) throw new Error(`coverage ${found}`)
@@ -86,7 +86,7 @@ t.test('corners along the edges change nothing, however many', async () => {
   )
 })
 
-/** The same boundary with about so many corners; `decimal`: to a centimetre. */
+/** The same boundary with about this many corners; with `decimal`, rounded to a centimetre. */
 function densified(ring: readonly Position[], corners: number, decimal: boolean): Position[] {
   const each = Math.max(1, Math.floor(corners / (ring.length - 1)))
   const dense = ring.slice(1).flatMap(([toLon, toLat], i) => {

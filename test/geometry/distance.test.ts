@@ -31,8 +31,8 @@ function distance(shape: Shape, at: Point): number {
 }
 
 /**
- * Promised: 1 mm + 0.1 % up to 20 km, 0.5 % beyond. Held: ten times better up to 50 km, so that a wrong constant shows.
- * The sign counts only where the point is clearly off the boundary.
+ * The promised precision is 1 mm + 0.1 % up to 20 km, and 0.5 % beyond. The test requires ten times better up to 50
+ * km, so that a wrong constant shows. The sign only counts if the point is clearly off the boundary.
  */
 function holds(shape: Shape, at: Point): void {
   const found = distance(shape, at)
@@ -204,7 +204,7 @@ t.test('polygons of up to 2,000 positions', async () => {
   )
 })
 
-/** A jagged star of many positions; the jags come from a hash of the seed. */
+/** A jagged star with many positions. A hash of the seed decides the jags. */
 function coast(center: Point, size: number, count: number, seed: number): Position[] {
   const ring: Position[] = []
   for (let i = 0; i < count; i++) {
@@ -217,7 +217,7 @@ function coast(center: Point, size: number, count: number, seed: number): Positi
   return [...ring, ring[0]!]
 }
 
-/** As `holds`, the boundary distance sought on the 40 edges whose ends are nearest only. */
+/** Like `holds`, but searches the boundary distance only on the 40 edges with the nearest ends. */
 function holdsDensely(shape: Shape & { kind: 'polygon' }, at: Point): void {
   const found = distance(shape, at)
   const edges = shape.ring.slice(1).map((end, i) => {

@@ -2,8 +2,8 @@ import geodesic from 'geographiclib-geodesic'
 import type { Position, Shape } from '../../src/model/geofence.ts'
 
 /**
- * The slow obvious twins that the geometry kernel is held against: geodesics by C. F. F. Karney's algorithms, edges
- * walked point by point, areas counted sample by sample. No tree, no frame, no projection.
+ * Slow and obvious implementations that the geometry kernel is compared with: geodesics by C. F. F. Karney's
+ * algorithms, edges walked point by point, areas counted sample by sample. No tree, no local frame, no projection.
  */
 const wgs84 = geodesic.Geodesic.WGS84
 
@@ -21,12 +21,12 @@ export function direct(latitude: number, longitude: number, bearing: number, met
   return { latitude: end.lat2!, longitude: end.lon2! }
 }
 
-/** A longitude to which turns can be added without rounding. */
+/** A longitude to which full turns can be added without rounding. */
 function exact(lon: number): number {
   return Math.round(lon * 2 ** 42) / 2 ** 42
 }
 
-/** The ring with continuous longitudes: each step the short way, 360 as written. */
+/** The ring with continuous longitudes. Each step goes in the shorter direction; 360 stays as written. */
 function unwrap(ring: readonly Position[]): [number, number][] {
   const out: [number, number][] = [[exact(ring[0]![0]), ring[0]![1]]]
   for (let i = 1; i < ring.length; i++) {
@@ -37,7 +37,7 @@ function unwrap(ring: readonly Position[]): [number, number][] {
   return out
 }
 
-/** Even-odd count of edges that cross the meridian north of the point, for every turn of it. */
+/** Whether an odd number of edges crosses the meridian north of the point, counting every full turn of it. */
 export function contains(shape: Shape, at: Point): boolean {
   if (shape.kind === 'circle') {
     return karney(at.latitude, at.longitude, shape.center[1], shape.center[0]) <= shape.radius
@@ -59,7 +59,7 @@ export function contains(shape: Shape, at: Point): boolean {
   return turns !== 0 && latitudes >= 0 ? !inside : inside
 }
 
-/** Metres to the nearest point of any edge: 64 samples each, then ternary search about the best of every edge. */
+/** Metres to the nearest point of any edge: 64 samples per edge, then ternary search around the best sample of each. */
 export function boundaryDistance(shape: Shape, at: Point): number {
   if (shape.kind === 'circle') {
     return Math.abs(karney(at.latitude, at.longitude, shape.center[1], shape.center[0]) - shape.radius)
@@ -95,8 +95,8 @@ export function boundaryDistance(shape: Shape, at: Point): number {
 }
 
 /**
- * Share of the disc that a shape covers, counted on `rays` geodesics with `steps` samples of equal area each.
- * Its own error is near 1 / (steps · √rays).
+ * The share of the disc that a shape covers, counted on `rays` geodesics with `steps` samples of equal area each. Its
+ * own error is about 1 / (steps · √rays).
  */
 export function sampledCoverage(shape: Shape, at: Point, meters: number, rays = 240, steps = 100): number {
   let hits = 0

@@ -248,7 +248,7 @@ t.test(
 
 type Grid = readonly [number, number]
 
-/** Positive when p lies to the left of a → b; exact on integers. */
+/** Positive if p is to the left of a → b; exact for integers. */
 function sideOf(a: Grid, b: Grid, p: Grid): number {
   return Math.sign((b[0] - a[0]) * (p[1] - a[1]) - (b[1] - a[1]) * (p[0] - a[0]))
 }
@@ -258,7 +258,9 @@ function edgesOf(ring: Grid[]): (readonly [Grid, Grid])[] {
   return edges.filter(([a, b]) => a[0] !== b[0] || a[1] !== b[1])
 }
 
-/** Whether more than two strands pass one vertex: winding numbers there do not tell how they go on. */
+/**
+ * Whether more than two strands pass through one vertex. Winding numbers do not show how the strands continue there.
+ */
 function crowded(ring: Grid[]): boolean {
   return ring.some((v) => {
     let ends = 0
@@ -272,7 +274,7 @@ function crowded(ring: Grid[]): boolean {
   })
 }
 
-/** Whether two edges cross inside both. */
+/** Whether two edges cross in the interior of both. */
 function crosses(ring: Grid[]): boolean {
   const edges = edgesOf(ring)
   return edges.some(([a, b]) =>
@@ -280,7 +282,10 @@ function crosses(ring: Grid[]): boolean {
   )
 }
 
-/** Whether two edges share more than a point: on one line (integers: exact), and so do their ranges. */
+/**
+ * Whether two edges share more than a point, which means that they are on one line (exact for integers) and their
+ * ranges overlap.
+ */
 function overlaps(ring: Grid[]): boolean {
   const edges = edgesOf(ring)
   return edges.some(([a, b], i) =>
@@ -295,8 +300,8 @@ function overlaps(ring: Grid[]): boolean {
 }
 
 /**
- * The difference between the largest and smallest winding number in the plane, looked at close to every place where
- * lines through two edges meet. Where two strands cross, the winding numbers about are w, w + 1 and w + 2.
+ * The difference between the largest and the smallest winding number in the plane, sampled close to every point where
+ * lines through two edges meet. Where two strands cross, the winding numbers around the point are w, w + 1 and w + 2.
  */
 function windingRange(ring: Grid[]): number {
   let least = 0
@@ -578,7 +583,7 @@ t.test('growing and removing leave the bytes that others read as they are', asyn
   )
 })
 
-/** A ring of so many corners about a point. */
+/** A ring with this many corners around a point. */
 function drawnRing(corners: number): Position[] {
   const ring = Array.from({ length: corners }, (_, i): Position => {
     const angle = (2 * Math.PI * i) / corners

@@ -2,14 +2,14 @@ import type { Position, Shape } from '../../src/model/geofence.ts'
 import fc from '../kit/fastCheck.ts'
 import type { Point } from './oracle.ts'
 
-/** How often each property runs: RINGFENCE_TEST_RUNS multiplies. */
+/** How often each property runs; RINGFENCE_TEST_RUNS multiplies it. */
 export function runs(count: number): { numRuns: number } {
   return { numRuns: Math.max(1, Math.ceil(count * Number(process.env.RINGFENCE_TEST_RUNS ?? 1))) }
 }
 
 const METERS_PER_DEGREE = 111_200
 
-/** The point so many metres east and north, roughly; the longitude may leave ±180. */
+/** The point so many metres east and north, approximately. The longitude may be outside ±180. */
 export function offset(at: Point, east: number, north: number): Point {
   const cos = Math.max(0.01, Math.cos((at.latitude * Math.PI) / 180))
   return {
@@ -23,7 +23,7 @@ export function inRange(at: Point): Point {
   return { latitude: at.latitude, longitude: Math.max(-180, Math.min(180, longitude)) }
 }
 
-/** A number between two positive ones, all magnitudes equally likely. */
+/** A number between two positive ones, with every order of magnitude equally likely. */
 export function magnitude(min: number, max: number): fc.Arbitrary<number> {
   const range = { min: Math.log(min), max: Math.log(max), noNaN: true }
   return fc.double(range).map((exponent) => Math.exp(exponent))
@@ -40,11 +40,14 @@ export function place(maxLatitude: number): fc.Arbitrary<Point> {
 export interface Scene {
   readonly shape: Shape
   readonly center: Point
-  /** Metres, about. */
+  /** Approximate size in metres. */
   readonly size: number
 }
 
-/** Star-shaped polygons: never self-crossing, spiky, either direction, longitudes wrapped or not. */
+/**
+ * Star-shaped polygons: they never cross themselves, have spikes, are wound in either direction, and have wrapped
+ * longitudes or not.
+ */
 export function polygonScene(maxLatitude: number, minSize: number, maxSize: number): fc.Arbitrary<Scene> {
   return fc
     .record({
@@ -67,7 +70,7 @@ export function polygonScene(maxLatitude: number, minSize: number, maxSize: numb
     })
 }
 
-/** The same beside a pole, its vertices at most 2.5° from it, without going round it. */
+/** The same near a pole, with vertices at most 2.5° from it, but not around it. */
 export function nearPoleScene(): fc.Arbitrary<Scene> {
   return fc.tuple(fc.boolean(), polygonScene(0, 5, 50_000)).map(([north, { shape, center, size }]) => {
     const latitude = north ? 89 : -89
@@ -80,7 +83,7 @@ export function nearPoleScene(): fc.Arbitrary<Scene> {
   })
 }
 
-/** Rings round a pole, as a coast is drawn: one longitude after the other, all round. */
+/** Rings around a pole, in the form of a coast: longitudes increase all the way round. */
 export function polarScene(): fc.Arbitrary<Scene> {
   return fc
     .record({
@@ -111,15 +114,15 @@ export function circleScene(maxLatitude: number): fc.Arbitrary<Scene> {
   }))
 }
 
-/** Where a probe stands, in units of the scene's size. */
+/** The place of a probe, in units of the scene's size. */
 export function standpoint(reach: number): fc.Arbitrary<{ east: number; north: number }> {
   const share = fc.double({ min: -reach, max: reach, noNaN: true })
   return fc.record({ east: share, north: share })
 }
 
 /**
- * A map drawn in letters: each letter is a place, columns a step of longitude apart, rows a step of latitude, row 0 the
- * northernmost, indentation aside. `ring` lists letters in order.
+ * A map drawn in letters. Each letter is a place. Columns are one step of longitude apart, rows one step of latitude;
+ * row 0 is the northernmost, and indentation is ignored. `ring` lists letters in order.
  */
 export function drawn(map: string, ring: string, at: Point, stepDegrees: number) {
   const places: Record<string, Position> = {}

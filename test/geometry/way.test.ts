@@ -6,12 +6,12 @@ import fc from '../kit/fastCheck.ts'
 import { contains, karney } from './oracle.ts'
 import { circleScene, inRange, magnitude, offset, place, polygonScene, runs } from './shapes.ts'
 
-/** A place beside another, within ±180, at a bearing and distance (metres). */
+/** A place at a bearing and distance (metres) from another, with longitude within ±180. */
 function beside(at: { latitude: number; longitude: number }, bearing: number, meters: number) {
   return inRange(offset(at, meters * Math.sin(bearing), meters * Math.cos(bearing)))
 }
 
-// Of integers, because fast-check draws doubles near zero mostly.
+// Made from integers, because fast-check mostly draws doubles near zero.
 const bearing = fc.integer({ min: 0, max: 359 }).map((degrees) => (degrees * Math.PI) / 180)
 
 t.test('a way is never shorter than it says, and hardly longer', async () => {
@@ -60,12 +60,12 @@ t.test('first and last touch are where a walk in small steps finds them', async 
 
         const inside = Array.from({ length: STEPS + 1 }, (_, i) => contains(shape, at(i / STEPS)))
         const any = inside.indexOf(true)
-        // The walk itself steps over a corner that is cut by less than one of its steps.
+        // The walk itself misses a corner that is cut by less than one of its steps.
         const isCorner = (step: number) =>
           Array.from({ length: 2001 }, (_, i) => step + (i - 1000) / 1000).some((near) =>
             contains(shape, at(near / STEPS)),
           )
-        // Corners that are cut by less than this may be stepped over.
+        // Cut corners that are shorter than this may be missed.
         const isLong = (i: number) => inside.slice(i, i + LONG).every(Boolean)
         const first = inside.findIndex((_, i) => isLong(i))
         if (first >= 0) {

@@ -1,4 +1,4 @@
-/** What requests say, from outside: parameters, bodies, forms and queries, good and bad. */
+/** The content of requests, tested from outside: parameters, bodies, forms and queries, valid and invalid. */
 import t from 'tap'
 import { eventually, RawConnection, toyServer } from './toy.ts'
 
@@ -86,7 +86,7 @@ t.test('what a body may be', async (t) => {
     body: string | Uint8Array<ArrayBuffer>,
     type: string | undefined = 'application/json',
   ): Promise<readonly [number, string | undefined, string]> => {
-    // A Uint8Array gets no content type from fetch.
+    // fetch sets no content type for a Uint8Array.
     const bytes = typeof body === 'string' ? new TextEncoder().encode(body) : body
     const headers: Record<string, string> = type === '' ? {} : { 'content-type': type }
     const answer = await toy.call('/v1/track', { key: 'pk', method: 'POST', body: bytes, headers })
@@ -354,7 +354,7 @@ t.test('a body over the limit is refused, whatever its length was said to be', a
 })
 
 t.test('the bodies of all uploads together are bounded', async (t) => {
-  // Of one address a quarter of it.
+  // One address may hold a quarter of it.
   const toy = await toyServer(t, { maxHeldBytes: 400_000 })
   const start = async (): Promise<RawConnection> => {
     const upload = await RawConnection.open(t, toy.port)

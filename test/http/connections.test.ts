@@ -1,4 +1,4 @@
-/** Bounds of connections: in all, of an address, and by the system's limit of open files. */
+/** Limits of connections: in total, per address, and by the system's limit of open files. */
 import t, { type Test } from 'tap'
 import { Connections, connectionsOf, type ConnectionLimits } from '../../src/http/connections.ts'
 import type { ConnectionRefusal } from '../../src/http/connections.ts'
@@ -55,7 +55,7 @@ t.test(
       trustedProxies: ['127.0.0.9'],
       refusedConnection: (refusal) => refusals.push(refusal),
     })
-    // Whoever comes and goes is not counted twice: ten times its share, one after the other.
+    // A client that reconnects is not counted twice: ten times its share, one connection after another.
     for (let i = 0; i < 40; i++) {
       const [one] = await open(t, toy, 1)
       t.ok(await isServed(one!))

@@ -1,4 +1,4 @@
-/** Queries and forms as people and their libraries write them: what each comes to, and what is refused. */
+/** Queries and forms as people and their libraries write them: the resulting values, and what is refused. */
 import { deepStrictEqual } from 'node:assert/strict'
 import t from 'tap'
 import Type from 'typebox'
@@ -37,7 +37,7 @@ const Body = Type.Object({
   ),
 })
 
-/** As it is before it is checked against the schema. */
+/** The value before it is checked against the schema. */
 const read = (schema: TObject, text: string): unknown => {
   try {
     const fields = readForm(text, schema.properties, 'keep')
@@ -198,7 +198,10 @@ t.test('filters are texts, however they are sent', (t) => {
   t.end()
 })
 
-/** Any JSON that a schema admits and that a form can say: no empty texts, no texts that read as something else. */
+/**
+ * Any JSON that a schema allows and that a form can express: no empty texts, and no texts that would be read as
+ * something else.
+ */
 function anyOf(schema: TSchema): fc.Arbitrary<unknown> {
   const {
     anyOf: variants,
@@ -255,7 +258,7 @@ function anyOf(schema: TSchema): fc.Arbitrary<unknown> {
   }
 }
 
-/** The pairs of a form that says a value, in one of the ways that libraries have; `style` draws which. */
+/** The pairs of a form that express a value, in one of the ways that libraries use; `style` chooses which. */
 function pairsOf(name: string, value: unknown, style: () => number): string[] {
   const pair = (text: string): string[] => [
     `${encodeURIComponent(name)}=${encodeURIComponent(text).replaceAll('%20', '+')}`,

@@ -1,6 +1,6 @@
 /**
- * Whatever bytes arrive, there is an answer of the interface's table and nothing is left behind: many, against toy
- * routes alone. test/fuzz does it to the whole server.
+ * Whatever bytes arrive, the answer is one that the interface allows, and nothing is left behind. This sends many,
+ * but only to toy routes; test/fuzz does the same to the whole server.
  */
 import { Agent, request } from 'node:http'
 import t from 'tap'

@@ -130,7 +130,7 @@ t.test('a rate limiter lets through what a bucket of tokens would', (t) => {
             passed = false
             if (!(error instanceof ApiError) || error.code !== 429 || error.retryAfter !== 1) throw error
           }
-          // Within the limiter's slack both are right.
+          // Within the tolerance of the limiter, both results are right.
           const before = bucket.tokens + (allowed ? 1 : 0)
           if (passed !== allowed && Math.abs(before - 1) > 0.06) {
             throw new Error(`${passed ? 'passed' : 'held'} with ${before} tokens`)
@@ -159,7 +159,7 @@ t.test('every endpoint finds its rate limit', (t) => {
     const [method, path] = endpoint.split(' ') as [Method, string]
     return route({ method, path, auth, summary: '', tag: '', answers: {}, handler: () => ({}) })
   }
-  // The limits of the interface, word for word.
+  // The limits of the interface, copied literally.
   const table = {
     'POST /v1/track': '1 device',
     'GET /v1/context': '10 key',

@@ -1,4 +1,4 @@
-/** The API machinery from outside: real sockets against a server with toy routes. */
+/** The API machinery from outside, over real sockets to a server with toy routes. */
 import t from 'tap'
 import { createServer } from '../../src/http/server.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'

@@ -1,4 +1,4 @@
-/** Connections that dawdle: the transport's own time limits are what bounds them, so they are held here. */
+/** Connections that send slowly. Only the transport's own time limits end them, so these limits are tested here. */
 import t from 'tap'
 import { RawConnection, toyServer } from './toy.ts'
 
@@ -6,7 +6,7 @@ const HEAD = 'POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthorization: pk\r\n'
 
 t.test('half-sent requests are given up, awaited answers are not', async (t) => {
   const toy = await toyServer(t)
-  /** A connection that sends the start, and then the piece over and over. */
+  /** A connection that sends the start, and then the piece again and again. */
   const dribbling = async (start: string, piece = '', milliseconds = 200) => {
     const connection = await RawConnection.open(t, toy.port)
     connection.write(start)
@@ -20,11 +20,11 @@ t.test('half-sent requests are given up, awaited answers are not', async (t) => 
     await dribbling(`${HEAD}Content-Length: 100000\r\n\r\n{"dev`, ' '),
     await dribbling(`${HEAD}Transfer-Encoding: chunked\r\n\r\n`, '1\r\n \r\n'),
     await dribbling(`${HEAD}Author`),
-    // A head does not get more time by every byte or line that comes.
+    // A request head does not get more time with every byte or line that arrives.
     await dribbling(`${HEAD}X: `, 'x'),
     await dribbling(HEAD, 'X: x\r\n', 1000),
     await dribbling(HEAD, 'X: x\r\n', 5000),
-    // Nor does the next one after an answer, or none.
+    // Neither does the next head after an answer, whether it has begun or not.
     await dribbling('GET /v1/things/special HTTP/1.1\r\nHost: x\r\n\r\n', 'G'),
     await dribbling('GET /v1/things/special HTTP/1.1\r\nHost: x\r\n\r\n'),
   ]

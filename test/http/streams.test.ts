@@ -1,4 +1,4 @@
-/** Bodies and answers of any size, as they come and go: back-pressure, limits, and whoever leaves early. */
+/** Bodies and answers of any size while they are transferred: back-pressure, limits, and clients that leave early. */
 import { createHash, randomBytes } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
@@ -12,18 +12,18 @@ import { eventually, RawConnection, toyServer, type Toy } from './toy.ts'
 
 const MEBIBYTE = 1024 * 1024
 const MAX_BYTES = 20 * MEBIBYTE
-/** More of 64 KiB than the buffers of a connection take. */
+/** Pieces of 64 KiB; more than the buffers of a connection hold. */
 const PIECES = 300
 const Kind = Type.Object({ kind: Type.String() })
 const SCRIPT = randomBytes(300_000)
 
-/** What the routes below did, for the test to look at. */
+/** What the routes below did, for the test to check. */
 interface Seen {
-  /** Called before each piece is read or made; a test may hold it. */
+  /** Called before each piece is read or made. A test may block it. */
   gate: () => Promise<void>
   produced: number
   readBytes: number
-  /** How readings and makings ended: `whole`, `let go`, or the message of what was thrown. */
+  /** How the reading of bodies and the making of answers ended: `whole`, `let go`, or the message of the error. */
   readonly ends: string[]
 }
 
@@ -210,7 +210,7 @@ t.test('a handler that reads slowly slows the sender, whose connection lives on'
   sender.write(`${HEAD}Content-Length: ${MAX_BYTES}\r\n\r\n`)
   for (let i = 0; i < MAX_BYTES / MEBIBYTE; i++) sender.write(Buffer.alloc(MEBIBYTE))
   await eventually(() => seen.readBytes === 0 && sender.socket.bytesWritten > 0)
-  // Until nothing moves any more: the rest waits in the sender's process.
+  // Until nothing moves any more, because the rest waits in the sender's process.
   for (let before = -1; before !== sender.socket.writableLength; await sleep(100)) {
     before = sender.socket.writableLength
   }
@@ -227,7 +227,7 @@ t.test('a handler that reads slowly slows the sender, whose connection lives on'
 
 t.test('a connection serves on whose upload was whole before it was read', async (t) => {
   const { toy, seen } = await start(t)
-  // All sizes about that of what uWebSockets.js reads at a time, and twice that.
+  // Sizes around the amount that uWebSockets.js reads at a time, and around twice that.
   for (const size of [400_000, 520_000, 600_000, 850_000, 1_040_000, 1_100_000]) {
     let open = (): void => undefined
     seen.gate = () => new Promise<void>((resolve) => (open = resolve))
@@ -239,7 +239,7 @@ t.test('a connection serves on whose upload was whole before it was read', async
       )
       sender.write(Buffer.alloc(size))
       await eventually(() => toy.server.inFlight === 1)
-      // It may all be in, or wait for the handler.
+      // All of it may have arrived, or it may wait for the handler.
       await sleep(20)
       open()
       await sender.answers(2 * round - 1)
@@ -251,7 +251,7 @@ t.test('a connection serves on whose upload was whole before it was read', async
 })
 
 t.test('a socket that goes on with pieces while it was asked to wait is asked again for each', async (t) => {
-  // Each piece sets the socket's time limit, and only being asked to wait suspends it.
+  // Each piece restarts the socket's time limit. Only a request to wait suspends it.
   const asked: string[] = []
   const res = { pause: () => asked.push('pause'), resume: () => asked.push('resume') }
   const upload = new Upload(res as unknown as HttpResponse, Infinity)
@@ -267,7 +267,7 @@ t.test('a socket that goes on with pieces while it was asked to wait is asked ag
 })
 
 t.test('an upload that may not be is refused', async (t) => {
-  // Of one address a quarter of it.
+  // One address may hold a quarter of it.
   const { toy, seen } = await start(t, { maxHeldBytes: 4 * MEBIBYTE })
   const send = async (init: RequestInit & { key?: string }): Promise<unknown> => {
     const { status, body } = await toy.call('/digest', {

@@ -10,7 +10,10 @@ import Type from 'typebox'
 import { runs } from '../geometry/shapes.ts'
 import fc from '../kit/fastCheck.ts'
 
-/** Bodies whose structure makes them dear to parse (G7): refused before they are, wherever JSON or MessagePack is read. */
+/**
+ * Bodies that are expensive to parse because of their structure (G7). They are refused before they are parsed,
+ * wherever JSON or MessagePack is read.
+ */
 
 const MEGABYTE = 1_048_576
 
@@ -103,7 +106,7 @@ t.test('the largest bodies of the interface pass', (t) => {
 })
 
 t.test('what is within the bounds is parsed as ever', (t) => {
-  // Long enough to be looked at.
+  // Long enough that its structure is checked.
   const padding = 'x'.repeat(20_000)
   fc.assert(
     fc.property(fc.json({ maxDepth: 6 }), (json) => {

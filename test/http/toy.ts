@@ -1,4 +1,4 @@
-/** A small server over toy routes, and two ways to call it: fetch, and bytes on a socket. */
+/** A small server with toy routes, and two ways to call it: fetch, and bytes on a socket. */
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import Type from 'typebox'
@@ -44,13 +44,13 @@ const TrackBody = Type.Object({
   sdkVersion: Type.Optional(Type.String()),
 })
 
-/** What the toy routes saw and hold. */
+/** What the toy routes have received and keep. */
 export interface Toy {
   readonly server: Server
   readonly port: number
   readonly base: string
   readonly clock: ManualClock
-  /** Replies of `GET /pending`, for the test to answer. */
+  /** Open replies of `GET /pending`, which the test answers. */
   readonly pending: Reply[]
   readonly logged: { fields: Readonly<Record<string, unknown>>; message: string }[]
   readonly observed: { path: string | undefined; status: number }[]
@@ -221,7 +221,7 @@ function routes(pending: Reply[]): Route[] {
   ]
 }
 
-/** Starts the toy server; it is closed after the test. */
+/** Starts the toy server, which is closed after the test. */
 export async function toyServer(t: Test, options: Partial<ServerOptions> = {}): Promise<Toy> {
   const clock = new ManualClock()
   const pending: Reply[] = []
@@ -271,12 +271,12 @@ export async function toyServer(t: Test, options: Partial<ServerOptions> = {}): 
   }
 }
 
-/** The routes of the toy server, for what is made from a route table. */
+/** The routes of the toy server, for tests of what is generated from a route table. */
 export function toyRoutes(): Route[] {
   return routes([])
 }
 
-/** A connection that keeps all that came in and can wait for more. */
+/** A connection that keeps all received bytes and can wait for more. */
 export class RawConnection {
   received = ''
   closed = false
@@ -294,7 +294,7 @@ export class RawConnection {
       this.closed = true
       this.#notify()
     })
-    // A reset is a way to be closed.
+    // A reset is one way to close a connection.
     socket.on('error', () => undefined)
   }
 
@@ -310,7 +310,7 @@ export class RawConnection {
     return this
   }
 
-  /** Resolves when the condition holds, or rejects when the connection has closed without it. */
+  /** Resolves when the condition holds. Rejects if the connection closes first. */
   async until(condition: () => boolean): Promise<void> {
     while (!condition()) {
       if (this.closed) throw new Error(`closed after ${JSON.stringify(this.received.slice(0, 500))}`)

@@ -1,4 +1,4 @@
-/** The lock file is one that `npm ci` takes, on every platform. */
+/** The lock file is one that `npm ci` accepts, on every platform. */
 import { readFileSync } from 'node:fs'
 import tap from 'tap'
 
@@ -15,8 +15,9 @@ const packages = new Map(
   Object.entries((JSON.parse(text) as { packages: Readonly<Record<string, Entry>> }).packages),
 )
 
-// npm leaves out, without a word, what the registry of the day does not have in the version that is asked for, which are as a rule the
-// binaries of other platforms; `npm ci` then refuses the lock file. docs/dependencies.md says what to do.
+// If the registry does not have the requested version of a package yet, npm silently leaves it out of the lock file.
+// Usually these are the binaries for other platforms. `npm ci` then refuses the lock file. docs/dependencies.md says
+// what to do.
 tap.test('every package that another one names is in the lock file, also those for other platforms', (t) => {
   const missing: string[] = []
   for (const [place, { dependencies, optionalDependencies }] of packages) {
@@ -36,7 +37,7 @@ tap.test('every package has the hash of its contents, and no address of a regist
   t.end()
 })
 
-/** As Node looks for a package: in the folder beside the one that asks, then further up. */
+/** Searches like Node: in the folder beside the requesting package, then further up. */
 function isFound(name: string, place: string): boolean {
   for (let folder = place; ; folder = folder.slice(0, Math.max(0, folder.lastIndexOf(FOLDER) - 1))) {
     if (packages.has(`${folder === '' ? '' : `${folder}/`}${FOLDER}${name}`)) return true

@@ -1,4 +1,4 @@
-/** `npm start` and the other commands say what to do on a Node that cannot run them. */
+/** `npm start` and the other commands say what to do if they are run with an unsuitable Node. */
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -13,7 +13,7 @@ t.test('a sentence on every machine that cannot run it', async (t) => {
   t.teardown(() => rmSync(folder, { recursive: true }))
   cpSync(join(ROOT, 'install'), join(folder, 'install'), { recursive: true })
   writeFileSync(join(folder, 'program.ts'), `console.log('ran', process.argv.slice(2).join() as string)`)
-  /** @param node the version that it is given out to be */
+  /** @param node the version that it pretends to have */
   const run = (node?: string): { code: number | null; output: string } => {
     const fake = join(folder, 'fake.cjs')
     writeFileSync(
@@ -22,7 +22,7 @@ t.test('a sentence on every machine that cannot run it', async (t) => {
         ? ''
         : `Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${node}' } })`,
     )
-    // Without the test runner's hooks, see test/kit/server.ts.
+    // Without the hooks of the test runner; see test/kit/server.ts.
     const args = [
       '-u',
       'NODE_OPTIONS',

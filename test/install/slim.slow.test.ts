@@ -1,6 +1,6 @@
 /**
- * What users install: packages without those for development, slimmed, with and without routing; each started as they start it.
- * npm takes the packages from its cache where it has them.
+ * What users install: packages without those for development, slimmed, with and without routing. Each is started as
+ * users start it. npm takes the packages from its cache if it has them.
  */
 import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -13,11 +13,11 @@ import t, { type Test } from 'tap'
 import { freePort, KEYS } from '../kit/server.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
-/** What `npm start` and its like are made of; node_modules is not. */
+/** Everything that `npm start` and similar commands need, except node_modules. */
 const PARTS =
   '.ci .npmrc cluster config demo docs install package-lock.json package.json sdk/README.md sdk/package.json src test/kit workers'
 const MEGABYTE = 1e6
-/** Arguments of `env`: without the test runner's hooks, see test/kit/server.ts. */
+/** Arguments of `env` that remove the hooks of the test runner; see test/kit/server.ts. */
 const UNHOOKED = ['-u', 'NODE_OPTIONS']
 const ISLAND = {
   type: 'circle',
@@ -100,7 +100,7 @@ interface Distance {
 }
 type Call = (method: string, path: string, body?: object) => Promise<unknown>
 
-/** As at a shell: without the Node of this test. */
+/** The environment of a shell, without the Node of this test. */
 function environment(): NodeJS.ProcessEnv {
   const { PATH = '', ...env } = process.env
   const folders = PATH.split(delimiter).filter((one) => !one.includes('node_modules'))
@@ -113,7 +113,7 @@ async function npm(...args: readonly string[]): Promise<string> {
   return stdout + stderr
 }
 
-/** `npm start`, with a new data folder, until the work is done. */
+/** Runs `npm start` with a new data folder until the work is done. */
 async function withServer(
   t: Test,
   port: number,
@@ -129,7 +129,7 @@ async function withServer(
       RINGFENCE_KEYS: Object.values(KEYS).join(','),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // `npm start` is npm, a shell and the server.
+    // `npm start` consists of npm, a shell and the server.
     detached: true,
   })
   let output = ''
@@ -162,7 +162,10 @@ async function withServer(
   }
 }
 
-/** What `npm run cluster` says until it has started and been stopped; it takes the NATS server that `npm run servers` has built. */
+/**
+ * The output of `npm run cluster` from its start to its stop. It uses the NATS server that `npm run servers` has
+ * built.
+ */
 async function clusterOutput(): Promise<string> {
   const built = join(ROOT, 'node_modules', '.cache', 'ringfence-servers')
   if (existsSync(built)) cpSync(built, join(packages, '.cache', 'ringfence-servers'), { recursive: true })
@@ -191,7 +194,7 @@ async function trackIsAnswered(t: Test, call: Call): Promise<void> {
   })
 }
 
-/** Bytes on the disk, hard links once. */
+/** Bytes on the disk, with hard links counted once. */
 function sizeOf(path: string): number {
   const sizes = new Map<number, number>()
   for (const name of readdirSync(path, { recursive: true, encoding: 'utf8' })) {

@@ -1,4 +1,4 @@
-/** Appends as many frames as asked for, and writes `ack <position>` to stdout at each acknowledgement. */
+/** Appends the given number of frames, and writes `ack <position>` to stdout at each acknowledgement. */
 import { writeSync } from 'node:fs'
 import { openCommitLog } from '../../src/log/commitLog.ts'
 import { openStore } from '../../src/log/store.ts'

@@ -76,7 +76,7 @@ t.test('the files that it names are a log of their own, whatever comes after', a
     if (i % 10 === 0) log.trim(i - 4)
     const { position, files, manifest } = await log.files()
     const oldest = Number.parseInt(files[0]!.name.slice(4), 10)
-    // More frames, and perhaps another segment, before the copy is taken.
+    // Appends more frames, which may start another segment, before the copy is made.
     for (let more = 0; more < i % 4; more++) await append(log, Buffer.alloc(1500, 255))
     const copy = join(t.testdirName, `copy-${i}`)
     cpSync(join(store.folder, 'log'), join(copy, 'log'), { recursive: true })

@@ -11,25 +11,25 @@ import type {
 import fc from '../kit/fastCheck.ts'
 import { until } from '../kit/waiting.ts'
 
-/** How often the properties run: a multiple of a modest number. */
+/** How often the properties run: a multiple of a small number. */
 export const RUNS = Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 
-/** An empty log; `open` again after `close` sees what the one before left. */
+/** An empty log. A new `open` after `close` finds what was written before. */
 export interface LogSubject {
   open(): Promise<AnyLog>
 }
 
-/** What the technologies have in common, as their tests use it. */
+/** What the implementations have in common, for their tests. */
 export type AnyLog = CommitLog | PartitionLog
 
-/** An empty snapshot store; `open` again sees what was written. */
+/** An empty snapshot store. A new `open` finds what was written before. */
 export interface SnapshotSubject {
   open(): Promise<SnapshotStore | SharedSnapshotStore>
   /** Flips a byte of a stored snapshot. */
   damage(partition: number, position: number): Promise<void>
 }
 
-/** Appends and waits until durable. */
+/** Appends and waits until it is durable. */
 export function append(log: AnyLog, ...parts: Uint8Array[]): Promise<void> {
   return new Promise((resolve) => {
     log.append(parts, () => resolve())
@@ -44,7 +44,7 @@ export function positions(frames: Iterable<LogFrame>): number[] {
   return Array.from(frames, ({ position }) => position)
 }
 
-/** Of either kind of log; payloads stay valid. */
+/** The frames of either kind of log. Their payloads stay valid. */
 export async function framesOf(log: AnyLog, position: number): Promise<LogFrame[]> {
   const found: LogFrame[] = []
   for await (const frame of log.read(position)) found.push(frame)
@@ -59,7 +59,7 @@ async function positionsOf(log: AnyLog, position: number): Promise<number[]> {
   return positions(await framesOf(log, position))
 }
 
-/** What every technology of {@link CommitLog} and {@link PartitionLog} does. */
+/** What every implementation of {@link CommitLog} and {@link PartitionLog} must do. */
 export function commitLogContract(t: Test, name: string, create: (t: Test) => Promise<LogSubject>): void {
   t.test(`${name} keeps the contract of a commit log`, async (t) => {
     t.test('an empty log', async (t) => {
@@ -230,7 +230,7 @@ export function commitLogContract(t: Test, name: string, create: (t: Test) => Pr
   })
 }
 
-/** What every technology of {@link SnapshotStore} and {@link SharedSnapshotStore} does. */
+/** What every implementation of {@link SnapshotStore} and {@link SharedSnapshotStore} must do. */
 export function snapshotContract(t: Test, name: string, create: (t: Test) => Promise<SnapshotSubject>): void {
   t.test(`${name} keeps the contract of a snapshot store`, async (t) => {
     t.test('nothing is there at first', async (t) => {

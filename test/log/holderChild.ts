@@ -1,4 +1,7 @@
-/** Takes the data folder of its argument, says `held` or why not, and keeps it until it is killed. */
+/**
+ * Takes the data folder that its argument names, prints `held` or the reason why it cannot, and keeps the folder
+ * until it is killed.
+ */
 import { writeSync } from 'node:fs'
 import { openStore } from '../../src/log/store.ts'
 

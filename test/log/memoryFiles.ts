@@ -1,34 +1,34 @@
 import type { Files } from '../../src/log/files.ts'
 
-/** What a simulated machine throws once it is down: nothing that was under way reports anything after it. */
+/** What a simulated machine throws once it is down. Nothing that was in progress reports a result afterwards. */
 export class MachineDown extends Error {}
 
 export type Call = keyof Files
 
 interface Inode {
-  /** What the system shows. */
+  /** The content that the system shows. */
   cached: Buffer
-  /** What the disk holds. */
+  /** The content on the disk. */
   durable: Buffer
-  /** Numbers of the sectors that the system knows to differ from the disk. */
+  /** Numbers of the sectors that differ from the disk. */
   dirty: Set<number>
 }
 
 const SECTOR = 512
 
 /**
- * The simulated twin of a disk with a page cache. A write reaches the disk sector by sector, in any order, at the
- * latest with a flush of its file; a name with a flush of its folder. A flush that fails forgets what was dirty, as
- * Linux does.
+ * A simulation of a disk with a page cache. A write reaches the disk sector by sector, in any order, at the latest
+ * with a flush of its file; a name reaches it with a flush of its folder. After a failed flush the dirty sectors are
+ * forgotten, as in Linux.
  */
 export class MemoryFiles implements Files {
-  /** Called before each call, with how many there were before; may throw, as the system would. */
+  /** Called before each call, with the number of earlier calls. It may throw, as the system would. */
   before: (call: Call, index: number) => void = () => {}
-  /** Bytes of all files together; past it writes are short, then ENOSPC. */
+  /** Bytes of all files together. Beyond this, writes are short and then fail with ENOSPC. */
   capacityBytes = Infinity
   /** The next flush fails with EIO. */
   failFlush = false
-  /** How much of a write is done, 0 to 1, when `before` throws {@link MachineDown} at it. */
+  /** The share of a write that is done, 0 to 1, when `before` throws {@link MachineDown} at it. */
   tornShare = 0
   calls = 0
   #down = false
@@ -51,12 +51,12 @@ export class MemoryFiles implements Files {
     return memory
   }
 
-  /** Copies of all files as the system shows them: what a killed process leaves behind. */
+  /** Copies of all files as the system shows them, which is what a killed process leaves behind. */
   contents(): Map<string, Buffer> {
     return new Map([...this.#names].map(([path, inode]) => [path, Buffer.from(inode.cached)]))
   }
 
-  /** The process is gone, the machine runs on. */
+  /** The process is killed, and the machine continues to run. */
   kill(): MemoryFiles {
     this.#down = true
     const next = new MemoryFiles()
@@ -65,7 +65,7 @@ export class MemoryFiles implements Files {
     return next
   }
 
-  /** The machine went down: of what was not flushed, any sector and any name is there or not. */
+  /** The machine loses power. Any sector and any name that was not flushed is there or not. */
   losePower(random: () => number): MemoryFiles {
     this.#down = true
     const files = new Map<string, Uint8Array>()
@@ -113,7 +113,7 @@ export class MemoryFiles implements Files {
     if (!this.#open.delete(descriptor)) throw systemError('EBADF')
   }
 
-  /** Descriptors that were not closed. */
+  /** Number of descriptors that were not closed. */
   get openDescriptors(): number {
     return this.#open.size
   }
@@ -224,7 +224,7 @@ export class MemoryFiles implements Files {
   }
 }
 
-/** A generator of numbers from 0 up to 1, the same ones for the same seed (xorshift32). */
+/** A generator of numbers from 0 up to 1, which are the same for the same seed (xorshift32). */
 export function seededRandom(seed: number): () => number {
   let state = (seed ^ 0x9e3779b9) | 1
   return () => {
@@ -249,7 +249,7 @@ function survivors(inode: Inode, random: () => number): Buffer {
   )
 }
 
-/** The disk's bytes with the cached ones in the chosen sectors; zeros where there are none. */
+/** The bytes of the disk with the cached ones in the chosen sectors, and zeros where there are none. */
 function mix(inode: Inode, fromCache: (sector: number) => boolean, size: number): Buffer {
   const bytes = Buffer.alloc(size)
   for (let sector = 0; sector * SECTOR < size; sector++) {

@@ -1,6 +1,6 @@
 /**
- * `kill -9` leaves the page cache alive, so what survives it says nothing about power loss. This does: in the system
- * calls of a real process, no acknowledgement leaves before the flush of its frame has returned.
+ * `kill -9` does not clear the page cache, so what survives it proves nothing about power loss. This test checks the
+ * system calls of a real process: no acknowledgement is written before the flush of its frame has returned.
  */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
@@ -9,7 +9,7 @@ import t from 'tap'
 
 const FRAMES = 30
 
-/** One system call; `began` and `ended` are line numbers of the trace, which strace writes in order. */
+/** One system call. `began` and `ended` are line numbers of the trace, which strace writes in order. */
 interface SystemCall {
   readonly name: string
   readonly text: string
@@ -18,7 +18,7 @@ interface SystemCall {
   result: string
 }
 
-/** Joins the `<unfinished ...>` and `resumed` halves of calls that overlap with those of another thread. */
+/** Joins the `<unfinished ...>` and `resumed` halves of calls that overlap with calls of another thread. */
 function parseTrace(trace: string): SystemCall[] {
   const calls: SystemCall[] = []
   const unfinished = new Map<string, SystemCall>()
@@ -42,7 +42,7 @@ function parseTrace(trace: string): SystemCall[] {
   return calls
 }
 
-/** What is wrong with the order of calls: one sentence for each acknowledgement that left too early. */
+/** Faults in the order of calls: one sentence for each acknowledgement that was written too early. */
 function earlyAcknowledgements(calls: readonly SystemCall[]): { acknowledgements: number; early: string[] } {
   const frames = calls.filter((call) => call.name === 'pwrite64' && /^\d+<.*\.seg>, "RFfr/.test(call.text))
   const flushes = calls.filter((call) => call.name === 'fdatasync' && call.result === '0')

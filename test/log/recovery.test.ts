@@ -51,7 +51,7 @@ function changed(contents: Contents, path: string, change: (bytes: Buffer) => Bu
   return copy
 }
 
-/** What opening comes to: the payloads that were recovered, or the file that the refusal names. */
+/** The result of opening: the recovered payloads, or the file that the error names. */
 function recovered(contents: Contents): Buffer[] | { refused: string } {
   const files = MemoryFiles.of(contents)
   try {
@@ -69,14 +69,14 @@ function noise(length: number, seed: number): Buffer {
   return Buffer.from(Array.from({ length }, () => Math.floor(random() * 256)))
 }
 
-/** The last frame's place in the newest segment, when `frames` are all in it. */
+/** The place of the last frame in the newest segment, if all of `frames` are in it. */
 function lastFrameOf(frames: readonly Uint8Array[]): { from: number; to: number } {
   const sizes = frames.map((frame) => frameBytes(frame.length))
   const to = 64 + sizes.reduce((sum, size) => sum + size, 0)
   return { from: to - sizes.at(-1)!, to }
 }
 
-/** Payloads whose stored form is a trap: zeros, one bit, the log's own marks, and what is none of it. */
+/** Payloads whose stored form is a trap: zeros, one bit, the log's own marks, and ordinary bytes. */
 const LAST_PAYLOADS: Readonly<Record<string, Buffer>> = {
   empty: Buffer.alloc(0),
   short: Buffer.from('a commit'),
@@ -100,7 +100,7 @@ t.test('a last frame that was torn is cut off, and the log goes on', async (t) =
           kept,
           `the file ends at byte ${end}`,
         )
-        // Where nothing but zeros is lost, the frame is whole.
+        // If only zeros are lost, the frame is complete.
         const cut = changed(contents, segment(1), (bytes) => bytes.fill(0, end, to))
         const lost = !cut.get(segment(1))!.equals(contents.get(segment(1))!)
         deepStrictEqual(recovered(cut), lost ? kept : [...kept, last], `zeros from byte ${end}`)
@@ -119,7 +119,7 @@ t.test('a last frame that was torn is cut off, and the log goes on', async (t) =
       t.pass(`${to - from} bytes, ${sectors.length} sectors`)
 
       for (let at = from; at < to; at++) {
-        // The lowest bit that is set, so that a sector or word of one bit would become blank.
+        // The lowest bit that is set. A sector or word with only one bit becomes blank without it.
         const outcome = recovered(
           changed(contents, segment(1), (bytes) => {
             bytes[at] = bytes[at]! ^ (bytes[at]! & -bytes[at]! || 1)
@@ -175,7 +175,7 @@ t.test('a flipped bit anywhere: all frames, or a refusal that names the file', a
   let refused = 0
   for (const [path, bytes] of contents) {
     const random = seededRandom(bytes.length)
-    // Behind the last frame the newest segment has zeros up to its full size: some of them are enough.
+    // After its last frame, the newest segment contains zeros up to its full size. Some of them are enough here.
     const end =
       path === segment(9) ? 64 + frameBytes(2_000) + frameBytes(1_200) + frameBytes(12) + 100 : bytes.length
     for (let at = 0; at < end; at++) {
@@ -300,7 +300,7 @@ t.test('a segment that was being created, or trimmed, at a crash is left out', a
   t.notOk(files.contents().has(segment(1)), 'the trim is finished')
 })
 
-/** Appends frames of these sizes until one is not acknowledged; answers those that were. */
+/** Appends frames of these sizes until one is not acknowledged. Returns the acknowledged ones. */
 async function run(
   files: MemoryFiles,
   lengths: readonly number[],
@@ -334,7 +334,9 @@ async function run(
   await log.close()
 }
 
-/** Every acknowledged frame that was not trimmed is there, and at most the one that was in flight follows. */
+/**
+ * Checks that every acknowledged frame that was not trimmed is there, followed at most by the one that was in flight.
+ */
 function checkRecovered(
   log: CommitLog,
   seen: { tried: readonly Buffer[]; acknowledged: number },
@@ -399,23 +401,23 @@ t.test('a disk that fills up at every byte', async (t) => {
 })
 
 interface Life {
-  /** The call at which the process ends. */
+  /** The number of the call at which the process ends. */
   readonly after: number
   /** Whether the machine loses power too. */
   readonly power: boolean
-  /** Which flush fails; 0: none. */
+  /** Which flush fails; 0 for none. */
   readonly failingFlush: number
 }
 
-/** What the log owes: the frames that it acknowledged or recovered, and the one that was in flight. */
+/** What the log must still have: the frames that it acknowledged or recovered, and the one that was in flight. */
 interface Debt {
   readonly acknowledged: Buffer[]
   inFlight: Buffer | undefined
-  /** Frames before it may be trimmed. */
+  /** Frames before this one may be trimmed. */
   oldest: number
 }
 
-/** Opens the log, checks it against what it owes, and appends until the end of the life. */
+/** Opens the log, compares it with what it must have, and appends until the end of this life. */
 async function live(
   files: MemoryFiles,
   { after, failingFlush }: Life,
@@ -441,7 +443,7 @@ async function live(
   if (log.position > debt.acknowledged.length) {
     equal(log.position, debt.acknowledged.length + 1)
     deepStrictEqual(found.at(-1), debt.inFlight)
-    // What a process has seen after its start it acts upon: from then on it must stay.
+    // The process acts on what it has seen after its start, so from then on it must stay.
     debt.acknowledged.push(found.at(-1)!)
   }
   for (const [i, length] of lengths.entries()) {

@@ -133,7 +133,7 @@ t.test('a creation that was interrupted is done again; a log that is missing lat
   store.release()
 })
 
-/** A process that tries to take the folder; `said` is its first line. */
+/** A process that tries to take the folder; `said` is the first line of its output. */
 async function holder(t: Test, folder: string): Promise<{ child: ChildProcess; said: string }> {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'holderChild.ts'), folder], {
     stdio: ['ignore', 'pipe', 'inherit'],

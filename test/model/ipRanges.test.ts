@@ -1,4 +1,4 @@
-/** IP ranges: the rules by example, and by property against a slow obvious twin. */
+/** IP ranges: the rules with examples, and with a property against a slow, obvious implementation. */
 import t from 'tap'
 import { IpRangesError, matchesIp, parseIpRanges } from '../../src/model/ipRanges.ts'
 import fc from '../kit/fastCheck.ts'
@@ -49,7 +49,7 @@ t.test('property: an address is in a CIDR range when its leading bits are', asyn
   const hex = (groups: readonly number[]) => groups.map((group) => group.toString(16)).join(':')
   fc.assert(
     fc.property(v4, v4, fc.nat(32), fc.nat(32), (base, other, bits, shared) => {
-      // An address that shares its first bits with the base, so that both answers come up.
+      // An address that shares its first bits with the base, so that both results occur.
       const mask = (1n << BigInt(32 - shared)) - 1n
       const ip = (big(base, 8n) & ~mask) | (big(other, 8n) & mask)
       const text = [24n, 16n, 8n, 0n].map((by) => (ip >> by) & 255n).join('.')

@@ -1,4 +1,4 @@
-/** Operating hours: the rules by example, and by property against a slow obvious twin. */
+/** Operating hours: the rules with examples, and with a property against a slow, obvious implementation. */
 import t from 'tap'
 import { isOpen, OperatingHoursError, parseOperatingHours } from '../../src/model/operatingHours.ts'
 import type { OperatingHours } from '../../src/model/operatingHours.ts'
@@ -117,7 +117,7 @@ const ZONES = [
   'Etc/UTC',
 ]
 
-/** The wall clock by Intl, minute by minute of every pair. */
+/** The wall clock according to Intl, for every minute of every pair. */
 function isOpenSlowly(
   definition: Record<string, [number, number][]>,
   timeZone: string,
@@ -156,7 +156,7 @@ function text12(minute: number): string {
   return `${hour % 12 === 0 ? 12 : hour % 12}:${String(minute % 60).padStart(2, '0')} ${hour < 12 ? 'AM' : 'PM'}`
 }
 
-/** Times of the year around which offsets change in some of the zones, and any others. */
+/** Times of the year near changes of the offset in some of the zones, and any others. */
 const timeArbitrary = fc.oneof(
   fc.integer({ min: Date.UTC(1971, 0, 1), max: Date.UTC(2037, 0, 1) }),
   fc

@@ -28,7 +28,7 @@ const EDDYSTONE = {
   coordinates: [-73.9913, 40.7344],
 }
 
-/** One server for all tests; each starts with no beacons. */
+/** One server for all tests. Each test starts without beacons. */
 let server: Server
 t.before(async () => {
   server = await startServer(t)
@@ -158,7 +158,7 @@ t.test('every field: what is accepted, and how it comes back', async (t) => {
   })
   t.strictSame(full.body.beacon.metadata, sixteen)
 
-  // Without the pair each is a new one, however often.
+  // Without the pair, each request creates a new beacon.
   const { tag: _tag, externalId: _externalId, ...nameless } = IBEACON
   const ids = new Set<string>()
   for (const more of [{}, {}, { tag: 'only' }, { tag: 'only' }, { externalId: 'only' }]) {
@@ -297,7 +297,7 @@ t.test('property: no body is answered with anything but 200, 400 or 409', async 
 t.test('lists: filters, dates, pages', async (t) => {
   await clear(t)
   for (let i = 0; i < 7; i++) {
-    // A creation time of its own.
+    // A different creation time.
     await new Promise((resolve) => setTimeout(resolve, 2))
     const metadata = { floor: i % 2, open: i === 3 }
     await server.api('PUT', `/v1/beacons/${i < 4 ? 'low' : 'high'}/${i}`, {

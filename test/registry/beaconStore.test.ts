@@ -1,4 +1,7 @@
-/** Beacons below the API: near and in range against slow obvious twins; edits, restarts, an older file, damage. */
+/**
+ * Beacons below the API: searches by place and by range against slow, obvious implementations, and edits, restarts,
+ * an older file and damage.
+ */
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
@@ -38,7 +41,7 @@ function ibeacon(minor: string, more: Partial<BeaconDefinition> = {}): BeaconDef
   }
 }
 
-/** One without a reference. */
+/** A beacon without a reference. */
 function nameless(minor: string): BeaconDefinition {
   const { tag: _tag, externalId: _externalId, ...rest } = ibeacon(minor)
   return rest
@@ -72,7 +75,7 @@ function all(registry: Registry, scope = TEST): Beacon[] {
   return registry.scope(scope).beacons.records.list({ limit: 10_000 }).records
 }
 
-// What edits and questions are drawn from: few ids, places and identifiers, so that they meet.
+// The places, ids and identifiers of random edits and queries. There are few, so that they collide.
 const PLACES: fc.Arbitrary<Position> = fc.oneof(
   fc
     .tuple(fc.integer({ min: -12, max: 12 }), fc.integer({ min: -12, max: 12 }))
@@ -104,7 +107,7 @@ const QUESTIONS = fc.array(
   { minLength: 1, maxLength: 12 },
 )
 
-/** Identifiers of both types; the same ones in other cases and forms at odd turns. */
+/** Identifiers of both types. In odd turns, the same ones in other cases and forms. */
 function identityOf(identity: number, turn: number): BeaconIdentifiers {
   const shout = (text: string) => (turn % 2 === 0 ? text : text.toUpperCase())
   if (identity >= 3)

@@ -1,4 +1,4 @@
-/** A made-up kind of records: all that a new collection takes. */
+/** An invented kind of records, which shows everything that a new collection needs. */
 import Type from 'typebox'
 import { checkRequired, type Fields } from '../../src/http/fields.ts'
 import { atLeastOne } from '../../src/http/needs.ts'

@@ -1,6 +1,6 @@
 /**
- * A kind of records that nothing in src/ knows, made of its schema, rules and texts alone (chargers.ts): routes over real HTTP,
- * forms, the document, restarts, an older data folder, and a registry that several processes share.
+ * A kind of records that nothing in src/ knows, made only from its schema, rules and texts (chargers.ts): routes over
+ * real HTTP, forms, the document, restarts, an older data folder, and a registry that several processes share.
  */
 import t from 'tap'
 import type { Test } from 'tap'
@@ -181,7 +181,7 @@ t.test(
     const callA = await serve(t, a)
     const callB = await serve(t, b)
     const { charger } = await callA('PUT', 'chargers/quay/1', CHARGER)
-    // An edit of the other one is behind it in the stream.
+    // This edit by the other process follows in the stream.
     await callB('PUT', 'chargers/quay/2', { ...CHARGER, externalId: undefined })
     t.strictSame((await callB('GET', `chargers/${charger._id}`)).charger, charger)
     t.match(await callB('POST', 'chargers', CHARGER), { status: 409 })

@@ -1,4 +1,4 @@
-/** CSV as text: what is read of it and on which line, and the history that an import leaves. */
+/** Reading CSV: the rows, their line numbers, and the history that an import leaves. */
 import t from 'tap'
 import { scopeId } from '../../src/model/scope.ts'
 import { CsvColumns } from '../../src/registry/transfer/csvColumns.ts'
@@ -15,7 +15,7 @@ import fc from '../kit/fastCheck.ts'
 
 const RUNS = 300 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 
-/** All rows of a file that arrives in pieces cut at those places, and the error that ended it. */
+/** All rows of a file that arrives in pieces, cut at these positions, and the error that ended it. */
 async function read(bytes: Uint8Array | string, cuts: readonly number[] = []) {
   const whole = Buffer.from(bytes as string)
   async function* chunks() {

@@ -1,4 +1,4 @@
-/** Export over a real server: what it writes is imported as it was, and drawn by any map. */
+/** Export over a real server: importing it again gives the same records, and any map can draw it. */
 import t from 'tap'
 import fc from '../kit/fastCheck.ts'
 import { KEYS, startServer } from '../kit/server.ts'
@@ -7,7 +7,7 @@ import type { Json } from './importKit.ts'
 
 const RUNS = 8 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 
-/** Text that files get wrong. */
+/** Text that file formats often get wrong. */
 const Nasty = (max: number) =>
   fc
     .string({
@@ -20,7 +20,7 @@ const Nasty = (max: number) =>
     })
     .filter((text) => text.length <= max && !text.includes('\0') && text.isWellFormed())
 const Id = Nasty(20)
-/** Names that bodies may not have. */
+/** Names that bodies must not contain. */
 const REFUSED = new Set(['__proto__', 'constructor', 'prototype'])
 const Metadata = fc.dictionary(
   Nasty(10).filter((key) => !REFUSED.has(key)),
@@ -92,7 +92,7 @@ const Beacon = fc.record({ metadata: Metadata, tag: Id, externalId: Id }, ALL_KE
     .map((type) => ({ ...fields, ...type })),
 )
 
-/** What a record says, without what differs between two environments. */
+/** The content of a record, without what differs between two environments. */
 function content(record: Json): Json {
   return { ...record, _id: '', createdAt: '', updatedAt: '', live: '' }
 }
@@ -215,7 +215,7 @@ t.test('GeoJSON that any map draws', async (t) => {
   ])
   t.same(dateline.geometry.coordinates[0][1], [181, 0], 'continuous over the antimeridian')
 
-  // Nothing computes areas here.
+  // This server has no engine that computes areas.
   await own.api('PUT', '/v1/geofences/reach/1', {
     description: 'r',
     type: 'isochrone',

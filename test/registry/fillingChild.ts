@@ -1,4 +1,4 @@
-/** Writes geofences until the disk takes no more, and says what it was told then. */
+/** Writes geofences until the disk is full, and then prints the error. */
 import { openRegistry } from '../../src/registry/registry.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'

@@ -20,7 +20,7 @@ const START = Date.UTC(2026, 0, 1)
 // oxlint-disable-next-line typescript/no-explicit-any
 type Json = any
 
-/** A list within a list, and so on. */
+/** Deeply nested lists. */
 const DEEP = '['.repeat(5000) + ']'.repeat(5000)
 
 interface Answered {
@@ -33,7 +33,7 @@ interface Api {
   readonly clock: ManualClock
   readonly keys: KeySet
   readonly routes: readonly Route[]
-  /** With the test secret key unless another is given; a string body is a form. */
+  /** Uses the test secret key unless another is given. A string body is a form. */
   call(method: string, path: string, body?: unknown, key?: string): Promise<Answered>
 }
 
@@ -93,7 +93,7 @@ const RING = [
   [0, 0],
 ]
 
-/** A regular ring of that many positions, the closing one included. */
+/** A regular ring with that many positions, including the closing one. */
 function ringOf(positions: number): number[][] {
   const ring = Array.from({ length: positions - 1 }, (_, i) => {
     const angle = (2 * Math.PI * i) / (positions - 1)
@@ -566,7 +566,7 @@ for (const path of ['/v1/geofences', '/v1/search/geofences'])
     }
     const list = routes.find((route) => route.method === 'GET' && route.path === path)!
     const query = path === '/v1/geofences' ? { limit: 1000 } : { near: '0,0', limit: 100 }
-    // Of one distance, the newest comes last.
+    // Of records at the same distance, the newest comes last.
     const last = path === '/v1/geofences' ? ids.at(-1)! : ids[0]!
     let turns = 0
     let counting = setImmediate(function count() {

@@ -8,7 +8,7 @@ import { KEYS, startServer } from '../kit/server.ts'
 import { clear, CSV, HEADER, imported, records, rowsOf } from './importKit.ts'
 import type { Json, Kind } from './importKit.ts'
 
-/** A list within a list, and so on. */
+/** Deeply nested lists. */
 const DEEP = '['.repeat(5000) + ']'.repeat(5000)
 
 const ROOT = join(import.meta.dirname, '..', '..')
@@ -445,7 +445,7 @@ t.test('npm run import', async (t) => {
   const bad = file('bad.csv', `${HEADER}Row,circle,cli,0,"[1,2]",100\nRow,circle,cli,1,"[1,2]",1\n`)
   const broken = file('broken.csv', `${HEADER}Row,circle,cli,0,"[1,2]",100\n"x`)
   const header = file('header.csv', 'description,colour\n')
-  // Longer than what the sockets hold: the refusal comes while it is being sent.
+  // More than the buffers of the sockets hold, so the refusal comes while the file is still being sent.
   const large = file('large.csv', `description,colour\n${'x,y\n'.repeat(4_000_000)}`)
   const url = ['--url', server.url]
   const key = { RINGFENCE_SECRET_KEY: KEYS.testSecret }
@@ -492,7 +492,7 @@ t.test('npm run import', async (t) => {
     [['geofences', good, '--url', 'nowhere'], key, 2, /--url nowhere: not a URL/],
     [['--help'], {}, 0, /Usage: npm run import/],
   ]
-  // One after the other: two share rows.
+  // One after another, because two cases share rows.
   for (const [args, env, code, output] of CASES) {
     const found = await command(args, env)
     t.equal(found.code, code, args.join(' '))

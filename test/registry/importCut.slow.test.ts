@@ -1,4 +1,4 @@
-/** Imports that do not come to their end: what stands then, and what the history says of it. */
+/** Imports that are interrupted: what is stored then, and what the history says. */
 import { request } from 'node:http'
 import type { ClientRequest } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -10,7 +10,7 @@ import type { Json, Kind } from './importKit.ts'
 
 const server = await startServer(t)
 
-/** Begins an import that the test goes on feeding. */
+/** Begins an import whose body the test sends later. */
 function begin(to: Server, kind: Kind): ClientRequest {
   const upload = request(`${to.url}/v1/imports/${kind}`, {
     method: 'POST',
@@ -20,7 +20,7 @@ function begin(to: Server, kind: Kind): ClientRequest {
   return upload
 }
 
-/** The newest import, once `done` says so. */
+/** The newest import, once `done` returns true for it. */
 async function newest(of: Server, done: (record: Json) => boolean): Promise<Json> {
   for (;;) {
     const { body } = await of.api('GET', '/v1/imports/geofences?limit=1')

@@ -7,7 +7,7 @@ export type Kind = 'geofences' | 'beacons'
 
 export const CSV = { 'content-type': 'text/csv' }
 
-/** Imports a text and returns the record; the answer must be 200. */
+/** Imports a text, which must be answered with 200, and returns the record. */
 export async function imported(
   server: Server,
   kind: Kind,
@@ -45,7 +45,7 @@ export async function clear(server: Server, kind: Kind, key = KEYS.testSecret as
     await server.api('DELETE', `/v1/${kind}/${_id}`, undefined, key)
 }
 
-/** Of {@link rowsOf}. */
+/** The columns of {@link rowsOf}. */
 export const HEADER = 'description,type,tag,externalId,coordinates,radius\n'
 
 export function rowsOf(tag: string, from: number, count: number): string {

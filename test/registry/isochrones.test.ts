@@ -1,4 +1,4 @@
-/** Isochrones: areas that are computed in the background, by a source that the test plays. */
+/** Isochrones: areas that are computed in the background by a source that the test controls. */
 import t, { type Test } from 'tap'
 import { isActive, type Position, type TravelMode } from '../../src/model/geofence.ts'
 import { Jobs } from '../../src/jobs/jobs.ts'
@@ -18,14 +18,14 @@ import { openReplica } from './replicatedKit.ts'
 const SCOPE = scopeId(1, false)
 const CENTER: Position = [-56.19, -34.9]
 
-/** A road network whose areas are squares of so many thousandths of a degree as minutes are given. */
+/** A road network whose areas are squares. Their size in thousandths of a degree equals the minutes. */
 class Squares implements AreaSource {
   network: string | undefined = 'first'
-  /** Thrown while it is there. */
+  /** Thrown by each request while it is set. */
   error: Error | undefined
-  /** Minutes that take too long. */
+  /** Requests for this many minutes take too long. */
   slowMinutes = NaN
-  /** Resolves what is asked, where it is there. */
+  /** If set, requests wait for it. */
   gate: Promise<void> | undefined
   readonly asked: string[] = []
   readonly #listeners = new Set<() => void>()
@@ -99,7 +99,7 @@ function open(t: Test) {
   }
 }
 
-/** Does the job from now on. Returns how to stop. */
+/** Runs the job from now on. Returns a function that stops it. */
 async function run(job: Job, failed: (reason: string) => void): Promise<() => Promise<void>> {
   const warn = ({ reason }: { reason: string }) => failed(reason)
   const jobs = new Jobs({ time: systemTime, logger: { warn } as never, openLease: aloneWith })

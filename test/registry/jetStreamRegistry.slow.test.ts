@@ -1,4 +1,7 @@
-/** The registry that several processes share, over real NATS servers: what users see of it, and what ends at the wrong moment. */
+/**
+ * The registry that several processes share, over real NATS servers: what users see of it, and processes and servers
+ * that end at the wrong moment.
+ */
 import t from 'tap'
 import { geofenceImports } from '../../src/registry/transfer/importKinds.ts'
 import { importCsv } from '../../src/registry/transfer/importRun.ts'
@@ -15,7 +18,7 @@ import { until } from '../kit/waiting.ts'
 const skip = await skipWithout(NATS_SERVER)
 const ROWS = 10_000
 
-/** Resolves once the other is where the one is. */
+/** Resolves once `other` has all edits of `one`. */
 function caughtUp(other: Registry, one: Registry): Promise<void> {
   return until(() => other.revision === one.revision)
 }
@@ -103,7 +106,7 @@ t.test('a quota is held to what all processes count', { skip }, async (t) => {
   ])
 })
 
-/** Edits on and on, each a pair of records that belong together, until it is stopped. */
+/** Makes edits until it is stopped. Each edits a pair of records that belong together. */
 function editor(registry: Registry, name: string) {
   const made: string[] = []
   const unknown: string[] = []
@@ -137,7 +140,7 @@ function editor(registry: Registry, name: string) {
   }
 }
 
-/** Everything acknowledged is there, and nothing by half. */
+/** Checks that everything acknowledged is there, and that no edit is half done. */
 function check(
   t: Parameters<typeof openOn>[0],
   registry: Registry,
@@ -199,7 +202,7 @@ t.test('servers are killed in the middle of edits, and come back', { skip }, asy
   t.strictSame(contentsOf(await openOn(t, server)), contentsOf(a))
 })
 
-/** A data folder of an embedded server, with a project and some geofences; and its key. */
+/** A data folder of an embedded server with a project and some geofences, and the project's key. */
 function embedded(t: Parameters<typeof openOn>[0], count: number) {
   const folder = folderOf(t)
   const clock = new ManualClock(START)

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EditStream, Entry, KeptEntry } from '../../src/cluster/registry/editStream.ts'
 
-/** What the stream took in one piece, with everything that was there then. */
+/** What the stream stored with one edit, and the complete state after it. */
 export interface KeptEdit {
   readonly edit: string
   readonly sequence: number
@@ -13,11 +13,11 @@ export interface KeptEdit {
 export interface Trouble {
   /** Numbers from 0 to 1. */
   readonly draw: () => number
-  /** Of an append: shares of those that are lost, whose answers are lost, and that come late after all. */
+  /** The shares of appends that are lost, whose answer is lost, and that arrive late. */
   readonly lost: number
   readonly unanswered: number
   readonly late: number
-  /** Of an entry: share of those before which the connection is cut. */
+  /** The share of entries before which the connection is cut. */
   readonly cut: number
 }
 
@@ -25,9 +25,9 @@ const NO_TROUBLE: Trouble = { draw: () => 1, lost: 0, unanswered: 0, late: 0, cu
 
 const MAX_TURNS = 8
 
-/** The stream of edits simulated in memory: with clients whose connections are as bad as they are told to be. */
+/** The stream of edits, simulated in memory, with clients whose connections fail as often as configured. */
 export class MemoryStream {
-  /** All edits ever, in their order. */
+  /** All edits that were ever made, in order. */
   readonly history: KeptEdit[] = []
   #kept: Omit<KeptEntry, 'behind'>[] = []
   #sequence = 0
@@ -64,7 +64,7 @@ export class MemoryStream {
     }
   }
 
-  /** As somebody does who is none of ours. */
+  /** Writes like a foreign client that is not a Ringfence process. */
   write(name: string, value: string): void {
     this.#append('', [{ name, value: Buffer.from(value) }], this.#sequence)
   }

@@ -1,4 +1,4 @@
-/** Keys that were replaced and stay valid for a while: in one process, and in processes that share the registry. */
+/** Keys that were replaced and remain valid for a while: in one process, and in processes that share the registry. */
 import Database from 'better-sqlite3'
 import { join } from 'node:path'
 import t from 'tap'
@@ -39,12 +39,12 @@ const anyOp: fc.Arbitrary<Op> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ reopen: true } as const) },
 )
 
-/** A key that was ever shown, as it should be. */
+/** A key that was shown at some time, with its expected properties. */
 interface Shown {
   readonly key: string
   readonly kind: KeyKind
   validUntil: number
-  /** What each registry first answered for it. */
+  /** The credentials that each registry first returned for it. */
   readonly credentials: Map<Registry, Credentials>
 }
 

@@ -1,4 +1,4 @@
-/** Who may make requests, and how many: the operator's switches, the count of a month, and what survives. */
+/** Who may make requests, and how many: the operator's switches, the monthly count, and what survives a restart. */
 import Database from 'better-sqlite3'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'

@@ -1,4 +1,6 @@
-/** The registry through its public functions: edits, dates, restarts, crashes, damaged files, keys, the command line. */
+/**
+ * The registry through its public functions: edits, dates, restarts, crashes, damaged files, keys, the command line.
+ */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -47,7 +49,7 @@ interface Opened {
   readonly clock: ManualClock
   registry: Registry
   reopen(): Registry
-  /** Of the first project, where the opening did not install them. */
+  /** Keys of the first project, if opening the registry did not install given ones. */
   readonly keys: KeySet | undefined
 }
 
@@ -71,7 +73,7 @@ function open(t: Test, options: Partial<RegistryOptions> = {}): Opened {
 }
 
 /** All that can be read of a scope. */
-/** What a list of geofences has in the end. */
+/** The complete content of a list of geofences. */
 function listed(store: ScopeStore, query: RecordQuery<GeofenceProperties>) {
   const steps = store.geofences.listSteps(query)
   for (;;) {
@@ -87,7 +89,7 @@ function contents(registry: Registry, scope: number) {
   return { geofences: whole, settings: store.settings, size: store.geofences.records.size }
 }
 
-/** The whole of the geofence with an id, or with an externalId among the stores. */
+/** The complete geofence with an id, or with an externalId among those of the stores. */
 function wholeOf(registry: Registry, name: { id: string } | { externalId: string }) {
   const store = registry.scope(TEST)
   const geofence = 'id' in name ? store.geofence(name.id) : store.geofences.byPair('store', name.externalId)
@@ -570,7 +572,7 @@ t.test('keys to be installed', async (t) => {
 t.test('a full disk is told, and changes nothing', async (t) => {
   const folder = t.testdir({})
   const child = fileURLToPath(new URL('fillingChild.ts', import.meta.url))
-  // No file may grow beyond a few hundred kilobytes: a write past that fails as on a full disk.
+  // No file may grow beyond a few hundred kilobytes. A write beyond that fails as on a full disk.
   const limited = `trap '' XFSZ; ulimit -f 600; exec "$0" "$@"`
   const said = execFileSync('sh', ['-c', limited, process.execPath, child, folder], { encoding: 'utf8' })
   const outcome = JSON.parse(said)

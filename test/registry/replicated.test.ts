@@ -1,6 +1,6 @@
 /**
- * The registry that several processes share, over a simulated stream that loses, delays and cuts: the invariants of
- * src/cluster/registry/replicatedEdits.ts.
+ * The registry that several processes share, over a simulated stream that loses messages, delays them and cuts
+ * connections: the invariants of src/cluster/registry/replicatedEdits.ts.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { deepStrictEqual, fail } from 'node:assert/strict'
@@ -21,7 +21,7 @@ const RUNS = 12 * Number(process.env.RINGFENCE_TEST_RUNS ?? 1)
 const CODEC = new EntryCodec(registryRows())
 const SCOPES: readonly ScopeId[] = [SCOPE, 3]
 
-/** What is in memory, as the values of entries. */
+/** The content of the registry's memory, as values of entries. */
 function entriesIn(registry: Registry): Map<string, unknown> {
   const entries = new Map<string, unknown>()
   for (const scope of SCOPES) {
@@ -46,7 +46,7 @@ function entriesIn(registry: Registry): Map<string, unknown> {
   return entries
 }
 
-/** Of a state of the stream, what {@link entriesIn} has. */
+/** The records of a state of the stream, in the form of {@link entriesIn}. */
 function recordsOf(state: ReadonlyMap<string, string>): Map<string, unknown> {
   const records = [...state].filter(([name]) => /^(?:geofences|beacons)\./.test(name))
   return new Map(records.map(([name, text]) => [name, JSON.parse(text)]))
@@ -68,14 +68,14 @@ const anyOp: fc.Arbitrary<Op> = fc.record({
   pick: fc.nat(9),
 })
 
-/** What became of an edit. */
+/** The answer to an edit. */
 interface Told {
   readonly op: Op
   readonly token: string
   readonly outcome: 'done' | 'nothing to do' | 'refused' | 'nothing changed' | 'unknown'
 }
 
-/** Makes the edit of an op on a process; its records are described by the token. */
+/** Makes the edit of an op in a process. The token is the description of its records. */
 function work(registry: Registry, { what, scope, pairs, pick }: Op, token: string): boolean {
   const [pair = 'p'] = pairs
   const named = (name: string) => circle(name, { description: token })
@@ -114,7 +114,7 @@ function work(registry: Registry, { what, scope, pairs, pick }: Op, token: strin
   }
 }
 
-/** Each edit in the history did what it does to the state before it, and to nothing else. */
+/** Checks that each edit in the history changed the state before it as it should, and nothing else. */
 function checkHistory(history: readonly KeptEdit[], told: readonly Told[]): void {
   let before: ReadonlyMap<string, string> = new Map()
   const tokens = new Map<string, number>()
@@ -192,7 +192,7 @@ t.test('property: replicas see whole edits in one order, and end as a sequence o
           }
         }),
       )
-      // What was late may come yet.
+      // Late appends may still arrive.
       await until(() => replicas.every(({ revision }) => revision === stream.history.at(-1)!.sequence))
       checkHistory(stream.history, told)
       for (const registry of replicas) look(registry)
@@ -210,12 +210,12 @@ t.test('property: replicas see whole edits in one order, and end as a sequence o
   await fc.assert(property, { numRuns: RUNS })
 })
 
-/** A connection that the test cuts. */
+/** A connection that the test can cut. */
 function wire(to: EditStream) {
   const state = {
     isCut: false,
     loseAnswers: false,
-    /** Called behind each entry that is handed over. */
+    /** Called after each entry that is handed over. */
     handedOver: async (_entry: KeptEntry): Promise<void> => {},
   }
   const check = (): void => {
@@ -264,7 +264,8 @@ t.test('who was away takes everything at once, and who starts again finds its wa
   c.close()
   const before = contentsOf(b)
 
-  // p and q swap their pairs; r goes, and another takes its pair; of edits of many some is overtaken.
+  // p and q swap their pairs. r is deleted, and another record takes its pair. A part of an edit of many records is
+  // overwritten later.
   const move = (id: string, to: string) => a.edit(() => a.geofences.replace(SCOPE, id, circle(to)))
   await move(p.id, 'x')
   await move(q.id, 'p')
@@ -278,7 +279,7 @@ t.test('who was away takes everything at once, and who starts again finds its wa
     ),
   )
   await put('l', 'newest')
-  // The older one is changed last.
+  // The older record is changed last.
   await put('u')
   await put('v')
   await put('u', 'new')
@@ -311,7 +312,7 @@ t.test('a record that ends while somebody catches up stays ended', async (t) => 
   const put = (name: string, text = 'old') =>
     a.edit(() => a.geofences.put(SCOPE, circle(name, { description: text })).record)
   state.isCut = true
-  // The first is overtaken, so that what comes says nothing about its order.
+  // The first edit is overwritten later, so that the order of the entries does not show its place.
   await put('overtaken')
   const brief = await put('brief')
   const moved = await put('moved')

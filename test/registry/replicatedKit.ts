@@ -1,4 +1,4 @@
-/** What the tests of registries that several processes share have in common: edits drawn at random, an oracle, replicas. */
+/** What the tests of shared registries have in common: random edits, an oracle, replicas. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -33,14 +33,14 @@ export function circle(externalId: string, more: Partial<GeofenceDefinition> = {
   }
 }
 
-/** A folder that is removed with the test. */
+/** A folder that is removed when the test ends. */
 export function folderOf(t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'ringfence-replica-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   return folder
 }
 
-/** A process that shares the registry, as far as the registry goes. */
+/** The registry of a process that shares it with others. */
 export async function openReplica(
   t: Test,
   openStream: ReplicatedRegistryOptions['openStream'],
@@ -60,7 +60,7 @@ export async function openReplica(
   return registry
 }
 
-/** A connection of its own, as another process would have one. */
+/** A separate connection, like that of another process. */
 async function connectTo(t: Test, server: NatsServer): Promise<NatsConnection> {
   const connection = await connect({
     servers: server.address,
@@ -72,7 +72,7 @@ async function connectTo(t: Test, server: NatsServer): Promise<NatsConnection> {
   return connection
 }
 
-/** As {@link openReplica}, on a real server. */
+/** Like {@link openReplica}, with a real server. */
 export async function openOn(
   t: Test,
   server: NatsServer,
@@ -84,7 +84,7 @@ export async function openOn(
   return openReplica(t, openStream, { usage: await openUsageSums(connection, 1), ...options })
 }
 
-/** All that can be read. */
+/** Everything that can be read from the registry. */
 export function contentsOf(registry: Registry, scopes: readonly ScopeId[] = [SCOPE]) {
   return {
     revision: registry.revision,

@@ -1,4 +1,7 @@
-/** Writes generations of the same 50 geofences, one transaction each, and says which is done, until it is killed. */
+/**
+ * Writes generations of the same 50 geofences, one transaction each, until it is killed. Prints each generation that
+ * is done.
+ */
 import { writeSync } from 'node:fs'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
