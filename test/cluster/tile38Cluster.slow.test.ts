@@ -47,7 +47,7 @@ t.test(`${TILE38_NAME}: gateways search and watch there, whoever owns the device
   t.equal(await found(other, names), names.join())
   t.equal(await near(other, '&limit=3'), 'd0,d1,d2')
 
-  // Watches are answered by Tile38, and nobody asks the owners. Two begin at once: of Tile38's subscriptions, too.
+  // Tile38 answers watches, and no process asks the owners. Two watches begin at once, and so do their subscriptions at Tile38.
   const watches = await watchesFrom(t, other, 2)
   const [watch, twin] = watches
   await until(() => watches.every(({ inside }) => inside.size === 5))
@@ -136,14 +136,14 @@ async function call(url: string, method: string, path: string, body?: object) {
   return { status: answer.status, body: (await answer.json()) as any }
 }
 
-/** Streams that begin to watch the circle of 100 m in the same moment. */
+/** Streams that begin to watch the circle of 100 m at the same moment. */
 async function watchesFrom(t: Test, url: string, count: number) {
   const streams = await Promise.all(Array.from({ length: count }, () => openStream(t, url)))
   for (const { watch } of streams) watch()
   return streams as [(typeof streams)[0], ...typeof streams]
 }
 
-/** A stream, and who is inside of what it watches, by what it was told. */
+/** A stream, and who is inside the watched area according to its messages. */
 async function openStream(t: Test, url: string) {
   const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/stream`, ['ringfence.json'], {
     headers: { Authorization: KEYS.testSecret },

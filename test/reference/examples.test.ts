@@ -1,4 +1,4 @@
-/** The examples of the reference are complete, fit its schemas, and are what the server answers today. */
+/** The examples of the reference are complete, match its schemas, and are what the server answers today. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { Check, Errors } from 'typebox/schema'
@@ -37,7 +37,7 @@ t.test(
     let checked = 0
     const check = (where: string, schema: Json, value: unknown) => {
       checked++
-      // References are read from the root, so the components go along.
+      // References start at the root, so the components must be included.
       const whole = { ...schema, components: document.components }
       if (!Check(whole, value)) t.fail(`${where}: ${JSON.stringify(Errors(whole, value)[1])}`)
     }
@@ -68,7 +68,7 @@ t.test(
   },
 )
 
-/** Names and kinds: what an answer is made of, whatever its values; of the items of a list each kind once. */
+/** Names and types in an answer, independent of its values. Of the items of a list, each type occurs once. */
 function shapeOf(value: unknown): unknown {
   if (Array.isArray(value)) {
     const shapes = new Map(value.map(shapeOf).map((shape) => [JSON.stringify(shape), shape]))

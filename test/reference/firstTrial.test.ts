@@ -1,4 +1,7 @@
-/** What a reader of /docs tries first, on a new server, in a real browser: it does what its title says, each time the page is opened. */
+/**
+ * What a reader of /docs tries first, on a new server and in a real browser. It must do what its title says, each
+ * time the page is opened.
+ */
 import t from 'tap'
 import { drivePage, skipWithoutChromium } from '../kit/chromium.ts'
 import { startServer } from '../kit/server.ts'
@@ -8,7 +11,7 @@ const FIRST = `document.querySelector('.opblock')`
 const ANSWER = `${FIRST}.querySelector('.live-responses-table tbody .response-col_status')`
 
 t.test('the first trial has the event of its title', { skip: skipWithoutChromium() }, async (t) => {
-  // The keys of a first start, as its user gets them.
+  // The keys of a first start, in the way in which a user gets them.
   const server = await startServer(t, { env: { RINGFENCE_KEYS: '' } })
   const [key] = /prj_test_pk_[0-9a-f]{40}/.exec(server.output)!
 

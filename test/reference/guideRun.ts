@@ -1,6 +1,6 @@
 /**
- * Runs a guide as a reader does: pastes its commands, in their order, into one shell, and compares what comes back with
- * what the guide shows. The shell stands in a folder that looks like the repository and has its own data folder.
+ * Runs a guide as a reader would: it pastes its commands in order into one shell, and compares the output with what
+ * the guide shows. The shell runs in a folder that looks like the repository and has its own data folder.
  */
 import { execFile } from 'node:child_process'
 import {
@@ -21,16 +21,16 @@ import { KEYS, Server } from '../kit/server.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 
-/** Commands of a guide, with what it shows as their answer. */
+/** Commands of a guide, with the answer that it shows. */
 export interface Step {
   readonly commands: string
   /** The members of the answer that the guide shows. */
   readonly json?: unknown
-  /** Lines of output that it shows; `…` stands for anything. */
+  /** The lines of output that the guide shows; `…` stands for any text. */
   readonly text?: string
 }
 
-/** The steps of a guide: its fenced blocks of the language `sh`, each with the `json` or `text` right after it. */
+/** The steps of a guide: its code blocks of the language `sh`, each with the `json` or `text` block that follows it. */
 export function stepsOf(markdown: string): Step[] {
   const steps: Step[] = []
   let previous: string | undefined
@@ -48,8 +48,8 @@ export function stepsOf(markdown: string): Step[] {
 }
 
 /**
- * A folder in which the commands of guides find what the repository holds; `data` in it is the reader's own, and so is
- * the folder above.
+ * A folder in which the commands of guides find the files of the repository. `data` in it belongs to the reader, and
+ * so does the folder above.
  */
 function readersFolder(): { readonly path: string; readonly data: string; remove(): void } {
   const above = mkdtempSync(join(tmpdir(), 'ringfence-guide-'))
@@ -64,15 +64,15 @@ function readersFolder(): { readonly path: string; readonly data: string; remove
 
 /**
  * Runs the steps.
- * @param folder of {@link readersFolder}, in which a server listens at `url`
- * @returns a sentence for each difference from what the guide says
+ * @param folder from {@link readersFolder}, in which a server listens at `url`
+ * @returns a sentence for each difference from the guide
  */
 export async function runSteps(steps: readonly Step[], folder: string, url: string): Promise<string[]> {
   const out = mkdtempSync(join(tmpdir(), 'ringfence-steps-'))
   try {
     const script = [
       'set -euo pipefail',
-      // Answers end without a new line: each is to be told from the next.
+      // Answers end without a line break, which is needed to separate them.
       'curl() { command curl "$@"; printf "\\n"; }',
       ...steps.flatMap(({ commands }, i) => [
         `{\n${withOwnKeys(commands, url)}\n} >"$OUT/${i}.out" 2>"$OUT/${i}.err"`,
@@ -106,7 +106,7 @@ export async function runSteps(steps: readonly Step[], folder: string, url: stri
   }
 }
 
-/** Sentences about how an output differs from what a step shows. */
+/** Sentences about the differences between an output and what a step shows. */
 function problemsOf({ json, text }: Step, output: string): string[] {
   const found: string[] = []
   const answers = output.split('\n').flatMap((line) => {
@@ -142,7 +142,10 @@ function problemsOf({ json, text }: Step, output: string): string[] {
 const ID = /^[0-9a-f]{24}$/
 const DATE = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$/
 
-/** Where an answer lacks what is shown. Of ids and dates only the form counts; members that are not shown may be there. */
+/**
+ * The first part that an answer lacks compared with the guide. Of ids and dates only the form is compared; additional
+ * members are allowed.
+ */
 function differenceOf(shown: unknown, actual: unknown, path: string): string | undefined {
   if (Array.isArray(shown)) {
     if (!Array.isArray(actual) || actual.length !== shown.length)
@@ -166,7 +169,10 @@ function firstOf(differences: readonly (string | undefined)[]): string | undefin
   return differences.find((difference) => difference !== undefined)
 }
 
-/** What the reader does to the first commands: puts in the own keys, and the address where another port is used. */
+/**
+ * The changes that a reader makes in the first commands: the reader's own keys, and the address if another port is
+ * used.
+ */
 function withOwnKeys(commands: string, url: string): string {
   return commands
     .replace(/^URL=http:\S+$/m, `URL=${url}`)
@@ -186,7 +192,7 @@ export const GUIDES = new URL('../../docs/guides/', import.meta.url)
 
 export const stepsOfGuide = (name: string) => stepsOf(readFileSync(new URL(`${name}.md`, GUIDES), 'utf8'))
 
-/** Gives a reader's folder in which a server runs, with the limits that readers meet. */
+/** Runs a server in a reader's folder, with the limits that readers have. */
 export async function withServer<T>(run: (folder: string, url: string) => Promise<T>): Promise<T> {
   const folder = readersFolder()
   const env = { RINGFENCE_RATE_LIMITS: 'on', RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1' }

@@ -1,15 +1,15 @@
-/** The guides are true: their commands work as they stand, and answer what the guides show. */
+/** The guides are correct: their commands work unchanged, and the answers are those that the guides show. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { GUIDES, runSteps, stepsOfGuide, withServer } from './guideRun.ts'
 
-/** As in the list: `quickstart`, `../operating`. */
+/** As in the list of guides: `quickstart`, `../operating`. */
 const names = [...readFileSync(new URL('README.md', GUIDES), 'utf8').matchAll(/\(([./]*[a-z-]+)\.md\)/g)].map(
   ([, name]) => name!,
 )
 
 t.test('on a fresh data folder', async (t) => {
-  // They wait more than they work; the longest begin.
+  // The guides wait more than they work. The longest ones start first.
   t.jobs = 4
   t.test('all guides, one after the other', { buffered: true }, async (t) => {
     await withServer(async (folder, url) => {

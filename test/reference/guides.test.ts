@@ -1,4 +1,4 @@
-/** The quickstart is true, and a guide that is not would be found. guides.slow.test.ts runs all guides. */
+/** The quickstart is correct, and an incorrect guide would be noticed. guides.slow.test.ts runs all guides. */
 import t from 'tap'
 import { runSteps, stepsOf, stepsOfGuide, withServer } from './guideRun.ts'
 

@@ -1,4 +1,4 @@
-/** The pages under /docs: complete, from this server alone, and cached by their content. */
+/** The pages under /docs are complete, load only from this server, and are cached by their content. */
 import { readFileSync } from 'node:fs'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
@@ -102,7 +102,7 @@ t.test('streams are in the document, have no form, and show a real stretch', asy
   for (const [path, methods] of Object.entries(paths) as [string, object][])
     for (const method of Object.keys(methods))
       t.equal(mayTry(path, method), !['/v1/stream', '/v1/events/stream'].includes(path), `${method} ${path}`)
-  // Who comes without an upgrade is told what is there.
+  // A request without an upgrade is answered with an explanation of the endpoint.
   const plain = await server.api('GET', '/v1/stream')
   t.equal(plain.status, 426)
   t.match(plain.body.meta.message, '/docs/guides/stream')
@@ -148,7 +148,7 @@ interface PageRequest {
   readonly loadSpec?: boolean
 }
 
-/** Runs the page's scripts in a tab whose session holds that key; there is no other storage to find. */
+/** Runs the page's scripts in a tab whose session storage holds this key. There is no other storage. */
 function openReference(storedKey: string) {
   const source = ['key.js', 'reference.js']
     .map((name) => readFileSync(new URL(`../../src/reference/browser/${name}`, import.meta.url), 'utf8'))
@@ -206,7 +206,7 @@ interface Plugin {
   }
 }
 
-/** What the script uses of an immutable map. */
+/** The part of an immutable map that the script uses. */
 function mapOf(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value
   const at = (path: readonly string[]) => {

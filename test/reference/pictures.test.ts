@@ -1,4 +1,4 @@
-/** The pictures of the guides are those that the engine's geometry and rules draw today, and each is used. */
+/** The pictures of the guides are those that the engine's geometry and rules draw today, and each one is used. */
 import { readdirSync, readFileSync } from 'node:fs'
 import t from 'tap'
 import { pictures } from '../../docs/guides/draw.ts'

@@ -1,4 +1,7 @@
-/** The page that draws directions, in a real browser: it waits for the region, asks, draws, lists, and shows errors. */
+/**
+ * The page that draws directions, in a real browser: it waits for the region, requests routes, draws and lists them,
+ * and shows errors.
+ */
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -8,7 +11,7 @@ import { KEYS, startServer } from '../kit/server.ts'
 
 const server = await startServer(t)
 
-/** Bound in the page: what the expressions below are written with. */
+/** Defined in the page for use in the expressions below. */
 const HELPERS = `
   globalThis.$ = (selector) => document.querySelector(selector)
   globalThis.$$ = (selector) => [...document.querySelectorAll(selector)]
@@ -36,7 +39,7 @@ t.test('what the form offers is what the API takes', async (t) => {
 })
 
 t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => {
-  // In the data folder, where it can be moved into place as a whole.
+  // Inside the data folder, so that it can be moved to its place as a whole.
   const made = join(server.data, 'made')
   await addSample(made)
   const { run, until, complaints } = await drivePage(t, `${server.url}/docs/routes`)
@@ -85,7 +88,7 @@ t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => 
   })
 
   await t.test('it is to scale: the way as long as it is, within the drawing, beside the bar', async (t) => {
-    // Lengths on the screen, whatever the transforms are.
+    // Lengths on the screen, independent of transforms.
     const { meters, bar, isInside } = (await run(`(() => {
       const way = $('.ways .chosen')
       const scale = way.getScreenCTM().a
@@ -147,7 +150,7 @@ t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => 
       run(
         `$('#drawing').dispatchEvent(new PointerEvent('${type}', { pointerId: ${id}, buttons: ${buttons}, clientX: ${place}, clientY: 400 }))`,
       )
-    // Two fingers go apart to twice as far.
+    // Two fingers move apart to twice their distance.
     await pointer('pointerdown', 300)
     await pointer('pointerdown', 400, 2)
     await pointer('pointermove', 500, 2)

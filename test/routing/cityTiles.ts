@@ -7,7 +7,7 @@ import { writeOsmPbf } from '../../src/geo/extract/osmPbfWriter.ts'
 import { tilesIn } from '../../src/geo/extract/mapRegionFiles.ts'
 import { buildTiles } from '../../src/geo/extract/routingTiles.ts'
 
-/** Tiles of a made-up city. */
+/** Tiles of an invented city. */
 export interface CityTiles {
   /** Their folder. */
   readonly tiles: string

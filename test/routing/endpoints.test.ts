@@ -1,4 +1,4 @@
-/** The routing endpoints in a town that has one of everything (seaside.ts): what they answer, and what they refuse. */
+/** The routing endpoints in a town that has one of everything (seaside.ts): what they answer and what they refuse. */
 import t from 'tap'
 import { matchPath } from '../../src/geo/routing/matching.ts'
 import { decodePolyline } from '../../src/geo/routing/polyline.ts'
@@ -15,7 +15,7 @@ const { get, post }: Served = await serveRoutes(t, town.tiles)
 const along = (...nodes: string[]) => nodes.map((node) => at(node)).join('|')
 const lonLat = (text: string) => text.split(',').map(Number).toReversed()
 
-/** The way of one mode, from node to node. */
+/** The route with one mode from node to node. */
 async function way(origin: string, destination: string, query: Record<string, unknown> = {}) {
   const { mode = 'car', ...more } = query
   const { status, body } = await get('distance', {
@@ -39,7 +39,7 @@ t.test('distance: every mode beside the geodesic, in both units', async (t) => {
   t.equal(status, 200)
   t.equal(body.meta.attribution, '© OpenStreetMap contributors')
   t.strictSame(Object.keys(body.routes), ['geodesic', 'car', 'truck', 'foot', 'bike', 'motorbike'])
-  // Eight blocks of 200 m and two down, by whichever streets; by car the motorway is quicker.
+  // Eight blocks of 200 m and two down, on any streets. By car the motorway is faster.
   for (const mode of ['foot', 'bike', 'truck']) {
     t.match(body.routes[mode].distance, { value: Math.round(2000 / 0.3048), text: '1.2 mi' }, mode)
   }
@@ -75,7 +75,7 @@ t.test('distance: the way in every form', async (t) => {
   }
   t.equal((await way('D', 'F', { geometry: 'polyline' })).geometry.type, 'polyline5', 'as the web SDK says')
   t.notOk('geometry' in (await way('D', 'F')))
-  // As SDKs ask for the points of a mock drive.
+  // The request that SDKs make for the points of a mock drive.
   const { geometry } = await way('D', 'F', { geometryPoints: 3 })
   t.equal(geometry.type, 'LineString')
   t.strictSame([geometry.coordinates[0], geometry.coordinates[2]], [lonLat(at('D')), lonLat(at('F'))])
@@ -89,7 +89,7 @@ t.test('avoid: what is named is left out where there is another way, else taken'
   t.equal(await meters('D', 'F', { avoid: 'highways,ferries' }), bridge)
   t.equal(await meters('a', 'g', { avoid: 'highways' }), 1200)
   t.ok((await meters('a', 'g')) > 1500, 'the motorway is longer and quicker')
-  // Nothing else leads there.
+  // There is no other route.
   t.equal(await meters('z', 'K', { avoid: 'ferries,borderCrossings' }), await meters('z', 'K'))
   const matrix = async (avoid?: string) => {
     const query = {
@@ -111,7 +111,7 @@ t.test('avoid: what is named is left out where there is another way, else taken'
 })
 
 t.test('departureTime: on the wall clock of the origin', async (t) => {
-  // Closed to cars from eight to ten in Montevideo, UTC−3.
+  // Closed to cars from eight to ten in Montevideo, which is UTC−3.
   const open = await meters('l', 's')
   t.equal(open, 1400)
   for (const [departureTime, wanted] of [
@@ -364,7 +364,7 @@ t.test('optimize: ends stay, stops between are ordered, indexes are those of the
 })
 
 t.test('match: points on roads, what the roads are, gaps and strays', async (t) => {
-  // A walk of 50 m steps along Calle Sur and up Calle H, some metres beside it.
+  // A walk with steps of 50 m along Calle Sur and up Calle H, some metres beside them.
   const path = [0, 50, 100, 150, 200, 250, 300, 350].map((east) => ({ coordinates: at('A', 4, east - 200) }))
   path.push(...[30, 80, 130, 180].map((north) => ({ coordinates: at('B', north, 3) })))
   const body = { path, roadAttributes: 'names,roadClass,speedLimit', units: 'metric', geometry: 'linestring' }
@@ -401,12 +401,12 @@ t.test('match: points on roads, what the roads are, gaps and strays', async (t) 
   })
   t.notOk('names' in (await post('match', { path, roadAttributes: 'speedLimit' })).body.roadAttributes[0])
 
-  // A stray point in the sea, and one on the island as from another drive.
+  // A stray point in the sea, and one on the island that looks like another drive.
   const stray = path.toSpliced(5, 0, { coordinates: at('K', 0, 9000) })
   const without = (await post('match', { ...body, path: stray })).body
   t.strictSame(without.distance, found.body.distance)
   t.strictSame(without.matchedPath[5].originalIndex, 6)
-  // Two drives 2.5 km apart: the gap is no distance.
+  // Two drives 2.5 km apart. The gap does not count as distance.
   const second = [0, 50, 100].map((east) => ({ coordinates: at('P', 3, east) }))
   const both = (await post('match', { ...body, path: [...path.slice(0, 8), ...second] })).body
   t.equal(both.matchedPath.length, 11)
@@ -446,7 +446,7 @@ t.test('match: a stretch for which the engine refuses all is left out alone', as
   t.ok(found.length > 16_000 - 3 * 32, `${found.length} points`)
   for (const index of refused) t.notOk(found.includes(index))
   t.ok(asked < 10 * 16_000, 'at the price of some paths')
-  // Nothing of it along roads: tried for a while, then left.
+  // No part of it follows roads. The server tries for a while and then stops.
   asked = 0
   for (const i of path.keys()) refused.add(i)
   t.strictSame(await matching(path), [])

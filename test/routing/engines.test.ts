@@ -1,4 +1,4 @@
-/** Both technologies of the routing port over the same roads, and what stands above them. */
+/** Both implementations of the routing port with the same roads, and the code that uses them. */
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -63,7 +63,7 @@ function engineOf(valhalla: Valhalla, cache = new AnswerCache(0, new ManualClock
   })
 }
 
-/** An HTTP server, closed with the test. */
+/** An HTTP server that is closed when the test ends. */
 async function serve(t: Test, listener: Parameters<typeof createServer>[1]): Promise<string> {
   const server: Server = createServer(listener!)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -74,7 +74,7 @@ async function serve(t: Test, listener: Parameters<typeof createServer>[1]): Pro
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** As Valhalla's own server answers: its errors with their number, in the form of OSRM with a word. */
+/** Answers like Valhalla's own server: errors have a number, and in the OSRM format a word. */
 function asServer(valhalla: Valhalla): Parameters<typeof createServer>[1] {
   const words: Record<number, string> = { 171: 'NoSegment', 442: 'NoRoute', 154: 'DistanceExceeded' }
   return async (request, response) => {
@@ -321,7 +321,7 @@ t.test('answers are kept: those used last, within bytes and time', async (t) => 
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const clock = new ManualClock()
       const cache = new AnswerCache(MAX_BYTES, clock)
-      /** In the order of use. */
+      /** In the order of their last use. */
       let expected: { name: string; bytes: number; keptAt: number }[] = []
       for (const { key, bytes, wait } of steps) {
         clock.advance(wait)
@@ -449,7 +449,7 @@ t.test('a region that is switched under load', async (t) => {
       for (let i = client; !ended.signal.aborted; i += 4) {
         const speeds = switched ? after : before
         speeds.push(await ask(i))
-        // Answers that are kept come without a turn of the event loop.
+        // Cached answers come without a turn of the event loop.
         await sleep(0)
       }
     }),

@@ -1,6 +1,7 @@
 /**
- * Valhalla's own server on the same tiles: our distances and durations are its, for random places of the sample city and every
- * mode; a server by URL is that server. RINGFENCE_TEST_RUNS=50 tries a thousand pairs of places per mode.
+ * Compares distances and durations with Valhalla's own server on the same tiles, for random places of the sample city
+ * and every mode. Also uses that server as the engine by URL. RINGFENCE_TEST_RUNS=50 tries a thousand pairs of places
+ * per mode.
  */
 import t from 'tap'
 import type { TravelMode } from '../../src/model/geofence.ts'
@@ -17,7 +18,7 @@ const runs = Number(process.env.RINGFENCE_TEST_RUNS ?? 1)
 const seed = Number(process.env.RINGFENCE_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const random = new Seeded(seed)
 const MODES: readonly TravelMode[] = ['car', 'truck', 'foot', 'bike', 'motorbike']
-/** Montevideo as far as it is built up; some of it is water. */
+/** The built-up area of Montevideo; some of it is water. */
 const [WEST, SOUTH, EAST, NORTH] = [-56.22, -34.915, -56.1, -34.83]
 
 const skip = await skipUnless(valhallaServer)

@@ -1,4 +1,7 @@
-/** Matrices over tens of kilometres against a matrix that is known: each cell from the search that is right for it, whatever the points. */
+/**
+ * Matrices over tens of kilometres, compared with a known matrix: each cell comes from the search that is right for
+ * it, for any points.
+ */
 import t from 'tap'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import { answerMatrix, NEAR_METERS, type AskMatrix } from '../../src/geo/routing/farMatrix.ts'
@@ -7,7 +10,7 @@ import fc from '../kit/fastCheck.ts'
 
 const RUNS = 200 * Number(process.env.RINGFENCE_TEST_RUNS ?? 1)
 
-/** A search whose cells are told by where they lead, times a factor that says which search it was. */
+/** A search whose cells depend on their destination, multiplied by a factor that identifies the search. */
 function search(factor: number, calls: MatrixRequest[]): AskMatrix {
   return async (request) => {
     const asked = JSON.parse(request) as MatrixRequest

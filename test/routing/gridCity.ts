@@ -1,7 +1,7 @@
 /**
- * A city of straight streets to route in, made into tiles: 21 streets from west to east and 21 from south to north, 200 m
- * apart. In the sea east of it an island with one road; west of it a road that only leads into the city;
- * far away in the ocean another road.
+ * A city of straight streets for routing, made into tiles: 21 streets from west to east and 21 from south to north,
+ * 200 m apart. In the sea east of it there is an island with one road, west of it a road that only leads into the
+ * city, and far away in the ocean another road.
  */
 import type { OsmNode, OsmWay } from '../../src/geo/extract/osmPbfWriter.ts'
 import { buildCityTiles, type CityTiles } from './cityTiles.ts'
@@ -14,7 +14,10 @@ const WEST = -56.2
 const STEP_LATITUDE = SPACING_METERS / METERS_PER_DEGREE
 const STEP_LONGITUDE = STEP_LATITUDE / Math.cos((SOUTH * Math.PI) / 180)
 
-/** Where two streets cross: the `column`-th from the west and the `row`-th from the south, from 0; fractions lie between. */
+/**
+ * Where two streets cross: the `column`-th from the west and the `row`-th from the south, counted from 0. Fractions
+ * lie in between.
+ */
 export function crossing(column: number, row: number): { lat: number; lon: number } {
   return { lat: SOUTH + row * STEP_LATITUDE, lon: WEST + column * STEP_LONGITUDE }
 }
@@ -22,15 +25,15 @@ export function crossing(column: number, row: number): { lat: number; lon: numbe
 /** Two places on the island. */
 export const ISLAND = [crossing(41, 10), crossing(46, 10)] as const
 
-/** Where no tile of roads leads to. */
+/** A place that no road reaches and no tile covers. */
 export const OCEAN = crossing(2001, 10)
-/** A place that can only be left. */
+/** A place from which a road only leads away. */
 export const DEAD_END = crossing(-2, 10)
 
 /**
  * Builds the city's tiles.
- * @param speedKilometers limit on all streets, by which builds differ
- * @returns the folder of tiles, and what removes it
+ * @param speedKilometers limit on all streets, in which builds differ
+ * @returns the folder of tiles, and a function that removes it
  */
 export function buildGridCity(speedKilometers = 50): Promise<CityTiles> {
   return buildCityTiles({ nodes: nodes(), ways: ways(speedKilometers) })

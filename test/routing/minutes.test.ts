@@ -1,4 +1,7 @@
-/** What minutes of travel decide, on a real server with the sample city: isochrone geofences, and searches of users by mode. */
+/**
+ * What travel times decide, on a real server with the sample city: isochrone geofences, and searches of users by
+ * mode.
+ */
 import booleanPointInPolygon from '@turf/boolean-point-in-polygon'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -7,7 +10,7 @@ import { startApi } from '../e2e/contract.ts'
 const SQUARE = [-56.1913, -34.9059] as const
 const MINUTES = 8
 
-/** A grid east and north of the square, where there is no water. */
+/** A grid to the east and north of the square, where there is no water. */
 const AROUND = Array.from({ length: 144 }, (_, i): [number, number] => {
   return [SQUARE[0] + 0.009 * (i % 12), SQUARE[1] + 0.005 * Math.floor(i / 12)]
 })
@@ -53,7 +56,7 @@ t.test('isochrones and users in the sample city', async (t) => {
   let agreed = 0
   let compared = 0
   for (const [i, [{ duration }]] of body.matrix.entries()) {
-    // The area ends somewhere between the roads, and a point off the road is measured from the road.
+    // The area ends somewhere between the roads, and the distance of a point off the road is measured from the road.
     if (duration === null || Math.abs(duration.value - MINUTES) < 0.25 * MINUTES) continue
     const isInside = booleanPointInPolygon(AROUND[i]!, geofence.geometry)
     compared++
@@ -87,7 +90,7 @@ t.test('isochrones and users in the sample city', async (t) => {
   t.strictSame(await search(MINUTES, 'car'), ['near'])
   t.strictSame(await search(60, 'car'), ['near', 'far'], 'the quickest first')
   t.strictSame(await search(60, 'foot'), ['near'])
-  // Farther than the engine measures, but not than a car comes in that time.
+  // Farther than the engine measures, but not farther than a car travels in that time.
   await track('farther', [SQUARE[0] - 1.7, SQUARE[1] + 3.6])
   t.strictSame(await search(1000, 'car'), ['near', 'far'], 'the others are found all the same')
   await server.api('DELETE', '/v1/users/near')

@@ -1,8 +1,11 @@
-/** A server to be killed: starts a child, prints its process id as soon as it answers, and asks it for what takes forever. */
+/**
+ * A server that the test kills: it starts a child, prints the child's process id as soon as the child answers, and
+ * sends it a request that never ends.
+ */
 import { createLogger } from '../../src/runtime/logger.ts'
 import { ValhallaProcess } from '../../src/geo/routing/valhallaProcess.ts'
 
-// Where the test is killed itself.
+// Ends this process if the test itself is killed.
 process.stdin.resume().on('end', () => process.exit())
 
 const valhalla = new ValhallaProcess({

@@ -1,7 +1,7 @@
 /**
- * The routing endpoints in the sample city against Valhalla itself, called directly on the same tiles: the same distances and
- * durations, orders of stops that no other beats, and simulated drives that are found again on the streets that were driven.
- * RINGFENCE_TEST_RUNS=50 tries a thousand pairs of places per mode.
+ * The routing endpoints in the sample city, compared with Valhalla called directly on the same tiles: the same
+ * distances and durations, orders of stops that no other order beats, and simulated drives that are matched to the
+ * streets that were driven. RINGFENCE_TEST_RUNS=50 tries a thousand pairs of places per mode.
  */
 import t from 'tap'
 import { pointDistance } from '../../src/geometry/distance.ts'
@@ -20,19 +20,22 @@ const runs = Number(process.env.RINGFENCE_TEST_RUNS ?? 1)
 const seed = Number(process.env.RINGFENCE_SEED ?? Math.floor(Math.random() * 2 ** 31))
 const random = new Seeded(seed)
 const MODES: readonly TravelMode[] = ['car', 'truck', 'foot', 'bike', 'motorbike']
-/** The built-up part. */
+/** The built-up area. */
 const [WEST, SOUTH, EAST, NORTH] = [-56.22, -34.915, -56.1, -34.83]
 
-/** Its nearest road is a piece of 107 metres that no other road meets; all ways begin on the avenue behind. */
+/**
+ * Its nearest road is a piece of 107 metres that is connected to no other road. All routes begin on the avenue behind
+ * it.
+ */
 const BESIDE_NOWHERE: LonLatPoint = [-56.168667, -34.847143]
 
-/** Valhalla's binding, as far as it is used here. */
+/** The parts of Valhalla's binding that are used here. */
 interface Actor {
   route(request: object): Promise<RouteAnswer>
   matrix(request: object): Promise<MatrixAnswer>
 }
 
-/** Normally distributed, by Box and Muller. */
+/** Normally distributed, by the Box–Muller method. */
 function gaussian(): number {
   return Math.sqrt(-2 * Math.log(1 - random.fraction())) * Math.cos(2 * Math.PI * random.fraction())
 }
@@ -42,7 +45,7 @@ const somewhere = (): LonLatPoint => [
   Number((SOUTH + (NORTH - SOUTH) * random.fraction()).toFixed(6)),
 ]
 
-/** A place from which the middle of the city can be reached, and the other way round. */
+/** A place from which the middle of the city can be reached, and vice versa. */
 async function reachable(): Promise<LonLatPoint> {
   for (;;) {
     const place = somewhere()
@@ -93,7 +96,7 @@ t.test(`distances and durations are Valhalla's, seed ${seed}`, async (t) => {
       const { routes } = (await get('directions', { locations: text([from, to]), mode, units: 'metric' }))
         .body
       t.ok(Math.abs(routes[0].distance.value - wanted.distance.value) <= 1, `directions by ${mode}`)
-      // In this form Valhalla rounds milliseconds; in its own it cuts them off.
+      // In this format Valhalla rounds milliseconds; in its own it truncates them.
       const rounded = durationOf(summary.time + 0.001)
       t.ok(
         [wanted.duration.value, rounded.value].includes(routes[0].duration.value),
@@ -130,14 +133,16 @@ t.test(`distances and durations are Valhalla's, seed ${seed}`, async (t) => {
     }
   }
   t.ok(missing >= 7, `${missing} cells that the matrix search gives up, where routes are found`)
-  // One of 500 is another way than the route, as of the cells that it finds at once: its bounds are not quite the route's.
+  // One of 500 differs from the route, as in the cells that Valhalla finds at once, because its limits are not
+  // exactly those of a route.
   t.ok(asRoute >= missing - 1, `${asRoute} of ${missing} are the route's`)
   const alone = { origins: text([BESIDE_NOWHERE]), destinations: text([places[1]!]), mode: 'car' }
   t.same(
     (await get('matrix', { ...alone, units: 'metric' })).body.matrix[0][0].duration,
     matrix[0][1].duration,
   )
-  // A cell says what the way between its points does; nearly always, since both are searches that pass over some ways.
+  // Nearly every cell equals the route between its points. Not every one, because both searches are heuristics that
+  // skip some ways.
   let equal = 0
   for (const [i, from] of places.entries()) {
     const to = places[(i + 1) % places.length]!
@@ -168,7 +173,7 @@ t.test(`no order of stops is better than the answered one, seed ${seed}`, async 
     for (let k = 0; k < 4 + (i % 4); k++) places.push(await reachable())
     const last = places.length - 1
     const costing = costingOf(mode)
-    // Each leg on its own: the legs of a route are just these.
+    // Each leg separately, because the legs of a route are exactly these.
     const seconds = await Promise.all(
       places.map((from) =>
         Promise.all(
@@ -187,7 +192,8 @@ t.test(`no order of stops is better than the answered one, seed ${seed}`, async 
     t.equal(order.at(-1), last)
     t.strictSame(order.toSorted(), asGiven, 'each once')
     t.ok(cost(order) <= cost(asGiven) + 0.1, `${cost(asGiven)} s as given`)
-    // The best of all orders by a matrix, whose cells are those of the legs but for one of hundreds, and in whole seconds.
+    // The best of all orders according to a matrix. Its cells are those of the legs, except for one in hundreds, and
+    // in whole seconds.
     const { sources_to_targets: matrix } = await valhalla.matrix({
       sources: places.map(located),
       targets: places.map(located),
@@ -201,13 +207,13 @@ t.test(`no order of stops is better than the answered one, seed ${seed}`, async 
       matrixCost(order) === best || order.join() === asGiven.join(),
       `${matrixCost(order)} s, best ${best} s`,
     )
-    // Of each leg the milliseconds are cut off.
+    // The milliseconds of each leg are truncated.
     const atMost = durationOf(cost(order) + 0.001 * last).value
     t.ok([durationOf(cost(order)).value, atMost].includes(body.route.duration.value), 'as its legs take')
   }
 })
 
-/** A drive along a way: a point a second, ten metres on, off by normally distributed metres each way. */
+/** A drive along a way: one point per second and ten metres, with normally distributed noise in each direction. */
 function drive(way: readonly LonLatPoint[], meters: number, noiseMeters: number) {
   const degrees = 1 / 111_195
   return resample(way, Math.ceil(meters / 10) + 1).map(([lon, lat], second) => ({
@@ -222,7 +228,7 @@ function drive(way: readonly LonLatPoint[], meters: number, noiseMeters: number)
   }))
 }
 
-/** Metres from a point to the nearest part of a way, on a plane. */
+/** Metres from a point to the nearest part of a way, in a plane. */
 function distanceToWay([lon, lat]: LonLatPoint, way: readonly LonLatPoint[]): number {
   const x = 111_195 * Math.cos((lat * Math.PI) / 180)
   const y = 111_195

@@ -1,9 +1,9 @@
 import { buildTown, type Town } from './town.ts'
 
 /**
- * A town by the sea that has one of everything: a motorway above it, with a ramp on and an exit; a toll bridge and the long way
- * around it; a market street that is closed from eight to ten; a ferry to an island, not for bicycles; a road far out that nothing
- * leads to.
+ * A town by the sea that has one of everything: a motorway above it with an entrance and an exit; a toll bridge and
+ * the long way around it; a market street that is closed from eight to ten; a ferry to an island, not for bicycles;
+ * and a distant road that is connected to nothing.
  */
 const MAP = `
       1-----------------2-------------------3----------4

@@ -1,4 +1,7 @@
-/** The routing endpoints over tiles, without the rest of a server: HTTP in front, Valhalla in a child behind. */
+/**
+ * The routing endpoints with tiles, without the rest of a server: HTTP in front, Valhalla in a child process behind
+ * it.
+ */
 import type { Test } from 'tap'
 import { createServer } from '../../src/http/server.ts'
 import { AnswerCache } from '../../src/geo/routing/cache.ts'
@@ -9,7 +12,7 @@ import { systemClock as clock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 
 export interface Served {
-  /** @param query by name; undefined leaves one out */
+  /** @param query by name; a value of undefined leaves the parameter out */
   get(
     path: string,
     query: Readonly<Record<string, unknown>>,

@@ -1,4 +1,4 @@
-/** A child process with a stand-in for Valhalla, which does what the request says: `{"do": "answer"}` and the like. */
+/** A child process with a stand-in for Valhalla, which does what the request says, such as `{"do": "answer"}`. */
 import { serveEngine, type Binding } from '../../src/geo/routing/engineChild.ts'
 
 const kept: Buffer[] = []

@@ -1,4 +1,4 @@
-/** The order of stops, against trying all. */
+/** The order of stops, compared with trying all orders. */
 import t from 'tap'
 import { quickestOrder } from '../../src/geo/routing/stopOrder.ts'
 import fc from '../kit/fastCheck.ts'

@@ -1,4 +1,4 @@
-/** The life of the routing process, with a stand-in for Valhalla in it: what happens does not depend on roads. */
+/** The life of the routing process, with a stand-in for Valhalla, because none of this depends on roads. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync, readdirSync } from 'node:fs'
@@ -46,7 +46,7 @@ function start(t: Test, settings: Settings = {}) {
   return { valhalla, ask, ends }
 }
 
-/** A call whose failure is looked at later. */
+/** A call whose failure is checked later. */
 function settled(call: Promise<unknown>): Promise<unknown> {
   return call.then(
     () => 'answered',
@@ -57,7 +57,7 @@ function settled(call: Promise<unknown>): Promise<unknown> {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0)
-    // A zombie is dead.
+    // A zombie counts as dead.
     return process.platform !== 'linux' || !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
   } catch {
     return false
@@ -95,7 +95,7 @@ t.test('it ends after ten minutes without a request, and the next request starts
   const real = performance.now.bind(performance)
   t.intercept(performance, 'now', { value: () => real() + 601_000 })
   await gone(pid)
-  // The system knows of the end before this process does.
+  // The system notices the end before this process does.
   while (ends.length === 0) await sleep(20)
   t.strictSame(ends, ['idle'])
   t.equal(valhalla.condition, 'not in use')
@@ -173,7 +173,7 @@ t.test('a child that does not start is tried ever more slowly, and who waits too
   })
   const refusal = { constructor: RoutingOverloaded, code: 503 }
   t.match(await settled(ask('answer')), refusal)
-  // At 0, 0, 100, 300, 700 and 1500 ms; on a busy machine, where a start takes that long, later.
+  // At 0, 0, 100, 300, 700 and 1500 ms, or later on a busy machine where a start takes that long.
   t.ok(ends.length <= 6, `${ends.length} starts`)
   while (ends.length < 2) t.match(await settled(ask('answer')), refusal)
   t.ok(ends.every((end) => end === 'crashed'))

@@ -1,6 +1,6 @@
 /**
- * Towns to route in, drawn as maps of characters and made into tiles: a character is 50 m wide and 100 m high, letters and
- * digits are nodes, the rest is for the eye. After Valhalla's own tests (gurka).
+ * Towns for routing, drawn as maps of characters and made into tiles. A character is 50 m wide and 100 m high.
+ * Letters and digits are nodes; the rest is only for readers. Modelled on Valhalla's own tests (gurka).
  */
 import type { OsmTags } from '../../src/geo/extract/osmPbfWriter.ts'
 import { buildCityTiles, type CityTiles } from './cityTiles.ts'
@@ -19,8 +19,8 @@ export interface Town extends CityTiles {
 /**
  * Builds a town.
  * @param map rows of characters
- * @param ways by the nodes along each: its tags
- * @param nodes by node: its tags
+ * @param ways tags of each way, by the nodes along it
+ * @param nodes tags by node
  */
 export async function buildTown(
   map: string,

@@ -1,4 +1,4 @@
-/** What answers are written with: polylines, points along a way, numbers and texts, words for maneuvers. */
+/** The parts of answers: polylines, points along a way, numbers and texts, instructions for maneuvers. */
 import t from 'tap'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import { resample, writeShape } from '../../src/geo/routing/geometryForm.ts'
@@ -15,7 +15,10 @@ const point = fc.tuple(
 )
 const way = fc.array(point, { minLength: 1, maxLength: 30 })
 
-/** Google's description of the format, step by step: shift left, invert where negative, groups of five bits from the right. */
+/**
+ * Google's description of the format, step by step: shift left, invert if negative, groups of five bits from the
+ * right.
+ */
 function encodeSlowly(points: readonly LonLatPoint[], digits: number): string {
   let text = ''
   let last = [0n, 0n]
@@ -80,7 +83,7 @@ t.test('so many points evenly along a way', async () => {
       fc.integer({ min: 2, max: 20 }),
       (points, count) => {
         const found = resample(points, count)
-        // Against a walk in tiny steps.
+        // Compared with a walk in tiny steps.
         const fine: { readonly at: LonLatPoint; readonly along: number }[] = []
         let along = 0
         points.forEach(([lonB, latB], i) => {
@@ -139,7 +142,7 @@ t.test('distances, durations and speeds, in numbers and words', async (t) => {
     [93_600, 1560, '26 hr 0 min'],
   ]
   for (const [seconds, value, text] of durations) t.strictSame(durationOf(seconds), { value, text })
-  // The limits that are signed in miles, as the engine has them: whole kilometres an hour.
+  // Speed limits that are signed in miles, in the form of the engine: whole kilometres per hour.
   for (let mph = 5; mph <= 85; mph += 5) {
     t.strictSame(speedOf(Math.round(mph * 1.609344), 'imperial'), { value: mph, text: `${mph} mph` })
   }

@@ -1,6 +1,6 @@
 /**
- * The list of evaluators, with a third one that is made up: a curfew. It shows all that a new evaluator has to be, and that it
- * touches its own file and the list.
+ * The list of evaluators with an invented third one, a curfew. It shows everything that a new evaluator needs, and
+ * that adding one touches only its own file and the list.
  */
 import t from 'tap'
 import type { GeofenceTransition } from '../../src/model/event.ts'
@@ -17,7 +17,7 @@ import { aBeacon, aGeofence, Engine, NOON } from '../actor/kit.ts'
 
 const HOUR_MS = 3_600_000
 
-/** Out in the first half of an hour: an event, and nothing is safe beyond that half. */
+/** Being out in the first half of an hour causes an event. A result holds until the end of the hour at the latest. */
 class Curfew implements Evaluator<number> {
   readonly rank: number
   steps = 0
@@ -53,7 +53,7 @@ const OUT: GeofenceTransition = {
   confidence: 3,
 }
 
-/** An update of 12:00 that enters a geofence and comes into the range of a beacon. */
+/** An update at 12:00 that enters a geofence and comes into the range of a beacon. */
 function entering(change: Partial<Update> = {}): Situation {
   const engine = new Engine()
   const { index, settings } = engine.world.scope(1)

@@ -17,11 +17,11 @@ import { Random } from '../actor/world.ts'
 
 const quiet = createLogger('silent')
 const HERE = { latitude: 52, longitude: 13 }
-/** Enough of them, and of corners, to be much. */
+/** Enough geofences and corners to make measuring expensive. */
 const MANY = 300
 const CORNERS = 1998
 
-/** A star of a kilometre or so about a place near {@link HERE}. */
+/** A star of about a kilometre around a place near {@link HERE}. */
 function star(i: number, random: Random): Geofence {
   const longitude = HERE.longitude + random.between(-0.004, 0.004)
   const latitude = HERE.latitude + random.between(-0.004, 0.004)
@@ -54,7 +54,7 @@ function engineAmidStars(measurer?: Measurer): Engine {
   return engine
 }
 
-/** Measures when it is told to. */
+/** Measures only when told to. */
 class Held implements Measurer {
   readonly batches: ShapeBatch[] = []
   readonly #waiting: (() => void)[] = []
@@ -87,7 +87,7 @@ t.test('a batch measures what the arena does, to the last bit, in another thread
       fc.nat(30),
       async (scenes, { east, north }, accuracyMeters, reachMeters, some) => {
         const arena = new ShapeArena()
-        // So that there are several chunks.
+        // Enough for several chunks.
         const refs = scenes.map(({ shape }) => {
           for (let i = 0; i < 10; i++) arena.add(stars[0]!.shape)
           return arena.add(shape)
@@ -134,7 +134,7 @@ t.test('events and users are the same, wherever and whether it is measured', asy
   t.equal(pool.counters.refused, 0)
 })
 
-/** Devices that walk in and out of the stars, while these and the settings change now and then. */
+/** Devices that walk into and out of the stars, while the stars and the settings change now and then. */
 async function journey(engine: Engine) {
   const random = new Random(5)
   const told: unknown[] = []
@@ -159,7 +159,7 @@ async function journey(engine: Engine) {
   return { told, events: told.flat() }
 }
 
-/** Ids tell the frame that something was made in. */
+/** Ids identify the frame in which something was made. */
 function withoutIds(json: string): unknown {
   return JSON.parse(json, (key, value) => (key === '_id' && value.length === 24 ? undefined : value))
 }
@@ -199,7 +199,8 @@ t.test('G10: what was measured does not count once the registry has changed', as
   const sent = engine.track(engine.update({ deviceId: 'a', ...HERE, accuracy: 5000 }))
   await pause()
   t.equal(measurer.batches.length, 1)
-  // In the slots of those that were measured: beside the device, though about it with their bounds; and one that is new.
+  // The new geofences get the slots of those that were measured. They are beside the device, although their bounds
+  // contain it; one of them is new.
   for (const geofence of stars.slice(0, 100)) engine.world.remove(geofence)
   const beside: Position[] = [
     [12.99, 51.99],

@@ -10,16 +10,16 @@ import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import { aGeofence, MINUTE, NOON } from '../actor/kit.ts'
 
 /**
- * The transition table of docs/spec.md, cell by cell. A row:
+ * The transition table of docs/spec.md, cell by cell. A row contains:
  *
- *   was       out; `near <seconds>` since when the entry condition has held; or `in <minutes since entry>`, then
- *             `dwelled` where that has been, then `leaving <seconds>` since when the exit condition has held
- *   geofence  what it has beside the defaults; hours are 09:00 to 17:00 UTC every day
- *   d, A, c   metres to the boundary, accuracy in metres (? none was sent), share of the disc that is covered
- *   project   settings beside the defaults
- *   update    what it has beside the defaults; t is 12:00 UTC unless given, receipt is 12:00 UTC
- *   now       out, near, in, dwelled (in, and has dwelled); seconds since when, as before
- *   event     - or type and confidence; minutes of an exit; open or closed where currentlyOperating is there
+ *   was       out; `near <seconds>` for which the entry condition has held; or `in <minutes since entry>`, then `dwelled`
+ *             after a dwell, then `leaving <seconds>` for which the exit condition has held
+ *   geofence  fields that differ from the defaults; hours are 09:00 to 17:00 UTC every day
+ *   d, A, c   metres to the boundary, accuracy in metres (? if none was sent), share of the disc that is covered
+ *   project   settings that differ from the defaults
+ *   update    fields that differ from the defaults; t is 12:00 UTC unless given, receipt is 12:00 UTC
+ *   now       out, near, in, dwelled (in, and has dwelled); seconds as in `was`
+ *   event     - or type and confidence; minutes of an exit; open or closed if currentlyOperating is present
  *   outcome   the engine's name for it, and what withheld an event
  */
 export function rows(name: string, table: string): void {

@@ -21,7 +21,7 @@ import {
   type Point,
 } from '../actor/world.ts'
 
-/** The first is driven with senders, the twin without. */
+/** The first one is given senders, the second one is not. */
 function sameAnswers(one: Driven, twin: Driven, update: Update, before: () => void): Applied {
   const a = one.apply(one.senders.sent(update))
   before()
@@ -39,8 +39,8 @@ function sameReads(one: Driven, twin: Driven): void {
 }
 
 /**
- * Of a row after an update that both evaluated: they hold for as long, and the zone ends before the next boundary that
- * matters. It may be another one than the twin's, where what was remembered of an earlier look reaches less far, or farther.
+ * Compares a row after an update that both evaluated. Both must be valid for the same time, and the zone must end
+ * before the next boundary that matters. The zones may differ if remembered candidates reach less far, or farther.
  */
 function rightZones({ table: a }: Partition, { table: b }: Partition, row: number, engine: Engine): void {
   const { index } = engine.world.scope(0)
@@ -59,21 +59,24 @@ function rightZones({ table: a }: Partition, { table: b }: Partition, row: numbe
   if (one !== twin) throw new Error(`zones differ: ${one}; ${twin}`)
 }
 
-/** What of an update lasts until something changes it. */
+/** The parts of an update that stay until something changes them. */
 type Habits = Partial<Update>
 
 interface Theme {
-  /** What makes the theme matter. */
+  /** Settings that the theme needs. */
   readonly settings?: Partial<Settings>
   /** Changes habits or the world now and then. */
   readonly change: (random: Random, habits: Habits, engine: Engine, place: Point) => Habits
-  /** What every geofence may have beside its own. */
+  /** Fields that every geofence gets in addition to its own. */
   readonly geofences?: (random: Random, now: number) => Partial<Geofence>
-  /** Server time between two updates, milliseconds; a second unless given. */
+  /** Server time between two updates in milliseconds; a second by default. */
   readonly pace?: (random: Random) => number
-  /** Share of updates that leap elsewhere; 0.02 unless given. */
+  /** Share of updates that jump elsewhere; 0.02 by default. */
   readonly leap?: number
-  /** The least share of updates that zones must have answered: most answer a third, a sixth in worlds as they may be drawn. */
+  /**
+   * The smallest share of updates that zones must answer. Most themes reach a third, and worlds without special
+   * settings a sixth.
+   */
   readonly hits: number
 }
 
@@ -242,8 +245,8 @@ const SPREAD = 2000
 const NOW = new Engine().clock.now()
 
 /**
- * A device that walks straight on for a while, or stands. Now and then it goes straight to the boundary of a circle and
- * a hair's breadth over it: there a zone that is a little too large shows.
+ * A device that walks straight on for a while, or stands. Now and then it goes straight to the boundary of a circle
+ * and just across it, where a zone that is slightly too large shows.
  */
 function walker(
   random: Random,
@@ -270,7 +273,7 @@ function walker(
   }
 }
 
-/** The point so many metres beyond the boundary point of a circle that is nearest. */
+/** The point so many metres beyond the nearest point on the boundary of a circle. */
 function overTheBoundary(at: Point, shape: Shape, meters: number): Point {
   if (shape.kind !== 'circle') return at
   const [longitude, latitude] = shape.center
@@ -306,7 +309,7 @@ t.test('zones change nothing but the work', async (t) => {
         for (let i = 0; i < 250; i++) {
           clock.advance(theme.pace?.(random) ?? 1000)
           if (random.chance(0.08)) habits = theme.change(random, habits, engine, place)
-          // Now and then a number that has been.
+          // Now and then a number that was already used.
           const sequence = habits.stream === undefined ? undefined : i - (random.chance(0.05) ? 3 : 0)
           const update = engine.update({ deviceId: 'd', ...walk(), ...habits, sequence })
           const hitsBefore = zoned.partition.zoneHits

@@ -22,7 +22,7 @@ class Failed extends Error {
 }
 
 class Methods implements TestThread {
-  // A call reaches the object that has the methods.
+  // A call must reach the object that has the methods, which this private field shows.
   #rounds = 0
   failsAtClose = false
   beforeAnswers(): void {

@@ -1,4 +1,4 @@
-/** Bytes per connection, per key and in all, against sums over everything that is held. */
+/** Bytes per connection, per key and in total, compared with sums over everything that is held. */
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { KeyedBound, type Share } from '../../src/runtime/keyedBound.ts'
@@ -15,7 +15,7 @@ t.test('what is taken fits all three bounds, and the refusal names the first tha
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60, size: 'max' }), (steps) => {
       const bound = new KeyedBound('Things', BOUNDS)
-      // Connections 0 to 7, with the keys 0 to 2.
+      // Connections 0 to 7 with the keys 0 to 2.
       const shares = Array.from({ length: 8 }, (_, i): Share => bound.share(String(i % 3)))
       const held = Array.from({ length: 8 }, (): number[] => [])
       const sum = (of: (connection: number) => boolean) =>

@@ -4,7 +4,7 @@ import { nameHash } from '../../src/runtime/nameHash.ts'
 import { runs } from '../actor/kit.ts'
 import fc from '../kit/fastCheck.ts'
 
-/** HalfSipHash over bytes, as its authors write it. */
+/** HalfSipHash over bytes, as in its authors' code. */
 function halfSipHash(
   bytes: Buffer,
   [key0, key1]: readonly [number, number],

@@ -1,4 +1,4 @@
-/** Requests to addresses that users name reach nothing that is not public, and end in time. */
+/** Requests to addresses that users enter reach only public addresses, and end in time. */
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { createServer as createTcpServer, type AddressInfo } from 'node:net'
@@ -7,7 +7,7 @@ import { Outgoing, publicReason, type Lookup } from '../../src/runtime/outgoing.
 
 const REQUEST = { method: 'POST', headers: {}, body: '{}', timeout: 2000, keepBytes: 10 } as const
 
-/** Answers the addresses of its table; asked again, those of the next row, as a rebinding name server does. */
+/** Returns the addresses of its table. A second query gets those of the next row, as from a rebinding name server. */
 function resolver(table: Record<string, string[][]>): Lookup {
   return (host, _, callback) => {
     const rows = table[host]
@@ -98,7 +98,7 @@ t.test('a name counts by all of its addresses, looked up once for each connectio
     localhost: [['127.0.0.1']],
     mapped: [['::ffff:7f00:1']],
     mixed: [['203.0.113.7', '127.0.0.1']],
-    // Public when checked, this machine when asked again.
+    // Public when checked, but this machine in the second query.
     rebinding: [['192.0.2.1', '10.0.0.1'], ['127.0.0.1']],
   })
   const outgoing = new Outgoing([], resolver(table()))

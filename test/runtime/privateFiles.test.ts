@@ -1,4 +1,7 @@
-/** What holds users, keys or secrets is open to its owner alone: with an umask that allows everything, and in folders that were open. */
+/**
+ * Files with users, keys or secrets are accessible only to their owner, even with a umask that allows everything, and
+ * in folders that were accessible to others.
+ */
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
@@ -22,7 +25,7 @@ import { KEYS, Server } from '../kit/server.ts'
 
 t.setTimeout(240_000)
 
-/** Everything in a folder, and the folder, that others may do something with, and how. */
+/** Everything in a folder, and the folder itself, that others have permissions for, with these permissions. */
 function openTo(folder: string): string[] {
   const found: string[] = []
   const look = (path: string): void => {
@@ -36,7 +39,7 @@ function openTo(folder: string): string[] {
   return found
 }
 
-/** Opens all of a folder to everybody. */
+/** Makes everything in a folder accessible to everybody. */
 function openAll(folder: string): void {
   for (const name of ['', ...readdirSync(folder, { recursive: true, encoding: 'utf8' })]) {
     const path = join(folder, name)
@@ -93,7 +96,7 @@ t.test('a data folder that was there before, its backup, and what is restored of
   t.match(await command(['backup', stopped, '--data', data]), { code: 0 })
   t.strictSame(openTo(stopped), [], 'a backup of a stopped one')
 
-  // As an older version has left it, or a copy by hand.
+  // As an older version or a manual copy has left it.
   openAll(data)
   await server.restart()
   t.strictSame(openTo(data), [], 'closed at the start')

@@ -9,7 +9,7 @@ import { KEYS, Server, startServer } from '../kit/server.ts'
 
 const ROOT = new URL('../../', import.meta.url)
 
-/** Runs src/main.ts to its end; a SIGTERM ends it once stdout matches `until`. */
+/** Runs src/main.ts to its end. A SIGTERM ends it once stdout matches `until`. */
 async function run(args: readonly string[], env: Readonly<Record<string, string>> = {}, until?: RegExp) {
   const main = fileURLToPath(new URL('src/main.ts', ROOT))
   const child = spawn(process.execPath, [main, ...args], {

@@ -4,7 +4,7 @@ import { TroubleOnce } from '../../src/runtime/troubles.ts'
 
 const PAUSES = { firstMs: 20, lastMs: 1000 }
 
-/** A pause that takes no time, and what was paused for. */
+/** A pause that takes no time, and a list of the pauses. */
 function noted() {
   const pauses: number[] = []
   return { pauses, pause: async (milliseconds: number) => void pauses.push(milliseconds) }

@@ -47,7 +47,7 @@ t.test('bytes of rows are what was set last, through growth and tidying', async 
 })
 
 t.test('of every chunk but the last at least half is in use', async () => {
-  // Half of 64 KiB, less what entries of this size leave free at the end, headers and padding.
+  // Half of 64 KiB, minus what entries of this size leave free at the end, headers and padding.
   const LEAST = 29_000
   fc.assert(
     fc.property(

@@ -1,4 +1,4 @@
-/** What keeps a start from succeeding is told in one or two lines that name what to change, never in a stack. */
+/** A start that fails prints one or two lines that name what to change, and never a stack trace. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -15,11 +15,11 @@ t.setTimeout(120_000)
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
-/** A process of `npm start`, which ends by itself or by the test's end. */
+/** A process of `npm start` that ends by itself or when the test ends. */
 function start(t: Test, args: readonly string[]) {
   const child = spawn(process.execPath, [MAIN, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
-    // Without what is set for the tests themselves, which a server warns of.
+    // Without the settings of the tests themselves, which a server would warn about.
     env: { ...withoutOwn(process.env), RINGFENCE_SAMPLE_REGION: 'off' },
   })
   const told = { text: '' }
@@ -123,7 +123,7 @@ t.test('a start that waits for another server says in a line why', async (t) => 
 })
 
 t.test('a server that cannot be used, once it is connected, is told in a line, with why', async (t) => {
-  // A NATS server that answers all that is asked of it with an error.
+  // A NATS server that answers every request with an error.
   const nats = await listening(
     t,
     createServer((socket) => {

@@ -1,4 +1,4 @@
-/** The package as it is built: its size, and that it runs in a browser and in Node 20. */
+/** The built package: its size, and that it runs in a browser and in Node 20. */
 import { execFile, spawn } from 'node:child_process'
 import {
   cpSync,
@@ -59,7 +59,7 @@ t.test('the examples of its README compile, and so do its types', async (t) => {
   })
   t.ok(files.length > 5)
   const flags = '--noEmit --strict --exactOptionalPropertyTypes --module nodenext --target es2022'.split(' ')
-  // The sources are compiled with TypeScript 5, their users here with 7.
+  // The sources are compiled with TypeScript 5; the code here that uses them is compiled with 7.
   const newer = join(ours, '.bin/tsc')
   const { stdout } = await run(newer, [...flags, ...files], { cwd: folder }).catch((error) => error)
   t.equal(stdout, '')
@@ -131,7 +131,7 @@ function report(t: Test, checks: Checks): void {
   for (const [what, holds] of checks) t.ok(holds, what)
 }
 
-/** Serves a page that runs the scenario and posts what it found, and opens it. */
+/** Serves and opens a page that runs the scenario and posts the results. */
 async function page(t: Test, server: Server): Promise<{ checks: Promise<Checks> }> {
   const html = `<!doctype html><script type="module">
     const post = (path, body) => fetch(path, { method: 'POST', body: JSON.stringify(body) })

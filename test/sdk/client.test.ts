@@ -1,4 +1,4 @@
-/** The client's calls, against a real server and against one that fails; verification of webhooks. */
+/** The client's calls to a real server and to a failing one, and the verification of webhooks. */
 import { createHmac } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
@@ -13,7 +13,7 @@ t.test('the committed types are those of the document', async (t) => {
   const server = await startServer(t)
   const { body } = await server.api('GET', '/v1/openapi.json', undefined, null)
   const committed = readFileSync(new URL('../../sdk/src/api.ts', import.meta.url), 'utf8')
-  // Not t.equal: a difference would print both.
+  // Not t.equal, because for a difference it would print both texts.
   t.ok((await apiTypes(body)) === committed, '`npm run sdk:types` writes sdk/src/api.ts anew')
 })
 
@@ -173,7 +173,7 @@ t.test('webhooks are verified as Standard Webhooks says', async (t) => {
 
 type Handler = (request: IncomingMessage, response: ServerResponse) => void
 
-/** A server that answers as it is told; `seen` are the paths that were asked for. */
+/** A server that answers as the test says; `seen` are the requested paths. */
 async function failingServer(
   t: Test,
 ): Promise<{ url: string; seen: string[]; answer: (how: Handler) => void }> {

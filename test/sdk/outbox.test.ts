@@ -1,4 +1,4 @@
-/** The client's outbox against a twin of the server's side, through refusals, overload and lost connections. */
+/** The client's outbox with a simulated server, through refusals, overload and lost connections. */
 import t from 'tap'
 import { StreamFullError } from '../../sdk/src/errors.ts'
 import { Outbox } from '../../sdk/src/stream/outbox.ts'
@@ -124,11 +124,11 @@ t.test('what waits is bounded', async (t) => {
   t.ok(outbox.isEmpty && outbox.hasRoom)
 })
 
-/** The rules of docs/guides/stream.md, for one device: frames in turn, `busy`, acknowledgements, resends. */
+/** The rules of docs/guides/stream.md for one device: frames in order, `busy`, acknowledgements, repetitions. */
 class ServerTwin {
-  /** `n` of all updates that were applied, as they were. */
+  /** `n` of all applied updates, in order. */
   readonly applied: number[] = []
-  /** How many of the next frames are too many. */
+  /** How many of the next frames the server refuses as too many. */
   busyFor = 0
   mayRewind = false
   readonly wire: TrackMessage[] = []
@@ -138,7 +138,7 @@ class ServerTwin {
   #isBusy = false
   #done = 0
 
-  /** Takes so many of the frames that are on the wire. */
+  /** Receives that many of the frames in flight. */
   receive(outbox: Outbox, frames: number): void {
     for (const frame of this.wire.splice(0, frames)) this.#receive(frame, outbox)
   }
@@ -190,7 +190,7 @@ function add(outbox: Outbox, settled: Map<number, string>, n: number): void {
   )
 }
 
-/** All frames that may go out now are on the wire. */
+/** Sends all frames that may be sent now. */
 function send(outbox: Outbox, server: ServerTwin): void {
   for (let frame = outbox.next(); frame !== undefined; frame = outbox.next()) server.wire.push(frame)
 }

@@ -1,6 +1,6 @@
 /**
- * What the built package must do wherever it runs: in a browser, and in the oldest Node that it is for. Runs without the
- * test runner, and there without types: it imports types alone.
+ * What the built package must do wherever it runs: in a browser, and in the oldest supported Node. It runs without
+ * the test runner, and in that Node without TypeScript, so it imports only types.
  */
 import type * as Package from '../../sdk/src/index.ts'
 
@@ -9,13 +9,13 @@ export interface Surroundings {
   readonly publishableKey: string
   readonly secretKey: string
   readonly isBrowser: boolean
-  /** Where there is none, that of `ws`. */
+  /** For environments without WebSocket, the one from `ws`. */
   readonly WebSocket?: Package.WebSocketConstructor
-  /** Kills the server, and starts it again. */
+  /** Kills the server and starts it again. */
   readonly restart: () => Promise<void>
 }
 
-/** A sentence for each thing that was looked at, and whether it held. */
+/** A sentence for each check, and whether it passed. */
 export type Checks = [what: string, holds: boolean][]
 
 const SECRET = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'

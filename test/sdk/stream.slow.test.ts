@@ -1,4 +1,4 @@
-/** The client's stream against a real server: kill -9, slow readers, refusals, the end. */
+/** The client's stream with a real server: kill -9, slow readers, refusals, the end. */
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -16,7 +16,10 @@ import { ENCODINGS, sdkEncoding } from '../kit/stream.ts'
 
 const CENTER = [13.4, 52.5] as const
 
-/** One update in, the next out: each makes an event, and one that is lost or comes twice makes another number. */
+/**
+ * Alternately inside and outside. Each update makes an event, and a lost or repeated one would change the number of
+ * events.
+ */
 function update(deviceId: string, n: number) {
   const [longitude, latitude] = CENTER
   return { deviceId, latitude: n % 2 === 0 ? latitude : latitude + 1, longitude, accuracy: 5 }
@@ -31,7 +34,7 @@ await clientOf(t).client.putGeofence('t', '1', {
   radius: 100,
 })
 
-/** A client, and a signal that ends its streams with the test. */
+/** A client, and a signal that ends its streams when the test ends. */
 function clientOf(t: Test, options: { WebSocket?: typeof WebSocket } = {}) {
   const ended = new AbortController()
   t.teardown(() => ended.abort())
@@ -41,7 +44,7 @@ function clientOf(t: Test, options: { WebSocket?: typeof WebSocket } = {}) {
   }
 }
 
-/** The next `count` events; by device, whether they alternate. */
+/** The next `count` events. Checks that the events of each device alternate. */
 async function collect(events: AsyncIterator<Event>, count: number): Promise<Event[]> {
   const collected: Event[] = []
   while (collected.length < count) {
@@ -71,7 +74,7 @@ t.test('kill -9 under load: nothing is applied twice, no event is missed or seen
   const [events, ...others] = streams.map((stream) => stream.events())
   await Promise.all([events!.ready, ...others.map(({ ready }) => ready)])
 
-  // Before a single event has come: what happens until it is back must not be missed.
+  // Killed before the first event has come. Events that happen until the server is back must not be missed.
   await server.kill9()
   const restarted = server.restart()
   let durable = 0
@@ -101,7 +104,7 @@ t.test('kill -9 under load: nothing is applied twice, no event is missed or seen
 })
 
 t.test('who reads slowly gets all, and from an event on again', async (t) => {
-  // The package ws, as Node 20 needs it.
+  // The package ws, which Node 20 needs.
   const { client, signal } = clientOf(t, { WebSocket })
   const stream = client.stream({ signal })
   const events = stream.events({ deviceIds: ['slow'] })
@@ -429,17 +432,17 @@ async function until(isSo: () => boolean): Promise<void> {
 }
 
 interface FakeConnection {
-  /** The next message of the client. */
+  /** The next message from the client. */
   // oxlint-disable-next-line typescript/no-explicit-any -- messages of every shape
   message(): Promise<any>
   send(message: object): void
-  /** Resolves when the client has seen all that was sent. */
+  /** Resolves when the client has received everything that was sent. */
   answered(): Promise<void>
   close(code: number, reason: string): void
   cut(): void
 }
 
-/** A server that says what the test says. */
+/** A server that sends what the test says. */
 async function fakeServer(t: Test) {
   const ended = new AbortController()
   const sockets = new WebSocketServer({ port: 0, host: '127.0.0.1' })

@@ -9,7 +9,7 @@ import fc from '../kit/fastCheck.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 150)
 
-/** A geofence of which only identity and shape matter here. */
+/** A geofence of which only id and shape matter here. */
 export function fence(id: string, shape: Shape): Geofence {
   return {
     id,
@@ -28,7 +28,7 @@ export function fence(id: string, shape: Shape): Geofence {
 
 const normal = (longitude: number) => ((((longitude + 180) % 360) + 360) % 360) - 180
 
-/** The slow, obvious twin: all geofences in a map, every question a scan with the same geometry. */
+/** A slow and obvious implementation: all geofences in a map, and every query a scan with the same geometry. */
 class LinearIndex {
   readonly geofences = new Map<string, { geofence: Geofence; shape: number }>()
   readonly #arena = new ShapeArena()
@@ -64,7 +64,7 @@ class LinearIndex {
   }
 }
 
-// Places where degrees, cells and metres disagree most, and where the crowd is.
+// Places where degrees, cells and metres differ most, and where most geofences are.
 const hubs: Position[] = [
   [0, 0],
   [13.4, 52.5],
@@ -83,7 +83,7 @@ const anywhere = fc
   .tuple(fc.double({ min: -180, max: 180, noNaN: true }), fc.double({ min: -90, max: 90, noNaN: true }))
   .map(([longitude, latitude]): Position => [normal(longitude), latitude])
 
-/** Near a hub at any scale from metres to hundreds of kilometres. */
+/** Near a hub, at any distance from metres to hundreds of kilometres. */
 const nearHub = fc
   .tuple(
     fc.constantFrom(...hubs),
@@ -108,7 +108,7 @@ const circle = fc
   .tuple(place, fc.oneof(fc.constantFrom(10, 10_000), fc.integer({ min: 10, max: 10_000 })))
   .map(([center, radius]): Shape => ({ kind: 'circle', center, radius }))
 
-/** A rectangle of any size and proportion, across the antimeridian where it falls there. */
+/** A rectangle of any size and proportion, which may cross the antimeridian. */
 const rectangle = fc
   .tuple(
     place,
@@ -134,7 +134,7 @@ const rectangle = fc
     }
   })
 
-/** A ring round a pole. */
+/** A ring around a pole. */
 const cap = fc
   .tuple(fc.double({ min: 60, max: 89.999, noNaN: true }), fc.boolean())
   .map(([parallel, south]): Shape => {
@@ -182,16 +182,17 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 5, maxLength: 80, size: 'max' },
 )
 
-/** Whether a slot holds a geofence, its shape too, to the last bit. */
+/** Whether a slot holds exactly this geofence, including its shape to the last bit. */
 function isHeld(index: GeofenceIndex, slot: number, geofence: Geofence): boolean {
   return isDeepStrictEqual({ ...index.geofence(slot), shape: index.shape(slot) }, geofence)
 }
 
-/** What every implementation of the geofence index is held to. */
+/** What every implementation of the geofence index must do. */
 export function geofenceIndexContract(t: Test, name: string, create: () => GeofenceIndex): void {
   /**
-   * Checks one look at a point: each once, nothing foreign, and nothing missing, here or within the clearance. A point
-   * that moves straight towards a geofence comes within reach of it after its distance less the reach.
+   * Checks one query at a point: each candidate occurs once, none is foreign, and none is missing, at the point or
+   * within the clearance. A point that moves straight towards a geofence is within reach of it after its distance
+   * minus the reach.
    * @returns how many candidates
    */
   function look(index: GeofenceIndex, twin: LinearIndex, at: Position, reachMeters: number, azimuth: number) {
@@ -263,7 +264,7 @@ export function geofenceIndexContract(t: Test, name: string, create: () => Geofe
               throw new Error(`slot ${slot} is not that of ${id}`)
             }
           }
-          // All places at the end: the geofences themselves are the likeliest to be missed.
+          // All places at the end; the geofences themselves are the most likely to be missed.
           for (const { geofence } of twin.geofences.values()) {
             const at = geofence.shape.kind === 'circle' ? geofence.shape.center : geofence.shape.ring[0]!
             look(index, twin, [normal(at[0]), at[1]], 30, azimuth)
@@ -281,7 +282,7 @@ export function geofenceIndexContract(t: Test, name: string, create: () => Geofe
         fc.double({ min: 2.5, max: 5.5, noNaN: true }),
         fc.integer(),
         (hub, power, seed) => {
-          // As many sizes of geofence as of crowd, so that each level of any index has its turn.
+          // As many sizes of geofences as of the crowd, so that each level of any index is used.
           const random = generator(seed)
           const meters = 10 ** power
           const index = create()
@@ -302,7 +303,7 @@ export function geofenceIndexContract(t: Test, name: string, create: () => Geofe
       ),
       {
         numRuns: RUNS,
-        // On the antimeridian itself, which belongs to the first column and to the last.
+        // Exactly on the antimeridian, which belongs to the first column and to the last.
         examples: [[[180, 62], 3.6768554838641627, 9]],
       },
     )
@@ -389,7 +390,7 @@ export function geofenceIndexContract(t: Test, name: string, create: () => Geofe
         found,
         twin.nearest(probe, 7, undefined, () => true).map(({ id }) => id),
       )
-      // The geofences change between looks, so that what was built for the wide ones is stale.
+      // The geofences change between queries, so that what was built for the wide ones is outdated.
       const id = String(i * 7).padStart(24, '0')
       if (i % 2 === 0) {
         index.remove(id)

@@ -11,7 +11,7 @@ const text = fc.oneof(
   fc.string({ maxLength: 12 }),
   fc.string({ unit: 'binary', maxLength: 12 }),
   fc.string({ minLength: 60, maxLength: 300 }),
-  // Half of a surrogate pair, as a cut text has it.
+  // Half of a surrogate pair, as in a text that was cut.
   fc.constantFrom('', 'é', '\u0100', '\ud800', 'ÿ'.repeat(64), '\0'),
 )
 const id = fc.oneof(
@@ -68,7 +68,7 @@ const steps = fc.array(
   { minLength: 5, maxLength: 60, size: 'max' },
 )
 
-/** The slotStore through puts, replacements and removals, beside a map of objects. */
+/** The slotStore through puts, replacements and removals, compared with a map of objects. */
 function agreesWithAMap(): void {
   fc.assert(
     fc.property(steps, (sequence) => {
@@ -91,7 +91,7 @@ function agreesWithAMap(): void {
         for (const [known, { slot, held }] of twin) {
           if (slotStore.slotOf(known) !== slot || !slotStore.has(slot))
             throw new Error(`${known} is not in slot ${slot}`)
-          // Twice: as it is unpacked, and as it is kept.
+          // Twice, because the second call returns the cached object.
           for (const got of [slotStore.get(slot), slotStore.get(slot)]) {
             if (!isDeepStrictEqual(got, held))
               throw new Error(`${JSON.stringify(got)}, not ${JSON.stringify(held)}`)
