@@ -5,19 +5,19 @@ import { freePort } from '../test/kit/server.ts'
 import { Member } from './member.ts'
 
 export interface ClusterOptions {
-  /** Existing; everything that the cluster keeps is below it. */
+  /** An existing folder. Everything that the cluster stores is below it. */
   readonly folder: string
-  /** NATS servers: 1, or 3, which keep everything three times. */
+  /** NATS servers: 1, or 3 that store everything three times. */
   readonly nats: number
   readonly gateways: number
   readonly actors: number
-  /** Processes that deliver webhooks, of which one does at a time. */
+  /** Processes that deliver webhooks; one at a time is active. */
   readonly deliveries: number
-  /** How to start a Tile38 server on a port, with a folder for its data; absent: it goes without. */
+  /** How to start a Tile38 server on a port with a data folder. If absent, the cluster runs without Tile38. */
   readonly tile38?: (port: number, data: string) => Tile38Command | Promise<Tile38Command>
-  /** Of the first gateway; the others take free ones. */
+  /** Port of the first gateway; the others use free ones. */
   readonly port?: number
-  /** Environment of all processes of Ringfence. */
+  /** Environment variables for all Ringfence processes. */
   readonly env?: Readonly<Record<string, string>>
 }
 
@@ -35,7 +35,7 @@ export class Cluster {
   readonly gateways: readonly Member[]
   readonly actors: readonly Member[]
   readonly deliveries: readonly Member[]
-  /** None or one; what it keeps is in `tile38` of the folder. */
+  /** None or one. Its data is in the folder `tile38`. */
   readonly tile38: readonly Member[]
 
   private constructor(members: Pick<Cluster, 'nats' | 'gateways' | 'actors' | 'deliveries' | 'tile38'>) {
@@ -46,7 +46,7 @@ export class Cluster {
     this.deliveries = members.deliveries
   }
 
-  /** Starts it; every process is ready when it resolves. One that fails takes all with it. */
+  /** Starts the cluster. Resolves when every process is ready. If one fails, all are ended. */
   static async start(options: ClusterOptions): Promise<Cluster> {
     const { folder, nats: servers, gateways, actors, deliveries, port } = options
     mkdirSync(folder, { recursive: true })
@@ -57,7 +57,7 @@ export class Cluster {
       RINGFENCE_NATS_URL: nats.map((member) => member.options.url).join(','),
       RINGFENCE_NATS_REPLICAS: String(servers),
       ...(tile38[0] !== undefined && { RINGFENCE_TILE38_URL: tile38[0].options.url }),
-      // Each gateway would make one of its own.
+      // Otherwise each gateway would make its own sample region.
       RINGFENCE_SAMPLE_REGION: 'off',
       ...options.env,
     }
@@ -86,21 +86,24 @@ export class Cluster {
     return cluster
   }
 
-  /** Those that users come from first: that is the order in which they are ended. */
+  /** The processes that users connect to come first, because that is the order in which they are ended. */
   get members(): readonly Member[] {
     return [...this.gateways, ...this.deliveries, ...this.actors, ...this.tile38, ...this.nats]
   }
 
-  /** Drains and ends all, users' side first; resolves to the names of those that did not end well. */
+  /**
+   * Shuts all processes down, those on the users' side first. Resolves to the names of those that failed to end
+   * cleanly.
+   */
   async stop(): Promise<string[]> {
     const failed: string[] = []
     for (const stage of [this.gateways, this.deliveries, this.actors, this.tile38, this.nats]) {
       await Promise.all(
         stage.map(async (member) => {
           if (!member.isRunning) return
-          // nats-server answers SIGINT by a clean end.
+          // nats-server ends cleanly on SIGINT.
           const code = await member.end(stage === this.nats ? 'SIGINT' : 'SIGTERM')
-          // tile38-server has no code for an end that is wanted.
+          // tile38-server has no exit code for a requested end.
           if (code !== 0 && stage !== this.tile38) failed.push(member.options.name)
         }),
       )
@@ -178,7 +181,7 @@ async function natsMembers(folder: string, count: number): Promise<Member[]> {
       `server_name: ${name}`,
       `listen: "127.0.0.1:${client}"`,
       `http: "127.0.0.1:${monitor}"`,
-      // What is acknowledged is on the disk.
+      // Makes sure that whatever is acknowledged is on the disk.
       `jetstream { store_dir: ${JSON.stringify(join(folder, name))}, sync_interval: always }`,
       ...(count > 1 ? [cluster] : []),
     ]

@@ -3,25 +3,25 @@ import { once } from 'node:events'
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** What a member is started with. */
+/** Options of a member. */
 export interface MemberOptions {
   readonly name: string
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Where all that it prints goes, of all its runs. */
+  /** The file for all output, of all its runs. */
   readonly logFile: string
-  /** Where it is reached. */
+  /** The address of the process. */
   readonly url: string
-  /** Answers 200 once it can be used. */
+  /** Answers with 200 once the process is ready. */
   readonly readyUrl: string
 }
 
-/** Generous: servers that are made all at once share the machine. */
+/** Generous, because servers that start together share the machine. */
 const READY_MS = 60_000
 const LOOK_AGAIN_MS = 50
 
-/** A process of a cluster, which may be ended and started again at its place. */
+/** A process of a cluster, which can be ended and started again with the same address and data. */
 export class Member {
   readonly options: MemberOptions
   #child: ChildProcess | undefined
@@ -34,18 +34,18 @@ export class Member {
     return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null
   }
 
-  /** Of the last run. */
+  /** Process id of the last run. */
   get pid(): number {
     return this.#child?.pid ?? 0
   }
 
-  /** All that it has printed. */
+  /** Everything that it has printed. */
   get output(): string {
     return readFileSync(this.options.logFile, 'utf8')
   }
 
   /**
-   * Starts the process; that it can be used, {@link ready} says.
+   * Starts the process. Use {@link ready} to wait until it can be used.
    * @param changes of the environment, for this run
    */
   start(changes: Readonly<Record<string, string>> = {}): void {
@@ -55,7 +55,7 @@ export class Member {
     const child = spawn(command, args, {
       env: { ...process.env, NODE_OPTIONS: '', ...env, ...changes },
       stdio: ['ignore', log, log],
-      // A Ctrl-C in the terminal is the cluster's, which ends its members in their order.
+      // A Ctrl-C in the terminal goes to the cluster, which ends its members in order.
       detached: true,
     })
     closeSync(log)
@@ -65,7 +65,7 @@ export class Member {
     child.once('exit', () => process.off('exit', end))
   }
 
-  /** @throws Error where it ends before, or takes very long */
+  /** @throws Error if the process ends first, or takes very long */
   async ready(): Promise<void> {
     const { name, readyUrl, logFile } = this.options
     for (const until = performance.now() + READY_MS; performance.now() < until; await sleep(LOOK_AGAIN_MS)) {
@@ -84,7 +84,7 @@ export class Member {
     this.#child?.kill(signal)
   }
 
-  /** Ends it by a signal; resolves to its exit code once it is gone, null where the signal ended it. */
+  /** Ends the process with a signal. Resolves to its exit code once it is gone, or to null if the signal ended it. */
   async end(signal: NodeJS.Signals): Promise<number | null> {
     const child = this.#child
     if (child === undefined) return null

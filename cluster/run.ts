@@ -24,7 +24,7 @@ of each gateway (docs/guides/regions.md).
 `
 
 const LOOK_AGAIN_MS = 500
-/** Signals that come this soon after the first are its echo. */
+/** Signals that come this soon after the first one are repetitions of it. */
 const ECHO_MS = 500
 
 class UsageError extends Error {}
@@ -59,7 +59,7 @@ async function main(): Promise<void> {
   makeFilesPrivate()
   const folder = kept === undefined ? mkdtempSync(join(tmpdir(), 'ringfence-cluster-')) : resolve(kept)
   mkdirSync(folder, { recursive: true })
-  // Of an earlier start: servers make what they keep as they find their umask.
+  // Folders of an earlier start, because the servers create files with whatever umask they find.
   closeFolder(folder)
   if (kept === undefined) process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const interrupted = interruption()
@@ -88,7 +88,7 @@ async function main(): Promise<void> {
   if (failed.length > 0) process.exitCode = 1
 }
 
-/** Where there is one. */
+/** If there is a Tile38 server on this machine. */
 async function tile38Server(): Promise<ClusterOptions['tile38']> {
   try {
     const command = await serverBinary(TILE38_SERVER)
@@ -100,7 +100,7 @@ async function tile38Server(): Promise<ClusterOptions['tile38']> {
   }
 }
 
-/** Resolves when somebody wants it to end; whoever insists ends it at once. */
+/** Resolves when a signal asks the cluster to end. A second one ends it at once. */
 function interruption(): Promise<undefined> {
   return new Promise((end) => {
     let askedAt: number | undefined
@@ -108,7 +108,7 @@ function interruption(): Promise<undefined> {
       process.on(signal, () => {
         askedAt ??= performance.now()
         end(undefined)
-        // Ctrl-C reaches npm too, which passes it on.
+        // Ctrl-C also reaches npm, which passes it on.
         if (performance.now() - askedAt > ECHO_MS) process.exit(130)
       })
     }
@@ -117,7 +117,7 @@ function interruption(): Promise<undefined> {
 
 const told = new Set<number>()
 
-/** Says it of each process once. */
+/** Reports the end of each process once. */
 function tellEnded(cluster: Cluster): void {
   for (const { isRunning, pid, options: member } of cluster.members) {
     if (isRunning || told.has(pid)) continue
@@ -126,7 +126,7 @@ function tellEnded(cluster: Cluster): void {
   }
 }
 
-/** The four keys of the first project; those of an earlier start where there was one. */
+/** The four keys of the first project, taken from an earlier start if there was one. */
 function keysIn(folder: string): string[] {
   const file = join(folder, 'keys.json')
   if (existsSync(file)) return JSON.parse(readFileSync(file, 'utf8')) as string[]

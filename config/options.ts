@@ -1,17 +1,18 @@
 /**
- * Every setting of the process, in one table: from it come the types, the flags, the environment variables, the keys
- * of the configuration file, their checks and the text of `--help`. Nothing else in the program reads the environment.
+ * Every setting of the process, in one table. The types, the flags, the environment variables, the keys of the
+ * configuration file, their checks and the text of `--help` are derived from it. Nothing else in the program reads
+ * the environment.
  *
- * A value is taken from the first that has it: flag, environment variable, file of `--config`, default.
+ * A value comes from the first of these that sets it: flag, environment variable, file of `--config`, default.
  */
 import { isIP } from 'node:net'
 import { LIMIT_NAMES } from '../src/http/limits.ts'
 import { systemReason } from '../src/runtime/errors.ts'
 
 interface OptionBase {
-  /** The environment variable; one that is set to nothing counts as not set. */
+  /** The environment variable. An empty one counts as not set. */
   readonly env: string
-  /** What the value is, as `--help` shows it: `BYTES`, `on|off`. */
+  /** The form of the value, as `--help` shows it: `BYTES`, `on|off`. */
   readonly value: string
   /** One sentence, without the default. */
   readonly help: string
@@ -26,9 +27,9 @@ interface IntegerOption extends OptionBase {
 
 interface TextOption extends OptionBase {
   readonly type: 'text'
-  /** The empty text: none, and then an empty value is one. */
+  /** An empty default means none, and then an empty value is accepted. */
   readonly default: string
-  /** As of a list. */
+  /** As for a list. */
   readonly problem?: (text: string) => string | undefined
 }
 
@@ -38,7 +39,7 @@ interface ChoiceOption extends OptionBase {
   readonly values: readonly string[]
 }
 
-/** `on` or `off`, to a boolean. */
+/** `on` or `off`, as a boolean. */
 interface SwitchOption extends OptionBase {
   readonly type: 'switch'
   readonly default: boolean
@@ -48,11 +49,11 @@ interface SwitchOption extends OptionBase {
 interface ListOption extends OptionBase {
   readonly type: 'list'
   readonly default: readonly string[]
-  /** What is wrong with the list, or undefined. The sentence never repeats a secret. */
+  /** What is wrong with the list, or undefined. The sentence never contains a secret. */
   readonly problem: (list: readonly string[]) => string | undefined
 }
 
-/** Comma-separated `name=number`; in a file an object. `off` is Infinity. Empty is the default of all. */
+/** Comma-separated `name=number`; in a file an object. `off` is Infinity. Empty means all defaults. */
 interface RatesOption extends OptionBase {
   readonly type: 'rates'
   readonly default: Readonly<Record<string, number>>
@@ -63,7 +64,7 @@ interface RatesOption extends OptionBase {
 type Option = IntegerOption | TextOption | ChoiceOption | SwitchOption | ListOption | RatesOption
 
 const MIB = 1024 * 1024
-/** Characters of a wrong value that messages repeat. */
+/** How many characters of a wrong value messages repeat. */
 const MAX_SHOWN_LENGTH = 200
 
 /** What a process of the distributed engine may do. */
@@ -535,7 +536,7 @@ type ValueOf<O extends Option> = O extends IntegerOption
           ? O['values'][number]
           : string
 
-/** The settings of the process, checked; lists are empty where nothing was given. */
+/** The checked settings of the process. Lists are empty if nothing was given. */
 export type Options = { readonly [N in OptionName]: ValueOf<(typeof OPTIONS)[N]> }
 
 /** A setting that cannot be used. The message names it and where it came from; the process exits with code 2. */
@@ -552,26 +553,29 @@ export interface OptionSources {
   /** Arguments after the script's name. */
   readonly argv: readonly string[]
   readonly env: Readonly<Record<string, string | undefined>>
-  /** Reads the file of `--config` as text; what it throws becomes the cause of an {@link OptionError}. */
+  /** Reads the file of `--config` as text. An error becomes the cause of an {@link OptionError}. */
   readonly readFile: (path: string) => string
 }
 
 export interface LoadedOptions {
   readonly options: Options
-  /** Arguments that are no flags, in order: the subcommand and what it takes. */
+  /** Arguments that are not flags, in order: the subcommand and its arguments. */
   readonly positionals: readonly string[]
-  /** Print this, of the subcommand where there is one, and exit instead of doing anything; `options` are then the defaults. */
+  /**
+   * Print this (of the subcommand if there is one) and exit without doing anything else; `options` are then the
+   * defaults.
+   */
   readonly show: 'help' | 'version' | undefined
-  /** Environment variables that are spelled like a setting and are none: mistyped, most likely. */
+  /** Environment variables that are spelled like a setting but are none, and so are probably mistyped. */
   readonly unknownVariables: readonly string[]
 }
 
-/** Read by the import command, which asks a running server. */
+/** Used by the import command, which sends requests to a running server. */
 const OTHER_VARIABLES = ['RINGFENCE_SECRET_KEY']
 
 /**
- * The settings out of flags, environment, file and defaults, in this precedence.
- * Flags are written `--port 80` or `--port=80`; what follows `--` is positional.
+ * The settings from flags, environment, file and defaults, in this precedence. Flags are written `--port 80` or
+ * `--port=80`; everything after `--` is positional.
  * @throws {OptionError} for an unknown flag or key and for a value that cannot be used
  */
 export function loadOptions(sources: OptionSources): LoadedOptions {
@@ -644,7 +648,7 @@ function readArguments(argv: readonly string[]) {
       positionals.push(...argv.slice(i + 1))
       break
     }
-    // A negative number is a wrong value of a command rather than an unknown option.
+    // A negative number is a wrong value of a command, not an unknown option.
     if (!argument.startsWith('-') || /^-(?:\d|$)/.test(argument)) {
       positionals.push(argument)
       continue
@@ -695,7 +699,9 @@ function readConfig(path: string, readFile: (path: string) => string): Record<st
   return file as Record<string, unknown>
 }
 
-/** A raw value (text, or what a JSON file holds) as the option's type; `source` heads the error's message. */
+/**
+ * Converts a raw value (text, or a value from a JSON file) to the option's type. `source` begins the error's message.
+ */
 function parse(option: Option, raw: unknown, source: string): unknown {
   switch (option.type) {
     case 'integer': {
@@ -762,7 +768,7 @@ function ratePairs(raw: unknown, source: string): (readonly [name: string, value
   })
 }
 
-/** A value as messages show it: the beginning of what is very long. */
+/** A value as messages show it; a very long one is cut. */
 function shown(raw: unknown): string {
   const text = JSON.stringify(raw) ?? String(raw)
   return text.length > MAX_SHOWN_LENGTH ? `${text.slice(0, MAX_SHOWN_LENGTH).toWellFormed()}…` : text
@@ -786,13 +792,13 @@ function rolesProblem(roles: readonly string[]): string | undefined {
   return known && roles.length > 0 ? undefined : `must be of ${ROLES.join(', ')}, all`
 }
 
-/** The sentence names none of them: they may hold a password. */
+/** The sentence contains none of the URLs, because they may contain a password. */
 function natsProblem(urls: readonly string[]): string | undefined {
   const parsed = urls.map((text) => (URL.canParse(text) ? new URL(text) : undefined))
   if (!parsed.every((url) => url && ['nats:', 'tls:'].includes(url.protocol) && url.hostname !== '')) {
     return 'must hold URLs that start with nats:// or tls://'
   }
-  // The client holds certificates of those against "localhost".
+  // The client checks certificates of such servers against "localhost".
   const byAddress = parsed.some(
     (url) => url!.protocol === 'tls:' && isIP(url!.hostname.replaceAll(/[[\]]/g, '')),
   )

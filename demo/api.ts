@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** An event as far as the demo reads it. */
+/** The part of an event that the demo reads. */
 export interface DemoEvent {
   readonly _id: string
   readonly type: string
@@ -9,7 +9,7 @@ export interface DemoEvent {
   readonly user?: { readonly deviceId?: string }
   readonly geofence?: { readonly tag: string; readonly externalId: string; readonly description: string }
   readonly confidence?: number
-  /** Minutes; on exits. */
+  /** Minutes; only on exits. */
   readonly duration?: number
 }
 
@@ -25,13 +25,13 @@ export interface GeofenceDefinition {
   readonly [field: string]: unknown
 }
 
-/** What an import answers, as far as the demo reads it. */
+/** The part of an import's answer that the demo reads. */
 export interface ImportAnswer {
   readonly errors: readonly { readonly line: number; readonly message: string }[]
   readonly interruption?: { readonly line: number; readonly message: string }
 }
 
-/** The server answered something else than 200. */
+/** The server answered with a status other than 200. */
 export class CallFailed extends Error {
   readonly status: number
 
@@ -42,9 +42,9 @@ export class CallFailed extends Error {
   }
 }
 
-/** How often a call that was told to come back later (429, 503) is made. */
+/** How often a call is made that the server asks to repeat later (429, 503). */
 const ATTEMPTS = 10
-/** Calls under way at once in {@link eachOf}. */
+/** Concurrent calls in {@link eachOf}. */
 const CONCURRENCY = 16
 
 /** The calls of the public API that the demo makes. */
@@ -58,7 +58,7 @@ export class Api {
     this.key = key
   }
 
-  /** One call; throws {@link CallFailed} unless it answers 200. */
+  /** Makes one call. Throws {@link CallFailed} unless it is answered with 200. */
   async call(method: string, path: string, body?: unknown): Promise<unknown> {
     return this.send(method, path, 'application/json', body === undefined ? undefined : JSON.stringify(body))
   }
@@ -84,7 +84,7 @@ export class Api {
     return JSON.parse(text)
   }
 
-  /** As {@link call}, but comes back a second later when the server asks for it. */
+  /** Like {@link call}, but tries again a second later if the server asks for it. */
   async callPatiently(method: string, path: string, body?: unknown): Promise<unknown> {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -109,7 +109,7 @@ export class Api {
     )
   }
 
-  /** Devices that the server never came to know are not missed. */
+  /** It does not matter if the server never received some of the devices. */
   async deleteUsers(deviceIds: readonly string[]): Promise<void> {
     await eachOf(deviceIds, async (deviceId) => {
       try {

@@ -8,10 +8,10 @@ import type { City } from './streets.ts'
 
 const CITY: City = { latitude: 52.635, longitude: -8.675, sizeMeters: 6000, blockMeters: 120 }
 const GEOFENCES = 60
-/** Between two updates of a device: a little more than the second that the rate limit allows. */
+/** Time between two updates of a device: slightly more than the second that the rate limit requires. */
 const INTERVAL_MS = 1200
 const TICK_MS = 20
-/** The rate line looks back that far. */
+/** The time span of the rate line. */
 const WINDOW_MS = 5000
 const TERMINAL_REFRESH_MS = 250
 const PLAIN_REFRESH_MS = 1000
@@ -39,7 +39,7 @@ interface Vehicle {
   waiting: boolean
 }
 
-/** What happened at one moment, for the rate line. */
+/** The counts at one moment, for the rate line. */
 interface Sample {
   readonly at: number
   readonly latencyMs: number
@@ -50,13 +50,13 @@ export interface CityOptions {
   readonly devices: number
   /** How long they drive; undefined: until the signal. */
   readonly seconds: number | undefined
-  /** Leaves the geofences and users on the server. */
+  /** Keeps the geofences and users on the server. */
   readonly keep: boolean
-  /** The server goes with the demo: nothing needs to be removed. */
+  /** The server ends with the demo, so nothing needs to be removed. */
   readonly temporary: boolean
 }
 
-/** Drives a city's worth of devices through random geofences until the signal says stop. */
+/** Drives a city's worth of devices through random geofences until the signal. */
 export async function driveCity(
   api: Api,
   screen: Screen,
@@ -108,7 +108,7 @@ function corner(east: number, north: number): [longitude: number, latitude: numb
   return [longitude, latitude]
 }
 
-/** The devices and their updates; counts what comes back. */
+/** The devices and their updates. Counts the answers. */
 class Traffic {
   private readonly api: Api
   private readonly screen: Screen
@@ -138,7 +138,7 @@ class Traffic {
     return this.vehicles.map(({ deviceId }) => deviceId)
   }
 
-  /** Until the signal; then waits for what is under way. */
+  /** Runs until the signal, then waits for calls in flight. */
   async run(stop: AbortSignal): Promise<void> {
     const refreshMs = process.stdout.isTTY ? TERMINAL_REFRESH_MS : PLAIN_REFRESH_MS
     let refreshAt = performance.now() + refreshMs
@@ -159,7 +159,7 @@ class Traffic {
     this.endedAt = performance.now()
   }
 
-  /** Once it has {@link run}. */
+  /** Call it after {@link run}. */
   summary(): string {
     const seconds = (this.endedAt - this.startedAt) / 1000
     const refused = this.refused === 0 ? '' : `, ${this.refused} refused (${this.refusal})`
@@ -190,7 +190,7 @@ class Traffic {
     } catch (error) {
       this.refused++
       this.refusal = error instanceof CallFailed ? String(error.status) : 'no answer'
-      // A wrong key refuses everything: say so instead of counting.
+      // With a wrong key every call is refused, so this prints the reason instead of counting.
       if (error instanceof CallFailed && error.status < 429) this.screen.line(error.message)
     } finally {
       vehicle.waiting = false

@@ -4,7 +4,7 @@ import { readCsv } from '../src/registry/transfer/csvReader.ts'
 import type { Fields } from '../src/http/fields.ts'
 import { GEOFENCE_COLUMNS } from '../src/registry/transfer/importKinds.ts'
 
-/** The rows of an import file of geofences as an import reads them, their rules unchecked. */
+/** The rows of a geofence import file as an import reads them, without checking their rules. */
 export async function readGeofenceFile(bytes: Uint8Array): Promise<Fields[]> {
   let columns: CsvColumns | undefined
   const fields: Fields[] = []

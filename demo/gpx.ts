@@ -7,17 +7,17 @@ export interface TrackPoint {
   readonly longitude: number
   /** Epoch milliseconds. */
   readonly time: number
-  /** Metres; where the file has none, {@link DEFAULT_ACCURACY_METERS}. */
+  /** Metres; {@link DEFAULT_ACCURACY_METERS} if the file has none. */
   readonly accuracy: number
 }
 
-/** What a receiver under the open sky is good for. */
+/** The typical accuracy of a receiver under the open sky. */
 const DEFAULT_ACCURACY_METERS = 10
 
 /**
- * The track points of a GPX 1.0 or 1.1 document, in the order of their times. An accuracy is read from an element
- * `accuracy` in metres, as loggers write it among a point's extensions.
- * Throws where the document is not well-formed XML, has no track points, or one of them lacks its place or time.
+ * The track points of a GPX 1.0 or 1.1 document, in the order of their times. The accuracy is read from an element
+ * `accuracy` in metres, which loggers write among a point's extensions. Throws if the document is not well-formed
+ * XML, has no track points, or one of them lacks its place or time.
  */
 export function parseGpx(text: string): TrackPoint[] {
   const points: TrackPoint[] = []

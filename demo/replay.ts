@@ -10,7 +10,7 @@ import { UsageError } from './server.ts'
 /** Points of one POST /v1/track/replay. */
 const BATCH = 100
 
-/** A stay in a geofence, as its events tell it. */
+/** A stay in a geofence, according to its events. */
 interface Stay {
   readonly name: string
   readonly entered: string
@@ -20,8 +20,8 @@ interface Stay {
 
 /**
  * Drives a recorded trace through the geofences of a CSV in fast motion, with the times of the recording, and prints
- * who was where at the end. The device is a new one, so that a second run sees the same. The geofences stay: they are
- * the user's.
+ * who was where at the end. The device is always a new one, so that a second run gives the same result. The geofences
+ * are kept, because they belong to the user.
  */
 export async function replay(
   api: Api,
@@ -66,7 +66,7 @@ function parseGpxFile(path: string): TrackPoint[] {
   }
 }
 
-/** Imports the file, all of it or an error, and returns the pairs of its geofences. */
+/** Imports the file completely, or fails. Returns the pairs of its geofences. */
 async function importGeofences(api: Api, path: string): Promise<ReadonlySet<string>> {
   const file = readFile(path)
   const { errors, interruption } = await api.importGeofences(file)

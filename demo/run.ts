@@ -52,7 +52,7 @@ async function main(): Promise<void> {
     return
   }
   const stop = new AbortController()
-  // The second one does not wait.
+  // The second signal does not wait.
   const end = () => (stop.signal.aborted ? process.exit(130) : stop.abort())
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, end)
   const server = await connectOrStart(url, key)

@@ -3,25 +3,25 @@ import type { DemoEvent } from './api.ts'
 
 type Style = Parameters<typeof styleText>[0]
 
-/** Colours only where the output is a terminal and NO_COLOR is not set: `styleText` looks at both. */
+/** Colours are only used if the output is a terminal and NO_COLOR is not set; `styleText` checks both. */
 const STYLES: Readonly<Record<string, Style>> = {
   'user.entered_geofence': 'green',
   'user.exited_geofence': 'yellow',
   'user.dwelled_in_geofence': 'cyan',
 }
 
-/** Lines that scroll by, above one that stays at the bottom. */
+/** Scrolling lines above one that stays at the bottom. */
 export class Screen {
   private status = ''
   private readonly onTerminal = process.stdout.isTTY
 
-  /** A line that scrolls. */
+  /** Prints a scrolling line. */
   line(text: string): void {
     if (!this.onTerminal || this.status === '') process.stdout.write(`${text}\n`)
     else process.stdout.write(`\r\x1b[2K${text}\n${this.status}`)
   }
 
-  /** The line at the bottom; an ordinary line where the output is no terminal. */
+  /** Sets the line at the bottom, or prints an ordinary line if the output is not a terminal. */
   bottom(text: string): void {
     if (!this.onTerminal) {
       process.stdout.write(`${text}\n`)
@@ -31,7 +31,7 @@ export class Screen {
     process.stdout.write(`\r\x1b[2K${this.status}`)
   }
 
-  /** Takes the bottom line away. */
+  /** Removes the line at the bottom. */
   clearBottom(): void {
     if (this.status !== '') process.stdout.write('\r\x1b[2K')
     this.status = ''
@@ -49,7 +49,7 @@ export function eventLine(event: DemoEvent): string {
   return `${time}  ${type}  ${(event.user?.deviceId ?? '').padEnd(20)}  ${where.padEnd(28)}  ${confidence}  ${stay}`.trimEnd()
 }
 
-/** Columns as wide as their widest cell, two blanks between them. */
+/** Columns as wide as their widest cell, separated by two blanks. */
 export function textTable(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]!.length)))
   const line = (cells: readonly string[]) =>

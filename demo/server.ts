@@ -10,12 +10,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface DemoServer {
   readonly url: string
   readonly key: string
-  /** Started by the demo, with a data folder that goes with it. */
+  /** Started by the demo, with a data folder that is removed at the end. */
   readonly temporary: boolean
   stop(): Promise<void>
 }
 
-/** What the user has to change, without a stack. */
+/** A message about what the user must change, shown without a stack trace. */
 export class UsageError extends Error {
   override name = 'UsageError'
 }
@@ -23,7 +23,7 @@ export class UsageError extends Error {
 const START_TIMEOUT_MS = 30_000
 
 /**
- * The server at the URL, or one of the demo's own when nothing answers there.
+ * The server at the URL, or one that the demo starts if nothing answers there.
  * @param key secret test key; by default the third of RINGFENCE_KEYS
  */
 export async function connectOrStart(url: string, key: string | undefined): Promise<DemoServer> {
@@ -40,7 +40,7 @@ export async function connectOrStart(url: string, key: string | undefined): Prom
         '(it was printed when the server first started), or the four keys in RINGFENCE_KEYS.',
     )
   }
-  // Neither refused calls nor simulated devices in the live environment.
+  // Prevents refused calls, and simulated devices in the live environment.
   if (!known.startsWith('prj_test_sk_'))
     throw new UsageError('--key: a secret test key begins with prj_test_sk_')
   return { url: base, key: known, temporary: false, stop: async () => {} }
@@ -57,12 +57,12 @@ async function startTemporary(): Promise<DemoServer> {
       RINGFENCE_PORT: String(port),
       RINGFENCE_HOST: '127.0.0.1',
       RINGFENCE_DATA: data,
-      // Nothing here needs roads.
+      // The demo needs no roads.
       RINGFENCE_SAMPLE_REGION: 'off',
       RINGFENCE_KEYS: [key('test_pk'), key('live_pk'), secret, key('live_sk')].join(','),
     },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // A Ctrl-C in the terminal is the demo's: it stops the server when it has finished with it.
+    // A Ctrl-C in the terminal goes to the demo, which stops the server when it has finished with it.
     detached: true,
   })
   let output = ''
@@ -101,7 +101,7 @@ async function startTemporary(): Promise<DemoServer> {
   }
 }
 
-/** Whether anything answers HTTP there. */
+/** Whether an HTTP server answers there. */
 async function answers(url: string): Promise<boolean> {
   try {
     await (await fetch(url, { signal: AbortSignal.timeout(3000) })).arrayBuffer()

@@ -1,4 +1,4 @@
-/** A pseudo-random sequence from a seed: the same seed drives the same city. Values in [0, 1). (mulberry32) */
+/** Pseudo-random numbers in [0, 1). The same seed drives the same city. (mulberry32) */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0
   return () => {
@@ -19,17 +19,17 @@ export interface City {
   readonly blockMeters: number
 }
 
-/** Metres of a degree of latitude on the mean sphere; good enough to draw a city. */
+/** Metres per degree of latitude on the mean sphere, which is precise enough to draw a city. */
 const METERS_PER_DEGREE = 111_195
 
-/** Degrees of a place given in metres east and north of the city's corner. */
+/** The degrees of a place that is given in metres east and north of the city's corner. */
 export function placeOf(city: City, east: number, north: number): { latitude: number; longitude: number } {
   const latitude = city.latitude + north / METERS_PER_DEGREE
   const cosine = Math.cos((city.latitude * Math.PI) / 180)
   return { latitude, longitude: city.longitude + east / (METERS_PER_DEGREE * cosine) }
 }
 
-/** East and north of the four headings. */
+/** East and north components of the four headings. */
 const HEADINGS = [
   [0, 1],
   [1, 0],
@@ -37,21 +37,21 @@ const HEADINGS = [
   [-1, 0],
 ] as const
 const TOP_SPEED = 15
-/** A receiver's own wander, metres, one standard deviation or so. */
+/** How far the receiver's position drifts on its own: metres, about one standard deviation. */
 const JITTER_METERS = 0.5
 
 /**
- * One vehicle: it keeps to the streets, turns at crossings, speeds up and slows down up to 15 m/s, and stands about
- * half of the time.
+ * One vehicle. It keeps to the streets, turns at crossings, speeds up and slows down with up to 15 m/s, and stands
+ * about half of the time.
  */
 export class Driver {
   /** Metres from the city's corner, on a street. */
   east: number
   north: number
   speed = 0
-  /** Seconds that it still stands. */
+  /** Seconds for which it still stands. */
   standing: number
-  /** What the receiver reports, metres, 5 to 30. */
+  /** The accuracy that the receiver reports: 5 to 30 metres. */
   accuracy: number
   private heading: number
   private readonly usualAccuracy: number
@@ -77,7 +77,7 @@ export class Driver {
     return this.standing > 0
   }
 
-  /** Where the receiver believes it is. */
+  /** The position that the receiver reports. */
   place(): { latitude: number; longitude: number } {
     const { random } = this
     const wander = () => (random() + random() - 1) * 2 * JITTER_METERS
@@ -101,7 +101,7 @@ export class Driver {
     }
   }
 
-  /** Along the street; each crossing on the way may turn it. */
+  /** Moves along the street. Each crossing on the way may turn it. */
   private move(meters: number): void {
     const { blockMeters } = this.city
     for (let left = meters; left > 0;) {
@@ -120,7 +120,7 @@ export class Driver {
     }
   }
 
-  /** At a crossing: mostly straight on, back where the city ends. */
+  /** At a crossing: usually straight on, or back at the edge of the city. */
   private turn(): void {
     const { random } = this
     const { sizeMeters } = this.city

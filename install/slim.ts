@@ -1,6 +1,7 @@
 /**
- * `npm run slim`: removes from node_modules what only development needs, and what this platform cannot load. `npm install` restores
- * it: npm installs a package anew whose hash is not in node_modules/.package-lock.json, its own notes on what is there.
+ * `npm run slim`: removes from node_modules what only development needs, and what this platform cannot load. `npm
+ * install` restores it, because npm reinstalls a package whose hash is missing in node_modules/.package-lock.json,
+ * its record of what is installed.
  */
 import { spawnSync } from 'node:child_process'
 import fs from 'node:fs'
@@ -22,7 +23,7 @@ function main(): void {
   const development: string[] = []
   const hostNode = suitableNode(notes.packages['node_modules/node']?.version)
   for (const [place, entry] of Object.entries(notes.packages)) {
-    // A workspace: the project's own files.
+    // A workspace contains the project's own files.
     if (!place.includes('node_modules/')) continue
     const folder = join(ROOT, place)
     const name = place.slice(place.lastIndexOf('node_modules/') + 'node_modules/'.length)
@@ -41,7 +42,7 @@ function main(): void {
     }
   }
   removeDeadLinks(join(FOLDER, '.bin'))
-  // Last: npm believes its notes only if they are newer than the folders.
+  // Written last, because npm only trusts its record if that is newer than the folders.
   fs.writeFileSync(NOTES, JSON.stringify(notes, null, 2))
 
   const after = sizeOf(FOLDER)
@@ -54,7 +55,7 @@ function main(): void {
   console.log('`npm install` restores all of it.')
 }
 
-/** Removes what is not needed of a package. @returns the bytes that were removed */
+/** Removes the unnecessary files of a package. @returns the bytes that were removed */
 function slim(
   name: string,
   folder: string,
@@ -67,7 +68,7 @@ function slim(
     for (const entry of fs.readdirSync(join(folder, inner), { withFileTypes: true })) {
       const path = inner === '' ? entry.name : `${inner}/${entry.name}`
       const full = join(folder, path)
-      // Packages inside a package stand in the notes by themselves.
+      // Packages inside a package have their own entries in the record.
       const isOther = entry.name === 'node_modules' && name !== 'node'
       if (isOther) isEmpty = false
       else if (entry.isDirectory()) {
@@ -86,7 +87,10 @@ function slim(
   return bytes
 }
 
-/** The Node on the PATH, outside node_modules, that runs all that the package `node` in this version runs; undefined without. */
+/**
+ * A Node on the PATH, outside node_modules, that runs everything that this version of the package `node` runs;
+ * undefined if there is none.
+ */
 function suitableNode(version: string | undefined): string | undefined {
   if (version === undefined) return undefined
   for (const folder of (process.env.PATH ?? '').split(delimiter)) {
@@ -96,7 +100,7 @@ function suitableNode(version: string | undefined): string | undefined {
     const [major, minor, patch] = stdout.split('.').map(Number) as [number, number, number]
     const [ownMajor, ownMinor, ownPatch] = version.split('.').map(Number) as [number, number, number]
     const isNewer = minor > ownMinor || (minor === ownMinor && patch >= ownPatch)
-    // The first one decides: it is what `node` then means.
+    // The first one decides, because that is what the command `node` runs.
     return major === ownMajor && isNewer ? path : undefined
   }
   return undefined
@@ -107,7 +111,7 @@ function removeDeadLinks(folder: string): void {
     if (!fs.existsSync(join(folder, name))) fs.rmSync(join(folder, name))
 }
 
-/** Bytes on the disk, hard links once. */
+/** Bytes on the disk, with hard links counted once. */
 function sizeOf(folder: string): number {
   const seen = new Set<number>()
   let bytes = 0

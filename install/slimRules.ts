@@ -1,18 +1,18 @@
-/** What `npm run slim` leaves of each package. Pure. */
+/** What `npm run slim` keeps of each package. Pure. */
 
-/** What is to run here: names as Node has them in `process`. */
+/** The platform that the packages must run on: names as in Node's `process`. */
 export interface Platform {
   readonly platform: string
   readonly arch: string
-  /** Of the binary interface of native packages, e.g. `127` for Node 22. */
+  /** Version of the binary interface of native packages, e.g. `127` for Node 22. */
   readonly modules: string
 }
 
-/** Whether a file of a package, by its path in it, is loaded at run time. */
+/** Whether a file of a package, given by its path in the package, is loaded at run time. */
 type Rule = (path: string, on: Platform) => boolean
 
 const LEGAL = /(^|\/)(licen[cs]e|notice|copying|copyright)[^/]*$/i
-/** Source maps, types and prose: nothing loads them. */
+/** Source maps, types and documentation, which are never loaded. */
 const IDLE = /\.(map|d\.[cm]?ts|md|markdown|tsbuildinfo)$|(^|\/)\.github\//i
 
 const VALHALLA_FILES = new Set(['valhalla_node.node', 'valhalla_build_tiles', 'valhalla_build_admins'])
@@ -24,9 +24,9 @@ const SWAGGER_FILES = new Set([
   'swagger-ui.css',
 ])
 
-/** The packages that weigh something; of all others everything stays that is not {@link IDLE}. */
+/** The large packages. Of all others, everything that is not {@link IDLE} stays. */
 const RULES: Readonly<Record<string, Rule>> = {
-  // Node came by a package of its own, whose binary is linked into this one.
+  // The binary of this package comes from another package, and is linked into this one.
   node: (path) => !path.startsWith('node_modules/'),
   'uWebSockets.js': (path, { platform, arch, modules }) =>
     !path.startsWith('dist/bin/') || path === `dist/bin/uws_${platform}_${arch}_${modules}.node`,
@@ -48,7 +48,7 @@ const RULES: Readonly<Record<string, Rule>> = {
 }
 
 /**
- * @param name of the package, as it is imported
+ * @param name of the package, as in imports
  * @param path of the file in the package, with `/`
  */
 export function isNeeded(name: string, path: string, on: Platform): boolean {

@@ -1,4 +1,4 @@
-/** `npm run sdk:types`: writes src/api.ts anew from the OpenAPI document of a real server. */
+/** `npm run sdk:types`: generates src/api.ts from the OpenAPI document of a real server. */
 import { writeFileSync } from 'node:fs'
 import openapiTS, { astToString, type OpenAPI3 } from 'openapi-typescript'
 import { Server } from '../test/kit/server.ts'
@@ -9,8 +9,8 @@ type Json = any
 const HEAD = '/** What the API takes and answers: written by `npm run sdk:types`, not by hand. */\n\n'
 
 /**
- * The types of an OpenAPI document, as TypeScript. Errors are left out, as they are thrown, and so is what answers
- * without end: streams have their own client.
+ * The types of an OpenAPI document as TypeScript. Errors are left out because they are thrown. Endless answers are
+ * left out because streams have their own client.
  */
 export async function apiTypes(document: Json): Promise<string> {
   const paths: Record<string, Record<string, Json>> = {}

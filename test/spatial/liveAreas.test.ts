@@ -8,7 +8,7 @@ import { place, shape } from './contract.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 150)
 
-/** Halves of degrees, so that points on edges are drawn often and sums are exact. */
+/** Multiples of half a degree, so that points on edges are frequent and sums are exact. */
 const halves = (limit: number) => fc.integer({ min: -2 * limit, max: 2 * limit }).map((number) => number / 2)
 
 const box = fc
@@ -38,7 +38,7 @@ const point = fc.oneof(
   { weight: 2, arbitrary: fc.tuple(halves(180), halves(90)) },
 )
 
-/** The slow, obvious twin: every area is asked. */
+/** A slow and obvious implementation that checks every area. */
 class AllAreas {
   readonly areas = new Map<number, LiveArea>()
 

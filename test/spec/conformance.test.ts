@@ -4,7 +4,7 @@ import { FIELDS } from './fields.ts'
 import { ABSENT, BASES, PARAMETERS, type Base, type Parameter } from './parameters.ts'
 import { ROUTING_BASES, ROUTING_FIELDS, ROUTING_PARAMETERS, ROUTING_STORY } from './routing.ts'
 
-/** The interface's parameters and fields, each tried on a real server. */
+/** Tests each parameter and field of the interface on a real server. */
 const server = await startServer(t, { sample: true })
 const bases = { ...BASES, ...ROUTING_BASES }
 const story = await play(server)
@@ -43,7 +43,7 @@ t.test('no endpoint answers success with another status or without meta.code', a
   }
 })
 
-/** The upsert takes what the creation does, but for the pair, which is in its path. */
+/** The upsert takes the same parameters as the creation, except for the pair, which is in its path. */
 function basesOf({ endpoint, name }: Parameter): Base[] {
   const base = bases[endpoint]!
   const upsert = bases[`${endpoint.replace('POST', 'PUT')}/:tag/:externalId`]
@@ -68,7 +68,7 @@ function shown(value: unknown): string {
   return value === ABSENT ? 'absent' : JSON.stringify(value).slice(0, 80)
 }
 
-/** Answers in which every field of the interface's tracking part occurs. */
+/** Answers that together contain every field of the interface's tracking part. */
 // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
 async function play(on: Server): Promise<Record<string, any>> {
   const metadata = { text: 'a', number: 1.5, boolean: true }

@@ -1,6 +1,6 @@
 /**
- * `npm run coverage:spec [part]`: every endpoint, parameter, field, rule and limit of the interface with the test that
- * holds it, or "missing". A test counts when its file has a test of that very title.
+ * `npm run coverage:spec [part]`: every endpoint, parameter, field, rule and limit of the interface, with the test
+ * that enforces it, or "missing". A test counts if its file has a test with exactly that title.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,7 +14,7 @@ const TESTS = join(import.meta.dirname, '..')
 
 export const ITEMS: readonly Item[] = [...RULE_ITEMS, ...PARAMETER_ITEMS, ...FIELD_ITEMS, ...ROUTING_ITEMS]
 
-/** What is wrong with what an item says of its tests; undefined where each is there. */
+/** What is wrong with the tests that an item names; undefined if each of them exists. */
 export function problemOf(item: Item): string | undefined {
   if (item.heldBy.length === 0) return 'missing'
   for (const reference of item.heldBy) {

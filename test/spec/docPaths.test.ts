@@ -1,4 +1,7 @@
-/** What pages say about the repository itself: files that they name, links, headings that links lead to, titles of decisions. */
+/**
+ * What pages say about the repository itself: the files that they name, links, the headings that links lead to,
+ * titles of decisions.
+ */
 import { existsSync, globSync, readFileSync } from 'node:fs'
 import { dirname, join, posix } from 'node:path'
 import t from 'tap'
@@ -11,7 +14,7 @@ const FILES = globSync(
 const PAGES = FILES.filter((file) => file.endsWith('.md'))
 const FOLDERS = new Set(FILES.flatMap((file) => parents(file)))
 const ENDS = new Set(FILES.flatMap((file) => suffixes(file)))
-/** Names of files that are certainly meant as files of this repository, wherever they stand. */
+/** Names that always mean a file of this repository, wherever they occur. */
 const SOURCE = /^[\w@./-]+\.(?:ts|mts|c|md)$/
 /** A path from the root. */
 const TOP = /^(?:src|workers|config|bench|test|docs|deploy|sdk|proto|demo|cluster|install)\/[\w@./-]*$/
@@ -32,7 +35,7 @@ function proseOf(page: string): string {
   return text.replaceAll(/^```[^]*?^```/gm, '').replaceAll(/^ {4}.*$/gm, '')
 }
 
-/** As GitHub makes the anchor of a heading. */
+/** The anchor of a heading, as GitHub makes it. */
 function anchorOf(heading: string): string {
   return heading
     .replaceAll(/`|\*\*|\[([^\]]*)\]\([^)]*\)/g, '$1')
@@ -49,7 +52,7 @@ t.test('files that pages name are there', async (t) => {
   let named = 0
   for (const page of PAGES) {
     const quoted = [...proseOf(page).matchAll(/`([^`\n]+)`/g)].map(([, text]) => text!)
-    // A command names files too.
+    // A command may name files, too.
     for (const word of quoted.flatMap((text) => text.split(' '))) {
       const path = word.replace(/\/$/, '')
       if (!SOURCE.test(path) && !TOP.test(path)) continue

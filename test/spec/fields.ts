@@ -1,6 +1,6 @@
 import { CONFORMANCE, type Item } from './item.ts'
 
-/** One field of an answer. `of` names an object of the story that conformance.test.ts plays on a real server. */
+/** One field of an answer. `of` names an object of the story that conformance.test.ts runs on a real server. */
 export interface Field {
   readonly of: string
   readonly name: string

@@ -1,8 +1,9 @@
 /**
  * The invariants at the top of modules, and the tables of docs/spec.md that say which test enforces each.
  *
- * In a comment: a line `Invariants`, then a list of `- HOST-1: sentence`. In a table: `| HOST-1 | sentence | tests |`, the tests
- * separated by `<br>`, each as `` `file`: title ``, or `by type: …` or `by review: …` where no test can hold it.
+ * In a comment: a line `Invariants`, then a list of `- HOST-1: sentence`. In a table: `| HOST-1 | sentence | tests
+ * |`, the tests separated by `<br>`, each as `` `file`: title ``, or `by type: …` or `by review: …` if no test can
+ * enforce it.
  */
 import { parseSync, Visitor } from 'oxc-parser'
 
@@ -10,7 +11,7 @@ export interface Row {
   readonly id: string
   readonly sentence: string
   readonly tests: readonly TestName[]
-  /** Why there is none. */
+  /** The reason why there is no test. */
   readonly exempt: string | undefined
 }
 
@@ -19,7 +20,7 @@ export interface TestName {
   readonly title: string
 }
 
-/** A comment as its lines, without the asterisks at their beginning. */
+/** The lines of a comment, without the asterisks at their beginning. */
 export type CommentLines = readonly string[]
 
 /** The comments of a source file. */
@@ -29,7 +30,7 @@ export function commentsOf(file: string, source: string): CommentLines[] {
   )
 }
 
-/** The invariants that a comment lists, id and sentence; what is not of the form is in `faults`. */
+/** The invariants that a comment lists, with id and sentence. Lines with another form are in `faults`. */
 export function invariantsOf(comment: CommentLines): {
   readonly invariants: readonly (readonly [id: string, sentence: string])[]
   readonly faults: readonly string[]
@@ -55,7 +56,7 @@ export function invariantsOf(comment: CommentLines): {
   return { invariants, faults }
 }
 
-/** The rows of all tables of the page that have an id, those of the guarantees among them. */
+/** The rows with an id in all tables of the page, including those of the guarantees. */
 export function rowsOf(page: string): { readonly rows: readonly Row[]; readonly faults: readonly string[] } {
   const rows: Row[] = []
   const faults: string[] = []
@@ -76,8 +77,8 @@ export function rowsOf(page: string): { readonly rows: readonly Row[]; readonly 
 }
 
 /**
- * The titles of the tests in a file, as they are written there: of each call, the first argument where it is a text and the last
- * is a function. `t.test.skip` and `t.todo` are none.
+ * The titles of the tests in a file, as they are written there: the first argument of each call, if it is a text and
+ * the last argument is a function. `t.test.skip` and `t.todo` do not count.
  */
 export function titlesOf(file: string, source: string): Set<string> {
   const titles = new Set<string>()
@@ -98,7 +99,7 @@ function textOf(source: string, { start, end }: { readonly start: number; readon
   return source.slice(start, end)
 }
 
-/** Pages that the text of a comment names: files, and records by number. */
+/** Pages that a comment names: files, and decision records by number. */
 export function pagesNamedIn(text: string): string[] {
   return [...text.matchAll(/[\w./-]*\w\.md\b|\bdocs\/adr\/\d{4}(?![\w-])/g)].map(([name]) => name)
 }

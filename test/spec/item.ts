@@ -1,6 +1,7 @@
 /**
- * The interface, sentence by sentence, and the test that holds each. The tables beside this file name every endpoint,
- * parameter, field, rule and limit; `npm run coverage:spec` prints them, `coverage.test.ts` keeps them true.
+ * The interface, sentence by sentence, with the test that enforces each. The tables beside this file name every
+ * endpoint, parameter, field, rule and limit. `npm run coverage:spec` prints them, and `coverage.test.ts` checks
+ * them.
  */
 
 /** The part of the product that an item belongs to. */
@@ -15,13 +16,16 @@ export type Part =
   | 'fraud'
 
 export interface Item {
-  /** Where the interface says it: `POST /v1/track`, `Geofence`, `Limits`. */
+  /** The place in the interface: `POST /v1/track`, `Geofence`, `Limits`. */
   readonly section: string
   readonly name: string
-  /** What it says, in short. */
+  /** A short form of what it says. */
   readonly says: string
   readonly part: Part
-  /** Files below test/ with the title of a test in them, `e2e/geofences.test.ts: dwell`; none: missing. */
+  /**
+   * Files below test/, each with the title of a test in it, such as `e2e/geofences.test.ts: dwell`. If empty, the
+   * test is missing.
+   */
   readonly heldBy: readonly string[]
 }
 
@@ -29,8 +33,8 @@ export interface Item {
 export const CONFORMANCE = 'spec/conformance.test.ts'
 
 /**
- * Reads a table of items, a line each: `name | what it says | test; test`. A section is headed `# section`, a part other
- * than tracking `# section (part)`.
+ * Reads a table of items, one per line: `name | what it says | test; test`. A section begins with `# section`, or
+ * with `# section (part)` for a part other than tracking.
  */
 export function readItems(table: string): Item[] {
   const items: Item[] = []
@@ -46,7 +50,7 @@ export function readItems(table: string): Item[] {
     }
     const cells = line.split(' | ').map((cell) => cell.trim())
     if (cells.length < 2 || cells.length > 3) throw new Error(`${cells.length} cells: ${line}`)
-    // Titles have semicolons of their own: a reference begins with a folder.
+    // Titles may contain semicolons. A reference begins with a folder.
     const heldBy = (cells[2] ?? '').split(/; (?=\w+\/)/).filter((one) => one !== '')
     items.push({ section, name: cells[0]!, says: cells[1]!, part, heldBy })
   }

@@ -3,17 +3,17 @@ import { CONFORMANCE, type Item } from './item.ts'
 /** Left out of the request. */
 export const ABSENT: unique symbol = Symbol('absent')
 
-/** A parameter of an endpoint, and values that it takes and refuses. */
+/** A parameter of an endpoint, with values that it accepts and values that it refuses. */
 export interface Parameter {
   /** Key of {@link BASES}. */
   readonly endpoint: string
   readonly name: string
   readonly says: string
   readonly good: readonly unknown[]
-  /** Each is answered 400 with `meta.param` naming the parameter (or `blamed`). */
+  /** Each is answered with 400, and `meta.param` names the parameter (or `blamed`). */
   readonly bad: readonly unknown[]
   readonly blamed?: string
-  /** Members of the request that the parameter goes with, instead of the base's; ABSENT takes one out. */
+  /** Members of the request that the parameter needs, which replace those of the base; ABSENT removes one. */
   readonly beside?: Readonly<Record<string, unknown>>
 }
 
@@ -22,7 +22,7 @@ export interface Base {
   readonly path: string
   readonly in: 'query' | 'body'
   readonly level: 'publishable' | 'secret'
-  /** What a request needs beside the parameter that is looked at. */
+  /** What a request needs besides the parameter under test. */
   readonly request: Readonly<Record<string, unknown>>
 }
 
@@ -45,7 +45,7 @@ const EDDYSTONE = {
   minor: ABSENT,
 }
 
-/** Requests that are answered 200. */
+/** Requests that are answered with 200. */
 export const BASES: Readonly<Record<string, Base>> = {
   'POST /v1/track': {
     method: 'POST',
@@ -113,7 +113,7 @@ const GEOFENCE = 'POST /v1/geofences'
 const BEACON = 'POST /v1/beacons'
 
 const keys = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`k${i}`, i]))
-/** A closed ring of so many coordinates. */
+/** A closed ring with that many coordinates. */
 const ring = (count: number): number[][] => {
   const points = Array.from({ length: count - 1 }, (_, i) => {
     const angle = (2 * Math.PI * i) / (count - 1)

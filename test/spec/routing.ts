@@ -39,7 +39,7 @@ const DATES = ['2026-11-20T04:21:00.123Z', '2030-01-01T10:00:00+02:00']
 const NO_PLACES = [ABSENT, '', 'x', '1', '91,0', '0,181', '1,2,3']
 const many = (count: number) => Array.from({ length: count }, () => PLAZA).join('|')
 
-/** An endpoint's parameters: name | what is said of it, what it takes, what it refuses. */
+/** An endpoint's parameters: name, description, values that it accepts, values that it refuses. */
 type Rows = readonly (readonly [
   name: string,
   says: string,
@@ -155,7 +155,7 @@ function fields(endpoint: string, rows: FieldRows): Field[] {
 const leg = 'routes.0.legs.0'
 const step = `${leg}.steps.0`
 
-/** The requests whose answers have every field, by the endpoint that answers. */
+/** Requests whose answers contain every field, by endpoint. */
 export const ROUTING_STORY: Readonly<Record<string, Base['request']>> = {
   'GET /v1/route/distance': {
     origin: PLAZA,

@@ -1,6 +1,6 @@
 import { readItems } from './item.ts'
 
-/** Every endpoint, rule, state, event and limit of the interface that is no single parameter or field. */
+/** Every endpoint, rule, state, event and limit of the interface that is not a single parameter or field. */
 export const RULE_ITEMS = readItems(`
 # Conventions
 definitions | a coordinate pair is [longitude,latitude] | spec/conformance.test.ts: parameters; registry/http.test.ts: a geofence is created, read, replaced and deleted

@@ -1,4 +1,7 @@
-/** Streams that flood the device actors, without sockets: what goes before a request, in the order of commits. */
+/**
+ * Streams that flood the device actors, without sockets: how many updates are applied before that of a request, in
+ * commit order.
+ */
 import { Senders } from '../../src/wire/senders.ts'
 import t from 'tap'
 import type { Socket } from '../../src/http/socket.ts'
@@ -28,7 +31,7 @@ function serverOf(engine: Engine): StreamServer {
   })
 }
 
-/** A stream of a server, and what it was answered. */
+/** A stream of a server, and the answers that it received. */
 function open(streams: StreamServer, encoding: Encoding = 'json', keyId = 'key') {
   const answers: { type: string; id: number }[] = []
   const state = { closed: 0 }
@@ -71,7 +74,7 @@ const frameOf = (id: number, name: string, more: object = {}) => ({
   })),
 })
 
-/** A submitter that notes how many updates of others were applied before its own. */
+/** A submitter that counts how many updates of others were applied before its own. */
 function normal(engine: Engine): Submitter & { readonly before: Promise<number> } {
   const began = engine.host.counters.updates
   let resolve: (before: number) => void
@@ -92,7 +95,7 @@ t.test('a track by HTTP has few updates of floods before it', async (t) => {
   const streams = serverOf(engine)
   const floods = Array.from({ length: 6 }, (_, i) => open(streams, 'json', i < 3 ? 'one' : 'other'))
   const next = floods.map(() => 1)
-  /** All send what they have, again and again, and do as the answers say. */
+  /** All clients send what they have, again and again, and follow the answers. */
   const press = () => {
     for (const [i, { answers, send }] of floods.entries()) {
       for (const { type, id } of answers.splice(0)) if (type === 'busy') next[i] = Math.min(next[i]!, id)
@@ -111,7 +114,7 @@ t.test('a track by HTTP has few updates of floods before it', async (t) => {
     )
     seen.push(await track.before)
   }
-  // What the actors take up in a batch or two, and a frame. The mailbox alone has room for a hundred thousand.
+  // As much as the actors take in a batch or two, and a frame. The mailbox alone has room for a hundred thousand.
   t.ok(Math.max(...seen) <= 10_000, `${seen} updates went before`)
   t.ok(floods.every(({ state }) => state.closed === 0))
   for (const { connection } of floods) connection.close(1000, '')
@@ -201,7 +204,7 @@ for (const encoding of ENCODINGS) {
     const engine = new Engine({ partitions: 8 })
     const streams = serverOf(engine)
     const { connection, answers, state } = open(streams, encoding)
-    // Half a megabyte on the wire has 80,000 messages of a byte: each is answered with an error.
+    // Half a megabyte of data contains 80,000 messages of one byte. Each is answered with an error.
     const COUNT = 8000
     for (let i = 0; i < COUNT; i++) connection.message(Uint8Array.of(0x78), encoding !== 'json')
     let most = answers.length

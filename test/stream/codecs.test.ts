@@ -1,4 +1,4 @@
-/** Every encoding carries the same messages, and no bytes whatever make a decoder do more than refuse them. */
+/** Every encoding carries the same messages, and a decoder refuses all invalid bytes without any other effect. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import protobuf from 'protobufjs'
@@ -242,7 +242,7 @@ t.test('bombs', async (t) => {
     t.throws(() => codec.decode(bytes), { name: 'ApiError', code: 400 }, what)
 })
 
-/** A message of a client as protobufjs takes it. */
+/** A message of a client, in the form for protobufjs. */
 function inProtobuf(message: Message): Message {
   if (message.type === 'track') return { ...message, updates: message.updates.map(updateInProtobuf) }
   if (message.type !== 'watch') return message
@@ -277,14 +277,14 @@ function updateInProtobuf({ deviceOS, metadata, beacons, ...rest }: Message): Me
   }
 }
 
-/** A message of the server as its reader sees it: records as objects. */
+/** A message of the server as its reader sees it, with records as objects. */
 function withRecords(message: Message): Message {
   if (message.type === 'event') return { ...message, event: JSON.parse(message.event) }
   if (message.events === undefined) return message
   return { ...message, events: message.events.map((event: string) => JSON.parse(event)) }
 }
 
-/** Free of prototypes, of what is undefined, and of what protobufjs adds to tell which of several fields is set. */
+/** Without prototypes, undefined members, and the fields that protobufjs adds to show which field of a oneof is set. */
 function plain(value: Message): Message {
   if (Array.isArray(value)) return value.map(plain)
   if (typeof value !== 'object' || value === null) return value

@@ -85,7 +85,7 @@ for (const encoding of ENCODINGS) {
   t.test(`${encoding}: positions in an area`, async (t) => {
     const stream = await Stream.open(server, { encoding })
     const device = `${encoding} watched`
-    // Each encoding has a row of its own.
+    // Each encoding uses a separate row of places.
     const row = 10 + ENCODINGS.indexOf(encoding)
     const move = (longitude: number, more: object = {}) =>
       server.api('POST', '/v1/track', { ...at(device, longitude, more), latitude: row })

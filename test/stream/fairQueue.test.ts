@@ -1,4 +1,7 @@
-/** Who has the next turn, against what fairness means: equal bytes for whoever always waits, whatever its messages are. */
+/**
+ * Who is next, compared with the definition of fairness: equal bytes for all that always wait, whatever the size of
+ * their messages.
+ */
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { FairQueue } from '../../src/stream/fairQueue.ts'
@@ -67,7 +70,7 @@ t.test('keys, and the flows of a key, that always wait have equal bytes', async 
         ofKey[key]! += item.bytes
         push(key, flow)
       }
-      // A round apart, and what a message overdraws.
+      // They may be one round apart, plus the amount by which a message may exceed its share.
       const apart = 2 * (QUANTUM + LARGEST)
       assert(Math.max(...ofKey) - Math.min(...ofKey) <= apart, `keys: ${ofKey}`)
       for (const [key, flows] of keys.entries()) {

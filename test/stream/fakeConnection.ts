@@ -4,10 +4,10 @@ import type { ServerMessage } from '../../src/stream/messages.ts'
 import type { StreamConnection } from '../../src/stream/port.ts'
 import { KeyedBound, type Share } from '../../src/runtime/keyedBound.ts'
 
-/** A bound that no test meets. */
+/** A limit that no test reaches. */
 export const roomy = () => new KeyedBound('Filters and areas', { connection: 1e9, key: 1e9, all: 1e9 })
 
-/** A connection's twin: what is sent is kept as objects, and the test says when it has been read. */
+/** A simulated connection. It keeps sent messages as objects, and the test says when they have been read. */
 export class FakeConnection implements StreamConnection {
   readonly scope: number
   readonly isSecret: boolean
@@ -17,7 +17,7 @@ export class FakeConnection implements StreamConnection {
   /** Everything that was sent, parsed. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into messages of every type
   readonly sent: any[] = []
-  /** While true, what is sent stays unread. */
+  /** While true, sent messages stay unread. */
   isStalled = false
   /** The most that was unread at one time. */
   mostUnread = 0
@@ -51,7 +51,7 @@ export class FakeConnection implements StreamConnection {
     this.closedWith ??= code
   }
 
-  /** The client reads all that was sent, and goes on reading. */
+  /** The client reads everything that was sent, and continues to read. */
   read(): void {
     this.isStalled = false
     this.#unread = 0

@@ -1,4 +1,4 @@
-/** Streams of a server that limits devices, and of a project that may make no more requests. */
+/** Streams of a server that limits devices, and of a project that has used up its requests. */
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
@@ -8,7 +8,7 @@ import { Stream } from '../kit/stream.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
-/** `npm run projects -- …`; what it prints. */
+/** `npm run projects -- …`; returns what it prints. */
 async function projects(data: string, ...args: readonly string[]): Promise<string> {
   const command = [MAIN, 'projects', ...args, '--data', data]
   return (await promisify(execFile)(process.execPath, command)).stdout
@@ -40,7 +40,7 @@ t.test('a frame counts as a request when it is taken, not when it is answered bu
     env: { RINGFENCE_MAILBOX_BYTES: String(BYTES), RINGFENCE_MAX_BODY_BYTES: String(BYTES) },
   })
   const stream = await Stream.open(small, { encoding: 'json' })
-  // With what the mailbox adds for each update there is never room for it.
+  // Together with what the mailbox adds for each update, there is never room for it.
   const pad = ' '.repeat(16_600)
   const updates = Array.from({ length: 1000 }, (_, i) => ({ ...at(`d${i}`), pad }))
   stream.send({ type: 'track', id: 1, updates })

@@ -1,4 +1,4 @@
-/** Readers of events that are killed, hang up, or stall: a real server, real sockets, real kills. */
+/** Readers of events that are killed, hang up or stall, with a real server and real sockets. */
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
@@ -16,16 +16,16 @@ t.test('property: over kills and reconnections, each event once and in order', a
     coordinates: [7, 50],
     radius: 100,
   })
-  /** Of one device after the other: what was acknowledged, in the order of the log. */
+  /** The acknowledged updates of one device after another, in log order. */
   const made: string[] = []
   const got: string[] = []
   const state = { from: 'now' }
   const hasAll = () => got.length >= ROUNDS * 50
-  /** Reads, hangs up in the middle of things, and resumes where it was. */
+  /** Reads, hangs up at any point, and resumes from there. */
   const read = async (stream: Stream, count: number) => {
     stream.send({ type: 'subscribe', id: 's', from: state.from })
     const subscribed = await stream.nextOf('subscribed')
-    // As long as nothing has come, this is the place to go on from.
+    // As long as no event has come, the client continues from this place.
     if (state.from === 'now') state.from = subscribed.from
     for (let i = 0; i < count && !hasAll(); i++) {
       const { event } = await stream.nextOf('event')
@@ -45,7 +45,7 @@ t.test('property: over kills and reconnections, each event once and in order', a
   const reader = (async () => {
     for (let turn = 0; !hasAll(); turn++) {
       const stream = await Stream.open(own).catch(() => undefined)
-      // Killed, now or in the middle of reading.
+      // Killed now, or while it reads.
       if (stream === undefined) await new Promise((resolve) => setTimeout(resolve, 20))
       else await read(stream, 3 + (turn % 20)).catch(() => undefined)
       stream?.socket.terminate()

@@ -1,4 +1,4 @@
-/** `GET /v1/stream` from outside: who may connect, frames and their acknowledgements, bounds, and how streams end. */
+/** `GET /v1/stream` from outside: who may connect, frames and their acknowledgements, limits, and how streams end. */
 import { Senders } from '../../src/wire/senders.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
@@ -28,7 +28,8 @@ await server.api('PUT', '/v1/geofences/shop/here', {
   radius: 100,
 })
 
-// Takes eight to twelve seconds: it goes on beside everything else, at a server of its own, since slow readers are silent too.
+// This takes eight to twelve seconds. It runs in parallel, on a separate server, because slow readers are silent,
+// too.
 const impatient = await startServer(t, { env: { RINGFENCE_STREAM_IDLE_SECONDS: '8' } })
 const silent = await Stream.open(impatient, { key: KEYS.liveSecret })
 silent.socket.pause()
@@ -84,7 +85,8 @@ t.test('who may connect', async (t) => {
   const chosen = await Stream.open(server, {
     headers: { 'sec-websocket-protocol': 'ringfence.xml, ringfence.json' },
   }).catch((error: Error) => error)
-  // `ws` itself refuses a protocol that it has not asked for by its own option: that it was named is what counts.
+  // The package `ws` refuses a protocol that it did not request by its own option. Here it only matters that the
+  // server named it.
   t.match(chosen, { message: /Server sent a subprotocol/ }, 'the first that is known is chosen')
 
   const streams: Stream[] = []
@@ -140,7 +142,7 @@ for (const encoding of ENCODINGS) {
     const user = await server.api('GET', `/v1/users/${encodeURIComponent(a)}`)
     t.strictSame(user.body.user.location.coordinates, [7, 51], 'the rest of the batch went on, in its order')
 
-    // Fast: acknowledged together, but never out of order.
+    // Fast frames may be acknowledged together, but never out of order.
     for (let id = 3; id <= 60; id++)
       stream.send({
         type: 'track',
@@ -250,7 +252,7 @@ t.test('busy: what is over the bound is sent again, in order, and nothing is los
   const frames = Array.from({ length: FRAMES }, (_, i) => ({
     type: 'track',
     id: i + 1,
-    // Descriptions make it large; each frame moves all devices to a place of its own.
+    // Descriptions make the frame large. Each frame moves all devices to a different place.
     updates: Array.from({ length: 200 }, (_update, n) => ({
       deviceId: `busy ${n}`,
       latitude: 10 + i / 1000,
@@ -264,7 +266,7 @@ t.test('busy: what is over the bound is sent again, in order, and nothing is los
   for (let acknowledged = 0; acknowledged < FRAMES;) {
     const waiting = new Set(frames.slice(acknowledged).map(({ id }) => id))
     for (const frame of frames.slice(acknowledged)) stream.send(frame)
-    // Every frame that was sent has its answer before one is sent again.
+    // Every frame must have its answer before any is sent again.
     while (waiting.size > 0) {
       const message = await stream.next()
       t.match(message, { type: /^(?:ack|busy)$/ })
@@ -410,7 +412,7 @@ t.test('what a slow reader has made room for is not always the same one that use
 })
 
 t.test('metrics', async (t) => {
-  // A connection that closes counts until the server has heard of it.
+  // A closed connection counts until the server has noticed it.
   let text = ''
   await until(async () => {
     text = (await server.api('GET', '/metrics')).body as string
@@ -458,7 +460,7 @@ t.test('a shutdown acknowledges what was taken in, and says goodbye', async (t) 
   t.equal(count, last, 'acknowledged and applied are the same')
 })
 
-/** 0 where there is none of that name. */
+/** 0 if there is no metric with that name. */
 async function metric(name: string): Promise<number> {
   const text = (await server.api('GET', '/metrics')).body as string
   const line = text.split('\n').find((candidate) => candidate.startsWith(`ringfence_${name} `))

@@ -1,4 +1,4 @@
-/** Subscriptions without sockets: the feed is real, its index and the connections are twins. */
+/** Subscriptions without sockets. The feed is real; its index and the connections are simulated. */
 import t from 'tap'
 import { FanoutGroups } from '../../src/events/fanoutGroup.ts'
 import { EventFeed } from '../../src/events/feed.ts'
@@ -21,7 +21,7 @@ const log = {
   },
 }
 
-/** Until everything that can happen has happened. */
+/** Waits until everything that can happen has happened. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 12; i++) await new Promise((resolve) => setImmediate(resolve))
 }
@@ -75,7 +75,7 @@ const steps = fc.array(
   { maxLength: 40, size: 'max' },
 )
 
-/** A client that comes back and resumes after the last event that it has got. */
+/** A client that reconnects and resumes after the last event that it received. */
 class Client {
   readonly filter: EventFilter
   readonly got: string[] = []
@@ -100,7 +100,7 @@ class Client {
     this.#link.feature.drained()
   }
 
-  /** @param firstId to begin after as long as nothing has come */
+  /** @param firstId where to begin as long as no event has come */
   reconnect(firstId: string): void {
     this.#link.feature.closed()
     this.#collect()
@@ -133,7 +133,7 @@ t.test(
           const subscriptions = new Subscriptions(feed, new FanoutGroups(feed), log, tokens)
           const first = whole(0)
           feed.committed({ position: 1, events: [first] })
-          // Two of each: they form groups.
+          // Two clients for each filter, so that they form groups.
           const clients = [...wanted, ...wanted].map((filter) => new Client(subscriptions, filter))
           const all: StoredEvent[] = []
           let position = 1
@@ -209,7 +209,7 @@ t.test('who joins while thousands are being sent to misses nothing and gets noth
   const expected = links.map(() => 5)
   for (let frame = 1; frame <= 5; frame++) {
     feed.committed({ position: frame + 1, events: [whole(frame, { deviceId: 'd0' })] })
-    // The delivery is somewhere in its thousands.
+    // By now the delivery has sent some of the thousands of events.
     for (let turns = 0; turns < 2; turns++) await new Promise((resolve) => setImmediate(resolve))
     join(undefined, whole(0).id)
     join({ deviceIds: ['d0'] }, whole(0).id)

@@ -1,4 +1,4 @@
-/** Watches over a real engine in memory: actors and areas are real, the connections are twins. */
+/** Watches over a real engine in memory. Actors and areas are real; the connections are simulated. */
 import t from 'tap'
 import { HostPositions } from '../../src/actor/hostPositions.ts'
 import type { Encoded } from '../../src/events/fanoutGroup.ts'
@@ -16,12 +16,12 @@ function watchesOf({ host, world, clock }: Engine): Watches {
   return new Watches({ positions: new HostPositions(host), registry: world, clock })
 }
 
-/** Until every look has been through all partitions, and everything due is sent. */
+/** Waits until every look has been through all partitions and everything due has been sent. */
 async function settle(): Promise<void> {
   for (let i = 0; i < 3 * PARTITIONS; i++) await new Promise((resolve) => setImmediate(resolve))
 }
 
-/** The client's side of a connection: believes what it is told, and checks that it makes sense. */
+/** The client's side of a connection. It believes the messages, and checks that they are consistent. */
 class Viewer {
   readonly connection: FakeConnection
   readonly feature: ReturnType<Watches['open']>
@@ -55,7 +55,7 @@ class Viewer {
     this.feature.drained()
   }
 
-  /** Takes in what has come; throws where it contradicts itself. */
+  /** Processes the messages that have come. Throws if they contradict each other. */
   collect(): void {
     for (; this.#read < this.connection.sent.length; this.#read++) {
       const message = this.connection.sent[this.#read]
@@ -76,7 +76,7 @@ class Viewer {
     }
   }
 
-  /** Who is in the area and where, as the client sees it. */
+  /** Who is in the area and where, according to the client. */
   seen(id: string): string[] {
     this.collect()
     return [...this.#inside.get(id)!.values()]
@@ -148,7 +148,7 @@ t.test('property: a client that believes its messages knows who is where', async
       const pending: Promise<unknown>[] = []
       for (const step of script) {
         if (step.do === 'move') {
-          // Times differ, so that it is plain which record is the latest.
+          // Different times, so that it is clear which record is the latest.
           engine.clock.advance(1)
           const { deviceId, userId, longitude, scope } = step
           const update = engine.update({ scope, deviceId, userId, latitude: 0, longitude })
@@ -168,7 +168,7 @@ t.test('property: a client that believes its messages knows who is where', async
           while (table.profile(row).id !== known.id) row = table.nextOf(row)
           await removeRecord(engine.host, known.id)
           latest.delete(step.deviceId)
-          // What is left of the device is an older record, somewhere else: all of it goes.
+          // The device still has an older record elsewhere, so all of them are removed.
           while (table.firstOf(0, step.deviceId) >= 0) {
             const rest = table.firstOf(0, step.deviceId)
             await removeRecord(engine.host, table.profile(rest).id)
@@ -215,7 +215,7 @@ t.test('property: a client that believes its messages knows who is where', async
   )
 })
 
-/** A geofence, for a viewer to watch, that can be moved along the equator. */
+/** A geofence that a viewer watches and that can be moved along the equator. */
 function aroundGeofence() {
   const engine = new Engine({ partitions: PARTITIONS })
   const watches = watchesOf(engine)
@@ -313,7 +313,7 @@ t.test('a look that finds more after the watch has ended', async (t) => {
   let fail: unknown
   const late: Positions = {
     observer: undefined,
-    // As the answer of another process: all that it has found is there at once.
+    // Like the answer of another process: everything that it found comes at once.
     async look(_scope, _area, viewer) {
       await Promise.resolve()
       try {

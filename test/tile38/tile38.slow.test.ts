@@ -14,14 +14,14 @@ import { until } from '../kit/waiting.ts'
 import { fence, place, shape } from '../spatial/contract.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 40)
-/** What was logged. */
+/** The log messages. */
 const logged: string[] = []
 const logger = pino({ level: 'warn' }, { write: (line) => logged.push(line) })
 const CITY: Position = [13.4, 52.5]
 const HERE = { latitude: CITY[1], longitude: CITY[0] }
 let stores = 0
 
-/** A registry of one scope that is its geofences and its revision, in a process that may write them. */
+/** A registry of one scope that consists of its geofences and its revision, in a process that may write them. */
 class SmallRegistry {
   revision = 1
   readonly process = `process${stores++}`
@@ -30,7 +30,7 @@ class SmallRegistry {
   readonly candidates: Tile38Candidates
   readonly index: Tile38Cells
 
-  /** @param writer the process that writes; absent: this one, once it begins */
+  /** @param writer the process that writes; if absent, this process once it begins */
   constructor(tile38: Tile38, storeId = `store${stores++}`, writer?: () => string | undefined) {
     this.mirror = new Tile38Geofences({
       tile38,
@@ -48,7 +48,7 @@ class SmallRegistry {
     this.index = this.candidates.index(createGeofenceIndex()) as Tile38Cells
   }
 
-  /** Asks from now on, and writes. */
+  /** From now on it asks to be the writer, and writes. */
   begin(): void {
     this.candidates.start(this)
     this.mirror.begin(this)
@@ -75,7 +75,7 @@ class SmallRegistry {
     return until(() => this.mirror.waiting === 0)
   }
 
-  /** Names of the candidates at a place, and how far they hold; throws where one is missing. */
+  /** Names of the candidates at a place, and how far they are valid. Throws if one is missing. */
   look(at: Position, reachMeters: number): Set<string> {
     const slots: number[] = []
     const probe = new Probe().set(at[1], at[0])
@@ -85,7 +85,8 @@ class SmallRegistry {
     if (found.size !== slots.length) throw new Error('a geofence came twice')
     for (const id of this.all.keys()) {
       const distance = this.index.distance(this.index.slotOf(id), probe)
-      // Whoever moves straight towards it, as far as was promised, must not come within reach of it.
+      // A device that moves straight towards the geofence must not come within reach of it before the promised
+      // distance.
       if (!found.has(id) && distance < reachMeters + Math.min(clearance, 1e6) * 0.99)
         throw new Error(`${id} is ${distance} m from ${at.join()}, and not among the candidates`)
     }
@@ -194,7 +195,7 @@ t.test(`${TILE38_NAME}: what one process writes others ask, each as far as its r
         else if (step.do === 'remove') edits.push((each) => each.remove(step.key))
         else if (step.do === 'follow') follow(registry, step.edits)
         else if (step.do === 'take') {
-          // Whoever wrote before may not know yet that it does no more.
+          // The previous writer may not know yet that it is no longer the writer.
           registry.mirror.end()
           registry.mirror.begin(registry)
           holder = registry.process
@@ -296,7 +297,7 @@ t.test(`${TILE38_NAME}: killed, wiped and slow, it is written anew by itself`, a
   t.same([...registry.look([10, 10], 0)], ['while it was stopped'], 'a batch does not wait for it')
   await until(() => !tile38.isConnected)
   t.match(tile38.detail, /^not connected/)
-  // Anybody may read the state; the reason is in the log.
+  // The state is public, so the reason is only in the log.
   await until(() => logged.length > loggedBefore)
   t.match(logged.slice(loggedBefore).join(''), /Tile38 has not answered for [\d.]+ s/)
   server.signal('SIGCONT')

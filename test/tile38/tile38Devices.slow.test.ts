@@ -37,12 +37,12 @@ interface Device extends LivePosition {
 const PARTITIONS = 4
 const SHARES = Array.from({ length: PARTITIONS }, (_, n) => String(n))
 
-/** A process that owns partitions and writes where their devices are. */
+/** A process that owns partitions and writes the positions of their devices. */
 class Owner {
   readonly written: Tile38Devices
   readonly has: Set<number>
   isLive = true
-  /** Devices as they are for this process. */
+  /** The devices as this process sees them. */
   sees: ReadonlyMap<string, Device>
   readonly #shares = new Map<number, CopiedPositions>()
 
@@ -74,12 +74,12 @@ class Owner {
     t.teardown(() => this.written.stop())
   }
 
-  /** Who is told of the devices of a partition, where it has it. */
+  /** The observer of the devices of a partition, if the process has that partition. */
   observerOf(partition: number): PositionObserver | undefined {
     return this.has.has(partition) ? this.#shares.get(partition)?.copier : undefined
   }
 
-  /** Another life of the partition here. */
+  /** The next time, the process has the partition under a new ownership. */
   lose(partition: number): void {
     this.has.delete(partition)
     this.#shares.delete(partition)
@@ -101,7 +101,7 @@ function partitionOf(deviceId: string): number {
   return deviceHash(deviceId) % PARTITIONS
 }
 
-/** The slow, obvious twin: all devices in a map, every question a scan. */
+/** A slow and obvious implementation: all devices in a map, and every query a scan. */
 class Fleet {
   readonly devices = new Map<string, Device>()
   readonly owners: readonly Owner[]
@@ -156,12 +156,12 @@ class Fleet {
     )
   }
 
-  /** Only records by their ids: nobody else may be asked for who is near. */
+  /** It only accepts queries for records by id. No other process may be asked who is near. */
   async ask(question: UserQuestion): Promise<UserAnswer> {
     if (question.ask !== 'records') throw new Error(`asked for ${question.ask}`)
     const wanted = new Set(question.ids)
     const found = [...this.devices.values()].filter(({ recordId }) => wanted.has(recordId))
-    // No more in one answer, as if it were full.
+    // Limits the answer, as if it were full.
     return { users: found.slice(0, 20).map(userOf), hasMore: found.length > 20 }
   }
 
@@ -344,7 +344,7 @@ t.test(`${TILE38_NAME}: partitions change hands, and a former owner goes on writ
   const fleet = new Fleet(t, tile38, 2)
   const [one, other] = fleet.owners as [Owner, Owner]
   fc.sample(place, { numRuns: 200, seed: 7 }).forEach((at, i) => fleet.move(`device${i}`, at))
-  /** As Tile38 has them. */
+  /** The positions that Tile38 has. */
   const held = async () => {
     const [reply] = await tile38.send([
       ['SCAN', `ringfence:${STORE}:${SCOPE}:devices`, 'LIMIT', '1000', 'OBJECTS'],
@@ -361,7 +361,7 @@ t.test(`${TILE38_NAME}: partitions change hands, and a former owner goes on writ
   await fleet.settled()
   t.strictSame(await held(), expected())
 
-  // The first owner has the partition no more, and does not know: it stands still while the second takes over.
+  // The first owner has lost the partition without knowing it, because it is stopped while the second one takes over.
   one.isLive = false
   one.sees = new Map(fleet.devices)
   other.has.add(0)
@@ -405,7 +405,7 @@ t.test(`${TILE38_NAME}: nobody is asked who is where before all is there`, async
   t.notOk(await isWhole(), 'emptied')
   await until(isWhole)
 
-  // The notes of the life before are still there when it comes back, and say nothing.
+  // When it comes back, the notes of its earlier ownership still exist, and have no effect.
   one.isLive = false
   await server.kill9()
   await until(() => !readers.isConnected)

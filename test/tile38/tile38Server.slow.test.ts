@@ -19,7 +19,7 @@ t.test(`${TILE38_NAME}: a server copies its geofences and positions, and goes on
     return (reply as readonly [unknown, readonly string[]])[1].toSorted()
   }
   const devices = async () => (await idsIn(`ringfence:${storeId}:2:devices`)).map(deviceOf).toSorted()
-  /** But for the notes of who has written them, which nobody knows here. */
+  /** Without the notes about their writers, which nobody here knows. */
   const geofences = async () => {
     const [keys] = await connection.send([['KEYS', `ringfence:${storeId}:2:geofences:*`]])
     const [key, ...others] = keys as readonly string[]

@@ -1,4 +1,7 @@
-/** The fast readers of frames against the slow ones: what they read is the same, and all that they leave is left whole. */
+/**
+ * The fast readers of frames, compared with the slow ones. What they read is the same, and what they do not read they
+ * leave untouched.
+ */
 import { Senders } from '../../src/wire/senders.ts'
 import assert from 'node:assert/strict'
 import t from 'tap'
@@ -24,7 +27,7 @@ const CODECS: Readonly<Record<Encoding, Codec>> = {
   msgpack: msgpackCodec,
   protobuf: protobufCodec,
 }
-/** As POST /v1/track reads what is not scanned. */
+/** As POST /v1/track reads bodies that are not scanned. */
 const trackEndpoint = new Endpoint(
   route({
     method: 'POST',
@@ -40,7 +43,7 @@ const trackEndpoint = new Endpoint(
 )
 const NOW = Date.parse('2026-11-20T12:00:00Z')
 
-/** What the decoder and the schemas make of the bytes; undefined where any of it is refused. */
+/** What the decoder and the schemas make of the bytes; undefined if they refuse any part. */
 function slowly(codec: Codec, bytes: Buffer, stamp: Stamp): TrackFrame | undefined {
   try {
     const message = codec.decode(bytes)
@@ -53,7 +56,7 @@ function slowly(codec: Codec, bytes: Buffer, stamp: Stamp): TrackFrame | undefin
   }
 }
 
-/** With the updates as objects of fields of their own. */
+/** With the updates as plain objects with their own fields. */
 function plain(frame: TrackFrame): TrackFrame {
   return { ...frame, updates: frame.updates.map(plainUpdate) }
 }
@@ -86,7 +89,7 @@ function plainUpdate(update: Update): Update {
   }
 }
 
-/** What a scanner reads is what the slow way makes of it. Answers whether it read it. */
+/** What a scanner reads must equal the result of the slow way. Returns whether it read the bytes. */
 function agrees(codec: Codec, bytes: Buffer, stamp: Stamp): boolean {
   const fast = codec.scanTrack(bytes, stamp, senders)
   if (fast !== undefined) assert.deepStrictEqual(plain(fast), slowly(codec, bytes, stamp))
@@ -134,17 +137,17 @@ const sequences = fc.oneof(
   fc.constantFrom(-1, 1.5, 2 ** 40, Number.MAX_SAFE_INTEGER),
 )
 
-/** A good number nearly always, so that most frames are good as a whole. */
+/** A valid number nearly always, so that most frames are valid as a whole. */
 const mostly = (good: fc.Arbitrary<number>) => fc.oneof({ weight: 40, arbitrary: good }, number)
 
-/** Both, as a rule; one of them alone is refused. */
+/** Both fields, as a rule; one of them alone is refused. */
 const sequenced = fc.oneof(
   { weight: 10, arbitrary: fc.constant({}) },
   { weight: 10, arbitrary: fc.record({ stream: name, sequence: sequences }) },
   fc.record({ stream: name, sequence: sequences }, { requiredKeys: [] }),
 )
 
-/** Updates that are mostly good. */
+/** Updates that are mostly valid. */
 const drawnUpdate = fc
   .tuple(
     fc.record({
@@ -200,7 +203,7 @@ const frame = fc
       .map((keys) => Object.fromEntries(keys.map((key) => [key, message[key]])))
   }) as fc.Arbitrary<{ type: string }>
 
-/** What POST /v1/track makes of a body where it is not scanned; undefined where it is refused. */
+/** The result of POST /v1/track for a body that is not scanned; undefined if it is refused. */
 function slowBody(bytes: Buffer, stamp: Stamp): Update | undefined {
   try {
     const body = trackEndpoint.readBody(bytes, 'json') as TrackBody
@@ -211,7 +214,7 @@ function slowBody(bytes: Buffer, stamp: Stamp): Update | undefined {
   }
 }
 
-/** Answers whether the scanner read it. */
+/** Returns whether the scanner read it. */
 function bodyAgrees(bytes: Buffer, stamp: Stamp): boolean {
   const fast = scanJsonUpdate(bytes, stamp, senders)
   if (fast !== undefined) assert.deepStrictEqual(plainUpdate(fast), slowBody(bytes, stamp))
@@ -317,7 +320,7 @@ for (const [encoding, codec] of Object.entries(CODECS) as [Encoding, Codec][]) {
   })
 }
 
-/** Undefined where the encoding cannot say it. */
+/** Undefined if the encoding cannot express it. */
 function bytesOf(encoding: Encoding, message: Message): Buffer | undefined {
   if (encoding !== 'protobuf') return Buffer.from(encode(encoding, message))
   const { updates, ...rest } = message

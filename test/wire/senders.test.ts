@@ -1,4 +1,7 @@
-/** Senders looked for together against the obvious way: each is what the texts of its update say, whatever hashes they share. */
+/**
+ * Senders that are looked up together, compared with the obvious way: each must match the texts of its update,
+ * whatever hashes they share.
+ */
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { NOBODY, Senders, SenderTexts } from '../../src/wire/senders.ts'
@@ -15,7 +18,7 @@ interface Sent {
   readonly hash: number
 }
 
-/** Few names and fewer hashes, all of them in two sets: places are shared and given away over and over. */
+/** Few names and even fewer hashes, all in two sets, so that slots are shared and reused again and again. */
 const sent: fc.Arbitrary<Sent> = fc.record({
   deviceId: fc.constantFrom('a', 'b', 'c', 'd', 'e', 'f', 'phone-1', 'phone-2', 'x'.repeat(256)),
   userId: fc.constantFrom(undefined, 'u', 'v'),
