@@ -8,7 +8,7 @@ import { applied, Engine, HERE, runs, stateOf } from './kit.ts'
 
 const types = WITH_COUNTERS
 
-t.test('numbers and names of types, and names of commands, are each of one only', async (t) => {
+t.test('numbers and names of types, and names of commands, are unique', async (t) => {
   const commands = ACTOR_TYPES.flatMap((type) => type.commands)
   for (const names of [
     ACTOR_TYPES.map(({ number }) => number),
@@ -19,7 +19,7 @@ t.test('numbers and names of types, and names of commands, are each of one only'
 })
 
 t.test(
-  'property: whatever the process is killed by, each addition is there once, beside devices',
+  'property: however the process is killed, each addition is there once, alongside devices',
   async () => {
     const step = fc.record({
       counter: fc.constantFrom('a', 'b', 'c'),
@@ -74,7 +74,7 @@ t.test(
   },
 )
 
-t.test('a command is refused as a whole, and what is in flight is told once it is durable', async (t) => {
+t.test('a command is refused as a whole, and one in flight is answered once it is durable', async (t) => {
   const engine = new Engine({ types, partitions: 1 })
   const addition = { counter: 'a', amount: -1, sender: 's', number: 1 }
   await t.rejects(engine.host.execute(ADD, addition, 10), { code: 400, param: 'amount' })
@@ -89,7 +89,7 @@ t.test('a command is refused as a whole, and what is in flight is told once it i
   t.equal(told, 3)
 })
 
-t.test('who does not know the type refuses its rows by name, in the log and in a snapshot', async (t) => {
+t.test('rows of an unknown type are refused by name, in the log and in a snapshot', async (t) => {
   const engine = new Engine({ types, partitions: 1 })
   await engine.host.execute(ADD, { counter: 'a', amount: 3, sender: 's', number: 1 }, 10)
   const refused = { message: /a row is of actor type 200, which is not known: written by a newer release\?/ }

@@ -51,7 +51,7 @@ function inAndOut(engine: Engine, deviceId: string, count: number): Update[] {
   )
 }
 
-t.test('a replay lets everybody else go first, but for its own devices', async (t) => {
+t.test('a replay lets all other devices go first', async (t) => {
   const engine = crowdedEngine()
   const order: string[] = []
   const replay = inAndOut(engine, 'replayed', 60)
@@ -78,7 +78,7 @@ t.test('a replay lets everybody else go first, but for its own devices', async (
   )
 })
 
-t.test('a frame of which one update has proved dear lets others go first too', async (t) => {
+t.test('a frame with one expensive update lets others go first, too', async (t) => {
   const engine = crowdedEngine()
   const order: string[] = []
   const frame = new Noted(order, false)
@@ -97,7 +97,7 @@ t.test('a frame of which one update has proved dear lets others go first too', a
   t.ok(order.indexOf('other 0') < 150, `${order.indexOf('other 0')}`)
 })
 
-t.test('where the machine is slow, a frame of usual updates is not taken for a dear one', async (t) => {
+t.test('on a slow machine, a frame of usual updates does not count as expensive', async (t) => {
   const engine = crowdedEngine()
   const order: string[] = []
   const frame = new Noted(order, false)
@@ -116,7 +116,7 @@ t.test('an update with megabytes of events', async (t) => {
   const engine = new Engine({ partitions: 1 })
   const metadata = { note: 'é'.repeat(4000) }
   for (let i = 0; i < CROWD; i++) engine.world.put({ ...aGeofence(i), metadata })
-  await t.test('has them written in turns with everything else', async (t) => {
+  await t.test('writes its events in turns with other work', async (t) => {
     let turns = 0
     const appends: number[] = []
     const append = engine.log.append.bind(engine.log)
@@ -136,7 +136,7 @@ t.test('an update with megabytes of events', async (t) => {
     // They have 256 KB each, 1.8 MB in all.
     t.ok(appends[0]! >= 6, `${appends[0]} turns`)
   })
-  await t.test('is what its frame says', async (t) => {
+  await t.test('has the same state and events when it is recovered from its frame', async (t) => {
     t.equal(engine.events.all.length, CROWD)
     const restarted = engine.restarted({ events: new MemoryEvents() })
     t.same(stateOf(restarted.partitions), stateOf(engine.partitions))
@@ -145,7 +145,7 @@ t.test('an update with megabytes of events', async (t) => {
       engine.events.all.map(({ json }) => json),
     )
   })
-  await t.test('and its user is made when it is asked for, in pieces or whole', async (t) => {
+  await t.test('makes its user on request, in pieces or as a whole', async (t) => {
     const updates = inAndOut(engine, 'b', 3)
     const told: Outcome[] = []
     for (const update of updates) told.push(applied(await engine.track(update)))
@@ -166,7 +166,7 @@ t.test('an update with megabytes of events', async (t) => {
 })
 
 t.test(
-  'an update into many geofences has their texts written first, and others are told meanwhile',
+  'while the texts of an update into many geofences are written, other updates are answered',
   async (t) => {
     const engine = crowdedEngine()
     const order: string[] = []
@@ -207,7 +207,7 @@ t.test(
   },
 )
 
-t.test('events that the index has yet to store hold up what is behind before anybody else', async (t) => {
+t.test('while events wait for the index, the backlog waits before any other update does', async (t) => {
   const events = new MemoryEvents()
   const engine = crowdedEngine(events)
   const order: string[] = []
@@ -223,7 +223,7 @@ t.test('events that the index has yet to store hold up what is behind before any
   t.equal(order.length, 4)
 })
 
-t.test('what an update costs grows with the geofences that it enters, not with their square', (t) => {
+t.test('the cost of an update grows in proportion to the geofences that it enters', (t) => {
   const perGeofence = (count: number): number => {
     const engine = new Engine({ partitions: 1 })
     for (let i = 0; i < count; i++) engine.world.put(aGeofence(i))

@@ -264,7 +264,7 @@ const FRAME_WITH_DELAYS_AND_BEACONS = [
   '30303030339192b8303030303030303030303030303030303030303030303034cb4279b7e943200000',
 ].join('')
 
-t.test('what stores hold stays readable: partitions, frames and profiles', async (t) => {
+t.test('stored data stays readable: partitions, frames and profiles', async (t) => {
   // FNV-1a, published values of the algorithm: 0x811c9dc5, 0xe40c292c, 0xbf9cf968.
   const { host } = new Engine({ partitions: 64 })
   t.equal(host.partitionOf('').number, 0x811c9dc5 % 64)

@@ -88,7 +88,7 @@ interface Known {
   readonly profile: Profile
 }
 
-t.test('a table finds and holds its records as plain maps do', async () => {
+t.test('a table finds and keeps its records as plain maps do', async () => {
   fc.assert(
     fc.property(
       fc.array(step, { maxLength: 150 }),
@@ -173,7 +173,7 @@ function held(): number {
   return process.memoryUsage().arrayBuffers
 }
 
-t.test('of the chunks of packed profiles at least half is in use', async (t) => {
+t.test('at least half of each chunk of packed profiles is in use', async (t) => {
   const store = new ProfileStore()
   const before = held()
   const packed = Array.from({ length: 20_000 }, (_, at) =>
@@ -191,7 +191,7 @@ t.test('of the chunks of packed profiles at least half is in use', async (t) => 
   t.equal(store.peek(4).deviceId, '4')
 })
 
-t.test('profiles come and go for long, and what is gone takes no memory', async (t) => {
+t.test('after many additions and removals, removed profiles take no memory', async (t) => {
   const random = new Random(1)
   const store = new ProfileStore()
   const known = new Map<number, Profile>()
@@ -229,7 +229,7 @@ t.test('profiles come and go for long, and what is gone takes no memory', async 
   check()
 })
 
-t.test('fields of a packed profile are read where they lie', async () => {
+t.test('fields of a packed profile are read in place', async () => {
   const metadata = fc.dictionary(
     fc.string(),
     fc.oneof(fc.string(), fc.boolean(), fc.double(), fc.integer()),

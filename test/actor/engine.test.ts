@@ -47,7 +47,7 @@ function explains(engine: Engine, id: string, events: readonly any[]): void {
     throw new Error(`explained ${explained.join()}, made ${made.join()}: ${JSON.stringify(candidates)}`)
 }
 
-t.test('random worlds: the engine answers as the slow evaluator does', async (t) => {
+t.test('random worlds: the engine gives the answers of the slow evaluator', async (t) => {
   const total = { pairs: 0, updates: 0, decisions: 0, ambiguous: 0 }
   const counts: Record<string, number> = {}
   await fc.assert(

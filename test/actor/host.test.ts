@@ -32,7 +32,7 @@ async function idle(): Promise<void> {
 }
 
 t.test('G9: a resend is applied once', async (t) => {
-  t.test('and is acknowledged with the user as it is, without events, without a frame', async (t) => {
+  t.test('and is acknowledged with the current user, without events and without a frame', async (t) => {
     const engine = engineWithGeofence()
     const first = engine.update({ deviceId: 'd', ...HERE, stream: 's', sequence: 7 })
     const sent = applied(await engine.track(first))
@@ -138,7 +138,7 @@ t.test('the limit of one update per second and device', async (t) => {
     t.same(kinds(applied(await send(AWAY))), ['exited'])
   })
 
-  t.test('whoever is logged in; other devices and scopes have their own', async (t) => {
+  t.test('whoever is logged in; other devices and scopes have their own limits', async (t) => {
     const { send } = start()
     applied(await send())
     t.match(await send({ userId: 'ann' }), { code: 429 })
@@ -147,7 +147,7 @@ t.test('the limit of one update per second and device', async (t) => {
     applied(await send({ scope: 1 }))
   })
 
-  t.test('a new record of the device takes the limit over', async (t) => {
+  t.test('a new record of the device inherits the limit', async (t) => {
     const { engine, send } = start()
     applied(await send({ userId: 'ann' }))
     engine.clock.advance(1000)
@@ -157,7 +157,7 @@ t.test('the limit of one update per second and device', async (t) => {
   })
 
   t.test(
-    'phones that are some hundredths early or late pass; more than one a second on average does not',
+    'updates some hundredths of a second early or late pass; more than one a second on average does not',
     async (t) => {
       const { engine, send } = start()
       for (let i = 0; i < 200; i++) {
@@ -173,7 +173,7 @@ t.test('the limit of one update per second and device', async (t) => {
     },
   )
 
-  t.test('a clock that is set back locks no device out', async (t) => {
+  t.test('a clock that is set back does not lock out any device', async (t) => {
     const { engine, send } = start()
     applied(await send())
     engine.clock.advance(-3_600_000)
@@ -187,7 +187,7 @@ t.test('the limit of one update per second and device', async (t) => {
     t.equal(applied(await send({ stream: 's', sequence: 1 })).repeated, true)
   })
 
-  t.test('a replay is not limited, and takes nothing of the rate', async (t) => {
+  t.test('a replay is not limited, and does not use up the rate', async (t) => {
     const { engine, send } = start()
     for (let i = 0; i < 120; i++)
       applied(await send({ updatedAt: engine.clock.now() - (120 - i) * MINUTE }, false))
@@ -216,7 +216,7 @@ class Collector implements Submitter {
 }
 
 t.test('the mailbox', async (t) => {
-  t.test('past its bound a submission is refused whole, with 503; then there is room again', async (t) => {
+  t.test('beyond its limit a submission is refused with 503; then there is room again', async (t) => {
     const engine = engineWithGeofence({ mailboxBytes: 10_000 })
     const some = (count: number) =>
       Array.from({ length: count }, (_, i) => engine.update({ deviceId: `d${i}`, ...HERE }))
@@ -286,7 +286,7 @@ t.test('a batch reads one registry revision, and edits between batches are seen 
   t.ok(updates.size > withEntries && withEntries > 0, `${updates.size} frames, ${withEntries} with entries`)
 })
 
-t.test('nobody is told before the frame is durable, and reads see what is durable', async (t) => {
+t.test('no answer is sent before the frame is durable, and reads see durable state only', async (t) => {
   const engine = engineWithGeofence()
   const { host, log, events } = engine
   const told: string[] = []
@@ -389,7 +389,7 @@ t.test('G7: no update is evaluated while the event index is far behind', async (
   t.same(kinds(applied(await result)), ['entered'])
 })
 
-t.test('updates of a device are applied in the order of submission, whoever else sends', async (t) => {
+t.test('updates of a device are applied in the order of submission', async (t) => {
   const engine = engineWithGeofence()
   const collector = new Collector()
   for (let i = 0; i < 300; i++) {
@@ -409,7 +409,7 @@ t.test('updates of a device are applied in the order of submission, whoever else
   t.ok(engine.counters().frames < 300, 'many updates share a frame')
 })
 
-t.test('more than a frame holds goes on in the next, in order', async (t) => {
+t.test('updates that do not fit into a frame follow in the next, in order', async (t) => {
   const engine = engineWithGeofence({ partitions: 2 })
   const collector = new Collector()
   const description = 'x'.repeat(2000)

@@ -82,7 +82,7 @@ t.test('edits: what the next update and reads before it see', async (t) => {
     return { engine, fence, send, inside }
   }
 
-  t.test('disabled: hidden at once, gone with the next update, entered anew', async (t) => {
+  t.test('disabled: hidden at once, removed with the next update, entered again', async (t) => {
     const { engine, fence, send, inside } = await start()
     engine.world.put({ ...fence, enabled: false })
     t.same(inside(), [])
@@ -93,7 +93,7 @@ t.test('edits: what the next update and reads before it see', async (t) => {
     t.same(inside(), [fence.id])
   })
 
-  t.test('off and on again between two updates leaves no trace', async (t) => {
+  t.test('disabling and enabling between two updates has no effect', async (t) => {
     const { engine, fence, send, inside } = await start()
     engine.world.put({ ...fence, enabled: false })
     engine.world.put(fence)
@@ -103,7 +103,7 @@ t.test('edits: what the next update and reads before it see', async (t) => {
     t.equal(JSON.parse(exited!).duration, 2, 'the same visit')
   })
 
-  t.test('deleted: hidden at once, gone without an event; made anew it is entered', async (t) => {
+  t.test('deleted: hidden at once, removed without an event; created again, it is entered', async (t) => {
     const { engine, fence, send, inside } = await start()
     engine.world.remove(fence)
     t.same(inside(), [])
@@ -150,7 +150,7 @@ t.test('edits: what the next update and reads before it see', async (t) => {
     }
   })
 
-  t.test('meant for others now: hidden at once, gone without an event', async (t) => {
+  t.test('for other users now: hidden at once, removed without an event', async (t) => {
     const { engine, fence, send, inside } = await start()
     engine.world.put({ ...fence, userIds: ['ann'] })
     t.same(inside(), [])
@@ -170,7 +170,7 @@ t.test('edits: what the next update and reads before it see', async (t) => {
   })
 })
 
-t.test('time: what the device says, unless it is missing or runs back', async (t) => {
+t.test('time: the one from the device, unless it is missing or runs backwards', async (t) => {
   const engine = engineWithGeofence()
   const { clock } = engine
   const noon = clock.now()

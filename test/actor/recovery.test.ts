@@ -89,7 +89,7 @@ function said(events: readonly StoredEvent[]): unknown {
 }
 
 t.test('recovery', async (t) => {
-  t.test('snapshot and log give the live tables, wherever snapshots and event index stood', async (t) => {
+  t.test('snapshot and log restore the live tables, wherever the event index was', async (t) => {
     let free = 0
     let reused = 0
     await fc.assert(
@@ -175,7 +175,7 @@ t.test('recovery', async (t) => {
     t.same(stateOf(engine.restarted().partitions), stateOf(engine.partitions))
   })
 
-  t.test('of records with one time the same goes on after recovery', async (t) => {
+  t.test('among records with the same time, the same one continues after recovery', async (t) => {
     const engine = new Engine({ partitions: 1 })
     const sent = async (from: Engine, update: Partial<Update> & { readonly deviceId: string }) =>
       JSON.parse(applied(await from.track(from.update({ latitude: 0, longitude: 0, ...update }))).user)
@@ -192,7 +192,7 @@ t.test('recovery', async (t) => {
     t.equal(await sent(engine.restarted(), user), newest)
   })
 
-  t.test('a row that was freed rests before it is used again, after recovery too', async (t) => {
+  t.test('a freed row is not used again for a while, also after recovery', async (t) => {
     const engine = new Engine({ partitions: 1 })
     const at = { latitude: 0, longitude: 0 }
     const idOf = async (from: Engine, deviceId: string) =>
@@ -214,7 +214,7 @@ t.test('recovery', async (t) => {
   })
 })
 
-t.test('removals and updates of one batch make ids of their own', async (t) => {
+t.test('removals and updates in one batch get different ids', async (t) => {
   const engine = new Engine({ partitions: 1 })
   const random = new Random(1)
   for (let id = 1; id <= 5; id++)

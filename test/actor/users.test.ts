@@ -275,7 +275,7 @@ property(
   },
 )
 
-t.test('scans go in steps; a row that is of somebody else by then is left out', async (t) => {
+t.test('scans run in steps, and skip a row that belongs to another record by then', async (t) => {
   const engine = new Engine({ partitions: 1 })
   const devices = Array.from({ length: 2000 }, (_, i) => `device-${i}`)
   await Promise.all(

@@ -130,7 +130,7 @@ t.test('delays: a run of updates, from its first to the event', async (t) => {
   t.equal(JSON.parse(walk.engine.events.all.at(-1)!.json).duration, (221 - 62) / 60, 'since the entry')
 })
 
-t.test('a wait goes on through a restart, and with the record that a user attaches to', async (t) => {
+t.test('a wait continues after a restart, and with the record that a user attaches to', async (t) => {
   const walk = new Traveller({ entryDelaySeconds: 30 }, [aGeofence(1)])
   t.same(await walk.go(0, HERE), [])
   t.same(await walk.go(10, { ...HERE, userId: 'ann' }), [])
@@ -254,7 +254,7 @@ for (const { name, settings, fence, who, from, to, seconds = 60, expected } of F
   })
 }
 
-t.test('crossings: where and when, in the order of entry, before everything else', async (t) => {
+t.test('crossings: place and time, in the order of entry, before all other events', async (t) => {
   const at = (id: number, longitude: number, radius = 50) =>
     aGeofence(id, { shape: { kind: 'circle', center: [longitude, 0], radius } })
   const fences = [at(1, 0.005), at(2, -0.005), at(3, -0.01), at(4, 0.01), at(6, 0, 400), at(5, 0, 400)]
@@ -290,7 +290,7 @@ t.test('crossings: where and when, in the order of entry, before everything else
   )
 })
 
-t.test('passages: an index that answers no more than it must is enough', async (t) => {
+t.test('crossings: an index that returns no more than it must is enough', async (t) => {
   let passages = 0
   fc.assert(
     fc.property(fc.integer(), (seed) => {
@@ -335,7 +335,7 @@ t.test('passages: an index that answers no more than it must is enough', async (
   t.ok(passages > 100, `${passages} passages`)
 })
 
-t.test('crossings over the antimeridian', async (t) => {
+t.test('crossings at the antimeridian', async (t) => {
   const fence = aGeofence(1, { shape: { kind: 'circle', center: [180, 10], radius: 100 } })
   const way = new Traveller(CROSSINGS, [fence])
   await way.go(0, { latitude: 10, longitude: 179.99 })
@@ -450,7 +450,7 @@ t.test('a beacon that is listed a thousand times is looked up once', (t) => {
   t.end()
 })
 
-t.test('beacons come after geofences, and with updates that are too inaccurate for those', async (t) => {
+t.test('beacons come after geofences, and need no accuracy of the update', async (t) => {
   const walk = new Traveller({ maxAccuracyMeters: 50 }, [aGeofence(1)])
   walk.engine.world.putBeacon(aBeacon(9))
   const beacons = [SENDS.a!]

@@ -25,7 +25,7 @@ function rounds(): Record<string, unknown>[] {
 
 for (const gatherMs of [0, 1]) {
   t.test(
-    `who waits is answered in order, once the rows are in the file; gathered for ${gatherMs} ms`,
+    `waiting requests are answered in order, once the rows are in the file; gathered for ${gatherMs} ms`,
     async (t) => {
       const path = join(folderOf(t), 'rows')
       const answered: number[] = []

@@ -155,7 +155,7 @@ for (const [name, run] of Object.entries(await generators())) {
     t.equal(bodies.join(' '), 'b1 a2 b2 a1 b1 a0 b0 a1 b1')
   })
 
-  t.test(`${name}: a server that stalls is charged from the time when a request was due`, async (t) => {
+  t.test(`${name}: when a server stalls, latency counts from the time when a request was due`, async (t) => {
     const held: Socket[] = []
     const { port } = await startServer(t, (socket) => {
       if (held.push(socket) === 1) {

@@ -75,7 +75,7 @@ t.test('true stays: short absences and grazes', async (t) => {
   t.match(trueStays(straight, [beside]), [{ counts: false }])
 })
 
-t.test('the receiver is honest on average, and drifts', async (t) => {
+t.test('the receiver reports a correct accuracy on average, and drifts', async (t) => {
   const way = Array.from({ length: 200_000 }, () => ({ latitude: 52, longitude: -8 }))
   const fixes = fixesOf(way, 5, seededRandom(3))
   t.equal(fixes.length, 40_000)

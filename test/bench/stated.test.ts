@@ -2,7 +2,7 @@
 import t from 'tap'
 import { keptResult, statedRows } from '../../bench/stated.ts'
 
-t.test('each stated figure is in the results that are kept', async (t) => {
+t.test('each stated figure is in the stored results', async (t) => {
   const missing = statedRows(keptResult).filter(({ measured }) => measured === undefined)
   t.strictSame(
     missing.map(({ figure }) => figure),
@@ -10,7 +10,7 @@ t.test('each stated figure is in the results that are kept', async (t) => {
   )
 })
 
-t.test('what is not measured is neither reached nor missed', async (t) => {
+t.test('a figure that was not measured is neither reached nor missed', async (t) => {
   for (const row of statedRows(() => undefined))
     t.strictSame([row['measured'], row['reached'], row['limit']], [undefined, undefined, undefined])
 })

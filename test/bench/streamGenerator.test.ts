@@ -121,7 +121,7 @@ t.test('frames of all encodings, forward and back through the rounds', async (t)
   }
 })
 
-t.test('frames take turns over connections; what is no acknowledgement is a problem', async (t) => {
+t.test('frames take turns over connections; unexpected messages are a problem', async (t) => {
   const generator = await startGenerator(t)
   const server = await startServer(t, (socket, encoding, { id }) => socket.send(ack(encoding, id, undefined)))
   const options = { ...SESSION, encoding: 'json', connections: 3, events: false } as const

@@ -48,7 +48,7 @@ async function run(data: string, ...line: string[]): Promise<Ended> {
   }
 }
 
-t.test('commands do the same on a running server and on a stopped one', async (t) => {
+t.test('commands have the same effect with a running server and with a stopped one', async (t) => {
   const data = folder(t)
   const server = await startServer(t, { data })
   for (const running of [true, false]) {
@@ -116,7 +116,7 @@ t.test('commands do the same on a running server and on a stopped one', async (t
   }
 })
 
-t.test('a command that is wrong is told which there are, whatever the folder', async (t) => {
+t.test('a wrong command is answered with the list of commands, whatever the folder', async (t) => {
   const data = folder(t)
   const WRONG = [
     [['keys', 'rotate'], 'rotate needs the kind of a key, not nothing.'],
@@ -197,7 +197,7 @@ t.test('a command that is wrong is told which there are, whatever the folder', a
   t.match(await run(join(data, 'none'), 'keys', 'list'), { code: 1, output: none })
 })
 
-t.test('a folder whose first start did not come to listen has no project, and says so', async (t) => {
+t.test('a folder whose first start never listened has no project, and the command says so', async (t) => {
   const data = folder(t)
   const taken = createServer().listen(0, '127.0.0.1')
   await once(taken, 'listening')
@@ -214,7 +214,7 @@ t.test('a folder whose first start did not come to listen has no project, and sa
 
 t.test('the socket', async (t) => {
   const home = folder(t)
-  await t.test('is the owner’s alone, and left over by a killed server it is replaced', async (t) => {
+  await t.test('is only for its owner, and is replaced if a killed server left it', async (t) => {
     const data = join(home, 'data')
     const server = await startServer(t, { data })
     const path = join(data, 'control.sock')
@@ -229,7 +229,7 @@ t.test('the socket', async (t) => {
     t.notOk(existsSync(path))
   })
 
-  await t.test('of a folder with a long path is elsewhere, for both sides', async (t) => {
+  await t.test('is in another place if the path of the folder is too long, for both sides', async (t) => {
     const data = join(home, 'x'.repeat(90), 'data')
     const server = await startServer(t, { data })
     const address = controlAddress(data)
@@ -243,7 +243,7 @@ t.test('the socket', async (t) => {
     rmSync(socketFolder, { recursive: true })
   })
 
-  await t.test('that cannot be made keeps no server from starting', async (t) => {
+  await t.test('does not prevent a start if it cannot be made', async (t) => {
     const data = join(home, 'blocked')
     mkdirSync(join(data, 'control.sock'), { recursive: true })
     writeFileSync(join(data, 'control.sock', 'file'), '')
@@ -252,7 +252,7 @@ t.test('the socket', async (t) => {
     t.match(await run(data, 'keys', 'list'), { code: 1, output: /in use by another process/ })
   })
 
-  await t.test('bears what nobody sends, and what somebody leaves half said', async (t) => {
+  await t.test('survives clients that send nonsense or incomplete requests', async (t) => {
     const data = join(home, 'noise')
     const server = await startServer(t, { data })
     const say = async (text: string): Promise<string> => {

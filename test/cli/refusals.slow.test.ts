@@ -67,7 +67,7 @@ t.test('restores', async (t) => {
   const restore = (from: string, to = join(home, 'restored')): Promise<Manifest> =>
     restoreBackup(from, to, () => {}, LIVE)
 
-  await t.test('a folder that is in use, or is no backup, is refused', async (t) => {
+  await t.test('a folder that is in use, or is not a backup, is refused', async (t) => {
     t.match(await command(['restore', backup, '--data', server.data]), { code: 1, output: /is not empty/ })
     t.match(await command(['restore', server.data, '--data', join(home, 'new')]), {
       code: 1,
@@ -77,7 +77,7 @@ t.test('restores', async (t) => {
     await track(t, server)
   })
 
-  await t.test('any bit that flipped is found, in whatever file; nothing is left', async (t) => {
+  await t.test('any flipped bit is found, in any file, and nothing is left behind', async (t) => {
     const names = readdirSync(backup, { recursive: true, encoding: 'utf8' })
     const files = names.filter((name) => !['log', 'snapshots'].includes(name))
     t.ok(files.length >= 6, files.join())
@@ -121,7 +121,7 @@ t.test('restores', async (t) => {
     t.strictSame(readdirSync(join(home, 'empty')), [], 'an empty folder is empty again')
   })
 
-  await t.test('a newer format is refused, and a name that leads out of the folder', async (t) => {
+  await t.test('a newer format is refused, and so is a name that leads out of the folder', async (t) => {
     const manifest = decodeManifest(readFileSync(join(backup, 'manifest.json'), 'utf8'), '')
     const forged = join(home, 'forged')
     cpSync(backup, forged, { recursive: true })
@@ -141,7 +141,7 @@ t.test('restores', async (t) => {
     }
   })
 
-  await t.test('what was interrupted is started by no server', async (t) => {
+  await t.test('no server starts on an interrupted restore', async (t) => {
     const restored = join(home, 'restored')
     const controller = new AbortController()
     const stop = (done: number, total: number): void => {
@@ -166,7 +166,7 @@ t.test('backups', async (t) => {
   const backUp = (target: string, prefix: readonly string[] = []) =>
     command(['backup', target, '--data', server.data], prefix)
 
-  await t.test('a target that is there, in the data folder or nowhere', async (t) => {
+  await t.test('a target that exists, is in the data folder or cannot exist', async (t) => {
     t.match(await backUp(into), { code: 1, output: /into already exists: a backup needs a new folder/ })
     t.match(await backUp(join(server.data, 'b')), { code: 1, output: /is inside the data folder/ })
     t.match(await backUp(join(home, 'no', 'b')), { code: 1, output: /There is no folder .*no\./ })
@@ -186,7 +186,7 @@ t.test('backups', async (t) => {
     rmSync(join(into, 'events.sqlite'))
   })
 
-  await t.test('whose operator goes away', async (t) => {
+  await t.test('whose operator disconnects', async (t) => {
     const client = await connectControl(server.data)
     const gone = new AbortController()
     await client!.hold(into, () => {}, gone.signal)
@@ -196,7 +196,7 @@ t.test('backups', async (t) => {
   })
 
   const noLimits = spawnSync('prlimit', ['--version']).error !== undefined && 'prlimit is not installed'
-  await t.test('a file that may not grow', { skip: noLimits }, async (t) => {
+  await t.test('with a limit for the size of files', { skip: noLimits }, async (t) => {
     const ended = await backUp(join(home, 'limited'), ['prlimit', '--fsize=20000'])
     t.match(ended, { code: 1, output: /EFBIG/ })
     t.notMatch(ended.output, /\n +at /, 'no stack trace')
@@ -224,7 +224,7 @@ t.test('backups', async (t) => {
     await track(t, server)
   })
 
-  await t.test('a server that ends meanwhile', async (t) => {
+  await t.test('whose server ends in the middle', async (t) => {
     const held = await hold(server, into)
     await server.stop()
     await t.rejects(held.release(), { name: 'ServerGone' })
@@ -244,7 +244,7 @@ t.test('backups', async (t) => {
   })
 })
 
-t.test('a hold waits for the snapshots under way, and none begin before it is released', async (t) => {
+t.test('a hold waits for snapshots in progress, and none begin before it is released', async (t) => {
   const written: (() => void)[] = []
   const counters = { frameBytes: 0 }
   const parts = {

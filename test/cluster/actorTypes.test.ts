@@ -26,7 +26,7 @@ import {
 
 const createPartition = (number: number) => new Partition(number, SALT, 1, WITH_COUNTERS)
 
-t.test('property: each addition is there once, whatever becomes of messages and hosts', async (t) => {
+t.test('property: each addition is there once, whatever happens to messages and hosts', async (t) => {
   const counts = { given: 0, taken: 0, again: 0, events: 0 }
   await fc.assert(
     fc.asyncProperty(fc.integer(), async (seed) => {
@@ -92,7 +92,7 @@ t.test('property: each addition is there once, whatever becomes of messages and 
 })
 
 t.test(
-  'an owner that does not know a kind refuses that command alone; what it has of the type it names',
+  'an owner that does not know a kind of command refuses only that command, and names the rows of the type that it has',
   async (t) => {
     const calls = new SimulatedCalls(new Random(1), FAIR)
     const engine = new Engine()

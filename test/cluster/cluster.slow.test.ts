@@ -102,7 +102,7 @@ async function streamTo(t: Test, url: string) {
   }
 }
 
-t.test('a gateway answers as an embedded engine does, and so do two', { skip }, async (t) => {
+t.test('a gateway answers like an embedded engine, and so do two', { skip }, async (t) => {
   const [cluster, embedded] = await Promise.all([startCluster(t, { gateways: 2 }), startServer(t)])
   const [url, other] = cluster.gateways.map(({ options }) => options.url) as [string, string]
   t.strictSame(await quickstart(url), await quickstart(embedded.url))
@@ -201,7 +201,7 @@ function crossings(url: string, devices: number) {
   }
 }
 
-t.test('an owner is killed, another goes in peace: nothing acknowledged is lost', { skip }, async (t) => {
+t.test('one owner is killed and another shuts down: nothing acknowledged is lost', { skip }, async (t) => {
   const cluster = await startCluster(t)
   const { url } = cluster.gateways[0]!.options
   const [first, second] = cluster.actors as [Cluster['actors'][0], Cluster['actors'][0]]

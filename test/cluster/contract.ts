@@ -31,7 +31,7 @@ export function engineContract(
       t.match(third.events.map(typeOf), ['user.exited_geofence'])
     })
 
-    t.test('everything that an update may say', async (t) => {
+    t.test('every field of an update', async (t) => {
       const engine = await open(t)
       engine.world.putBeacon(aBeacon(1))
       const { type, uuid, major, minor } = IBEACON
@@ -93,7 +93,7 @@ export function engineContract(
       outcome(await track(engine.intake, update(engine, 'd', HERE)))
     })
 
-    t.test('G3: updates of many devices in one submission, each in its order', async (t) => {
+    t.test('G3: updates of many devices in one submission, each device in order', async (t) => {
       const engine = await withGeofence(t)
       const updates = Array.from({ length: 600 }, (_, i) =>
         update(engine, `d${i % 7}`, Math.floor(i / 7) % 2 === 0 ? HERE : AWAY),
@@ -147,7 +147,7 @@ export function engineContract(
       })
     })
 
-    t.test('G7: what does not fit is refused whole, and fits later', async (t) => {
+    t.test('G7: a submission that does not fit is refused completely, and fits later', async (t) => {
       const engine = await open(t, { mailboxBytes: 8192 })
       let told = 0
       const submitter = {
@@ -176,7 +176,7 @@ export function engineContract(
       t.same(users, [])
     })
 
-    t.test('questions about users', async (t) => {
+    t.test('queries about users', async (t) => {
       const engine = await withGeofence(t)
       engine.world.putBeacon(aBeacon(1))
       const { users, intake } = engine

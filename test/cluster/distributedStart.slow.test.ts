@@ -28,7 +28,7 @@ async function oldServer(t: Test): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-t.test('processes that cannot begin', { skip }, async (t) => {
+t.test('processes that cannot start', { skip }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ringfence-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const main = fileURLToPath(new URL('../../src/main.ts', import.meta.url))

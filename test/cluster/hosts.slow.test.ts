@@ -22,7 +22,7 @@ const skip = await skipWithout(NATS_SERVER)
 const DEVICES = 40
 const TTL_MS = 900
 
-t.test('one is killed, one stands still, one goes', { skip }, async (t) => {
+t.test('one is killed, one is stopped for a while, one shuts down', { skip }, async (t) => {
   const { server, connection } = await withStreams(t, { partitions: PARTITIONS })
   const world = fixedWorld()
   const gateway = gatewayOf(new NatsCalls(connection), world)

@@ -66,7 +66,7 @@ async function ask(nats: NatsConnection, subject: string, request: string) {
   return answer
 }
 
-t.test('what was copied while nobody had partitions is all there after it was lost', { skip }, async (t) => {
+t.test('a copy from a time without owners restores everything', { skip }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ringfence-backup-'))
   let cluster: Cluster | undefined
   t.teardown(async () => {

@@ -43,37 +43,33 @@ async function framesIn(streams: Client, partition = 0): Promise<string[]> {
   return frames.map(({ payload }) => Buffer.from(payload).toString())
 }
 
-t.test(
-  'frames of any size, with any number of events, which come once and in their order',
-  { skip },
-  async (t) => {
-    const streams = await withStreams(t)
-    const log = await openLog(streams, 1)
-    const sizes = [
-      [10, 0],
-      [10, 3],
-      [3_000_000, 5],
-      [0, 999],
-      [500, 1_000],
-      [2_100_000, 3_456],
-      [10, 1],
-    ] as const
-    const ids: string[] = []
-    for (const [i, [bytes, count]] of sizes.entries()) {
-      const events = Array.from({ length: count }, (_, n) => event(`d${n % 7}`, n))
-      ids.push(...events.map(({ id }) => id))
-      await commit(log, Buffer.alloc(bytes, i + 1), events)
-    }
-    t.strictSame(
-      (await framesOf(log, 1)).map(({ payload }) => [payload.length, payload[0]]),
-      sizes.map(([bytes], i) => [bytes, bytes === 0 ? undefined : i + 1]),
-    )
-    await log.close()
-    t.strictSame(await eventsOf(streams.server, ids.length), ids)
-  },
-)
+t.test('frames of any size, with any number of events, which come once and in order', { skip }, async (t) => {
+  const streams = await withStreams(t)
+  const log = await openLog(streams, 1)
+  const sizes = [
+    [10, 0],
+    [10, 3],
+    [3_000_000, 5],
+    [0, 999],
+    [500, 1_000],
+    [2_100_000, 3_456],
+    [10, 1],
+  ] as const
+  const ids: string[] = []
+  for (const [i, [bytes, count]] of sizes.entries()) {
+    const events = Array.from({ length: count }, (_, n) => event(`d${n % 7}`, n))
+    ids.push(...events.map(({ id }) => id))
+    await commit(log, Buffer.alloc(bytes, i + 1), events)
+  }
+  t.strictSame(
+    (await framesOf(log, 1)).map(({ payload }) => [payload.length, payload[0]]),
+    sizes.map(([bytes], i) => [bytes, bytes === 0 ? undefined : i + 1]),
+  )
+  await log.close()
+  t.strictSame(await eventsOf(streams.server, ids.length), ids)
+})
 
-t.test('an owner is fenced out by the next, even while it is idle', { skip }, async (t) => {
+t.test('an owner is fenced out by the next one, even while it is idle', { skip }, async (t) => {
   const streams = await withStreams(t)
   let fenced: Error | undefined
   const first = await openLog(streams, 0, { troubled: ignore, fencedOut: (error) => (fenced = error) })
@@ -90,7 +86,7 @@ t.test('an owner is fenced out by the next, even while it is idle', { skip }, as
 })
 
 t.test(
-  `several that take the partition from each other (G4, seed ${SEED}): each acknowledged frame is there once`,
+  `several owners take the partition from each other (G4, seed ${SEED}): each acknowledged frame is there once`,
   { skip },
   async (t) => {
     const streams = await withStreams(t)
@@ -146,7 +142,7 @@ async function unreliably<T>(draw: () => number, ask: () => Promise<T>): Promise
 }
 
 t.test(
-  `requests and answers are lost (seed ${SEED}): each frame once, none in doubt`,
+  `requests and answers are lost (seed ${SEED}): each frame is there once, and none is uncertain`,
   { skip },
   async (t) => {
     const streams = await withStreams(t)
@@ -184,7 +180,7 @@ t.test(
 )
 
 t.test(
-  'an owner that dies before its events are published: the next publishes the rest',
+  'an owner dies before its events are published: the next one publishes the rest',
   { skip },
   async (t) => {
     const streams = await withStreams(t)
@@ -216,7 +212,7 @@ t.test(
 )
 
 t.test(
-  'a host publishes on after another has published its events (G2), and those of its other partitions with it',
+  'a host continues to publish after another has published its events (G2), including those of its other partitions',
   { skip },
   async (t) => {
     const streams = await withStreams(t)
@@ -257,7 +253,7 @@ t.test(
   },
 )
 
-t.test('where EVENTS takes nothing, the owner commits no more than the bound (G7)', { skip }, async (t) => {
+t.test('while EVENTS accepts nothing, the owner commits no more than the limit (G7)', { skip }, async (t) => {
   const streams = await withStreams(t)
   const { config } = await streams.manager.streams.info('EVENTS')
   await streams.manager.streams.update('EVENTS', { ...config, max_msgs: 2, discard: DiscardPolicy.New })

@@ -32,7 +32,7 @@ async function contender(t: Test, server: NatsServer, name: string, work = () =>
   return { connection, lease, notes }
 }
 
-t.test('one has it, and the next when that one lets go, or is gone', { skip }, async (t) => {
+t.test('one process has the lease until it releases it or is gone', { skip }, async (t) => {
   const server = await natsServer(t)
   const a = await contender(t, server, 'a')
   await until(() => a.lease.isHeld)
@@ -54,7 +54,7 @@ t.test('one has it, and the next when that one lets go, or is gone', { skip }, a
   t.strictSame([b.notes, d.notes], [['begun', 'ended'], []], 'who gives up waiting never has it')
 })
 
-t.test('who loses it waits for it again', { skip }, async (t) => {
+t.test('a process that loses the lease waits for it again', { skip }, async (t) => {
   const server = await natsServer(t)
   const a = await contender(t, server, 'a')
   await until(() => a.lease.isHeld)
@@ -66,7 +66,7 @@ t.test('who loses it waits for it again', { skip }, async (t) => {
   t.strictSame(a.notes, ['begun', 'ended', 'begun'])
 })
 
-t.test('work that cannot begin is ended, and tried again', { skip }, async (t) => {
+t.test('work that cannot begin is ended and tried again', { skip }, async (t) => {
   const server = await natsServer(t)
   let failures = 2
   const a = await contender(t, server, 'a', async () => {
@@ -78,7 +78,7 @@ t.test('work that cannot begin is ended, and tried again', { skip }, async (t) =
 })
 
 t.test(
-  'of several processes one does a shared job, and another when that one is gone',
+  'one of several processes does a shared job, and another one when that one is gone',
   { skip },
   async (t) => {
     const server = await natsServer(t)

@@ -50,49 +50,42 @@ t.test('snapshots', { skip }, async (t) => {
   })
 })
 
-t.test(
-  'streams are made, brought to the settings, and refused where they do not fit',
-  { skip },
-  async (t) => {
-    const { connection, manager } = await withStreams(t)
-    const open = (options: Partial<JournalOptions>) =>
-      openStreams(connection, { ...STREAM_OPTIONS, newStoreId: 'another', ...options })
+t.test('streams are made, adapted to the settings, and refused if they do not fit', { skip }, async (t) => {
+  const { connection, manager } = await withStreams(t)
+  const open = (options: Partial<JournalOptions>) =>
+    openStreams(connection, { ...STREAM_OPTIONS, newStoreId: 'another', ...options })
 
-    t.equal((await open({})).storeId, STORE_ID, 'the store keeps its id')
-    await open({ maxPartitionBytes: 1_000_000, eventsAgeMs: 60_000 })
-    t.equal((await manager.streams.info('P3')).config.max_bytes, 1_000_000)
-    t.equal((await manager.streams.info('EVENTS')).config.max_age, 60_000e6)
-    const revision = async () => JSON.stringify((await manager.streams.info('EVENTS')).config)
-    const before = await revision()
-    await open({ maxPartitionBytes: 1_000_000, eventsAgeMs: 60_000 })
-    t.equal(await revision(), before)
+  t.equal((await open({})).storeId, STORE_ID, 'the store keeps its id')
+  await open({ maxPartitionBytes: 1_000_000, eventsAgeMs: 60_000 })
+  t.equal((await manager.streams.info('P3')).config.max_bytes, 1_000_000)
+  t.equal((await manager.streams.info('EVENTS')).config.max_age, 60_000e6)
+  const revision = async () => JSON.stringify((await manager.streams.info('EVENTS')).config)
+  const before = await revision()
+  await open({ maxPartitionBytes: 1_000_000, eventsAgeMs: 60_000 })
+  t.equal(await revision(), before)
 
-    await t.rejects(open({ partitions: 8 }), {
+  await t.rejects(open({ partitions: 8 }), {
+    name: 'ServersUnfit',
+    message:
+      'The NATS servers hold a store of 4 partitions, the settings say 8: the number cannot be changed.',
+  })
+  const old = (version: string, maxPayload = 1_048_576) =>
+    ({ info: { version, max_payload: maxPayload } }) as unknown as NatsConnection
+  for (const version of ['2.11.9', '1.99.0', '2.9.25', 'unknown']) {
+    await t.rejects(openStreams(old(version), STREAM_OPTIONS), {
       name: 'ServersUnfit',
-      message:
-        'The NATS servers hold a store of 4 partitions, the settings say 8: the number cannot be changed.',
+      message: `The NATS server is of version ${version}; 2.12.0 or newer is needed (atomic batches).`,
     })
-    const old = (version: string, maxPayload = 1_048_576) =>
-      ({ info: { version, max_payload: maxPayload } }) as unknown as NatsConnection
-    for (const version of ['2.11.9', '1.99.0', '2.9.25', 'unknown']) {
-      await t.rejects(openStreams(old(version), STREAM_OPTIONS), {
-        name: 'ServersUnfit',
-        message: `The NATS server is of version ${version}; 2.12.0 or newer is needed (atomic batches).`,
-      })
-    }
-    for (const version of ['2.12.0', '2.12.3-RC.1', '2.13.0', '3.0.0']) {
-      await t.rejects(openStreams(old(version, 1000), STREAM_OPTIONS), /messages of 1000 bytes at most/)
-    }
-    await manager.streams.delete('EVENTS')
-    await manager.streams.add({ name: 'EVENTS', subjects: ['events.>'] })
-    await t.rejects(
-      open({}),
-      /The stream EVENTS \(events\.>\) is another's, as that of an embedded Ringfence/,
-    )
-  },
-)
+  }
+  for (const version of ['2.12.0', '2.12.3-RC.1', '2.13.0', '3.0.0']) {
+    await t.rejects(openStreams(old(version, 1000), STREAM_OPTIONS), /messages of 1000 bytes at most/)
+  }
+  await manager.streams.delete('EVENTS')
+  await manager.streams.add({ name: 'EVENTS', subjects: ['events.>'] })
+  await t.rejects(open({}), /The stream EVENTS \(events\.>\) is another's, as that of an embedded Ringfence/)
+})
 
-t.test('a log that is full waits, and goes on when it may', { skip }, async (t) => {
+t.test('a full log waits, and continues when there is room', { skip }, async (t) => {
   const streams = await withStreams(t, { maxPartitionBytes: 50_000 })
   const reasons = new Set<string>()
   const log = await openLog(streams, 2, { troubled: ({ message }) => reasons.add(message) })
@@ -107,7 +100,7 @@ t.test('a log that is full waits, and goes on when it may', { skip }, async (t) 
   await log.close()
 })
 
-t.test('who makes no streams finds those of others', { skip }, async (t) => {
+t.test('a process that makes no streams finds those of others', { skip }, async (t) => {
   const server = await natsServer(t)
   const connection = await reconnecting(t, [server])
   await t.rejects(findStreams(connection, 4), {
@@ -120,7 +113,7 @@ t.test('who makes no streams finds those of others', { skip }, async (t) => {
   await t.rejects(findStreams(connection, 5), { name: 'ServersUnfit' })
 })
 
-t.test('what is asked of nobody, and what is asked of who goes, does not wait', { skip }, async (t) => {
+t.test('a request without a receiver, or whose server ends, does not wait', { skip }, async (t) => {
   const server = await natsServer(t)
   const connection = await reconnecting(t, [server])
   const message = { subject: 'partition.0.commit', headers: {}, data: new Uint8Array(1) }

@@ -19,7 +19,7 @@ const skip = await skipWithout(NATS_SERVER)
 const PARTITIONS = 32
 const TTL_MS = 600
 
-t.test('rendezvous: all agree, and only the share of who comes or goes moves', async (t) => {
+t.test('rendezvous: all hosts agree, and only the share of a joining or leaving host moves', async (t) => {
   const names = fc.uniqueArray(fc.string({ minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 8 })
   fc.assert(
     fc.property(names, fc.nat(1023), fc.nat(7), (hosts, partition, index) => {
@@ -113,7 +113,7 @@ async function settled(hosts: readonly Host[]): Promise<void> {
   for (const { name, has } of hosts) t.ok([...has].every((n) => holders.get(n) === name))
 }
 
-t.test('a host that leaves is not robbed of what another wanted long ago', { skip }, async (t) => {
+t.test('no partition is taken from a leaving host because of an outdated request', { skip }, async (t) => {
   holders.clear()
   const server = await natsServer(t)
   const a = await join(t, server, 'a', 700)
@@ -168,7 +168,7 @@ t.test('hosts join, leave and die', { skip }, async (t) => {
   t.equal(holders.size, 0)
 })
 
-t.test('of one partition, a host is never in two acquires or releases at a time', async (t) => {
+t.test('a host never runs two acquires or releases of a partition at a time', async (t) => {
   t.strictSame(overlaps, [])
   t.ok(epochs > PARTITIONS, 'in the tests above')
 })

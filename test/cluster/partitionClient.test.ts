@@ -6,7 +6,7 @@ import { decodeRequest, encodeReply } from '../../src/cluster/protocol/partition
 import { Engine, HERE } from '../actor/kit.ts'
 import { fixedWorld, gatewayOf, track } from './kit.ts'
 
-t.test('updates of a backlog come last in a request, and as few as keep it short', async (t) => {
+t.test('updates of a backlog come last in a request, and only as many as keep it short', async (t) => {
   // The gateway's clock, so that the duration of a request depends on nothing else.
   let now = 0
   t.intercept(performance, 'now', { value: () => now })

@@ -203,7 +203,7 @@ async function allowed(
 
 // Three servers and five processes share the machine with other tests.
 
-t.test('each role does what it has to, and is refused the rest', { skip }, async (t) => {
+t.test('each role can do what it must, and is refused everything else', { skip }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ringfence-permissions-'))
   const servers = await natsServers(folder)
   const members: Member[] = [...servers.members]

@@ -71,7 +71,7 @@ t.test('over NATS', { skip }, async (t) => {
     t.equal(b.hosts.length, 0, 'who was shut out has dropped the partitions')
   })
 
-  t.test('a type of actors that is made up changes hands, too', async (t) => {
+  t.test('partitions with an invented actor type change hands, too', async (t) => {
     const { gateway, servers } = await cluster(t, 3)
     const [a, b, c] = servers as [Server, Server, Server]
     const counters = Array.from({ length: 12 }, (_, i) => `c${i}`)
@@ -98,7 +98,7 @@ t.test('over NATS', { skip }, async (t) => {
     t.ok(isEach(await addTo(5), 12), 'each addition is there once')
   })
 
-  t.test('without an owner: 503, for as long as that is so', async (t) => {
+  t.test('without an owner: 503, as long as there is none', async (t) => {
     const { gateway, servers, clock } = await cluster(t, 1, { giveUpMs: 200 })
     const next = (deviceId: string, place: typeof HERE) => update({ clock }, deviceId, place)
     const refused = await track(gateway, next('n', HERE))
@@ -181,7 +181,7 @@ async function cluster(
   return { gateway: gatewayOf(calls, world, options), servers, world, clock }
 }
 
-t.test('a message that cannot be read does not keep those after it from being heard', { skip }, async (t) => {
+t.test('an unreadable message does not stop the messages after it', { skip }, async (t) => {
   const { connection } = await withStreams(t)
   const troubles: Error[] = []
   const calls = new NatsCalls(connection, undefined, (error) => troubles.push(error))

@@ -108,7 +108,7 @@ positionsContract(
   settle,
 )
 
-t.test('a gateway is told of positions, and looks for them, while partitions move', async (t) => {
+t.test('a gateway receives positions and searches for them while partitions move', async (t) => {
   const { owners, gateway, positions, clock } = openRemote(t)
   const look = async () => {
     const found = new Map<string, LivePosition>()

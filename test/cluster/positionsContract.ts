@@ -86,7 +86,7 @@ export function positionsContract(
   open: (t: Test) => Promise<PositionsUnderTest>,
   settle: (isTrue: () => boolean) => Promise<void>,
 ): void {
-  t.test(`${name}: who looks finds who is there, and is told who comes and goes`, async (t) => {
+  t.test(`${name}: a search finds the devices that are there, and changes are reported`, async (t) => {
     const { positions, move, remove } = await open(t)
     const there = new Map<string, Position>()
     const walk = async (seed: number) => {

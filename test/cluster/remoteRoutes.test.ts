@@ -7,7 +7,7 @@ import { badParam, ApiError } from '../../src/runtime/errors.ts'
 import { FAIR, SimulatedCalls } from './kit.ts'
 import { Random } from '../actor/world.ts'
 
-t.test('what a handler answers elsewhere is what it answers here', async (t) => {
+t.test('a handler in another process gives the same answers as one in this process', async (t) => {
   const calls = new SimulatedCalls(new Random(1), FAIR)
   const one = {
     method: 'POST',

@@ -63,7 +63,7 @@ const noWhole = {
   },
 }
 
-t.test('property: what comes out is what went in', (t) => {
+t.test('property: decoding returns what was encoded', (t) => {
   const name = fc.oneof(
     fc.constantFrom('a', 'x'.repeat(255), 'x'.repeat(256), 'é', 'naïve\n', '~ !"', '日本', '😀'),
     fc.string({ minLength: 1, maxLength: 40 }),
@@ -128,7 +128,7 @@ t.test('property: what comes out is what went in', (t) => {
   t.end()
 })
 
-t.test('updates that say the same of their device share a sender, whoever brought them', (t) => {
+t.test('updates with the same device fields share a sender, whatever way they came', (t) => {
   const writer = new RowWriter(noWhole)
   const of = (...updates: Update[]) => readRows(writer.write(updates.map(numbered)), noWhole, SENDERS)
   const phone = { ...BASE, userId: 'ann', deviceType: 'iOS', deviceModel: 'iPhone 17' } as const
@@ -156,7 +156,7 @@ t.test('more rows than the writer has room for at first', (t) => {
   t.end()
 })
 
-t.test('bytes that are no rows', (t) => {
+t.test('bytes that are not rows', (t) => {
   const rows = new RowWriter(noWhole).write([numbered(BASE, 0)])
   for (let length = 1; length < rows.length; length++)
     t.throws(() => readRows(rows.slice(0, length), noWhole, SENDERS), RangeError, SENDERS)

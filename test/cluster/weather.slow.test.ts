@@ -39,7 +39,7 @@ import {
 const DEVICES = 12
 const ROUNDS = 12
 
-t.test('property: embedded and distributed make the same of the same input', async (t) => {
+t.test('property: both engines give the same results for the same input', async (t) => {
   const counts = { updates: 0, events: 0, repeats: 0, given: 0, taken: 0 }
   await fc.assert(
     fc.asyncProperty(fc.integer(), async (seed) => {
@@ -125,7 +125,7 @@ t.test('property: embedded and distributed make the same of the same input', asy
   t.ok(counts.repeats > 0 && counts.given > 0 && counts.taken > 0)
 })
 
-t.test('G10: an owner evaluates with what the gateway had, or later', async (t) => {
+t.test('G10: an owner evaluates with the registry revision of the gateway, or a later one', async (t) => {
   const calls = new SimulatedCalls(new Random(1), FAIR)
   const world = fixedWorld()
   const { clock } = new Engine()
@@ -151,7 +151,7 @@ t.test('G10: an owner evaluates with what the gateway had, or later', async (t) 
   t.same(outcome(await promise).events, [], 'the geofence was gone when it was evaluated')
 })
 
-t.test('who was told that the owner is busy is let in once there is room', async (t) => {
+t.test('a request that was refused because the owner is busy is accepted once there is room', async (t) => {
   const calls = new SimulatedCalls(new Random(1), FAIR)
   const engine = new Engine({ partitions: PARTITIONS })
   const logs = new SharedLogs()
@@ -184,7 +184,7 @@ t.test('who was told that the owner is busy is let in once there is room', async
 })
 
 t.test(
-  'who gives a partition away leaves a snapshot behind where the next would have much to read',
+  'a host that hands a partition over writes a snapshot if the next host would have much to read',
   async (t) => {
     const calls = new SimulatedCalls(new Random(1), FAIR)
     const engine = new Engine()

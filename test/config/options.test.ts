@@ -43,7 +43,7 @@ t.test('a flag wins over the environment, that over the file, that over the defa
   t.equal(load({ env: { RINGFENCE_PORT: '' } }).options.port, 8080, 'set to nothing is not set')
 })
 
-t.test('a variable that is spelled like a setting and is none is told of, and does no harm', async (t) => {
+t.test('a variable that is spelled like a setting but is none is reported, and has no effect', async (t) => {
   const env = { RINGFENCE_PROT: '2', RINGFENCE_PORT: '3', RINGFENCE_SECRET_KEY: 'x', PORT: '4' }
   const { options, unknownVariables } = load({ env })
   t.equal(options.port, 3)
@@ -127,7 +127,7 @@ t.test('every setting is read from its flag, its variable and its key', async (t
   }
 })
 
-t.test('what is no flag is positional, as is all after --', async (t) => {
+t.test('arguments that are not flags are positional, and so is everything after --', async (t) => {
   const { positionals, options } = load({ argv: ['keys', '--port', '7', 'rotate', '--', '--port', '-x'] })
   t.strictSame(positionals, ['keys', 'rotate', '--port', '-x'])
   t.equal(options.port, 7)
@@ -140,7 +140,7 @@ t.test('--help and --version are told apart and need no valid settings', async (
   t.equal(load({ argv: ['--config', 'absent.json', '--help'] }).show, 'help')
 })
 
-t.test('what cannot be used is named, with where it came from', async (t) => {
+t.test('the error names an invalid setting and its source', async (t) => {
   const CASES: readonly (readonly [Parameters<typeof load>[0], RegExp])[] = [
     [{ argv: ['--prot', '1'] }, /^unknown option --prot; --help lists them$/],
     [{ argv: ['-p'] }, /^unknown option -p/],

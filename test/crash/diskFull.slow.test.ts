@@ -106,7 +106,7 @@ async function serverWithGeofence(t: Test, data: string): Promise<Server> {
 
 const noLimits = spawnSync('prlimit', ['--version']).error !== undefined && 'prlimit is not installed'
 
-t.test('a file may not grow any more', { skip: noLimits }, async (t) => {
+t.test('a file that must not grow any more', { skip: noLimits }, async (t) => {
   const data = t.testdir({})
   const server = await serverWithGeofence(t, data)
   const told = await trackToTheEnd(server, async (updates) => {

@@ -82,13 +82,13 @@ async function tracked(t: Test, durability: 'fsync' | 'os'): Promise<Findings> {
 
 const skip = noTrace()
 
-t.test('no answer leaves before the flush of its update has returned', { skip }, async (t) => {
+t.test('no answer is sent before the flush of its update has returned', { skip }, async (t) => {
   const { acknowledged, early } = await tracked(t, 'fsync')
   t.equal(acknowledged.size, DEVICES * UPDATES, 'every acknowledgement was seen')
   t.strictSame(early, [])
 })
 
-t.test('the check sees answers without a flush', { skip }, async (t) => {
+t.test('the check notices answers without a flush', { skip }, async (t) => {
   const { acknowledged, early } = await tracked(t, 'os')
   t.equal(acknowledged.size, DEVICES * UPDATES)
   t.ok(

@@ -121,7 +121,7 @@ async function holdsAll(server: Server): Promise<string[]> {
   return missing
 }
 
-t.test('SIGTERM under load: whole answers or none, exit code 0, nothing lost', async (t) => {
+t.test('SIGTERM under load: complete answers or none, exit code 0, nothing lost', async (t) => {
   const server = await Server.start({ data, env: ENV })
   t.teardown(() => server.dispose())
   // A list of these is larger than the buffer of any socket.
@@ -260,7 +260,7 @@ const DAMAGES: readonly (readonly [
   ],
 ]
 
-t.test('a folder that is damaged or newer: the start names the file and changes nothing', async (t) => {
+t.test('a damaged or newer folder: the start names the file and changes nothing', async (t) => {
   const refused = async ([what, damage, message]: (typeof DAMAGES)[number], number: number) => {
     const copy = join(folder, `damaged-${number}`)
     cpSync(data, copy, { recursive: true })
@@ -279,7 +279,7 @@ t.test('a folder that is damaged or newer: the start names the file and changes 
   }
 })
 
-t.test('damaged snapshots are passed over for the ones before or the log', async (t) => {
+t.test('damaged snapshots are skipped in favour of earlier ones or the log', async (t) => {
   const copy = join(folder, 'snapshots')
   cpSync(data, copy, { recursive: true })
   // Damages the newest snapshot of every other partition. The older one, if there is one, stays intact.

@@ -18,7 +18,7 @@ import { until } from '../kit/waiting.ts'
 const skip = await skipWithout(NATS_SERVER)
 const DAY_NANOSECONDS = 86_400e9
 
-t.test('a subject has five tokens and says of which project, type and device the event is', async (t) => {
+t.test('a subject has five tokens, with the project, type and device of the event', async (t) => {
   t.equal(
     subjectOf({ scope: 2, type: 'user.entered_geofence', deviceId: 'van-7' }),
     'events.1.test.user:entered_geofence.van-7',
@@ -56,7 +56,7 @@ t.test('a subject has five tokens and says of which project, type and device the
     t.equal(addressOf(other), undefined, other)
 })
 
-t.test('the noted offset survives, and is never half of one', async (t) => {
+t.test('the stored offset survives, and is never incomplete', async (t) => {
   const folder = t.testdir()
   const file = `${folder}/nats.json`
   const failures: Error[] = []
@@ -80,7 +80,7 @@ t.test('the noted offset survives, and is never half of one', async (t) => {
   }
 })
 
-t.test('events of all scopes come in the order of the log, as the API has them', { skip }, async (t) => {
+t.test('events of all scopes come in log order, in the form of the API', { skip }, async (t) => {
   const nats = await natsServer(t)
   const server = await withBridge(t, nats)
   const printed: string[] = []
@@ -134,7 +134,7 @@ t.test('events of all scopes come in the order of the log, as the API has them',
   })
 })
 
-t.test('events say where their geofences lie', { skip }, async (t) => {
+t.test('events contain the location of their geofences', { skip }, async (t) => {
   const nats = await natsServer(t)
   const server = await withBridge(t, nats)
   await crossShapes(server, 'd1')
@@ -147,7 +147,7 @@ t.test('events say where their geofences lie', { skip }, async (t) => {
 })
 
 t.test(
-  'without NATS everything else works, and it gets what it missed, in order, when it is back',
+  'without NATS everything else works, and missed events follow in order when it is back',
   { skip },
   async (t) => {
     const nats = await natsServer(t, { stopped: true })
@@ -176,7 +176,7 @@ t.test(
   },
 )
 
-t.test('a stream that is there is used as it is; one that is unfit is told of', { skip }, async (t) => {
+t.test('an existing stream is used unchanged; an unsuitable one is reported', { skip }, async (t) => {
   const nats = await natsServer(t)
   const manager = await nats.manager()
   const mine = { name: 'EVENTS', subjects: ['events.>'], max_msgs: 5, description: 'mine' }
@@ -194,7 +194,7 @@ t.test('a stream that is there is used as it is; one that is unfit is told of', 
   t.match((await manager.streams.info('EVENTS')).config, { ...mine, allow_atomic: true })
 })
 
-t.test('protobuf; an event larger than NATS allows is left out and told', { skip }, async (t) => {
+t.test('protobuf; an event larger than NATS allows is skipped and reported', { skip }, async (t) => {
   const nats = await natsServer(t, { config: 'max_payload: 4096' })
   const server = await withBridge(t, nats, { RINGFENCE_NATS_FORMAT: 'protobuf' })
   const long = Object.fromEntries(Array.from({ length: 15 }, (_, i) => [`key${i}`, 'x'.repeat(250)]))

@@ -31,7 +31,7 @@ function message(id: string) {
   return { subject: 'events.1.test.a.b', id, data: Buffer.from(id) }
 }
 
-t.test('two writers cannot both append: the fence holds off the one that is behind', { skip }, async (t) => {
+t.test('two writers cannot both append: the fence stops the one that is behind', { skip }, async (t) => {
   const nats = await natsServer(t)
   const address = { servers: nats.address }
   const [first, second] = [await NatsStream.open(address), await NatsStream.open(address)]
@@ -148,7 +148,7 @@ t.test('an nkey, whose file may be replaced', { skip }, async (t) => {
   t.equal(await nameOf(), second.getPublicKey(), 'what was there last, while there is none')
 })
 
-t.test('settings that cannot be used, told without what is in the files', async (t) => {
+t.test('settings that cannot be used are reported without the content of the files', async (t) => {
   const path = folder(t)
   const file = (name: string, text: string) => {
     writeFileSync(join(path, name), text)

@@ -58,7 +58,7 @@ t.test(`kill -9 of either and of both: each event once, in order (seed ${SEED})`
   t.strictSame(early, [], 'in the order of each device')
 })
 
-t.test('the stream says where to go on, and the noted place where it cannot', { skip }, async (t) => {
+t.test('the stream determines where to continue, or the stored offset if it cannot', { skip }, async (t) => {
   const nats = await natsServer(t)
   const server = await withBridge(t, nats)
   const made: string[] = []

@@ -28,7 +28,7 @@ async function metric(of: Server, name: string): Promise<number> {
   return Number(new RegExp(`^ringfence_${name} (\\S+)$`, 'm').exec(body)![1])
 }
 
-t.test('events as they happen, of the key’s environment alone', async (t) => {
+t.test('events as they happen, only those of the key’s environment', async (t) => {
   await record(server, 'before')
   const source = await EventSource.open(server)
   t.equal(source.status, 200)
@@ -78,7 +78,7 @@ t.test('filters', async (t) => {
   }
 })
 
-t.test('events say where their geofences lie, as they happen and from the log', async (t) => {
+t.test('live and stored events contain the location of their geofences', async (t) => {
   const live = await EventSource.open(server)
   const marker = await record(server, 'marker')
   await crossShapes(server, 'shaped')
@@ -94,7 +94,7 @@ t.test('events say where their geofences lie, as they happen and from the log', 
   }
 })
 
-t.test('a mistyped filter is refused, since it would mean all events', async (t) => {
+t.test('a mistyped filter is refused, because ignoring it would select all events', async (t) => {
   for (const name of ['deviceId', 'type', 'bogus']) {
     const { status, body } = await server.api('GET', `/v1/events/stream?${name}=x`)
     t.match([status, body.meta.param], [400, name])
@@ -108,7 +108,7 @@ t.test('a mistyped filter is refused, since it would mean all events', async (t)
   t.match([status, body.meta.param], [400, 'type'])
 })
 
-t.test('a name with line breaks is one line, and the record has it whole', async (t) => {
+t.test('a name with line breaks is written as one line, and the record contains it unchanged', async (t) => {
   const source = await EventSource.open(server)
   const name = 'a\r\nid: forged\ndata: {}\rb\n\n'
   const event = await record(server, name)
@@ -147,7 +147,7 @@ t.test('where it begins', async (t) => {
   t.equal((await EventSource.open(server, { query: `?from=${'x'.repeat(65)}` })).status, 400)
 })
 
-t.test('what was deleted is not sent to who comes back', async (t) => {
+t.test('deleted events are not sent to a reader that reconnects', async (t) => {
   // Another reader follows the stream, so that the last events are in memory.
   const other = await EventSource.open(server)
   const made = [await record(server, 'a'), await record(server, 'b'), await record(server, 'c')]
@@ -159,7 +159,7 @@ t.test('what was deleted is not sent to who comes back', async (t) => {
   other.hangUp()
 })
 
-t.test('over kills and restarts, each event once and in order', async (t) => {
+t.test('each event comes once and in order, despite kills and restarts', async (t) => {
   const own = await startServer(t)
   const made = [(await record(own, 'first'))._id]
   const got = [made[0]!]
@@ -196,7 +196,7 @@ t.test('over kills and restarts, each event once and in order', async (t) => {
   t.same(ends, ['cut', 'whole'], 'a kill cuts the stream off, a shutdown ends it')
 })
 
-t.test('who hangs up leaves nothing behind', async (t) => {
+t.test('a reader that hangs up leaves nothing behind', async (t) => {
   const own = await startServer(t)
   for (let round = 0; round < 3; round++) {
     const sources = await Promise.all(Array.from({ length: 50 }, () => EventSource.open(own)))

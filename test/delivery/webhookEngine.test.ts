@@ -21,7 +21,7 @@ const numbersOf = (body: string) =>
   [...body.matchAll(/"_id":"([0-9a-f]{24})","type"/g)].map(([, id]) => Number.parseInt(id!, 16))
 
 t.test(
-  'an endpoint that answers 500 for a day is paused, keeps everything, and gets it when enabled',
+  'an endpoint that answers 500 for a day is paused, and gets all events when it is enabled again',
   async (t) => {
     let status = 500
     const sent: { at: number; id: string; events: number[] }[] = []
@@ -107,7 +107,7 @@ t.test(
       t.match(world.webhooks.standing(webhook), { status: 'paused', reason: /410/, pending: 1 })
     })
 
-    t.test('what is lost by a pause that is longer than the retention is said', async (t) => {
+    t.test('events that are lost because a pause exceeds the retention are reported', async (t) => {
       t.equal(world.webhooks.standing(webhook).lostBefore, undefined)
       await world.time.runUntil(world.time.now() + 366 * DAY)
       const lostBefore = world.time.now() - 365 * DAY
@@ -146,7 +146,7 @@ t.test('the deliveries that wait in memory are bounded: the cursor stops', async
   })
 })
 
-t.test('a sick endpoint gets one request at a time; back again, it gets what waited', async (t) => {
+t.test('a failing endpoint gets one request at a time, and later all that waited', async (t) => {
   let status = 503
   let inFlight = 0
   const most: number[] = []
@@ -177,7 +177,7 @@ t.test('a sick endpoint gets one request at a time; back again, it gets what wai
   t.equal(new Set(through).size, 30)
 })
 
-t.test('while users cannot be asked for, events wait, whatever the endpoint does', async (t) => {
+t.test('while users cannot be queried, events wait, whatever the endpoint does', async (t) => {
   const sent: string[] = []
   const world = new World(t, async (_, { body }): Promise<AttemptOutcome> => {
     sent.push(body)
@@ -196,7 +196,7 @@ t.test('while users cannot be asked for, events wait, whatever the endpoint does
   t.ok(sent.every((body) => body.includes('"user":{"_id":"u"}')))
 })
 
-t.test('an event that the receiver cannot digest holds up its device for a day, nobody else', async (t) => {
+t.test('an event that the receiver always refuses blocks only its device, for a day', async (t) => {
   const through: number[] = []
   const world = new World(t, async (_, { body }): Promise<AttemptOutcome> => {
     const at = world.time.now()
@@ -224,7 +224,7 @@ t.test('an event that the receiver cannot digest holds up its device for a day, 
   t.equal(world.webhooks.counters.givenUp, 1)
 })
 
-t.test('once nothing is left to be tried nothing fails: one failure days later is no pause', async (t) => {
+t.test('an idle endpoint does not count as failing: one failure days later causes no pause', async (t) => {
   let isUp = true
   const world = new World(t, async (_, { body }): Promise<AttemptOutcome> => {
     const at = world.time.now()
@@ -248,7 +248,7 @@ t.test('once nothing is left to be tried nothing fails: one failure days later i
   t.match(standing(), { status: 'failing', since: start + 3 * DAY, pending: 1 })
 })
 
-t.test('Retry-After is kept by the whole endpoint, for an hour at most', async (t) => {
+t.test('Retry-After applies to the whole endpoint, for an hour at most', async (t) => {
   const sent: number[] = []
   let retryAfter: number | undefined = 90_000
   const world = new World(t, async (): Promise<AttemptOutcome> => {
@@ -306,7 +306,7 @@ t.test('Retry-After is forgotten when the webhook is enabled again, or goes else
 })
 
 t.test(
-  'a url that is mended gets at once what waits, and what the one before did is forgotten',
+  'a corrected URL gets the waiting events at once, and failures of the previous URL are forgotten',
   async (t) => {
     const answer: Parameters<typeof answering>[1] = { status: 404 }
     const { world, urls } = answering(t, answer)
@@ -331,7 +331,7 @@ t.test(
   },
 )
 
-t.test('an answer of the url before, which comes late, says nothing about the new one', async (t) => {
+t.test('a late answer of the previous URL does not affect the new one', async (t) => {
   const world = new World(t, async () => ({ at: 0, latency: 1, status: 200, body: '' }))
   const hook = () => world.definitions.get(HOOK)!
   const late = Promise.withResolvers<AttemptOutcome>()
@@ -350,7 +350,7 @@ t.test('an answer of the url before, which comes late, says nothing about the ne
   t.match(world.webhooks.standing(hook()), { status: 'active', pending: 0 })
 })
 
-t.test('the time for which a webhook was off is none in which it failed', async (t) => {
+t.test('the time in which a webhook was disabled does not count as failing', async (t) => {
   const answer: Parameters<typeof answering>[1] = { status: 503 }
   const { world, urls } = answering(t, answer)
   const { time, webhooks } = world
@@ -372,7 +372,7 @@ t.test('the time for which a webhook was off is none in which it failed', async 
   t.match(webhooks.counters, { delivered: 2, givenUp: 0 })
 })
 
-t.test('a clock that is set back by a day holds nothing back for longer than an hour', async (t) => {
+t.test('a clock that is set back by a day delays nothing for longer than an hour', async (t) => {
   for (const isRestarted of [false, true]) {
     const answer: Parameters<typeof answering>[1] = isRestarted
       ? { status: 503 }
@@ -393,7 +393,7 @@ t.test('a clock that is set back by a day holds nothing back for longer than an 
 })
 
 t.test(
-  'a time range is sent again whole, also where the events are not in the order of their times',
+  'a time range is sent again completely, even if events are not in the order of their times',
   async (t) => {
     const { world, urls } = answering(t, { status: 200 })
     const start = world.time.now()
@@ -411,7 +411,7 @@ t.test(
 )
 
 t.test(
-  'property: whatever fails, however often the process ends, each event arrives, in order per device',
+  'property: each event arrives, in order per device, despite any failures and ends of the process',
   async (t) => {
     await fc.assert(
       fc.asyncProperty(
@@ -496,7 +496,7 @@ t.test('Retry-After in the forms that receivers give it', async (t) => {
     t.equal(await asked(nothing), undefined, nothing)
 })
 
-t.test('of 100 endpoints 50 hang: the others get what is theirs', async (t) => {
+t.test('50 of 100 endpoints hang: the others get their events', async (t) => {
   const receiver = await Receiver.start(t)
   receiver.answer = ({ path }, response) => {
     if (path.startsWith('/good')) response.end()

@@ -39,7 +39,7 @@ function delivery(number: number, webhookId: string, status: DeliveryStatus, cre
 
 const idsOf = (deliveries: readonly Delivery[]) => deliveries.map(({ id }) => Number.parseInt(id, 16))
 
-t.test('what is done is kept for its days and rows, what is pending until it is done', async (t) => {
+t.test('finished deliveries are kept for some days and rows, pending ones until they end', async (t) => {
   const database = new WebhookDatabase(fileFor(t), RETENTION)
   t.teardown(() => database.close())
   const now = 10 * DAY
@@ -78,7 +78,7 @@ t.test('what is done is kept for its days and rows, what is pending until it is 
   t.equal(database.get(A, delivery(9000, B, 'failed').id), undefined, 'of its own webhook only')
 })
 
-t.test('the thread answers in order, and what it answered is there after the next opening', async (t) => {
+t.test('the thread answers in order, and confirmed changes survive a restart', async (t) => {
   const file = fileFor(t)
   const failed = (error: Error) => t.fail(error.message)
   const store = await openDeliveries({ file, retention: RETENTION, failed })
@@ -102,7 +102,7 @@ t.test('the thread answers in order, and what it answered is there after the nex
   await again.close()
 })
 
-t.test('a file that is none of ours is named and left as it is; a failure is told', async (t) => {
+t.test('a foreign file is named and not changed; a failure is reported', async (t) => {
   const file = fileFor(t)
   const never = () => t.fail('told twice')
   writeFileSync(file, 'x'.repeat(5000))

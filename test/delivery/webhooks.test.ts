@@ -52,7 +52,7 @@ function isSigned({ body, headers }: Received, secret: string): boolean {
   return known === headers['x-radar-signature']
 }
 
-t.test('events say where their geofences lie', { buffered: true }, async (t) => {
+t.test('events contain the location of their geofences', { buffered: true }, async (t) => {
   const server = await startServer(t, { env: ENV })
   const receiver = await Receiver.start(t)
   for (const mode of ['single', 'multiple'] as const)
@@ -102,7 +102,7 @@ t.test('an event goes out, signed, with the user as it stands', { buffered: true
   t.strictSame(to('/exits').flatMap(eventIds), left)
   t.equal(to('/live').length, 0, 'environments are apart')
 
-  t.test('the secret is told once, and replaced with a day to change over', async (t) => {
+  t.test('the secret is shown once, and after its replacement both are valid for a day', async (t) => {
     const { body } = await server.api('GET', '/v1/webhooks')
     t.same(
       body.webhooks.map((each: { _id: string }) => each._id),
@@ -120,7 +120,7 @@ t.test('an event goes out, signed, with the user as it stands', { buffered: true
     t.ok(new Verifier(single.secret).verify(last.body, last.headers as Record<string, string>))
   })
 
-  t.test('the test button sends now and tells what came back', async (t) => {
+  t.test('the test button sends now and shows the answer', async (t) => {
     receiver.answer = (_, response) => response.writeHead(418).end('a teapot')
     const { body } = await server.api('POST', `/v1/webhooks/${exits._id}/test`)
     t.match(body.test, { delivered: false, status: 418, error: 'answered 418', lastResponseBody: 'a teapot' })
@@ -134,7 +134,7 @@ t.test('an event goes out, signed, with the user as it stands', { buffered: true
     receiver.answer = (_, response) => response.end()
   })
 
-  t.test('of a user that is gone, the event goes alone', async (t) => {
+  t.test('the event of a deleted user is sent without the user', async (t) => {
     await server.api('PATCH', `/v1/webhooks/${exits._id}`, { url: `${receiver.url}/gone`, types: null })
     receiver.answer = ({ path }, response) => response.writeHead(path === '/gone' ? 503 : 200).end()
     await track(server, 'd2', INSIDE)
@@ -146,7 +146,7 @@ t.test('an event goes out, signed, with the user as it stands', { buffered: true
     t.strictSame(Object.keys(to('/gone').at(-1)!.json), ['event'])
   })
 
-  t.test('an event that is deleted while it waits is not sent any more', async (t) => {
+  t.test('an event that is deleted while it waits is not sent', async (t) => {
     receiver.answer = ({ path }, response) => response.writeHead(path === '/single' ? 503 : 200).end()
     const before = to('/single').length
     await track(server, 'forgotten', INSIDE)
@@ -163,7 +163,7 @@ t.test('an event goes out, signed, with the user as it stands', { buffered: true
     receiver.answer = (_, response) => response.end()
   })
 
-  t.test('deleted, it is gone with its deliveries', async (t) => {
+  t.test('deleting a webhook deletes its deliveries', async (t) => {
     t.equal((await server.api('DELETE', `/v1/webhooks/${single._id}`)).status, 200)
     for (const path of ['', '/deliveries'])
       t.equal((await server.api('GET', `/v1/webhooks/${single._id}${path}`)).status, 404)
@@ -252,7 +252,7 @@ t.test(
 )
 
 t.test(
-  'an endpoint that fails for its time is paused, and goes on where it was',
+  'an endpoint that fails for too long is paused, and later continues where it was',
   { buffered: true },
   async (t) => {
     const server = await withGeofences(t, { RINGFENCE_WEBHOOK_RETRY_SECONDS: '2' })
@@ -289,7 +289,7 @@ t.test(
       ['user.entered_geofence', 'user.exited_geofence', 'user.entered_geofence'],
     )
 
-    t.test('off, it skips what happens; on, it goes on from then', async (t) => {
+    t.test('a disabled webhook skips events; enabled, it continues from that moment', async (t) => {
       await server.api('PATCH', `/v1/webhooks/${_id}`, { enabled: false })
       await track(server, 'a', OUTSIDE)
       t.equal((await record()).status, 'disabled')
@@ -316,7 +316,7 @@ t.test(
   },
 )
 
-t.test('what was delivered is delivered again: one, or a time range', { buffered: true }, async (t) => {
+t.test('events are delivered again on request: one, or a time range', { buffered: true }, async (t) => {
   const server = await withGeofences(t)
   const receiver = await Receiver.start(t)
   const { _id } = await create(server, { url: receiver.url, tags: ['store'] })
@@ -375,7 +375,7 @@ t.test('what was delivered is delivered again: one, or a time range', { buffered
   })
 })
 
-t.test('what is wrong is said, and changes nothing', { buffered: true }, async (t) => {
+t.test('a wrong request is explained, and changes nothing', { buffered: true }, async (t) => {
   const server = await startServer(t, { env: { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1' } })
   const { _id } = await create(server, { url: 'https://receiver.example/hook#part' })
   const CASES: readonly (readonly [

@@ -89,7 +89,7 @@ async function demoUsers(): Promise<string[]> {
   return ids.filter((id: string) => id.startsWith('demo-'))
 }
 
-t.test('the city drives through geofences of its own and takes them away', async (t) => {
+t.test('the city drives through its own geofences and removes them', async (t) => {
   const keys = Object.values(KEYS).join(',')
   const args = ['--url', server.url, '--devices', '200', '--seconds', '2']
   const { code, output } = await demo(args, { RINGFENCE_KEYS: keys })
@@ -113,7 +113,7 @@ t.test('the city drives through geofences of its own and takes them away', async
   t.equal((await demoUsers()).length, 3)
 })
 
-t.test('where no server answers it starts one of its own, until Ctrl-C', async (t) => {
+t.test('if no server answers, it starts its own until Ctrl-C', async (t) => {
   const args = ['--url', 'http://127.0.0.1:9', '--devices', '20']
   const { code, output } = await demo(args, {}, /updates\/s/)
   t.equal(code, 0, output)
@@ -123,7 +123,7 @@ t.test('where no server answers it starts one of its own, until Ctrl-C', async (
   t.notOk(data === undefined || existsSync(data), 'its data folder is gone')
 })
 
-t.test('what the user has to change is said', async (t) => {
+t.test('errors say what the user must change', async (t) => {
   const folder = t.testdir({
     'walk.gpx': walk(),
     'wide.csv': STOPS.replace(',30,', ',wide,'),

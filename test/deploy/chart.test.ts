@@ -63,7 +63,7 @@ const named = (kind: string, name: string): Document =>
 const workloads = objects.filter(({ kind }) => kind === 'StatefulSet' || kind === 'Deployment')
 const roleOf = (object: Document): string => object.metadata.labels['app.kubernetes.io/component']
 
-t.test('chart.yaml is what helm makes of the chart', async (t) => {
+t.test('chart.yaml is what helm renders from the chart', async (t) => {
   t.match(text(RENDERED), `# sha256 ${chartHash()}:`, 'the chart has not changed since')
   const { version, appVersion } = yaml(`${CHART}/Chart.yaml`)
   t.equal(appVersion, packageJson.version)
@@ -78,7 +78,7 @@ t.test('helm itself', { skip: withoutHelm }, async (t) => {
   await t.rejects(helmTemplate({}), /image\/repository/)
 })
 
-t.test('every object is what Kubernetes wants', (t) => {
+t.test('every object matches the schemas of Kubernetes', (t) => {
   const { kinds, definitions } = JSON.parse(text('test/deploy/schemas/kubernetes-1.37.json'))
   for (const object of objects) {
     const definition = kinds[`${object.apiVersion}/${object.kind}`]
@@ -117,7 +117,7 @@ t.test('the values have a schema', (t) => {
   t.end()
 })
 
-t.test('a workload for each role, shut in', (t) => {
+t.test('a workload with minimal privileges for each role', (t) => {
   t.strictSame(workloads.map(roleOf).sort(), [...ROLES].sort())
   const settings = new Set<string>(Object.values(OPTIONS).map(({ env }) => env))
   for (const workload of workloads) {

@@ -57,14 +57,14 @@ function interpolate(value: string, variables: Readonly<Record<string, string>>)
   )
 }
 
-t.test('docker-compose.yml is what the Compose Specification says', (t) => {
+t.test('docker-compose.yml matches the Compose Specification', (t) => {
   const problems = schemaProblems(JSON.parse(text('test/deploy/schemas/compose-spec.json')))
   t.strictSame(problems(compose), [])
   t.match(problems({ services: { a: { image: 'a', memori: '1g' } } }), [/memori/])
   t.end()
 })
 
-t.test('every service is shut in', (t) => {
+t.test('every service has minimal privileges', (t) => {
   for (const [name, service] of Object.entries(services)) {
     t.match(service.image, /:[v\d]\d*\.\d+\.\d+(-[\w.]+)?$/, `${name}: an exact version`)
     t.equal(service.read_only, true, `${name}: its root cannot be written`)
@@ -80,29 +80,26 @@ t.test('every service is shut in', (t) => {
   t.end()
 })
 
-t.test(
-  'what can be reached from outside is the API and Grafana, from this machine where nobody says else',
-  (t) => {
-    const published = Object.entries(services).filter(([, { ports }]) => ports !== undefined)
-    t.strictSame(
-      published.map(([name]) => name),
-      ['gateway-1', 'gateway-2', 'grafana'],
-    )
-    for (const [, { ports }] of published)
-      for (const port of ports) t.match(interpolate(port, {}), /^127\.0\.0\.1:\d+:\d+$/)
-    t.equal(compose.networks.inside.internal, true)
-    const elsewhere = Object.entries(services).filter(
-      ([, { networks }]) => !(networks.length === 1 && networks[0] === 'inside'),
-    )
-    t.strictSame(
-      elsewhere.map(([name]) => name),
-      ['gateway-1', 'gateway-2', 'delivery', 'grafana'],
-    )
-    t.end()
-  },
-)
+t.test('only the API and Grafana can be reached from outside, by default from this machine only', (t) => {
+  const published = Object.entries(services).filter(([, { ports }]) => ports !== undefined)
+  t.strictSame(
+    published.map(([name]) => name),
+    ['gateway-1', 'gateway-2', 'grafana'],
+  )
+  for (const [, { ports }] of published)
+    for (const port of ports) t.match(interpolate(port, {}), /^127\.0\.0\.1:\d+:\d+$/)
+  t.equal(compose.networks.inside.internal, true)
+  const elsewhere = Object.entries(services).filter(
+    ([, { networks }]) => !(networks.length === 1 && networks[0] === 'inside'),
+  )
+  t.strictSame(
+    elsewhere.map(([name]) => name),
+    ['gateway-1', 'gateway-2', 'delivery', 'grafana'],
+  )
+  t.end()
+})
 
-t.test('no secret is in it, each is drawn, and nothing starts without', async (t) => {
+t.test('it contains no secret; each one is generated, and nothing starts without it', async (t) => {
   const { folder, secrets } = await project()
   t.equal(statSync(join(folder, '.env')).mode & 0o777, 0o600, 'only its owner reads .env')
   await t.rejects(run('sh', ['deploy/secrets.sh'], { cwd: folder }), /\.env exists/, 'what is there stays')
@@ -117,7 +114,7 @@ t.test('no secret is in it, each is drawn, and nothing starts without', async (t
       if (/PASSWORD|KEYS|ROUTES/.test(variable)) t.match(value, /\$\{/, `${name}: ${variable}`)
 })
 
-t.test('the settings of Ringfence are settings, and NATS gets what its configuration asks for', async (t) => {
+t.test('the settings of Ringfence exist, and NATS gets what its configuration requires', async (t) => {
   const { secrets } = await project()
   const roles = new Set<string>()
   for (const [name, { image, environment }] of Object.entries(services)) {
@@ -159,7 +156,7 @@ t.test('the settings of Ringfence are settings, and NATS gets what its configura
   }
 })
 
-t.test('Prometheus asks services that are there', (t) => {
+t.test('Prometheus queries services that exist', (t) => {
   const { scrape_configs: jobs } = yaml('deploy/prometheus/prometheus.yml')
   const targets: string[] = jobs.flatMap((job: Document) =>
     job.static_configs.flatMap((group: Document) => group.targets),
@@ -194,51 +191,45 @@ t.test('the image has the Node that the tests run on', (t) => {
   t.end()
 })
 
-t.test(
-  'what is copied into the image is enough for a server, which writes into its data folder alone',
-  async (t) => {
-    const image = mkdtempSync(join(tmpdir(), 'ringfence-image-'))
-    t.teardown(() => rmSync(image, { recursive: true, force: true }))
-    const context = text('.dockerignore').split('\n')
-    const copied = dockerfile.flatMap((line) => /^COPY (?!--from)(.*) \S+$/.exec(line)?.[1]?.split(' ') ?? [])
-    for (const path of copied) t.ok(context.includes(`!${path}`), `${path} is not ignored`)
-    const last = dockerfile.findLastIndex((line) => line.startsWith('FROM '))
-    for (const line of dockerfile.slice(last)) {
-      const paths = /^COPY (?!--from)(.*) \S+$/.exec(line)?.[1]?.split(' ') ?? []
-      for (const path of paths) cpSync(join(ROOT, path), join(image, 'app', path), { recursive: true })
-    }
-    symlinkSync(join(ROOT, 'node_modules'), join(image, 'app', 'node_modules'))
-    const data = join(image, 'data')
-    mkdirSync(data)
-    const files = () => readdirSync(join(image, 'app'), { recursive: true, encoding: 'utf8' }).sort()
-    const before = files()
-    const entry = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(text('Dockerfile'))![1]!) as string[]
-    t.strictSame(entry.slice(0, 3), ['tini', '--', 'node'])
-    const port = await freePort()
-    const url = `http://127.0.0.1:${port}`
-    const server = new Member({
-      name: 'the image',
-      command: process.execPath,
-      args: entry.slice(3, -1).concat(join(image, 'app', entry.at(-1)!)),
-      env: { RINGFENCE_PORT: String(port), RINGFENCE_DATA: data },
-      logFile: join(image, 'log'),
-      url,
-      readyUrl: `${url}/readyz`,
-    })
-    server.start()
-    t.teardown(() => server.end('SIGKILL'))
-    await server.ready()
-    for (const path of ['/docs', '/docs/guides/quickstart', '/docs/guides/operating', '/v1/openapi.json'])
-      t.equal((await fetch(url + path)).status, 200, path)
-    const check = /^ {2}CMD (\[.*\])$/m.exec(text('Dockerfile'))![1]!
-    const [, ...args] = JSON.parse(check) as string[]
-    await run(process.execPath, args, { env: { RINGFENCE_PORT: String(port) } })
-    await t.rejects(
-      run(process.execPath, args, { env: { RINGFENCE_PORT: '1' } }),
-      'the health check can fail',
-    )
-    t.equal(await server.end('SIGTERM'), 0, server.output)
-    t.strictSame(files(), before)
-    t.ok(existsSync(join(data, 'store.json')))
-  },
-)
+t.test('the files in the image are enough for a server, which writes only to its data folder', async (t) => {
+  const image = mkdtempSync(join(tmpdir(), 'ringfence-image-'))
+  t.teardown(() => rmSync(image, { recursive: true, force: true }))
+  const context = text('.dockerignore').split('\n')
+  const copied = dockerfile.flatMap((line) => /^COPY (?!--from)(.*) \S+$/.exec(line)?.[1]?.split(' ') ?? [])
+  for (const path of copied) t.ok(context.includes(`!${path}`), `${path} is not ignored`)
+  const last = dockerfile.findLastIndex((line) => line.startsWith('FROM '))
+  for (const line of dockerfile.slice(last)) {
+    const paths = /^COPY (?!--from)(.*) \S+$/.exec(line)?.[1]?.split(' ') ?? []
+    for (const path of paths) cpSync(join(ROOT, path), join(image, 'app', path), { recursive: true })
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(image, 'app', 'node_modules'))
+  const data = join(image, 'data')
+  mkdirSync(data)
+  const files = () => readdirSync(join(image, 'app'), { recursive: true, encoding: 'utf8' }).sort()
+  const before = files()
+  const entry = JSON.parse(/^ENTRYPOINT (.*)$/m.exec(text('Dockerfile'))![1]!) as string[]
+  t.strictSame(entry.slice(0, 3), ['tini', '--', 'node'])
+  const port = await freePort()
+  const url = `http://127.0.0.1:${port}`
+  const server = new Member({
+    name: 'the image',
+    command: process.execPath,
+    args: entry.slice(3, -1).concat(join(image, 'app', entry.at(-1)!)),
+    env: { RINGFENCE_PORT: String(port), RINGFENCE_DATA: data },
+    logFile: join(image, 'log'),
+    url,
+    readyUrl: `${url}/readyz`,
+  })
+  server.start()
+  t.teardown(() => server.end('SIGKILL'))
+  await server.ready()
+  for (const path of ['/docs', '/docs/guides/quickstart', '/docs/guides/operating', '/v1/openapi.json'])
+    t.equal((await fetch(url + path)).status, 200, path)
+  const check = /^ {2}CMD (\[.*\])$/m.exec(text('Dockerfile'))![1]!
+  const [, ...args] = JSON.parse(check) as string[]
+  await run(process.execPath, args, { env: { RINGFENCE_PORT: String(port) } })
+  await t.rejects(run(process.execPath, args, { env: { RINGFENCE_PORT: '1' } }), 'the health check can fail')
+  t.equal(await server.end('SIGTERM'), 0, server.output)
+  t.strictSame(files(), before)
+  t.ok(existsSync(join(data, 'store.json')))
+})

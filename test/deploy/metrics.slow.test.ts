@@ -95,7 +95,7 @@ t.test('every expression is PromQL', (t) => {
   t.end()
 })
 
-t.test('what is asked for is served', { skip: await skipWithout(NATS_SERVER) }, async (t) => {
+t.test('every queried metric exists', { skip: await skipWithout(NATS_SERVER) }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ringfence-metrics-'))
   const [cluster, embedded] = await Promise.all([
     Cluster.start({ folder, nats: 1, gateways: 1, actors: 1, deliveries: 1 }),

@@ -222,7 +222,7 @@ for (const proxy of PROXIES) {
   const missing = skipWithoutTool(proxy.name)
   const skip = process.env.RINGFENCE_REQUIRE_PROXIES === '1' ? false : missing
 
-  t.test(`${proxy.name} passes on strict HTTP alone`, { skip }, async (t) => {
+  t.test(`${proxy.name} passes on only strict HTTP`, { skip }, async (t) => {
     const connections: { bytes: string }[] = []
     const upstream = createServer((socket) => {
       const connection = { bytes: '' }

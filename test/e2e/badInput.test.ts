@@ -167,7 +167,7 @@ const TEXTS = [
 ]
 
 // Required fields of bodies are left out in requiredFields.test.ts.
-t.test('each query parameter that is needed, left out; bodies that are none', async (t) => {
+t.test('each required query parameter left out, and bodies that are not objects', async (t) => {
   let named = 0
   for (const one of jsonOperations) {
     const { path } = goodOf(one)
@@ -453,4 +453,4 @@ t.test('large headers', async (t) => {
   }
 })
 
-t.test('at the end the server is as it was', (t) => unharmed(t, api))
+t.test('at the end the server is in the same state as before', (t) => unharmed(t, api))

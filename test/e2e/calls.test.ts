@@ -40,7 +40,7 @@ async function refusal(...request: Parameters<typeof api.call>): Promise<string>
   return `${status} ${body.meta.message}`
 }
 
-t.test('context: the boundary decides, and whom a geofence is for', async (t) => {
+t.test('context: the boundary decides, and so does whom a geofence is for', async (t) => {
   const here = place()
   await api.circle('context/plain', here, 100)
   await api.circle('context/off', here, 100, { enabled: false })
@@ -77,7 +77,7 @@ t.test('context: the boundary decides, and whom a geofence is for', async (t) =>
     t.equal(await refusal('GET', `/v1/context${query}`, undefined, testPublishable), message)
 })
 
-t.test('context says what a track of a new device would', async (t) => {
+t.test('context gives the result that a track of a new device would', async (t) => {
   const here = place()
   for (let i = 0; i < 6; i++) await api.circle(`same/${i}`, [here[0], north(here[1], i * 120)], 100 + 20 * i)
   let devices = 0
@@ -271,7 +271,7 @@ t.test('a verdict and a conversion, once answered, survive kill -9', async (t) =
   t.strictSame(list.events, [event, rejected.event])
 })
 
-t.test('anonymous: what a device of its own would get, and nothing stays', async (t) => {
+t.test('anonymous: the same answer as for a separate device, and nothing is stored', async (t) => {
   const here = place()
   for (let i = 0; i < 5; i++)
     await api.circle(`walk/${i}`, [here[0], north(here[1], i * 100)], 80 + 30 * (i % 3))
@@ -324,7 +324,7 @@ t.test('anonymous: what a device of its own would get, and nothing stays', async
   t.strictSame((await api.call('GET', '/v1/events?deviceId=anonymous')).body.events, [])
 })
 
-t.test('anonymous: what needs to be remembered is off', async (t) => {
+t.test('anonymous: features that need stored state are off', async (t) => {
   const here = place()
   const open = await api.circle('quiet/open', here, 100, { dwellThreshold: 1 })
   await api.circle('quiet/private', here, 100, { userIds: 'anna' })
@@ -379,7 +379,7 @@ t.test('anonymous: what needs to be remembered is off', async (t) => {
   t.equal((await api.call('GET', `/v1/events/${event._id}`)).status, 404)
 })
 
-t.test('anonymous: answers are bounded, and others have their turn', async (t) => {
+t.test('anonymous: answers are bounded, and others get their turn', async (t) => {
   const here = place()
   const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`k${i}`, 'x'.repeat(4096)]))
   for (let i = 0; i < 100; i++) await api.circle(`heavy/${i}`, here, 100, i < 40 ? { metadata } : {})
@@ -463,7 +463,7 @@ t.test('nearbyGeofences of a track', async (t) => {
   t.equal((await nearby({ nearbyGeofences: true }))[0].description, 'renamed', 'no text is kept over an edit')
 })
 
-t.test('beacons of a track: whatever an SDK sends is no error', async (t) => {
+t.test('beacons of a track: nothing that an SDK sends is an error', async (t) => {
   const here = place()
   const identifiers = {
     type: 'ibeacon',
@@ -538,7 +538,7 @@ t.test('the age of a location', async (t) => {
   t.ok(second.user.updatedAt >= first.user.updatedAt, 'out of order: the server’s time')
 })
 
-t.test('sync/region: nothing that is not listed lies within', async (t) => {
+t.test('sync/region: only the listed geofences are within the region', async (t) => {
   const here = place()
   const sync = (more: Json = {}) =>
     good('POST', '/v1/sync/region', { latitude: here[1], longitude: here[0], ...more })
@@ -577,7 +577,7 @@ t.test('sync/region: nothing that is not listed lies within', async (t) => {
   )
 })
 
-t.test('sync/region: a crowd of others is not looked at whole, and the region says so', async (t) => {
+t.test('sync/region: only a part of many others is read, and the region says so', async (t) => {
   const here = place()
   // Some 4 km in each direction; each geofence is for one user.
   const rows = Array.from({ length: 12_000 }, (_, i) => {
@@ -602,7 +602,7 @@ t.test('sync/region: a crowd of others is not looked at whole, and the region sa
 
 const UUID = 'e2c56db5-dffb-48d2-b060-d0f5a71096e0'
 
-t.test('config hands out the settings that clients act by', async (t) => {
+t.test('config returns the settings that clients use', async (t) => {
   const change = {
     beaconUuids: [UUID],
     beaconUids: ['edd1ebeac04e5defa017'],

@@ -49,7 +49,7 @@ async function beside(task: Promise<unknown>, others: number): Promise<boolean> 
   return wasUnderWay
 }
 
-t.test('a replay that would be too much is refused whole, and says how much is not', async (t) => {
+t.test('a replay that would be too expensive is refused, with the allowed number', async (t) => {
   for (const deviceId of ['refused', 'anonymous']) {
     const { status, body } = await call('POST', '/v1/track/replay', { replays: replays(deviceId, 1000) })
     t.equal(status, 400)
@@ -67,7 +67,7 @@ t.test('a replay that would be too much is refused whole, and says how much is n
   )
 })
 
-t.test('while a replay is under way others are answered', async (t) => {
+t.test('while a replay is processed, others are answered', async (t) => {
   const replay = call('POST', '/v1/track/replay', { replays: replays('replayed', 600) }, testPublishable)
   // Makes sure that it is sent first, whatever the event loop of this process does.
   await new Promise((resolve) => setTimeout(resolve, 20))

@@ -5,7 +5,7 @@ import { startApi, type Json } from './contract.ts'
 
 const CIRCLE = { description: 'x', type: 'circle', coordinates: [13.4, 52.5], radius: 100 }
 
-t.test('the radius of search users: both ranges are told, whichever bound is crossed', async (t) => {
+t.test('the radius of search users: the error names both ranges, whichever limit is exceeded', async (t) => {
   const api = await startApi(t)
   for (const radius of ['-1', '0', '0.5', '99.9', '10000.1', '20000', '1e300']) {
     const { status, body } = await api.call('GET', `/v1/search/users?near=52.5,13.4&radius=${radius}`)
@@ -52,7 +52,7 @@ t.test('exports: a file of GeoJSON is the object that the document describes', a
   }
 })
 
-t.test('a body is required where the server refuses to go without one, and nowhere else', async (t) => {
+t.test('a body is documented as required exactly if the server refuses a request without one', async (t) => {
   const api = await startApi(t)
   const bodies = api.operations.filter(
     ({ definition }) => definition.requestBody?.content['application/json'],
@@ -72,7 +72,7 @@ t.test('a body is required where the server refuses to go without one, and nowhe
 })
 
 t.test(
-  'PATCH /v1/settings: no body changes nothing, an unknown name is refused, as the document says',
+  'PATCH /v1/settings: an empty body changes nothing and an unknown name is refused, as the document says',
   async (t) => {
     const api = await startApi(t)
     const { requestBody } = api.operationOf('PATCH', '/v1/settings')!.definition
@@ -93,31 +93,28 @@ t.test(
   },
 )
 
-t.test(
-  'what the HTTP library answers by itself is documented for each operation, as what it is',
-  async (t) => {
-    const api = await startApi(t)
-    const raw = (text: string) =>
-      new Promise<string>((resolve, reject) => {
-        const socket = connect(api.server.port, '127.0.0.1')
-        let answer = ''
-        socket.on('data', (bytes) => (answer += bytes))
-        socket.on('close', () => resolve(answer))
-        socket.on('error', reject)
-        socket.write(text)
-      })
-    const head = (lines: string) => `GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${lines}\r\n`
-    const headers = (count: number) => Array.from({ length: count }, (_, i) => `A${i}: 1\r\n`).join('')
-    for (const [request, status] of [
-      [head(`A: ${'x'.repeat(33_000)}\r\n`), 431],
-      [head(headers(100)), 431],
-      ['GET /healthz HTTP/1.0\r\n\r\n', 505],
-    ] as const) {
-      const answer = await raw(request)
-      t.ok(answer.startsWith(`HTTP/1.1 ${status} `), answer.slice(0, 80))
-      t.match(answer, /<h1>/)
-      for (const { path, definition } of api.operations)
-        t.ok(api.resolve(definition.responses[status]).content['text/html'], `${path} ${status}`)
-    }
-  },
-)
+t.test('answers of the HTTP library itself are documented for each operation', async (t) => {
+  const api = await startApi(t)
+  const raw = (text: string) =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connect(api.server.port, '127.0.0.1')
+      let answer = ''
+      socket.on('data', (bytes) => (answer += bytes))
+      socket.on('close', () => resolve(answer))
+      socket.on('error', reject)
+      socket.write(text)
+    })
+  const head = (lines: string) => `GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${lines}\r\n`
+  const headers = (count: number) => Array.from({ length: count }, (_, i) => `A${i}: 1\r\n`).join('')
+  for (const [request, status] of [
+    [head(`A: ${'x'.repeat(33_000)}\r\n`), 431],
+    [head(headers(100)), 431],
+    ['GET /healthz HTTP/1.0\r\n\r\n', 505],
+  ] as const) {
+    const answer = await raw(request)
+    t.ok(answer.startsWith(`HTTP/1.1 ${status} `), answer.slice(0, 80))
+    t.match(answer, /<h1>/)
+    for (const { path, definition } of api.operations)
+      t.ok(api.resolve(definition.responses[status]).content['text/html'], `${path} ${status}`)
+  }
+})

@@ -11,7 +11,7 @@ const FLOOD = new URL('../../bench/load/floodThread.ts', import.meta.url)
 const TRACKS = 20
 
 t.test(
-  'six floods do not keep a normal track, nor anything else, from its answer',
+  'during six floods a normal track and all other requests are answered',
   { timeout: 240_000 },
   async (t) => {
     const server = await startServer(t)

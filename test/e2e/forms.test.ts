@@ -117,7 +117,7 @@ t.test('geofences and beacons by form, under both prefixes', async (t) => {
   t.equal(beacon.status, 200, JSON.stringify(beacon.body.meta))
 })
 
-t.test('a track by form is a track by JSON', async (t) => {
+t.test('a track as a form has the same effect as one in JSON', async (t) => {
   const { status, body } = await form(
     'POST',
     '/v1/track',
@@ -139,7 +139,7 @@ t.test('a track by form is a track by JSON', async (t) => {
   t.equal(replayed.status, 200, JSON.stringify(replayed.body.meta))
 })
 
-t.test('metadata filters match the value that they read as, or its text', async (t) => {
+t.test('metadata filters match the text, or the value that it stands for', async (t) => {
   const lists = [
     ['/v1/geofences?tag=store', 'geofences', 2],
     ['/v1/search/geofences?near=50,10&tags=store', 'geofences', 2],
@@ -174,7 +174,7 @@ t.test('metadata filters match the value that they read as, or its text', async 
   t.strictSame([await code('00501'), await code('501')], [2, 0], 'a text is matched as a text')
 })
 
-t.test('queries take numbers and booleans as texts', async (t) => {
+t.test('queries accept numbers and booleans as text', async (t) => {
   const keys = async (includeGeometry: string): Promise<boolean> =>
     'geometry' in
     (await server.api('GET', `/v1/search/geofences?near=50,10&limit=1&includeGeometry=${includeGeometry}`))
@@ -187,7 +187,7 @@ t.test('queries take numbers and booleans as texts', async (t) => {
 
 const UUIDS = ['e2c56db5-dffb-48d2-b060-d0f5a71096e0', 'f7826da6-4fa2-4e98-8024-bc5b71e0893e']
 
-t.test('settings by form: the named ones change, a name that is none is refused', async (t) => {
+t.test('settings as a form: the named ones change, and an unknown name is refused', async (t) => {
   const { settings } = (
     await form(
       'PATCH',

@@ -53,7 +53,7 @@ const statusesOf = (received: string): number[] =>
   [...received.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => Number(status))
 
 t.test(
-  'headers that say two things are answered 400 on every path, and the connection is closed',
+  'contradictory headers are answered with 400 on every path, and the connection is closed',
   async (t) => {
     for (const [name, lines, body] of HEADERS) {
       await Promise.all(
@@ -72,7 +72,7 @@ t.test(
   },
 )
 
-t.test('a method without a body may not have one in chunks', async (t) => {
+t.test('a method without a body must not have a chunked one', async (t) => {
   for (const target of ['OPTIONS', 'GET', 'HEAD', 'a WebSocket', '404 of a GET']) {
     const { received, closed } = await exchange(
       `${TARGETS[target]}Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n${SMUGGLED}`,
@@ -82,7 +82,7 @@ t.test('a method without a body may not have one in chunks', async (t) => {
   }
 })
 
-t.test('nothing that follows a body in chunks on its connection is taken for a request', async (t) => {
+t.test('nothing that follows a chunked body on its connection is processed as a request', async (t) => {
   const targets = ['an update', '401', '404', '405', 'DELETE', 'an upload'] as const
   await Promise.all(
     FRAMINGS.flatMap(([name, body]) =>
@@ -108,7 +108,7 @@ t.test('nothing that follows a body in chunks on its connection is taken for a r
   t.ok(await later.closes(10_000), 'nor is what comes later read')
 })
 
-t.test('a large answer to a body in chunks arrives whole, and is the last of its connection', async (t) => {
+t.test('a large answer to a chunked body arrives complete, and ends its connection', async (t) => {
   const ring = Array.from({ length: 1999 }, (_, i) => {
     const angle = (2 * Math.PI * i) / 1999
     return [80 + 0.1 * Math.cos(angle), 40 + 0.1 * Math.sin(angle)]
@@ -140,7 +140,7 @@ t.test('a large answer to a body in chunks arrives whole, and is the last of its
   )
 })
 
-t.test('heads that are no HTTP/1.1 are not handled, nor is what follows them', async (t) => {
+t.test('heads that are not HTTP/1.1 are not processed, nor is anything that follows them', async (t) => {
   await Promise.all(
     HEADS.map(async ([name, head, status]) => {
       const { received, closed } = await exchange(head + SMUGGLED, MAX_LINGER_MS)
@@ -152,7 +152,7 @@ t.test('heads that are no HTTP/1.1 are not handled, nor is what follows them', a
 
 // When the transport refuses something that is not HTTP, the text of its page contains its name. Ringfence cannot
 // change that.
-t.test('no answer has a header that names the server or what it is made of', async (t) => {
+t.test('no answer has a header that names the server or its software', async (t) => {
   const get = (path: string, more = '') =>
     `GET ${path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${more}\r\n`
   const requests = [
@@ -179,7 +179,7 @@ t.test('no answer has a header that names the server or what it is made of', asy
   }
 })
 
-t.test('chunked requests that are answered at the same time get an answer each of their own', async (t) => {
+t.test('chunked requests that are answered at the same time each get their own answer', async (t) => {
   const wrong: string[] = []
   const one = async (deviceId: string) => {
     const body = JSON.stringify({ deviceId, latitude: 0, longitude: 0, accuracy: 5 })

@@ -91,7 +91,7 @@ t.test('geofence changes reach the very next update', async (t) => {
   )
 })
 
-t.test('disableAfter and deleteAfter act by themselves', async (t) => {
+t.test('disableAfter and deleteAfter take effect by themselves', async (t) => {
   const here = place()
   const [one, two] = [device(), device()]
   const soon = Date.now() + 1500
@@ -275,7 +275,7 @@ t.test('maxAccuracyMeters', async (t) => {
   t.equal((await next(0, 1e6)).events.length, 1, 'no bound any more')
 })
 
-t.test('exits come before entries, and one geofence after another', async (t) => {
+t.test('exits come before entries', async (t) => {
   const here = place()
   const there: [number, number] = [here[0], north(here[1], 1000)]
   for (const i of [1, 2, 3]) {

@@ -174,7 +174,7 @@ const head = (length: number, more = '') =>
   `POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthorization: ${testPublishable}\r\nContent-Type: application/json\r\n` +
   `${more}Content-Length: ${length}\r\n\r\n`
 
-t.test('clients that do not read their answers are bounded in bytes (G7)', async (t) => {
+t.test('answers that clients do not read are bounded in bytes (G7)', async (t) => {
   // More than the buffers of the system hold: 100 polygons with 2,000 points each.
   const coordinates = Array.from({ length: 1999 }, (_, i) => {
     const angle = (2 * Math.PI * i) / 1999
@@ -305,4 +305,4 @@ t.test('slow, chunked, expecting and pipelining clients are answered', async (t)
   await settled(t, api)
 })
 
-t.test('at the end the server is as it was', (t) => unharmed(t, api))
+t.test('at the end the server is in the same state as before', (t) => unharmed(t, api))

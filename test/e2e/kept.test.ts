@@ -40,7 +40,7 @@ async function subscribe(stream: Stream, id: string, filter: object) {
   return answer.type === 'error' ? answer : undefined
 }
 
-t.test('users and their metadata: the bounds of an environment and of all', async (t) => {
+t.test('users and their metadata: the limits of an environment and in total', async (t) => {
   const server = await startServer(t, {
     env: { RINGFENCE_DEVICE_BYTES: String(2 * MIB), RINGFENCE_PARTITIONS: '1' },
   })
@@ -90,7 +90,7 @@ t.test('users and their metadata: the bounds of an environment and of all', asyn
   t.equal((await track('new', { metadata })).status, 200, 'deleting users makes room')
 })
 
-t.test('filters: the bounds of a connection, of a key and of all', async (t) => {
+t.test('filters: the limits of a connection, of a key and in total', async (t) => {
   const server = await startServer(t, { env: { RINGFENCE_SUBSCRIPTION_BYTES: String(MIB) } })
   const streams: Stream[] = []
   /** Opens connections with the key and fills each until it is refused. Returns the refusal of the last. */
@@ -202,7 +202,7 @@ const CSV = 'tag,externalId,description,type,coordinates,radius\nshop,one,One,ci
 const importOne = (server: Server) =>
   server.api('POST', '/v1/imports/geofences', CSV, KEYS.testSecret, { 'content-type': 'text/csv' })
 
-t.test('half-sent bodies give way to those that come', { skip: process.platform !== 'linux' }, async (t) => {
+t.test('old incomplete bodies give way to new ones', { skip: process.platform !== 'linux' }, async (t) => {
   const server = await startServer(t)
   t.match(await importOne(server), { status: 200, body: { import: { created: 1 } } })
   const held = async (attack: Parameters<typeof halfSent>[2], atLeast: number) => {

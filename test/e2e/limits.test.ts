@@ -27,7 +27,7 @@ async function passed(t: Test, requests: readonly (() => Promise<HttpAnswer>)[],
   return good
 }
 
-t.test('rate limits are the table, changed by the operator', async (t) => {
+t.test('rate limits are those of the table, with the changes of the operator', async (t) => {
   const server = await startServer(t, {
     env: {
       RINGFENCE_RATE_LIMITS: 'on',
@@ -85,7 +85,7 @@ t.test('rate limits are the table, changed by the operator', async (t) => {
   t.match(body.components.responses.Error402.description, 'Payment required')
 })
 
-t.test('an operator is told which limit cannot be', async (t) => {
+t.test('an operator is told which limit is invalid', async (t) => {
   await t.rejects(startServer(t, { args: ['--limits', 'GET /v1/weather=1'] }), {
     message: /exited with 2\nringfence: --limits has no "GET \/v1\/weather"/,
   })

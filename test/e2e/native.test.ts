@@ -157,7 +157,7 @@ for (const platform of PLATFORMS) {
     t.equal(out.user._id, body.user._id)
   })
 
-  t.test(`${platform}: anonymous, by its own state`, async (t) => {
+  t.test(`${platform}: anonymous, with the state from the SDK`, async (t) => {
     const track = async (more: Json) => {
       const state = { anonymous: true, deviceId: 'anonymous', placeId: null, regionIds: [] }
       const update = { ...locationOf(platform, more), ...state }
@@ -175,7 +175,7 @@ for (const platform of PLATFORMS) {
     t.strictSame([out.user.geofences, out.user.beacons], [[], []])
   })
 
-  t.test(`${platform}: what it could not send comes as a replay`, async (t) => {
+  t.test(`${platform}: updates that it could not send come as a replay`, async (t) => {
     const now = Date.now()
     const replays = [3, 1, 2].map((minutes) => ({
       ...identityOf(platform),
@@ -191,7 +191,7 @@ for (const platform of PLATFORMS) {
     t.equal(body.nearbyGeofences.length, 2, 'around the latest')
   })
 
-  t.test(`${platform}: conversions, and what it says of events`, async (t) => {
+  t.test(`${platform}: conversions, and verdicts on events`, async (t) => {
     const { installId, userId, deviceId } = identityOf(platform)
     const conversion = {
       name: 'opened_app',
@@ -213,7 +213,7 @@ for (const platform of PLATFORMS) {
     t.equal((await api.call('GET', `/v1/events/${body.event._id}`)).body.event.verification, -1)
   })
 
-  t.test(`${platform}: what it asks by itself`, async (t) => {
+  t.test(`${platform}: requests that it makes by itself`, async (t) => {
     const config = await call(
       platform,
       'GET',
@@ -270,7 +270,7 @@ t.test('the paths with /api of geofences and beacons', async (t) => {
   t.equal((await api.call('GET', '/api/v1/beacons')).body.beacons.length, 2)
 })
 
-t.test('the parser would notice', async (t) => {
+t.test('the parser notices faults', async (t) => {
   const track = { ...identityOf('iOS'), ...locationOf('iOS'), deviceId: 'spoilt', beacons: [RANGED.iOS] }
   const { body } = await call('iOS', 'POST', '/v1/track', track)
   native.readTrack(body)

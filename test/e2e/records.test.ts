@@ -102,7 +102,7 @@ t.test('lists: every filter, bounds exclusive, newest first, pages', async (t) =
   t.equal((await get(`/v1/geofences?updatedAfter=${iso(Date.now() + 1e6)}`)).geofences.length, 0)
 })
 
-t.test('pages by `before` meet every record once, those of one time too', async (t) => {
+t.test('pages by `before` contain every record once, even those with the same time', async (t) => {
   const here = place()
   for (let i = 0; i < 4; i++) {
     await api.circle(`paged/${i}`, here, 100)
@@ -137,7 +137,7 @@ t.test('pages by `before` meet every record once, those of one time too', async 
   t.equal(await statusOf('GET', `/v1/events?before=${first._id}`, liveSecret), 404, 'of another environment')
 })
 
-t.test('a page of large users is short, and paging goes on after it', async (t) => {
+t.test('a page of large users is short, and paging continues after it', async (t) => {
   const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`k${i}`, 'x'.repeat(4000)]))
   for (let i = 0; i < 40; i++)
     await api.track({

@@ -202,7 +202,7 @@ async function knowledge(api: Api): Promise<Readonly<Record<string, Known>>> {
 
 const nameOf = ({ method, path }: Operation) => `${method} ${path}`
 
-t.test('a required field left out is missed by name, an optional one is not', async (t) => {
+t.test('a missing required field is named, and a missing optional one is accepted', async (t) => {
   const api = await startApi(t, { sample: true, env: { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1' } })
   const known = await knowledge(api)
   const operations = api.operations.filter(

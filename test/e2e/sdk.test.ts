@@ -254,7 +254,7 @@ t.test('logConversion', async (t) => {
   t.equal(refused.name, 'RadarBadRequestError')
 })
 
-t.test('the configuration, which it asks for by itself', async (t) => {
+t.test('the configuration, which it requests by itself', async (t) => {
   sent.length = 0
   start()
   const isConfig = ({ url }: { url: URL }) => url.pathname === '/v1/config'
@@ -264,7 +264,7 @@ t.test('the configuration, which it asks for by itself', async (t) => {
   for (const name of ['deviceId', 'installId', 'sessionId']) t.ok(url.searchParams.get(name), name)
 })
 
-t.test('beacons that a page ranges by itself go along', async (t) => {
+t.test('beacons that a page ranges by itself are sent along', async (t) => {
   const till = { type: 'ibeacon', uuid: '7f5e8a3c-0a4e-4b6e-9b1f-2f1f7e0d9a01', major: '1', minor: '2' }
   const definition = { ...till, description: 'Till', coordinates: here, tag: 'tills', externalId: '1' }
   const created = (await api.call('PUT', '/v1/beacons/tills/1', definition)).body.beacon
@@ -280,7 +280,7 @@ t.test('beacons that a page ranges by itself go along', async (t) => {
   t.equal(out.events[0].type, 'user.exited_beacon')
 })
 
-t.test('a preflight of every path that SDKs call, of whatever X-Radar header', async (t) => {
+t.test('a preflight of every path that SDKs call, with any X-Radar header', async (t) => {
   for (const path of [
     '/v1/track',
     '/v1/track/replay',

@@ -109,7 +109,7 @@ t.test('an update with everything: User and Event field by field', async (t) => 
   t.strictSame((await call('GET', `/v1/users/${user._id}`)).body.user, user, 'the stored user')
 })
 
-t.test('what is needed and no more: absent fields are absent, flags are false', async (t) => {
+t.test('only required fields: absent fields are absent, flags are false', async (t) => {
   const { user, events } = await api.track({ deviceId: 'bare', ...at(place()) })
   t.strictSame(events, [])
   t.strictSame(Object.keys(user).sort(), [
@@ -134,7 +134,7 @@ t.test('what is needed and no more: absent fields are absent, flags are false', 
   t.strictSame(user.geofences, [])
 })
 
-t.test('a live key makes live records', async (t) => {
+t.test('a live key creates live records', async (t) => {
   const here = place()
   await api.circle('shops/live', here, 100, {}, liveSecret)
   const { user, events } = await api.track({ deviceId: 'live', ...at(here) }, livePublishable)
@@ -244,7 +244,7 @@ t.test('each parameter missing, of the wrong type, out of range, null', async (t
   t.equal(west.body.meta.message, 'longitude: Invalid longitude. Valid range: [-180, 180].')
 })
 
-t.test('null means absent, and what is not known is ignored', async (t) => {
+t.test('null means absent, and unknown fields are ignored', async (t) => {
   const nulls = Object.fromEntries(Object.keys(BAD).map((name) => [name.split('.')[0], null]))
   const { user } = await api.track({
     ...nulls,
@@ -271,7 +271,7 @@ t.test('null means absent, and what is not known is ignored', async (t) => {
   t.ok(await api.track({ deviceId: 'nulls', ...at(place()), userId: '' }), 'an empty userId is nobody')
 })
 
-t.test('ends of the ranges', async (t) => {
+t.test('limits of the ranges', async (t) => {
   const id = device()
   for (const latitude of [-90, 90])
     for (const longitude of [-180, 180]) {
@@ -286,7 +286,7 @@ t.test('ends of the ranges', async (t) => {
   t.equal((await api.track({ ...at(place()), deviceId: emoji })).user.deviceId, emoji)
 })
 
-t.test('form-urlencoded says the same as JSON', async (t) => {
+t.test('form-urlencoded has the same effect as JSON', async (t) => {
   const here = place()
   await api.circle('shops/form', here, 100)
   const form = new URLSearchParams({
@@ -331,7 +331,7 @@ t.test('form-urlencoded says the same as JSON', async (t) => {
   )
 })
 
-t.test('only an SDK may leave accuracy out: confidence 1, locationAccuracy omitted', async (t) => {
+t.test('only an SDK may omit accuracy: confidence 1, locationAccuracy omitted', async (t) => {
   const here = place()
   await api.circle('shops/sdk', here, 1000)
   const { accuracy: _, ...bare } = at(here)
@@ -377,7 +377,7 @@ t.test('metadata and description stay until they are sent again', async (t) => {
   t.strictSame((await api.track({ deviceId, ...here, metadata: types })).user.metadata, types)
 })
 
-t.test('who an update belongs to', async (t) => {
+t.test('which user an update belongs to', async (t) => {
   const here = place()
   await api.circle('shops/identity', here, 100)
   const deviceId = device()
@@ -420,7 +420,7 @@ t.test('who an update belongs to', async (t) => {
   t.equal((await call('GET', '/v1/users/alice')).body.user._id, alice.user._id)
 })
 
-t.test('installId separates records only where both have one and they differ', async (t) => {
+t.test('installId separates records only if both have one and they differ', async (t) => {
   const deviceId = device()
   const here = at(place())
   const idOf = async (more: Json) => (await api.track({ deviceId, ...here, ...more })).user._id
@@ -510,7 +510,7 @@ t.test('a resend is applied once (G9)', async (t) => {
     )
 })
 
-t.test('Prefer: respond-async is answered before it is done', async (t) => {
+t.test('Prefer: respond-async is answered before the update is applied', async (t) => {
   const send = (deviceId: string, prefer: string, change: Json = {}) =>
     fetch(`${server.url}/v1/track`, {
       method: 'POST',
@@ -584,7 +584,7 @@ t.test('replay: by time, several devices', async (t) => {
   t.equal((await call('GET', `/v1/users/${b}`)).body.user.updatedAt, iso(MONDAY + 20 * MINUTE))
 })
 
-t.test('replay: numbers that contradict the times lose no update (G9)', async (t) => {
+t.test('replay: sequence numbers that contradict the times lose no update (G9)', async (t) => {
   const here = place()
   await api.circle('replay/numbered', here, 100)
   const deviceId = device()
@@ -641,7 +641,7 @@ t.test('replay: all or none', async (t) => {
   )
 })
 
-t.test('replay: resends are known, and 1,000 updates are one answer', async (t) => {
+t.test('replay: resends are recognised, and 1,000 updates get one answer', async (t) => {
   const here = place()
   await api.circle('replay/3', here, 100)
   const deviceId = device()
@@ -737,7 +737,7 @@ t.test('rate limits and trusted proxies', async (t) => {
   t.equal(await enters('192.0.2.1'), '')
 })
 
-t.test('both prefixes, and who may not', async (t) => {
+t.test('both prefixes, and keys without permission', async (t) => {
   const update = { deviceId: device(), ...at(place()) }
   t.equal((await call('POST', '/api/v1/track', update, testPublishable)).status, 200)
   t.equal((await call('POST', '/v1/track', update, `Bearer ${testPublishable}`)).status, 200)

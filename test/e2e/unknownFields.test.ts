@@ -59,7 +59,7 @@ t.test('JSON: at the top, in a list of objects, and in an object', async (t) => 
   }
 })
 
-t.test('what is known is still refused', async (t) => {
+t.test('known fields are still checked', async (t) => {
   const bad = async (name: string, value: string) =>
     status('POST', '/v1/track', withMember({ ...track, deviceId: 'known' }, name, value), testPublishable)
   t.equal(await bad('userId', '"\\u0000"'), '400 userId: Must not contain NUL characters.')

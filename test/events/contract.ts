@@ -98,7 +98,7 @@ export async function pruneAll(index: EventIndex, before: number): Promise<numbe
 
 /** What every implementation of the event index must do. `open` makes an empty one. */
 export function eventIndexContract(t: Test, name: string, open: () => Promise<EventIndex>): void {
-  t.test(`${name}: lists what an array would, seeing all that was added before`, async (t) => {
+  t.test(`${name}: lists the same as an array, including everything that was added before`, async (t) => {
     const index = await open()
     t.teardown(() => index.close())
     let position = 0
@@ -126,7 +126,7 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     )
   })
 
-  t.test(`${name}: an event is got and deleted by id within its scope alone`, async (t) => {
+  t.test(`${name}: an event is read and deleted by id only within its scope`, async (t) => {
     const index = await open()
     t.teardown(() => index.close())
     index.add(1, [event(1), event(2)])
@@ -143,7 +143,7 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     }
   })
 
-  t.test(`${name}: the last verdict on an event is in its JSON, within its scope alone`, async (t) => {
+  t.test(`${name}: the last verdict on an event is in its JSON, only within its scope`, async (t) => {
     const index = await open()
     t.teardown(() => index.close())
     index.add(1, [event(1), event(2)])
@@ -165,7 +165,7 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     t.equal(await index.get(0, event(2).id), event(2).json)
   })
 
-  t.test(`${name}: a frame seen before is ignored, and so is an event with a known id`, async (t) => {
+  t.test(`${name}: a repeated frame is ignored, and so is an event with a known id`, async (t) => {
     const index = await open()
     t.teardown(() => index.close())
     index.add(5, [event(1, { json: '"first"' })])
@@ -175,7 +175,7 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     t.same(await index.list(0, { limit: 10 }), { events: ['"fourth"', '"first"'], hasMore: false })
   })
 
-  t.test(`${name}: read in the order of the log, from any offset on`, async (t) => {
+  t.test(`${name}: events are read in log order, from any offset`, async (t) => {
     const index = await open()
     t.teardown(() => index.close())
     t.equal(index.lastOffset, 0)
@@ -216,44 +216,41 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     t.equal((await index.read(0, 98, 10)).events[0]!.offset, 101)
   })
 
-  t.test(
-    `${name}: large events make pages and stretches short, and reading goes on after them`,
-    async (t) => {
-      const index = await open()
-      t.teardown(() => index.close())
-      // The largest events that an update can make are about this large.
-      const userId = 'x'.repeat(130_000)
-      const events = Array.from({ length: 70 }, (_, i) => whole(i, { userId }))
-      index.add(1, events)
-      const pages: number[] = []
-      const listed: string[] = []
-      for (let more = true; more;) {
-        const before = listed.length === 0 ? undefined : JSON.parse(listed.at(-1)!)._id
-        const page = await index.list(0, { limit: 1000, before })
-        pages.push(page.events.length)
-        listed.push(...page.events)
-        more = page.hasMore
+  t.test(`${name}: large events make pages and reads short, and reading continues after them`, async (t) => {
+    const index = await open()
+    t.teardown(() => index.close())
+    // The largest events that an update can make are about this large.
+    const userId = 'x'.repeat(130_000)
+    const events = Array.from({ length: 70 }, (_, i) => whole(i, { userId }))
+    index.add(1, events)
+    const pages: number[] = []
+    const listed: string[] = []
+    for (let more = true; more;) {
+      const before = listed.length === 0 ? undefined : JSON.parse(listed.at(-1)!)._id
+      const page = await index.list(0, { limit: 1000, before })
+      pages.push(page.events.length)
+      listed.push(...page.events)
+      more = page.hasMore
+    }
+    t.same(pages, [16, 16, 16, 16, 6], 'pages of two million characters')
+    t.same(
+      listed.toReversed(),
+      events.map(({ json }) => json),
+    )
+    for (const scopes of [0, 'all'] as const) {
+      const read: string[] = []
+      for (let offset = 0; offset < 70;) {
+        const stretch = await index.read(scopes, offset, 1000)
+        t.ok(stretch.events.length <= 3 && stretch.offset > offset, 'stretches of a quarter of a million')
+        offset = stretch.offset
+        read.push(...stretch.events.map((placed) => placed.event.id))
       }
-      t.same(pages, [16, 16, 16, 16, 6], 'pages of two million characters')
       t.same(
-        listed.toReversed(),
-        events.map(({ json }) => json),
+        read,
+        events.map(({ id }) => id),
       )
-      for (const scopes of [0, 'all'] as const) {
-        const read: string[] = []
-        for (let offset = 0; offset < 70;) {
-          const stretch = await index.read(scopes, offset, 1000)
-          t.ok(stretch.events.length <= 3 && stretch.offset > offset, 'stretches of a quarter of a million')
-          offset = stretch.offset
-          read.push(...stretch.events.map((placed) => placed.event.id))
-        }
-        t.same(
-          read,
-          events.map(({ id }) => id),
-        )
-      }
-    },
-  )
+    }
+  })
 
   t.test(`${name}: prune removes what the server created before that time, in every scope`, async (t) => {
     const index = await open()
@@ -267,7 +264,7 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     t.same(await index.list(1, { limit: 10 }), oracle(events.slice(4990), 1, { limit: 10 }))
   })
 
-  t.test(`${name}: pages meet every event once, whatever is added and deleted meanwhile`, async (t) => {
+  t.test(`${name}: pages contain every event once, whatever is added and deleted meanwhile`, async (t) => {
     const index = await open()
     t.teardown(() => index.close())
     let position = 0
@@ -324,7 +321,7 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     t.same(await index.list(0, { limit: 1, before: 'x' }), { events: [], hasMore: false })
   })
 
-  t.test(`${name}: all that was added becomes durable`, async (t) => {
+  t.test(`${name}: everything that was added becomes durable`, async (t) => {
     const index = await open()
     t.teardown(() => index.close())
     t.equal(index.durablePosition, 0)

@@ -22,7 +22,7 @@ const newFile = () => join(folder, `events${++files}.sqlite`)
 
 eventIndexContract(t, 'SQLite', () => openEventIndex({ file: newFile(), failed: unexpected }))
 
-t.test('a reopened index has its events and goes on from its position', async (t) => {
+t.test('a reopened index has its events and continues from its position', async (t) => {
   const file = newFile()
   const first = await openEventIndex({ file, failed: unexpected })
   for (let position = 1; position <= 300; position++) first.add(position, [event(position)])
@@ -94,7 +94,7 @@ t.test('killed at any moment, it replays from its position to the same events', 
 })
 
 t.test(
-  'what is durable is in the file itself, not in a write-ahead log that was never flushed',
+  'durable events are in the file itself, not in a write-ahead log that was never flushed',
   async (t) => {
     const file = newFile()
     const index = await openEventIndex({ file, failed: unexpected })
@@ -114,7 +114,7 @@ t.test(
   },
 )
 
-t.test('lists wait for their turns, and too many of them are refused', async (t) => {
+t.test('lists wait for their turn, and too many of them are refused', async (t) => {
   let release = () => {}
   const released = new Promise<void>((resolve) => (release = resolve))
   let underWay = 0
@@ -137,7 +137,7 @@ t.test('lists wait for their turns, and too many of them are refused', async (t)
   await ask('GET /v1/events', {}, { limit: 1 })
 })
 
-t.test('a verdict is in the write-ahead log with all that it stands on', async (t) => {
+t.test('a verdict is in the write-ahead log together with everything that it depends on', async (t) => {
   const file = newFile()
   const index = await openEventIndex({ file, failed: unexpected })
   t.teardown(() => index.close())
@@ -158,7 +158,7 @@ t.test('a verdict is in the write-ahead log with all that it stands on', async (
 })
 
 t.test(
-  'what a reader of the file keeps from being checkpointed is flushed before it counts as durable',
+  'data that a reader keeps from being checkpointed is flushed before it counts as durable',
   async (t) => {
     const file = newFile()
     const database = new EventDatabase(file)
@@ -211,7 +211,7 @@ t.test('a batch that fails changes neither events nor position', async (t) => {
   t.same(again.list(0, { limit: 10 }), { events: [event(1).json], hasMore: false })
 })
 
-t.test('what cannot be read is refused by name and left alone', async (t) => {
+t.test('an unreadable file is refused by name and not changed', async (t) => {
   const cases: [string, (file: string) => void, typeof EventIndexDamaged | typeof EventIndexTooNew][] = [
     ['not SQLite', (file) => writeFileSync(file, 'GPX or something else '.repeat(100)), EventIndexDamaged],
     [
@@ -246,7 +246,7 @@ t.test('what cannot be read is refused by name and left alone', async (t) => {
   }
 })
 
-t.test('a database that fails later on is told once, and nothing hangs', async (t) => {
+t.test('a database that fails later is reported once, and nothing hangs', async (t) => {
   const file = newFile()
   const failures: Error[] = []
   const index = await openEventIndex({ file, failed: (error) => failures.push(error) })

@@ -47,7 +47,7 @@ t.test('a file of version 1, where SQLite numbered the rows, is brought up to da
   t.equal(await index.offsetOf(0, event(4).id), 3)
 })
 
-t.test('what one scope reads is found by an index, in a file of version 2 too', async (t) => {
+t.test('reads of one scope use an index, also in a file of version 2', async (t) => {
   const file = newFile()
   const before = await openEventIndex({ file, failed: unexpected })
   before.add(1, [whole(1), whole(2, { scope: 1 }), whole(3)])

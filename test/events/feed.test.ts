@@ -8,7 +8,7 @@ import { whole } from './contract.ts'
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 100)
 
 t.test(
-  'property: a cursor meets every event of its scope, or of all, once, in order, wherever it reads from',
+  'property: a cursor returns every event of its scope, or of all scopes, once and in order, from memory and from the index',
   async () => {
     await fc.assert(
       fc.asyncProperty(
@@ -61,7 +61,7 @@ t.test(
   },
 )
 
-t.test('large events are handed out a few at a time, from memory too', async (t) => {
+t.test('large events are handed out a few at a time, also from memory', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
   const ended = new AbortController()
   const following = feed.follow('all', Infinity, 1, ended.signal).next()
@@ -84,7 +84,7 @@ t.test('large events are handed out a few at a time, from memory too', async (t)
   await following
 })
 
-t.test('the last events are kept in memory while somebody follows, and only then', async (t) => {
+t.test('the last events are kept in memory only while somebody follows', async (t) => {
   const memory = new MemoryEvents()
   let reads = 0
   const index: EventIndex = Object.create(memory, {
@@ -122,7 +122,7 @@ t.test('the last events are kept in memory while somebody follows, and only then
   t.equal(reads, 3, 'from the index again')
 })
 
-t.test('who reads from memory does not meet what was deleted, and is not stuck before it', async (t) => {
+t.test('a reader from memory skips deleted events and is not blocked by them', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
   const ended = new AbortController()
   const following = feed.follow('all', Infinity, 1, ended.signal).next()
@@ -146,7 +146,7 @@ t.test('who reads from memory does not meet what was deleted, and is not stuck b
   await following
 })
 
-t.test('however many readers have fallen behind, few read at one time, and none who has gone', async (t) => {
+t.test('however many readers are behind, only few read at a time, and none that has left', async (t) => {
   const memory = new MemoryEvents()
   let underWay = 0
   let most = 0
@@ -174,7 +174,7 @@ t.test('however many readers have fallen behind, few read at one time, and none 
   t.equal(reads, 100)
 })
 
-t.test('followers are told of what comes, until they end', async (t) => {
+t.test('followers are notified of new events until they end', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
   feed.committed({ position: 1, events: [whole(1), whole(2, { scope: 1 })] })
   const ended = new AbortController()

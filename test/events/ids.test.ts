@@ -18,7 +18,7 @@ t.test('ids', async (t) => {
     index: fc.oneof(fc.integer({ min: 0, max: 2 ** 28 - 1 }), fc.constantFrom(0, 2 ** 28 - 1)),
   })
 
-  t.test('events: another place is another id, the same place the same', async () => {
+  t.test('events: the id depends on the position and nothing else', async () => {
     fc.assert(
       fc.property(salt, place, place, (s, a, b) => {
         const idOf = ({ second, partition: p, sequence, index }: typeof a) =>
@@ -33,7 +33,7 @@ t.test('ids', async (t) => {
     )
   })
 
-  t.test('users: where an id lies follows from it', async (t) => {
+  t.test('users: the partition and row of a record follow from its id', async (t) => {
     fc.assert(
       fc.property(salt, u32, partition, u32, (s, second, p, row) => {
         const id = userRecordId(s, second * 1000, p, row)

@@ -51,7 +51,7 @@ const transition = fc.oneof(
   }),
 ) as fc.Arbitrary<Transition>
 
-t.test('texts of events of one update are those of each by itself', (t) => {
+t.test('the texts of events of one update equal those of each event alone', (t) => {
   fc.assert(
     fc.property(context, fc.array(transition, { maxLength: 4 }), (update, transitions) => {
       const texts = new EventTexts(update, new TextCache(1000))

@@ -113,7 +113,7 @@ function folderOf(test: Test): string {
   return folder
 }
 
-t.test('property: indices that are cut off, begin late and begin again say the same', async (t) => {
+t.test('property: indexes that are cut off, start late or restart contain the same', async (t) => {
   const folder = folderOf(t)
   let runs = 0
   const step = fc.oneof(
@@ -183,7 +183,7 @@ t.test('property: indices that are cut off, begin late and begin again say the s
   )
 })
 
-t.test('a stream out of reach, and one that is another', async (t) => {
+t.test('a stream that cannot be reached, and a different stream', async (t) => {
   const folder = folderOf(t)
   const file = join(folder, 'index')
   const shared = new MemoryStream(Infinity)
@@ -206,7 +206,7 @@ t.test('a stream out of reach, and one that is another', async (t) => {
 
 const skip = await skipWithout(NATS_SERVER)
 
-t.test('a change that nobody can read is passed over', { skip }, async (t) => {
+t.test('an unreadable change is skipped', { skip }, async (t) => {
   const { connection, manager } = await withStreams(t)
   const unreadable: number[] = []
   const reader = new JetStreamEventReader(connection, manager, (sequence) => unreadable.push(sequence))

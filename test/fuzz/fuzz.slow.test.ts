@@ -28,7 +28,7 @@ t.test('a few rounds', async (t) => {
   t.comment(JSON.stringify(result))
 })
 
-t.test('the server comes through each broken request', async (t) => {
+t.test('the server survives each broken request', async (t) => {
   const world = await World.create()
   t.teardown(() => world.dispose())
   const attacks = new Attacks(world)
@@ -38,7 +38,7 @@ t.test('the server comes through each broken request', async (t) => {
   await attacks.finish()
   await world.examine()
 
-  t.test('values fit the schemas that they were drawn for', (t) => {
+  t.test('values fit the schemas that they were generated for', (t) => {
     for (const { method, path, definition } of world.api.operations) {
       const schema = definition.requestBody?.content['application/json']?.schema
       if (schema === undefined) continue
@@ -55,7 +55,7 @@ t.test('the server comes through each broken request', async (t) => {
   })
 })
 
-t.test('spoiled values and mutated bytes differ from what they were made of', (t) => {
+t.test('spoiled values and mutated bytes differ from their originals', (t) => {
   const value = { a: 1, b: ['x', { c: true }], d: 'text' }
   const text = JSON.stringify(value)
   const different = (arbitrary: fc.Arbitrary<string>) =>
@@ -95,7 +95,7 @@ async function target(t: Test, answer: (req: IncomingMessage, res: ServerRespons
   }
 }
 
-t.test('each kind of fault is seen', async (t) => {
+t.test('each kind of fault is noticed', async (t) => {
   const json =
     (status: number, body: Json, headers: Record<string, string> = {}) =>
     async (t: Test) => {

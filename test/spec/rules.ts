@@ -7,13 +7,13 @@ definitions | a coordinate pair is [longitude,latitude] | spec/conformance.test.
 query strings | a coordinate pair is latitude,longitude | http/parts.test.ts: coordinates
 returned points | [longitude, latitude] | e2e/track.test.ts: an update with everything: User and Event field by field
 responses | JSON, errors included; every success carries meta.code | spec/conformance.test.ts: no endpoint answers success with another status or without meta.code; http/server.test.ts: every answer is JSON with a request id and CORS headers
-bodies | application/json or application/x-www-form-urlencoded | e2e/badInput.test.ts: each parameter of each body, in JSON and as a form; e2e/track.test.ts: form-urlencoded says the same as JSON; registry/http.test.ts: forms say the same as JSON
+bodies | application/json or application/x-www-form-urlencoded | e2e/badInput.test.ts: each parameter of each body, in JSON and as a form; e2e/track.test.ts: form-urlencoded has the same effect as JSON; registry/http.test.ts: forms say the same as JSON
 
 # Capabilities
-geofences | circle and polygon | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
+geofences | circle and polygon | actor/engine.test.ts: random worlds: the engine gives the answers of the slow evaluator
 geofences | their number is unlimited | e2e/hostile.slow.test.ts: 10,000 geofences on one point
-geofences | temporary, by operating hours, users, IP ranges | e2e/geofences.test.ts: disableAfter and deleteAfter act by themselves; e2e/geofences.test.ts: operating hours; e2e/geofences.test.ts: only for these users; rules/step.test.ts: outside: each reason of ineligibility withholds the entry; the first in order names it
-beacons | ibeacon and eddystone, ranged by the client | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
+geofences | temporary, by operating hours, users, IP ranges | e2e/geofences.test.ts: disableAfter and deleteAfter take effect by themselves; e2e/geofences.test.ts: operating hours; e2e/geofences.test.ts: only for these users; rules/step.test.ts: outside: each reason of ineligibility withholds the entry; the first in order names it
+beacons | ibeacon and eddystone, ranged by the client | actor/engine.test.ts: random worlds: the engine gives the answers of the slow evaluator
 environments | test and live data are separate | e2e/records.test.ts: test, live and another project never meet (G8)
 creation | by API | registry/http.test.ts: a geofence is created, read, replaced and deleted
 creation | by CSV import | registry/import.test.ts: every column of a geofence file
@@ -32,13 +32,13 @@ geofences | isochrone, time-based | routing/minutes.test.ts: isochrones and user
 1 | events are generated on the server, foreground and background | e2e/track.test.ts: an update with everything: User and Event field by field
 2 | entry: enters with sufficient confidence, or stops in it with stop detection | e2e/geofences.test.ts: stop detection; e2e/geofences.test.ts: minimumConfidence; rules/step.test.ts: entry and its confidence
 3 | exit: leaves with sufficient confidence | rules/step.test.ts: exit and its confidence
-4 | an exit comes before the next entry | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
+4 | an exit comes before the next entry | actor/engine.test.ts: random worlds: the engine gives the answers of the slow evaluator
 5 | entry on the first update inside | e2e/track.test.ts: an update with everything: User and Event field by field
 6 | the pair (tag, externalId) is unique; upsert updates | registry/registry.test.ts: create, upsert, replace, delete
 
 # Confidence
 values | integer 1 to 3 on every geofence event | spec/conformance.test.ts: fields
-function | of accuracy and geometry: 3 completely, 2 mostly, 1 partially inside | e2e/geofences.test.ts: confidence of entry and exit; actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
+function | of accuracy and geometry: 3 completely, 2 mostly, 1 partially inside | e2e/geofences.test.ts: confidence of entry and exit; actor/engine.test.ts: random worlds: the engine gives the answers of the slow evaluator
 smaller and less accurate | lower | rules/step.test.ts: entry and its confidence
 
 # Settings
@@ -61,8 +61,8 @@ dwell | first update after longer than the threshold inside | rules/step.test.ts
 1 | those within 1 km are synced on each update | registry/beaconStore.test.ts: nearbyBeacons: enabled ones within 1 km, nearest first, at most 100
 2 | ranged by uuid, major, minor or uid, instance | registry/beaconStore.test.ts: property: near and in range are what a look at every beacon says
 5 | the pair is unique; upsert updates | registry/beaconStore.test.ts: create, upsert, replace, delete; each raises the revision of its scope only
-6 | entry on the first update in range | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
-exit | leaves range | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
+6 | entry on the first update in range | actor/engine.test.ts: random worlds: the engine gives the answers of the slow evaluator
+exit | leaves range | actor/engine.test.ts: random worlds: the engine gives the answers of the slow evaluator
 
 # Geofence
 coordinates, address, placeId | one of them is required | registry/http.test.ts: every rule broken: 400 that names the field, and nothing changes
@@ -99,7 +99,7 @@ fraud | booleans and dates
 outside, inside with confidence | entered | rules/step.test.ts: entry and its confidence
 inside, outside with confidence | exited | rules/step.test.ts: exit and its confidence
 inside longer than dwellThreshold | dwelled, stays inside | rules/step.test.ts: dwell: whose threshold, strictly longer, once per visit, where the update would also enter
-second entry without an exit | no event | actor/engine.test.ts: random worlds: the engine answers as the slow evaluator does
+second entry without an exit | no event | actor/engine.test.ts: random worlds: the engine gives the answers of the slow evaluator
 
 # States: geofence
 absent | created enabled, or disabled if enabled is false | registry/http.test.ts: every field: what is accepted, and how it comes back
@@ -115,8 +115,8 @@ in range, left | exited | actor/waiting.test.ts: beacons
 status | started, approaching, arrived
 
 # Endpoints
-POST /v1/track | publishable, stateful | e2e/track.test.ts: both prefixes, and who may not
-GET /v1/context | publishable, stateless | e2e/calls.test.ts: context: the boundary decides, and whom a geofence is for; e2e/calls.test.ts: context says what a track of a new device would
+POST /v1/track | publishable, stateful | e2e/track.test.ts: both prefixes, and keys without permission
+GET /v1/context | publishable, stateless | e2e/calls.test.ts: context: the boundary decides, and so does whom a geofence is for; e2e/calls.test.ts: context gives the result that a track of a new device would
 GET /v1/search/users | secret | e2e/records.test.ts: secret endpoints: 403 for publishable keys, 401 for unknown ones; e2e/records.test.ts: users near a place
 GET /v1/search/geofences | publishable, sorted by distance | registry/http.test.ts: search: nearest first by the boundary, filters, limits
 POST /v1/geofences | creates | registry/http.test.ts: a geofence is created, read, replaced and deleted
@@ -126,7 +126,7 @@ PUT /v1/beacons/:tag/:externalId | upserts | registry/beaconHttp.test.ts: a beac
 /api/v1 | the prefix of the management paths | e2e/native.test.ts: the paths with /api of geofences and beacons
 
 # Endpoints: track
-deviceId, userId | find or create the user | e2e/track.test.ts: who an update belongs to
+deviceId, userId | find or create the user | e2e/track.test.ts: which user an update belongs to
 updatedAt | missing or out of order: server time | e2e/track.test.ts: the time of an update
 events | those that the update caused | e2e/track.test.ts: an update with everything: User and Event field by field
 
@@ -163,9 +163,9 @@ nightly sync | HTTP or object storage, per environment, with an e-mail
 # Authentication
 1 | a key in the Authorization header on every request | http/server.test.ts: keys come before limits, limits before parameters
 2 | four keys per project | registry/http.test.ts: keys: levels, environments, rotation
-3 | publishable endpoints take publishable keys | e2e/track.test.ts: both prefixes, and who may not
+3 | publishable endpoints take publishable keys | e2e/track.test.ts: both prefixes, and keys without permission
 4 | secret endpoints take secret keys only | e2e/records.test.ts: secret endpoints: 403 for publishable keys, 401 for unknown ones
-5 | live tells the key's environment | e2e/track.test.ts: a live key makes live records
+5 | live tells the key's environment | e2e/track.test.ts: a live key creates live records
 
 # Events
 user.entered_geofence | geofence, confidence, locationAccuracy, location | e2e/track.test.ts: an update with everything: User and Event field by field
@@ -189,7 +189,7 @@ meta | code, param, message | spec/conformance.test.ts: fields
 409 | conflict: the pair exists | registry/http.test.ts: a geofence is created, read, replaced and deleted
 429 | rate limit exceeded | e2e/track.test.ts: rate limits and trusted proxies
 500 | internal error | http/server.test.ts: answers of handlers
-503 | temporarily unavailable | actor/host.test.ts: past its bound a submission is refused whole, with 503; then there is room again
+503 | temporarily unavailable | actor/host.test.ts: beyond its limit a submission is refused with 503; then there is room again
 
 # Errors: later (places and regions)
 202 | accepted: only where asked for, beyond one machine
@@ -197,9 +197,9 @@ meta | code, param, message | spec/conformance.test.ts: fields
 
 # Rate limits
 POST /v1/track | 1 per device | actor/host.test.ts: a second one within the second is refused and changes nothing
-GET /v1/context | 10 | e2e/limits.test.ts: rate limits are the table, changed by the operator
-GET /v1/search/users | 100 | e2e/limits.test.ts: rate limits are the table, changed by the operator
-GET /v1/search/geofences | 100 | e2e/limits.test.ts: rate limits are the table, changed by the operator
+GET /v1/context | 10 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
+GET /v1/search/users | 100 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
+GET /v1/search/geofences | 100 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
 
 # Rate limits: geocoding (geocoding)
 GET /v1/geocode/forward | 10
@@ -214,11 +214,11 @@ GET /v1/search/places | 150
 GET /v1/addresses/validate | 100
 
 # Rate limits: routing (routing)
-GET /v1/route/distance | 100 | e2e/limits.test.ts: rate limits are the table, changed by the operator
-GET /v1/route/matrix | 20 | e2e/limits.test.ts: rate limits are the table, changed by the operator
-POST /v1/route/match | 10 | e2e/limits.test.ts: rate limits are the table, changed by the operator
-GET /v1/route/directions | 10 | e2e/limits.test.ts: rate limits are the table, changed by the operator
-GET /v1/route/optimize | 10 | e2e/limits.test.ts: rate limits are the table, changed by the operator
+GET /v1/route/distance | 100 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
+GET /v1/route/matrix | 20 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
+POST /v1/route/match | 10 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
+GET /v1/route/directions | 10 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
+GET /v1/route/optimize | 10 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
 
 # Sizes
 geofence metadata | up to 16 keys | spec/conformance.test.ts: parameters
