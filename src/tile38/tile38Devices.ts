@@ -2,6 +2,7 @@ import { failureFields } from '../runtime/errors.ts'
 import type { CopiedPositions } from '../actor/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Logger } from '../runtime/logger.ts'
+import { textsOf, Tile38Notes } from './tile38Notes.ts'
 import { Tile38Share, WriterElsewhere } from './tile38Share.ts'
 import { Tile38Unreachable, type Tile38, type Tile38Follower } from './tile38Port.ts'
 
@@ -34,9 +35,13 @@ export class Tile38Devices implements Tile38Follower {
   #isWriting = false
   #writing: Promise<void> = Promise.resolve()
   #timer: NodeJS.Timeout | undefined
+  readonly #notes: Tile38Notes
+  /** Whether Tile38 should have this process's note. */
+  #isNoted = false
 
   constructor(parts: Tile38DevicesParts) {
     this.#parts = parts
+    this.#notes = new Tile38Notes(parts.storeId)
   }
 
   /** Devices that have moved or gone and are not written yet; Infinity if a share of them must be written again. */
@@ -64,6 +69,7 @@ export class Tile38Devices implements Tile38Follower {
   }
 
   disconnected(): void {
+    this.#isNoted = false
     for (const share of this.#shares.values()) share.forget()
   }
 
@@ -87,10 +93,44 @@ export class Tile38Devices implements Tile38Follower {
     this.#follow()
     if (this.#isWriting || !this.#parts.tile38.isConnected || !this.#parts.isLive()) return
     this.#isWriting = true
-    this.#writing = this.#writeShares().finally(() => (this.#isWriting = false))
+    this.#writing = this.#writeAll().finally(() => (this.#isWriting = false))
   }
 
-  /** Complete shares first, because their note expires. */
+  async #writeAll(): Promise<void> {
+    try {
+      await this.#check()
+      await this.#writeShares()
+      if (this.#parts.isLive()) await this.#note()
+    } catch (error) {
+      this.disconnected()
+      if (!(error instanceof Tile38Unreachable)) this.#failed(error)
+    }
+  }
+
+  /** Finds shares that another process has written, and a server that was emptied; these are written again. */
+  async #check(): Promise<void> {
+    const { tile38, writer } = this.#parts
+    const [writers, note] = await tile38.send([this.#notes.writers, this.#notes.own(writer)])
+    if (this.#isNoted && note === null) this.disconnected()
+    const writerOf = textsOf(writers)
+    for (const share of this.#shares.values())
+      if (share.isWhole && writerOf.get(share.name) !== writer) share.forget()
+  }
+
+  /** Notes which shares are complete. It is repeated with each write, and expires when the process has ended. */
+  async #note(): Promise<void> {
+    const whole = [...this.#shares.values()].filter(({ isWhole }) => isWhole)
+    if (whole.length === 0 && !this.#isNoted) return
+    const names = whole.map(({ name }) => name)
+    const [noted] = await this.#parts.tile38.send([
+      this.#notes.setting(this.#parts.writer, names, this.#isNoted),
+    ])
+    // The server was emptied in the meantime.
+    if (noted === null) this.disconnected()
+    else this.#isNoted = true
+  }
+
+  /** Complete shares first, because searches wait for their changes. */
   async #writeShares(): Promise<void> {
     const { tile38, isLive } = this.#parts
     for (;;) {
@@ -114,10 +154,13 @@ export class Tile38Devices implements Tile38Follower {
       return true
     } catch (error) {
       share.forget()
-      if (!(error instanceof Tile38Unreachable || error instanceof WriterElsewhere))
-        this.#parts.logger.error(failureFields(error), 'positions cannot be written to Tile38; retrying')
+      if (!(error instanceof Tile38Unreachable || error instanceof WriterElsewhere)) this.#failed(error)
       return false
     }
+  }
+
+  #failed(error: unknown): void {
+    this.#parts.logger.error(failureFields(error), 'positions cannot be written to Tile38; retrying')
   }
 }
 

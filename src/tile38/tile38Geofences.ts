@@ -230,15 +230,17 @@ export class Tile38Geofences implements Tile38Follower {
       ({ state, waiting }) => state === 'current' && waiting.size === 0,
     )
     const before = settled.map(({ noted }) => noted)
-    const replies = await this.#send(
-      settled.flatMap((mirrored) => [
-        ['GET', this.#key(mirrored.scope), 'done'],
+    // Each write makes Tile38's file grow, so notes that are up to date are only read.
+    const late = settled.filter(({ noted }) => noted !== revision)
+    const replies = await this.#send([
+      ...settled.map(({ scope }) => ['GET', this.#key(scope), 'done']),
+      ...late.flatMap((mirrored) => [
         this.#note(mirrored, 'begun', revision),
         this.#note(mirrored, 'done', revision),
       ]),
-    )
+    ])
     settled.forEach((mirrored, i) => {
-      if (Number(replies[i * 3]) !== before[i]) this.#forget(mirrored)
+      if (Number(replies[i]) !== before[i]) this.#forget(mirrored)
     })
     if (Date.now() < this.#renewHooksAt) return
     this.#renewHooksAt = Date.now() + RENEW_HOOKS_MS

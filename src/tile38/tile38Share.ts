@@ -9,8 +9,6 @@ import { type Tile38, type Tile38Command, type Tile38Reply } from './tile38Port.
 const PIPELINE = 512
 /** Waiting devices; with more, all are written again. */
 const MOST_WAITING = 200_000
-/** Repeated with each write: a share without this note does not exist any more. */
-const WHOLE_SECONDS = 10
 const WORLD: AreaBox = { kind: 'box', west: -180, south: -90, east: 180, north: 90 }
 
 /** A removed record: the device is removed with it, unless it has another record by now. */
@@ -49,7 +47,6 @@ export class Tile38Share implements PositionObserver {
   readonly #ended = new AbortController()
   /** Increases when everything is forgotten: writes that were in flight then do not make it complete. */
   #life = 0
-  #writes = 0
 
   constructor(parts: Tile38ShareParts) {
     this.#parts = parts
@@ -60,6 +57,10 @@ export class Tile38Share implements PositionObserver {
   /** Devices that have moved or gone and are not written yet; Infinity: all must be written again. */
   get waiting(): number {
     return this.isWhole ? this.#waitingCount + this.#removals.length + this.#sending : Infinity
+  }
+
+  get name(): string {
+    return this.#parts.name
   }
 
   /** Everything is there, except for waiting changes. */
@@ -106,30 +107,11 @@ export class Tile38Share implements PositionObserver {
    */
   async write(): Promise<void> {
     try {
-      if (this.#isWhole) await this.#look()
       if (!this.#isWhole) await this.#writeAll()
       await this.#writeWaiting()
-      if (this.#isWhole) await this.#send([this.#wholeNote(['XX'])])
     } finally {
       this.#sending = 0
     }
-  }
-
-  /** Checks that everything is still there, and nobody else has written. */
-  async #look(): Promise<void> {
-    const { name, writer } = this.#parts
-    const [last, whole] = await this.#tile38.send([
-      ['GET', this.#keys.writers, name],
-      ['GET', this.#keys.whole, name],
-    ])
-    if (last !== writer || whole === null) this.forget()
-  }
-
-  /** Each is different, so that readers see that it is new. */
-  #wholeNote(words: readonly string[]): Tile38Command {
-    const { name, writer } = this.#parts
-    const text = `${writer} ${++this.#writes}`
-    return ['SET', this.#keys.whole, name, 'EX', `${WHOLE_SECONDS}`, ...words, 'STRING', text]
   }
 
   async #writeWaiting(): Promise<void> {
@@ -186,8 +168,6 @@ export class Tile38Share implements PositionObserver {
       await sent
       await this.#takeOut(scope, there)
     }
-    if (life !== this.#life) return
-    await this.#send([this.#wholeNote([])])
     this.#isWhole = life === this.#life
   }
 

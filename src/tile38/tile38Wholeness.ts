@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { ApiError } from '../runtime/errors.ts'
-import { NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
+import { textsOf, Tile38Notes, wholeShares } from './tile38Notes.ts'
 import {
   Tile38Unreachable,
   type Tile38,
@@ -21,16 +21,16 @@ const LOOK_AGAIN_MS = 100
  */
 export class Tile38Wholeness implements Tile38Follower {
   readonly #tile38: Tile38
-  readonly #keys: Tile38Keys
+  readonly #notes: Tile38Notes
   readonly #names: readonly string[]
-  /** As they were when the connection was new; undefined until they were read. */
-  #first: readonly Tile38Reply[] | undefined
+  /** The notes by process when the connection was new; undefined until they were read. */
+  #first: ReadonlyMap<string, string> | undefined
   #isFresh = false
 
   /** @param names of all shares */
   constructor(tile38: Tile38, storeId: string, names: readonly string[]) {
     this.#tile38 = tile38
-    this.#keys = new Tile38Keys(storeId)
+    this.#notes = new Tile38Notes(storeId)
     this.#names = names
     tile38.follow(this)
   }
@@ -66,20 +66,26 @@ export class Tile38Wholeness implements Tile38Follower {
    * between.
    */
   get question(): Tile38Command {
-    return ['SCAN', this.#keys.whole, 'LIMIT', NO_LIMIT, 'IDS']
+    return this.#notes.all
   }
 
   isWhole(reply: Tile38Reply | undefined): boolean {
-    const [, names] = reply as readonly [unknown, readonly string[]]
-    return names.length === this.#names.length
+    return this.#areAllIn(textsOf(reply).values())
   }
 
   async #look(): Promise<boolean> {
-    const notes = await this.#tile38.send(this.#names.map((name) => ['GET', this.#keys.whole, name]))
+    const [reply] = await this.#tile38.send([this.#notes.all])
+    const notes = textsOf(reply)
     const first = (this.#first ??= notes)
     if (first === notes) return false
-    this.#isFresh = notes.every((note, i) => note !== null && note !== first[i])
+    const changed = [...notes].flatMap(([process, note]) => (note === first.get(process) ? [] : [note]))
+    this.#isFresh = this.#areAllIn(changed)
     return this.#isFresh
+  }
+
+  #areAllIn(notes: Iterable<string>): boolean {
+    const whole = wholeShares(notes)
+    return this.#names.every((name) => whole.has(name))
   }
 }
 

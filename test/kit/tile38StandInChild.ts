@@ -262,7 +262,10 @@ function search(name: string, words: readonly string[]): Reply {
   const cut = found.slice(0, limit)
   return [
     cut.length < found.length ? cut.length : 0,
-    cut.map(([id, thing]) => (words.includes('OBJECTS') && thing.kind === 'point' ? [id, thing.object] : id)),
+    cut.map(([id, thing]) => {
+      if (words.includes('IDS') || thing.kind === 'bounds') return id
+      return [id, thing.kind === 'point' ? thing.object : thing.text]
+    }),
   ]
 }
 

@@ -1,3 +1,5 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type {
@@ -16,7 +18,7 @@ import { LiveAreas, type LiveArea } from '../../src/spatial/liveAreas.ts'
 import { Tile38Devices } from '../../src/tile38/tile38Devices.ts'
 import { Tile38Positions } from '../../src/tile38/tile38Positions.ts'
 import { objectsOf, Tile38Search } from '../../src/tile38/tile38Search.ts'
-import { deviceOf } from '../../src/tile38/tile38Texts.ts'
+import { deviceOf, Tile38Keys } from '../../src/tile38/tile38Texts.ts'
 import { Tile38Wholeness } from '../../src/tile38/tile38Wholeness.ts'
 import type { Tile38Connection } from '../../src/tile38/tile38Connection.ts'
 import { AREAS, inside, positionsContract, SCOPE, spots, Watcher } from '../cluster/positionsContract.ts'
@@ -270,6 +272,27 @@ positionsContract(
   },
   until,
 )
+
+t.test(`${TILE38_NAME}: while no device moves, its file grows by one note a second`, async (t) => {
+  const server = await tile38Server(t)
+  const tile38 = server.connect(t)
+  await until(() => tile38.isConnected)
+  const fleet = new Fleet(t, tile38)
+  for (let i = 0; i < 200; i++) fleet.move(`device${i}`, [13.4 + i * 1e-3, 52.5])
+  await fleet.settled()
+  const file = join(server.folder, 'data', 'appendonly.aof')
+  const { whole } = new Tile38Keys(STORE)
+  const notes = async () => {
+    const [reply] = await tile38.send([['SCAN', whole, 'LIMIT', '100']])
+    const [, entries] = reply as unknown as readonly [unknown, readonly (readonly [string, string])[]]
+    return entries.reduce((sum, [, note]) => sum + Number(note.split(' ')[0]), 0)
+  }
+  const [bytesBefore, notesBefore] = [statSync(file).size, await notes()]
+  let more = 0
+  await until(async () => (more = (await notes()) - notesBefore) >= 4)
+  const grown = statSync(file).size - bytesBefore
+  t.ok(grown < (more + 2) * 500, `${grown} bytes for ${more} notes`)
+})
 
 t.test(`${TILE38_NAME}: who looks at areas is told who is in them, and who leaves`, async (t) => {
   const server = await tile38Server(t)
