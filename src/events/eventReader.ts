@@ -29,7 +29,8 @@ export class EventReader implements Member {
   readonly #audiences: FanoutGroups
   /** While it is a member. */
   #seat: Seat | undefined
-  #isReading = false
+  /** While it reads the log. */
+  #reading: AbortController | undefined
   #isEnded = false
 
   /** @param offset of the last event that it does not need */
@@ -57,7 +58,7 @@ export class EventReader implements Member {
 
   /** Continues if it is behind: at the start, and whenever the client has read what was sent. */
   advance(): void {
-    if (this.#isReading || this.#isEnded || this.#seat !== undefined) return
+    if (this.#reading !== undefined || this.#isEnded || this.#seat !== undefined) return
     this.#catchUp().catch((error: unknown) => this.fail(error))
   }
 
@@ -68,19 +69,20 @@ export class EventReader implements Member {
   /** Sends nothing more. */
   end(): void {
     this.#isEnded = true
+    this.#reading?.abort()
     this.#leave()
   }
 
   async #catchUp(): Promise<void> {
-    this.#isReading = true
+    const { signal } = (this.#reading = new AbortController())
     while (!this.#isEnded && !this.outlet.isBehind) {
       this.#seat = this.#audiences.join(this.#scope, this)
       if (this.#seat !== undefined) break
-      const { events, offset } = await this.#audiences.read(this.#scope, this.offset)
+      const { events, offset } = await this.#audiences.read(this.#scope, this.offset, signal)
       if (!this.#isEnded && this.#sendAll(events)) this.offset = offset
       await turn()
     }
-    this.#isReading = false
+    this.#reading = undefined
   }
 
   /** Whether all have been sent; otherwise its offset is that of the last one sent. */

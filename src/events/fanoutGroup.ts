@@ -1,5 +1,6 @@
 import type { ScopeId } from '../model/scope.ts'
 import type { EventFeed } from './feed.ts'
+import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import { nameHash } from '../runtime/nameHash.ts'
 import { isSameFilter, LISTS, wants, type EventFilter } from './filter.ts'
 import type { LoggedEvent, StoredEvent, EventPage } from './port.ts'
@@ -22,6 +23,11 @@ import type { LoggedEvent, StoredEvent, EventPage } from './port.ts'
 
 /** Events that are read at a time. */
 const STRETCH = 200
+/**
+ * Stretches that readers which are behind get in one turn of the event loop: each takes a millisecond or two. One client
+ * may have thousands of such readers, and after a restart all come back together.
+ */
+const READS_PER_TURN = 2
 /** Approximate bytes that are sent to one connection at a time. */
 export const PART_BYTES = 64 * 1024
 /** Connections that are sent to in one turn of the event loop. */
@@ -198,14 +204,23 @@ export interface Seat {
 export class FanoutGroups {
   readonly #feed: EventFeed
   readonly #audiences = new Map<ScopeId, Audience>()
+  readonly #reads = new ConcurrencyLimit(READS_PER_TURN)
 
   constructor(feed: EventFeed) {
     this.#feed = feed
   }
 
-  /** Events of a scope after an offset, from memory or disk; this may take some time. */
-  read(scope: ScopeId, offset: number): Promise<EventPage> {
-    return this.#feed.read(scope, offset, STRETCH)
+  /**
+   * Events of a scope after an offset, from memory or disk, when it is the reader's turn.
+   * @param signal of a reader that may end while it waits: then nothing is read for it
+   */
+  read(scope: ScopeId, offset: number, signal: AbortSignal): Promise<EventPage> {
+    return this.#reads.run(async () => {
+      if (signal.aborted) return { events: [], offset }
+      const page = await this.#feed.read(scope, offset, STRETCH, signal)
+      await turn()
+      return page
+    })
   }
 
   /** Makes it a member; undefined while it is behind. */
