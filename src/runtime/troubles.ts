@@ -10,11 +10,12 @@ const MOST = 100
  * fail many times a second for the same reason.
  */
 export class Troubles {
-  readonly #log: (error: Error) => void
+  readonly #log: (error: Error, times: number) => void
   readonly #clock: Clock
-  readonly #toldAt = new Map<string, number>()
+  readonly #told = new Map<string, { at: number; times: number }>()
 
-  constructor(clock: Clock, log: (error: Error) => void) {
+  /** @param log its `times`: how often the failure has happened since it was last logged, at least 1 */
+  constructor(clock: Clock, log: (error: Error, times: number) => void) {
     this.#log = log
     this.#clock = clock
   }
@@ -22,10 +23,11 @@ export class Troubles {
   readonly tell = (error: Error): void => {
     const { message } = error
     const now = this.#clock.now()
-    if (now - (this.#toldAt.get(message) ?? -Infinity) < AGAIN_MS) return
-    if (this.#toldAt.size >= MOST) this.#toldAt.clear()
-    this.#toldAt.set(message, now)
-    this.#log(error)
+    const { at, times } = this.#told.get(message) ?? { at: -Infinity, times: 0 }
+    if (this.#told.size >= MOST) this.#told.clear()
+    const isQuiet = now - at < AGAIN_MS
+    this.#told.set(message, isQuiet ? { at, times: times + 1 } : { at: now, times: 0 })
+    if (!isQuiet) this.#log(error, times + 1)
   }
 }
 

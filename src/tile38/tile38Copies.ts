@@ -1,6 +1,9 @@
 import type { Users } from '../actor/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Logger } from '../runtime/logger.ts'
+import { systemClock } from '../runtime/clock.ts'
+import { failureFields } from '../runtime/errors.ts'
+import { Troubles } from '../runtime/troubles.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 import { Tile38Candidates } from './tile38Candidates.ts'
 import type { Point } from './tile38Cells.ts'
@@ -34,6 +37,8 @@ export class Tile38Copies {
   readonly #connection: Tile38Connection
   readonly #geofences: Tile38Geofences
   readonly #candidates: Tile38Candidates
+  /** A server that is full or read-only refuses each write of each part; one line tells it. */
+  readonly #troubled: (error: Error) => void
   #source: GeofenceSource | undefined
   #devices: Tile38Devices | undefined
   #positions: Tile38Positions | undefined
@@ -42,7 +47,11 @@ export class Tile38Copies {
     this.#parts = parts
     this.#connection = new Tile38Connection(parts.address, parts.logger)
     const tile38 = this.#connection
-    this.#geofences = new Tile38Geofences({ ...parts, tile38, writer: parts.process })
+    const { tell } = new Troubles(systemClock, (error, times) =>
+      parts.logger.error({ ...failureFields(error), times }, 'Tile38 refuses a command; retrying'),
+    )
+    this.#troubled = tell
+    this.#geofences = new Tile38Geofences({ ...parts, tile38, writer: parts.process, troubled: tell })
     const told = this.#geofences.changed.bind(this.#geofences)
     this.#candidates = new Tile38Candidates({ ...parts, tile38, told })
   }
@@ -99,6 +108,7 @@ export class Tile38Copies {
       ...parts,
       tile38: this.#connection,
       writer: this.#parts.process,
+      troubled: this.#troubled,
     })
     this.#devices.start()
   }
@@ -112,7 +122,7 @@ export class Tile38Copies {
     const { storeId } = this.#parts
     const tile38 = this.#connection
     const wholeness = new Tile38Wholeness(tile38, storeId, shares)
-    this.#positions = new Tile38Positions({ ...this.#parts, tile38, wholeness })
+    this.#positions = new Tile38Positions({ ...this.#parts, tile38, wholeness, troubled: this.#troubled })
     this.#positions.start()
     return { positions: this.#positions, users: new Tile38Search(tile38, storeId, wholeness, users) }
   }

@@ -1,7 +1,5 @@
-import { failureFields } from '../runtime/errors.ts'
 import type { CopiedPositions } from '../actor/port.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { Logger } from '../runtime/logger.ts'
 import { textsOf, Tile38Notes } from './tile38Notes.ts'
 import { Tile38Share, WriterElsewhere } from './tile38Share.ts'
 import { Tile38Unreachable, type Tile38, type Tile38Follower } from './tile38Port.ts'
@@ -103,7 +101,7 @@ export class Tile38Devices implements Tile38Follower {
       if (this.#parts.isLive()) await this.#note()
     } catch (error) {
       this.disconnected()
-      if (!(error instanceof Tile38Unreachable)) this.#failed(error)
+      if (!(error instanceof Tile38Unreachable)) this.#parts.troubled(error as Error)
     }
   }
 
@@ -154,13 +152,10 @@ export class Tile38Devices implements Tile38Follower {
       return true
     } catch (error) {
       share.forget()
-      if (!(error instanceof Tile38Unreachable || error instanceof WriterElsewhere)) this.#failed(error)
+      if (!(error instanceof Tile38Unreachable || error instanceof WriterElsewhere))
+        this.#parts.troubled(error as Error)
       return false
     }
-  }
-
-  #failed(error: unknown): void {
-    this.#parts.logger.error(failureFields(error), 'positions cannot be written to Tile38; retrying')
   }
 }
 
@@ -177,5 +172,6 @@ interface Tile38DevicesParts {
   readonly scopes: () => Iterable<ScopeId>
   /** Whether the shares certainly belong to this process: see `Ownership.isLive`. */
   readonly isLive: () => boolean
-  readonly logger: Logger
+  /** Called for each refusal; the write is tried again. */
+  readonly troubled: (error: Error) => void
 }

@@ -1,9 +1,7 @@
-import { failureFields } from '../runtime/errors.ts'
 import type { Bounds } from '../geometry/bounds.ts'
 import { ShapeArena } from '../geometry/shapeArena.ts'
 import type { Geofence } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { Logger } from '../runtime/logger.ts'
 import { RENEW_HOOKS_MS, Tile38Hooks } from './tile38Hooks.ts'
 import { cornersOf, Tile38Keys } from './tile38Texts.ts'
 import {
@@ -71,7 +69,7 @@ interface Mirrored {
  */
 export class Tile38Geofences implements Tile38Follower {
   readonly #tile38: Tile38
-  readonly #logger: Logger
+  readonly #troubled: (error: Error) => void
   readonly #keys: Tile38Keys
   readonly #writer: string
   readonly #hooks: Tile38Hooks
@@ -95,13 +93,14 @@ export class Tile38Geofences implements Tile38Follower {
     readonly storeId: string
     readonly writer: string
     readonly hooksUrl: string
-    readonly logger: Logger
+    /** Called for each refusal; the write is tried again. */
+    readonly troubled: (error: Error) => void
   }) {
     this.#tile38 = parts.tile38
     this.#keys = new Tile38Keys(parts.storeId)
     this.#hooks = new Tile38Hooks(this.#keys, parts.hooksUrl)
     this.#writer = parts.writer
-    this.#logger = parts.logger
+    this.#troubled = parts.troubled
     this.#tile38.follow(this)
   }
 
@@ -185,7 +184,7 @@ export class Tile38Geofences implements Tile38Follower {
     } catch (error) {
       this.disconnected()
       if (error instanceof Tile38Unreachable) return
-      this.#logger.error(failureFields(error), 'geofences cannot be written to Tile38; retrying')
+      this.#troubled(error as Error)
       setTimeout(() => void this.#work(), REFUSED_MS).unref()
     } finally {
       this.#working = false

@@ -2,8 +2,7 @@ import type { LivePosition, PositionObserver, Positions, PositionViewer } from '
 import { splitBounds, type Bounds } from '../geometry/bounds.ts'
 import { ShapeArena } from '../geometry/shapeArena.ts'
 import type { ScopeId } from '../model/scope.ts'
-import { ApiError, failureFields } from '../runtime/errors.ts'
-import type { Logger } from '../runtime/logger.ts'
+import { ApiError } from '../runtime/errors.ts'
 import type { LiveArea } from '../spatial/liveAreas.ts'
 import { readPosition } from './tile38Position.ts'
 import { cornersOf, deviceOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
@@ -51,7 +50,7 @@ export class Tile38Positions implements Positions, Tile38Follower {
   readonly #keys: Tile38Keys
   readonly #wholeness: Tile38Wholeness
   readonly #process: string
-  readonly #logger: Logger
+  readonly #troubled: (error: Error) => void
   readonly #watched = new Set<Watched>()
   #channels = 0
   #renewAt = 0
@@ -63,13 +62,14 @@ export class Tile38Positions implements Positions, Tile38Follower {
     readonly storeId: string
     readonly wholeness: Tile38Wholeness
     readonly process: string
-    readonly logger: Logger
+    /** Called for each refusal. */
+    readonly troubled: (error: Error) => void
   }) {
     this.#tile38 = parts.tile38
     this.#keys = new Tile38Keys(parts.storeId)
     this.#wholeness = parts.wholeness
     this.#process = parts.process
-    this.#logger = parts.logger
+    this.#troubled = parts.troubled
   }
 
   /** Watched areas. */
@@ -120,8 +120,7 @@ export class Tile38Positions implements Positions, Tile38Follower {
     try {
       await done
     } catch (error) {
-      if (!(error instanceof Tile38Unreachable))
-        this.#logger.error(failureFields(error), 'an area cannot be watched in Tile38')
+      if (!(error instanceof Tile38Unreachable)) this.#troubled(error as Error)
     }
   }
 

@@ -49,6 +49,8 @@ const hooks = new Map<string, readonly string[]>()
 const listeners = new Map<string, Set<Client>>()
 const expirations = new Map<string, { readonly key: string; readonly id: string; readonly at: number }>()
 
+let isReadOnly = false
+
 mkdirSync(folder, { recursive: true })
 if (existsSync(file)) {
   for (const line of readFileSync(file, 'utf8').split('\n').slice(0, -1)) execute(JSON.parse(line))
@@ -129,6 +131,11 @@ function listen(client: Client, command: string, names: readonly string[]): stri
 }
 
 function execute([name = '', ...words]: readonly string[]): Reply {
+  if (name === 'READONLY') {
+    isReadOnly = words[0] === 'yes'
+    return 'OK'
+  }
+  if (isReadOnly && /^(?:SET|DEL|DROP|SETHOOK|DELHOOK|FLUSHDB)$/.test(name)) return new Error('read only')
   for (const [entry, { key, id, at }] of expirations) {
     if (at > Date.now()) continue
     expirations.delete(entry)

@@ -1,6 +1,7 @@
 import t from 'tap'
+import { ManualClock } from '../../src/runtime/clock.ts'
 import { Backoff, keepRunning, retry } from '../../src/runtime/retry.ts'
-import { TroubleOnce } from '../../src/runtime/troubles.ts'
+import { TroubleOnce, Troubles } from '../../src/runtime/troubles.ts'
 
 const PAUSES = { firstMs: 20, lastMs: 1000 }
 
@@ -95,3 +96,19 @@ t.test('a reason is told once, until there is another one or it has worked meanw
   t.strictSame(told, ['a', 'b', 'a', 'a'])
   t.end()
 })
+
+t.test(
+  'a flood of a failure is a line now and then, with how often it happened since the line before',
+  (t) => {
+    const clock = new ManualClock(0)
+    const told: string[] = []
+    const troubles = new Troubles(clock, ({ message }, times) => told.push(`${message} ${times}`))
+    for (let i = 0; i < 25; i++) {
+      troubles.tell(new Error('full'))
+      if (i === 12) troubles.tell(new Error('read-only'))
+      clock.advance(1000)
+    }
+    t.strictSame(told, ['full 1', 'full 10', 'read-only 1', 'full 10'])
+    t.end()
+  },
+)

@@ -37,7 +37,7 @@ class SmallRegistry {
       hooksUrl: 'nats://nats:4222',
       storeId,
       writer: this.process,
-      logger,
+      troubled: (error) => void logged.push(error.message),
     })
     this.candidates = new Tile38Candidates({
       tile38,

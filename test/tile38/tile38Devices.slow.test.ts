@@ -1,6 +1,5 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import type {
   CopiedPositions,
@@ -30,7 +29,7 @@ import { place } from '../spatial/contract.ts'
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 60)
 const HERE = { latitude: 52.5, longitude: 13.4 }
 const STORE = 'a store'
-const logger = pino({ level: 'silent' })
+const troubled = () => {}
 
 interface Device extends LivePosition {
   readonly team: string
@@ -70,7 +69,7 @@ class Owner {
         })),
       scopes: () => [SCOPE],
       isLive: () => this.isLive,
-      logger,
+      troubled,
     })
     this.written.start()
     t.teardown(() => this.written.stop())
@@ -260,7 +259,13 @@ positionsContract(
     const tile38 = server.connect(t)
     const fleet = new Fleet(t, tile38)
     const wholeness = new Tile38Wholeness(tile38, STORE, SHARES)
-    const positions = new Tile38Positions({ tile38, storeId: STORE, wholeness, process: 'this one', logger })
+    const positions = new Tile38Positions({
+      tile38,
+      storeId: STORE,
+      wholeness,
+      process: 'this one',
+      troubled,
+    })
     positions.start()
     t.teardown(() => positions.stop())
     await until(() => tile38.isConnected)
@@ -299,7 +304,7 @@ t.test(`${TILE38_NAME}: who looks at areas is told who is in them, and who leave
   const tile38 = server.connect(t)
   const fleet = new Fleet(t, tile38)
   const wholeness = new Tile38Wholeness(tile38, STORE, SHARES)
-  const positions = new Tile38Positions({ tile38, storeId: STORE, wholeness, process: 'this one', logger })
+  const positions = new Tile38Positions({ tile38, storeId: STORE, wholeness, process: 'this one', troubled })
   positions.start()
   t.teardown(() => positions.stop())
   const watcher = new Watcher(positions)

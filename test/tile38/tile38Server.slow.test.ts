@@ -139,6 +139,31 @@ t.test(`${TILE38_NAME}: with its candidates the events are the same as without`,
   t.ok((await metric('tile38_candidates_total')) > before, 'and again, when it is back')
 })
 
+t.test(
+  `${TILE38_NAME}: a server that takes no writes is told of in few lines, and written when it does`,
+  async (t) => {
+    const tile38 = await tile38Server(t)
+    const server = await startServer(t, { env: { RINGFENCE_TILE38_URL: tile38.url } })
+    const connection = tile38.connect(t)
+    await until(() => connection.isConnected)
+    await connection.send([['READONLY', 'yes']])
+    const track = (deviceId: string) =>
+      server.api('POST', '/v1/track', { deviceId, latitude: 52.5, longitude: 13.4, accuracy: 5 })
+    const refusals = () => server.output.split('\n').filter((line) => line.includes('Tile38 refuses'))
+    for (let i = 0; i < 100; i++) t.equal((await track(`device${i}`)).status, 200)
+    const times = () => refusals().map((line) => Number(JSON.parse(line).times))
+    await until(() => times().some((count) => count > 3))
+    t.ok(refusals().length <= 6, refusals().join('\n'))
+    t.match(JSON.parse(refusals()[0]!), { level: 'error', reason: /Tile38 refused \w+: .*read only/i })
+    await connection.send([['READONLY', 'no']])
+    const waiting = async () => {
+      const { body } = await server.api('GET', '/metrics', undefined, null)
+      return /^ringfence_tile38_waiting (\S+)$/m.exec(body)?.[1]
+    }
+    await until(async () => (await waiting()) === '0')
+  },
+)
+
 /** Mulberry32: uniform numbers in [0, 1) from a seed. */
 function generator(seed: number): () => number {
   let state = seed
