@@ -39,7 +39,7 @@ export function registerActorMetrics(
     value: (table: { readonly bytes: number; readonly maxBytes: number }) => number,
   ): number =>
     hosts().reduce((sum, { partitions }) => partitions.reduce((all, { table }) => all + value(table), sum), 0)
-  metrics.gauge('user_bytes', 'Memory that users and their metadata take, about.', () =>
+  metrics.gauge('user_bytes', 'Approximate memory of users and their metadata.', () =>
     ofTables(({ bytes }) => bytes),
   )
   metrics.gauge('user_limit_bytes', 'Limit of that memory; beyond it, new users are refused.', () =>
