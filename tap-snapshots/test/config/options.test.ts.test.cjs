@@ -146,8 +146,7 @@ A setting is taken from the first that has it: flag, environment variable, file,
       RINGFENCE_NATS_FORMAT
   --tile38-url URL
       A Tile38 server to keep copies of geofences and positions in, tile38://HOST:PORT.
-      Experimental: never run against the real server yet. docs/operating.md. Default
-      none.
+      Experimental: see docs/operating.md. Default none.
       RINGFENCE_TILE38_URL
   --tile38-password PASSWORD
       Password of the Tile38 server (requirepass). Default none.
