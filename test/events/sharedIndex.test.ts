@@ -9,9 +9,10 @@ import { EventFeed } from '../../src/events/feed.ts'
 import type { EventChange, SharedEvents, SharedMessage, StoredEvent } from '../../src/events/port.ts'
 import { SharedIndex } from '../../src/cluster/journal/sharedIndex.ts'
 import { JetStreamEventReader } from '../../src/cluster/journal/jetStreamEventReader.ts'
-import { EVENT_CHANGES } from '../../src/cluster/journal/jetStreamStreams.ts'
+import { EVENT_CHANGES, EVENTS } from '../../src/cluster/journal/jetStreamStreams.ts'
 import fc from '../kit/fastCheck.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
+import { until } from '../kit/waiting.ts'
 import { withStreams } from '../cluster/jetStreamKit.ts'
 import { whole } from './contract.ts'
 
@@ -219,3 +220,21 @@ t.test('an unreadable change is skipped', { skip }, async (t) => {
   t.equal(unreadable.length, bad.length)
   await one.close()
 })
+
+t.test(
+  'an index that is closed leaves no consumer behind, and one that is killed leaves it for 30 s',
+  { skip },
+  async (t) => {
+    const { connection, manager } = await withStreams(t)
+    const reader = new JetStreamEventReader(connection, manager, () => {})
+    const consumers = () => manager.consumers.list(EVENTS).next()
+    const one = await open(join(folderOf(t), 'one'), reader)
+    const two = await open(join(folderOf(t), 'two'), reader)
+    await until(async () => (await consumers()).length === 2)
+    for (const { config } of await consumers()) t.equal(config.inactive_threshold, 30e9)
+    await one.close()
+    await until(async () => (await consumers()).length === 1)
+    await two.close()
+    await until(async () => (await consumers()).length === 0)
+  },
+)

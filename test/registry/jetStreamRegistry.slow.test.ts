@@ -282,3 +282,15 @@ t.test('a move that breaks off is made again, by whoever can', async (t) => {
     again.close()
   }
 })
+
+t.test('a process that ends leaves no consumer behind', { skip }, async (t) => {
+  const server = await natsServer(t)
+  const a = await openOn(t, server)
+  const b = await openOn(t, server)
+  const manager = await server.manager()
+  const consumers = async () => (await manager.consumers.list('KV_ringfence-registry').next()).length
+  await until(async () => (await consumers()) === 2)
+  a.close()
+  await until(async () => (await consumers()) === 1)
+  await b.edit(() => b.geofences.put(SCOPE, circle('1')))
+})

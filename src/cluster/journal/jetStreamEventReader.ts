@@ -1,6 +1,7 @@
 import {
   DeliverPolicy,
   jetstream,
+  type Consumer,
   type ConsumerMessages,
   type JetStreamClient,
   type JetStreamManager,
@@ -13,6 +14,8 @@ import { EVENT_CHANGES, EVENTS } from './jetStreamStreams.ts'
 
 const HEARTBEAT_MS = 1000
 const EXPIRES_MS = 10_000
+/** The servers remove the consumer of a process that was killed after this time. */
+const ABANDONED_MS = 30_000
 const PAGE_MESSAGES = 1000
 
 /** The stream of events over a connection, for processes that keep an index of it. */
@@ -50,6 +53,7 @@ export class JetStreamEventReader implements SharedEvents {
     const consumer = await this.#client.consumers.get(EVENTS, {
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: after + 1,
+      inactive_threshold: ABANDONED_MS,
       filter_subjects: [EVERY_SUBJECT, EVENT_CHANGES],
     })
     const messages = await consumer.consume({
@@ -57,10 +61,14 @@ export class JetStreamEventReader implements SharedEvents {
       expires: EXPIRES_MS,
       idle_heartbeat: HEARTBEAT_MS,
     })
-    return this.#messages(messages, signal)
+    return this.#messages(consumer, messages, signal)
   }
 
-  async *#messages(messages: ConsumerMessages, signal: AbortSignal): AsyncGenerator<SharedMessage> {
+  async *#messages(
+    consumer: Consumer,
+    messages: ConsumerMessages,
+    signal: AbortSignal,
+  ): AsyncGenerator<SharedMessage> {
     let isCut = false
     const stop = (): void => messages.stop()
     const cut = (): void => {
@@ -84,6 +92,7 @@ export class JetStreamEventReader implements SharedEvents {
       signal.removeEventListener('abort', stop)
       this.#cuts.delete(cut)
       stop()
+      void consumer.delete().catch(() => {})
     }
   }
 

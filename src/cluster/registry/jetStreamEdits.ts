@@ -26,6 +26,8 @@ const OPERATION_HEADER = 'KV-Operation'
 const ANSWER_MS = 3000
 const HEARTBEAT_MS = 1000
 const EXPIRES_MS = 10_000
+/** The servers remove the consumer of a process that was killed after this time. */
+const ABANDONED_MS = 30_000
 const PAGE_ENTRIES = 1000
 /** Room for the headers of a message, besides the value. */
 const HEADER_BYTES = 4096
@@ -153,6 +155,7 @@ class JetStreamEdits implements EditStream {
     const consumer = await this.#client.consumers.get(STREAM, {
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: after + 1,
+      inactive_threshold: ABANDONED_MS,
     })
     const messages = await consumer.consume({
       max_messages: PAGE_ENTRIES,
@@ -178,6 +181,7 @@ class JetStreamEdits implements EditStream {
       signal.removeEventListener('abort', stop)
       this.#cuts.delete(cut)
       stop()
+      void consumer.delete().catch(() => {})
     }
   }
 
