@@ -144,6 +144,7 @@ function ringfence(
     logFile: join(folder, `${name}.log`),
     url,
     readyUrl: `${url}/readyz`,
+    listens: /"msg":"listening"/,
   })
 }
 
@@ -162,6 +163,7 @@ async function tile38Member(
     logFile: join(folder, `${name}.log`),
     url: `tile38://127.0.0.1:${port}`,
     readyUrl: `http://127.0.0.1:${port}/healthz`,
+    listens: /ready/i,
   })
 }
 
@@ -194,6 +196,7 @@ async function natsMembers(folder: string, count: number): Promise<Member[]> {
       logFile: join(folder, `${name}.log`),
       url: `nats://127.0.0.1:${client}`,
       readyUrl: `http://127.0.0.1:${monitor}/healthz`,
+      listens: /Server is ready/,
     })
   })
 }

@@ -15,6 +15,8 @@ export interface MemberOptions {
   readonly url: string
   /** Answers with 200 once the process is ready. */
   readonly readyUrl: string
+  /** What the process prints once it listens. Without it, the answer might come from another program. */
+  readonly listens?: RegExp
 }
 
 /** Generous, because servers that start together share the machine. */
@@ -25,6 +27,8 @@ const LOOK_AGAIN_MS = 50
 export class Member {
   readonly options: MemberOptions
   #child: ChildProcess | undefined
+  /** Where the output of the present run begins. */
+  #outputFrom = 0
 
   constructor(options: MemberOptions) {
     this.options = options
@@ -52,6 +56,7 @@ export class Member {
     if (this.isRunning) throw new Error(`${this.options.name} is running`)
     const { command, args, env, logFile } = this.options
     const log = openSync(logFile, 'a')
+    this.#outputFrom = this.output.length
     const child = spawn(command, args, {
       env: { ...process.env, NODE_OPTIONS: '', ...env, ...changes },
       stdio: ['ignore', log, log],
@@ -67,7 +72,7 @@ export class Member {
 
   /** @throws Error if the process ends first, or takes very long */
   async ready(): Promise<void> {
-    const { name, readyUrl, logFile } = this.options
+    const { name, readyUrl, logFile, listens = /^/ } = this.options
     for (const until = performance.now() + READY_MS; performance.now() < until; await sleep(LOOK_AGAIN_MS)) {
       if (!this.isRunning)
         throw new Error(`${name} has ended. The end of its log:\n${this.output.slice(-2000)}`)
@@ -75,7 +80,7 @@ export class Member {
         (answer) => answer.arrayBuffer().then(() => answer.ok),
         () => false,
       )
-      if (isReady) return
+      if (isReady && listens.test(this.output.slice(this.#outputFrom))) return
     }
     throw new Error(`${name} is not ready; ${logFile} says more:\n${this.output.slice(-2000)}`)
   }

@@ -1,5 +1,6 @@
 /** `npm run cluster`: see {@link HELP}. */
 import { randomBytes } from 'node:crypto'
+import { createServer } from 'node:net'
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
@@ -56,6 +57,7 @@ async function main(): Promise<void> {
     console.log(HELP)
     return
   }
+  await checkPort(counts.port)
   makeFilesPrivate()
   const folder = kept === undefined ? mkdtempSync(join(tmpdir(), 'ringfence-cluster-')) : resolve(kept)
   mkdirSync(folder, { recursive: true })
@@ -88,6 +90,18 @@ async function main(): Promise<void> {
   if (failed.length > 0) process.exitCode = 1
 }
 
+/** @throws {UsageError} if the gateway could not listen there: another server would answer in its place */
+async function checkPort(port: number): Promise<void> {
+  const probe = createServer()
+  const code = await new Promise<string>((resolve) => {
+    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve('')))
+  })
+  if (code === '') return
+  const why = code === 'EADDRINUSE' ? 'another program uses this port' : `the port cannot be used (${code})`
+  throw new UsageError(`--port ${port}: ${why}. Choose another one.`)
+}
+
 /** If there is a Tile38 server on this machine. */
 async function tile38Server(): Promise<ClusterOptions['tile38']> {
   try {
@@ -95,7 +109,7 @@ async function tile38Server(): Promise<ClusterOptions['tile38']> {
     return (port, data) => ({ command, args: ['-h', '127.0.0.1', '-p', String(port), '-d', data] })
   } catch (error) {
     if (!(error instanceof ServerMissing)) throw error
-    console.log('Without Tile38: no tile38-server is on the PATH, and none could be built.')
+    console.log(`Without Tile38: ${error.message}`)
     return undefined
   }
 }

@@ -1,0 +1,55 @@
+/** `npm run cluster`, as far as it goes without servers: what it refuses, and whose answers it believes. */
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { Member } from '../../cluster/member.ts'
+
+const RUN = fileURLToPath(new URL('../../cluster/run.ts', import.meta.url))
+
+/** A server of somebody else, which answers everything with 200. Returns its port. */
+async function stranger(t: Test): Promise<number> {
+  const server = createServer((_, response) => response.end('{}')).listen(0, '127.0.0.1')
+  t.teardown(() => server.close())
+  await once(server, 'listening')
+  return (server.address() as AddressInfo).port
+}
+
+t.test('a port that another program uses is refused before anything starts', async (t) => {
+  const port = await stranger(t)
+  const { code, output } = await new Promise<{ code: unknown; output: string }>((resolve) =>
+    execFile(process.execPath, [RUN, '--port', `${port}`], (error, stdout, stderr) =>
+      resolve({ code: error?.code, output: stdout + stderr }),
+    ),
+  )
+  t.equal(code, 1)
+  t.match(output, `--port ${port}: another program uses this port. Choose another one.`)
+  t.notMatch(output, 'Starting')
+})
+
+t.test('a process is not taken for ready because another program answers in its place', async (t) => {
+  const url = `http://127.0.0.1:${await stranger(t)}`
+  const listens = /"msg":"listening"/
+  const member = (words: string) =>
+    new Member({
+      name: 'gateway-1',
+      command: process.execPath,
+      args: ['-e', words],
+      env: {},
+      logFile: join(t.testdirName, 'log'),
+      url,
+      readyUrl: url,
+      listens,
+    })
+  t.testdir({ log: '{"msg":"listening"} of an earlier run\n' })
+  const ending = member('setTimeout(() => process.exit(3), 300)')
+  ending.start()
+  await t.rejects(ending.ready(), /gateway-1 has ended/)
+  const listening = member('console.log(\'{"msg":"listening"}\'); setInterval(() => {}, 1000)')
+  listening.start()
+  await listening.ready()
+  await listening.end('SIGKILL')
+})
