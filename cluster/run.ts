@@ -93,9 +93,9 @@ async function main(): Promise<void> {
 /** @throws {UsageError} if the gateway could not listen there: another server would answer in its place */
 async function checkPort(port: number): Promise<void> {
   const probe = createServer()
-  const code = await new Promise<string>((resolve) => {
-    probe.once('error', (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message))
-    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve('')))
+  const code = await new Promise<string>((done) => {
+    probe.once('error', (error: NodeJS.ErrnoException) => done(error.code ?? error.message))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => done('')))
   })
   if (code === '') return
   const why = code === 'EADDRINUSE' ? 'another program uses this port' : `the port cannot be used (${code})`
