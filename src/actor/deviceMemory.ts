@@ -1,30 +1,48 @@
 import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
-
-/** How much memory the devices of a partition may take; approximate bytes. */
-export interface DeviceMemory {
-  /** Beyond it, new users are refused. */
-  readonly bytes: number
-  /** Of them, objects in the heap of V8, which is fast. */
-  readonly unpackedBytes: number
-}
-
-export const UNLIMITED: DeviceMemory = { bytes: Infinity, unpackedBytes: Infinity }
+import type { ScopeId } from '../model/scope.ts'
 
 /** Of V8's heap: an object takes about twice the bytes that are counted for it, and other things need room. */
 const HEAP_SHARE = 1 / 4
-const MIN_BYTES = 1024 * 1024
 
-/**
- * The share of one partition. Devices are spread evenly over all partitions.
- * @param bytes of all partitions; 0: half of the memory of the machine, or of the container
- */
-export function deviceMemoryOf(bytes: number, partitions: number): DeviceMemory {
+/** The memory that the devices of a process take, in approximate bytes, and its limit. Its partitions share it. */
+export class DeviceMemory {
+  readonly maxBytes: number
+  #bytes = 0
+  readonly #bytesOfScope = new Map<ScopeId, number>()
+
+  /** @param maxBytes of all devices; those of one scope may take half */
+  constructor(maxBytes = Infinity) {
+    this.maxBytes = maxBytes
+  }
+
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** Whether the scope may have another record, or one with more text. */
+  hasRoom(scope: ScopeId): boolean {
+    const half = this.maxBytes / 2
+    // Then no scope has more than half.
+    if (this.#bytes < half) return true
+    return this.#bytes < this.maxBytes && (this.#bytesOfScope.get(scope) ?? 0) < half
+  }
+
+  /** @param bytes negative: so many fewer */
+  add(scope: ScopeId, bytes: number): void {
+    this.#bytes += bytes
+    this.#bytesOfScope.set(scope, (this.#bytesOfScope.get(scope) ?? 0) + bytes)
+  }
+}
+
+/** @param bytes the limit of a process; 0: half of the memory of the machine, or of the container */
+export function deviceMemoryOf(bytes: number): DeviceMemory {
   // Without a limit it is 0, or more than there is.
   const memory = Math.min(process.constrainedMemory() || Infinity, totalmem())
-  const unpacked = getHeapStatistics().heap_size_limit * HEAP_SHARE
-  return {
-    bytes: Math.max((bytes || memory / 2) / partitions, MIN_BYTES),
-    unpackedBytes: unpacked / partitions,
-  }
+  return new DeviceMemory(bytes || memory / 2)
+}
+
+/** Approximate bytes of the objects in V8's heap for the devices of one of the process's partitions. */
+export function unpackedBytesOf(partitions: number): number {
+  return (getHeapStatistics().heap_size_limit * HEAP_SHARE) / partitions
 }

@@ -1,3 +1,4 @@
+import { DeviceMemory } from './deviceMemory.ts'
 import type { Profile } from '../model/device.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Sender } from '../model/update.ts'
@@ -51,8 +52,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   count = 0
 
   private readonly profiles = new ProfileStore()
-  /** Approximate bytes that all records may take; those of one scope may take half. See {@link hasRoom}. */
-  maxBytes = Infinity
+  private memory = new DeviceMemory()
   /** Approximate bytes of all records. */
   bytes = 0
   private readonly bytesOfScope = new Map<ScopeId, number>()
@@ -72,12 +72,18 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     this.profiles.maxUnpackedBytes = bytes
   }
 
-  /** Whether the scope may have another record, or one with more text. */
+  /** From now on its records count in this memory, and no longer in the one before. */
+  countIn(memory: DeviceMemory): void {
+    for (const [scope, bytes] of this.bytesOfScope) {
+      this.memory.add(scope, -bytes)
+      memory.add(scope, bytes)
+    }
+    this.memory = memory
+  }
+
+  /** See {@link DeviceMemory.hasRoom}. */
   hasRoom(scope: ScopeId): boolean {
-    const half = this.maxBytes / 2
-    // Then no scope has more than half.
-    if (this.bytes < half) return true
-    return this.bytes < this.maxBytes && (this.bytesOfScope.get(scope) ?? 0) < half
+    return this.memory.hasRoom(scope)
   }
 
   /** Approximate bytes of a record. */
@@ -292,7 +298,9 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   private countBytes(row: number, scope: ScopeId, before: number): void {
     const more = this.profiles.bytesOf(row) - before
     this.bytes += more
-    if (more !== 0) this.bytesOfScope.set(scope, (this.bytesOfScope.get(scope) ?? 0) + more)
+    if (more === 0) return
+    this.bytesOfScope.set(scope, (this.bytesOfScope.get(scope) ?? 0) + more)
+    this.memory.add(scope, more)
   }
 
   private forget(row: number): void {

@@ -12,7 +12,6 @@ import type { StoredEvent } from '../events/port.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { TextCache } from '../runtime/textCache.ts'
 import { AppliedForUser, AppliedInCrowd, CROWD, type Applied } from './applied.ts'
-import { UNLIMITED, type DeviceMemory } from './deviceMemory.ts'
 import type { ActorTable, ActorType } from './actorType.ts'
 import { ACTOR_TYPES, DEVICES } from './actorTypes.ts'
 import type { FrameWriter } from './commitCodec.ts'
@@ -105,7 +104,7 @@ export class Partition {
   eventBytes = 0
 
   /**
-   * @param memory of its devices, approximately
+   * @param maxUnpackedBytes of the objects for its devices, approximately; further ones are packed
    * @param updatesPerSecond that the rate limit admits from a device, in a bucket of a second's worth; Infinity: all
    */
   constructor(
@@ -113,15 +112,14 @@ export class Partition {
     salt: StoreSalt,
     updatesPerSecond = 1,
     types: readonly ActorType[] = ACTOR_TYPES,
-    memory: DeviceMemory = UNLIMITED,
+    maxUnpackedBytes = Infinity,
   ) {
     this.number = number
     this.salt = salt
     this.types = types
     this.tables = new Map(types.map((type) => [type.number, type.createTable()]))
     this.table = this.tableOf(DEVICES)
-    this.table.maxBytes = memory.bytes
-    this.table.maxUnpackedBytes = memory.unpackedBytes
+    this.table.maxUnpackedBytes = maxUnpackedBytes
     this.intervalMs = 1000 / updatesPerSecond
     this.earlyMs = EARLY_MS + 1000 - this.intervalMs
   }

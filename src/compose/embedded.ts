@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import type { Options } from '../../config/options.ts'
 import { Checkpointer } from '../actor/checkpoint.ts'
 import { ActorHost } from '../actor/host.ts'
-import { deviceMemoryOf } from '../actor/deviceMemory.ts'
+import { deviceMemoryOf, unpackedBytesOf } from '../actor/deviceMemory.ts'
 import { Partition } from '../actor/partition.ts'
 import { recover } from '../actor/recovery.ts'
 import { housekeepingJobs } from '../actor/housekeeping.ts'
@@ -101,13 +101,15 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
 
   // The device actors, in the state of the last durable frame.
   const updatesPerSecond = options.limits['POST /v1/track']
-  const memory = deviceMemoryOf(options.deviceBytes, store.partitions)
+  const unpackedBytes = unpackedBytesOf(store.partitions)
   const partitions = Array.from(
     { length: store.partitions },
-    (_, number) => new Partition(number, salt, updatesPerSecond, undefined, memory),
+    (_, number) => new Partition(number, salt, updatesPerSecond, undefined, unpackedBytes),
   )
   const reading = progressLog(logger, clock, 'reading the commit log')
   const recovered = recover(partitions, log, snapshots, events, clock.now(), reading)
+  const memory = deviceMemoryOf(options.deviceBytes)
+  for (const { table } of partitions) table.countIn(memory)
   if (recovered.revision > registry.revision)
     throw new Error(
       `${join(options.data, 'registry.sqlite')} is at revision ${registry.revision}, but commits were made with ` +
@@ -178,7 +180,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   })
   const { server } = front
   const jobs = new Jobs({ time, logger, openLease: aloneWith })
-  registerActorMetrics(metrics, { hosts: () => [host], measurer })
+  registerActorMetrics(metrics, { hosts: () => [host], measurer, memory })
   registerLogMetrics(metrics, log)
   registerMailboxMetrics(metrics, mailbox)
   registerEventMetrics(metrics, events)

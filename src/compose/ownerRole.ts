@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { eventsOfFrame } from '../actor/frameEvents.ts'
 import type { ActorHost } from '../actor/host.ts'
-import { deviceMemoryOf } from '../actor/deviceMemory.ts'
+import { deviceMemoryOf, unpackedBytesOf } from '../actor/deviceMemory.ts'
 import { Partition } from '../actor/partition.ts'
 import { TwiceObserved } from '../actor/copiedPositions.ts'
 import { HostPositions } from '../actor/hostPositions.ts'
@@ -49,7 +49,8 @@ export async function openOwners(ground: DistributedParts) {
     troubled,
   )
   let ownership: Ownership | undefined
-  const memory = deviceMemoryOf(options.deviceBytes, partitions)
+  const memory = deviceMemoryOf(options.deviceBytes)
+  const unpackedBytes = unpackedBytesOf(partitions)
   const server = new PartitionServer({
     calls,
     registry,
@@ -60,7 +61,9 @@ export async function openOwners(ground: DistributedParts) {
     measurer,
     prepare: options.tile38Candidates ? tile38?.copies.prepare.bind(tile38.copies) : undefined,
     mailboxBytes: shareOf(mailboxBytes, partitions),
-    createPartition: (number) => new Partition(number, salt, limits['POST /v1/track'], undefined, memory),
+    createPartition: (number) =>
+      new Partition(number, salt, limits['POST /v1/track'], undefined, unpackedBytes),
+    memory,
     openLog: (partition, fencedOut) =>
       openJetStreamLog({
         partition,
@@ -86,7 +89,7 @@ export async function openOwners(ground: DistributedParts) {
     isLive,
     troubled,
   })
-  registerActorMetrics(metrics, { hosts: () => server.hosts, measurer })
+  registerActorMetrics(metrics, { hosts: () => server.hosts, measurer, memory })
   const service: Service = {
     name: 'partitions',
     async start() {

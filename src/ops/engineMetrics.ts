@@ -15,9 +15,11 @@ export function registerActorMetrics(
     /** The present hosts. */
     readonly hosts: () => readonly ActorHost[]
     readonly measurer: { readonly counters: { readonly measured: number; readonly refused: number } }
+    /** Of the users of all hosts. */
+    readonly memory: { readonly bytes: number; readonly maxBytes: number }
   },
 ): void {
-  const { hosts, measurer } = parts
+  const { hosts, measurer, memory } = parts
   const totals = new HostTotals(hosts)
   metrics.total('updates_total', 'Location updates applied.', () => totals.read('updates'))
   metrics.total('repeated_updates_total', 'Resends, acknowledged and not applied.', () =>
@@ -35,15 +37,11 @@ export function registerActorMetrics(
   )
   metrics.total('frame_bytes_total', 'Bytes of those frames.', () => totals.read('frameBytes'))
   metrics.gauge('users', 'User records.', () => hosts().reduce((sum, { users }) => sum + users, 0))
-  const ofTables = (
-    value: (table: { readonly bytes: number; readonly maxBytes: number }) => number,
-  ): number =>
-    hosts().reduce((sum, { partitions }) => partitions.reduce((all, { table }) => all + value(table), sum), 0)
-  metrics.gauge('user_bytes', 'Approximate memory of users and their metadata.', () =>
-    ofTables(({ bytes }) => bytes),
-  )
-  metrics.gauge('user_limit_bytes', 'Limit of that memory; beyond it, new users are refused.', () =>
-    ofTables(({ maxBytes }) => maxBytes),
+  metrics.gauge('user_bytes', 'Approximate memory of users and their metadata.', () => memory.bytes)
+  metrics.gauge(
+    'user_limit_bytes',
+    'Limit of that memory; beyond it, new users are refused.',
+    () => memory.maxBytes,
   )
   metrics.total(
     'measured_elsewhere_total',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import t from 'tap'
+import { DeviceMemory } from '../../src/actor/deviceMemory.ts'
 import { DeviceTable } from '../../src/actor/deviceTable.ts'
 import {
   profileCreatedAt,
@@ -96,6 +97,8 @@ t.test('a table finds and keeps its records as plain maps do', async () => {
       (steps, maxUnpackedBytes) => {
         const table = new DeviceTable()
         table.maxUnpackedBytes = maxUnpackedBytes
+        const memory = new DeviceMemory(1)
+        table.countIn(memory)
         const known = new Map<number, Known>()
         steps.forEach((one, time) => {
           if (one.kind === 'put' || one.kind === 'putPacked') put(table, known, one, time)
@@ -107,14 +110,39 @@ t.test('a table finds and keeps its records as plain maps do', async () => {
           }
         })
         same(table, known)
+        assert.equal(memory.bytes, table.bytes)
         for (const at of known.keys()) table.remove(at, 1e6)
         assert.equal(table.bytes, 0)
+        assert.equal(memory.bytes, 0)
         for (const scope of [2, 3, 4]) assert.ok(table.hasRoom(scope))
       },
     ),
     runs(60),
   )
 })
+
+t.test(
+  'partitions share one memory: a full one does not refuse while there is room, and one that leaves makes room',
+  async (t) => {
+    const memory = new DeviceMemory(4000)
+    const [one, other] = [new DeviceTable(), new DeviceTable()]
+    for (const table of [one, other]) table.countIn(memory)
+    const fill = (table: DeviceTable, scope: number) => {
+      let row = table.length
+      while (table.hasRoom(scope)) table.setProfile(row++, scope, aProfile({ deviceId: `${scope} ${row}` }))
+      return row
+    }
+    const alone = fill(one, 2)
+    t.ok(memory.bytes >= 2000 && memory.bytes < 3000, 'a scope may have half of all, in one partition, too')
+    t.equal(fill(other, 2), 0)
+    t.ok(fill(other, 3) > 0, 'another scope has room')
+    t.notOk(one.hasRoom(4))
+    one.countIn(new DeviceMemory())
+    t.equal(memory.bytes, other.bytes)
+    t.ok(other.hasRoom(2))
+    t.equal(one.count, alone)
+  },
+)
 
 /** A record belongs to the same device and scope as long as it exists. */
 function put(table: DeviceTable, known: Map<number, Known>, one: Put, time: number): void {

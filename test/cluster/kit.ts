@@ -1,4 +1,5 @@
 /** The distributed engine in one process: gateways, owners, and the simulated calls between them. */
+import { DeviceMemory } from '../../src/actor/deviceMemory.ts'
 import { Senders } from '../../src/wire/senders.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { Gateway } from '../../src/cluster/gateway/gateway.ts'
@@ -231,6 +232,7 @@ export function serverOf(
   parts: Pick<PartitionServerParts, 'openLog' | 'snapshots'> & Partial<PartitionServerParts>,
 ): PartitionServer {
   const server = new PartitionServer({
+    memory: new DeviceMemory(),
     calls,
     registry: world,
     salt: SALT,

@@ -1,3 +1,4 @@
+import { DeviceMemory } from '../../actor/deviceMemory.ts'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Command, CommandKind } from '../../actor/command.ts'
 import { ActorHost, type HostParts } from '../../actor/host.ts'
@@ -43,6 +44,8 @@ export interface OwnedParts {
   readonly senders: Senders
   /** Bound of waiting updates, per partition. */
   readonly mailboxBytes: number
+  /** Of the devices of all partitions of the process. */
+  readonly memory: DeviceMemory
   /** See `HostParts.prepare`. */
   readonly prepare?: HostParts['prepare']
   /** Measures geometry in place of the main thread if an update needs much of it. */
@@ -97,6 +100,7 @@ export class OwnedPartition {
     this.#mailbox = new ByteBound(parts.mailboxBytes)
     const kinds = partition.types.flatMap(({ commands }) => commands)
     this.#kinds = new Map(kinds.map((kind) => [kind.name, kind]))
+    partition.table.countIn(parts.memory)
     const { registry, clock, scheduler } = parts
     // A host that never learns that its frame is durable stops there.
     const guarded: HostParts['log'] = {
@@ -123,6 +127,7 @@ export class OwnedPartition {
   /** There is, or will be, another owner: nothing is answered or appended any more. */
   drop(): void {
     this.#dropped.abort()
+    this.#partition.table.countIn(new DeviceMemory())
   }
 
   /**
