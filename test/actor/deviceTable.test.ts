@@ -128,9 +128,9 @@ t.test(
     const [one, other] = [new DeviceTable(), new DeviceTable()]
     for (const table of [one, other]) table.countIn(memory)
     const fill = (table: DeviceTable, scope: number) => {
-      let row = table.length
-      while (table.hasRoom(scope)) table.setProfile(row++, scope, aProfile({ deviceId: `${scope} ${row}` }))
-      return row
+      let at = table.length
+      while (table.hasRoom(scope)) table.setProfile(at++, scope, aProfile({ deviceId: `${scope} ${at}` }))
+      return at
     }
     const alone = fill(one, 2)
     t.ok(memory.bytes >= 2000 && memory.bytes < 3000, 'a scope may have half of all, in one partition, too')
