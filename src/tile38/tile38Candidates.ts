@@ -11,13 +11,13 @@ import type { Tile38, Tile38Command, Tile38Reply } from './tile38Port.ts'
 const PIPELINE = 512
 
 /**
- * Which geofences are about a place, asked of what one process has written into Tile38 (tile38Geofences.ts): of this one, or of
- * another that has the same registry.
+ * The geofences near a place, according to what one process has written into Tile38 (tile38Geofences.ts): this
+ * process, or another one with the same registry.
  *
- * An answer is used where its notes say that the registry here has all that may be in it; and it is united with what changed since
- * (tile38Cells.ts). So it does not matter how far the writer is, or whether it is still there.
+ * An answer is used if its notes say that the registry here contains everything that may be in it. Changes since then
+ * are added (tile38Cells.ts). So it does not matter how far the writer is, or whether it still runs.
  *
- * Owns: which index is which scope's, the questions. Does not own: who writes.
+ * Owns: the index of each scope, the questions. Does not own: who writes.
  */
 export class Tile38Candidates implements CellSource {
   readonly #tile38: Tile38

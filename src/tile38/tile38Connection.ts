@@ -38,11 +38,11 @@ const FIRST_CHANNEL = 'ringfence:first'
 type Client = RedisClientType<{}, {}, {}, 2>
 
 /**
- * The connection to Tile38, by the Redis project's client: Tile38 speaks its protocol.
+ * The connection to Tile38. Tile38 speaks the protocol of Redis, so the client of the Redis project is used.
  *
- * The client could reconnect by itself; but what is kept in Tile38 has to be looked at after each loss, and a server that
- * stopped without a word would hold its callers for ever. So a connection lives until its first failure, and every answer
- * has its time.
+ * The client could reconnect by itself. But the content of Tile38 must be checked after each loss, and a server that
+ * stopped without closing the connection would keep its callers waiting for ever. So a connection lasts until its
+ * first failure, and every answer has a time limit.
  *
  * Owns: connecting, time-outs, subscriptions of one connection. Does not own: what the server holds.
  */

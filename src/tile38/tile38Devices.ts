@@ -18,14 +18,16 @@ export interface DeviceShare {
 }
 
 /**
- * Where devices are, in Tile38: the latest position of each, at most one a second, written by who owns its partition.
+ * The positions of devices in Tile38: the latest position of each, at most one a second, written by the owner of its
+ * partition.
  *
- * The naive way sends every update: a hundred thousand commands a second for what somebody looks at now and then. A
- * device that moved ten times since the last write is written once, as it stands; and a write costs the update nothing but
- * a note. With each connection, and with each partition that comes, all devices of it are written, and those that are there no
- * more taken out (tile38Share.ts).
+ * The obvious way sends every update: a hundred thousand commands a second for what is only queried now and then.
+ * Here, a device that has moved ten times since the last write is written once, and an update costs only an entry in
+ * a map. After each connection, and for each new partition, all of its devices are written, and those that no longer
+ * exist are removed (tile38Share.ts).
  *
- * Owns: when is written, and of which partitions. Does not own: who reads it (tile38Positions.ts, tile38Search.ts).
+ * Owns: when positions are written, and of which partitions. Does not own: who reads them (tile38Positions.ts,
+ * tile38Search.ts).
  */
 export class Tile38Devices implements Tile38Follower {
   readonly #parts: Tile38DevicesParts

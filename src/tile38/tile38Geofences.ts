@@ -48,24 +48,24 @@ interface Mirrored {
 }
 
 /**
- * The geofences of all scopes in Tile38, as boxes that hold them, written by one process: a collection per scope, and in it how far
- * it is.
+ * The bounding boxes of the geofences of all scopes in Tile38, written by one process: a collection per scope, with
+ * notes that say up to which revision it is complete.
  *
- * The naive way writes a geofence when it changes and believes what it finds. But a server that was killed has lost its last
- * second, another has taken its place, or stands empty; while it is written, some of it is new and some is old; and a process that
- * stood still goes on writing what another has written meanwhile.
+ * The obvious way writes a geofence when it changes, and trusts what Tile38 returns. But a server that was killed has
+ * lost its last second of writes, or was replaced by another one or an empty one. During a write, a part of the
+ * content is old. And a process that was suspended may overwrite what another process has written in the meantime.
  *
  * Invariants
  * - TILE38-1: The collections carry their writer's name. Two processes that both believe to be the writer do not
  *   collide, and what an earlier process left is never read. A process that begins to write drops the collections of
  *   all others.
- * - TILE38-2: Before changes are written, their revision is noted as begun, and after them as done. Changes between the
- *   two may or may not be in an answer.
+ * - TILE38-2: Before changes are written, their revision is noted as begun, and after them as done. Changes between
+ *   the two may or may not be in an answer.
  * - TILE38-3: Each connection writes everything anew, and so does a look-up that finds the notes missing. A note is
  *   only changed, never created, except when a scope has been written completely: so a collection that was emptied
  *   while it was written has no notes.
  *
- * Owns: what Tile38 holds of geofences, hooks among it. Does not own: who may write, whether somebody asks (tile38Candidates.ts).
+ * Owns: the geofences and hooks in Tile38. Does not own: who may write, and queries (tile38Candidates.ts).
  */
 export class Tile38Geofences implements Tile38Follower {
   readonly #tile38: Tile38

@@ -9,11 +9,12 @@ const HOOK_SECONDS = 600
 export const RENEW_HOOKS_MS = (HOOK_SECONDS / 2) * 1000
 
 /**
- * Which geofences are marked `hooks: true` in their metadata, and the commands that have Tile38 tell NATS by itself when a
- * device enters or leaves them: raw notifications, by Tile38's geometry, without the rules of events.
+ * The geofences with `hooks: true` in their metadata, and the commands that make Tile38 tell NATS when a device
+ * enters or leaves them. These are raw notifications by Tile38's geometry, without the rules of events.
  *
- * One hook per geofence does not scale: Tile38 looks at all hooks about a device at each of its moves. So they are for those that are
- * marked, and tell of `enter` and `exit` only; a hook without `DETECT` is looked at for every device anywhere.
+ * One hook for every geofence does not scale: Tile38 checks all hooks near a device at each of its moves. So only
+ * marked geofences have one, and only for `enter` and `exit`; a hook without `DETECT` is checked for every device
+ * anywhere.
  */
 export class Tile38Hooks {
   readonly #keys: Tile38Keys

@@ -34,14 +34,16 @@ interface Watched {
 }
 
 /**
- * Live positions, told by Tile38: a fence channel for the box about each area that somebody looks at, made when they begin,
- * renewed while they look. Tile38's circles are polygons of 64 corners, so it tells of the box, and those who look decide by
- * our geometry; with `enter,exit,inside` they hear of each position in the box and of the first behind its edge.
+ * Live positions from Tile38: a fence channel for the bounding box of each watched area, which is created when the
+ * watch begins and renewed while it lasts. Tile38's circles are polygons with 64 corners, so the channel covers the
+ * box, and viewers decide by our own geometry. With `enter,exit,inside` they get each position in the box and the
+ * first one outside.
  *
- * After each connection the channels are made again, and once Tile38 has all devices each that was in a box is looked up: it may
- * have moved, or gone, while nobody was told. Whoever begins to look while it has not is refused.
+ * After each connection the channels are created again. Once Tile38 has all devices, each device that was in a box is
+ * looked up: it may have moved or gone in the meantime. A new watch is refused until Tile38 has all devices.
  *
- * Owns: channels. Does not own: what Tile38 is told (tile38Devices.ts), who is in an area (stream/watchedScope.ts).
+ * Owns: channels. Does not own: what is written to Tile38 (tile38Devices.ts), who is in an area
+ * (stream/watchedScope.ts).
  */
 export class Tile38Positions implements Positions, Tile38Follower {
   readonly name = 'Tile38 watches'

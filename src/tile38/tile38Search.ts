@@ -15,11 +15,11 @@ const FIRST_DEVICES = 64
 const RECORDS_AT_ONCE = 128
 
 /**
- * Who is near, found by Tile38 and not by asking every partition: the devices about the point from the nearest on, then their
- * records from their owners, together. Tile38 was told up to a second ago where they are; where a record is by now decides
- * about its distance, and who has moved away or is gone is left out.
+ * Finds the nearest users in Tile38 instead of asking every partition: first the devices around the point, from the
+ * nearest on, and then their records from their owners, all at once. Tile38's positions are up to a second old. The
+ * distance is computed from the record's present position, and users who have moved away or are gone are left out.
  *
- * A device is where its latest record is: the records of earlier users of it are not found here.
+ * A device is where its latest record is; the records of earlier users of the device are not found here.
  */
 export class Tile38Search implements Users {
   readonly #tile38: Tile38

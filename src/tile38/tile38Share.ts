@@ -26,12 +26,12 @@ export class WriterElsewhere extends Error {
 /**
  * The devices of some partitions in Tile38.
  *
- * Who stood still, or is cut off, may go on to write what it knew when another has the partitions. Tile38 has no fence that would
- * refuse it. So each pipeline begins with its writer's name, put in the place of a name: who finds another's where its own was, or
- * none, writes all anew, and takes out what does not belong there. Hence no device is wrong for longer than a second or two after the
- * last write of a former owner.
+ * A process that was suspended or cut off may continue to write its old state when another process has the
+ * partitions, and Tile38 has no fence to refuse it. So each pipeline begins with the writer's name, which replaces
+ * the name of the last writer. A process that finds another name, or none, writes everything again and removes what
+ * does not belong there. So no device is wrong for more than a second or two after the last write of a former owner.
  *
- * Owns: what of it is written. Does not own: when (tile38Devices.ts).
+ * Owns: what is written. Does not own: when (tile38Devices.ts).
  */
 export class Tile38Share implements PositionObserver {
   readonly #tile38: Tile38

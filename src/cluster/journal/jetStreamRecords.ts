@@ -1,17 +1,17 @@
 import { MAX_BATCH_MESSAGES, type JournalMessage, type JournalEntry } from './jetStreamPort.ts'
 
 /**
- * What a partition's log writes into its stream.
+ * The messages of a partition's log in its stream.
  *
- * | subject | what |
+ * | subject | meaning |
  * |---|---|
- * | `claim.…` | somebody takes the partition: all others fail from here on |
- * | `owner` | who claimed it has seen how far the log is |
+ * | `claim.…` | a process takes the partition: from here on, all others fail |
+ * | `owner` | the process that claimed it has read the log up to its end |
  * | `commit` | a frame, or a part of one |
  *
- * All but claims are records, each of which tells by whom it is, up to where the log is, and where its batch ends: so the
- * newest record alone is all that a new owner has to know. A frame is one message; one that is too large for that is a
- * batch of its parts.
+ * All of them except claims are records. A record names its writer, the end of the log, and the end of its batch. So
+ * the newest record is all that a new owner has to know. A frame is one message; a frame that is too large for that
+ * is a batch of its parts.
  */
 export const COMMIT = 'commit'
 export const ANY_RECORD = '*'

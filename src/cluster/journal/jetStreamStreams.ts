@@ -12,15 +12,16 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import { EVERY_SUBJECT } from '../../model/eventSubject.ts'
 
 /**
- * The streams of the distributed engine: created if they do not exist, and updated to the settings if they do.
+ * The streams of the distributed engine. They are created if they do not exist, and updated to the settings if they
+ * do.
  *
  * | stream | holds | filled by |
  * |---|---|---|
  * | `P0`, `P1`, … | the log of a partition, subjects `partition.<n>.>` | its owner |
- * | `EVENTS` | every event once, subjects `events.>`; of each partition `mark.<n>`, how far its events are there | all owners |
+ * | `EVENTS` | every event once, subjects `events.>`; for each partition `mark.<n>`, the position up to which its events are there | all owners |
  * | | what clients did to events, `event-changes` | gateways |
  *
- * What must never change stands in the bucket `ringfence` under `store`.
+ * What must never change is in the bucket `ringfence` under `store`.
  */
 export interface JournalOptions {
   /** 1 to 1024; as when the store was created. */

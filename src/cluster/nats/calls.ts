@@ -1,13 +1,14 @@
 /**
- * Questions to other processes and their answers. Technologies: natsCalls.ts, and the one of the tests that loses, doubles
- * and delays (test/sim/simulatedCalls.ts).
+ * Questions to other processes, and their answers. Technologies: natsCalls.ts, and for tests one that loses, doubles
+ * and delays messages (test/sim/simulatedCalls.ts).
  *
- * A question may reach nobody, one or several; it, or its answer, may be lost, may come twice, and may come late.
+ * A question may reach nobody, one process or several. The question and its answer may be lost, come twice, or come
+ * late.
  */
 export interface Calls {
   /**
    * The first answer.
-   * @throws {NobodyListens} {@link AnswerOverdue}; other errors mean no more than the latter
+   * @throws {NobodyListens} {@link AnswerOverdue}; other errors mean the same as the latter
    */
   ask(subject: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array>
   /** Passes on every answer to the questions that are sent through the result, until it is ended. */

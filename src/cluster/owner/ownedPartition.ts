@@ -25,13 +25,13 @@ import { revisionReached } from './revisions.ts'
 import { wantedOf, type RemoteUpdate } from '../protocol/updateRows.ts'
 
 /**
- * A partition that this process owns: an actor host of its own, with the partition's log, and the requests of gateways.
+ * A partition that this process owns: its own actor host, the partition's log, and the requests of gateways.
  *
  * Invariants
- * - OWNER-1: A request that is in progress, or was the last of its gateway and is answered, is not evaluated when it is
- *   sent again. The answer goes to whoever asked last.
- * - OWNER-2: What this owner does not know is recognised by the numbers of its updates (G9). For a repeated command, its
- *   kind says what to do (`CommandKind.repeat`).
+ * - OWNER-1: A request that is in progress, or was the last of its gateway and is answered, is not evaluated when it
+ *   is sent again. The answer goes to whoever asked last.
+ * - OWNER-2: What this owner does not know is recognised by the numbers of its updates (G9). For a repeated command,
+ *   its kind says what to do (`CommandKind.repeat`).
  * - OWNER-3: Nothing is evaluated with an older registry than the gateway had (G10).
  */
 

@@ -272,8 +272,8 @@ export class StreamBehind extends Error {
 }
 
 /**
- * The changes that the entries say. One that says nothing which can be understood removes what had its name, on every
- * process alike, and is remembered until another one has the name.
+ * The changes in the entries. An entry that cannot be understood removes the record with its name, in every process
+ * alike, and is remembered until another entry has the name.
  */
 export function readChanges(
   image: RegistryReplica,
@@ -304,9 +304,10 @@ export const FILLING = 'filling'
 export const OF_THE_FILLING: ReadonlySet<string> = new Set([ORIGIN, FILLING])
 
 /**
- * The changes, of which some were overtaken and are missing, so that their order says nothing: whatever they change gets out of
- * the way first, and what is new comes in the order of creation. Of a record that changed while they came there are several
- * changes, and the last one alone counts: a removal, which has no time of creation, must not come before what it removes.
+ * Changes of which some are missing, because later ones have replaced them; so their order means nothing. First every
+ * record that they change is given a pair that conflicts with no other, and then new records come in the order of
+ * creation. A record that changed in the meantime has several changes, and only the last one counts: a removal, which
+ * has no time of creation, must not come before what it removes.
  */
 function inAnyOrder(image: RegistryReplica, changes: readonly Change[]): Change[] {
   const createdAt = ({ row }: Change): number => (row as { createdAt?: number } | undefined)?.createdAt ?? 0

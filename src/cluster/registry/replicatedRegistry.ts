@@ -52,11 +52,11 @@ const RETRY_MS = 200
 const STUCK_MS = 10_000
 
 /**
- * Takes part in the registry; it is up to date when this resolves. Waits for the servers as long as it takes.
+ * Takes part in the registry, which is up to date when this resolves. Waits for the servers as long as it takes.
  *
- * The first process that comes gives the stream what its data folder holds: nothing, or the registry of an embedded engine,
- * which so moves into the distributed one.
- * @throws {RegistryOfItsOwn} {@link StreamBehind}, and what opening the file throws
+ * The first process fills the stream with the content of its data folder: nothing, or the registry of an embedded
+ * engine, which moves into the distributed engine in this way.
+ * @throws {RegistryOfItsOwn} {@link StreamBehind}, and the errors of opening the file
  */
 export async function openReplicatedRegistry(options: ReplicatedRegistryOptions): Promise<Registry> {
   const { folder, firstKeys } = options
@@ -100,9 +100,9 @@ interface Origin {
 }
 
 /**
- * Which registry the stream has; gives it this process's own where it has none yet.
- * @param me names this process in the stream, and a new registry; the same after a start that broke off. undefined: it is for
- *   others to do
+ * Which registry the stream has. If it has none yet, this process fills it.
+ * @param me identifies this process and a new registry in the stream; it stays the same after a start that was
+ * interrupted. undefined: another process must fill it
  */
 async function originOf(
   stream: EditStream,
@@ -133,8 +133,8 @@ async function originOf(
 }
 
 /**
- * Gives the stream what the file holds, the origin last; whoever comes before that waits for it. False: somebody else does so.
- * What an earlier attempt left there is removed.
+ * Fills the stream with the content of the file, the origin last; processes that come earlier wait for it. Returns
+ * false if another process does so. Removes what an interrupted attempt left.
  */
 async function fill(
   stream: EditStream,

@@ -1,12 +1,16 @@
 /**
- * Matrices over tens and hundreds of kilometres. Valhalla has two searches for a matrix, one for each engine that is made:
+ * Matrices over tens and hundreds of kilometres. Valhalla has two searches for a matrix, and each engine has one of
+ * them:
  *
- * - TimeDistanceMatrix goes out from each origin over every road. Its cells are those of the routes, but what it takes grows with the
- *   square of the distance: 25 origins over 270 km take ten seconds of a thin network, minutes of a dense one.
- * - CostMatrix meets in the middle and keeps to main roads on the way: a fifth of a second there, within 7 % of the routes. Inside a city
- *   a fifth of its cells are off, by up to 30 %. For who walks or cycles there are no main roads: it is no faster, and takes gigabytes.
+ * - TimeDistanceMatrix goes out from each origin over every road. Its cells equal those of routes, but its cost grows
+ *   with the square of the distance: 25 origins over 270 km take ten seconds in a thin network, and minutes in a
+ *   dense one.
+ * - CostMatrix searches from both ends and keeps to main roads in between. It takes a fifth of a second for the same,
+ *   and its cells are within 7 % of the routes. Within a city a fifth of its cells are off, by up to 30 %. For
+ *   walking and cycling there are no main roads: it is no faster, and takes gigabytes.
  *
- * So motor vehicles with a cell farther than {@link NEAR_METERS} are answered by the second, and their cells up to there by the first.
+ * So if a matrix for motor vehicles has a cell farther than {@link NEAR_METERS}, the second search answers it, and
+ * the first search answers its nearer cells.
  */
 import { pointDistance } from '../../geometry/distance.ts'
 import type { MatrixAnswer, MatrixRequest, RoutingLocation } from './port.ts'
@@ -16,8 +20,8 @@ import { MAX_MATRIX_METERS } from './valhallaConfig.ts'
 export const NEAR_METERS = 40_000
 
 /**
- * The exact search runs once for each point of the smaller side, the other search from all points: one to 625 over
- * 300 km takes 1.5 s and almost no memory with the former, 6 s and 400 MB with the latter.
+ * The exact search runs once for each point of the smaller side, the other search runs from all points. One to 625
+ * over 300 km takes 1.5 s and almost no memory with the exact search, and 6 s and 400 MB with the other.
  */
 const MOST_POINTS_PER_SEARCH = 100
 

@@ -1,9 +1,9 @@
 /**
  * Finding the roads under a path.
  *
- * Valhalla takes a path for one drive. If it is not (a gap over {@link GAP_METERS}, points far from all roads, roads
- * that are not connected), its answer has a straight line there, with lengths that are wrong for both sides. So the
- * path is cut there, before and after the request, and its pieces are matched separately.
+ * Valhalla takes a path for a single drive. If it is not (a gap of more than {@link GAP_METERS}, points far from all
+ * roads, roads that are not connected), the answer contains a straight line there, and the lengths on both sides are
+ * wrong. So the path is cut at such places, before and after the request, and its pieces are matched separately.
  */
 import { pointDistance } from '../../geometry/distance.ts'
 import { badParam } from '../../runtime/errors.ts'
@@ -17,8 +17,9 @@ const BREAKAGE_METERS = 2100
 /** A path in more pieces costs more than it is worth. */
 const MAX_PIECES = 100
 /**
- * Occasionally the engine refuses a path because of a stretch of it, without saying which: then each half is tried
- * separately, down to this many points, and this often. For one stretch in 16,000 points it takes nine attempts.
+ * Occasionally the engine refuses a path because of one part of it, without saying which. Then each half is tried
+ * separately, down to this many points, and at most this often. For one such part in 16,000 points it takes nine
+ * attempts.
  */
 const MIN_HALVED_POINTS = 32
 const MAX_HALVINGS = 60
@@ -44,9 +45,10 @@ const MAX_SEARCH_METERS = 100
 /** Roads within this many times its accuracy may belong to a point. */
 const SEARCH_ACCURACIES = 3
 /**
- * Of points nearer to each other than so many times their accuracy only some are matched; the others go where the way goes.
- * Measured in the sample city with a point every 10 m, 20 m off: without it 93 % of the streets are found again, by ways 2.4 times as
- * long as the drive, since each step back that is nothing but noise becomes a turn around a block; with it 99 %, and 1.06 times.
+ * If points are nearer to each other than this many times their accuracy, only some of them are matched, and the
+ * others follow the way. Measured in the sample city with a point every 10 m, 20 m off: without this, 93 % of the
+ * streets are found, by ways 2.4 times as long as the drive, because each step back, which is only noise, becomes a
+ * turn around a block. With it, 99 % are found, and the ways are 1.06 times as long.
  */
 const THINNING_ACCURACIES = 5
 const MIN_THINNING_METERS = 10
@@ -82,7 +84,7 @@ export interface MatchedPiece {
 
 /**
  * The roads along a path, piece by piece in order. Points that are alone, or far from all roads, are in no piece.
- * @throws ApiError 400 for a path in too many pieces, or of points that are all alone
+ * @throws ApiError 400 if the path has too many pieces, or all of its points are alone
  */
 export async function matchPath(
   engine: RoutingEngine,

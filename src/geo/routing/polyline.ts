@@ -5,9 +5,9 @@ export type LonLatPoint = readonly [longitude: number, latitude: number]
 export type PolylineDigits = 5 | 6
 
 /**
- * Decodes a polyline: differences of latitude and longitude in turn, zigzag, in groups of five bits, lowest first, as Google's
- * "Encoded Polyline Algorithm Format" has it.
- * @throws RangeError where the text ends within a number or holds a character that is none of the format's
+ * Decodes a polyline: differences of latitude and longitude in turn, zigzag, in groups of five bits with the lowest
+ * first, as in Google's "Encoded Polyline Algorithm Format".
+ * @throws RangeError if the text ends within a number, or has a character that is not in the format
  */
 export function decodePolyline(text: string, digits: PolylineDigits): LonLatPoint[] {
   const scale = 10 ** digits

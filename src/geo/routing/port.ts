@@ -1,9 +1,11 @@
 /**
- * What the endpoints ask of a road network: Valhalla's actions, in Valhalla's own JSON, with one class per cause of failure.
- * Technologies: a process of ours with Valhalla in it (valhallaProcess.ts), and a Valhalla server by URL (remoteValhalla.ts). Both
- * speak the same JSON, so what Ringfence answers is made of it once, above this port.
+ * What the endpoints ask of a road network: Valhalla's actions in Valhalla's own JSON, and one class of error per
+ * cause of failure. Technologies: a child process with Valhalla in it (valhallaProcess.ts), and a Valhalla server by
+ * URL (remoteValhalla.ts). Both speak the same JSON, so Ringfence's answers are made from it in one place, above this
+ * port.
  *
- * Times in answers are seconds; lengths are in the `units` of the request (kilometres where it names none), in `osrm` metres.
+ * Times in answers are seconds. Lengths are in the `units` of the request (kilometres if it has none), and in `osrm`
+ * metres.
  */
 import type { PlacedPoint } from '../extract/port.ts'
 import { ApiError } from '../../runtime/errors.ts'
@@ -13,9 +15,10 @@ export interface RoutingEngine {
   /** The makers of the data, whom answers credit. */
   readonly attribution: string | undefined
   /**
-   * Asks one of Valhalla's actions. The answer is the caller's own: identical questions get equal answers, not the same object.
-   * @throws {RoutingRefusal} one of its classes, where the request is at fault or the network has no answer
-   * @throws {RoutingUnavailable} one of its classes, 503, where the engine is
+   * Asks one of Valhalla's actions. The answer belongs to the caller: identical questions get equal answers, not the
+   * same object.
+   * @throws {RoutingRefusal} one of its classes, if the request is at fault or the network has no answer
+   * @throws {RoutingUnavailable} one of its classes, 503, if the engine is at fault
    */
   ask(action: 'route', request: OsrmRouteRequest): Promise<OsrmAnswer>
   ask<A extends RoutingAction>(
@@ -29,7 +32,7 @@ export interface RoutingEngines {
   /**
    * The engine whose network contains all the points: that of the first map region that contains them, or the remote
    * one.
-   * @throws {ApiError} 503 while there is no map region, 404 naming the parameter of the first point outside
+   * @throws {ApiError} 503 if there is no map region, 404 naming the parameter of the first point outside
    */
   containing(points: readonly PlacedPoint[]): RoutingEngine
 }

@@ -1,8 +1,9 @@
 /**
- * The order of stops that takes the least time, exactly: by the best way to each stop over each set of stops before it (Held and
- * Karp, 1962). Eight stops between the ends make 1,024 such ways.
- * @param seconds from each of the locations to each; Infinity where there is no way. The first stays first, the last last
- * @returns the places in that order, as indexes; undefined where no order has a way
+ * The order of stops with the least total time. It is exact: the best way to each stop over each set of earlier stops
+ * (Held and Karp, 1962). Eight stops between the ends make 1,024 such ways.
+ * @param seconds from each of the locations to each; Infinity if there is no way. The first location stays first, and
+ * the last stays last
+ * @returns the indexes of the locations in that order; undefined if no order has a way
  */
 export function quickestOrder(seconds: readonly (readonly number[])[]): number[] | undefined {
   const last = seconds.length - 1

@@ -15,10 +15,11 @@ export class RoadTravelTimes {
   }
 
   /**
-   * @param param of the request, that the place came with
+   * @param param the request's parameter with the place
    * @param origins at most 625, the nearest first
-   * @returns minutes from each origin, Infinity where there is no way, or it is farther than the engine goes
-   * @throws {ApiError} 404 naming the parameter where no network has the place, or no road is near it; 503
+   * @returns minutes from each origin; Infinity if there is no way, or if the origin is farther than the engine
+   * searches
+   * @throws {ApiError} 404 naming the parameter if no network contains the place, or no road is near it; 503
    */
   async minutesTo(
     param: string,
@@ -39,8 +40,9 @@ export class RoadTravelTimes {
 }
 
 /**
- * Minutes from each point to the target, as far as the engine goes: behind the nearest one that is too far for it there are none. It
- * refuses all for one, before it looks for ways; so the nearer half is asked about, and the farther one where that is not too far.
+ * Minutes from each point to the target. Points behind the nearest one that is too far for the engine have none. If
+ * one point is too far, the engine refuses the whole request before it searches. So the nearer half is asked for
+ * first, and then the farther half, if that is not too far.
  */
 async function reachable(
   engine: RoutingEngine,

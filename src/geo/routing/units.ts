@@ -13,8 +13,8 @@ const METERS_PER_MILE = 1609.344
 const KILOMETERS_PER_MILE = METERS_PER_MILE / 1000
 
 /**
- * Metres, or feet, to the whole; the text in kilometres, or miles, with one decimal: `5.6 mi`. Where that would be `0.0`, the
- * text has the value's own unit.
+ * A whole number of metres or feet. The text is in kilometres or miles with one decimal: `5.6 mi`. If that would be
+ * `0.0`, the text is in metres or feet.
  */
 export function distanceOf(meters: number, units: Units): Quantity {
   const metric = units === 'metric'

@@ -1,6 +1,6 @@
 /**
- * Valhalla's configuration for answering requests, as JSON. The limits are those of the interface and some room above them:
- * what is asked for within the interface must not fail in the engine, whose errors say less.
+ * Valhalla's configuration for answering requests, as JSON. Its limits are above those of the interface: what the
+ * interface allows must not fail in the engine, whose errors say less.
  */
 
 const KILOMETERS = 1000
@@ -64,8 +64,9 @@ export function valhallaConfig({ tiles, tileCacheBytes, isFar = false }: Valhall
       },
     },
     thor: {
-      // Not the one that Valhalla would choose for cars: in the sample city its cells differ from the routes between the same points
-      // in 18 of 100 cases, by up to 28 %; those of this one in 1 of 800, for as much processor time or less there.
+      // Valhalla would choose another one for cars. In the sample city that one differs from the routes between the
+      // same points in 18 of 100 cells, by up to 28 %. This one differs in 1 of 800, and takes as much processor time
+      // or less.
       source_to_target_algorithm: isFar ? 'costmatrix' : 'timedistancematrix',
       extended_search: false,
     },

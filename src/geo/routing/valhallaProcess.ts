@@ -1,21 +1,22 @@
 /**
- * Valhalla in a child process of ours. In this process its searches would share the threads of file system and DNS, its
- * memory would be ours, and a fault in it the end of tracking.
+ * Valhalla in a child process of ours. If it ran in this process, its searches would use the threads of the file
+ * system and of DNS, its memory would count as ours, and a fault in it would end tracking.
  *
- * Owns: the life of the child, and who waits for it. Does not own: what requests mean, what answers are kept (cache.ts).
+ * Owns: the life of the child, and who waits for it. Does not own: what requests mean, what answers are kept
+ * (cache.ts).
  *
  * Invariants
  * - VALHALLA-1: The child starts with the first request, ends after ten minutes without one, and is started again by
  *   the next.
  * - VALHALLA-2: It has at most one request more than it has threads, so that none of its threads waits for this
- *   process. The other requests wait here, bounded in number and bytes. Past the bound, and after waiting too long, the
- *   answer is 503.
- * - VALHALLA-3: When a child ends by itself, the requests that it had fail with 503, because one of them may have been
- *   the reason.
- * - VALHALLA-4: A request that is not answered in time fails with 503 and its child is killed, since nothing else ends
- *   a search. The other requests that the child had are tried once more.
- * - VALHALLA-5: A child whose memory has grown past its bound finishes the requests that it has, and a new child takes
- *   over.
+ *   process. The other requests wait here, bounded in number and bytes. Past the bound, and after waiting too long,
+ *   the answer is 503.
+ * - VALHALLA-3: When a child ends by itself, the requests that it had fail with 503, because one of them may have
+ *   been the reason.
+ * - VALHALLA-4: A request that is not answered in time fails with 503 and its child is killed, since nothing else
+ *   ends a search. The other requests that the child had are tried once more.
+ * - VALHALLA-5: A child whose memory has grown past its bound finishes the requests that it has, and a new child
+ *   takes over.
  * - VALHALLA-6: A child that fails repeatedly is started more and more slowly, at most five seconds apart.
  */
 import { fork, type ChildProcess } from 'node:child_process'
@@ -189,7 +190,7 @@ export class ValhallaProcess implements Valhalla {
     const { action, request } = call
     child.calls.set(id, call)
     this.#bound(call, () => {
-      // Who is late together with another, that has cost the child its life already, is tried again with the rest.
+      // A call that is late together with one that has cost the child its life already is tried again with the rest.
       if (child.end === undefined && child.calls.delete(id)) this.#giveUp(child, call)
     })
     child.process.send({ id, action, request } satisfies EngineRequest, () => {})
