@@ -4,14 +4,14 @@ import type { ScopeId } from '../model/scope.ts'
 /**
  * The events of a device, and of a user, found among all.
  *
- * The naive way is an index by device and time. Devices send in any order, so each event falls on another page of it:
- * of 13 µs that an event cost, 4 went into writing those pages, twice, for some 30 bytes each. Here the events of 32,768
- * successive offsets, a block, make an index of their own, small enough to be rewritten; and they are put in there some
- * thousands at a time, in its order. A query looks into the blocks whose times can still matter, newest first: mostly
- * few, and never more than there are.
+ * The obvious way is an index by device and time. Devices send in any order, so each event is on another page of it:
+ * of the 13 µs that an event cost, 4 µs were for writing those pages twice, for some 30 bytes each. Here the events
+ * of 32,768 successive offsets (a block) have their own index, which is small enough to be rewritten, and some
+ * thousand events at a time are added to it, in its order. A query searches the blocks whose times can match, newest
+ * first; usually these are few.
  *
- * Owns: the tables `owners` and `blocks`, and up to which offset they are complete (`owned` in `meta`).
- * Does not own: events; those that are deleted leave by a trigger.
+ * Owns: the tables `owners` and `blocks`, and up to which offset they are complete (`owned` in `meta`). Does not own:
+ * events. When an event is deleted, a trigger removes its rows.
  *
  * Invariants
  * - OWNED-EVENTS-1: Every event up to `owned` has a row for its device and, if it has a user, one for its user, and
@@ -113,8 +113,8 @@ export class OwnedEvents {
   }
 
   /**
-   * Puts in all waiting events up to an offset, some thousands in a transaction.
-   * @param progress called after each with the offset up to which it is done
+   * Adds all waiting events up to an offset, some thousand per transaction.
+   * @param progress called after each transaction with the offset up to which it is done
    */
   putIn(offset: number, progress: (owned: number) => void = () => {}): void {
     while (this.#owned < offset) {

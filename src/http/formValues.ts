@@ -18,18 +18,18 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
 ])
 
 /**
- * Reads a query string or a form body by a schema: texts become numbers, booleans, lists and objects where the schema
- * wants them. `name[key]=…` fills a member, `name[]=…`, `name[0]=…` and a repeated `name=…` a list, to any depth; JSON
- * text stands for a list or object at any level. Where no list is wanted, the last of repeated names wins. An empty
- * value means absent, or null where that is a value of its own; `[object Object]`, which careless clients send for an
- * object, means absent; `null` is a text.
+ * Reads a query string or a form body by a schema: texts become numbers, booleans, lists and objects if the schema
+ * wants them. `name[key]=…` sets a member. `name[]=…`, `name[0]=…` and a repeated `name=…` add to a list, to any
+ * depth. JSON text may stand for a list or object at any level. If no list is wanted, the last of repeated names
+ * wins. An empty value means absent, or null if null is a valid value. `[object Object]`, which careless clients send
+ * for an object, means absent. `null` is a text.
  *
- * Where the schema admits texts beside numbers and booleans, only what prints again as it was sent is one: `007` and
- * `1.0` stay texts.
+ * If the schema allows both texts and numbers or booleans, a value becomes a number or boolean only if it prints
+ * again as it was sent: `007` and `1.0` stay texts.
  *
- * @param others what becomes of names that the schema does not know: they are dropped unread, or kept as texts where they
- *   are to be refused
- * @param nullable names for which null is a value of its own
+ * @param others what to do with names that the schema does not know: drop them unread, or keep them as texts so that
+ * they are refused
+ * @param nullable names for which null is a valid value
  * @throws ApiError 400 naming the parameter
  */
 export function readForm(
@@ -161,7 +161,8 @@ function fromJsonText(text: string, path: readonly string[]): unknown {
 }
 
 /**
- * JSON text whose numbers and booleans become texts where only texts are wanted: `metadata={"floor":2}` as a filter.
+ * JSON in which numbers and booleans become texts if the schema allows only texts: `metadata={"floor":2}` as a
+ * filter.
  */
 function fitted(value: unknown, schema: TSchema | undefined): unknown {
   if (schema === undefined) return value

@@ -1,6 +1,6 @@
 /**
- * Milliseconds for which requests that arrive together are answered at once. Half of the longest stretch that one client
- * may cause (G7), because the last of them may itself take long.
+ * Milliseconds during which requests that arrive together are answered at once. Half of the longest time that one
+ * client may take without a pause (G7), because the last of them may itself take long.
  */
 const AT_ONCE_MS = 10
 /** Answers that are written at once however long the turn takes, so that a short pipeline is answered on a busy machine too. */

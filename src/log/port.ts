@@ -64,8 +64,8 @@ export interface AppendLog {
    * Appends one frame out of the given parts, and hands it to `done` once it is durable. One append is in flight at a
    * time: calling again before `done` is a programming error. A frame that cannot be made durable never calls `done`;
    * it calls the handler that the log was opened with, after which the states behind the log must not be used.
-   * @param events what the frame holds of events, in their order; the log takes them over. A log with a publisher hands the
-   *   frame to that before `done`
+   * @param events the frame's events, in their order; the caller must not change them afterwards. A log with a
+   * publisher hands the frame to it before `done`
    */
   append<E extends LogEvent>(
     parts: readonly Uint8Array[],
@@ -144,8 +144,8 @@ export interface Owner {
 }
 
 /**
- * Which host evaluates which partition. It is a hint, for finding each other and for not fighting: two hosts may believe
- * for a while that they own the same one. The fence of the log decides.
+ * Which host evaluates which partition. It is only a hint, so that hosts find each other and do not compete: two
+ * hosts may believe for a while that they own the same partition. The fence of the log decides.
  */
 export interface Ownership {
   /**

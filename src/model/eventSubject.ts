@@ -19,9 +19,9 @@ export const EVERY_SUBJECT = 'events.>'
  * | `user.entered_geofence` of van-7, test | `events.1.test.user:entered_geofence.van-7` |
  * | conversion `sign up: plus` of a.b, live | `events.1.live.sign%20up%3A%20plus.a%2Eb` |
  *
- * A dot would part tokens: in a type it is written as a colon. All else that a token cannot hold is written as in a URL,
- * so {@link addressOf} reads it back. A character of these takes three bytes at most: with the API's bounds of 256 the
- * subject is far below the 4,096 bytes of a NATS protocol line.
+ * A dot would separate tokens, so in a type it is written as a colon. All other characters that a token cannot
+ * contain are written as in a URL, so that {@link addressOf} can read them. Each takes at most three bytes. With the
+ * API's limits of 256 characters, the subject is far below the 4,096 bytes of a NATS protocol line.
  */
 export function subjectOf({ scope, type, deviceId }: Addressed): string {
   const environment = isLive(scope) ? 'live' : 'test'

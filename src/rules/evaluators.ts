@@ -7,11 +7,11 @@ import { Unmeasured } from './measured.ts'
 import { NO_LIMITS, smallest, zoneWithin, type SafeZone } from './safeZone.ts'
 
 /**
- * What an update means: the list of evaluators, and the one sequence in which they run. Tracks, replays and anonymous tracks
- * are evaluated by it; `context` and `explain` ask the same list.
+ * What an update means: the list of evaluators, and the one sequence in which they run. It evaluates tracks, replays
+ * and anonymous tracks; `context` and `explain` use the same list.
  *
- * Owns: the list, the order of events, the smallest of the safe zones.
- * Does not own: time and identity (actor/partition.ts), what each evaluator decides.
+ * Owns: the list, the order of events, the smallest of the safe zones. Does not own: time and identity
+ * (actor/partition.ts), what each evaluator decides.
  *
  * Invariants
  * - EVALUATORS-1: Every evaluator sees the state before the update, so the order of the list has no effect.

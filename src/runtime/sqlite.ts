@@ -34,10 +34,10 @@ export class SqliteFileTooNew extends Error {
 }
 
 /**
- * Opens or creates a file with a write-ahead log, and brings its tables to the newest version in one transaction. A file that is
- * refused is left as it is.
- * @param lockWaitMs takes the file for this connection alone, until it is closed, and waits so long for another process to
- *   let go of it; undefined: the file is shared as usual
+ * Opens or creates a file with a write-ahead log, and brings its tables to the newest version in one transaction. A
+ * file that is refused is left unchanged.
+ * @param lockWaitMs if given, only this connection may use the file until it is closed, and another process gets this
+ * long to close it; undefined: the file is shared as usual
  * @throws {SqliteFileForeign} {@link SqliteFileTooNew} and the errors of SQLite
  */
 export function openSqlite(file: string, format: SqliteFormat, lockWaitMs?: number): Database.Database {

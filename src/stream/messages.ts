@@ -1,7 +1,7 @@
 import type { EventFilter } from '../events/filter.ts'
 
 /**
- * The messages of a stream, as the encodings exchange them with their handlers. Every encoding carries the same ones;
+ * The messages of a stream, as the encodings exchange them with their handlers. All encodings have the same messages;
  * docs/guides/stream.md shows each as JSON.
  *
  * The handler of a client's message checks it against a schema; before that, only its type is known.

@@ -1,11 +1,13 @@
 /**
- * The SQLite file that tells the builder of routing tiles in which country and time zone a node lies.
+ * The SQLite file that tells the builder of routing tiles the country and the time zone of a node.
  *
- * Valhalla makes one of the boundary relations of the extract. But an extract that is cut out of a country has not all of the
- * country's boundary, so the country is not found, and where none is found people are taken to drive on the left. So it is made of
- * boundaries that are always there (boundaries.ts), written as an extract with nothing else in it: `valhalla_build_admins` writes
- * geometry in a form that no library here writes, and adds what it knows about countries by their names (who may use which kind
- * of path). What it knows by other names is put right afterwards: the driving side of each country; and the zones, which are moved into the table where the tile builder looks for them.
+ * Valhalla makes such a file from the boundary relations of the extract. But an extract of a part of a country does
+ * not have the country's whole boundary, so the country is not found, and without a country people are assumed to
+ * drive on the left. So this file is made from boundaries that are always available (boundaries.ts). They are written
+ * as an extract with nothing else in it, because `valhalla_build_admins` writes geometry in a form that no library
+ * here writes, and adds what it knows about countries by their names (who may use which kind of path). What it only
+ * knows by other names is corrected afterwards: the driving side of each country, and the zones, which are moved into
+ * the table in which the tile builder looks for them.
  */
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -65,7 +67,7 @@ function putRight(path: string, countries: readonly Country[]): void {
 }
 
 /**
- * In the way in which `spatialite_tool` and CreateSpatialIndex create the table of Valhalla's own script,
+ * Creates the table as `spatialite_tool` and CreateSpatialIndex do in Valhalla's own script,
  * `valhalla_build_timezones`.
  */
 function moveZones(database: Database.Database): void {

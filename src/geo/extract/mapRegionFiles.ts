@@ -3,14 +3,14 @@
  *
  *     regions.json           which builds are served, in the order of precedence
  *     <name>-<8 hex>/        a build: never changed once it is served
- *       region.json          what it is of, whom to credit, which stages are done and by what
+ *       region.json          its source and attribution, and which stages are done by which version
  *       coverage.bin         where the extract has nodes
- *       routing/tiles/       of the stage "routing"; later stages bring folders of their own
- *     <name>.building/       a build that is under way or was interrupted
- *     lock                   held by who changes any of this
+ *       routing/tiles/       of the stage "routing"; later stages have their own folders
+ *     <name>.building/       a build that is in progress or was interrupted
+ *     lock                   held by the process that changes any of this
  *
- * A build is made durable before regions.json names it, and regions.json is replaced at once: whoever reads it, after a crash too,
- * finds whole builds only.
+ * A build is made durable before regions.json names it, and regions.json is replaced atomically. So a reader finds
+ * only complete builds, also after a crash.
  */
 import fs from 'node:fs'
 import { dirname, join } from 'node:path'
@@ -134,7 +134,7 @@ export function unfinishedNames(folder: string): string[] {
 
 /**
  * Removes builds that are not in the manifest, which a crash or the removal of a map region left. Needs the lock, and
- * no server may use one.
+ * no server may use one of them.
  */
 export async function sweepBuilds(folder: string): Promise<void> {
   const served = new Set(readManifest(folder).regions.map((region) => region.folder))

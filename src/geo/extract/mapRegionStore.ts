@@ -1,11 +1,12 @@
 /**
- * The regions that a running server serves: what regions.json names, as the operator's commands change it.
+ * The map regions that a running server serves, as named in regions.json, which the operator's commands change.
  *
- * It looks at the file's times once a second. To be told (by the operator's socket, or by the system's watch of a folder) is missed
- * where there is no socket, or where the folder is another machine's or is mounted into a container; looking is not.
+ * It checks the file's times once a second. A notification (by the operator's socket, or by the system's watch of a
+ * folder) would be missed if there is no socket, or if the folder is on another machine or mounted into a container.
  *
- * A build that is no longer named stays on the disk for a minute, for the requests and processes that use it. Then the server that
- * served it removes it; what a server that ended meanwhile left is removed by the next start.
+ * A build that is no longer named stays on the disk for a minute, for the requests and processes that use it. Then
+ * the server that served it removes it. What is left by a server that ended in the meantime is removed at the next
+ * start.
  */
 import { failureFields } from '../../runtime/errors.ts'
 import fs from 'node:fs'

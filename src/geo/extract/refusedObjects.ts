@@ -7,9 +7,7 @@ export interface RefusedObject {
   readonly failure: Error
 }
 
-/**
- * Runs the builder with some blocks: returns the error with which it ends, or undefined if it reads them to the end.
- */
+/** Runs the builder with some blocks. Returns the error with which it ends, or undefined if it reads all of them. */
 export type BuildAttempt = (blocks: readonly ExtractBlock[]) => Promise<Error | undefined>
 
 /** There are more such objects than are searched for. */
@@ -24,14 +22,14 @@ export class TooManyRefused extends Error {
 }
 
 /**
- * Finds the objects on which the builder ends, which does not name them: it gets halves of the blocks, and halves of those that it
- * ends on again, then halves of a block's objects. As the halves get smaller, each object that is found costs about as much as
- * reading all blocks twice.
- * @param blocks what the builder ended on
+ * Finds the objects on which the builder fails without naming them. It tries halves of the blocks, halves of those
+ * halves that fail again, and then halves of a block's objects. As the halves get smaller, each object that is found
+ * costs about as much as reading all blocks twice.
+ * @param blocks on which the builder failed
  * @param suspects kinds of objects to search; all others are in each attempt
- * @param most {@link TooManyRefused} above
+ * @param most if there are more: {@link TooManyRefused}
  * @returns the objects, and the blocks without them
- * @throws what attempt throws
+ * @throws the errors of attempt
  */
 export async function findRefused(
   parts: ExtractParts,

@@ -1,9 +1,9 @@
 /**
- * The sample region: Montevideo of 2017, as OpenStreetMap had it, out of the package @mapbox/mvt-fixtures.
+ * The sample region: Montevideo in 2017, from OpenStreetMap, in the package @mapbox/mvt-fixtures.
  *
- * Its eight vector tiles (https://osmlab.github.io/osm-qa-tiles) have every object with all its tags, to a centimetre: nodes that
- * have tags, and ways, cut at the edges of the tiles. Nodes without tags are gone; here each place that ways go through becomes one
- * again, so that ways that met still meet.
+ * Its eight vector tiles (https://osmlab.github.io/osm-qa-tiles) contain every object with all its tags, precise to a
+ * centimetre: nodes with tags, and ways, which are cut at the edges of the tiles. Nodes without tags are missing.
+ * Here each point of a way becomes a node again, so that ways that met still meet.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'

@@ -1,9 +1,10 @@
 import tzLookup from '@photostructure/tz-lookup'
 
 /**
- * Zones that the time zone database has merged: their clocks have shown the same time since 1970, so it keeps the names as links to
- * the zone that stands for all of them (its file `backward`, public domain). By that zone the links which the builder of routing
- * tiles refuses; test/geodata/timeZones.test.ts has it read every zone there is.
+ * Zones that the time zone database has merged because their clocks have shown the same time since 1970. It keeps
+ * their names as links to one zone (its file `backward`, public domain). This table has the links that the builder of
+ * routing tiles refuses, by the zone that they lead to; test/geodata/timeZones.test.ts lets the builder read every
+ * zone.
  */
 const LINKS: Readonly<Record<string, string>> = {
   'Africa/Abidjan':
@@ -44,8 +45,8 @@ export function builderZone(name: string): string {
 }
 
 /**
- * The zone at a position, under a name that the builder of routing tiles knows; correct to within 2 km of a border.
- * Degrees.
+ * The zone at a position in degrees, under a name that the builder of routing tiles knows; correct to within 2 km of
+ * a border.
  */
 export function timeZoneAt(longitude: number, latitude: number): string {
   return builderZone(tzLookup(latitude, longitude))

@@ -20,8 +20,8 @@ export interface StoredKind<R extends ScopedRecord> {
 }
 
 /**
- * A kind of records with a tag and an externalId that users create, read, replace and delete: its schemas, rules and texts.
- * {@link Collection} stores its records, {@link collectionRoutes} serves them.
+ * A kind of record with a tag and an externalId that users create, read, replace and delete: its schemas, rules and
+ * texts. {@link Collection} stores its records, and {@link collectionRoutes} serves them.
  */
 export interface Entity<Definition extends Referenced, R extends ScopedRecord> extends StoredKind<R> {
   /** `geofences`: the path under /v1/, and the member of a list's answer. */
@@ -34,7 +34,7 @@ export interface Entity<Definition extends Referenced, R extends ScopedRecord> e
   readonly body: TObject
   /**
    * Reads a definition from a body, a form or a row of a file.
-   * @param known the pair where the path contains it; a field that says otherwise is refused
+   * @param known the pair, if the path contains it; a field that contradicts it is refused
    * @throws ApiError 400 naming the field
    */
   parse(fields: Fields, known?: Pair): Definition

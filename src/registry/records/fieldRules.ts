@@ -17,15 +17,15 @@ import { MAX_ID_LENGTH, MAX_WORD_LENGTH, metadataField, pairField, type Pair } f
 import { BooleanOrText, DictionaryOrText, ListOrText, NumberOrText, TextsOrText } from './recordSchemas.ts'
 
 /**
- * One field of a definition: what the document says of it, and how its value is read from a JSON body, a form or a row of a file.
- * `Required` tells whether every definition has it.
+ * One field of a definition: its schema, and how its value is read from a JSON body, a form or a row of a file.
+ * `Required` says whether every definition has it.
  */
 export interface FieldRule<T, Required extends boolean = boolean> {
   readonly schema: TSchema
   readonly isRequired: Required
   /**
-   * Undefined where the field is absent, null or empty.
-   * @param known the pair where the path contains it
+   * Undefined if the field is absent, null or empty.
+   * @param known the pair, if the path contains it
    * @throws ApiError 400 naming the field
    */
   read(fields: Fields, name: string, known?: Pair): T | undefined
@@ -57,7 +57,8 @@ export function bodyOf(
 }
 
 /**
- * Reads the named fields in this order, which decides which of several faults is reported. Absent ones are left out.
+ * Reads the named fields in this order, which decides which of several errors is reported. Absent fields are left
+ * out.
  * @param names absent: all of them
  * @throws ApiError 400 naming the field
  */

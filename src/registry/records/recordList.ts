@@ -68,12 +68,12 @@ export interface RecordSlots<T> {
 }
 
 /**
- * The records of one kind in one scope: by pair, and newest first. The records themselves lie in slots, perhaps as bytes;
- * this holds numbers alone.
+ * The records of one kind in one scope, by pair and newest first. The records themselves are in slots, perhaps as
+ * bytes; this list holds only numbers.
  *
  * Invariants
- * - RECORDS-1: `#places` holds a place in the order of creation for every slot in use. An entry of the order stands for
- *   its slot as long as the slot has that place.
+ * - RECORDS-1: `#places` holds a place in the order of creation for every slot in use. An entry of the order stands
+ *   for its slot as long as the slot has that place.
  * - RECORDS-2: `#byPair` holds the records with a tag and an externalId, at most one for each pair.
  * - RECORDS-3: Creation times never decrease in the order. Records that share one are in the order in which they were
  *   created.
@@ -165,10 +165,11 @@ export class RecordList<T extends Listed> {
   }
 
   /**
-   * What putting the definitions will leave behind, in their order; nothing is changed yet. Each takes the place of the
-   * record with its pair, also of one before it in the list, or becomes a new one, created now: in the future only where
-   * the clock was set back since the last one.
-   * @param isShared no new one may be created at the time of one that is there
+   * The records that putting the definitions will create or replace, in their order; nothing is changed yet. A
+   * definition replaces the record with its pair, which may be from an earlier definition of the list; otherwise it
+   * becomes a new record, created now. Its time is in the future only if the clock was set back since the last
+   * record.
+   * @param isShared whether no two records may have the same time of creation
    * @param build makes a record of a definition, an id and a creation time
    */
   draft<D extends Referenced, R extends T>(

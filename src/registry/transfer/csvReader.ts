@@ -41,13 +41,13 @@ const SENTENCES: Readonly<Record<string, string>> = {
 }
 
 /**
- * Reads CSV as spreadsheets write it: cells apart by commas, rows by LF, CRLF or CR, quoted cells with doubled quotes
- * and line breaks, UTF-8 with or without a mark, UTF-16 with one. Blanks around an unquoted cell are dropped, and so are
- * rows without any content.
+ * Reads CSV as spreadsheets write it: cells separated by commas, rows by LF, CRLF or CR, quoted cells with doubled
+ * quotes and line breaks, UTF-8 with or without a byte order mark, UTF-16 with one. Blanks around an unquoted cell
+ * are dropped, and so are rows without any content.
  *
- * Hands over the rows of a piece of the file at a time; no more than that and one row is ever held. Lets others have
- * their turn while it parses, whatever the file holds.
- * @throws {CsvUnreadable} after all rows before it; and what `chunks` throws, as it is
+ * Yields the rows of one chunk at a time, so it never holds more than those and one further row. Lets others have
+ * their turn while it parses, whatever the file contains.
+ * @throws {CsvUnreadable} after all rows before it; and the errors of `chunks`, unchanged
  */
 export async function* readCsv(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<CsvRow[]> {
   const rows = new RowCollector()
@@ -190,8 +190,8 @@ class RowCollector {
 
   /** Called by the parser for each row; nothing may be left in its own queue. */
   #add(cells: string[], parserLine: number, bytes: number): undefined {
-    // As if it were the first row: for a row with another length than the first, it makes an error with a copy of all
-    // of its state, 11 us each, although none is requested.
+    // The parser is told that each row is the first. Otherwise, for a row that is not as long as the first, it makes
+    // an error with a copy of all of its state, which takes 11 µs, although nobody wants it.
     const info: { records: number } = this.#parser.info
     info.records = 0
     const line = this.#line + 1

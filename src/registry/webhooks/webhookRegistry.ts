@@ -40,8 +40,9 @@ export const WEBHOOKS: StoredKind<Webhook> = {
 }
 
 /**
- * The webhooks of all scopes. Unlike other records they have no pair, an edit names only what it changes, and secrets come from
- * here. Their routes belong to delivery: each edit of a webhook concerns its cursor over the event log, too.
+ * The webhooks of all scopes. Unlike other records they have no pair, an edit names only what it changes, and their
+ * secrets are generated here. Their routes are in delivery, because each edit of a webhook also affects its cursor
+ * over the event log.
  */
 export class WebhookRegistry implements WebhookDirectory {
   readonly #records: Collection<never, Webhook>
