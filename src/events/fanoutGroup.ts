@@ -24,8 +24,8 @@ import type { LoggedEvent, StoredEvent, EventPage } from './port.ts'
 /** Events that are read at a time. */
 const STRETCH = 200
 /**
- * Stretches that readers which are behind get in one turn of the event loop: each takes a millisecond or two. One client
- * may have thousands of such readers, and after a restart all come back together.
+ * Stretches that are read in one turn of the event loop for readers that are behind. Each takes a millisecond or two.
+ * One client may have thousands of such readers, and after a restart all of them come back at the same time.
  */
 const READS_PER_TURN = 2
 /** Approximate bytes that are sent to one connection at a time. */

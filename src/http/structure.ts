@@ -7,9 +7,9 @@ export const MAX_DEPTH = 64
  * thousand.
  */
 const MAX_CONTAINERS = 20_000
-/** Values in all, whatever they are; of JSON, where a million bytes of them take five milliseconds, nobody counts them. */
+/** Values of any kind. They are not counted in JSON, in which a million bytes of values take five milliseconds. */
 const MAX_VALUES = 200_000
-/** Names of members in all: a thousand updates with all their fields, and metadata, have some fifty thousand. */
+/** Names of all members: a thousand updates with all fields and metadata have about fifty thousand. */
 const MAX_NAMES = 100_000
 /** Different names in all: each is made and remembered anew, which costs many times what a known one does. */
 const MAX_DIFFERENT_NAMES = 5_000

@@ -3,7 +3,10 @@
  * client may take without a pause (G7), because the last of them may itself take long.
  */
 const AT_ONCE_MS = 10
-/** Answers that are written at once however long the turn takes, so that a short pipeline is answered on a busy machine too. */
+/**
+ * So many answers of a turn are written at once, however long the turn takes, so that a short pipeline is answered at
+ * once on a busy machine too.
+ */
 const MIN_AT_ONCE = 8
 
 /**
