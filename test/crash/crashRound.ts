@@ -67,6 +67,8 @@ export class CrashRun {
   #farVersion = 0
   #running = false
   #editing = false
+  /** Called after each edit of a circle that devices walk in. */
+  #edited = () => {}
   /** Connections that must not send for now wait for this. */
   #pause: Promise<void> | undefined
   #idle = 0
@@ -113,7 +115,8 @@ export class CrashRun {
 
   /**
    * Load and edits for as long as `work` takes. Afterwards nothing is in flight, and the server continues to run.
-   * @param edited called after each edit, while no update is in flight
+   * @param edited called after each edit, while no update is in flight; also between the two edits that remove a circle
+   * and make another one, because a backup may begin there
    */
   async during(work: () => Promise<void>, edited: () => void): Promise<void> {
     this.#running = true
@@ -124,10 +127,10 @@ export class CrashRun {
       this.#editFar(),
     ]
     this.#editing = true
+    this.#edited = edited
     const edits = (async () => {
       while (this.#editing) {
         await this.#alone(() => this.#editNear())
-        edited()
         await sleep(20)
       }
     })()
@@ -136,6 +139,7 @@ export class CrashRun {
     } finally {
       this.#editing = false
       await edits
+      this.#edited = () => {}
       this.#running = false
       await Promise.all(load)
     }
@@ -354,6 +358,7 @@ export class CrashRun {
     this.ledger.circles.set(id, { ...circle, id })
     this.ledger.unsure.delete(circle.externalId)
     this.ledger.counts.edits++
+    this.#edited()
   }
 
   async #delete({ externalId, id }: Circle): Promise<boolean> {
@@ -361,6 +366,7 @@ export class CrashRun {
     if ((await this.#control('DELETE', `/v1/geofences/near/${externalId}`)) === undefined) return false
     this.ledger.circles.delete(id)
     this.ledger.unsure.delete(externalId)
+    this.#edited()
     return true
   }
 
