@@ -200,15 +200,20 @@ export function drawer(seed: number): () => number {
 
 /** The ids of the events in EVENTS, once there are as many as expected. */
 export async function eventsOf(server: NatsServer, expected: number): Promise<string[]> {
-  const found = async () => {
-    // A cluster may be without a leader for a moment.
-    const messages = await server.messages('EVENTS').catch(() => [])
-    return messages.filter(({ subject }) => subject.startsWith('events.')).map(({ id }) => id)
+  const complete = async () => {
+    let ids: string[] = []
+    await until(async () => {
+      // In a cluster, a consumer that has just been created may have no leader yet: "no responders".
+      const messages = await server.messages('EVENTS').catch(() => [])
+      ids = messages.filter(({ subject }) => subject.startsWith('events.')).map(({ id }) => id)
+      return ids.length >= expected
+    })
+    return ids
   }
-  await until(async () => (await found()).length >= expected)
+  await complete()
   // A duplicate would arrive last.
   await sleep(200)
-  return found()
+  return complete()
 }
 
 export interface Load {
