@@ -5,7 +5,7 @@ import { layerViolations, tableFaults } from './kit/layers.ts'
 
 const ROOT = new URL('../', import.meta.url)
 
-t.test('src/ keeps the import rules', async (t) => {
+t.test('src/ follows the import rules', async (t) => {
   const sources = new Map<string, string>()
   for (const path of readdirSync(fileURLToPath(new URL('src', ROOT)), {
     recursive: true,
@@ -65,7 +65,7 @@ t.test('each rule catches a planted violation', async (t) => {
   }
 })
 
-t.test('what the rules allow raises no complaint', async (t) => {
+t.test('allowed imports cause no complaint', async (t) => {
   const ALLOWED: readonly (readonly [path: string, source: string])[] = [
     [
       'src/main.ts',
@@ -89,7 +89,7 @@ t.test('what the rules allow raises no complaint', async (t) => {
   }
 })
 
-t.test('a row is above those that name it, and allows what is used', async (t) => {
+t.test('a row is above those that name it, and allows only what is used', async (t) => {
   const faults = tableFaults(
     new Map([
       ['src/model/a.ts', ''],

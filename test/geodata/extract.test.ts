@@ -18,7 +18,7 @@ const longitudes = fc.double({ min: -180, max: 180, noNaN: true })
 const latitudes = fc.double({ min: -90, max: 90, noNaN: true })
 const positions = fc.tuple(longitudes, latitudes)
 
-t.test('what is written is read', async (t) => {
+t.test('reading returns what was written', async (t) => {
   const path = join(temporaryFolder(t), 'any.osm.pbf')
   const texts = fc.string({ unit: 'grapheme', maxLength: 20 })
   const tags = fc.dictionary(
@@ -86,7 +86,7 @@ t.test('a file of many blocks', async (t) => {
   t.equal(shares.at(-1), 1)
 })
 
-t.test('what is no extract is refused in a sentence', async (t) => {
+t.test('a file that is not an extract is refused with a clear message', async (t) => {
   const folder = temporaryFolder(t)
   const path = join(folder, 'x.osm.pbf')
   const refused = async (bytes: Uint8Array, sentence: RegExp): Promise<void> => {
@@ -196,7 +196,7 @@ t.test('coverage', async (t) => {
   t.throws(() => Coverage.fromBytes(counter.coverage().toBytes().subarray(0, 12)), /no cells/)
 })
 
-t.test('which region has a point, and which has all points', async (t) => {
+t.test('which region contains a point, and which contains all points', async (t) => {
   const made = (name: string, places: readonly Position[], times = 1): CoveredMapRegion => {
     const counter = new CoverageCounter()
     for (let i = 0; i < times; i++) for (const place of places) counter.add(...place)

@@ -9,7 +9,7 @@ import { temporaryFolder } from './kit.ts'
 /** One run in twenty ends by a signal, without any message about the cause. */
 const RUNS = 60
 
-t.test('however the builder ends on it, it is said that there are no roads', async (t) => {
+t.test('however the builder ends, the message says that there are no roads', async (t) => {
   for (let run = 0; run < RUNS; run++) {
     const folder = temporaryFolder(t)
     const extract = join(folder, 'planned.osm.pbf')

@@ -73,7 +73,7 @@ t.test('a block with some of its objects', async (t) => {
   )
 })
 
-t.test('parts of a file: all of them are the file', async (t) => {
+t.test('parts of a file: together they are the whole file', async (t) => {
   const folder = temporaryFolder(t)
   const path = join(folder, 'x.osm.pbf')
   writeOsmPbf(path, whole)

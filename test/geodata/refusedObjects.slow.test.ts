@@ -84,7 +84,7 @@ const CASES: readonly (readonly [what: string, extract: Partial<Extract>, object
   ]
 
 for (const [what, extract, object, reason] of CASES) {
-  t.test(`${what}: the import goes on without it`, async (t) => {
+  t.test(`${what}: the import continues without it`, async (t) => {
     const folder = temporaryFolder(t)
     const path = join(folder, 'x.osm.pbf')
     writeOsmPbf(path, { ...whole, ...extract })
@@ -131,7 +131,7 @@ t.test('several, of several kinds, in an extract of several blocks', async (t) =
   )
 })
 
-t.test('a file of nothing else is refused', async (t) => {
+t.test('a file with nothing else is refused', async (t) => {
   const folder = temporaryFolder(t)
   const path = join(folder, 'x.osm.pbf')
   writeOsmPbf(path, {

@@ -21,7 +21,7 @@ import { LONDON, QUEENS, region, temporaryFolder, writeStreets } from './kit.ts'
 
 const logger = createLogger('silent')
 
-t.test('regions are imported, listed, put first and removed, beside a server that serves them', async (t) => {
+t.test('regions are imported, listed, put first and removed while a server uses them', async (t) => {
   const folder = temporaryFolder(t)
   const queens = join(folder, 'Queens Village.osm.pbf')
   const london = join(folder, 'london-latest.osm.pbf')
@@ -52,7 +52,7 @@ t.test('regions are imported, listed, put first and removed, beside a server tha
   t.match(await region('use', 'queens-village', ...data), { code: 0 })
   await until(async () => (await served()) === 'queens-village, london-town')
 
-  t.test('people drive on the right side, in the right country, at the right time', async (t) => {
+  t.test('driving side, country and time zone are right', async (t) => {
     const builds = readManifest(mapRegionsFolder(server.data)).regions
     const tiles = (name: string): string =>
       join(mapRegionsFolder(server.data), builds.find((one) => one.name === name)!.folder, 'routing', 'tiles')
@@ -102,7 +102,7 @@ t.test('regions are imported, listed, put first and removed, beside a server tha
   t.strictSame(readdirSync(mapRegionsFolder(server.data)).sort(), ['lock', 'regions.json'])
 })
 
-t.test('what cannot be done is said in a sentence, and leaves nothing behind', async (t) => {
+t.test('a refused command gives a clear message and leaves nothing behind', async (t) => {
   const folder = temporaryFolder(t)
   const data = join(folder, 'data')
   const streets = join(folder, 'streets.osm.pbf')
@@ -302,7 +302,7 @@ async function facts(tiles: string, [west, south]: Position): Promise<unknown[]>
   }
 }
 
-t.test('who imports on a machine without the memory is told before', async (t) => {
+t.test('an import on a machine with too little memory is refused before it begins', async (t) => {
   t.equal(memoryShortage(50e6, 2, 1e9), undefined)
   t.equal(
     memoryShortage(50e6, 2, 400e6),

@@ -101,7 +101,7 @@ t.test(`at any time, seed ${seed}`, async (t) => {
   t.strictSame(readdirSync(regions).sort(), ['lock', 'regions.json', served(t)].sort())
 })
 
-t.test('Ctrl-C keeps what is done', async (t) => {
+t.test('Ctrl-C keeps finished work', async (t) => {
   const before = served(t)
   writeStreets(extract, QUEENS)
   const stopped = importing()

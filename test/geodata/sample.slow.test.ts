@@ -13,7 +13,7 @@ import { until } from '../kit/waiting.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 import { region } from './kit.ts'
 
-t.test('a city comes by itself, once, while devices are tracked', async (t) => {
+t.test('the sample city is made automatically, once, while devices are tracked', async (t) => {
   // A relative path like the default ./data, because the tools that make the sample run in other folders.
   const data = relative('.', mkdtempSync(join(tmpdir(), 'ringfence-sample-')))
   t.teardown(() => rmSync(data, { recursive: true, force: true }))
@@ -72,7 +72,7 @@ t.test('a city comes by itself, once, while devices are tracked', async (t) => {
   t.strictSame(readManifest(folder).regions, [])
 })
 
-t.test('it does not come where a remote server answers what needs roads', async (t) => {
+t.test('the sample city is not made if a remote server answers routing requests', async (t) => {
   const env = { RINGFENCE_SAMPLE_REGION: 'on', RINGFENCE_ROUTING_URL: 'http://127.0.0.1:1' }
   const server = await startServer(t, { env })
   const { body } = await server.api('GET', '/readyz')

@@ -14,7 +14,7 @@ import { temporaryFolder } from './kit.ts'
 const source = readFileSync(createRequire(import.meta.url).resolve('@photostructure/tz-lookup'), 'utf8')
 const names = [...new Set(source.match(/(?<=")[A-Z][A-Za-z]+\/[\w/+-]+(?=")/g))]
 
-t.test('a road in each time zone of the world, by every name of the look-up', async (t) => {
+t.test('a road in each time zone of the world, with every name of the look-up library', async (t) => {
   t.ok(names.length > 400, `${names.length} names`)
   t.ok(names.includes('Europe/Vaduz') && names.includes('Etc/GMT'))
   const rows = Math.ceil(Math.sqrt(names.length))
@@ -31,7 +31,7 @@ t.test('a road in each time zone of the world, by every name of the look-up', as
   )
 })
 
-t.test('each zone that stands for another shows the same time', (t) => {
+t.test('each zone that replaces another has the same time', (t) => {
   for (const name of names) {
     const other = builderZone(name)
     for (let year = 1971; year <= 2036; year++)
@@ -43,7 +43,7 @@ t.test('each zone that stands for another shows the same time', (t) => {
   t.end()
 })
 
-t.test('tiles are built without a zone that the builder refuses, and that is said', async (t) => {
+t.test('tiles are built without a zone that the builder refuses, and this is reported', async (t) => {
   const zoneAt: ZoneAt = (longitude) =>
     longitude < 10 ? 'Europe/Vaduz' : longitude < 11 ? 'Nowhere/At_All' : 'Europe/Vienna'
   const notes = await notesOf(

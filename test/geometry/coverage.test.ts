@@ -49,7 +49,7 @@ t.test('circles', async () => {
   )
 })
 
-t.test('polygons, the disc smaller and larger than they are', async () => {
+t.test('polygons, with smaller and larger discs', async () => {
   fc.assert(
     fc.property(
       polygonScene(84, 5, 50_000),
@@ -131,7 +131,7 @@ t.test('close to a pole', async () => {
   )
 })
 
-t.test('round a pole', async () => {
+t.test('around a pole', async () => {
   fc.assert(
     fc.property(
       polarScene(),
@@ -148,7 +148,7 @@ t.test('round a pole', async () => {
   )
 })
 
-t.test('what can be told without counting', async (t) => {
+t.test('cases that are clear without counting', async (t) => {
   const at = { latitude: 48, longitude: 11 }
   const { ring, places } = drawn(
     `
@@ -180,7 +180,7 @@ t.test('what can be told without counting', async (t) => {
   t.equal(coverage(circle, offset(at, 500, 0), 100), 0)
 })
 
-t.test('an edge along a parallel is bent as seen from a wide disc', async () => {
+t.test('an edge along a parallel is curved for a wide disc', async () => {
   for (const latitude of [-70, 65, 73]) {
     const far = latitude + 3 * Math.sign(latitude)
     const ring: Position[] = [
@@ -194,7 +194,7 @@ t.test('an edge along a parallel is bent as seen from a wide disc', async () => 
   }
 })
 
-t.test('a sliver under the disc is next to nothing, not all of it', async (t) => {
+t.test('a sliver covers nearly none of the disc, not all of it', async (t) => {
   const sliver: Shape = {
     kind: 'polygon',
     ring: [

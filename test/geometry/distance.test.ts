@@ -63,7 +63,7 @@ t.test('points', async (t) => {
     )
   })
 
-  t.test('any distance on Earth is right to 0.5 %', async () => {
+  t.test('any distance on Earth is correct to 0.5 %', async () => {
     fc.assert(
       fc.property(place(90), place(90), (a, b) => {
         const expected = karney(a.latitude, a.longitude, b.latitude, b.longitude)
@@ -164,7 +164,7 @@ t.test('polygons', async (t) => {
     )
   })
 
-  t.test('round a pole', async () => {
+  t.test('around a pole', async () => {
     fc.assert(
       fc.property(
         polarScene(),
@@ -263,7 +263,7 @@ t.test('slanting edges at high latitudes, where a plane at the probe bends most'
   )
 })
 
-t.test('an edge once round the Earth is met in its middle', async (t) => {
+t.test('an edge once around the Earth is reached in its middle', async (t) => {
   const ring: Position[] = [
     [-180, -30],
     [180, 30],
@@ -358,7 +358,7 @@ t.test('sides on a drawn map', async (t) => {
   t.same(sides, { p: 'inside', q: 'inside', r: 'outside', s: 'inside' })
 })
 
-t.test('rings that need to be read with care', async (t) => {
+t.test('rings that are difficult to interpret', async (t) => {
   const polygon = (ring: Position[]): Shape => ({ kind: 'polygon', ring })
   const side = (shape: Shape, latitude: number, longitude: number) => {
     holds(shape, { latitude, longitude })

@@ -39,7 +39,7 @@ function withPosition(at: number, position: Position): Position[] {
   return square.map((p, i) => (i === at ? position : p))
 }
 
-t.test('rings that are fine', async (t) => {
+t.test('valid rings', async (t) => {
   const fine: Record<string, Position[]> = {
     square,
     'the other way round': square.toReversed(),
@@ -84,7 +84,7 @@ t.test('rings that are fine', async (t) => {
   for (const [name, ring] of Object.entries(fine)) t.equal(checkRing(ring), undefined, name)
 })
 
-t.test('rings that are refused say why', async (t) => {
+t.test('refused rings, with the reason', async (t) => {
   const refused: [Position[], RegExp][] = [
     [square.slice(0, 3), /between 4 and 2,000 positions; it has 3/],
     [Array.from({ length: 2001 }, () => [0, 0] as const), /it has 2001/],
@@ -229,7 +229,7 @@ t.test('rings that are refused say why', async (t) => {
 })
 
 t.test(
-  'a ring is refused exactly when it overlaps itself or winds more than once round anything',
+  'a ring is refused exactly if it overlaps itself or winds around anything more than once',
   async () => {
     const grid = fc.integer({ min: 0, max: 4 })
     fc.assert(
@@ -341,7 +341,7 @@ function winding(ring: Grid[], x: number, y: number): number {
   return count
 }
 
-t.test('star-shaped rings are fine wherever they lie', async () => {
+t.test('star-shaped rings are valid at any place', async () => {
   fc.assert(
     fc.property(fc.oneof(polygonScene(85, 5, 500_000), polarScene()), ({ shape }) => {
       const reason = shape.kind === 'polygon' ? checkRing(shape.ring) : 'not a polygon'
@@ -410,7 +410,7 @@ function proper(bounds: Bounds[]): boolean {
 }
 
 t.test('bounds', async (t) => {
-  t.test('of a circle hold all of it', async () => {
+  t.test('of a circle contain all of it', async () => {
     fc.assert(
       fc.property(
         circleScene(90),
@@ -426,13 +426,13 @@ t.test('bounds', async (t) => {
     )
   })
 
-  t.test('of a circle are little larger', async (t) => {
+  t.test('of a circle are hardly larger than it', async (t) => {
     const [box] = discBounds(50, 10, 1000)
     t.ok(karney(50, 10, box!.north, 10) < 1012)
     t.ok(karney(50, 10, 50, box!.east) < 1012)
   })
 
-  t.test('of a polygon hold all of it', async () => {
+  t.test('of a polygon contain all of it', async () => {
     const probe = new Probe()
     fc.assert(
       fc.property(
@@ -455,7 +455,7 @@ t.test('bounds', async (t) => {
     )
   })
 
-  t.test('both sides of the antimeridian are one place', async (t) => {
+  t.test('both sides of the antimeridian are the same place', async (t) => {
     const arena = new ShapeArena()
     for (const x of [178, -180, 180, 179]) {
       const bounds = arena.bounds(
@@ -561,7 +561,7 @@ t.test('the arena', async (t) => {
   t.throws(() => arena.add({ kind: 'circle', center: [0, 0], radius: 0 }), /radius must be positive: 0/)
 })
 
-t.test('growing and removing leave the bytes that others read as they are', async (t) => {
+t.test('growing and removing do not change the bytes that others read', async (t) => {
   const arena = new ShapeArena()
   const refs = [arena.add({ kind: 'polygon', ring: square })]
   const [first] = arena.buffers
@@ -592,7 +592,7 @@ function drawnRing(corners: number): Position[] {
   return [...ring, ring[0]!]
 }
 
-t.test('the arena gives shapes back bit for bit', async (t) => {
+t.test('the arena returns shapes bit for bit', async (t) => {
   const rounded = (shape: Shape, digits: number): Shape =>
     shape.kind === 'circle'
       ? shape

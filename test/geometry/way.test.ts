@@ -14,7 +14,7 @@ function beside(at: { latitude: number; longitude: number }, bearing: number, me
 // Made from integers, because fast-check mostly draws doubles near zero.
 const bearing = fc.integer({ min: 0, max: 359 }).map((degrees) => (degrees * Math.PI) / 180)
 
-t.test('a way is never shorter than it says, and hardly longer', async () => {
+t.test('a way is never shorter than stated, and hardly longer', async () => {
   fc.assert(
     fc.property(place(75), bearing, magnitude(1, 100_000), (from, angle, meters) => {
       const to = beside(from, angle, meters)
@@ -89,7 +89,7 @@ t.test('first and last touch are where a walk in small steps finds them', async 
   t.ok(touched > 40 && passed > 20, `${touched} touched, ${passed} passed by`)
 })
 
-t.test('nothing is found on a way of no length, nor on one that only comes near', async (t) => {
+t.test('nothing is found on a way without length, nor on one that only comes near', async (t) => {
   const arena = new ShapeArena()
   const handle = arena.add({ kind: 'circle', center: [8, 50], radius: 100 })
   const probe = new Probe()
@@ -104,7 +104,7 @@ t.test('nothing is found on a way of no length, nor on one that only comes near'
   t.match(found([50.0005, 7.99], [50.0005, 8.01]), { first: Number, last: Number })
 })
 
-t.test('a way over the antimeridian goes the short way', async (t) => {
+t.test('a way across the antimeridian takes the shorter direction', async (t) => {
   const way = new Way({ latitude: 0, longitude: 179.9 }, { latitude: 0, longitude: -179.9 })
   t.equal(Math.abs(way.longitude(0.5)), 180)
   t.ok(Math.abs(way.longitude(0.75) - -179.95) < 1e-9)

@@ -86,6 +86,6 @@ for (const { method, path, definition } of api.operations) {
   })
 }
 
-t.test('most are refused by name', async (t) => {
+t.test('most refusals name the parameter', async (t) => {
   t.ok(refused > 100, `${refused}`)
 })

@@ -52,7 +52,7 @@ t.test('leaving one of very many geofences', async (t) => {
   t.ok(isLinear, `${large.toFixed(1)} ms for ${LARGE} geofences, ${small.toFixed(1)} ms for ${SMALL}`)
 })
 
-t.test('very many watched boxes about one position', async (t) => {
+t.test('very many watched boxes around one position', async (t) => {
   const areasOf = (count: number) => {
     const areas = new LiveAreas<number>()
     // Each area is so wide that it consists of two pieces.

@@ -84,7 +84,7 @@ t.test('all patterns are found', async (t) => {
   t.strictSame(found.unknown, ['some.ts:7'])
 })
 
-t.test('what is quadratic or worse is told from what is linear', async (t) => {
+t.test('quadratic and worse patterns are distinguished from linear ones', async (t) => {
   const bad: readonly (readonly [source: string, flags: string])[] = [
     // Patterns that this project once had.
     ['^[+-]?(?:\\d+\\.?\\d*|\\.\\d+)(?:e[+-]?\\d+)?$', 'i'],

@@ -5,7 +5,7 @@ import { eventually, RawConnection, toyServer } from './toy.ts'
 const GOOD = { deviceId: 'd', latitude: 1, longitude: 2 }
 const MEBIBYTE = 1024 * 1024
 
-t.test('parameters are named, first in the order of the schema', async (t) => {
+t.test('parameters are named, the first one in the order of the schema', async (t) => {
   const toy = await toyServer(t)
   const cases: readonly (readonly [body: unknown, param: string, sentence: string])[] = [
     [{}, 'deviceId', 'Required.'],
@@ -71,7 +71,7 @@ t.test('parameters are named, first in the order of the schema', async (t) => {
   t.equal(fine.body.at, toy.clock.now())
 })
 
-t.test('the requests of SDKs are told apart', async (t) => {
+t.test('the requests of SDKs are recognised', async (t) => {
   const toy = await toyServer(t)
   const fromSdk = async (headers: Record<string, string>, json: object): Promise<unknown> =>
     (await toy.call('/v1/track', { key: 'pk', headers, json })).body.fromSdk
@@ -80,7 +80,7 @@ t.test('the requests of SDKs are told apart', async (t) => {
   t.equal(await fromSdk({}, { ...GOOD, sdkVersion: '3.0' }), true)
 })
 
-t.test('what a body may be', async (t) => {
+t.test('forms that a body may have', async (t) => {
   const toy = await toyServer(t)
   const post = async (
     body: string | Uint8Array<ArrayBuffer>,
@@ -201,7 +201,7 @@ t.test('what a body may be', async (t) => {
   t.equal((await toy.call('/v1/track', { key: 'pk', json: GOOD })).status, 200, 'still serving')
 })
 
-t.test('a body may be empty where nothing is required; without a schema it is not looked at', async (t) => {
+t.test('a body may be empty if nothing is required; without a schema it is not checked', async (t) => {
   const toy = await toyServer(t)
   const put = await toy.call('/v1/things/a/b', { method: 'PUT', key: 'sk' })
   t.strictSame([put.status, put.body.note], [200, undefined])
@@ -314,7 +314,7 @@ t.test('queries', async (t) => {
   t.equal(await get('?near=91,0'), 'near: Invalid latitude. Valid range: [-90, 90].')
 })
 
-t.test('a body over the limit is refused, whatever its length was said to be', async (t) => {
+t.test('a body over the limit is refused, whatever length was announced', async (t) => {
   const toy = await toyServer(t, { maxBodyBytes: 10_000 })
   const head = 'POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthorization: pk\r\n'
   const exact = JSON.stringify({

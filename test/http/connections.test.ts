@@ -22,7 +22,7 @@ async function open(t: Test, toy: Toy, count: number, from?: string): Promise<Ra
   return all
 }
 
-t.test('one connection too many is closed; when one has gone another may come', async (t) => {
+t.test('one connection too many is closed; when one has ended, another is accepted', async (t) => {
   const refusals: ConnectionRefusal[] = []
   const toy = await toyServer(t, {
     maxConnections: 3,
@@ -46,7 +46,7 @@ t.test('one connection too many is closed; when one has gone another may come', 
 const isLinux = process.platform === 'linux'
 
 t.test(
-  'an address has its share, others have theirs',
+  'an address has its share, and others have theirs',
   { skip: isLinux ? false : 'needs /proc' },
   async (t) => {
     const refusals: ConnectionRefusal[] = []
@@ -74,7 +74,7 @@ t.test(
 )
 
 t.test(
-  'who comes anew with every request is not counted as many, whoever else is there',
+  'a client with a new connection for every request does not count as many',
   { skip: isLinux ? false : 'needs /proc' },
   async (t) => {
     const toy = await toyServer(t, { maxConnectionsPerAddress: 20 })
@@ -99,7 +99,7 @@ t.test(
   },
 )
 
-t.test('what the system counts', { skip: isLinux ? false : 'needs /proc' }, async (t) => {
+t.test('what the system reports', { skip: isLinux ? false : 'needs /proc' }, async (t) => {
   const toy = await toyServer(t)
   const text = (bytes: ArrayBuffer) => new Uint8Array(bytes).join('.')
   t.strictSame(connectionsOf(toy.port, text), new Map())
@@ -167,7 +167,7 @@ t.test('counting', (t) => {
   t.end()
 })
 
-t.test('nobody is refused wrongly, nor over the bound by more than have gone since a count', (t) => {
+t.test('no connection is refused wrongly, and the limit holds but for those closed since a count', (t) => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(2), fc.nat(20)), { maxLength: 300 }),

@@ -283,7 +283,7 @@ for (const [name, schema] of [
   ['a track', track],
   ['settings', Type.Partial(Type.Object(numbers))],
 ] as const) {
-  t.test(`the form of ${name} reads as its JSON`, (t) => {
+  t.test(`the form of ${name} gives the same value as its JSON`, (t) => {
     fc.assert(
       fc.property(anyOf(schema), fc.array(fc.nat(3), { minLength: 1 }), (body, styles) => {
         let at = 0
@@ -298,7 +298,7 @@ for (const [name, schema] of [
   })
 }
 
-t.test('no form, however broken, does more than be refused', (t) => {
+t.test('a broken form has no effect but a refusal', (t) => {
   const piece = fc.constantFrom(
     'ring',
     'tags',

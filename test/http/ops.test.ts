@@ -67,7 +67,7 @@ t.test('metrics with a token', async (t) => {
   for (const path of ['/healthz', '/readyz']) t.equal((await toy.call(path)).status, 200, path)
 })
 
-t.test('totals over hosts that come and go never fall', async (t) => {
+t.test('totals over hosts that join and leave never decrease', async (t) => {
   const host = (updates: number) => ({ counters: { updates }, zoneHits: 0 }) as unknown as ActorHost
   const [a, b, c] = [host(5), host(7), host(0)]
   let hosts = [a, b]

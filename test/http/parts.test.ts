@@ -105,7 +105,7 @@ t.test('coordinates', (t) => {
   t.end()
 })
 
-t.test('a rate limiter lets through what a bucket of tokens would', (t) => {
+t.test('a rate limiter allows the same as a token bucket', (t) => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 50 }),
@@ -236,7 +236,7 @@ t.test('the requester of a request', (t) => {
   t.end()
 })
 
-t.test('the one peer of all connections is never a wrong one', (t) => {
+t.test('a common peer of all connections is never wrong', (t) => {
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.constantFrom('a', 'b'), fc.boolean()), { maxLength: 30 }), (changes) => {
       const peers = new Peers()
@@ -268,7 +268,7 @@ t.test('the one peer of all connections is never a wrong one', (t) => {
   t.end()
 })
 
-t.test('the router finds what trying every route in order of rank finds', (t) => {
+t.test('the router finds the same as trying every route in order of rank', (t) => {
   const segment = fc.constantFrom('a', 'b', ':x', ':y')
   const method = fc.constantFrom<Method>('GET', 'PUT')
   const table = fc.uniqueArray(fc.tuple(method, fc.array(segment, { minLength: 1, maxLength: 4 })), {

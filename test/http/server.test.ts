@@ -64,7 +64,7 @@ t.test('answers of handlers', async (t) => {
   t.equal(toy.server.inFlight, 0)
 })
 
-t.test('a large answer arrives whole, however slowly it is read', async (t) => {
+t.test('a large answer arrives complete, however slowly it is read', async (t) => {
   const toy = await toyServer(t)
   const { body } = await toy.call('/outcome/large')
   t.equal(body.letters.length, 4_000_000)
@@ -134,7 +134,7 @@ t.test('routing', async (t) => {
   }
 })
 
-t.test('HEAD is GET without the content', async (t) => {
+t.test('HEAD is GET without the body', async (t) => {
   const toy = await toyServer(t)
   for (const path of ['/v1/things/a', '/nowhere', '/v1/things/special', '/outcome/large']) {
     const get = await toy.call(path)
@@ -149,7 +149,7 @@ t.test('HEAD is GET without the content', async (t) => {
   t.notMatch(two.received, '"id":"a"')
 })
 
-t.test('keys come before limits, limits before parameters', async (t) => {
+t.test('keys are checked before limits, and limits before parameters', async (t) => {
   const toy = await toyServer(t)
   const status = async (path: string, authorization?: string, init: RequestInit = {}): Promise<number> =>
     (await toy.call(path, { ...init, headers: authorization === undefined ? {} : { authorization } })).status
@@ -196,7 +196,7 @@ t.test('rate limits', async (t) => {
   t.equal((await toy.call('/v1/limited-by-address')).status, 429)
 })
 
-t.test('quotas count what is done for a key', async (t) => {
+t.test('quotas count the requests of a key', async (t) => {
   let used = 0
   const toy = await toyServer(t, {
     quotas: {
@@ -254,7 +254,7 @@ t.test('pipelined requests', async (t) => {
   t.equal(toy.server.inFlight, 0)
 })
 
-t.test('a long pipeline does not keep the turn of the event loop', async (t) => {
+t.test('a long pipeline does not occupy the event loop', async (t) => {
   const toy = await toyServer(t)
   const track = `POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthorization: pk\r\nContent-Length: 2\r\n\r\n{}`
   const requests = [

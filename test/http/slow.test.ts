@@ -4,7 +4,7 @@ import { RawConnection, toyServer } from './toy.ts'
 
 const HEAD = 'POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthorization: pk\r\n'
 
-t.test('half-sent requests are given up, awaited answers are not', async (t) => {
+t.test('incomplete requests are closed, requests that wait for an answer are not', async (t) => {
   const toy = await toyServer(t)
   /** A connection that sends the start, and then the piece again and again. */
   const dribbling = async (start: string, piece = '', milliseconds = 200) => {

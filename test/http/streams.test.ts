@@ -176,7 +176,7 @@ async function start(
 const CSV = { 'content-type': 'text/csv' }
 const HEAD = 'POST /digest HTTP/1.1\r\nHost: x\r\nAuthorization: pk\r\nContent-Type: text/csv\r\n'
 
-t.test('an upload reaches its handler whole, in pieces', async (t) => {
+t.test('an upload reaches its handler completely, in pieces', async (t) => {
   const { toy, seen } = await start(t)
   for (const size of [0, 1, 70_000, MAX_BYTES]) {
     const body = randomBytes(size)
@@ -201,7 +201,7 @@ t.test('an upload reaches its handler whole, in pieces', async (t) => {
   t.strictSame([toy.server.inFlight, toy.server.heldBytes], [0, 0])
 })
 
-t.test('a handler that reads slowly slows the sender, whose connection lives on', async (t) => {
+t.test('a handler that reads slowly slows the sender, whose connection stays open', async (t) => {
   const { toy, seen } = await start(t)
   let open = (): void => undefined
   const gate = new Promise<void>((resolve) => (open = resolve))
@@ -225,7 +225,7 @@ t.test('a handler that reads slowly slows the sender, whose connection lives on'
   t.match(sender.received, /^HTTP\/1.1 200 /)
 })
 
-t.test('a connection serves on whose upload was whole before it was read', async (t) => {
+t.test('a connection whose upload arrived before it was read stays usable', async (t) => {
   const { toy, seen } = await start(t)
   // Sizes around the amount that uWebSockets.js reads at a time, and around twice that.
   for (const size of [400_000, 520_000, 600_000, 850_000, 1_040_000, 1_100_000]) {
@@ -250,7 +250,7 @@ t.test('a connection serves on whose upload was whole before it was read', async
   }
 })
 
-t.test('a socket that goes on with pieces while it was asked to wait is asked again for each', async (t) => {
+t.test('a socket that delivers pieces although it must wait is paused again for each', async (t) => {
   // Each piece restarts the socket's time limit. Only a request to wait suspends it.
   const asked: string[] = []
   const res = { pause: () => asked.push('pause'), resume: () => asked.push('resume') }
@@ -266,7 +266,7 @@ t.test('a socket that goes on with pieces while it was asked to wait is asked ag
   t.same(asked.slice(5), ['resume'])
 })
 
-t.test('an upload that may not be is refused', async (t) => {
+t.test('an upload that is not allowed is refused', async (t) => {
   // One address may hold a quarter of it.
   const { toy, seen } = await start(t, { maxHeldBytes: 4 * MEBIBYTE })
   const send = async (init: RequestInit & { key?: string }): Promise<unknown> => {
@@ -316,7 +316,7 @@ t.test('an upload that may not be is refused', async (t) => {
   t.strictSame(toy.logged, [])
 })
 
-t.test('a handler may answer before the body is in', async (t) => {
+t.test('a handler may answer before the body is complete', async (t) => {
   const { toy } = await start(t)
   const body = Buffer.from(`bad\n${'x'.repeat(5 * MEBIBYTE)}`)
   const bad = await toy.call('/first-line', { method: 'POST', body, headers: CSV })
@@ -341,7 +341,7 @@ t.test('a handler may answer before the body is in', async (t) => {
   t.strictSame([toy.server.inFlight, toy.server.heldBytes, toy.logged.length], [0, 0, 0])
 })
 
-t.test('an upload whose client goes, or whose server goes, ends for its handler', async (t) => {
+t.test('an upload ends for its handler if the client or the server goes away', async (t) => {
   const { toy, seen } = await start(t)
   const gone = await RawConnection.open(t, toy.port)
   gone.write(`${HEAD}Content-Length: 10\r\n\r\nabc`)
@@ -390,7 +390,7 @@ t.test('a drain waits for what a handler still does for a client that has gone',
   t.equal(seen.ends.length, 1)
 })
 
-t.test('an answer is made as its client takes it', async (t) => {
+t.test('an answer is made at the pace of its client', async (t) => {
   const { toy, seen } = await start(t)
   const short = await toy.call('/rows/short')
   t.strictSame(
@@ -456,7 +456,7 @@ t.test('nothing is made for a client that has gone', async (t) => {
   t.strictSame(toy.logged, [], 'and may throw')
 })
 
-t.test('an error before the first piece is an answer, one after it cuts the connection', async (t) => {
+t.test('an error before the first piece is answered; a later one closes the connection', async (t) => {
   const { toy, seen } = await start(t)
   const early = await toy.call('/rows/early-error')
   t.strictSame([early.status, early.body.meta.message], [404, 'Nothing there.'])
@@ -497,7 +497,7 @@ t.test('files have a version', async (t) => {
   t.strictSame([head.status, head.headers.get('content-length')], [200, String(SCRIPT.length)])
 })
 
-t.test('the reference tells of uploads', (t) => {
+t.test('the reference describes uploads', (t) => {
   const seen: Seen = { gate: async () => undefined, produced: 0, readBytes: 0, ends: [] }
   const { paths } = openApiDocument(routes(seen), '1') as {
     paths: Record<string, Record<string, unknown>>
@@ -512,7 +512,7 @@ t.test('the reference tells of uploads', (t) => {
   t.end()
 })
 
-t.test('a connection whose upload was answered early is given up like any other idle one', async (t) => {
+t.test('a connection whose upload was answered early is closed like any other idle one', async (t) => {
   t.setTimeout(120_000)
   const { toy } = await start(t)
   const post = (more: string) =>

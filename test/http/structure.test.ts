@@ -46,7 +46,7 @@ const HOSTILE: Readonly<Record<string, readonly [json: string, message: RegExp]>
   'nested objects': ['{"a":'.repeat(MEGABYTE / 6) + '1' + '}'.repeat(MEGABYTE / 6), /deeper than 64/],
 }
 
-t.test('dear structures are refused by their bound, before they are parsed', (t) => {
+t.test('expensive structures are refused by their limit, before they are parsed', (t) => {
   const real = JSON.parse
   t.teardown(() => (JSON.parse = real))
   JSON.parse = () => t.fail('parsed')
@@ -64,7 +64,7 @@ t.test('dear structures are refused by their bound, before they are parsed', (t)
   t.end()
 })
 
-t.test('many short texts of one form count together', (t) => {
+t.test('many short texts of one form are counted together', (t) => {
   const schema = { metadata: Type.Record(Type.String(), Type.Array(Type.Unknown())) }
   const text = encodeURIComponent(`[${'[],'.repeat(300)}[]]`)
   const form = (count: number) => Array.from({ length: count }, (_, i) => `metadata[${i}]=${text}`).join('&')
@@ -105,7 +105,7 @@ t.test('the largest bodies of the interface pass', (t) => {
   t.end()
 })
 
-t.test('what is within the bounds is parsed as ever', (t) => {
+t.test('whatever is within the limits is parsed as usual', (t) => {
   // Long enough that its structure is checked.
   const padding = 'x'.repeat(20_000)
   fc.assert(

@@ -55,7 +55,7 @@ const user = fc.record({
 })
 const beacons = fc.array(piece, { maxLength: 2 }).map((list) => `[${list.join(',')}]`)
 
-t.test('the bytes are those of the text', async (t) => {
+t.test('the bytes equal those of the text', async (t) => {
   fc.assert(
     fc.property(user, fc.array(piece, { maxLength: 3 }), beacons, (drawn, events, around) => {
       const bytes = trackAnswer(drawn, events, around)
@@ -67,7 +67,7 @@ t.test('the bytes are those of the text', async (t) => {
   t.pass('all are')
 })
 
-t.test('what might not fit is left', async (t) => {
+t.test('an answer that might not fit is left to the slow way', async (t) => {
   const [one] = fc.sample(user, 1)
   for (const length of [0, 1000, 10_000, 10_500, 10_700, 10_800, 10_950, 20_000]) {
     const events = [JSON.stringify('漢'.repeat(length))]

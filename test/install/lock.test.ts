@@ -18,7 +18,7 @@ const packages = new Map(
 // If the registry does not have the requested version of a package yet, npm silently leaves it out of the lock file.
 // Usually these are the binaries for other platforms. `npm ci` then refuses the lock file. docs/dependencies.md says
 // what to do.
-tap.test('every package that another one names is in the lock file, also those for other platforms', (t) => {
+tap.test('every package that another one requires is in the lock file, for all platforms', (t) => {
   const missing: string[] = []
   for (const [place, { dependencies, optionalDependencies }] of packages) {
     for (const name of Object.keys({ ...dependencies, ...optionalDependencies }))

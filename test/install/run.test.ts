@@ -8,7 +8,7 @@ import t from 'tap'
 const ROOT = join(import.meta.dirname, '../..')
 const BINARY = `uws_${process.platform}_${process.arch}_${process.versions.modules}.node`
 
-t.test('a sentence on every machine that cannot run it', async (t) => {
+t.test('a clear message on every machine that cannot run it', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'ringfence-install-'))
   t.teardown(() => rmSync(folder, { recursive: true }))
   cpSync(join(ROOT, 'install'), join(folder, 'install'), { recursive: true })
@@ -61,7 +61,7 @@ t.test('a sentence on every machine that cannot run it', async (t) => {
   t.match(run('20.20.2'), { code: 1, output: /: start it with `npm start`/ })
 })
 
-t.test('every command of users starts in that way', async (t) => {
+t.test('every command for users starts in this way', async (t) => {
   const { scripts } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>
   }

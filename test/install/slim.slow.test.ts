@@ -72,7 +72,7 @@ t.test('slimmed, with routing and the sample: below 300 MB, a track and a distan
   })
 })
 
-t.test('npm install restores; for tracking alone: below 180 MB, and a track', async (t) => {
+t.test('npm install restores; only for tracking: below 180 MB, and a track', async (t) => {
   await npm('install', '--omit=dev', '--omit=optional', '--prefer-offline', '--no-audit', '--no-fund')
   t.ok(readdirSync(binaries).length > 20, 'binaries of all platforms are back')
   await npm('run', 'slim')

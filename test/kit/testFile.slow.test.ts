@@ -44,7 +44,7 @@ t.test('assertions are counted, those of nested tests too, and skips with their 
   })
 })
 
-t.test('a file that ends badly or tests nothing, without naming a failure, has failed', async (t) => {
+t.test('a file that ends with an error or tests nothing counts as failed', async (t) => {
   const bad = [
     'process.exit(3)',
     'throw new Error("thrown")',
@@ -55,7 +55,7 @@ t.test('a file that ends badly or tests nothing, without naming a failure, has f
   for (const text of bad) t.equal((await run(t, text)).failed, 1, text)
 })
 
-t.test('a file that hangs is ended, with what it started, and says in which test it was', async (t) => {
+t.test('a file that hangs is ended with its processes, and reports the test', async (t) => {
   const result = await run(
     t,
     `${TAP}import { spawn } from 'node:child_process'
@@ -73,7 +73,7 @@ t.test('a file that hangs is ended, with what it started, and says in which test
   await until(() => hasEnded(child))
 })
 
-t.test('a file that computes without an end is ended', async (t) => {
+t.test('a file that computes forever is ended', async (t) => {
   const result = await run(t, `console.log('ok 1')\nfor (;;);`)
   t.equal(result.failed, 1)
 })

@@ -42,7 +42,7 @@ commitLogContract(t, 'segments on the simulated disk', async () => {
   }
 })
 
-t.test('segments are as long as asked for, and start at their name', async (t) => {
+t.test('segments have the configured length, and start at the position in their name', async (t) => {
   const store = emptyLog(t)
   const log = openCommitLog({ store, durability: 'fsync', segmentBytes: 8192, failed: unexpected })
   for (let i = 0; i < 40; i++) await append(log, Buffer.alloc(1_000, i))
@@ -68,7 +68,7 @@ t.test('segments are as long as asked for, and start at their name', async (t) =
   t.equal(log.bytes, 64 * 8 + 40 * 1056 + 50_048 + 64)
 })
 
-t.test('the files that it names are a log of their own, whatever comes after', async (t) => {
+t.test('the listed files are a complete log, whatever is appended later', async (t) => {
   const store = emptyLog(t)
   const log = openCommitLog({ store, durability: 'fsync', segmentBytes: 4096, failed: unexpected })
   for (let i = 1; i <= 30; i++) {
@@ -100,7 +100,7 @@ t.test('the files that it names are a log of their own, whatever comes after', a
   await log.close()
 })
 
-t.test('nothing of an earlier frame stays in the padding of a later one', async (t) => {
+t.test('the padding of a frame contains nothing of an earlier one', async (t) => {
   const store = emptyLog(t)
   const log = openCommitLog({ store, durability: 'fsync', segmentBytes: 4096, failed: unexpected })
   await append(log, Buffer.alloc(1_000, 'secret'))
@@ -125,7 +125,7 @@ t.test('open leaves no descriptor behind, nor does a reader that stops early', a
   t.equal(files.openDescriptors, 0)
 })
 
-t.test('a reader that is overtaken by a trim says so', async (t) => {
+t.test('a reader that is overtaken by a trim reports it', async (t) => {
   const store = emptyLog(t)
   const log = openCommitLog({ store, durability: 'os', segmentBytes: 4096, failed: unexpected })
   for (let i = 0; i < 60; i++) await append(log, Buffer.alloc(500, i))
@@ -138,7 +138,7 @@ t.test('a reader that is overtaken by a trim says so', async (t) => {
   await log.close()
 })
 
-t.test('reads damage that came after opening', async (t) => {
+t.test('finds damage that happened after opening', async (t) => {
   const store = emptyLog(t)
   const log = openCommitLog({ store, durability: 'fsync', segmentBytes: 4096, failed: unexpected })
   for (let i = 0; i < 12; i++) await append(log, Buffer.alloc(1_000, i + 1))
@@ -183,7 +183,7 @@ t.test('refuses a frame that is too large and a segment that is too small', asyn
   await log.close()
 })
 
-t.test('a missing file is named, whichever it is', async (t) => {
+t.test('any missing file is named', async (t) => {
   const store = emptyLog(t)
   const log = openCommitLog({ store, durability: 'fsync', segmentBytes: 4096, failed: unexpected })
   for (let i = 0; i < 12; i++) await append(log, Buffer.alloc(1_000, i))

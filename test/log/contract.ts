@@ -61,7 +61,7 @@ async function positionsOf(log: AnyLog, position: number): Promise<number[]> {
 
 /** What every implementation of {@link CommitLog} and {@link PartitionLog} must do. */
 export function commitLogContract(t: Test, name: string, create: (t: Test) => Promise<LogSubject>): void {
-  t.test(`${name} keeps the contract of a commit log`, async (t) => {
+  t.test(`${name} fulfils the contract of a commit log`, async (t) => {
     t.test('an empty log', async (t) => {
       const log = await (await create(t)).open()
       t.equal(log.position, 0)
@@ -72,79 +72,76 @@ export function commitLogContract(t: Test, name: string, create: (t: Test) => Pr
       await log.close()
     })
 
-    t.test(
-      'frames have the positions 1, 2, 3 … and come back as they were, also after reopening',
-      async (t) => {
-        const subject = await create(t)
-        let log = await subject.open()
-        const written = [
-          [Buffer.from('one')],
-          [],
-          [Buffer.from('th'), Buffer.alloc(0), Buffer.from('ree')],
-          [Buffer.alloc(5_000, 4)],
-          [Buffer.alloc(3_000)],
-        ]
-        for (const [i, parts] of written.entries()) {
-          await append(log, ...parts)
-          t.equal(log.position, i + 1)
-        }
-        const expected = written.map((parts) => Buffer.concat(parts))
-        t.strictSame(await payloadsOf(log, 1), expected)
-        t.strictSame(await positionsOf(log, 0), [1, 2, 3, 4, 5])
-        t.strictSame(await positionsOf(log, 4), [4, 5])
-        t.strictSame(await positionsOf(log, 6), [])
-        t.ok(log.bytes > 8_000)
-        await log.close()
-        log = await subject.open()
-        t.equal(log.position, 5)
-        t.strictSame(await payloadsOf(log, 1), expected)
-        await append(log, Buffer.from('six'))
-        t.strictSame(await payloadsOf(log, 6), [Buffer.from('six')])
-        await log.close()
-      },
-    )
-
-    t.test(
-      'one append at a time; none after close; the parts belong to the caller again at once',
-      async (t) => {
-        const log = await (await create(t)).open()
-        const part = Buffer.from('mine')
-        const durable = append(log, part)
-        part.fill(0)
-        t.throws(() => log.append([part], () => {}), /in flight/)
-        t.equal(log.position, 0, 'not counted before it is durable')
-        t.strictSame(await positionsOf(log, 1), [])
-        await durable
-        t.strictSame(await payloadsOf(log, 1), [Buffer.from('mine')])
-        const last = append(log, Buffer.from('last'))
-        await log.close()
-        await last
-        t.throws(() => log.append([part], () => {}), /closed/)
-      },
-    )
-
-    t.test('a frame is handed out once, with its position and events, when readers find it', async (t) => {
-      const log = await (await create(t)).open()
-      const handed: Committed[] = []
-      const event = { scope: 3, id: '0'.repeat(24), type: 'bought', deviceId: 'd', json: '{}' }
-      const appends = [[], [event, { ...event, id: '1'.repeat(24) }], [{ ...event, id: '2'.repeat(24) }]]
-      for (const [i, events] of appends.entries()) {
-        await new Promise<void>((resolve) => {
-          const done = (frame: Committed) => {
-            handed.push(frame)
-            t.equal(log.position, frame.position)
-            resolve()
-          }
-          log.append([Buffer.from([i])], done, events)
-        })
-        t.strictSame(await positionsOf(log, i + 1), [i + 1])
+    t.test('frames have the positions 1, 2, 3 … and come back unchanged, also after reopening', async (t) => {
+      const subject = await create(t)
+      let log = await subject.open()
+      const written = [
+        [Buffer.from('one')],
+        [],
+        [Buffer.from('th'), Buffer.alloc(0), Buffer.from('ree')],
+        [Buffer.alloc(5_000, 4)],
+        [Buffer.alloc(3_000)],
+      ]
+      for (const [i, parts] of written.entries()) {
+        await append(log, ...parts)
+        t.equal(log.position, i + 1)
       }
-      t.strictSame(
-        handed,
-        appends.map((events, i) => ({ position: i + 1, events })),
-      )
+      const expected = written.map((parts) => Buffer.concat(parts))
+      t.strictSame(await payloadsOf(log, 1), expected)
+      t.strictSame(await positionsOf(log, 0), [1, 2, 3, 4, 5])
+      t.strictSame(await positionsOf(log, 4), [4, 5])
+      t.strictSame(await positionsOf(log, 6), [])
+      t.ok(log.bytes > 8_000)
+      await log.close()
+      log = await subject.open()
+      t.equal(log.position, 5)
+      t.strictSame(await payloadsOf(log, 1), expected)
+      await append(log, Buffer.from('six'))
+      t.strictSame(await payloadsOf(log, 6), [Buffer.from('six')])
       await log.close()
     })
+
+    t.test('one append at a time; none after close; the caller may reuse the parts at once', async (t) => {
+      const log = await (await create(t)).open()
+      const part = Buffer.from('mine')
+      const durable = append(log, part)
+      part.fill(0)
+      t.throws(() => log.append([part], () => {}), /in flight/)
+      t.equal(log.position, 0, 'not counted before it is durable')
+      t.strictSame(await positionsOf(log, 1), [])
+      await durable
+      t.strictSame(await payloadsOf(log, 1), [Buffer.from('mine')])
+      const last = append(log, Buffer.from('last'))
+      await log.close()
+      await last
+      t.throws(() => log.append([part], () => {}), /closed/)
+    })
+
+    t.test(
+      'a frame is handed out once, with its position and events, when readers can find it',
+      async (t) => {
+        const log = await (await create(t)).open()
+        const handed: Committed[] = []
+        const event = { scope: 3, id: '0'.repeat(24), type: 'bought', deviceId: 'd', json: '{}' }
+        const appends = [[], [event, { ...event, id: '1'.repeat(24) }], [{ ...event, id: '2'.repeat(24) }]]
+        for (const [i, events] of appends.entries()) {
+          await new Promise<void>((resolve) => {
+            const done = (frame: Committed) => {
+              handed.push(frame)
+              t.equal(log.position, frame.position)
+              resolve()
+            }
+            log.append([Buffer.from([i])], done, events)
+          })
+          t.strictSame(await positionsOf(log, i + 1), [i + 1])
+        }
+        t.strictSame(
+          handed,
+          appends.map((events, i) => ({ position: i + 1, events })),
+        )
+        await log.close()
+      },
+    )
 
     t.test('done may append the next frame', async (t) => {
       const log = await (await create(t)).open()
@@ -159,7 +156,7 @@ export function commitLogContract(t: Test, name: string, create: (t: Test) => Pr
       await log.close()
     })
 
-    t.test('a reader sees the durable frames, also those that came after it began', async (t) => {
+    t.test('a reader sees the durable frames, also those that were added after it began', async (t) => {
       const log = await (await create(t)).open()
       await append(log, Buffer.from('1'))
       await append(log, Buffer.from('2'))
@@ -178,7 +175,7 @@ export function commitLogContract(t: Test, name: string, create: (t: Test) => Pr
       await log.close()
     })
 
-    t.test('trim removes what is before a position, and never what is not', async (t) => {
+    t.test('trim removes frames before a position, and never others', async (t) => {
       const subject = await create(t)
       let log = await subject.open()
       for (let i = 1; i <= 100; i++) await append(log, Buffer.alloc(500, i))
@@ -196,7 +193,7 @@ export function commitLogContract(t: Test, name: string, create: (t: Test) => Pr
       await log.close()
     })
 
-    t.test('whatever the sizes of frames, and wherever it is reopened', async (t) => {
+    t.test('with frames of any size, and reopened at any point', async (t) => {
       const payload = fc.oneof(
         fc.uint8Array({ maxLength: 80 }),
         fc.tuple(fc.nat(3_000), fc.nat(255)).map(([length, byte]) => new Uint8Array(length).fill(byte)),
@@ -232,14 +229,14 @@ export function commitLogContract(t: Test, name: string, create: (t: Test) => Pr
 
 /** What every implementation of {@link SnapshotStore} and {@link SharedSnapshotStore} must do. */
 export function snapshotContract(t: Test, name: string, create: (t: Test) => Promise<SnapshotSubject>): void {
-  t.test(`${name} keeps the contract of a snapshot store`, async (t) => {
-    t.test('nothing is there at first', async (t) => {
+  t.test(`${name} fulfils the contract of a snapshot store`, async (t) => {
+    t.test('it is empty at first', async (t) => {
       const snapshots = await (await create(t)).open()
       t.equal(await snapshots.newest(0), undefined)
       t.equal(await snapshots.trimPosition(0), 0)
     })
 
-    t.test('the newest comes back, per partition, two are kept', async (t) => {
+    t.test('the newest of each partition is returned, and two are kept', async (t) => {
       const subject = await create(t)
       let snapshots = await subject.open()
       await snapshots.write(3, { position: 10, bytes: Buffer.from('ten') })
@@ -260,7 +257,7 @@ export function snapshotContract(t: Test, name: string, create: (t: Test) => Pro
       }
     })
 
-    t.test('a damaged one is passed over, and counts no more', async (t) => {
+    t.test('a damaged one is skipped, and no longer counts', async (t) => {
       const subject = await create(t)
       let snapshots = await subject.open()
       for (const position of [10, 20]) {

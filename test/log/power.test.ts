@@ -73,11 +73,11 @@ function traced(folder: string, durability: 'fsync' | 'os'): ReturnType<typeof e
 
 const noStrace = spawnSync('strace', ['-V']).error !== undefined && 'strace is not installed'
 
-t.test('no acknowledgement leaves before its fdatasync has returned', { skip: noStrace }, async (t) => {
+t.test('no acknowledgement is sent before its fdatasync has returned', { skip: noStrace }, async (t) => {
   t.strictSame(traced(t.testdir({}), 'fsync'), { acknowledgements: FRAMES, early: [] })
 })
 
-t.test('the check sees acknowledgements without a flush', { skip: noStrace }, async (t) => {
+t.test('the check notices acknowledgements without a flush', { skip: noStrace }, async (t) => {
   const { acknowledgements, early } = traced(t.testdir({}), 'os')
   t.equal(acknowledgements, FRAMES)
   t.equal(early.length, FRAMES, 'with durability os none is flushed')

@@ -86,7 +86,7 @@ const LAST_PAYLOADS: Readonly<Record<string, Buffer>> = {
   'marks of frames': Buffer.from('RFfrHEADTAIL'.repeat(100)),
 }
 
-t.test('a last frame that was torn is cut off, and the log goes on', async (t) => {
+t.test('a torn last frame is cut off, and the log continues', async (t) => {
   for (const [name, last] of Object.entries(LAST_PAYLOADS)) {
     await t.test(name, async (t) => {
       const kept = [Buffer.from('first'), noise(700, 1)]
@@ -137,7 +137,7 @@ t.test('a last frame that was torn is cut off, and the log goes on', async (t) =
   }
 })
 
-t.test('torn in a segment that was just created', async (t) => {
+t.test('a torn frame in a segment that was just created', async (t) => {
   const kept = Array.from({ length: 3 }, (_, i) => noise(1_000, i + 1))
   const contents = await diskWith([...kept, noise(1_000, 9)])
   const path = segment(4)
@@ -202,7 +202,7 @@ t.test('a flipped bit anywhere: all frames, or a refusal that names the file', a
   t.ok(whole < refused / 50, 'only bits behind the last frame mean nothing')
 })
 
-t.test('a blank sector in the last frame is a torn write, anywhere else it is damage', async (t) => {
+t.test('a blank sector in the last frame is a torn write; anywhere else it is damage', async (t) => {
   const frames = Array.from({ length: 5 }, (_, i) => noise(1_200, i + 1))
   const contents = await diskWith(frames)
   for (const [path, last] of [
@@ -219,7 +219,7 @@ t.test('a blank sector in the last frame is a torn write, anywhere else it is da
   }
 })
 
-t.test('something behind a torn frame is damage', async () => {
+t.test('anything after a torn frame is damage', async () => {
   const kept = [noise(700, 1)]
   const contents = await diskWith([...kept, noise(900, 2), noise(200, 3)])
   const { from } = lastFrameOf([...kept, noise(900, 2)])
@@ -231,7 +231,7 @@ t.test('something behind a torn frame is damage', async () => {
   }
 })
 
-t.test('segments that are missing, foreign, newer, swapped or named wrongly', async (t) => {
+t.test('missing, foreign, newer, swapped and wrongly named segments', async (t) => {
   const frames = Array.from({ length: 12 }, (_, i) => noise(1_000, i + 1))
   const contents = await diskWith(frames)
   t.strictSame([...contents.keys()].toSorted(), [segment(1), segment(4), segment(7), segment(10), MANIFEST])
@@ -281,7 +281,7 @@ t.test('segments that are missing, foreign, newer, swapped or named wrongly', as
   }
 })
 
-t.test('a segment that was being created, or trimmed, at a crash is left out', async (t) => {
+t.test('a segment that was being created or trimmed during a crash is skipped', async (t) => {
   const frames = Array.from({ length: 6 }, (_, i) => noise(1_000, i + 1))
   const contents = await diskWith(frames)
   const created = encodeSegmentHeader(STORE_ID, 7)
@@ -464,7 +464,7 @@ async function live(
 }
 
 t.test(
-  'the process or the machine dies at any call, of recovery too: nothing acknowledged is lost',
+  'the process or the machine dies at any call, also during recovery: nothing acknowledged is lost',
   async () => {
     await fc.assert(
       fc.asyncProperty(

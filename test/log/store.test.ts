@@ -13,7 +13,7 @@ import { append, snapshotContract } from './contract.ts'
 
 const STORE_ID = '0123456789abcdef'
 
-t.test('a store is created once, and opened with what it was created with', async (t) => {
+t.test('a store is created once, and opened with its original values', async (t) => {
   const folder = join(t.testdir({}), 'deep', 'data')
   const store = openStore(folder, { partitions: 64 })
   t.match(store.storeId, /^[0-9a-f]{16}$/)
@@ -46,7 +46,7 @@ t.test('a store is created once, and opened with what it was created with', asyn
   other.release()
 })
 
-t.test('a store made before there was a secret gets one, for good', async (t) => {
+t.test('a store from before there was a secret gets one that stays', async (t) => {
   const folder = join(t.testdir({}), 'data')
   const { storeId, release } = openStore(folder, { partitions: 4 })
   release()
@@ -68,7 +68,7 @@ t.test('a store made before there was a secret gets one, for good', async (t) =>
   again.release()
 })
 
-t.test('a store.json that is damaged, newer or missing is named, not guessed at', async (t) => {
+t.test('a damaged, newer or missing store.json is named, and nothing is assumed', async (t) => {
   const folder = join(t.testdir({}), 'data')
   openStore(folder, { partitions: 4 }).release()
   const path = join(folder, 'store.json')
@@ -105,7 +105,7 @@ t.test('a store.json that is damaged, newer or missing is named, not guessed at'
   openStore(folder, { partitions: 4 }).release()
 })
 
-t.test('a creation that was interrupted is done again; a log that is missing later is damage', async (t) => {
+t.test('an interrupted creation is repeated; a log that is missing later is damage', async (t) => {
   const folder = join(t.testdir({}), 'data')
   const { makeFolder } = systemFiles
   systemFiles.makeFolder = () => {
@@ -143,7 +143,7 @@ async function holder(t: Test, folder: string): Promise<{ child: ChildProcess; s
   return { child, said: line.toString().trim() }
 }
 
-t.test('one process at a time has the folder; kill -9 lets go of it', async (t) => {
+t.test('one process at a time has the folder; kill -9 releases it', async (t) => {
   const folder = join(t.testdir({}), 'data')
   const refusal = `StoreLocked: The data folder ${folder} is in use by another process.`
   const first = await holder(t, folder)
@@ -159,7 +159,7 @@ t.test('one process at a time has the folder; kill -9 lets go of it', async (t) 
   t.equal((await holder(t, folder)).said, 'held')
 })
 
-t.test('of several that start at the same moment exactly one has it', async (t) => {
+t.test('if several start at the same moment, exactly one gets it', async (t) => {
   const folder = join(t.testdir({}), 'data')
   const all = await Promise.all(Array.from({ length: 4 }, () => holder(t, folder)))
   t.strictSame(all.map(({ said }) => said.split(':')[0]).toSorted(), [
@@ -196,7 +196,7 @@ t.test('snapshot files', async (t) => {
   const path = join(home, '7-200.snap')
   const good = readFileSync(path)
 
-  await t.test('every flipped bit and every length but the right one is passed over, and told', async (t) => {
+  await t.test('every flipped bit and every wrong length is skipped, and reported', async (t) => {
     told.length = 0
     for (let at = 0; at < good.length; at++) {
       for (let bit = 1; bit < 256; bit *= 2) {
@@ -216,7 +216,7 @@ t.test('snapshot files', async (t) => {
     t.equal(open().newest(7)?.position, 200)
   })
 
-  await t.test('another store, partition or position is not what it is taken for', async (t) => {
+  await t.test('a snapshot of another store, partition or position is not used', async (t) => {
     told.length = 0
     t.equal(open('fedcba9876543210').newest(7), undefined)
     t.match(told, [/belongs to store 0123456789abcdef/, /belongs to store/])
@@ -226,13 +226,13 @@ t.test('snapshot files', async (t) => {
     t.match(told, [/8-300\.snap: is the snapshot of another partition or position/])
   })
 
-  await t.test('what an interrupted write left is removed on opening', async (t) => {
+  await t.test('what an interrupted write left behind is removed on opening', async (t) => {
     writeFileSync(join(home, '7-300.snap.tmp'), good.subarray(0, 30))
     t.equal(open().newest(7)?.position, 200)
     t.notOk(readdirSync(home).includes('7-300.snap.tmp'))
   })
 
-  await t.test('damaged ones go when two whole ones are there', async (t) => {
+  await t.test('damaged ones are removed when two intact ones are there', async (t) => {
     writeFileSync(path, 'damaged')
     const snapshots = open()
     t.equal(snapshots.newest(7)?.position, 100)
@@ -243,7 +243,7 @@ t.test('snapshot files', async (t) => {
     )
   })
 
-  await t.test('a damaged one that is written anew stays', async (t) => {
+  await t.test('a damaged one that is written again stays', async (t) => {
     writeFileSync(join(home, '7-300.snap'), 'damaged')
     const snapshots = open()
     t.equal(snapshots.newest(7)?.position, 100)
@@ -251,7 +251,7 @@ t.test('snapshot files', async (t) => {
     t.equal(open().newest(7)?.position, 300)
   })
 
-  await t.test('damaged ones stay until the second whole one, and go then', async (t) => {
+  await t.test('damaged ones stay until the second intact one is there', async (t) => {
     await open().write(9, { position: 100, bytes: state })
     writeFileSync(join(home, '9-100.snap'), 'damaged')
     const snapshots = open()

@@ -30,7 +30,7 @@ t.test('IP ranges by example', async (t) => {
   }
 })
 
-t.test('what is no IP range is refused', async (t) => {
+t.test('a text that is not an IP range is refused', async (t) => {
   const BAD =
     ' |,|10.0.0.1,|10.0.0|10.0.0.256|010.0.0.1|1|10.*.0.1|10.0.*|*|10.0.0.0/33|10.0.0.*/24|10.0.0.0/|10.0.0.0/-1|' +
     '2001:db8::/129|2001:db8:*:1::|:::|fe80::1%eth0|a.b.c.d|10.0.0.1-10.0.0.9|2001:db8::1/64/64|' +
@@ -41,7 +41,7 @@ t.test('what is no IP range is refused', async (t) => {
   t.throws(() => parseIpRanges(many), new IpRangesError('has 1001 ranges; at most 1000.'))
 })
 
-t.test('property: an address is in a CIDR range when its leading bits are', async (t) => {
+t.test('property: an address is in a CIDR range if its leading bits match', async (t) => {
   const v4 = fc.tuple(fc.nat(255), fc.nat(255), fc.nat(255), fc.nat(255))
   const v6 = fc.array(fc.nat(0xffff), { minLength: 8, maxLength: 8 })
   const big = (groups: readonly number[], bits: bigint) =>

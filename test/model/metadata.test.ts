@@ -2,7 +2,7 @@
 import t from 'tap'
 import { metadataMatcher } from '../../src/model/metadata.ts'
 
-t.test('metadata filters: a text, or the boolean or number that it reads as', async (t) => {
+t.test('metadata filters: a text, or the boolean or number that it stands for', async (t) => {
   const CASES: readonly (readonly [value: string | number | boolean, wanted: string, matches: boolean])[] = [
     ['red', 'red', true],
     ['red', 'Red', false],

@@ -37,7 +37,7 @@ t.test('times in both formats, days in both spellings', async (t) => {
   t.equal(parseOperatingHours({}), undefined, 'no days: always open')
 })
 
-t.test('what is no definition is refused with a sentence', async (t) => {
+t.test('an invalid definition is refused with a clear message', async (t) => {
   const BAD: readonly (readonly [definition: unknown, sentence: RegExp])[] = [
     [[], /dictionary/],
     ['Mon', /dictionary/],
@@ -182,7 +182,7 @@ const pairsArbitrary = fc.dictionary(
   { minKeys: 1, maxKeys: 7 },
 )
 
-t.test('property: isOpen is what a minute-by-minute twin says', async (t) => {
+t.test('property: isOpen agrees with a check of every minute', async (t) => {
   fc.assert(
     fc.property(
       pairsArbitrary,

@@ -14,7 +14,7 @@ const committed: Examples = JSON.parse(
   readFileSync(new URL('../../docs/examples.json', import.meta.url), 'utf8'),
 )
 
-t.test('the story told today gives the committed examples', async (t) => {
+t.test('running the story today gives the committed examples', async (t) => {
   const recording = new Recording(await startServer(t, STORY_SERVER))
   await tellStory(recording)
   const told = recording.examples()
@@ -29,44 +29,41 @@ t.test('the story told today gives the committed examples', async (t) => {
   t.strictSame(told.errors, committed.errors, AGAIN)
 })
 
-t.test(
-  'in the document, every operation that answers JSON has examples, and they fit its schemas',
-  async (t) => {
-    const server = await startServer(t)
-    const { body: document } = await server.api('GET', '/v1/openapi.json', undefined, null)
-    let checked = 0
-    const check = (where: string, schema: Json, value: unknown) => {
-      checked++
-      // References start at the root, so the components must be included.
-      const whole = { ...schema, components: document.components }
-      if (!Check(whole, value)) t.fail(`${where}: ${JSON.stringify(Errors(whole, value)[1])}`)
+t.test('in the document, every operation that answers JSON has examples that fit its schemas', async (t) => {
+  const server = await startServer(t)
+  const { body: document } = await server.api('GET', '/v1/openapi.json', undefined, null)
+  let checked = 0
+  const check = (where: string, schema: Json, value: unknown) => {
+    checked++
+    // References start at the root, so the components must be included.
+    const whole = { ...schema, components: document.components }
+    if (!Check(whole, value)) t.fail(`${where}: ${JSON.stringify(Errors(whole, value)[1])}`)
+  }
+  for (const [path, operations] of Object.entries(document.paths as Json)) {
+    if (path === '/v1/openapi.json') continue
+    for (const [method, operation] of Object.entries(operations as Json) as [string, Json][]) {
+      const where = `${method.toUpperCase()} ${path}`
+      const answer = operation.responses[200]?.content?.['application/json']
+      if (answer !== undefined)
+        t.ok(answer.examples, `${where} has an example; docs/examples/story.ts tells it`)
+      for (const { summary, value } of Object.values(answer?.examples ?? {}) as Json[])
+        check(`${where}, ${summary}, answer`, answer.schema, value)
+      const body = operation.requestBody?.content['application/json']
+      for (const { summary, value } of Object.values(body?.examples ?? {}) as Json[])
+        check(`${where}, ${summary}, body`, body.schema, value)
+      for (const { name, schema, example } of operation.parameters as Json[])
+        if (example !== undefined) check(`${where}, ${name}`, schema, example)
     }
-    for (const [path, operations] of Object.entries(document.paths as Json)) {
-      if (path === '/v1/openapi.json') continue
-      for (const [method, operation] of Object.entries(operations as Json) as [string, Json][]) {
-        const where = `${method.toUpperCase()} ${path}`
-        const answer = operation.responses[200]?.content?.['application/json']
-        if (answer !== undefined)
-          t.ok(answer.examples, `${where} has an example; docs/examples/story.ts tells it`)
-        for (const { summary, value } of Object.values(answer?.examples ?? {}) as Json[])
-          check(`${where}, ${summary}, answer`, answer.schema, value)
-        const body = operation.requestBody?.content['application/json']
-        for (const { summary, value } of Object.values(body?.examples ?? {}) as Json[])
-          check(`${where}, ${summary}, body`, body.schema, value)
-        for (const { name, schema, example } of operation.parameters as Json[])
-          if (example !== undefined) check(`${where}, ${name}`, schema, example)
-      }
-    }
-    for (const [name, { content }] of Object.entries(document.components.responses as Json) as [
-      string,
-      Json,
-    ][]) {
-      const { schema, example } = content['application/json'] ?? {}
-      if (example !== undefined) check(name, schema, example)
-    }
-    t.ok(checked > 50, `${checked} examples were compared with their schemas`)
-  },
-)
+  }
+  for (const [name, { content }] of Object.entries(document.components.responses as Json) as [
+    string,
+    Json,
+  ][]) {
+    const { schema, example } = content['application/json'] ?? {}
+    if (example !== undefined) check(name, schema, example)
+  }
+  t.ok(checked > 50, `${checked} examples were compared with their schemas`)
+})
 
 /** Names and types in an answer, independent of its values. Of the items of a list, each type occurs once. */
 function shapeOf(value: unknown): unknown {

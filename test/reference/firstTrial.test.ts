@@ -10,7 +10,7 @@ import { startServer } from '../kit/server.ts'
 const FIRST = `document.querySelector('.opblock')`
 const ANSWER = `${FIRST}.querySelector('.live-responses-table tbody .response-col_status')`
 
-t.test('the first trial has the event of its title', { skip: skipWithoutChromium() }, async (t) => {
+t.test('the first trial causes the event in its title', { skip: skipWithoutChromium() }, async (t) => {
   // The keys of a first start, in the way in which a user gets them.
   const server = await startServer(t, { env: { RINGFENCE_KEYS: '' } })
   const [key] = /prj_test_pk_[0-9a-f]{40}/.exec(server.output)!

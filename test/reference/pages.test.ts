@@ -20,7 +20,7 @@ const ODD_PATHS = [
   '/docs/nothing',
 ]
 
-t.test('every page and all that it refers to is served, and nothing comes from elsewhere', async (t) => {
+t.test('every page and all that it refers to is served, nothing from other servers', async (t) => {
   const seen = new Set<string>()
   const waiting = [...PAGES]
   for (let path = waiting.pop(); path !== undefined; path = waiting.pop()) {
@@ -51,7 +51,7 @@ t.test('every page and all that it refers to is served, and nothing comes from e
   t.ok(seen.has('/docs/guides/quickstart'))
 })
 
-t.test('links to parts of another guide exist there', async (t) => {
+t.test('links to sections of another guide lead to existing sections', async (t) => {
   const htmlOf = async (path: string) => (await server.api('GET', path, undefined, null)).body as string
   const index = await htmlOf('/docs/guides')
   const guides = [...index.matchAll(/href="(\/docs\/guides\/[\w-]+)"/g)].map(([, path]) => path!)
@@ -62,7 +62,7 @@ t.test('links to parts of another guide exist there', async (t) => {
   }
 })
 
-t.test('a client that has a file is told so', async (t) => {
+t.test('a client that has the current file gets 304', async (t) => {
   for (const path of [...PAGES, '/docs/assets/pages.css']) {
     const { headers } = await server.api('GET', path, undefined, null)
     const etag = headers.get('etag')!
@@ -83,14 +83,14 @@ t.test('the address of the server leads to the reference; other addresses to 404
   for (const path of ODD_PATHS) t.equal(await statusOf(path), 404, path)
 })
 
-t.test('a guide that there is not is answered by a page', async (t) => {
+t.test('a missing guide is answered with a page', async (t) => {
   const answer = await fetch(`${server.url}/docs/guides/foo`, { headers: { 'if-none-match': '*' } })
   t.equal(answer.status, 404)
   t.match(answer.headers.get('content-type'), /^text\/html/)
   t.match(await answer.text(), /no such guide.*$/is)
 })
 
-t.test('streams are in the document, have no form, and show a real stretch', async (t) => {
+t.test('streams are in the document, have no form, and show a real excerpt', async (t) => {
   const { paths, tags } = (await server.api('GET', '/v1/openapi.json')).body
   const stream = paths['/v1/stream'].get
   t.match(stream.description, '/docs/guides/stream')
@@ -108,14 +108,14 @@ t.test('streams are in the document, have no form, and show a real stretch', asy
   t.match(plain.body.meta.message, '/docs/guides/stream')
 })
 
-t.test('the pages are no part of the API: no key is asked for or shown, no operation is added', async (t) => {
+t.test('the pages are not part of the API: they need and show no key, and add no operation', async (t) => {
   const { body } = await server.api('GET', '/v1/openapi.json')
   t.notMatch(Object.keys(body.paths).join(' '), '/docs')
   const { body: html } = await server.api('GET', '/docs')
   for (const key of Object.values(KEYS)) t.notMatch(html, key)
 })
 
-t.test('the key of the page stays in the tab and goes to this server only', async (t) => {
+t.test('the key of the page stays in the tab and is only sent to this server', async (t) => {
   const key = KEYS.testSecret
   const page = openReference('')
   t.equal(page.kind.textContent, 'no key: calls will be refused')

@@ -25,7 +25,7 @@ const HELPERS = `
   const wait = setTimeout
   globalThis.setTimeout = (work, milliseconds) => wait(work, milliseconds / 10)`
 
-t.test('what the form offers is what the API takes', async (t) => {
+t.test('the form offers what the API accepts', async (t) => {
   const { body: html } = await server.api('GET', '/docs/routes', undefined, null)
   const { body: document } = await server.api('GET', '/v1/openapi.json')
   const { parameters } = document.paths['/v1/route/directions'].get
@@ -45,14 +45,14 @@ t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => 
   const { run, until, complaints } = await drivePage(t, `${server.url}/docs/routes`)
   await run(HELPERS)
 
-  await t.test('without a key it says what the server says', async (t) => {
+  await t.test('without a key it shows the server’s message', async (t) => {
     await run('ask()')
     await until(`text('#trouble') !== ''`)
     t.match(await run(`text('#trouble')`), /^401: /)
     t.equal(await run('document.activeElement.id'), 'key')
   })
 
-  await t.test('it waits for the region, and asks again by itself', async (t) => {
+  await t.test('it waits for the region, and tries again by itself', async (t) => {
     await run(`fill('#key', '${KEYS.testPublishable}'); ask()`)
     await until(`text('#status').endsWith('Trying again every 10 s.')`)
     t.match(await run(`text('#status')`), /region/)
@@ -75,7 +75,7 @@ t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => 
     route.legs[0]!.steps.map(({ instructions }) => instructions)
   const listed = () => run(`$$('#steps button span').map((step) => step.textContent)`)
 
-  await t.test('ways, turns and steps are those of the answer', async (t) => {
+  await t.test('routes, turns and steps are those of the answer', async (t) => {
     t.ok(routes.length > 1)
     t.equal(await run(`$$('.ways .chosen').length`), 1)
     t.equal(await run(`$$('.ways .other').length`), routes.length - 1)
@@ -87,7 +87,7 @@ t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => 
     t.equal(points, routes[0].geometry.coordinates.length)
   })
 
-  await t.test('it is to scale: the way as long as it is, within the drawing, beside the bar', async (t) => {
+  await t.test('it is to scale: the length of the route matches the scale bar', async (t) => {
     // Lengths on the screen, independent of transforms.
     const { meters, bar, isInside } = (await run(`(() => {
       const way = $('.ways .chosen')
@@ -106,7 +106,7 @@ t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => 
     t.ok(isInside)
   })
 
-  await t.test('a step marks its piece, a turn its step', async (t) => {
+  await t.test('a step highlights its part of the route, and a turn its step', async (t) => {
     await run(`$$('#steps button')[1].dispatchEvent(new PointerEvent('pointerenter'))`)
     const points = await run(`$('.ways .piece').getAttribute('d').match(/[ML]/g).length`)
     t.equal(points, routes[0].legs[0].steps[1].geometry.coordinates.length)
@@ -167,7 +167,7 @@ t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => 
     await key('0')
   })
 
-  await t.test('another way is chosen in the list or in the drawing', async (t) => {
+  await t.test('another route is chosen in the list or in the drawing', async (t) => {
     await run(`$$('#ways input')[1].click()`)
     t.strictSame(await listed(), stepsOf(routes[1]))
     t.equal(await run(`$$('.turn').length`), stepsOf(routes[1]).length - 2)
@@ -176,7 +176,7 @@ t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => 
     t.strictSame(await listed(), stepsOf(routes[0]))
   })
 
-  await t.test('mode, units and language are asked for', async (t) => {
+  await t.test('mode, units and language are sent', async (t) => {
     await run(
       `fill('[name=mode]', 'foot'); fill('[name=units]', 'imperial'); fill('[name=lang]', 'es'); ask()`,
     )
@@ -186,14 +186,14 @@ t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => 
     t.match(await run(`text('#drawing svg > text')`), /^\d+ (mi|ft)$/)
   })
 
-  await t.test('an address is written as coordinates, and known again by them', async (t) => {
+  await t.test('an address is written as coordinates, and recognised by them', async (t) => {
     await run(`fill('[name=toPlace]', '-34.90819,-56.20008')`)
     t.equal(await run(`$('[name=to]').value`), '-34.90819,-56.20008')
     await run(`fill('[name=to]', '-34.9')`)
     t.equal(await run(`$('[name=toPlace]').selectedOptions[0].textContent`), 'Enter coordinates')
   })
 
-  await t.test('an error is shown as the server says it, at its field', async (t) => {
+  await t.test('an error is shown in the server’s words, at its field', async (t) => {
     await run('ask()')
     await until(`text('#trouble') !== ''`)
     t.match(await run(`text('#trouble')`), /^400: locations: Number 2: /)

@@ -254,7 +254,7 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
   t.equal((await server.api('GET', '/v1/search/beacons?near=0,0', undefined, null)).status, 401)
 })
 
-t.test('property: no body is answered with anything but 200, 400 or 409', async (t) => {
+t.test('property: every body is answered with 200, 400 or 409', async (t) => {
   await clear(t)
   const value = fc.oneof(
     fc.jsonValue(),
@@ -337,7 +337,7 @@ t.test('lists: filters, dates, pages', async (t) => {
 })
 
 t.test(
-  'search: enabled ones within the radius, nearest first, with what clients range everywhere',
+  'search: enabled ones within the radius, nearest first, with what clients range in all places',
   async (t) => {
     await clear(t)
     // A degree of latitude is 111,054 m here.
@@ -401,7 +401,7 @@ t.test(
   },
 )
 
-t.test('who is in range; kill -9 keeps beacons and stays', async (t) => {
+t.test('who is in range; beacons and stays survive kill -9', async (t) => {
   await clear(t)
   const register = (await server.api('POST', '/v1/beacons', IBEACON)).body.beacon
   const aisle = (await server.api('POST', '/v1/beacons', EDDYSTONE)).body.beacon

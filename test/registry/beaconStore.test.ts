@@ -116,7 +116,7 @@ function identityOf(identity: number, turn: number): BeaconIdentifiers {
   return { type: 'ibeacon', uuid, major: '1', minor: String(identity) }
 }
 
-t.test('property: near and in range are what a look at every beacon says', async (t) => {
+t.test('property: near and in range agree with a check of every beacon', async (t) => {
   fc.assert(
     fc.property(EDITS, QUESTIONS, (edits, questions) => {
       const store = new BeaconStore()
@@ -174,7 +174,7 @@ t.test('property: near and in range are what a look at every beacon says', async
   t.pass('held')
 })
 
-t.test('property: near among so many that cells are looked at', async (t) => {
+t.test('property: near, among so many that cells are used', async (t) => {
   const CENTERS = [
     [0, 180] as const,
     [52.5, 13.4] as const,
@@ -357,7 +357,7 @@ t.test('a restart finds all of it again', async (t) => {
   t.equal(registry.scope(TEST).geofences.records.size, 1)
 })
 
-t.test('a file of version 1 is brought up, and keeps what it has', async (t) => {
+t.test('a file of version 1 is upgraded, and keeps its content', async (t) => {
   const folder = t.testdir({})
   const file = join(folder, REGISTRY_FILE)
   const old = new Database(file)
@@ -396,7 +396,7 @@ t.test('a file of version 1 is brought up, and keeps what it has', async (t) => 
   t.equal(again.scope(TEST).geofences.records.size, 1)
 })
 
-t.test('a beacon that cannot be read is named', async (t) => {
+t.test('an unreadable beacon is named', async (t) => {
   const opened = open(t)
   const { record: beacon } = opened.registry.beacons.put(TEST, ibeacon('1'))
   opened.registry.close()

@@ -106,7 +106,7 @@ t.test('created, read, listed, replaced and deleted, by id and by pair', async (
   t.strictSame(await list(), ['Street'])
 })
 
-t.test('one table of rules refuses and documents', async (t) => {
+t.test('one table of rules validates and documents', async (t) => {
   const registry = open(folderOf(t))
   t.teardown(() => registry.close())
   const call = await serve(t, registry)
@@ -142,7 +142,7 @@ t.test('one table of rules refuses and documents', async (t) => {
   t.match(paths['/v1/chargers'].post, { tags: ['Chargers'], summary: 'Create a charger' })
 })
 
-t.test('records survive a restart; a data folder of before gets the table', async (t) => {
+t.test('records survive a restart; an older data folder gets the table', async (t) => {
   const folder = folderOf(t)
   openRegistry({
     folder,
@@ -167,7 +167,7 @@ t.test('records survive a restart; a data folder of before gets the table', asyn
 })
 
 t.test(
-  'of a registry that processes share: HTTP here, the record there; what is no charger is refused',
+  'in a shared registry: HTTP in one process, the record in the other; invalid entries are refused',
   async (t) => {
     const stream = new MemoryStream()
     const unreadable = new Set<string>()

@@ -42,7 +42,7 @@ async function cellsOf(bytes: Uint8Array | string): Promise<readonly (readonly s
   return rows.map(({ cells }) => cells)
 }
 
-t.test('what is written is read, cell for cell and line for line, however it arrives', async () => {
+t.test('reading returns what was written, cell for cell and line for line, however it arrives', async () => {
   const nasty = fc.string({
     unit: fc.constantFrom('a', '"', '\n', '\r', ',', ' ', '\t', 'ü', '\u{FFFD}', '😀', '=', '\u{FEFF}'),
   })
@@ -103,7 +103,7 @@ t.test('files as programs write them', async (t) => {
   t.same(await cellsOf(''), [])
 })
 
-t.test('bytes that are no text mark their row, a written U+FFFD does not', async (t) => {
+t.test('bytes that are not text mark their row; a written U+FFFD does not', async (t) => {
   const bytes = Buffer.concat([
     Buffer.from('\u{FFFD},1\n'),
     Buffer.from([0xfc, 0x2c, 0x32, 0x0a]),
@@ -126,7 +126,7 @@ t.test('bytes that are no text mark their row, a written U+FFFD does not', async
   )
 })
 
-t.test('where a file stops being CSV', async (t) => {
+t.test('the place where a file stops being CSV', async (t) => {
   const CASES: readonly (readonly [file: string, rows: number, line: number, sentence: RegExp])[] = [
     ['a,b\n1,2\n3,"4"x\n5,6', 2, 3, /after the closing quote of a cell/],
     ['a,b\n"1\n1",2\n3,4"x"\n5,6', 2, 4, /inside a cell that is not quoted/],
@@ -142,7 +142,7 @@ t.test('where a file stops being CSV', async (t) => {
   t.equal((await read('\n'.repeat(5 * 1024 * 1024))).error, undefined, 'empty lines are no row')
 })
 
-t.test('others have their turn whatever a file holds', async (t) => {
+t.test('other work gets its turn, whatever a file contains', async (t) => {
   for (const [file, rows] of [
     ['\n'.repeat(3_000_000), 0],
     [',,,,,\n'.repeat(1_000_000), 0],
@@ -160,7 +160,7 @@ t.test('others have their turn whatever a file holds', async (t) => {
   }
 })
 
-t.test('a refused row of very many columns costs one reading of each of its cells', (t) => {
+t.test('refusing a row with very many columns reads each of its cells once', (t) => {
   const keys = Array.from({ length: 990 }, (_, i) => `metadata.k${i}`)
   const columns = new CsvColumns([...GEOFENCE_COLUMNS.required, 'coordinates', ...keys], GEOFENCE_COLUMNS)
   let reads = 0
@@ -179,7 +179,7 @@ t.test('a refused row of very many columns costs one reading of each of its cell
   t.end()
 })
 
-t.test('a row that nobody foresaw is refused, and the file goes on', async (t) => {
+t.test('a row with an unexpected error is refused, and the file continues', async (t) => {
   const clock = new ManualClock(Date.UTC(2026, 0, 1))
   const registry = openRegistry({ folder: t.testdir({}), clock, createIndex: createGeofenceIndex })
   t.teardown(() => registry.close())

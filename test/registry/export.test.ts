@@ -98,7 +98,7 @@ function content(record: Json): Json {
 }
 
 for (const kind of ['geofences', 'beacons'] as const) {
-  t.test(`exported ${kind} are imported as they were`, async (t) => {
+  t.test(`exported ${kind} are imported unchanged`, async (t) => {
     const own = await startServer(t)
     await clear(own, 'geofences')
     const definition: fc.Arbitrary<{ rest: object }> =

@@ -456,7 +456,7 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
   t.equal(registry.scope(scope).revision, revision, 'nothing changed')
 })
 
-t.test('geometry that would need an engine is answered 503, after the rest was checked', async (t) => {
+t.test('geometry that needs an engine is answered with 503, after everything else was checked', async (t) => {
   const { call } = await serve(t)
   const without = { ...CIRCLE, coordinates: undefined }
   const CASES: readonly (readonly [fields: object, param: string, message: RegExp])[] = [
@@ -473,7 +473,7 @@ t.test('geometry that would need an engine is answered 503, after the rest was c
   }
 })
 
-t.test('forms say the same as JSON', async (t) => {
+t.test('forms have the same effect as JSON', async (t) => {
   const { call } = await serve(t)
   const form = new URLSearchParams({
     description: 'Form & more',
@@ -556,7 +556,7 @@ t.test('lists: filters, pages, bounds', async (t) => {
 })
 
 for (const path of ['/v1/geofences', '/v1/search/geofences'])
-  t.test(`${path}: large geofences in turns with others, without what is deleted meanwhile`, async (t) => {
+  t.test(`${path}: large geofences are written in turns, without those deleted meanwhile`, async (t) => {
     const { call, keys, clock, registry, routes } = await serve(t)
     const { scope } = registry.keys.authenticate(keys.testSecret)!
     const ids: string[] = []
@@ -902,7 +902,7 @@ t.test('settings: defaults, partial changes, every rule', async (t) => {
   t.equal(registry.revision, revision, 'a refused change changes nothing')
 })
 
-t.test('property: no body is answered with anything but 200, 400, 409 or 503', async (t) => {
+t.test('property: every body is answered with 200, 400, 409 or 503', async (t) => {
   const { call } = await serve(t)
   const names = [
     ...Object.keys(CIRCLE),

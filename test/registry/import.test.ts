@@ -115,7 +115,7 @@ No,shop,3,ibeacon,f7826da6-4fa2-4e98-8024-bc5b71e0893e,5,6,,,"[13.4,52.5]",,
   )
 })
 
-t.test('headers that refuse the whole file', async (t) => {
+t.test('headers for which the whole file is refused', async (t) => {
   const MUST = 'description,type,tag,externalId,coordinates'
   const CASES: readonly (readonly [kind: Kind, file: string, param: string, sentence: RegExp])[] = [
     ['geofences', '', 'header', /The file is empty/],
@@ -184,7 +184,7 @@ t.test('headers that refuse the whole file', async (t) => {
   t.match(await imported(server, 'geofences', good), { status: 'completed', rows: 0 })
 })
 
-t.test('rows that are refused, with their line, column and reason; the others are in', async (t) => {
+t.test('refused rows, with their line, column and reason; the others are imported', async (t) => {
   const header = [
     'description',
     'type',
@@ -322,7 +322,7 @@ t.test('rows that are refused, with their line, column and reason; the others ar
   )
 })
 
-t.test('a pair that comes again: the later row wins, also within a file', async (t) => {
+t.test('a repeated pair: the later row wins, also within a file', async (t) => {
   const row = (id: string, radius: number) => `d,circle,twice,${id},"[1,2]",${radius}\n`
   const header = 'description,type,tag,externalId,coordinates,radius\n'
   const file = header + row('a', 10) + row('b', 20) + row('a', 30)
@@ -402,7 +402,7 @@ t.test('imports and tracking at the same time', async (t) => {
   t.match(second, { created: 1000, refused: 0 })
 })
 
-t.test('many rows are in the order of the file, created while it was read', async (t) => {
+t.test('many rows are created in the order of the file, while it is read', async (t) => {
   const began = Date.now()
   await imported(server, 'geofences', HEADER + rowsOf('times', 0, 4000), KEYS.liveSecret)
   const now = Date.now()

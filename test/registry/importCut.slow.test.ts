@@ -44,7 +44,7 @@ t.test('a file that stops being CSV in the middle', async (t) => {
   t.equal((await records(server, 'geofences')).filter(({ tag }) => tag === 'broken').length, 500)
 })
 
-t.test('a file that stops being CSV before a row of it is in is refused, with line and reason', async (t) => {
+t.test('a file that stops being CSV before its first row is refused, with line and reason', async (t) => {
   const refused = 'x,square,broken,x,"[1,2]",10\n'
   for (const [rows, sentence] of [
     ['a "quote",circle,none,x,"[1,2]",10\n', /from line 2 on, .* inside a cell that is not quoted/],
@@ -57,7 +57,7 @@ t.test('a file that stops being CSV before a row of it is in is refused, with li
   t.match(record, { status: 'interrupted', interruption: { line: 3 }, rows: 1, created: 0, refused: 1 })
 })
 
-t.test('an upload that breaks off: what had come is in, and the history says where it ended', async (t) => {
+t.test('an upload that breaks off: its first rows are in, and the history says where it ended', async (t) => {
   const upload = begin(server, 'geofences')
   upload.write(HEADER + rowsOf('cut', 0, 3000))
   await newest(server, ({ status, rows }) => status === 'running' && rows > 1000)
@@ -70,7 +70,7 @@ t.test('an upload that breaks off: what had come is in, and the history says whe
 })
 
 t.test(
-  'kill -9 in the middle: the counts of the history are what stands, and a second run completes it',
+  'kill -9 in the middle: the history has the correct counts, and a second run completes it',
   async (t) => {
     const own = await startServer(t)
     await clear(own, 'geofences')
@@ -102,7 +102,7 @@ t.test(
   },
 )
 
-t.test('a server that is stopped ends the import in order', async (t) => {
+t.test('a server that is stopped ends the import cleanly', async (t) => {
   const own = await startServer(t)
   const upload = begin(own, 'geofences')
   const answered = new Promise((resolve) => upload.once('response', ({ statusCode }) => resolve(statusCode)))

@@ -112,7 +112,7 @@ async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5))
 }
 
-t.test('pending, then ready; kept by edits that ask for the same area', async (t) => {
+t.test('pending, then ready; kept by edits with the same area', async (t) => {
   const { source, put, record, restart, worker } = open(t)
   let go = () => {}
   source.gate = new Promise((resolve) => (go = resolve))
@@ -148,7 +148,7 @@ t.test('pending, then ready; kept by edits that ask for the same area', async (t
   t.match(record(), { isochrone: undefined, type: 'circle', geometryRadius: 10 })
 })
 
-t.test('another network is asked anew; the area before stays until then, and where it fails', async (t) => {
+t.test('a new network computes areas again; the old area stays until then, and if that fails', async (t) => {
   const { source, put, record } = open(t)
   put({})
   await until(() => record().isActive)
@@ -167,7 +167,7 @@ t.test('another network is asked anew; the area before stays until then, and whe
   t.strictSame(source.asked, ['first 10 car', 'second 10 car', 'third 10 car'])
 })
 
-t.test('no network yet, none there, and one that fails for a while', async (t) => {
+t.test('no network yet, none at this place, and one that fails for a while', async (t) => {
   const { source, troubles, put, record, restart } = open(t)
   source.network = undefined
   put({})
@@ -185,7 +185,7 @@ t.test('no network yet, none there, and one that fails for a while', async (t) =
   t.match(record().isochrone, { status: 'ready', failure: undefined })
 })
 
-t.test('who is put now does not wait for those that a new network has made many', async (t) => {
+t.test('a new isochrone does not wait for the many that a new network causes', async (t) => {
   const { source, put, record } = open(t)
   for (let i = 0; i < 50; i++) put({ externalId: `many ${i}`, radius: 1 + i })
   await until(() => source.asked.length >= 50)
@@ -201,7 +201,7 @@ t.test('who is put now does not wait for those that a new network has made many'
   await until(() => source.asked.length === 51)
 })
 
-t.test('those that take too long hold up nobody, and are given up', async (t) => {
+t.test('those that take too long do not block others, and are given up', async (t) => {
   const { source, put, record, worker } = open(t)
   source.network = undefined
   for (const externalId of ['slow 1', 'slow 2', '1', 'slow 3', 'slow 4'])
@@ -221,7 +221,7 @@ t.test('those that take too long hold up nobody, and are given up', async (t) =>
   t.equal(source.asked.length, 3)
 })
 
-t.test('where the registry is shared, those that are computed together are one edit', async (t) => {
+t.test('in a shared registry, those that are computed together are one edit', async (t) => {
   const stream = new MemoryStream()
   const registry = await openReplica(t, async () => stream.client())
   const all = {

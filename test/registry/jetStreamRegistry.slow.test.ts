@@ -23,7 +23,7 @@ function caughtUp(other: Registry, one: Registry): Promise<void> {
   return until(() => other.revision === one.revision)
 }
 
-t.test('what one process edits the others have: projects, keys, records, imports', { skip }, async (t) => {
+t.test('edits of one process reach the others: projects, keys, records, imports', { skip }, async (t) => {
   const server = await natsServer(t)
   const a = await openOn(t, server)
   const b = await openOn(t, server)
@@ -75,7 +75,7 @@ t.test('what one process edits the others have: projects, keys, records, imports
   t.strictSame(contentsOf(await openOn(t, server)), contentsOf(a), 'who comes without a file')
 })
 
-t.test('a quota is held to what all processes count', { skip }, async (t) => {
+t.test('a quota applies to the sum over all processes', { skip }, async (t) => {
   const server = await natsServer(t)
   const clock = new ManualClock(START)
   const a = await openOn(t, server, { clock })
@@ -163,7 +163,7 @@ function check(
   }
 }
 
-t.test('what was counted just before a stop is in the sums', { skip }, async (t) => {
+t.test('counts from just before a stop are in the sums', { skip }, async (t) => {
   const server = await natsServer(t)
   const folder = folderOf(t)
   const one = await openOn(t, server, { folder })
@@ -254,7 +254,7 @@ t.test(
   },
 )
 
-t.test('a move that breaks off is made again, by whoever can', async (t) => {
+t.test('a move that breaks off is repeated by any process that can', async (t) => {
   for (const failing of [1, 2, 3]) {
     const stream = new MemoryStream()
     const { folder, contents } = embedded(t, 800)

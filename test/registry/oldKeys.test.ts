@@ -48,89 +48,86 @@ interface Shown {
   readonly credentials: Map<Registry, Credentials>
 }
 
-t.test(
-  'a key is valid until its date, wherever it is asked, and so is what was opened with it',
-  async (t) => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(anyOp, { maxLength: 24 }), fc.boolean(), async (ops, isShared) => {
-        await t.test('', { bail: true }, async (t) => {
-          const clock = new ManualClock(START)
-          const stream = new MemoryStream()
-          const folder = folderOf(t)
-          const open = async (): Promise<Registry> =>
-            isShared
-              ? openReplica(t, async () => stream.client(), { clock, folder })
-              : openRegistry({ folder, clock, createIndex: createGeofenceIndex })
-          let registry = await open()
-          t.teardown(() => registry.close())
-          const other = isShared ? await openReplica(t, async () => stream.client(), { clock }) : undefined
-          const first: KeySet = (await registry.edit(() => registry.createFirstProject()))!
-          const shown: Shown[] = KEY_KINDS.map((kind) => ({
-            key: first[kind],
-            kind,
-            validUntil: Infinity,
-            credentials: new Map(),
-          }))
-          const check = async () => {
-            if (other !== undefined) await until(() => other.revision === registry.revision)
-            for (const one of [registry, ...(other ? [other] : [])]) {
-              for (const { key, validUntil, credentials } of shown) {
-                const isValid = clock.now() < validUntil
-                const found = one.keys.authenticate(key)
-                t.equal(found !== undefined, isValid)
-                const held = credentials.get(one)
-                if (held !== undefined) t.equal(one.keys.isCurrent(held), isValid, 'what is open with it')
-                else if (found !== undefined) credentials.set(one, found)
+t.test('a key is valid until its date in every process, and so is what was opened with it', async (t) => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(anyOp, { maxLength: 24 }), fc.boolean(), async (ops, isShared) => {
+      await t.test('', { bail: true }, async (t) => {
+        const clock = new ManualClock(START)
+        const stream = new MemoryStream()
+        const folder = folderOf(t)
+        const open = async (): Promise<Registry> =>
+          isShared
+            ? openReplica(t, async () => stream.client(), { clock, folder })
+            : openRegistry({ folder, clock, createIndex: createGeofenceIndex })
+        let registry = await open()
+        t.teardown(() => registry.close())
+        const other = isShared ? await openReplica(t, async () => stream.client(), { clock }) : undefined
+        const first: KeySet = (await registry.edit(() => registry.createFirstProject()))!
+        const shown: Shown[] = KEY_KINDS.map((kind) => ({
+          key: first[kind],
+          kind,
+          validUntil: Infinity,
+          credentials: new Map(),
+        }))
+        const check = async () => {
+          if (other !== undefined) await until(() => other.revision === registry.revision)
+          for (const one of [registry, ...(other ? [other] : [])]) {
+            for (const { key, validUntil, credentials } of shown) {
+              const isValid = clock.now() < validUntil
+              const found = one.keys.authenticate(key)
+              t.equal(found !== undefined, isValid)
+              const held = credentials.get(one)
+              if (held !== undefined) t.equal(one.keys.isCurrent(held), isValid, 'what is open with it')
+              else if (found !== undefined) credentials.set(one, found)
+            }
+            const listed = one.keys
+              .list(1)
+              .map(({ kind, lastFour, validUntil }) => ({ kind, lastFour, validUntil }))
+            const valid = shown
+              .filter(({ validUntil }) => clock.now() < validUntil)
+              .map(({ key, kind, validUntil }) => ({
+                kind,
+                lastFour: key.slice(-4),
+                validUntil: validUntil === Infinity ? null : validUntil,
+              }))
+            const sorted = (list: typeof listed) => list.map((each) => JSON.stringify(each)).sort()
+            t.strictSame(sorted(listed), sorted(valid))
+          }
+        }
+        await check()
+        for (const op of ops) {
+          if ('advance' in op) clock.advance(op.advance)
+          else if ('reopen' in op) {
+            registry.close()
+            registry = await open()
+          } else {
+            const { rotate: kind, days } = op
+            const date = days === undefined ? undefined : clock.now() + days * DAY
+            const valid = shown.filter((one) => one.kind === kind && clock.now() < one.validUntil)
+            const isRefused =
+              days !== undefined && !(days > 0 && days <= 90 && valid.length - 1 < MOST_OLD_KEYS)
+            const rotating = registry.edit(() => registry.keys.rotate(1, kind, date))
+            if (isRefused) await t.rejects(rotating, { name: 'OverlapRefused' })
+            else {
+              const { key, record, old } = (await rotating)!
+              t.match(record, { kind, lastFour: key.slice(-4), validUntil: null })
+              t.equal(old?.validUntil, date)
+              for (const one of valid) {
+                if (date === undefined) one.validUntil = clock.now()
+                else if (one.validUntil === Infinity) one.validUntil = date
               }
-              const listed = one.keys
-                .list(1)
-                .map(({ kind, lastFour, validUntil }) => ({ kind, lastFour, validUntil }))
-              const valid = shown
-                .filter(({ validUntil }) => clock.now() < validUntil)
-                .map(({ key, kind, validUntil }) => ({
-                  kind,
-                  lastFour: key.slice(-4),
-                  validUntil: validUntil === Infinity ? null : validUntil,
-                }))
-              const sorted = (list: typeof listed) => list.map((each) => JSON.stringify(each)).sort()
-              t.strictSame(sorted(listed), sorted(valid))
+              shown.push({ key, kind, validUntil: Infinity, credentials: new Map() })
             }
           }
           await check()
-          for (const op of ops) {
-            if ('advance' in op) clock.advance(op.advance)
-            else if ('reopen' in op) {
-              registry.close()
-              registry = await open()
-            } else {
-              const { rotate: kind, days } = op
-              const date = days === undefined ? undefined : clock.now() + days * DAY
-              const valid = shown.filter((one) => one.kind === kind && clock.now() < one.validUntil)
-              const isRefused =
-                days !== undefined && !(days > 0 && days <= 90 && valid.length - 1 < MOST_OLD_KEYS)
-              const rotating = registry.edit(() => registry.keys.rotate(1, kind, date))
-              if (isRefused) await t.rejects(rotating, { name: 'OverlapRefused' })
-              else {
-                const { key, record, old } = (await rotating)!
-                t.match(record, { kind, lastFour: key.slice(-4), validUntil: null })
-                t.equal(old?.validUntil, date)
-                for (const one of valid) {
-                  if (date === undefined) one.validUntil = clock.now()
-                  else if (one.validUntil === Infinity) one.validUntil = date
-                }
-                shown.push({ key, kind, validUntil: Infinity, credentials: new Map() })
-              }
-            }
-            await check()
-          }
-        })
-      }),
-      { numRuns: RUNS },
-    )
-  },
-)
+        }
+      })
+    }),
+    { numRuns: RUNS },
+  )
+})
 
-t.test('what is kept of expired keys goes with the next rotation', async (t) => {
+t.test('data of expired keys is removed with the next rotation', async (t) => {
   const clock = new ManualClock(START)
   const folder = folderOf(t)
   const registry = openRegistry({ folder, clock, createIndex: createGeofenceIndex })

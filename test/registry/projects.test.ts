@@ -49,7 +49,7 @@ t.test('a disabled project may do nothing, and its requests are not counted', as
   t.equal(again.registry.projects.setQuota(2, 1), false)
 })
 
-t.test('a quota is of a UTC month and of both environments', async (t) => {
+t.test('a quota applies to a UTC month and both environments', async (t) => {
   const { registry, clock } = open(t)
   const { projects } = registry
   projects.setQuota(1, 2)
@@ -105,7 +105,7 @@ t.test('a quota is of a UTC month and of both environments', async (t) => {
   for (const bad of [-1, 1.5, Number.NaN, Infinity]) t.throws(() => projects.setQuota(1, bad), RangeError)
 })
 
-t.test('counts survive a stop; a write leaves the revision alone', async (t) => {
+t.test('counts survive a stop; writing them does not change the revision', async (t) => {
   const { registry, clock, folder } = open(t)
   const second = registry.keys.createProject('second').project.id
   const { revision } = registry
@@ -124,7 +124,7 @@ t.test('counts survive a stop; a write leaves the revision alone', async (t) => 
   t.match(open(t, folder).registry.projects.list(), [{ requests: 6 }, { requests: 1 }])
 })
 
-t.test('never more than the quota passes, whatever is given back', async (t) => {
+t.test('no more than the quota is allowed, whatever is given back', async (t) => {
   const { registry, clock } = open(t)
   const { projects } = registry
   fc.assert(
@@ -161,7 +161,7 @@ t.test('never more than the quota passes, whatever is given back', async (t) => 
   )
 })
 
-t.test('a month that turns while counts are on their way begins with what others counted', async (t) => {
+t.test('if the month changes while counts are in flight, it begins with the counts of others', async (t) => {
   const sums = new Map([['2026-12', new Map([[1, 100]])]])
   const of = (month: string) => sums.get(month) ?? sums.set(month, new Map()).get(month)!
   const gate = Promise.withResolvers<void>()

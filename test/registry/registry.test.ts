@@ -219,7 +219,7 @@ t.test('a restart finds all of it again', async (t) => {
   t.strictSame(nearest.map(({ geofence }) => geofence.externalId).toSorted(), ['1', '2'])
 })
 
-t.test('dates act by themselves, to the millisecond, and are written down by the sweep', async (t) => {
+t.test('dates take effect by themselves, to the millisecond, and are stored by the sweep', async (t) => {
   const opened = open(t)
   const { registry, clock } = opened
   const { id } = registry.geofences.put(
@@ -362,7 +362,7 @@ t.test('lists: newest first, filters, bounds exclusive, pages without loss', asy
   )
 })
 
-t.test('a failed transaction leaves disk and memory as they were', async (t) => {
+t.test('a failed transaction does not change disk and memory', async (t) => {
   const opened = open(t)
   const { registry } = opened
   registry.geofences.putMany(TEST, [circle('1'), circle('2')])
@@ -374,33 +374,30 @@ t.test('a failed transaction leaves disk and memory as they were', async (t) => 
   t.strictSame([contents(again, TEST), again.revision], before)
 })
 
-t.test(
-  'kill -9 at any moment: a transaction is there whole or not at all, what returned is there',
-  async (t) => {
-    const child = fileURLToPath(new URL('writingChild.ts', import.meta.url))
-    for (let round = 0; round < 4; round++) {
-      const folder = t.testdir({})
-      const writer = spawn(process.execPath, [child, folder], { stdio: ['ignore', 'pipe', 'inherit'] })
-      let acknowledged = ''
-      writer.stdout.on('data', (chunk: Buffer) => {
-        acknowledged += chunk.toString()
-        if (acknowledged.split('\n').length > 3 + round * 5) writer.kill('SIGKILL')
-      })
-      await once(writer, 'exit')
-      const last = Number(acknowledged.trim().split('\n').at(-1))
-      const { registry } = open(t, { folder })
-      const generations = new Set(
-        listed(registry.scope(TEST), { limit: 1000 }).geofences.map(
-          (one) => one.metadata!['generation'] as number,
-        ),
-      )
-      t.equal(registry.scope(TEST).geofences.records.size, 50)
-      t.equal(generations.size, 1, 'one generation')
-      t.ok([...generations][0]! >= last, `at least the acknowledged ${last}`)
-      registry.close()
-    }
-  },
-)
+t.test('kill -9 at any moment: a transaction is there completely or not at all', async (t) => {
+  const child = fileURLToPath(new URL('writingChild.ts', import.meta.url))
+  for (let round = 0; round < 4; round++) {
+    const folder = t.testdir({})
+    const writer = spawn(process.execPath, [child, folder], { stdio: ['ignore', 'pipe', 'inherit'] })
+    let acknowledged = ''
+    writer.stdout.on('data', (chunk: Buffer) => {
+      acknowledged += chunk.toString()
+      if (acknowledged.split('\n').length > 3 + round * 5) writer.kill('SIGKILL')
+    })
+    await once(writer, 'exit')
+    const last = Number(acknowledged.trim().split('\n').at(-1))
+    const { registry } = open(t, { folder })
+    const generations = new Set(
+      listed(registry.scope(TEST), { limit: 1000 }).geofences.map(
+        (one) => one.metadata!['generation'] as number,
+      ),
+    )
+    t.equal(registry.scope(TEST).geofences.records.size, 50)
+    t.equal(generations.size, 1, 'one generation')
+    t.ok([...generations][0]! >= last, `at least the acknowledged ${last}`)
+    registry.close()
+  }
+})
 
 t.test('locked, foreign, damaged and newer files are named', async (t) => {
   const opened = open(t)
@@ -461,7 +458,7 @@ t.test('locked, foreign, damaged and newer files are named', async (t) => {
   )
 })
 
-t.test('a start tells how many geofences it has read', async (t) => {
+t.test('a start reports how many geofences it has read', async (t) => {
   const told: [number, number][] = []
   const opened = open(t, { onProgress: (read, total) => told.push([read, total]) })
   opened.registry.geofences.putMany(
@@ -476,7 +473,7 @@ t.test('a start tells how many geofences it has read', async (t) => {
   ])
 })
 
-t.test('keys: generated, kept as digests, rotated, of several projects', async (t) => {
+t.test('keys: generated, stored as digests, rotated, of several projects', async (t) => {
   const opened = open(t)
   const { registry } = opened
   const keys = opened.keys!
@@ -538,7 +535,7 @@ t.test('keys: generated, kept as digests, rotated, of several projects', async (
   opened.registry = openRegistry({ ...opened, createIndex: createGeofenceIndex })
 })
 
-t.test('keys to be installed', async (t) => {
+t.test('given keys', async (t) => {
   const text = 'prj_test_pk_a1,prj_live_pk_b2,prj_test_sk_c3, prj_live_sk_d4'
   const firstKeys = parseKeys(text)
   const opened = open(t, { firstKeys })
@@ -569,7 +566,7 @@ t.test('keys to be installed', async (t) => {
   t.ok(opened.registry.keys.authenticate('prj_live_sk_d4'))
 })
 
-t.test('a full disk is told, and changes nothing', async (t) => {
+t.test('a full disk is reported, and changes nothing', async (t) => {
   const folder = t.testdir({})
   const child = fileURLToPath(new URL('fillingChild.ts', import.meta.url))
   // No file may grow beyond a few hundred kilobytes. A write beyond that fails as on a full disk.

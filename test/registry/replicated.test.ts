@@ -145,7 +145,7 @@ function checkHistory(history: readonly KeptEdit[], told: readonly Told[]): void
   }
 }
 
-t.test('property: replicas see whole edits in one order, and end as a sequence of edits would', async (t) => {
+t.test('property: replicas see complete edits in one order, and end with its result', async (t) => {
   const share = fc.constantFrom(0, 0, 0.1, 0.3)
   const property = fc.asyncProperty(
     fc.array(anyOp, { minLength: 10, maxLength: 60 }),
@@ -242,7 +242,7 @@ function wire(to: EditStream) {
   return { state, stream }
 }
 
-t.test('who was away takes everything at once, and who starts again finds its way', async (t) => {
+t.test('a process that was away catches up at once, and a restarted one finds its place', async (t) => {
   const stream = new MemoryStream()
   const { state, stream: cuttable } = wire(stream.client())
   const a = await openReplica(t, async () => stream.client())
@@ -304,7 +304,7 @@ t.test('who was away takes everything at once, and who starts again finds its wa
   t.strictSame(contentsOf(await openReplica(t, async () => stream.client())), contentsOf(a), 'from nothing')
 })
 
-t.test('a record that ends while somebody catches up stays ended', async (t) => {
+t.test('a record that is deleted while a process catches up stays deleted', async (t) => {
   const stream = new MemoryStream()
   const { state, stream: cuttable } = wire(stream.client())
   const a = await openReplica(t, async () => stream.client())
@@ -329,7 +329,7 @@ t.test('a record that ends while somebody catches up stays ended', async (t) => 
   t.equal(b.scope(SCOPE).geofences.byPair('store', 'brief'), undefined)
 })
 
-t.test('an edit without an answer is made once, and what became of it is not guessed', async (t) => {
+t.test('an edit without an answer is made once, and its result is not guessed', async (t) => {
   const stream = new MemoryStream()
   const { state, stream: cuttable } = wire(stream.client())
   const a = await openReplica(t, async () => stream.client())
@@ -360,7 +360,7 @@ t.test('an edit without an answer is made once, and what became of it is not gue
   t.equal(b.scope(SCOPE).geofences.byPair('store', '1')?.description, 'later')
 })
 
-t.test('out of reach: reads go on, edits are refused in time and leave nothing', async (t) => {
+t.test('without connection: reads continue, edits are refused in time and leave nothing', async (t) => {
   const stream = new MemoryStream()
   const { state, stream: cuttable } = wire(stream.client())
   const troubles: string[] = []
@@ -390,7 +390,7 @@ t.test('out of reach: reads go on, edits are refused in time and leave nothing',
   t.throws(() => registry.geofences.put(SCOPE, circle('5')), { message: /within an edit/ })
 })
 
-t.test('dates are written down once, by whoever comes first, before what they make room for', async (t) => {
+t.test('dates are stored once, by the first process, before what they make room for', async (t) => {
   const stream = new MemoryStream()
   const clock = new ManualClock(START)
   const open = () => openReplica(t, async () => stream.client(), { clock })
@@ -424,52 +424,49 @@ t.test('dates are written down once, by whoever comes first, before what they ma
   t.strictSame(contentsOf(a), contentsOf(b))
 })
 
-t.test(
-  'an entry that is none of ours is passed over, by everybody alike, until another has its name',
-  async (t) => {
-    const stream = new MemoryStream()
-    const told: string[] = []
-    const options = { folder: folderOf(t), unreadable: (entry: string) => void told.push(entry) }
-    const registry = await openReplica(t, async () => stream.client(), options)
-    const { record: geofence } = await registry.edit(() => registry.geofences.put(SCOPE, circle('1')))
-    const whole = JSON.parse(stream.history.at(-1)!.state.get(`geofences.${SCOPE}.${geofence.id}`)!)
-    const bad: readonly (readonly [name: string, value: string])[] = [
-      ['elephants.1', '{}'],
-      ['geofences.2.x', '{}'],
-      ['settings.2', '{"scope":3,"definition":{}}'],
-      ['projects.1', 'no JSON'],
-      [`geofences.2.${'a'.repeat(24)}`, JSON.stringify(whole)],
-      [
-        `geofences.${SCOPE}.${geofence.id}`,
-        JSON.stringify({ ...whole, definition: { ...whole.definition, shape: { kind: 'circle' } } }),
-      ],
-      [
-        `geofences.${SCOPE}.${'b'.repeat(24)}`,
-        JSON.stringify({
-          ...whole,
-          id: 'b'.repeat(24),
-          externalId: 'hours',
-          definition: { ...whole.definition, operatingHours: { Someday: 1 } },
-        }),
-      ],
-    ]
-    for (const [name, value] of bad) stream.write(name, value)
-    await until(() => registry.revision === stream.history.at(-1)!.sequence)
-    const names = bad.map(([name]) => name)
-    t.strictSame(told, names)
-    t.equal(registry.scope(SCOPE).geofences.records.size, 0, 'what cannot be read is not there')
-    t.strictSame([...registry.unreadable.keys()].toSorted(), names.toSorted())
+t.test('a foreign entry is skipped by all processes alike, until its name gets a valid one', async (t) => {
+  const stream = new MemoryStream()
+  const told: string[] = []
+  const options = { folder: folderOf(t), unreadable: (entry: string) => void told.push(entry) }
+  const registry = await openReplica(t, async () => stream.client(), options)
+  const { record: geofence } = await registry.edit(() => registry.geofences.put(SCOPE, circle('1')))
+  const whole = JSON.parse(stream.history.at(-1)!.state.get(`geofences.${SCOPE}.${geofence.id}`)!)
+  const bad: readonly (readonly [name: string, value: string])[] = [
+    ['elephants.1', '{}'],
+    ['geofences.2.x', '{}'],
+    ['settings.2', '{"scope":3,"definition":{}}'],
+    ['projects.1', 'no JSON'],
+    [`geofences.2.${'a'.repeat(24)}`, JSON.stringify(whole)],
+    [
+      `geofences.${SCOPE}.${geofence.id}`,
+      JSON.stringify({ ...whole, definition: { ...whole.definition, shape: { kind: 'circle' } } }),
+    ],
+    [
+      `geofences.${SCOPE}.${'b'.repeat(24)}`,
+      JSON.stringify({
+        ...whole,
+        id: 'b'.repeat(24),
+        externalId: 'hours',
+        definition: { ...whole.definition, operatingHours: { Someday: 1 } },
+      }),
+    ],
+  ]
+  for (const [name, value] of bad) stream.write(name, value)
+  await until(() => registry.revision === stream.history.at(-1)!.sequence)
+  const names = bad.map(([name]) => name)
+  t.strictSame(told, names)
+  t.equal(registry.scope(SCOPE).geofences.records.size, 0, 'what cannot be read is not there')
+  t.strictSame([...registry.unreadable.keys()].toSorted(), names.toSorted())
 
-    await registry.edit(() => registry.geofences.put(SCOPE, circle('1')))
-    stream.write(`geofences.${SCOPE}.${geofence.id}`, JSON.stringify({ ...whole, externalId: 'mended' }))
-    await until(() => registry.revision === stream.history.at(-1)!.sequence)
-    const left = names.filter((name) => name !== `geofences.${SCOPE}.${geofence.id}`)
-    t.strictSame([...registry.unreadable.keys()].toSorted(), left.toSorted())
-    t.equal(registry.scope(SCOPE).geofences.records.size, 2)
-    registry.close()
-    const again = await openReplica(t, async () => stream.client(), options)
-    t.strictSame([...again.unreadable.keys()].toSorted(), left.toSorted(), 'after a start')
-    const fresh = await openReplica(t, async () => stream.client(), { ...options, folder: folderOf(t) })
-    t.strictSame(contentsOf(again), contentsOf(fresh))
-  },
-)
+  await registry.edit(() => registry.geofences.put(SCOPE, circle('1')))
+  stream.write(`geofences.${SCOPE}.${geofence.id}`, JSON.stringify({ ...whole, externalId: 'mended' }))
+  await until(() => registry.revision === stream.history.at(-1)!.sequence)
+  const left = names.filter((name) => name !== `geofences.${SCOPE}.${geofence.id}`)
+  t.strictSame([...registry.unreadable.keys()].toSorted(), left.toSorted())
+  t.equal(registry.scope(SCOPE).geofences.records.size, 2)
+  registry.close()
+  const again = await openReplica(t, async () => stream.client(), options)
+  t.strictSame([...again.unreadable.keys()].toSorted(), left.toSorted(), 'after a start')
+  const fresh = await openReplica(t, async () => stream.client(), { ...options, folder: folderOf(t) })
+  t.strictSame(contentsOf(again), contentsOf(fresh))
+})

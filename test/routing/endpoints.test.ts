@@ -33,7 +33,7 @@ async function meters(origin: string, destination: string, query?: Record<string
   return (await way(origin, destination, query)).distance.value
 }
 
-t.test('distance: every mode beside the geodesic, in both units', async (t) => {
+t.test('distance: every mode and the geodesic, in both units', async (t) => {
   const query = { origin: at('a'), destination: at('C'), modes: 'car,truck, foot,bike,motorbike,car' }
   const { status, body } = await get('distance', query)
   t.equal(status, 200)
@@ -57,7 +57,7 @@ t.test('distance: every mode beside the geodesic, in both units', async (t) => {
   t.strictSame(same.geometry.coordinates[0], lonLat(at('n')))
 })
 
-t.test('distance: the way in every form', async (t) => {
+t.test('distance: the geometry in every form', async (t) => {
   const { coordinates, type } = (await way('D', 'F', { geometry: 'linestring' })).geometry
   t.equal(type, 'LineString')
   t.strictSame(
@@ -82,7 +82,7 @@ t.test('distance: the way in every form', async (t) => {
   t.equal(geometry.coordinates.length, 3)
 })
 
-t.test('avoid: what is named is left out where there is another way, else taken', async (t) => {
+t.test('avoid: what is named is avoided if there is another way, otherwise used', async (t) => {
   const bridge = await meters('D', 'F')
   const around = await meters('D', 'F', { avoid: 'tolls' })
   t.ok(around > bridge + 300, `${around} m around, ${bridge} m over the bridge`)
@@ -133,7 +133,7 @@ t.test('departureTime: on the wall clock of the origin', async (t) => {
   t.equal(matrix.body.matrix[0][0].distance.value, open + 400)
 })
 
-t.test('modes without a way are nulls with a reason beside those that have one', async (t) => {
+t.test('modes without a route are null with a reason, beside those that have one', async (t) => {
   const { status, body } = await get('distance', { origin: at('y'), destination: at('K'), modes: 'car,bike' })
   t.equal(status, 200)
   t.type(body.routes.car.distance.value, 'number')
@@ -145,7 +145,7 @@ t.test('modes without a way are nulls with a reason beside those that have one',
   t.notOk('geometry' in body.routes.bike)
 })
 
-t.test('matrix: a row per origin; cells without a way say why', async (t) => {
+t.test('matrix: a row per origin; cells without a route say why', async (t) => {
   const far = at('K', 0, 5000)
   const query = {
     origins: `${along('a', 'P')}|${far}`,
@@ -320,7 +320,7 @@ t.test('25 locations', async (t) => {
   t.equal(body.routes[0].legs.length, 24)
 })
 
-t.test('optimize: ends stay, stops between are ordered, indexes are those of the request', async (t) => {
+t.test('optimize: ends stay, stops between are ordered, indexes refer to the request', async (t) => {
   const { status, body } = await get('optimize', {
     locations: along('u', 'x', 'v', 'y', 'w', 'z'),
     units: 'metric',
@@ -363,7 +363,7 @@ t.test('optimize: ends stay, stops between are ordered, indexes are those of the
   t.equal((await get('optimize', { locations: along(...'uvwxyzABCD') })).body.route.legs.length, 9)
 })
 
-t.test('match: points on roads, what the roads are, gaps and strays', async (t) => {
+t.test('match: points on roads, properties of the roads, gaps and stray points', async (t) => {
   // A walk with steps of 50 m along Calle Sur and up Calle H, some metres beside them.
   const path = [0, 50, 100, 150, 200, 250, 300, 350].map((east) => ({ coordinates: at('A', 4, east - 200) }))
   path.push(...[30, 80, 130, 180].map((north) => ({ coordinates: at('B', north, 3) })))
@@ -422,7 +422,7 @@ t.test('match: points on roads, what the roads are, gaps and strays', async (t) 
   t.match(standing, { distance: { value: 0 }, matchedPath: { length: 2 } })
 })
 
-t.test('match: a stretch for which the engine refuses all is left out alone', async (t) => {
+t.test('match: only a part for which the engine refuses everything is left out', async (t) => {
   const refused = new Set([700, 701, 15_000])
   let asked = 0
   const ask = async (_: string, { shape }: { shape: { lat: number; lon: number }[] }) => {
@@ -453,7 +453,7 @@ t.test('match: a stretch for which the engine refuses all is left out alone', as
   t.ok(asked < 10 * 16_000)
 })
 
-t.test('what is asked wrongly is refused in a sentence that names the parameter', async (t) => {
+t.test('wrong requests are refused with a message that names the parameter', async (t) => {
   const good = {
     distance: { origin: at('a'), destination: at('D'), modes: 'car' },
     matrix: { origins: at('a'), destinations: along('C', 'D'), mode: 'car' },
@@ -592,7 +592,7 @@ t.test('what is asked wrongly is refused in a sentence that names the parameter'
   t.equal(most.body.matchedPath.length, 16_000)
 })
 
-t.test('who has an answer already is told that it still holds', async (t) => {
+t.test('a client that has the answer is told that it is still valid', async (t) => {
   const query = { locations: along('a', 'D') }
   const first = await get('directions', query)
   const etag = first.headers.get('etag')!

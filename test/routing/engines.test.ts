@@ -118,7 +118,7 @@ const TECHNOLOGIES: Record<string, (t: Test) => Promise<Valhalla>> = {
 if ((await skipUnless(valhallaServer)) !== false) delete TECHNOLOGIES["Valhalla's own server"]
 
 for (const [technology, open] of Object.entries(TECHNOLOGIES)) {
-  t.test(`${technology} answers what is asked within the interface`, async (t) => {
+  t.test(`${technology} answers every request that the interface allows`, async (t) => {
     const engine = engineOf(await open(t))
     const costing = 'auto'
     const corners = [crossing(0, 0), crossing(10, 10)]
@@ -180,7 +180,7 @@ for (const [technology, open] of Object.entries(TECHNOLOGIES)) {
     t.match(await engine.ask('status', {}), { version: /^3\./ })
   })
 
-  t.test(`${technology} has one class per cause`, async (t) => {
+  t.test(`${technology} has one error class per cause`, async (t) => {
     const engine = engineOf(await open(t))
     const costing = 'auto' as const
     const here = crossing(5, 5)
@@ -224,7 +224,7 @@ for (const [technology, open] of Object.entries(TECHNOLOGIES)) {
   })
 }
 
-t.test('the process of ours goes as far as the interface', async (t) => {
+t.test('our process accepts as much as the interface allows', async (t) => {
   const engine = engineOf(local)
   const costing = 'auto'
   const visited = Array.from({ length: 25 }, (_, i) => crossing(i % 5, (i * 7) % 20))
@@ -262,7 +262,7 @@ t.test('the process of ours goes as far as the interface', async (t) => {
   t.equal(area.features[0]?.properties.contour, 120)
 })
 
-t.test('a server that is busy, slow, gone, or none at all', async (t) => {
+t.test('a server that is busy, slow or gone, or not Valhalla at all', async (t) => {
   let answer: { status: number; body: string; headers?: Record<string, string> } | undefined
   const url = await serve(t, (_, response) => {
     if (answer === undefined) return
@@ -308,7 +308,7 @@ t.test('a server that is busy, slow, gone, or none at all', async (t) => {
   t.match(lines[0], /ECONNREFUSED/)
 })
 
-t.test('answers are kept: those used last, within bytes and time', async (t) => {
+t.test('answers are cached: those used last, limited by bytes and time', async (t) => {
   const KEY = 8
   const ENTRY = 200
   const MAX_BYTES = 8 * (1000 + KEY + ENTRY)

@@ -33,7 +33,7 @@ const points = fc.array(
   { minLength: 1, maxLength: 8 },
 )
 
-t.test('near cells are those of the exact search, the others those of the other', async (t) => {
+t.test('near cells come from the exact search, the others from the other one', async (t) => {
   await fc.assert(
     fc.asyncProperty(points, points, async (sources, targets) => {
       const near: MatrixRequest[] = []
@@ -67,7 +67,7 @@ t.test('the exact search alone', async (t) => {
   t.equal(await ask('auto', 54), '2', 'farther than it goes, which it says')
 })
 
-t.test('a part without any way keeps its empty cells', async (t) => {
+t.test('a part without any route keeps its empty cells', async (t) => {
   const request = {
     sources: [{ lat: 50, lon: 8 }],
     targets: [

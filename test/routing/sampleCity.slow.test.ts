@@ -243,7 +243,7 @@ function distanceToWay([lon, lat]: LonLatPoint, way: readonly LonLatPoint[]): nu
   return nearest
 }
 
-t.test(`drives are found on the streets that were driven, seed ${seed}`, async (t) => {
+t.test(`drives are matched to the streets that were driven, seed ${seed}`, async (t) => {
   for (const [noise, least] of [
     [5, 0.95],
     [20, 0.85],

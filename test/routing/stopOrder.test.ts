@@ -20,7 +20,7 @@ const times = fc.integer({ min: 2, max: 8 }).chain((count) => {
   return fc.array(row, { minLength: count, maxLength: count })
 })
 
-t.test('none is quicker, ends stay, each is visited once', async (t) => {
+t.test('none is faster, ends stay, each stop is visited once', async (t) => {
   fc.assert(
     fc.property(times, (seconds) => {
       const last = seconds.length - 1

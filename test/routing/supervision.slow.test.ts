@@ -68,7 +68,7 @@ async function gone(pid: number): Promise<void> {
   while (isAlive(pid)) await sleep(20)
 }
 
-t.test('requests are answered by one child, which knows nothing of our environment', async (t) => {
+t.test('requests are answered by one child, which does not get our environment', async (t) => {
   process.env.RINGFENCE_KEYS = 'secret'
   t.teardown(() => delete process.env.RINGFENCE_KEYS)
   const { valhalla, ask } = start(t, { threads: 2 })
@@ -102,7 +102,7 @@ t.test('it ends after ten minutes without a request, and the next request starts
   t.not((await ask('answer')).pid, pid)
 })
 
-t.test('killed in the middle: 503 for what it had, and the next one answers the rest', async (t) => {
+t.test('killed in the middle: 503 for its requests, and the next one answers the rest', async (t) => {
   const { ask, ends } = start(t)
   const { pid } = await ask('answer')
   const lost = [settled(ask('hold')), settled(ask('hold'))]
@@ -117,7 +117,7 @@ t.test('killed in the middle: 503 for what it had, and the next one answers the 
   t.strictSame(ends, ['crashed'])
 })
 
-t.test('a request that brings it down fails alone, however often', async (t) => {
+t.test('a request that crashes it fails alone, however often', async (t) => {
   const { ask, ends } = start(t)
   for (let i = 0; i < 3; i++) {
     t.type(await settled(ask('crash')), RoutingGone)
@@ -126,7 +126,7 @@ t.test('a request that brings it down fails alone, however often', async (t) => 
   t.strictSame(ends, ['crashed', 'crashed', 'crashed'])
 })
 
-t.test('a search without end is ended with its process; what was behind it is tried again', async (t) => {
+t.test('an endless search is ended with its process; requests behind it are tried again', async (t) => {
   // Longer than a start takes on a busy machine.
   const { ask, ends } = start(t, { timeoutMs: 6000 })
   const { pid } = await ask('answer')
@@ -139,7 +139,7 @@ t.test('a search without end is ended with its process; what was behind it is tr
   await gone(pid)
 })
 
-t.test('one that has grown past its bound finishes what it has and is replaced', async (t) => {
+t.test('a process that exceeds its memory limit finishes its requests and is replaced', async (t) => {
   const { valhalla, ask, ends } = start(t, { memoryBytes: 300 * MIB })
   const { pid } = await ask('grow', 400 * MIB)
   let next = pid
@@ -150,7 +150,7 @@ t.test('one that has grown past its bound finishes what it has and is replaced',
   t.ok(valhalla.residentBytes < 300 * MIB)
 })
 
-t.test('so many requests wait, and so many bytes', async (t) => {
+t.test('waiting requests are limited in number and bytes', async (t) => {
   const { valhalla, ask } = start(t, { maxWaiting: 3 })
   const { pid } = await ask('answer')
   const held = [settled(ask('hold')), settled(ask('hold'))]
@@ -166,7 +166,7 @@ t.test('so many requests wait, and so many bytes', async (t) => {
   t.equal(valhalla.waiting, 0)
 })
 
-t.test('a child that does not start is tried ever more slowly, and who waits too long is told', async (t) => {
+t.test('a child that does not start is retried ever more slowly; waiting requests time out', async (t) => {
   const { ask, ends } = start(t, {
     child: new URL('./notThere.ts', import.meta.url),
     timeoutMs: 1500,
@@ -189,7 +189,7 @@ t.test('without the package the answer says so, at once and without further star
   t.equal(valhalla.condition, 'cannot be loaded on this machine')
 })
 
-t.test('a stop finishes what was taken, takes nothing more, and leaves no process', async (t) => {
+t.test('a stop finishes accepted requests, accepts no more, and leaves no process', async (t) => {
   const { valhalla, ask, ends } = start(t)
   const { pid } = await ask('answer')
   const taken = [ask('pause'), ask('pause'), ask('pause'), ask('answer')]
@@ -205,7 +205,7 @@ t.test('a stop finishes what was taken, takes nothing more, and leaves no proces
   t.strictSame(unused.ends, [])
 })
 
-t.test('it outlives signals to everybody, and not its parent', async (t) => {
+t.test('it survives signals to the process group, but not its parent', async (t) => {
   const parent = spawn(process.execPath, [new URL('./orphanParent.ts', import.meta.url).pathname], {
     stdio: ['pipe', 'pipe', 'inherit'],
   })

@@ -72,7 +72,7 @@ t.test(
   },
 )
 
-t.test('so many points evenly along a way', async () => {
+t.test('a number of points evenly along a way', async () => {
   const near = fc.tuple(
     fc.double({ min: 0, max: 0.1, noNaN: true }),
     fc.double({ min: 0, max: 0.1, noNaN: true }),

@@ -12,7 +12,7 @@ import { moved, Random, randomGeofence, randomSettings } from '../actor/world.ts
 const SPREAD = 2000
 const ROW = 300
 
-t.test('what is remembered holds for every geofence, wherever the device went', async (t) => {
+t.test('remembered candidates are correct for every geofence, wherever the device went', async (t) => {
   let recalled = 0
   let forgotten = 0
   fc.assert(
@@ -73,7 +73,7 @@ t.test('what is remembered holds for every geofence, wherever the device went', 
   t.ok(forgotten > 1000, `${forgotten} looks were too far away`)
 })
 
-t.test('nothing is known of a row that was never looked from, nor after it was forgotten', async (t) => {
+t.test('nothing is known about a row that was never queried, or was forgotten', async (t) => {
   const candidateCache = new CandidateCache(8)
   const found = new CachedCandidates()
   t.equal(candidateCache.recall(5, 0, 0, 0, found), -1)
@@ -87,7 +87,7 @@ t.test('nothing is known of a row that was never looked from, nor after it was f
   t.equal(candidateCache.stay(5, 0), -1)
 })
 
-t.test('the nearest are remembered, and no farther than to the next', async (t) => {
+t.test('the nearest are remembered, only as far as the next one', async (t) => {
   const candidateCache = new CandidateCache(8)
   const found = new CachedCandidates()
   const meters = [300, -20, 500, 70, 90, 60, 400]
@@ -97,7 +97,7 @@ t.test('the nearest are remembered, and no farther than to the next', async (t) 
   t.ok(left < 300 && left > 299, `${left}`)
 })
 
-t.test('near the poles nothing is', async (t) => {
+t.test('nothing is remembered near the poles', async (t) => {
   const candidateCache = new CandidateCache(8)
   candidateCache.remember(0, 81, 10, 1000, 0, [], [])
   t.equal(candidateCache.recall(0, 81, 10, 0, new CachedCandidates()), -1)

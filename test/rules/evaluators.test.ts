@@ -86,7 +86,7 @@ t.test('events are in the order of the ranks, wherever their evaluator stands in
   }
 })
 
-t.test('each evaluator leaves the parts of the others as they are', async (t) => {
+t.test('each evaluator leaves the parts of the others unchanged', async (t) => {
   const { state } = evaluate([...createEvaluators(), new Curfew(3)], NO_STATE, entering()) as Evaluated
   t.equal(state.visits.length, 1)
   t.equal(state.beacons.length, 1)
@@ -115,7 +115,7 @@ t.test('an evaluator that is not concerned takes no step', async (t) => {
   t.equal(curfew.steps, 1)
 })
 
-t.test('what takes long is measured elsewhere first, and then the result is the same', async (t) => {
+t.test('what takes long is measured in a thread first, and the result is the same', async (t) => {
   const situation = entering({ accuracy: 2000 })
   const { index } = situation.view
   for (let i = 0; i < 600; i++) {

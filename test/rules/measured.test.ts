@@ -73,7 +73,7 @@ function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 20))
 }
 
-t.test('a batch measures what the arena does, to the last bit, in another thread too', async (t) => {
+t.test('a batch gives the same as the arena, to the last bit, also in another thread', async (t) => {
   const pool = new MeasuringPool(quiet)
   t.teardown(() => pool.close())
   const probe = new Probe()
@@ -111,7 +111,7 @@ t.test('a batch measures what the arena does, to the last bit, in another thread
   )
 })
 
-t.test('events and users are the same, wherever and whether it is measured', async (t) => {
+t.test('events and users are the same, wherever distances are measured', async (t) => {
   const pool = new MeasuringPool(quiet)
   t.teardown(() => pool.close())
   let batches = 0
@@ -164,7 +164,7 @@ function withoutIds(json: string): unknown {
   return JSON.parse(json, (key, value) => (key === '_id' && value.length === 24 ? undefined : value))
 }
 
-t.test('an update that waits holds up its own device, and nobody else', async (t) => {
+t.test('a waiting update delays only its own device', async (t) => {
   const measurer = new Held()
   const engine = engineAmidStars(measurer)
   const order: string[] = []
@@ -193,7 +193,7 @@ t.test('an update that waits holds up its own device, and nobody else', async (t
   await draining
 })
 
-t.test('G10: what was measured does not count once the registry has changed', async (t) => {
+t.test('G10: measured distances do not count once the registry has changed', async (t) => {
   const measurer = new Held()
   const engine = engineAmidStars(measurer)
   const sent = engine.track(engine.update({ deviceId: 'a', ...HERE, accuracy: 5000 }))
@@ -218,7 +218,7 @@ t.test('G10: what was measured does not count once the registry has changed', as
   t.equal(measurer.batches.length, 1, 'it is measured where it is needed')
 })
 
-t.test('a thread that fails, one that dies, and too many batches', async (t) => {
+t.test('a thread that fails or dies, and too many batches', async (t) => {
   const pool = new MeasuringPool(quiet)
   t.teardown(() => pool.close())
   const arena = new ShapeArena()
@@ -249,7 +249,7 @@ t.test('a thread that fails, one that dies, and too many batches', async (t) => 
   t.equal(pool.counters.refused, refused + 2)
 })
 
-t.test('a server: a device, and anonymous updates, amid very many', async (t) => {
+t.test('a server: a device and anonymous updates among very many geofences', async (t) => {
   const server = await startServer(t)
   const ask = async (method: string, path: string, body: unknown, key: string) => {
     const answer = await fetch(`${server.url}${path}`, {

@@ -287,7 +287,7 @@ t.test('a stay whose geofence has been deleted ends without an event', async (t)
   t.strictSame([after, transitions], [[visits[1]], []])
 })
 
-t.test('where nothing changes the visits and approaches are the same arrays', async (t) => {
+t.test('if nothing changes, the visits and approaches are the same arrays', async (t) => {
   const now = circumstances('10', '-', '-')
   const visits: Visit[] = [{ geofenceId: aGeofence(1).id, enteredAt: NOON, dwelled: false }]
   const inside: Fact = { geofence: aGeofence(1), distance: -50, coverage: 1 }

@@ -6,7 +6,7 @@ import fc from '../kit/fastCheck.ts'
 
 const BOUNDS = { connection: 10, key: 25, all: 40 }
 
-t.test('what is taken fits all three bounds, and the refusal names the first that it does not', async () => {
+t.test('accepted bytes fit all three limits, and a refusal names the first exceeded one', async () => {
   const step = fc.record({
     connection: fc.nat(7),
     bytes: fc.integer({ min: 1, max: 12 }),

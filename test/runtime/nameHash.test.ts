@@ -44,7 +44,7 @@ function halfSipHash(
   return v1 ^ v3
 }
 
-t.test('names are hashed as HalfSipHash says', async (t) => {
+t.test('names are hashed with HalfSipHash', async (t) => {
   // The authors' vectors of HalfSipHash-2-4: key 00 01 … 07, messages of 0, 1, 2, … bytes 00 01 02 …
   const vectors = ['a9359f5b', '27475ab8', 'fa62a603', '8afee704', '2a6e4689']
   vectors.forEach((hex, length) => {

@@ -88,7 +88,7 @@ t.test('addresses that are not public are refused, however they are written', as
     t.equal(outgoing.refusal(new URL(`http://${host}/`).hostname), undefined, host)
 })
 
-t.test('a name counts by all of its addresses, looked up once for each connection', async (t) => {
+t.test('all addresses of a name are checked, and looked up once for each connection', async (t) => {
   let hits = 0
   const port = await listen(t, (_, response) => {
     hits++
@@ -124,7 +124,7 @@ t.test('a name counts by all of its addresses, looked up once for each connectio
   })
 })
 
-t.test('what users are told of a failure says nothing of the inside', async (t) => {
+t.test('failure messages for users reveal nothing about the internal network', async (t) => {
   const outgoing = new Outgoing(
     ['127.0.0.1'],
     resolver({ 'intranet.example': [['10.1.2.3']], six: [['fd00::7']], allowed: [['127.0.0.1']] }),
@@ -175,7 +175,7 @@ t.test('what users are told of a failure says nothing of the inside', async (t) 
   t.equal(publicReason(new Error('/etc/passwd')), 'the request failed')
 })
 
-t.test('what the operator allows is reached, what it redirects to is not', async (t) => {
+t.test('allowed addresses are reached, and their redirects are not followed', async (t) => {
   const port = await listen(t, (request, response) => {
     if (request.url === '/moved')
       response.writeHead(302, { location: 'http://169.254.169.254/latest/meta-data' })
@@ -191,7 +191,7 @@ t.test('what the operator allows is reached, what it redirects to is not', async
   await t.rejects(outgoing.request(`http://[::1]:${port}/`, REQUEST), { name: 'AddressRefused' })
 })
 
-t.test('an answer has its time and its size', async (t) => {
+t.test('an answer is limited in time and size', async (t) => {
   const closed = new Set<string>()
   const port = await listen(t, (request, response) => {
     response.on('close', () => closed.add(request.url!))

@@ -58,7 +58,7 @@ const folderOf = (name: string, mode = 0o755): string => {
   return folder
 }
 
-t.test('a data folder that was there before, its backup, and what is restored of it', async (t) => {
+t.test('an existing data folder, its backup, and the restored folder', async (t) => {
   const data = folderOf('data')
   const settings = {
     data,
@@ -118,7 +118,7 @@ t.test('a data folder that was there before, its backup, and what is restored of
   }
 })
 
-t.test('what is not ours to close', (t) => {
+t.test('folders whose permissions are not ours to change', (t) => {
   const folder = folderOf('links')
   const outside = folderOf('outside')
   writeFileSync(join(outside, 'file'), '')

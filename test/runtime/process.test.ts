@@ -67,7 +67,7 @@ t.test('a first start that cannot listen keeps no keys from the next one', async
   })
 })
 
-t.test('one data folder: its updates survive, its second process does not', async (t) => {
+t.test('one data folder: its updates survive, and a second process is refused', async (t) => {
   const server = await startServer(t)
   t.match(await server.api('POST', '/v1/track', TRACK), {
     status: 200,

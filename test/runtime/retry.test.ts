@@ -11,7 +11,7 @@ function noted() {
   return { pauses, pause: async (milliseconds: number) => void pauses.push(milliseconds) }
 }
 
-t.test('pauses double up to the last, and begin anew when something has worked', (t) => {
+t.test('pauses double up to a maximum, and are short again after a success', (t) => {
   const backoff = new Backoff(PAUSES)
   const pauses = Array.from({ length: 8 }, () => backoff.next())
   t.strictSame(pauses, [20, 40, 80, 160, 320, 640, 1000, 1000])
@@ -29,7 +29,7 @@ t.test('spread pauses lie within half and one and a half of their length', (t) =
   t.end()
 })
 
-t.test('what fails is tried again until it works', async (t) => {
+t.test('a failed attempt is repeated until it works', async (t) => {
   const { pauses, pause } = noted()
   const told: string[] = []
   let attempt = 0
@@ -42,7 +42,7 @@ t.test('what fails is tried again until it works', async (t) => {
   t.strictSame(told, ['attempt 1', 'attempt 2', 'attempt 3'])
 })
 
-t.test('the last of a number of attempts throws its failure, without a pause behind it', async (t) => {
+t.test('the last of a number of attempts throws its error, without a pause after it', async (t) => {
   const { pauses, pause } = noted()
   let attempt = 0
   const work = async () => {
@@ -52,7 +52,7 @@ t.test('the last of a number of attempts throws its failure, without a pause beh
   t.strictSame(pauses, [20, 40])
 })
 
-t.test('who is told of a failure may end the attempts, and so may a signal, in a pause too', async (t) => {
+t.test('the callback for failures may end the attempts, and so may a signal, also in a pause', async (t) => {
   const fails = async () => {
     throw new Error('failed')
   }
@@ -68,7 +68,7 @@ t.test('who is told of a failure may end the attempts, and so may a signal, in a
   })
 })
 
-t.test('what should never end is begun again, after failures and after ends, until the signal', async (t) => {
+t.test('endless work is started again, after failures and after ends, until the signal', async (t) => {
   const { pauses, pause } = noted()
   const controller = new AbortController()
   const told: string[] = []
@@ -87,7 +87,7 @@ t.test('what should never end is begun again, after failures and after ends, unt
   t.equal(round, 7, 'nothing begins after the signal')
 })
 
-t.test('a reason is told once, until there is another one or it has worked meanwhile', (t) => {
+t.test('a reason is reported once, until it changes or there was a success', (t) => {
   const told: string[] = []
   const trouble = new TroubleOnce(({ message }) => told.push(message))
   for (const reason of ['a', 'a', 'b', 'b', 'a']) trouble.tell(new Error(reason))

@@ -16,7 +16,7 @@ const step = fc.record({
   fill: fc.nat(255),
 })
 
-t.test('bytes of rows are what was set last, through growth and tidying', async () => {
+t.test('bytes of rows are what was set last, through growth and compaction', async () => {
   fc.assert(
     fc.property(fc.array(step, { minLength: 20, maxLength: 300, size: 'max' }), (sequence) => {
       const rows = new RowBytes()
@@ -46,7 +46,7 @@ t.test('bytes of rows are what was set last, through growth and tidying', async 
   )
 })
 
-t.test('of every chunk but the last at least half is in use', async () => {
+t.test('at least half of every chunk except the last is in use', async () => {
   // Half of 64 KiB, minus what entries of this size leave free at the end, headers and padding.
   const LEAST = 29_000
   fc.assert(

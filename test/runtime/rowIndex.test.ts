@@ -4,7 +4,7 @@ import { RowIndex } from '../../src/runtime/rowIndex.ts'
 import { runs } from '../actor/kit.ts'
 import fc from '../kit/fastCheck.ts'
 
-t.test('rows are found by their hash, also where hashes meet', async () => {
+t.test('rows are found by their hash, also if hashes collide', async () => {
   // Few hashes, some of them at the end of the slots, so that searches collide and wrap around.
   const hash = fc.oneof(fc.integer({ min: -4, max: 3 }), fc.constantFrom(62, 63, 64, 126, 127, 128))
   const op = fc.record({ add: fc.boolean(), hash, pick: fc.nat() })

@@ -15,7 +15,7 @@ function recordingLogger({ level = 'info', isTTY = false } = {}) {
 
 const SECRET = `prj_live_sk_${'0123456789abcdef'.repeat(2)}01234567`
 
-t.test('what takes long says how far it is, once a second; what is short says nothing', async (t) => {
+t.test('long work reports its progress once a second; short work reports nothing', async (t) => {
   const { lines, logger } = recordingLogger({ isTTY: true })
   const clock = new ManualClock()
   const progress = progressLog(logger, clock, 'reading')
@@ -49,7 +49,7 @@ t.test('logger', async (t) => {
     t.match(lines[1], /^\d\d:\d\d:\d\d\.\d{3} ERROR append failed\nError: disk full\n {4}at /)
   })
 
-  t.test('no key is ever written whole: message, field, nested field, error', async (t) => {
+  t.test('no key is ever written completely: message, field, nested field, error', async (t) => {
     for (const isTTY of [false, true]) {
       const { lines, logger } = recordingLogger({ isTTY })
       logger.info(`key ${SECRET} used`)
@@ -88,7 +88,7 @@ t.test('lifecycle', async (t) => {
     return { lifecycle, happened, lines }
   }
 
-  t.test('what starts last stops first, once', async (t) => {
+  t.test('services stop in the reverse order of their start, once', async (t) => {
     const { lifecycle, happened } = services()
     await lifecycle.start()
     const codes = await Promise.all([lifecycle.stop(), lifecycle.stop()])
@@ -118,7 +118,7 @@ t.test('lifecycle', async (t) => {
     t.strictSame(happened.slice(3), ['http drained', 'stop engine', 'stop log'])
   })
 
-  t.test('a failed start stops what had started and throws the cause', async (t) => {
+  t.test('a failed start stops the started services and throws the cause', async (t) => {
     const { lifecycle, happened } = services({
       engine: { start: () => Promise.reject(new Error('damaged')) },
     })
@@ -143,7 +143,7 @@ t.test('lifecycle', async (t) => {
     t.match(lines.join(''), /engine did not drain within 0\.05 s; giving up/)
   })
 
-  t.test('a signal while starting: nothing more comes up', async (t) => {
+  t.test('a signal while starting: nothing more is started', async (t) => {
     const { lifecycle, happened } = services({
       engine: {
         start() {
@@ -187,7 +187,7 @@ t.test('lifecycle', async (t) => {
   })
 })
 
-t.test('byte bound: whole or not at all', async (t) => {
+t.test('byte limit: completely or not at all', async (t) => {
   const bound = new ByteBound(100)
   t.ok(bound.tryAcquire(60))
   t.notOk(bound.tryAcquire(41))
@@ -207,7 +207,7 @@ t.test('manual clock', async (t) => {
   t.equal(clock.now(), 12)
 })
 
-t.test('API errors carry what the answer needs', async (t) => {
+t.test('API errors contain what the answer needs', async (t) => {
   t.match(outOfRange('latitude', -90, 90), {
     code: 400,
     param: 'latitude',
@@ -219,7 +219,7 @@ t.test('API errors carry what the answer needs', async (t) => {
   t.match(new ApiError(503, 'Busy.', { retryAfter: 1, cause }), { name: 'ApiError', retryAfter: 1, cause })
 })
 
-t.test('the loop rests for what it would have been idle, and not where it was busy', async (t) => {
+t.test('the loop pauses for the time in which it would be idle, and not while it is busy', async (t) => {
   let idle = 0
   const slept: number[] = []
   const rest = new LoopRest({

@@ -33,7 +33,7 @@ t.test('a new file has the tables, the header and the settings', (t) => {
   t.end()
 })
 
-t.test('an older file gets what it lacks, from each version', (t) => {
+t.test('an older file of any version gets what it lacks', (t) => {
   for (const version of [1, 2]) {
     const file = newFile()
     openSqlite(file, {
@@ -61,7 +61,7 @@ t.test('an upgrade that fails changes nothing', (t) => {
   t.end()
 })
 
-t.test('a file of somebody else, or of a newer version, is refused and left as it is', (t) => {
+t.test('a foreign file, or one of a newer version, is refused and not changed', (t) => {
   const foreign = newFile()
   new Database(foreign).exec('CREATE TABLE theirs (x)').close()
   const newer = newFile()
@@ -77,7 +77,7 @@ t.test('a file of somebody else, or of a newer version, is refused and left as i
   t.end()
 })
 
-t.test('a file that is held alone is refused to others until it is closed', (t) => {
+t.test('a file that is opened exclusively is refused to others until it is closed', (t) => {
   const file = newFile()
   openSqlite(file, FORMAT, 0).close()
   const held = openSqlite(file, FORMAT, 0)

@@ -47,7 +47,7 @@ async function listening(t: Test, server: Server): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-t.test('a start that ends says in a line what to change', async (t) => {
+t.test('a failed start prints one line that says what to change', async (t) => {
   const data = t.testdir({
     file: '',
     'broken.json': '{"port":',
@@ -92,7 +92,7 @@ t.test('a start that ends says in a line what to change', async (t) => {
   }
 })
 
-t.test('a start that waits for another server says in a line why', async (t) => {
+t.test('a start that waits for another server prints one line with the reason', async (t) => {
   const http = await listening(t, createHttpServer())
   const data = t.testdir()
   const nobody = `127.0.0.1:${await freePort()}`
@@ -122,7 +122,7 @@ t.test('a start that waits for another server says in a line why', async (t) => 
   )
 })
 
-t.test('a server that cannot be used, once it is connected, is told in a line, with why', async (t) => {
+t.test('a connected server that cannot be used is reported in one line with the reason', async (t) => {
   // A NATS server that answers every request with an error.
   const nats = await listening(
     t,
@@ -161,7 +161,7 @@ t.test('a server that cannot be used, once it is connected, is told in a line, w
   t.notMatch(text, /"stack"|\bat .*\.[jt]s:\d/, 'no stack')
 })
 
-t.test('a stack only where the fault is ours', async (t) => {
+t.test('a stack trace only for our own faults', async (t) => {
   const refused = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:1'), { code: 'ECONNREFUSED' })
   t.match(failureFields(refused), { reason: /^connection refused; check/ })
   t.strictSame(failureFields(new Error('another host was faster')), { reason: 'another host was faster' })

@@ -28,7 +28,7 @@ function start(mode = '') {
   return { calls, told, notices }
 }
 
-t.test('calls are answered, and closing lets those finish that are there', async (t) => {
+t.test('calls are answered, and closing waits for those in progress', async (t) => {
   const { calls, told, notices } = start()
   t.equal(await calls.opened, 'here')
   t.strictSame(notices, [1])
@@ -105,16 +105,13 @@ for (const [name, mode, end, message] of ENDS) {
   })
 }
 
-t.test(
-  'a thread that cannot open, or close, says so to whoever waits for that, and to nobody else',
-  async (t) => {
-    const broken = start('broken')
-    await t.rejects(broken.calls.opened, { message: 'failed Failed cannot open' })
-    await t.rejects(broken.calls.call('add', 1, 1), { message: 'failed Failed cannot open' })
-    const { calls, told } = start()
-    await calls.opened
-    await calls.call('failAtClose')
-    await t.rejects(calls.close(CLOSED), { message: 'failed Failed cannot close' })
-    t.strictSame([...told, ...broken.told], [])
-  },
-)
+t.test('a thread that cannot open or close reports it only to the caller that waits for it', async (t) => {
+  const broken = start('broken')
+  await t.rejects(broken.calls.opened, { message: 'failed Failed cannot open' })
+  await t.rejects(broken.calls.call('add', 1, 1), { message: 'failed Failed cannot open' })
+  const { calls, told } = start()
+  await calls.opened
+  await calls.call('failAtClose')
+  await t.rejects(calls.close(CLOSED), { message: 'failed Failed cannot close' })
+  t.strictSame([...told, ...broken.told], [])
+})

@@ -9,7 +9,7 @@ import { apiTypes } from '../../sdk/generate.ts'
 import { ConnectionError, Ringfence, RingfenceError, verifyWebhook } from '../../sdk/src/index.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 
-t.test('the committed types are those of the document', async (t) => {
+t.test('the committed types match the document', async (t) => {
   const server = await startServer(t)
   const { body } = await server.api('GET', '/v1/openapi.json', undefined, null)
   const committed = readFileSync(new URL('../../sdk/src/api.ts', import.meta.url), 'utf8')
@@ -77,7 +77,7 @@ t.test('calls with every kind of parameter, and their errors', async (t) => {
   await t.rejects(client.get('/v1/users/{id}'), TypeError)
 })
 
-t.test('what may be sent twice is sent again while the server fails; the rest is not', async (t) => {
+t.test('requests that may be sent twice are sent again while the server fails; others are not', async (t) => {
   const { url, seen, answer } = await failingServer(t)
   const client = new Ringfence({ url, key: 'prj_test_sk_x' })
   const failing = (status: number, times: number, headers: Record<string, string> = {}) => {

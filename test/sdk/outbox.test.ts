@@ -25,7 +25,7 @@ const Action = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: 'disconnect' as const }) },
 )
 
-t.test('updates are applied once and in order, and settled as they were', async (t) => {
+t.test('updates are applied once and in order, and settled with the right result', async (t) => {
   const property = fc.asyncProperty(fc.array(Action, { maxLength: 60, size: 'max' }), async (actions) => {
     const outbox = new Outbox('s')
     const server = new ServerTwin()
@@ -78,7 +78,7 @@ t.test('updates are applied once and in order, and settled as they were', async 
   t.pass('each run')
 })
 
-t.test('frames that a server may be too small for become smaller, and grow again', async (t) => {
+t.test('frames that may be too large for the server become smaller, and grow again', async (t) => {
   const outbox = new Outbox('s')
   for (let i = 0; i < 2000; i++) outbox.add({ deviceId: 'd', latitude: 1, longitude: 2 }).catch(() => {})
   const lengths = () => {
@@ -98,7 +98,7 @@ t.test('frames that a server may be too small for become smaller, and grow again
   outbox.fail(new Error('the end'))
 })
 
-t.test('what waits is bounded', async (t) => {
+t.test('waiting updates are bounded', async (t) => {
   const outbox = new Outbox('s')
   const description = 'x'.repeat(200_000)
   const outcomes: Promise<unknown>[] = []

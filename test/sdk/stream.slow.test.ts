@@ -103,7 +103,7 @@ t.test('kill -9 under load: nothing is applied twice, no event is missed or seen
   t.same(await events!.next(), { done: true, value: undefined }, 'and not one more')
 })
 
-t.test('who reads slowly gets all, and from an event on again', async (t) => {
+t.test('a slow reader gets all events, and again from a given event', async (t) => {
   // The package ws, which Node 20 needs.
   const { client, signal } = clientOf(t, { WebSocket })
   const stream = client.stream({ signal })
@@ -181,7 +181,7 @@ t.test('refusals, and the end', async (t) => {
   await t.rejects(late.track(update('x', 0)), reason)
 })
 
-t.test('a key that is not good ends the stream for good', async (t) => {
+t.test('an invalid key ends the stream permanently', async (t) => {
   const key = `prj_test_sk_${'9'.repeat(40)}`
   for (const options of [{}, { WebSocket }]) {
     const stream = new Ringfence({ url: server.url, key, ...options }).stream()
@@ -227,7 +227,7 @@ t.test('a stream tells why it has to wait', async (t) => {
   t.match(states, [{ status: 'closed', error: { name: 'RingfenceError', status: 401 } }])
 })
 
-t.test('a watched area tells who enters, moves and leaves, over a kill -9', async (t) => {
+t.test('a watched area reports who enters, moves and leaves, despite a kill -9', async (t) => {
   const { client, signal } = clientOf(t)
   let state: StreamState | undefined
   const stream = client.stream({ signal, onStateChange: (now) => (state = now) })
@@ -318,7 +318,7 @@ t.test('positions: only the newest waits, and a lost connection leaves nobody in
   t.match(await second.message(), { type: 'unwatch' })
 })
 
-t.test('a subscription goes on where it was, and is given up while nobody takes the events', async (t) => {
+t.test('a subscription continues where it was, and is ended while nobody takes the events', async (t) => {
   const { url, connection, signal } = await fakeServer(t)
   const stream = new Ringfence({ url, key: KEYS.testSecret }).stream({ signal })
   const events = stream.events({ tags: ['x'] })
@@ -353,26 +353,23 @@ t.test('a subscription goes on where it was, and is given up while nobody takes 
   await subscribed('event 1000')
 })
 
-t.test(
-  'who leaves while the subscription is given up, and asks once more, does not subscribe anew',
-  async (t) => {
-    const { url, connection, signal } = await fakeServer(t)
-    const stream = new Ringfence({ url, key: KEYS.testSecret }).stream({ signal })
-    const events = stream.events()
-    const socket = await connection()
-    const { id } = await socket.message()
-    for (let n = 0; n < 1000; n++)
-      socket.send({ type: 'event', subscription: id, event: { _id: `event ${n}` } })
-    t.match(await socket.message(), { type: 'unsubscribe', id })
-    await events.return()
-    t.match(await events.next(), { done: true })
-    const later = stream.events({ tags: ['later'] })
-    t.match(await socket.message(), { type: 'subscribe', filter: { tags: ['later'] } }, 'nothing before it')
-    await later.return()
-  },
-)
+t.test('a reader that leaves while its subscription is ended does not subscribe again', async (t) => {
+  const { url, connection, signal } = await fakeServer(t)
+  const stream = new Ringfence({ url, key: KEYS.testSecret }).stream({ signal })
+  const events = stream.events()
+  const socket = await connection()
+  const { id } = await socket.message()
+  for (let n = 0; n < 1000; n++)
+    socket.send({ type: 'event', subscription: id, event: { _id: `event ${n}` } })
+  t.match(await socket.message(), { type: 'unsubscribe', id })
+  await events.return()
+  t.match(await events.next(), { done: true })
+  const later = stream.events({ tags: ['later'] })
+  t.match(await socket.message(), { type: 'subscribe', filter: { tags: ['later'] } }, 'nothing before it')
+  await later.return()
+})
 
-t.test('a server that takes less than the client sends at once gets it in smaller frames', async (t) => {
+t.test('a server with a smaller frame limit gets smaller frames', async (t) => {
   const small = await startServer(t, { env: { RINGFENCE_MAX_BODY_BYTES: '20000' } })
   const stream = new Ringfence({ url: small.url, key: KEYS.testSecret }).stream()
   t.teardown(() => stream.close())
@@ -400,7 +397,7 @@ t.test(
   },
 )
 
-t.test('an overloaded server gets the frames again, in their order', async (t) => {
+t.test('an overloaded server gets the frames again, in order', async (t) => {
   const { url, connection, signal } = await fakeServer(t)
   const stream = new Ringfence({ url, key: KEYS.testSecret }).stream({ signal })
   const overloaded = await connection()

@@ -249,7 +249,7 @@ function drawer(seed: number): () => number {
   }
 }
 
-t.test(`${STORES} lives of a store, from seed ${FIRST_SEED} on`, async (t) => {
+t.test(`${STORES} lives of a store, starting with seed ${FIRST_SEED}`, async (t) => {
   for (let seed = FIRST_SEED; seed < FIRST_SEED + STORES; seed++) {
     try {
       await live(seed)

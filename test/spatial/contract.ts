@@ -275,7 +275,7 @@ export function geofenceIndexContract(t: Test, name: string, create: () => Geofe
     },
   )
 
-  t.test(`${name}: in a crowd nothing slips in from just beyond the clearance`, async () => {
+  t.test(`${name}: in a crowd no geofence is missed just beyond the clearance`, async () => {
     fc.assert(
       fc.property(
         fc.constantFrom(...hubs),
@@ -309,7 +309,7 @@ export function geofenceIndexContract(t: Test, name: string, create: () => Geofe
     )
   })
 
-  t.test(`${name}: nearest is the order of a scan`, async (t) => {
+  t.test(`${name}: nearest gives the order of a scan`, async (t) => {
     fc.assert(
       fc.property(
         fc.array(shape, { maxLength: 40, size: 'max' }),
@@ -361,7 +361,7 @@ export function geofenceIndexContract(t: Test, name: string, create: () => Geofe
     )
   })
 
-  t.test(`${name}: thousands of geofences, narrow and wide looks`, async (t) => {
+  t.test(`${name}: thousands of geofences, narrow and wide queries`, async (t) => {
     const random = generator(20_26)
     const index = create()
     const twin = new LinearIndex()
@@ -482,7 +482,7 @@ export function geofenceIndexContract(t: Test, name: string, create: () => Geofe
     t.equal(index.size, 0)
   })
 
-  t.test(`${name}: a slot answers distance and coverage of its geofence`, async (t) => {
+  t.test(`${name}: a slot gives distance and coverage of its geofence`, async (t) => {
     const index = create()
     index.put(fence('a', { kind: 'circle', center: [10, 50], radius: 500 }))
     index.put(fence('b', { kind: 'circle', center: [10, 50.1], radius: 100 }))

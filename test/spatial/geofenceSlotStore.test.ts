@@ -116,7 +116,7 @@ function agreesWithAMap(): void {
   )
 }
 
-t.test('geofences come back as they were put', async () => agreesWithAMap())
+t.test('geofences come back unchanged', async () => agreesWithAMap())
 
 t.test('more geofences and more tags than are kept unpacked or shared', async (t) => {
   const slotStore = new GeofenceSlotStore()

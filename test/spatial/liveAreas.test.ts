@@ -59,7 +59,7 @@ class AllAreas {
   }
 }
 
-t.test('property: the areas that hold a point are those that hold it when each is asked', async () => {
+t.test('property: the areas that contain a point are the same as in a check of each area', async () => {
   const key = fc.nat(12)
   const steps = fc.array(
     fc.oneof(
@@ -99,7 +99,7 @@ t.test('property: the areas that hold a point are those that hold it when each i
   )
 })
 
-t.test('an area that can hold nothing is refused, and the one before stays', async (t) => {
+t.test('an area that cannot contain anything is refused, and the previous one stays', async (t) => {
   const areas = new LiveAreas<string>()
   areas.put('a', world)
   t.throws(() => areas.put('a', { kind: 'box', west: 5, south: 1, east: 6, north: 1 }), AreaError)

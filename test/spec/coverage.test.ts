@@ -9,7 +9,7 @@ t.test('every item of the tracking part names tests that exist', async (t) => {
   )
 })
 
-t.test('a test that is not there is noticed', async (t) => {
+t.test('a missing test is noticed', async (t) => {
   const item = { section: 's', name: 'n', says: 'x', part: 'tracking' } as const
   t.equal(problemOf({ ...item, heldBy: [] }), 'missing')
   t.match(problemOf({ ...item, heldBy: ['spec/nowhere.test.ts: x'] }), /no spec\/nowhere/)

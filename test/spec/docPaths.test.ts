@@ -48,7 +48,7 @@ function anchorsOf(page: string): Set<string> {
   return new Set([...proseOf(page).matchAll(/^#+ (.*)$/gm)].map(([, heading]) => anchorOf(heading!)))
 }
 
-t.test('files that pages name are there', async (t) => {
+t.test('files that pages name exist', async (t) => {
   let named = 0
   for (const page of PAGES) {
     const quoted = [...proseOf(page).matchAll(/`([^`\n]+)`/g)].map(([, text]) => text!)

@@ -95,7 +95,7 @@ t.test('comments name pages that are in the repository', async (t) => {
   t.strictSame(missing, [])
 })
 
-t.test('what is wrong is noticed', async (t) => {
+t.test('faults are noticed', async (t) => {
   const comment = (text: string) => invariantsOf(commentsOf('a.ts', `/**${text}\n */`)[0]!)
   t.strictSame(
     comment('\n * Says.\n *\n * Invariants\n * - A-1: One\n *   sentence.\n * - A-2: {@link X}.'),

@@ -7,7 +7,7 @@ definitions | a coordinate pair is [longitude,latitude] | spec/conformance.test.
 query strings | a coordinate pair is latitude,longitude | http/parts.test.ts: coordinates
 returned points | [longitude, latitude] | e2e/track.test.ts: an update with everything: User and Event field by field
 responses | JSON, errors included; every success carries meta.code | spec/conformance.test.ts: no endpoint answers success with another status or without meta.code; http/server.test.ts: every answer is JSON with a request id and CORS headers
-bodies | application/json or application/x-www-form-urlencoded | e2e/badInput.test.ts: each parameter of each body, in JSON and as a form; e2e/track.test.ts: form-urlencoded has the same effect as JSON; registry/http.test.ts: forms say the same as JSON
+bodies | application/json or application/x-www-form-urlencoded | e2e/badInput.test.ts: each parameter of each body, in JSON and as a form; e2e/track.test.ts: form-urlencoded has the same effect as JSON; registry/http.test.ts: forms have the same effect as JSON
 
 # Capabilities
 geofences | circle and polygon | actor/engine.test.ts: random worlds: the engine gives the answers of the slow evaluator
@@ -47,7 +47,7 @@ buffer entries | entry within the accuracy too | rules/step.test.ts: buffers: of
 buffer exits | exit only beyond the accuracy | rules/step.test.ts: buffers: off and off, off and on, on and off, on and on, each at both edges; e2e/geofences.test.ts: buffered entries and exits
 restrict to operating hours | no events outside them | e2e/geofences.test.ts: operating hours
 dwell events | needed for dwell events | e2e/geofences.test.ts: dwell
-beacon UUIDs and UIDs | handed to clients | registry/beaconHttp.test.ts: search: enabled ones within the radius, nearest first, with what clients range everywhere
+beacon UUIDs and UIDs | handed to clients | registry/beaconHttp.test.ts: search: enabled ones within the radius, nearest first, with what clients range in all places
 
 # Operating hours
 currentlyOperating | on every event of a geofence with hours | e2e/geofences.test.ts: operating hours
@@ -59,17 +59,17 @@ dwell | first update after longer than the threshold inside | rules/step.test.ts
 
 # Beacons
 1 | those within 1 km are synced on each update | registry/beaconStore.test.ts: nearbyBeacons: enabled ones within 1 km, nearest first, at most 100
-2 | ranged by uuid, major, minor or uid, instance | registry/beaconStore.test.ts: property: near and in range are what a look at every beacon says
+2 | ranged by uuid, major, minor or uid, instance | registry/beaconStore.test.ts: property: near and in range agree with a check of every beacon
 5 | the pair is unique; upsert updates | registry/beaconStore.test.ts: create, upsert, replace, delete; each raises the revision of its scope only
 6 | entry on the first update in range | actor/engine.test.ts: random worlds: the engine gives the answers of the slow evaluator
 exit | leaves range | actor/engine.test.ts: random worlds: the engine gives the answers of the slow evaluator
 
 # Geofence
 coordinates, address, placeId | one of them is required | registry/http.test.ts: every rule broken: 400 that names the field, and nothing changes
-metadata.{key} | CSV: a column per key; not with metadata | registry/import.test.ts: every column of a geofence file; registry/import.test.ts: headers that refuse the whole file
-operatingHours.{day} | CSV: a column per day; not with operatingHours | registry/import.test.ts: every column of a geofence file; registry/import.test.ts: headers that refuse the whole file
+metadata.{key} | CSV: a column per key; not with metadata | registry/import.test.ts: every column of a geofence file; registry/import.test.ts: headers for which the whole file is refused
+operatingHours.{day} | CSV: a column per day; not with operatingHours | registry/import.test.ts: every column of a geofence file; registry/import.test.ts: headers for which the whole file is refused
 enabled | false: no events | e2e/geofences.test.ts: geofence changes reach the very next update
-disableAfter, deleteAfter | disabled, deleted after it | registry/registry.test.ts: dates act by themselves, to the millisecond, and are written down by the sweep
+disableAfter, deleteAfter | disabled, deleted after it | registry/registry.test.ts: dates take effect by themselves, to the millisecond, and are stored by the sweep
 userIds, userId | events only for these users | e2e/geofences.test.ts: only for these users
 ip | events only for requests from these addresses | model/ipRanges.test.ts: IP ranges by example; rules/step.test.ts: outside: each reason of ineligibility withholds the entry; the first in order names it
 
@@ -80,7 +80,7 @@ address | searched; must be near the coordinates if both are given
 placeId | the place's geometry overrides the geofence's
 
 # Geofence: isochrone (routing)
-mode, radius | travel mode and minutes | registry/isochrones.test.ts: pending, then ready; kept by edits that ask for the same area
+mode, radius | travel mode and minutes | registry/isochrones.test.ts: pending, then ready; kept by edits with the same area
 
 # User
 reference | by _id, userId or deviceId | e2e/records.test.ts: a user by _id, userId and deviceId; deleting it
@@ -104,8 +104,8 @@ second entry without an exit | no event | actor/engine.test.ts: random worlds: t
 # States: geofence
 absent | created enabled, or disabled if enabled is false | registry/http.test.ts: every field: what is accepted, and how it comes back
 exists | the same pair updates in place | registry/registry.test.ts: create, upsert, replace, delete
-enabled | disabled at disableAfter | registry/registry.test.ts: dates act by themselves, to the millisecond, and are written down by the sweep
-any | deleted at deleteAfter | registry/registry.test.ts: dates act by themselves, to the millisecond, and are written down by the sweep
+enabled | disabled at disableAfter | registry/registry.test.ts: dates take effect by themselves, to the millisecond, and are stored by the sweep
+any | deleted at deleteAfter | registry/registry.test.ts: dates take effect by themselves, to the millisecond, and are stored by the sweep
 
 # States: user and beacon
 out of range, listed | entered | actor/waiting.test.ts: beacons
@@ -143,11 +143,11 @@ GET /v1/search/places | places near a location
 GET /v1/addresses/validate | a structured address
 
 # Endpoints: routing (routing)
-GET /v1/route/distance | distance and duration | routing/endpoints.test.ts: distance: every mode beside the geodesic, in both units; routing/endpoints.test.ts: distance: the way in every form; routing/endpoints.test.ts: avoid: what is named is left out where there is another way, else taken; routing/endpoints.test.ts: departureTime: on the wall clock of the origin
-GET /v1/route/matrix | many origins and destinations | routing/endpoints.test.ts: matrix: a row per origin; cells without a way say why
-POST /v1/route/match | snap a path to roads | routing/endpoints.test.ts: match: points on roads, what the roads are, gaps and strays
+GET /v1/route/distance | distance and duration | routing/endpoints.test.ts: distance: every mode and the geodesic, in both units; routing/endpoints.test.ts: distance: the geometry in every form; routing/endpoints.test.ts: avoid: what is named is avoided if there is another way, otherwise used; routing/endpoints.test.ts: departureTime: on the wall clock of the origin
+GET /v1/route/matrix | many origins and destinations | routing/endpoints.test.ts: matrix: a row per origin; cells without a route say why
+POST /v1/route/match | snap a path to roads | routing/endpoints.test.ts: match: points on roads, properties of the roads, gaps and stray points
 GET /v1/route/directions | route visiting locations in order | routing/endpoints.test.ts: directions: every field of a route, its legs and steps; routing/endpoints.test.ts: directions: languages, units of texts, heading, alternatives
-GET /v1/route/optimize | optimal order | routing/endpoints.test.ts: optimize: ends stay, stops between are ordered, indexes are those of the request
+GET /v1/route/optimize | optimal order | routing/endpoints.test.ts: optimize: ends stay, stops between are ordered, indexes refer to the request
 GET /v1/search/users mode | minutes of travel | routing/minutes.test.ts: isochrones and users in the sample city
 
 # CSV import
@@ -155,13 +155,13 @@ upload | the first row holds the headers; each row upserts by the pair | registr
 history | of past imports, per kind | registry/import.test.ts: the history, per kind and environment
 geofence columns | all of them | registry/import.test.ts: every column of a geofence file
 beacon columns | all of them | registry/import.test.ts: every column of a beacon file, and rows that always create
-quoting | commas and quotes quoted, embedded quotes doubled | registry/csv.test.ts: what is written is read, cell for cell and line for line, however it arrives; registry/csv.test.ts: files as programs write them
+quoting | commas and quotes quoted, embedded quotes doubled | registry/csv.test.ts: reading returns what was written, cell for cell and line for line, however it arrives; registry/csv.test.ts: files as programs write them
 
 # Geofence sync (sync)
 nightly sync | HTTP or object storage, per environment, with an e-mail
 
 # Authentication
-1 | a key in the Authorization header on every request | http/server.test.ts: keys come before limits, limits before parameters
+1 | a key in the Authorization header on every request | http/server.test.ts: keys are checked before limits, and limits before parameters
 2 | four keys per project | registry/http.test.ts: keys: levels, environments, rotation
 3 | publishable endpoints take publishable keys | e2e/track.test.ts: both prefixes, and keys without permission
 4 | secret endpoints take secret keys only | e2e/records.test.ts: secret endpoints: 403 for publishable keys, 401 for unknown ones

@@ -90,7 +90,7 @@ function normal(engine: Engine): Submitter & { readonly before: Promise<number> 
   }
 }
 
-t.test('a track by HTTP has few updates of floods before it', async (t) => {
+t.test('few updates of floods are applied before a track by HTTP', async (t) => {
   const engine = new Engine({ partitions: 8 })
   const streams = serverOf(engine)
   const floods = Array.from({ length: 6 }, (_, i) => open(streams, 'json', i < 3 ? 'one' : 'other'))
@@ -122,7 +122,7 @@ t.test('a track by HTTP has few updates of floods before it', async (t) => {
   t.equal(streams.waitingBytes, 0)
 })
 
-t.test('a stream that sends little goes before what floods have waiting', async (t) => {
+t.test('a stream that sends little is served before the waiting messages of floods', async (t) => {
   const engine = new Engine({ partitions: 8 })
   const streams = serverOf(engine)
   const floods = Array.from({ length: 6 }, () => open(streams))
@@ -144,49 +144,46 @@ t.test('a stream that sends little goes before what floods have waiting', async 
 })
 
 for (const encoding of ENCODINGS) {
-  t.test(
-    `${encoding}: what there is no room for is refused unread, each frame, and comes again in its order`,
-    async (t) => {
-      const engine = new Engine({ partitions: 8 })
-      const streams = serverOf(engine)
-      const decoded: { type: string; id: number }[] = []
-      const stream = open(streams, encoding)
-      const take = () => {
-        for (const answer of stream.answers.splice(0))
-          decoded.push(encoding === 'json' ? answer : decode(encoding, Buffer.from(answer as never)))
+  t.test(`${encoding}: frames without room are refused unread, and come again in order`, async (t) => {
+    const engine = new Engine({ partitions: 8 })
+    const streams = serverOf(engine)
+    const decoded: { type: string; id: number }[] = []
+    const stream = open(streams, encoding)
+    const take = () => {
+      for (const answer of stream.answers.splice(0))
+        decoded.push(encoding === 'json' ? answer : decode(encoding, Buffer.from(answer as never)))
+    }
+    const FRAMES = 40
+    let acknowledged = 0
+    let busy = 0
+    while (acknowledged < FRAMES) {
+      const sent = new Set<number>()
+      for (let id = acknowledged + 1; id <= FRAMES; id++) {
+        sent.add(id)
+        stream.send(frameOf(id, 'd', { description: 'x'.repeat(200) }))
       }
-      const FRAMES = 40
-      let acknowledged = 0
-      let busy = 0
-      while (acknowledged < FRAMES) {
-        const sent = new Set<number>()
-        for (let id = acknowledged + 1; id <= FRAMES; id++) {
-          sent.add(id)
-          stream.send(frameOf(id, 'd', { description: 'x'.repeat(200) }))
-        }
-        while (sent.size > 0) {
-          await new Promise((resolve) => setImmediate(resolve))
-          take()
-          for (const { type, id } of decoded.splice(0)) {
-            if (type === 'busy') {
-              busy++
-              sent.delete(Number(id))
-            } else {
-              t.equal(type, 'ack')
-              acknowledged = Number(id)
-              for (const one of sent) if (one <= acknowledged) sent.delete(one)
-            }
+      while (sent.size > 0) {
+        await new Promise((resolve) => setImmediate(resolve))
+        take()
+        for (const { type, id } of decoded.splice(0)) {
+          if (type === 'busy') {
+            busy++
+            sent.delete(Number(id))
+          } else {
+            t.equal(type, 'ack')
+            acknowledged = Number(id)
+            for (const one of sent) if (one <= acknowledged) sent.delete(one)
           }
         }
       }
-      t.ok(busy > 0, `${busy} frames were refused`)
-      t.equal(engine.host.counters.updates, FRAMES * FRAME, 'each update once')
-      t.equal(stream.state.closed, 0)
-    },
-  )
+    }
+    t.ok(busy > 0, `${busy} frames were refused`)
+    t.equal(engine.host.counters.updates, FRAMES * FRAME, 'each update once')
+    t.equal(stream.state.closed, 0)
+  })
 }
 
-t.test('what has no id to be seen, and no room, ends the stream', async (t) => {
+t.test('a message without a visible id, for which there is no room, ends the stream', async (t) => {
   const engine = new Engine({ partitions: 8 })
   const streams = serverOf(engine)
   const stream = open(streams)

@@ -145,7 +145,7 @@ const serverMessage = fc.oneof(
   ),
 ) as fc.Arbitrary<ServerMessage>
 
-t.test('the schema that is loaded is that of proto/ringfence.proto', async (t) => {
+t.test('the loaded schema is that of proto/ringfence.proto', async (t) => {
   const proto = readFileSync(new URL('../../proto/ringfence.proto', import.meta.url), 'utf8')
   const loaded = readFileSync(new URL('../../src/stream/protobufSchema.json', import.meta.url), 'utf8')
   t.strictSame(
@@ -156,7 +156,7 @@ t.test('the schema that is loaded is that of proto/ringfence.proto', async (t) =
 })
 
 for (const [encoding, codec] of Object.entries(CODECS) as [Encoding, Codec][]) {
-  t.test(`${encoding}: a message of a client survives`, async (t) => {
+  t.test(`${encoding}: a message of a client is decoded unchanged`, async (t) => {
     fc.assert(
       fc.property(clientMessage, (message) => {
         const bytes = Buffer.from(encode(encoding, encoding === 'protobuf' ? inProtobuf(message) : message))
@@ -167,7 +167,7 @@ for (const [encoding, codec] of Object.entries(CODECS) as [Encoding, Codec][]) {
     t.pass('all of them')
   })
 
-  t.test(`${encoding}: a message of the server survives`, async (t) => {
+  t.test(`${encoding}: a message of the server is decoded unchanged`, async (t) => {
     fc.assert(
       fc.property(serverMessage, (message) => {
         const bytes = Buffer.from(codec.encode(message))
@@ -206,7 +206,7 @@ for (const [encoding, codec] of Object.entries(CODECS) as [Encoding, Codec][]) {
   })
 }
 
-t.test('bombs', async (t) => {
+t.test('messages that expand to a large size', async (t) => {
   const bombs: readonly (readonly [what: string, codec: Codec, bytes: Uint8Array])[] = [
     ['msgpack: arrays in arrays', msgpackCodec, new Uint8Array(1_000_000).fill(0x91)],
     ['msgpack: maps in maps', msgpackCodec, Buffer.from('81a161'.repeat(300_000), 'hex')],

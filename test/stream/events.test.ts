@@ -34,7 +34,7 @@ async function track(
 }
 
 for (const encoding of ENCODINGS) {
-  t.test(`${encoding}: events by their filters, as the log has them`, async (t) => {
+  t.test(`${encoding}: events by their filters, in log order`, async (t) => {
     const stream = await Stream.open(server, { encoding })
     const device = `${encoding} device`
     stream.send({ type: 'subscribe', id: 'all of it', filter: { deviceIds: [device] } })
@@ -123,7 +123,7 @@ for (const encoding of ENCODINGS) {
   })
 }
 
-t.test('what is refused is told, and the rest goes on', async (t) => {
+t.test('refusals are reported, and the rest continues', async (t) => {
   const stream = await Stream.open(server)
   const refused = async (message: Message, expected: object) => {
     stream.send(message)

@@ -52,7 +52,7 @@ t.test('nothing is lost or doubled, and each flow keeps its order', async () => 
   )
 })
 
-t.test('keys, and the flows of a key, that always wait have equal bytes', async () => {
+t.test('keys that always wait get equal bytes, and so do the flows of a key', async () => {
   const sizes = fc.array(fc.integer({ min: 100, max: LARGEST }), { minLength: 2, maxLength: 6 })
   fc.assert(
     fc.property(fc.array(sizes, { minLength: 1, maxLength: 4 }), (keys) => {
@@ -82,7 +82,7 @@ t.test('keys, and the flows of a key, that always wait have equal bytes', async 
   )
 })
 
-t.test('who asks for little waits for a round at most, however much others have waiting', async () => {
+t.test('a flow with little traffic waits at most one round, however much others have waiting', async () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 50 }),

@@ -8,7 +8,7 @@ import { Stream, type Message } from '../kit/stream.ts'
 
 const ROUNDS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 3)
 
-t.test('property: over kills and reconnections, each event once and in order', async (t) => {
+t.test('property: each event comes once and in order, despite kills and reconnections', async (t) => {
   const own = await startServer(t)
   await own.api('PUT', '/v1/geofences/store/one', {
     type: 'circle',

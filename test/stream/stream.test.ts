@@ -164,7 +164,7 @@ for (const encoding of ENCODINGS) {
     await stream.close()
   })
 
-  t.test(`${encoding}: sent again`, async (t) => {
+  t.test(`${encoding}: frames sent again`, async (t) => {
     const deviceId = `${encoding} again`
     const frame = { type: 'track', id: 1, events: true, stream: `s ${encoding}`, sequence: 7 }
     const send = async () => {
@@ -181,7 +181,7 @@ for (const encoding of ENCODINGS) {
   })
 }
 
-t.test('what is no good frame', async (t) => {
+t.test('invalid frames', async (t) => {
   const stream = await Stream.open(server)
   const updates = [inside('x')]
   const answers: readonly (readonly [what: string, message: string, param: string, id?: number])[] = [
@@ -246,7 +246,7 @@ t.test('what is no good frame', async (t) => {
   t.match(await broken.closed, { code: 1006 }, 'text that is not UTF-8')
 })
 
-t.test('busy: what is over the bound is sent again, in order, and nothing is lost or doubled', async (t) => {
+t.test('busy: frames over the limit are sent again, in order, and nothing is lost or doubled', async (t) => {
   const stream = await Stream.open(server, { encoding: 'json' })
   const FRAMES = 60
   const frames = Array.from({ length: FRAMES }, (_, i) => ({
@@ -286,7 +286,7 @@ t.test('busy: what is over the bound is sent again, in order, and nothing is los
   await stream.close()
 })
 
-t.test('a slow reader is told and closed; others go on', async (t) => {
+t.test('a slow reader is told the reason and closed; others continue', async (t) => {
   const slow = await Stream.open(server)
   slow.socket.pause()
   const other = await Stream.open(server)
@@ -352,7 +352,7 @@ t.test('a frame whose error is one message too many for a slow reader does not s
   await streams.stop()
 })
 
-t.test('what clients leave unread is bounded for the streams of one key, and for all', async (t) => {
+t.test('unread bytes are bounded for the streams of one key, and in total', async (t) => {
   const { streams } = openFake()
   const UNREAD = 4_000_000
   let cut = 0
@@ -386,7 +386,7 @@ t.test('what clients leave unread is bounded for the streams of one key, and for
   t.equal(streams.unreadBytes, 33 * UNREAD)
 })
 
-t.test('what a slow reader has made room for is not always the same one that uses it', async (t) => {
+t.test('the room that a slow reader makes is not always used by the same stream', async (t) => {
   const firsts = new Set<string>()
   let isFull = false
   const kindOf = (name: string): StreamFeatureKind => ({
@@ -446,7 +446,7 @@ t.test('a key that is rotated ends its streams', async (t) => {
   t.match(await stream.closed, { code: 4401 })
 })
 
-t.test('a shutdown acknowledges what was taken in, and says goodbye', async (t) => {
+t.test('a shutdown acknowledges accepted updates, and sends a close frame', async (t) => {
   const stream = await Stream.open(server)
   for (let id = 1; id <= 50; id++) stream.send({ type: 'track', id, updates: [inside(`drain ${id}`)] })
   await stream.next()

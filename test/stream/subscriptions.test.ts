@@ -120,55 +120,52 @@ class Client {
   }
 }
 
-t.test(
-  'property: each wanted event once, in the order of the log, however readers stall and come back',
-  async () => {
-    await fc.assert(
-      fc.asyncProperty(
-        steps,
-        fc.array(filters, { minLength: 1, maxLength: 4 }),
-        fc.constantFrom(0, 1500, 1_000_000),
-        async (script, wanted, recentBytes) => {
-          const feed = new EventFeed(new MemoryEvents(), recentBytes)
-          const subscriptions = new Subscriptions(feed, new FanoutGroups(feed), log, tokens)
-          const first = whole(0)
-          feed.committed({ position: 1, events: [first] })
-          // Two clients for each filter, so that they form groups.
-          const clients = [...wanted, ...wanted].map((filter) => new Client(subscriptions, filter))
-          const all: StoredEvent[] = []
-          let position = 1
-          for (const step of script) {
-            if (step.kind === 'frame') {
-              const events = step.events.map((detail, i) => whole(all.length + i + 1, detail))
-              feed.committed({ position: ++position, events })
-              all.push(...events)
-            } else if (step.kind === 'settle') await settle()
-            else if (step.kind === 'breathe') await Promise.resolve()
-            else {
-              const client = clients[step.who % clients.length]!
-              if (step.kind === 'stall') client.stall()
-              else if (step.kind === 'read') client.read()
-              else client.reconnect(first.id)
-            }
+t.test('property: each wanted event once, in log order, however readers stall and come back', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      steps,
+      fc.array(filters, { minLength: 1, maxLength: 4 }),
+      fc.constantFrom(0, 1500, 1_000_000),
+      async (script, wanted, recentBytes) => {
+        const feed = new EventFeed(new MemoryEvents(), recentBytes)
+        const subscriptions = new Subscriptions(feed, new FanoutGroups(feed), log, tokens)
+        const first = whole(0)
+        feed.committed({ position: 1, events: [first] })
+        // Two clients for each filter, so that they form groups.
+        const clients = [...wanted, ...wanted].map((filter) => new Client(subscriptions, filter))
+        const all: StoredEvent[] = []
+        let position = 1
+        for (const step of script) {
+          if (step.kind === 'frame') {
+            const events = step.events.map((detail, i) => whole(all.length + i + 1, detail))
+            feed.committed({ position: ++position, events })
+            all.push(...events)
+          } else if (step.kind === 'settle') await settle()
+          else if (step.kind === 'breathe') await Promise.resolve()
+          else {
+            const client = clients[step.who % clients.length]!
+            if (step.kind === 'stall') client.stall()
+            else if (step.kind === 'read') client.read()
+            else client.reconnect(first.id)
           }
-          for (const client of clients) client.read()
-          for (let i = 0; i < 4; i++) await settle()
-          for (const client of clients) {
-            const expected = all
-              .filter((event) => event.scope === 0 && wants(client.filter, event))
-              .map(({ id }) => id)
-            const got = client.end()
-            if (got.join() !== expected.join())
-              throw new Error(`${JSON.stringify(client.filter)}: ${got.join()}, expected ${expected.join()}`)
-          }
-        },
-      ),
-      runs(150),
-    )
-  },
-)
+        }
+        for (const client of clients) client.read()
+        for (let i = 0; i < 4; i++) await settle()
+        for (const client of clients) {
+          const expected = all
+            .filter((event) => event.scope === 0 && wants(client.filter, event))
+            .map(({ id }) => id)
+          const got = client.end()
+          if (got.join() !== expected.join())
+            throw new Error(`${JSON.stringify(client.filter)}: ${got.join()}, expected ${expected.join()}`)
+        }
+      },
+    ),
+    runs(150),
+  )
+})
 
-t.test('a reader that stalls costs one part, and is read on for from the disk when it reads', async (t) => {
+t.test('a stalled reader costs one part, and later gets the rest from the disk', async (t) => {
   const feed = new EventFeed(new MemoryEvents(), 0)
   const subscriptions = new Subscriptions(feed, new FanoutGroups(feed), log, tokens)
   const slow = new FakeConnection()
@@ -195,7 +192,7 @@ t.test('a reader that stalls costs one part, and is read on for from the disk wh
   for (const link of links) link.feature.closed()
 })
 
-t.test('who joins while thousands are being sent to misses nothing and gets nothing twice', async (t) => {
+t.test('a reader that joins during a large delivery misses nothing and gets nothing twice', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
   const subscriptions = new Subscriptions(feed, new FanoutGroups(feed), log, tokens)
   const links: ReturnType<typeof subscribe>[] = []
@@ -230,7 +227,7 @@ t.test('who joins while thousands are being sent to misses nothing and gets noth
   t.equal(subscriptions.count, 0)
 })
 
-t.test('who does not read for too long is closed, who reads in time is not', async (t) => {
+t.test('a reader that does not read for too long is closed, one that reads in time is not', async (t) => {
   const stalled = new FakeConnection()
   const patience = new SlowReaderTimer(stalled, 1)
   t.equal(patience.isTried, false)
@@ -286,7 +283,7 @@ t.test('subscriptions that are refused, end, or are looked up for too long', asy
   t.equal(connection.sent.length, sent)
 })
 
-t.test('a publishable key hears of the devices and users that it names, and of nobody else', async (t) => {
+t.test('a publishable key gets only events of the devices and users that it names', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
   feed.committed({ position: 1, events: [whole(1)] })
   const connection = new FakeConnection(0, false)

@@ -136,7 +136,7 @@ const steps = fc.array(
   { maxLength: 50, size: 'max' },
 )
 
-t.test('property: a client that believes its messages knows who is where', async () => {
+t.test('property: the messages tell a client exactly who is where', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (script) => {
       const engine = new Engine({ partitions: PARTITIONS })
@@ -256,7 +256,7 @@ t.test('a geofence is watched as it changes, until it is deleted', async (t) => 
   t.equal(engine.host.observer, undefined)
 })
 
-t.test('a geofence that moves away and back while a reader stalls: who is in it stays', async (t) => {
+t.test('a geofence that moves away and back while a reader stalls keeps those inside', async (t) => {
   const { engine, watches, viewer, here } = aroundGeofence()
   await engine.track(engine.update({ deviceId: 'd0', latitude: 0, longitude: 0 }))
   const { tag, externalId } = here(0)
@@ -280,7 +280,7 @@ t.test('a geofence that moves away and back while a reader stalls: who is in it 
   viewer.feature.closed()
 })
 
-t.test('a clock that is set back holds no move back', async (t) => {
+t.test('a clock that is set back delays no move', async (t) => {
   const engine = new Engine({ partitions: PARTITIONS })
   const watches = watchesOf(engine)
   const viewer = new Viewer(watches, engine)
@@ -364,7 +364,7 @@ t.test('a watch of thousands of devices begins and ends in turns with everything
   t.equal(watches.devicesBytes, 0)
 })
 
-t.test('a reader that stalls is told the newest of each device when it reads', async (t) => {
+t.test('a stalled reader gets the newest position of each device when it reads', async (t) => {
   const engine = new Engine({ partitions: PARTITIONS })
   const watches = watchesOf(engine)
   const viewer = new Viewer(watches, engine)
@@ -405,7 +405,7 @@ class Narrow extends FakeConnection {
   }
 }
 
-t.test('a busy watch does not keep what a slow reader takes from another', async (t) => {
+t.test('a busy watch does not block another watch of a slow reader', async (t) => {
   const engine = new Engine({ partitions: PARTITIONS })
   const watches = watchesOf(engine)
   const connection = new Narrow()
@@ -431,7 +431,7 @@ t.test('a busy watch does not keep what a slow reader takes from another', async
   feature.closed()
 })
 
-t.test('what cannot be watched', async (t) => {
+t.test('areas that cannot be watched', async (t) => {
   const engine = new Engine({ partitions: PARTITIONS })
   const watches = watchesOf(engine)
   const viewer = new Viewer(watches, engine)

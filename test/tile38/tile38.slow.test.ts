@@ -98,7 +98,7 @@ function circle(center: Position, radius: number): Shape {
   return { kind: 'circle', center, radius }
 }
 
-t.test(`${TILE38_NAME}: candidates are a superset, whatever changed since`, async (t) => {
+t.test(`${TILE38_NAME}: candidates are a superset, whatever has changed since`, async (t) => {
   const server = await tile38Server(t)
   const tile38 = server.connect(t)
   await until(() => tile38.isConnected)
@@ -160,7 +160,7 @@ t.test(`${TILE38_NAME}: subscriptions that begin in one turn all work, also afte
   }
 })
 
-t.test(`${TILE38_NAME}: what one process writes others ask, each as far as its registry is`, async (t) => {
+t.test(`${TILE38_NAME}: one process writes and others query, each at its registry's revision`, async (t) => {
   const server = await tile38Server(t)
   const tile38 = server.connect(t)
   await until(() => tile38.isConnected)
@@ -240,7 +240,7 @@ t.test(`${TILE38_NAME}: more geofences in a cell than a query gives without a li
   t.equal(registry.index.looks.memory, 2)
 })
 
-t.test(`${TILE38_NAME}: killed, wiped and slow, it is written anew by itself`, async (t) => {
+t.test(`${TILE38_NAME}: killed, wiped or slow, it is written again automatically`, async (t) => {
   const server = await tile38Server(t)
   const tile38 = server.connect(t, undefined, logger)
   const registry = new SmallRegistry(tile38)
@@ -308,7 +308,7 @@ t.test(`${TILE38_NAME}: killed, wiped and slow, it is written anew by itself`, a
   t.equal(registry.index.looks.cells, before + 1)
 })
 
-t.test(`${TILE38_NAME}: a start after another life trusts nothing that it finds`, async (t) => {
+t.test(`${TILE38_NAME}: a start does not trust the data of an earlier life`, async (t) => {
   const server = await tile38Server(t)
   const tile38 = server.connect(t)
   const before = new SmallRegistry(tile38, 'one store')

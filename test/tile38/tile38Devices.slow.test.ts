@@ -204,7 +204,7 @@ function userOf({ recordId, deviceId, team, longitude, latitude }: Device): Foun
   }
 }
 
-t.test(`${TILE38_NAME}: who is near is who a scan finds, in its order`, async (t) => {
+t.test(`${TILE38_NAME}: a search finds the same as a scan, in the same order`, async (t) => {
   const server = await tile38Server(t)
   const tile38 = server.connect(t)
   const fleet = new Fleet(t, tile38)
@@ -299,7 +299,7 @@ t.test(`${TILE38_NAME}: while no device moves, its file grows by one note a seco
   t.ok(grown < (more + 2) * 500, `${grown} bytes for ${more} notes`)
 })
 
-t.test(`${TILE38_NAME}: who looks at areas is told who is in them, and who leaves`, async (t) => {
+t.test(`${TILE38_NAME}: a watched area reports who is in it and who leaves`, async (t) => {
   const server = await tile38Server(t)
   const tile38 = server.connect(t)
   const fleet = new Fleet(t, tile38)
@@ -365,7 +365,7 @@ t.test(`${TILE38_NAME}: who looks at areas is told who is in them, and who leave
   t.equal(watcher.known.size, before, 'who looks no more is told nothing')
 })
 
-t.test(`${TILE38_NAME}: partitions change hands, and a former owner goes on writing`, async (t) => {
+t.test(`${TILE38_NAME}: partitions change hands, and a former owner continues to write`, async (t) => {
   const server = await tile38Server(t)
   const tile38 = server.connect(t)
   await until(() => tile38.isConnected)
@@ -416,7 +416,7 @@ t.test(`${TILE38_NAME}: partitions change hands, and a former owner goes on writ
   t.pass('and given back')
 })
 
-t.test(`${TILE38_NAME}: nobody is asked who is where before all is there`, async (t) => {
+t.test(`${TILE38_NAME}: searches are refused until all positions are there`, async (t) => {
   const server = await tile38Server(t)
   const tile38 = server.connect(t)
   const readers = server.connect(t)

@@ -4,7 +4,7 @@ import { startServer } from '../kit/server.ts'
 import { TILE38_NAME, tile38Server } from '../kit/tile38.ts'
 import { until } from '../kit/waiting.ts'
 
-t.test(`${TILE38_NAME}: a server copies its geofences and positions, and goes on without`, async (t) => {
+t.test(`${TILE38_NAME}: a server copies its geofences and positions, and continues without it`, async (t) => {
   const tile38 = await tile38Server(t, 'open sesame')
   const server = await startServer(t, {
     env: { RINGFENCE_TILE38_URL: tile38.url, RINGFENCE_TILE38_PASSWORD: 'open sesame' },

@@ -68,7 +68,7 @@ const people = fc
 
 const question = { scope: 0, latitude: PLACE[1], longitude: PLACE[0], mode: 'car' } as const
 
-t.test('the same as when everybody is measured', async (t) => {
+t.test('the same result as when everybody is measured', async (t) => {
   await fc.assert(
     fc.asyncProperty(
       people,
@@ -95,7 +95,7 @@ t.test('the same as when everybody is measured', async (t) => {
   )
 })
 
-t.test('a crowd of whom nobody finds a way is not looked at whole', async (t) => {
+t.test('of a crowd that no route reaches, only a part is checked', async (t) => {
   const crowd = Array.from({ length: 3000 }, (_, i): Person => {
     return { id: `${i}`, position: [PLACE[0] + i * 1e-6, PLACE[1]], minutes: Infinity }
   })

@@ -39,7 +39,7 @@ function find(frame: readonly Sent[], ip: string, among = senders): Sender[] | u
   return among.findAll(texts, { scope: 2, ip }, updates) ? updates.map(({ sender }) => sender) : undefined
 }
 
-t.test('each update has the sender that its texts say', async () => {
+t.test('each update has the sender that matches its texts', async () => {
   const frames = fc.array(fc.array(sent, { minLength: 1, maxLength: 12 }), { minLength: 1, maxLength: 8 })
   fc.assert(
     fc.property(frames, fc.constantFrom('192.0.2.1', '192.0.2.2'), (all, ip) => {
@@ -59,7 +59,7 @@ t.test('each update has the sender that its texts say', async () => {
   )
 })
 
-t.test('who is met again is the same object', async () => {
+t.test('a known sender is the same object again', async () => {
   const frame = Array.from({ length: 40 }, (_, i) => ({
     deviceId: `again-${i}`,
     userId: 'u',
@@ -70,7 +70,7 @@ t.test('who is met again is the same object', async () => {
   find(frame.toReversed(), '192.0.2.3')!.forEach((sender, i) => assert.equal(sender, first[39 - i]))
 })
 
-t.test('a frame of which one update has nobody for a sender is left whole', async () => {
+t.test('if one update of a frame has no sender, none is looked up', async () => {
   const frame = ['n-1', 'n-2', 'anonymous', 'n-3'].map((deviceId, hash) => ({
     deviceId,
     userId: undefined,
@@ -79,7 +79,7 @@ t.test('a frame of which one update has nobody for a sender is left whole', asyn
   assert.equal(find(frame, '192.0.2.4'), undefined)
 })
 
-t.test('what is kept is bounded in bytes, whatever senders call themselves', async () => {
+t.test('the kept senders are bounded in bytes, whatever their names', async () => {
   const MOST = 100_000
   const few = new Senders(MOST)
   for (let i = 0; i < 5000; i++) {
