@@ -1,7 +1,7 @@
 /**
- * What the distributed engine costs beside the embedded one: both take the same frames from the same generator in the same
- * run (load/contest.ts), and what counts is the CPU time of all processes together, with the events published and indexed.
- * Then what one and two actor hosts take.
+ * What the distributed engine costs compared with the embedded one. Both take the same frames from the same generator
+ * in the same run (load/contest.ts). The CPU time of all processes together counts, with the events published and
+ * indexed. Then measures what one and two actor hosts can take.
  */
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
@@ -20,7 +20,7 @@ import { done, progress } from './progress.ts'
 
 interface Case {
   readonly hosts: number
-  /** How often NATS brings what it has written to the disk. */
+  /** How often NATS flushes what it has written to the disk. */
   readonly sync: 'always' | '2m'
   readonly partitions: number
 }
@@ -29,7 +29,7 @@ const { values: options } = parseArgs({
   options: {
     smoke: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
-    /** Of one window. */
+    /** Duration of one window. */
     seconds: { type: 'string' },
     /** Windows of each engine. */
     rounds: { type: 'string' },
@@ -38,11 +38,11 @@ const { values: options } = parseArgs({
     rate: { type: 'string' },
     geofences: { type: 'string' },
     devices: { type: 'string' },
-    /** Only rows with so many actor hosts. */
+    /** Only rows with this number of actor hosts. */
     hosts: { type: 'string' },
     /** Only rows with this sync interval. */
     sync: { type: 'string' },
-    /** Without the search for the highest rate. */
+    /** Skips the search for the highest rate. */
     cost: { type: 'boolean', default: false },
     /** Where the processes of the distributed engine write CPU profiles when they end. */
     profiles: { type: 'string' },
@@ -57,16 +57,19 @@ const windows = Number(options.rounds ?? size.windows)
 const seconds = Number(options.seconds ?? size.seconds)
 const seed = Number(options.seed)
 const searchSteps = options.cost ? 0 : size.searchSteps
-/** What a million updates may cost, as a multiple of embedded: the row with one host that keeps what embedded keeps. */
+/**
+ * The stated cost of a million updates, as a multiple of embedded, for the row with one host that is as durable as
+ * embedded.
+ */
 const STATED_RATIO = 4
 /** How far above it `--strict` lets a noisy machine measure. */
 const TOLERANCE = 0.1
-/** For a rate to be held: a commit is two ways through NATS and a flush of its disk. */
+/** The limit for a rate to count as held: a commit takes two round trips through NATS and a flush of its disk. */
 const P99_BOUND_MS = 100
 const SENT_ROUNDS = 3
 const WARM_UP_RATE = 10_000
 const WARM_UP_ROUNDS = 3
-/** How often it is looked whether all events have arrived, and for how long. */
+/** How often to check whether all events have arrived, and for how long. */
 const LOOK_MS = 50
 const EVENTS_MS = 10_000
 
@@ -76,21 +79,21 @@ const CASES: readonly Case[] = [
   { hosts: 2, sync: '2m', partitions: 64 },
 ]
 
-/** What one window was made of. */
+/** The parts of one window. */
 interface Parts {
   readonly rate: number
-  /** Acknowledged. */
+  /** Acknowledged updates. */
   readonly updates: number
-  /** Of each process. */
+  /** CPU time of each process. */
   readonly cpuSeconds: ReadonlyMap<string, number>
   readonly made: Made
 }
 
-/** What the actors have counted. */
+/** The counters of the actors. */
 interface Made {
   readonly updates: number
   readonly events: number
-  /** Each is a request of the gateway, mostly, and a commit. */
+  /** Usually each is one request of the gateway and one commit. */
   readonly frames: number
 }
 
@@ -130,7 +133,7 @@ async function main(): Promise<number> {
       (options.sync === undefined || sync === options.sync) &&
       (!options.smoke || (hosts === 1 && sync === '2m')),
   )
-  // While nobody has it open.
+  // While no process has it open.
   const registryOf = join(folder, 'seed')
   cpSync(join(folder, 'data'), registryOf, { recursive: true })
   const generator = await startStreamGenerator(workload.trackBodies, devices * SENT_ROUNDS)
@@ -153,7 +156,7 @@ interface Ground {
   readonly generator: StreamGenerator
 }
 
-/** One case, in turns with the embedded engine. */
+/** One case, taking turns with the embedded engine. */
 async function measure(single: Case, { binary, registryOf, embedded, generator }: Ground): Promise<Result> {
   const title = nameOf(single)
   progress(`${title}: starting`)
@@ -190,7 +193,7 @@ async function measure(single: Case, { binary, registryOf, embedded, generator }
   }
 }
 
-/** @param ringfence the processes in which events may still be on their way when the updates are acknowledged */
+/** @param ringfence the processes in which events may still be in progress when the updates are acknowledged */
 async function open(
   name: string,
   server: ServerProcess,
@@ -218,7 +221,7 @@ async function open(
   return { contender, close: () => session.close() }
 }
 
-/** Remembers what each window was made of. */
+/** Records the parts of each window. */
 function inParts(
   contender: Contender,
   processes: ReadonlyMap<string, ServerProcess>,
@@ -250,14 +253,14 @@ function inParts(
   }
 }
 
-/** Some updates of each device: a first one costs far more than those after it. */
+/** Some updates of each device, because a first update costs far more than later ones. */
 async function warmUp(contender: Contender): Promise<void> {
   progress(`${contender.name} warms up`)
   const load = { rate: WARM_UP_RATE, count: devices * WARM_UP_ROUNDS, maxLagMs: 20_000 }
   requireClean(contender, await contender.offer(load))
 }
 
-/** Resolves when no event waits to be published or indexed: what that costs belongs to the window. */
+/** Resolves when no event waits to be published or indexed, because that cost belongs to the window. */
 async function eventsArrived(servers: readonly ServerProcess[]): Promise<void> {
   for (const until = performance.now() + EVENTS_MS; performance.now() < until;) {
     await sleep(LOOK_MS)
@@ -272,7 +275,7 @@ async function eventsArrived(servers: readonly ServerProcess[]): Promise<void> {
   throw new Error('Events are still on their way.')
 }
 
-/** What all of them have applied and made so far. */
+/** What all hosts have applied and made so far. */
 async function made(servers: readonly ServerProcess[]): Promise<Made> {
   let updates = 0
   let events = 0
@@ -286,7 +289,7 @@ async function made(servers: readonly ServerProcess[]): Promise<Made> {
   return { updates, events, frames }
 }
 
-/** Reads a metric without a label; 0 where the process does not have it. */
+/** Reads a metric without labels; 0 if the process does not have it. */
 async function metricsOf({ port }: ServerProcess): Promise<(name: string) => number> {
   const answer = await fetch(`http://127.0.0.1:${port}/metrics`)
   const text = await answer.text()

@@ -1,10 +1,10 @@
 /**
- * What it costs to hand an event to many: N readers of all events or of one device's, over WebSocket, server-sent
- * events and webhooks; how late events arrive; and whether a reader that has stalled is felt by the others.
+ * What it costs to deliver an event to many: N readers of all events, or of one device's, over WebSocket, server-sent
+ * events and webhooks; how late events arrive; and whether a stalled reader affects the others.
  *
  * The bare server publishes the same bytes to as many WebSockets through uWebSockets.js. Both take turns in short
- * windows at the same rate, and medians count. What the updates themselves cost is measured before the readers come,
- * and taken off.
+ * windows at the same rate, and medians count. The cost of the updates themselves is measured before the readers
+ * connect, and subtracted.
  */
 import { parseArgs } from 'node:util'
 import { median, rounded, thousands } from './figures.ts'
@@ -25,20 +25,20 @@ import { done, progress } from './progress.ts'
 interface Case {
   readonly transport: Transport
   readonly readers: number
-  /** Each wants the events of one of {@link DEVICES} devices. */
+  /** Each reader wants the events of one of {@link DEVICES} devices. */
   readonly filtered: boolean
-  /** One more reader wants everything a hundred times over, and reads nothing. */
+  /** One more reader subscribes to everything a hundred times, and reads nothing. */
   readonly stalled: boolean
 }
 
-/** Server CPU from one event to the last of 10,000 readers, milliseconds, at most. */
+/** At most this much server CPU for delivering one event to 10,000 readers, milliseconds. */
 const STATED_MILLIS = 50
 const STATED_READERS = 10_000
-/** CPU of a delivery beside a stalled reader, as a multiple of that without one, at most. */
+/** CPU of a delivery next to a stalled reader, as a multiple of that without one, at most. */
 const STATED_STALL = 1.05
 /** How far beyond it `--strict` lets a noisy machine measure. */
 const TOLERANCE = 0.1
-/** Deliveries per second that a rate is made for: half or less of what a core hands out. */
+/** Deliveries per second that a rate is chosen for: at most half of what a core can deliver. */
 const DELIVERIES_PER_SECOND: Readonly<Record<Transport, number>> = {
   websocket: 20_000,
   sse: 10_000,
@@ -46,7 +46,7 @@ const DELIVERIES_PER_SECOND: Readonly<Record<Transport, number>> = {
 }
 const MAX_EVENTS_PER_SECOND = 200
 const STALLED_SUBSCRIPTIONS = 100
-/** What fills the buffers of a reader that does not read: more than 20 MB. */
+/** Fills the buffers of a reader that does not read: more than 20 MB. */
 const FILL = { rate: 200, seconds: 2 }
 
 const { values: options } = parseArgs({
@@ -54,13 +54,13 @@ const { values: options } = parseArgs({
     smoke: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
     seed: { type: 'string', default: '1' },
-    /** Of one window. */
+    /** Duration of one window. */
     seconds: { type: 'string' },
     /** Windows of each server. */
     rounds: { type: 'string' },
     /** Only these: websocket, sse or webhook. */
     transport: { type: 'string' },
-    /** Only with so many readers. */
+    /** Only with this number of readers. */
     readers: { type: 'string' },
   },
 })
@@ -102,7 +102,7 @@ function of(transport: Transport, readers: number, kind?: 'filtered' | 'stalled'
   return { transport, readers, filtered: kind === 'filtered', stalled: kind === 'stalled' }
 }
 
-/** A server with the generator that loads it. */
+/** A server, with the generator that loads it. */
 class Contender {
   readonly name: string
   readonly server: ServerProcess
@@ -123,7 +123,7 @@ class Contender {
     await this.#generator.ask({ do: 'connect', port: this.server.port, key: BENCH_KEYS.testSecret })
   }
 
-  /** One reader stalls, and has its buffers filled. */
+  /** Lets one reader stall, and fills its buffers. */
   async stall(): Promise<void> {
     await this.#generator.ask({ do: 'stall', subscriptions: STALLED_SUBSCRIPTIONS })
     await this.#generator.ask({ do: 'run', ...FILL })
@@ -226,10 +226,10 @@ interface Window {
 }
 
 interface Figures {
-  /** Without what the updates cost. */
+  /** Without the cost of the updates. */
   readonly cpuMicrosPerDelivery: number
   readonly cpuMillisPerEvent: number
-  /** Of an update that makes an event which nobody reads. */
+  /** For an update that makes an event which nobody reads. */
   readonly cpuMicrosPerUpdate: number
   readonly p50Ms: number
   readonly p99Ms: number
@@ -273,7 +273,7 @@ async function main(): Promise<number> {
   return report(results)
 }
 
-/** An event as a subscriber gets it. */
+/** An event as a subscriber receives it. */
 async function sampleMessage(port: number): Promise<string> {
   const answer = await fetch(`http://127.0.0.1:${port}/v1/events?limit=1`, {
     headers: { authorization: BENCH_KEYS.testSecret },

@@ -2,8 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * A folder for a run, on the disk of the checkout and removed when the process ends, by a signal too. Not in the
- * system's temporary folder: that may be memory.
+ * A folder for a run, on the disk of the checkout. It is removed when the process ends, also by a signal. It is not
+ * in the system's temporary folder, which may be in memory.
  */
 export function benchFolder(name: string): string {
   const base = join(import.meta.dirname, '..', 'data')

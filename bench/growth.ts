@@ -1,6 +1,6 @@
 /**
- * What an update costs where there are a thousand times as many geofences, as dense as before: two Ringfence servers
- * take the same kind of frames in turn at one rate. Geofences that are not near must cost nothing.
+ * What an update costs if there are a thousand times as many geofences at the same density. Two Ringfence servers
+ * take the same kind of frames in turn at one rate. Distant geofences must cost nothing.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const STATED_FACTOR = 1.5
 /** How far above it `--strict` lets a noisy machine measure. */
 const TOLERANCE = 0.1
 const SENT_ROUNDS = 3
-/** Updates per second until every device is there. */
+/** Updates per second until every device exists. */
 const WARM_UP_RATE = 10_000
 const MIB = 1024 * 1024
 
@@ -26,7 +26,7 @@ const { values: options } = parseArgs({
     smoke: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
     seed: { type: 'string', default: '1' },
-    /** Of one window. */
+    /** Duration of one window. */
     seconds: { type: 'string' },
     /** Windows of each server. */
     rounds: { type: 'string' },
@@ -47,7 +47,7 @@ interface Contender {
   readonly geofences: number
   readonly server: ServerProcess
   readonly generator: StreamGenerator
-  /** Whether updates within the safe zone of their device go without an evaluation. */
+  /** Whether updates within the safe zone of their device skip the evaluation. */
   readonly zones: boolean
   readonly session: StreamSession
   readonly cpuMicros: number[]

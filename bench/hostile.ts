@@ -1,14 +1,14 @@
 /**
- * Each kind of dear request (`load/hostileCases.ts`), one at a time, beside a client that sends a normal track every few
- * milliseconds: what it costs the server, how long it keeps the event loop without a pause, and how long the slowest of the
- * normal tracks waited (G7: no more than 20 ms of one, and 100 ms of the other).
+ * Each kind of expensive request (`load/hostileCases.ts`), one at a time, next to a client that sends a normal track
+ * every few milliseconds. Measures what it costs the server, how long it occupies the event loop without a pause, and
+ * how long the slowest of the normal tracks waited (G7: at most 20 ms and 100 ms).
  *
- * `cpuMs`: of all threads, from the request to its answer, the normal tracks of that time included. `stretchMs`: the
- * longest uninterrupted work of the main thread (`load/loopProbe.ts`), CPU time, so that other processes do not count.
- * `stallMs`: wall clock, so they do. The median of the rounds counts.
+ * `cpuMs`: of all threads, from the request to its answer, including the normal tracks of that time. `stretchMs`: the
+ * longest uninterrupted work of the main thread (`load/loopProbe.ts`) in CPU time, so that other processes do not
+ * count. `stallMs`: wall clock, so they do count. The median of the rounds counts.
  *
- * `node bench/hostile.ts [--smoke] [--strict] [--rounds N] [--only TEXT]`; `--strict` exits 1 where a stretch is longer than
- * stated.
+ * `node bench/hostile.ts [--smoke] [--strict] [--rounds N] [--only TEXT]`; `--strict` exits 1 if a stretch is longer
+ * than stated.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -38,9 +38,9 @@ const rounds = Number(options.rounds ?? (options.smoke ? 1 : 3))
 const STATED_STRETCH = 20
 const STATED_STALL = 100
 const TOLERANCE = 0.1
-/** So many devices are in every partition of the store. */
+/** Number of devices in every partition of the store. */
 const BYSTANDERS = 300
-/** Before and after a request: what it has left to do, an index to catch up with say, counts for it. */
+/** Rest before and after a request. Work that it leaves behind, such as indexing, counts for it. */
 const REST_MS = options.smoke ? 20 : 300
 
 interface Round extends Answered {
@@ -61,7 +61,7 @@ async function main(): Promise<number> {
       RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1',
     },
     preloads: ['bench/load/loopProbe.ts'],
-    // One processor would have its threads wait for each other: what that costs is another question.
+    // With only one processor its threads would wait for each other, which is not what this measures.
     unpinned: true,
   })
   progress(`users: ${size.users}`)
@@ -104,7 +104,7 @@ async function main(): Promise<number> {
 async function play(hostile: HostileCase, port: number, round: number, watch: Watch): Promise<Round> {
   progress(`${hostile.name}, ${round} of ${rounds}`)
   const attack = await hostile.prepare(port, round)
-  // What the rounds before have left to do is done.
+  // Waits until the work of earlier rounds is done.
   await sleep(REST_MS)
   return watch.over(attack)
 }
@@ -122,7 +122,7 @@ function rowOf(name: string, measured: readonly Round[]) {
   }
 }
 
-/** Looks at server and bystander while something happens. */
+/** Observes server and bystander while something happens. */
 class Watch {
   readonly #server: ServerProcess
   readonly #bystander: Worker

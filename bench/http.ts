@@ -1,8 +1,8 @@
 /**
- * What an update costs over HTTP, beside what the transport alone costs.
+ * What an update costs over HTTP, compared with the cost of the transport alone.
  *
- * Three servers take the same requests from the same generator in the same run (load/contest.ts): a bare uWebSockets.js
- * handler, the bare handler with a flush per batch, which gathers as Ringfence's does, and Ringfence.
+ * Three servers take the same requests from the same generator in the same run (load/contest.ts): a bare
+ * uWebSockets.js handler, the bare handler with a flush per batch that gathers like Ringfence's, and Ringfence.
  */
 import { Agent } from 'node:http'
 import { parseArgs } from 'node:util'
@@ -17,7 +17,7 @@ import { drawGeofences, writeWorkload } from './load/workload.ts'
 import { flushMs } from './machine.ts'
 import { done, progress } from './progress.ts'
 
-/** bare CPU per update / Ringfence CPU per update: what is promised. */
+/** The stated ratio: bare CPU per update / Ringfence CPU per update. */
 const STATED_RATIO = 0.7
 /** How far below it `--strict` lets a noisy machine measure. */
 const TOLERANCE = 0.1

@@ -1,15 +1,15 @@
 /**
  * A CSV of 100,000 geofences through `npm run import` into a running server: seconds from the start of the command to
- * its report, once into an empty environment (all created) and twice more (all updated). While it runs, devices send
- * an update every 20 ms, whether the one before is answered or not: their latency says what an import costs others.
+ * its report, once into an empty environment (all created) and twice more (all updated). Meanwhile devices send an
+ * update every 20 ms, whether the previous one is answered or not. Their latency shows what an import costs others.
  *
- * Memory: resident set before, highest while each import runs, after, and of a server that has only read the records
- * from its disk. What an import has beyond the last is garbage that waits for its collector; it does not grow with the
- * file: the second and third import, which add no records, add less and less.
+ * Memory: resident set before, highest during each import, after, and of a server that has only read the records from
+ * its disk. The difference to the last is garbage that has not been collected yet. It does not grow with the file:
+ * the second and third import, which add no records, add less and less.
  *
  * Not measured: polygons, which cost what their validation costs; a network; several imports at once.
  *
- * `node bench/import.ts [--smoke] [--seed N] [--strict]`; `--strict` exits 1 where the first import takes longer than
+ * `node bench/import.ts [--smoke] [--seed N] [--strict]`; `--strict` exits 1 if the first import takes longer than
  * stated.
  */
 import { spawn } from 'node:child_process'
@@ -90,7 +90,7 @@ async function main(): Promise<number> {
   return options.strict && !options.smoke && created!.seconds > STATED_SECONDS ? 1 : 0
 }
 
-/** Runs `task` while updates are sent and memory is looked at. */
+/** Runs `task` while updates are sent and memory is measured. */
 async function watched(server: ServerProcess, task: () => Promise<void>) {
   const stop = new AbortController()
   const latencies: number[] = []
@@ -118,7 +118,7 @@ async function watched(server: ServerProcess, task: () => Promise<void>) {
   }
 }
 
-/** Open loop: an update is sent when it is due, and its latency counts from then. */
+/** Open loop: an update is sent when it is due, and its latency counts from that time. */
 async function sendUpdates(port: number, latencies: number[], signal: AbortSignal): Promise<void> {
   const answers: Promise<void>[] = []
   const began = performance.now()

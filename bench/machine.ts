@@ -3,7 +3,7 @@ import { closeSync, fdatasyncSync, openSync, readFileSync, unlinkSync, writeSync
 import { availableParallelism, cpus, release, totalmem } from 'node:os'
 import { join } from 'node:path'
 
-/** What a figure was measured on: without it a figure says nothing. */
+/** The machine that a figure was measured on, without which a figure means nothing. */
 export function machineInfo(): Record<string, unknown> {
   return {
     processor: cpus()[0]?.model ?? 'unknown',
@@ -23,7 +23,7 @@ function installedVersion(name: string): string {
   return (JSON.parse(readFileSync(path, 'utf8')) as { version: string }).version
 }
 
-/** Short hash, with `+` when source files differ from it; `unknown` outside a checkout. */
+/** Short hash, with `+` if source files differ from it; `unknown` outside a checkout. */
 function commit(): string {
   const git = (...args: string[]) =>
     execFileSync('git', args, {
@@ -39,14 +39,14 @@ function commit(): string {
   }
 }
 
-/** CPU time that the whole machine has spent so far, seconds, all processors together. */
+/** CPU seconds that the whole machine has spent so far, on all processors together. */
 export function machineCpuSeconds(): number {
   let milliseconds = 0
   for (const { times } of cpus()) milliseconds += times.user + times.nice + times.sys + times.irq
   return milliseconds / 1000
 }
 
-/** Median milliseconds of a 4 KiB append with fdatasync in that folder: what the disk allows. */
+/** Median milliseconds of a 4 KiB append with fdatasync in that folder: the limit of the disk. */
 export function flushMs(folder: string): number {
   const path = join(folder, 'flush.probe')
   const file = openSync(path, 'w')

@@ -1,13 +1,14 @@
 /**
- * The same geofences and the same moves for Ringfence and for Tile38: what an update costs each, and whether both tell
- * the same visits.
+ * The same geofences and the same moves for Ringfence and for Tile38: what an update costs each, and whether both
+ * report the same visits.
  *
- * Tile38 does the job in two ways. `channels`: each geofence is a channel with DETECT enter,exit, and the server tells
- * visits. `search`: geofences are objects of one collection, and the client asks at each move which it is in, and tells
- * visits by what it found before; this is what is done where there are too many geofences for channels.
+ * Tile38 does the job in two ways. `channels`: each geofence is a channel with DETECT enter,exit, and the server
+ * reports visits. `search`: geofences are objects of one collection. At each move the client queries which ones
+ * contain the device, and finds visits by comparing with what it found before; this is what one does if there are too
+ * many geofences for channels.
  *
- * All geofences are polygons here, a circle one of 64 sides: Tile38 takes the earth for a sphere where it measures a
- * circle, which alone makes a difference of 0.2 % in the visits.
+ * All geofences are polygons here, a circle one of 64 sides, because Tile38 measures circles on a sphere, which alone
+ * makes a difference of 0.2 % in the visits.
  */
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -25,20 +26,20 @@ import { drawGeofences, writeWorkload } from './load/workload.ts'
 import { flushMs, machineCpuSeconds } from './machine.ts'
 import { done, progress } from './progress.ts'
 
-/** Ringfence / Tile38 with channels: updates per second, and CPU per update the other way round, at least. */
+/** Ringfence / Tile38 with channels: updates per second, and the inverse for CPU per update, at least. */
 const STATED_RATIO = 3
-/** Of the visits, at most. */
+/** Share of the visits that may differ, at most. */
 const STATED_DIFFERENCE = 0.001
 /** How far below the ratio `--strict` lets a noisy machine measure. */
 const TOLERANCE = 0.1
 const SENT_ROUNDS = 3
 const CONNECTIONS = 16
-/** A frame or pipeline that both get, and a larger pipeline for Tile38's benefit, which Ringfence gets too. */
+/** A frame or pipeline size for both, and a larger pipeline that favours Tile38 and is also used for Ringfence. */
 const BATCHES = [32, 256] as const
 /** The common rate, as a share of what the slowest answers without a pause. */
 const OFFERED_SHARE = 0.85
 const CIRCLE_CORNERS = 64
-/** Geofences that Tile38 is given in one pipeline. */
+/** Geofences that Tile38 receives in one pipeline. */
 const GIVEN_AT_ONCE = 256
 const MIB = 1024 * 1024
 
@@ -47,11 +48,11 @@ const { values: options } = parseArgs({
     smoke: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
     seed: { type: 'string', default: '1' },
-    /** Of one window at the common rate. */
+    /** Duration of one window at the common rate. */
     seconds: { type: 'string' },
     /** Windows of each server. */
     rounds: { type: 'string' },
-    /** Of one window without a pause. */
+    /** Updates of one window without a pause. */
     updates: { type: 'string' },
     /** The common rate, updates per second. */
     rate: { type: 'string' },
@@ -66,19 +67,19 @@ const updatesPerWindow = Number(options.updates ?? size.updates)
 const seed = Number(options.seed)
 
 interface Window extends PeerResult {
-  /** Of the server, with the events of these updates. */
+  /** CPU of the server, including the events of these updates. */
   readonly serverCpuSeconds: number
   readonly othersCpuSeconds: number
 }
 
-/** A server, and what it showed. */
+/** A server and its results. */
 class Contender {
   readonly name: string
   readonly peer: Peer
   readonly server: ServerProcess
   readonly #generator: LineChild<PeerCommand>
   readonly #session: number
-  /** Without a pause, by batch. */
+  /** Without a pause, by batch size. */
   readonly closed = new Map<number, Window[]>()
   readonly atRate: Window[] = []
   visits: Visits = { entered: 0, exited: 0 }
@@ -216,7 +217,7 @@ function objectOf(fields: Record<string, unknown>): string {
   return command('SET', GEOFENCES_KEY, String(fields['externalId']), 'OBJECT', geoJson(fields))
 }
 
-/** @returns seconds that it took */
+/** @returns the seconds that it took */
 async function give(name: string, port: number, asCommand: (fields: Record<string, unknown>) => string) {
   const connection = new RespConnection(port)
   const start = performance.now()
@@ -234,7 +235,7 @@ async function give(name: string, port: number, asCommand: (fields: Record<strin
   return rounded((performance.now() - start) / 1000, 2)
 }
 
-/** @throws Error when Ringfence has made other events than its client got */
+/** @throws Error if Ringfence has made other events than its client received */
 async function requireAllEvents({ server, visits }: Contender): Promise<void> {
   const answer = await fetch(`http://127.0.0.1:${server.port}/metrics`)
   const made = Number(/^ringfence_events_total (\d+)$/m.exec(await answer.text())?.[1])

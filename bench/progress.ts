@@ -1,12 +1,12 @@
-/** Progress goes to stderr: one line that rewrites itself on a terminal, a line per change elsewhere. */
+/** Progress goes to stderr: one line that is rewritten on a terminal, otherwise a line per change. */
 const onTerminal = process.stderr.isTTY
 
-/** Shows what is under way. */
+/** Shows the current work. */
 export function progress(text: string): void {
   process.stderr.write(onTerminal ? `\r\x1b[2K${text}` : `${text}\n`)
 }
 
-/** Leaves a line that stays. */
+/** Prints a line that stays. */
 export function done(text: string): void {
   process.stderr.write(onTerminal ? `\r\x1b[2K${text}\n` : `${text}\n`)
 }

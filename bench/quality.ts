@@ -1,9 +1,9 @@
 /**
- * What the settings that go beyond the interface do to noisy tracks: how many stays are seen, how many entries and exits
- * are wrong, and what the better answers cost in time. The true way is known; a drawn receiver adds its errors; the
- * engine's events are held against the true stays. See bench/README.md.
+ * The effect of the settings beyond the interface on noisy tracks: how many stays are detected, how many entries and
+ * exits are wrong, and how much time the better answers cost. The true way is known, a simulated receiver adds its
+ * errors, and the engine's events are compared with the true stays. See bench/README.md.
  *
- * Not measured: the battery that more frequent updates cost, indoor places, receivers that lie about their accuracy.
+ * Not measured: the battery that more frequent updates cost, indoor places, receivers that report a wrong accuracy.
  */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
@@ -36,7 +36,7 @@ interface Row {
 
 /** For updates every few seconds. */
 const RECOMMENDED: Partial<Settings> = { bufferExits: true, exitDelaySeconds: 15, maxAccuracyMeters: 50 }
-/** For updates a minute apart: there an exit delay costs a whole update. */
+/** For updates a minute apart, where an exit delay costs a whole update. */
 const RECOMMENDED_SPARSE: Partial<Settings> = {
   bufferExits: true,
   maxAccuracyMeters: 50,
@@ -67,20 +67,20 @@ const SPARSE: readonly Row[] = [
   { name: 'recommended here', settings: RECOMMENDED_SPARSE },
 ]
 
-/** Of the baseline's flaps and false exits the recommended settings leave at most that share, ... */
+/** With the recommended settings at most this share of the baseline's flaps and false exits is left, ... */
 const STATED_LEFT = 0.05
-/** ... and of the stays that it detects they keep at least that. */
+/** ... and at least this share of the stays that it detects is kept. */
 const STATED_KEPT = 0.97
 
 const REPEATS = options.smoke ? 2 : 50
 const VEHICLES = options.smoke ? 4 : 100
 const FREQUENT_SECONDS = 5
 const SPARSE_SECONDS = 60
-/** An entry that much before or after a stay belongs to it. */
+/** An entry this long before or after a stay belongs to it. */
 const FREQUENT_TOLERANCE = 15
 const SPARSE_TOLERANCE = 30
 
-/** The fixes of every way, `repeats` times with other errors; the same for every setting. */
+/** The fixes of every way, `repeats` times with different errors; the same for every setting. */
 function drawnFixes(scene: Scene, intervalSeconds: number, repeats: number): Fix[][] {
   const random = seededRandom(Number(options.seed) + intervalSeconds)
   return scene.ways.flatMap((way) =>
@@ -88,7 +88,7 @@ function drawnFixes(scene: Scene, intervalSeconds: number, repeats: number): Fix
   )
 }
 
-/** What the recording itself says, at its own pace. */
+/** The updates of the recording itself, at its own intervals. */
 function recordedFixes(scene: Scene): Fix[][] {
   const recorded = scene.recorded ?? []
   return [recorded.map(({ time, ...point }) => ({ ...point, second: (time - recorded[0]!.time) / 1000 }))]
@@ -122,7 +122,7 @@ function tenths(value: number): number {
   return Math.round(value * 10) / 10
 }
 
-/** The share of fixes that lie within their accuracy of the truth: 0.68 is honest. */
+/** The share of fixes that lie within their accuracy of the truth; 0.68 is correct. */
 function honestShare(scene: Scene, tracks: readonly Fix[][]): number {
   let fixes = 0
   let within = 0
@@ -139,7 +139,7 @@ function honestShare(scene: Scene, tracks: readonly Fix[][]): number {
 
 type Table = ReturnType<typeof tableOf>
 
-/** Markdown, as bench/README.md shows it. */
+/** Markdown, in the form of bench/README.md. */
 function print(title: string, table: Table): void {
   const columns = Object.keys(table[0]!) as (keyof Table[number])[]
   const cells = table.map((row) => columns.map((column) => String(row[column])))

@@ -1,7 +1,7 @@
 /**
  * How long a start takes: from the start of the process until /readyz answers 200, with a million devices, a hundred
- * thousand geofences and a log of two million updates behind the snapshots; the same without snapshots; and after a
- * kill -9 under load. Beside each, what reading the same files takes.
+ * thousand geofences and a log of two million updates after the snapshots; the same without snapshots; and after a
+ * kill -9 under load. Each is compared with reading the same files.
  */
 import { execFileSync } from 'node:child_process'
 import { closeSync, openSync, readdirSync, readSync, renameSync, statSync } from 'node:fs'
@@ -15,7 +15,7 @@ import { startStreamGenerator } from './load/streamLoad.ts'
 import { drawGeofences } from './load/workload.ts'
 import { done, progress } from './progress.ts'
 
-/** Of a start on a million devices with a tail of two million updates. */
+/** Limit for a start with a million devices and a tail of two million updates. */
 const STATED_SECONDS = 10
 /** How far above it `--strict` lets a noisy machine measure. */
 const TOLERANCE = 0.1
@@ -29,7 +29,7 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: '1' },
     /** Starts of each kind. */
     runs: { type: 'string' },
-    /** Updates of each device behind its snapshot. */
+    /** Updates of each device after its snapshot. */
     tail: { type: 'string', default: '2' },
   },
 })
@@ -55,7 +55,7 @@ interface Row {
   readonly logMiB: number
   readonly snapshotMiB: number
   readonly devices: number
-  /** Three seconds after it is ready. */
+  /** Measured three seconds after it is ready. */
   readonly rssMiB: number
 }
 
@@ -65,7 +65,7 @@ interface Started {
   readonly rssBytes: number
 }
 
-/** Starts the server, looks at it, and kills it: what is on disk stays as it is. */
+/** Starts the server, measures it, and kills it, so that the disk does not change. */
 async function start(devices: number): Promise<Started> {
   const began = performance.now()
   const server = await startRingfence(folder)
@@ -78,7 +78,7 @@ async function start(devices: number): Promise<Started> {
   return { seconds, cpuSeconds, rssBytes }
 }
 
-/** A start that forgets is quick. */
+/** Makes sure that the devices are there, because a start that loses them would be fast. */
 async function requireDevices(server: ServerProcess, devices: number): Promise<void> {
   const answer = await fetch(`http://127.0.0.1:${server.port}/metrics`)
   const found = Number(/^ringfence_users (\d+)$/m.exec(await answer.text())?.[1])
@@ -147,7 +147,7 @@ function build(): { frames: number; updates: number; events: number; logBytes: n
   return JSON.parse(output)
 }
 
-/** Leaves a folder behind as a server leaves it that is killed in the middle of its work. */
+/** Leaves a folder in the state of a server that was killed in the middle of its work. */
 async function killUnderLoad(): Promise<void> {
   const server = await startRingfence(folder)
   const generator = await startStreamGenerator(requests, size.loaded * (tail + 1))

@@ -1,9 +1,10 @@
 /**
- * What routing costs beside Valhalla itself, and what tracking feels of it.
+ * What routing costs compared with Valhalla itself, and how it affects tracking.
  *
- * First the routing port over its child process against Valhalla's binding called directly, in turns over the same requests in the
- * sample city, one after the other. Then a server that takes updates at a constant rate: alone, beside two clients who ask for
- * matrices of 25 × 25 without a pause, and those alone; what a matrix costs the server by itself is taken off.
+ * First the routing port with its child process, compared with direct calls of Valhalla's binding, in turns over the
+ * same requests in the sample city, one after another. Then a server that takes updates at a constant rate: alone,
+ * next to two clients that request matrices of 25 × 25 without a pause, and those alone. The cost of a matrix by
+ * itself is subtracted.
  */
 import { parseArgs } from 'node:util'
 import { AnswerCache } from '../src/geo/routing/cache.ts'
@@ -24,13 +25,13 @@ import { done, progress } from './progress.ts'
 
 /** Time of a request through the port / that of the binding, at most. */
 const STATED_OVERHEAD = 1.15
-/** 99th percentile of the delay of the server's event loop beside matrices, milliseconds, at most. */
+/** 99th percentile of the delay of the server's event loop during matrices, milliseconds, at most. */
 const STATED_LOOP_MS = 5
-/** CPU of an update beside matrices, as a multiple of that alone, at most. */
+/** CPU of an update during matrices, as a multiple of that alone, at most. */
 const STATED_UPDATE = 1.1
 /** How far beyond it `--strict` lets a noisy machine measure. */
 const TOLERANCE = 0.1
-/** The process measures its delays every so often, and counts that in. */
+/** The interval at which the process measures its delays, which is included in them. */
 const LOOP_RESOLUTION_MS = 10
 const CLIENTS = 2
 const MATRIX_SIDE = 25
@@ -43,7 +44,7 @@ const { values: options } = parseArgs({
     smoke: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
     seed: { type: 'string', default: '1' },
-    /** Of one window. */
+    /** Duration of one window. */
     seconds: { type: 'string' },
     /** Updates per second. */
     rate: { type: 'string', default: '2000' },
@@ -70,7 +71,7 @@ function places(count: number): Place[] {
   return Array.from({ length: count }, place)
 }
 
-// First: the port beside the binding.
+// First part: the port compared with the binding.
 
 interface Kind {
   readonly name: string
@@ -139,10 +140,10 @@ async function measureOverhead() {
     const through: number[] = []
     for (let i = 0; i < size.requests; i++) {
       const request = draw()
-      // Some places lead nowhere; both then say so.
+      // Some places cannot be reached, and then both report that.
       const directly = () => binding[method](request).catch(() => {})
       const byPort = () => engine.ask(action, request as never).catch(() => {})
-      // The first of two may warm what the other finds, so they take turns at that.
+      // The first of two may warm up caches for the other, so they take turns in going first.
       if (i % 2 === 0) direct.push(await timed(directly))
       through.push(await timed(byPort))
       if (i % 2 === 1) direct.push(await timed(directly))
@@ -165,7 +166,7 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
   return performance.now() - start
 }
 
-// Then: tracking beside matrices.
+// Second part: tracking during matrices.
 
 interface Window {
   readonly cpuSeconds: number
@@ -238,7 +239,7 @@ class TrackedServer {
     return count
   }
 
-  /** Since it was read before. */
+  /** Since the previous call. */
   async #loopP99Ms(): Promise<number> {
     const text = await (await fetch(`http://127.0.0.1:${this.server.port}/metrics`)).text()
     const value = /^ringfence_event_loop_delay_p99_seconds (\S+)$/m.exec(text)?.[1]
@@ -258,7 +259,7 @@ async function measureTracking() {
     publishableKey: BENCH_KEYS.testPublishable,
     onProgress: progress,
   })
-  // As it is run: with the routing process beside it, on all processors.
+  // As in production: with the routing process, on all processors.
   const server = await startRingfence(folder, { unpinned: true })
   const tracked = new TrackedServer(server, generator, workload)
   await tracked.send(0, size.devices)

@@ -1,10 +1,10 @@
 /**
- * `npm run bench -- <name> [options]`: runs one bench in a process of its own, shows what it prints, and keeps the JSON
- * object of its last line, with the machine that it was measured on, in bench/results/<name>.json; its table, and
- * what it measured of the figures that are stated, go into bench/README.md.
+ * `npm run bench -- <name> [options]`: runs one bench as a separate process, shows its output, and stores the JSON
+ * object of its last line, with the machine that it was measured on, in bench/results/<name>.json. Its table, and its
+ * measurements of the stated figures, go into bench/README.md.
  *
- * `--strict` makes a bench exit 1 where a stated figure is missed by more than a tenth; `--smoke` is a short run that
- * shows that it works and keeps no result. Other options are the bench's own: see bench/README.md.
+ * `--strict` makes a bench exit 1 if a stated figure is missed by more than a tenth. `--smoke` is a short run that
+ * shows that it works and stores no result. Other options belong to the bench: see bench/README.md.
  */
 import { spawn } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
@@ -34,7 +34,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   hostile: 'hostile.ts',
 }
 
-/** A bench that stores a million geofences holds their records meanwhile. */
+/** A bench that stores a million geofences keeps their records in memory meanwhile. */
 const HEAP_MEGABYTES = 12_000
 
 const [name, ...args] = process.argv.slice(2)

@@ -1,10 +1,10 @@
 /**
  * `npm run bench -- sizes`: what a geofence, a device, an update and an event take, in memory and on disk.
  *
- * A server is started on a data folder, and started again with more in it each time; memory is what the process has
+ * A server is started on a data folder again and again, each time with more in it. Memory is what the process has
  * resident some seconds after a start, so that it is the state and not what making it left behind. Each figure is a
- * difference divided by a count; that of the circles is between a start on a tenth of them and one on all, for the first
- * also pay for the heap that a start needs.
+ * difference divided by a count. That of the circles is between a start with a tenth of them and one with all,
+ * because the first also pay for the heap that a start needs.
  */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -22,30 +22,30 @@ const { values } = parseArgs({
     seed: { type: 'string', default: '1' },
   },
 })
-/** Of memory, at most. */
+/** Limit of memory for a circle. */
 const STATED_CIRCLE_BYTES = 400
 /** Memory of a polygon, at most, as a multiple of its raw coordinates. */
 const STATED_POLYGON_SHARE = 1.5
-/** Of a device that is not in a geofence and does not move. */
+/** For a device that is not in a geofence and does not move. */
 const STATED_DEVICE_BYTES = 1024
 /** How far above it `--strict` lets the resident set measure. */
 const TOLERANCE = 0.1
 const COUNT = values.smoke ? 5_000 : 200_000
-/** Updates of one replay. */
+/** Updates per replay. */
 const BATCH = 500
 const SETTLE_MS = values.smoke ? 500 : 3000
-/** Far from the workload's geofences. */
+/** Far away from the workload's geofences. */
 const EMPTY_SEA = { latitude: 0, longitude: -150 }
 const CIRCLE = { type: 'circle', description: 'Depot', coordinates: [0, 0], radius: 100 }
 
 const folder = benchFolder('sizes')
 const data = join(folder, 'data')
-// A round of snapshots at every look: what was sent is in them when the server is started again.
+// A round of snapshots at every check, so that they contain everything when the server is started again.
 process.env['RINGFENCE_SNAPSHOT_BYTES'] = '65536'
-// One segment: nothing is trimmed before it is measured.
+// One segment, so that nothing is trimmed before it is measured.
 process.env['RINGFENCE_SEGMENT_BYTES'] = String(2 ** 30)
 
-/** Bytes of the files of the data folder whose names begin so. */
+/** Bytes of the files of the data folder whose names begin like this. */
 function bytesOf(prefix: string): number {
   let bytes = 0
   for (const name of readdirSync(data, { recursive: true, encoding: 'utf8' })) {
@@ -67,7 +67,7 @@ function snapshotBytes(): number {
   return bytes
 }
 
-/** Starts the server, has it do something, and stops it; answers its resident memory before that. */
+/** Starts the server, lets it do something, and stops it. Returns its resident memory before the stop. */
 async function session(work: (server: ServerProcess) => Promise<void> = async () => {}): Promise<number> {
   const server = await startRingfence(folder)
   await sleep(SETTLE_MS)
@@ -157,7 +157,7 @@ log.event = bytesOf('log') - before
 const eventBytes = bytesOf('events.sqlite') - eventsBefore
 const insideRss = await session()
 
-// Last: so large that small differences drown in them.
+// Last, because they are so large that small differences would not be visible.
 progress(`${polygons.length} polygons`)
 before = bytesOf('registry.sqlite')
 seedGeofences(folder, polygons, () => {})

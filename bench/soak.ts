@@ -1,10 +1,11 @@
 /**
- * `npm run bench -- soak [--minutes 30]`: whether a server at half load stays as it is.
+ * `npm run bench -- soak [--minutes 30]`: whether a server at half load stays stable.
  *
- * A real server takes updates at half the rate at which it answers without a pause, and beside them replays, context,
- * searches, geofence edits, event lists, deletions and bad requests. In windows of ten seconds it is looked at: memory,
- * event loop, log, open files, latencies. After the warm-up (a third of the time) memory must not drift by more than it
- * sways, or by a hundredth where it hardly sways: the verdict compares the slope over the rest with the spread around it.
+ * A real server takes updates at half the rate at which it answers without a pause, and in addition replays, context,
+ * searches, geofence edits, event lists, deletions and bad requests. In windows of ten seconds its memory, event
+ * loop, log, open files and latencies are measured. After the warm-up (a third of the time) memory must not drift by
+ * more than it varies, or by a hundredth if it hardly varies: the verdict compares the slope over the rest with the
+ * spread around it.
  */
 import { readdirSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -26,7 +27,7 @@ const MIB = 1024 * 1024
 /** Requests of the mix, as a share of the updates. */
 const MIXED_SHARE = 0.01
 const WARM_UP_SHARE = 1 / 3
-/** Of the resident set: a drift below it is none. */
+/** Share of the resident set below which a drift does not count. */
 const NOISE_SHARE = 0.01
 
 const { values: options } = parseArgs({
@@ -35,7 +36,7 @@ const { values: options } = parseArgs({
     smoke: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
     seed: { type: 'string', default: '1' },
-    /** Updates a second instead of half of what is measured. */
+    /** Updates per second, instead of half of the measured rate. */
     rate: { type: 'string' },
   },
 })
@@ -45,9 +46,9 @@ const seed = Number(options.seed)
 const size = options.smoke ? { geofences: 5_000, devices: 5_000 } : { geofences: 100_000, devices: 100_000 }
 const windowSeconds = options.smoke ? 2 : 10
 
-/** What one window showed. */
+/** The measurements of one window. */
 interface Sample {
-  /** Since the first window began. */
+  /** Seconds since the first window began. */
   readonly seconds: number
   readonly rssMiB: number
   readonly heapMiB: number
@@ -177,7 +178,9 @@ function openFiles(pid: number): number {
   }
 }
 
-/** Drift of a line through the points over their time, and how much they sway around it (5th to 95th percentile). */
+/**
+ * The drift of a line through the points over their time, and how much they vary around it (5th to 95th percentile).
+ */
 function drift(seconds: readonly number[], values: readonly number[]): { drift: number; spread: number } {
   const meanX = seconds.reduce((sum, x) => sum + x, 0) / seconds.length
   const meanY = values.reduce((sum, y) => sum + y, 0) / values.length

@@ -1,4 +1,4 @@
-/** Draws time series as a picture of panels one below the other, in SVG: no library, nothing but lines and words. */
+/** Draws time series as an SVG picture of panels one below the other, without a library: only lines and words. */
 
 export interface Series {
   readonly name: string
@@ -8,7 +8,7 @@ export interface Series {
 }
 
 export interface Panel {
-  /** With the unit. */
+  /** Including the unit. */
   readonly title: string
   readonly series: readonly Series[]
 }
@@ -19,7 +19,7 @@ export interface PlotOptions {
   readonly verdict: string
   /** Seconds from the start, ascending. */
   readonly seconds: readonly number[]
-  /** Where measuring began; what was before is drawn pale. */
+  /** Where measuring began; earlier values are drawn pale. */
   readonly warmUpSeconds: number
   readonly panels: readonly Panel[]
 }
@@ -106,7 +106,7 @@ function path(
   return text
 }
 
-/** Round numbers from low to at most high, about so many. */
+/** About that many round numbers, from low to at most high. */
 function ticks(low: number, high: number, count: number): number[] {
   const rough = (high - low) / count
   const power = 10 ** Math.floor(Math.log10(rough))

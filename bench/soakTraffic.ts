@@ -1,6 +1,6 @@
 /**
- * The traffic of the soak beside its updates: what apps and dashboards ask, what operators change, and what should not
- * have been sent. An open loop: requests are due at a constant rate, whatever the server does.
+ * The traffic of the soak besides its updates: queries of apps and dashboards, changes by operators, and invalid
+ * requests. An open loop: requests are due at a constant rate, whatever the server does.
  */
 import { Agent, request } from 'node:http'
 import { placeOf, seededRandom, type City } from '../demo/streets.ts'
@@ -12,16 +12,16 @@ interface MixedRequest {
   readonly path: string
   readonly key: string
   readonly body?: unknown
-  /** Statuses that are an answer as it should be. */
+  /** Statuses that count as a correct answer. */
   readonly good: readonly number[]
 }
 
 export interface MixedResult {
   /** Answers by kind. */
   readonly answered: Readonly<Record<string, number>>
-  /** The first few that were not as they should be, or did not come. */
+  /** The first few that were wrong or missing. */
   readonly wrong: readonly string[]
-  /** Requests that were due while too many were waiting: the server, or this process, was too slow. */
+  /** Requests that were due while too many were waiting, because the server or this process was too slow. */
   readonly skipped: number
   readonly latencyMs: { readonly p50: number; readonly p99: number }
 }
@@ -30,7 +30,7 @@ const TICK_MS = 20
 const MAX_WAITING = 200
 const MAX_TOLD = 10
 const TIMEOUT_MS = 30_000
-/** Of each pool: enough that most requests meet something, few enough that the state does not grow for ever. */
+/** Size of each pool: enough that most requests find something, and few enough that the state does not grow forever. */
 const DEVICES = 2000
 const GEOFENCES = 500
 
@@ -94,7 +94,7 @@ export class MixedTraffic {
     this.#agent.destroy()
   }
 
-  /** What came since the last call. */
+  /** The results since the last call. */
   take(): MixedResult {
     const sorted = this.#latencies.toSorted((a, b) => a - b)
     const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0
@@ -147,7 +147,7 @@ export class MixedTraffic {
     )
     out.on('timeout', () => out.destroy(new Error('no answer')))
     out.on('error', (error: NodeJS.ErrnoException) => {
-      // The server closes idle connections, perhaps while a request is under way to it: clients send it again.
+      // The server closes idle connections, possibly while a request is on its way, and clients send it again.
       if (out.reusedSocket && error.code === 'ECONNRESET') this.#request(drawn, over)
       else over(error.message)
     })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { rounded } from './figures.ts'
 import type { Rows } from './table.ts'
 
-/** What a bench printed last, as in `results/<name>.json`. */
+/** The last output of a bench, as in `results/<name>.json`. */
 export interface BenchResult {
   readonly rows?: Rows
   readonly [figure: string]: unknown
@@ -11,15 +11,15 @@ export interface BenchResult {
 
 type Row = Rows[number]
 
-/** A figure of streams that is stated, and where it is found. */
+/** A stated figure of streams, and where it is found. */
 interface StatedFigure {
   readonly figure: string
   readonly bench: string
-  /** What is to be reached, at least or at most. */
+  /** The required value, at least or at most. */
   readonly least?: number
   readonly most?: number
   readonly measured: (result: BenchResult) => number | undefined
-  /** What a server has that does nothing but what none gets around, in the same run. */
+  /** The value of a server that does only the unavoidable, in the same run. */
   readonly limit?: (result: BenchResult) => number | undefined
 }
 
@@ -121,7 +121,7 @@ const FIGURES: readonly StatedFigure[] = [
   },
 ]
 
-/** @param result by the name of its bench; undefined where there is none */
+/** @param result by the name of its bench; undefined if there is none */
 export function statedRows(result: (bench: string) => BenchResult | undefined): Rows {
   return FIGURES.map(({ figure, bench, least, most, measured, limit }) => {
     const found = result(bench)
@@ -137,7 +137,7 @@ export function statedRows(result: (bench: string) => BenchResult | undefined): 
   })
 }
 
-/** The result that is kept of a bench. */
+/** The stored result of a bench. */
 export function keptResult(bench: string): BenchResult | undefined {
   try {
     return JSON.parse(

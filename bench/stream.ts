@@ -1,7 +1,8 @@
 /**
- * What an update costs over a stream, beside what the transport alone costs: Ringfence and a bare uWebSockets.js handler
- * take the same frames from the same generator in the same run (load/contest.ts), for every encoding, frame size and
- * number of connections that says something of its own; where a figure is stated, the bare handler with a flush per batch too.
+ * What an update costs over a stream, compared with the cost of the transport alone. Ringfence and a bare
+ * uWebSockets.js handler take the same frames from the same generator in the same run (load/contest.ts), for every
+ * relevant combination of encoding, frame size and number of connections. Where a figure is stated, there is also the
+ * bare handler with a flush per batch.
  */
 import { parseArgs } from 'node:util'
 import { rounded } from './figures.ts'
@@ -21,7 +22,10 @@ import { drawGeofences, writeWorkload } from './load/workload.ts'
 import { flushMs } from './machine.ts'
 import { done, progress } from './progress.ts'
 
-/** What is loaded before a server in which each update is evaluated, and in which nothing is remembered for that either. */
+/**
+ * Modules loaded before a server: one for which each update is evaluated, and one for which also no candidates are
+ * remembered.
+ */
 const PRELOADS = {
   'with the skip': [],
   'no skip': ['bench/load/withoutZones.ts'],
@@ -33,11 +37,11 @@ interface Case {
   readonly encoding: Encoding
   readonly updatesPerFrame: number
   readonly connections: number
-  /** Whether acknowledgements carry events. */
+  /** Whether acknowledgements contain events. */
   readonly events: boolean
   /** What is skipped, see {@link PRELOADS}. */
   readonly skip: Skip
-  /** How close geofences lie: 1, or a share of that. */
+  /** Relative density of the geofences: 1, or a share of that. */
   readonly density: number
 }
 
@@ -45,16 +49,16 @@ const { values: options } = parseArgs({
   options: {
     smoke: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
-    /** Of one window. */
+    /** Duration of one window. */
     seconds: { type: 'string' },
     /** Windows of each server. */
     rounds: { type: 'string' },
     seed: { type: 'string', default: '1' },
     /** Only rows of this encoding. */
     encoding: { type: 'string' },
-    /** Only rows with so many updates a frame. */
+    /** Only rows with this number of updates per frame. */
     frame: { type: 'string' },
-    /** Only the rows that a figure is stated for. */
+    /** Only the rows for which a figure is stated. */
     stated: { type: 'boolean', default: false },
     /** The common rate of the CPU windows, updates per second; default: a share of what the slower answers. */
     rate: { type: 'string' },
@@ -86,15 +90,18 @@ const seconds = Number(options.seconds ?? size.seconds)
 const seed = Number(options.seed)
 /** Rounds of the workload that are sent. */
 const SENT_ROUNDS = 3
-/** Updates per second of Ringfence until every device is there: a first update costs far more than those after it. */
+/** Updates per second of Ringfence until every device exists, because a first update costs far more than later ones. */
 const WARM_UP_RATE = 20_000
-/** The first makes the devices, by the others compilers and zones have settled. */
+/** The first round makes the devices; after the others, compilers and zones have settled. */
 const WARM_UP_ROUNDS = 3
 /** How far below a stated ratio `--strict` lets a noisy machine measure. */
 const TOLERANCE = 0.1
 
 const PLAIN = { events: false, skip: 'with the skip' as Skip, density: 1 }
-/** Of a country instead of a city: a place lies in one of twelve, and a driving device meets one every five minutes. */
+/**
+ * Like a country instead of a city: one in twelve places lies in a geofence, and a driving device meets one every
+ * five minutes.
+ */
 const SPARSE = 0.1
 const CASES: readonly Case[] = [
   ...ENCODINGS.map((encoding) => ({ ...PLAIN, encoding, updatesPerFrame: 32, connections: 16 })),
@@ -107,7 +114,7 @@ const CASES: readonly Case[] = [
   { ...PLAIN, encoding: 'json', updatesPerFrame: 32, connections: 16, density: SPARSE },
 ]
 
-/** What is to be reached, bare / Ringfence CPU per update; undefined: nothing is stated. */
+/** The required ratio, bare / Ringfence CPU per update; undefined if none is stated. */
 function statedRatio(single: Case): number | undefined {
   const { encoding, updatesPerFrame, connections, events, skip, density } = single
   if (encoding !== 'json' || events || density < 1 || skip === 'no skip, nothing remembered') return undefined
@@ -115,7 +122,7 @@ function statedRatio(single: Case): number | undefined {
   return updatesPerFrame === 1 && connections === size.most ? 0.6 : undefined
 }
 
-/** JSON's and what is to be no slower than it. */
+/** JSON, and the cases that must not be slower than it. */
 function isStated(single: Case): boolean {
   return statedRatio({ ...single, encoding: 'json' }) !== undefined
 }
@@ -146,7 +153,7 @@ async function main(): Promise<number> {
   return report(results, flushMs(folder))
 }
 
-/** All cases of one density of geofences. */
+/** All cases with one density of geofences. */
 async function measureWorld(density: number, cases: readonly Case[], bare: BareServers): Promise<Result[]> {
   const folder = benchFolder('stream')
   const workload = writeWorkload({
@@ -185,7 +192,7 @@ async function measureWorld(density: number, cases: readonly Case[], bare: BareS
   return results
 }
 
-/** Some updates of each device, over streams that nothing is measured on. */
+/** Some updates of each device, over streams that are not measured. */
 async function warmUp(
   name: string,
   server: ServerProcess,
@@ -216,7 +223,7 @@ async function measure(
     opened.push(await openStreams(name, server, streamsOf(single), generator))
   const rate = options.rate === undefined ? undefined : Number(options.rate)
   const { closedCount } = size
-  // Peaks and latencies of the others say little more.
+  // Peaks and latencies of the other cases add little information.
   const searchSteps = isStated(single) || single.density < 1 ? size.searchSteps : 0
   const contenders = opened.map(({ contender }) => contender)
   const outcome = await contest(title, contenders, { windows, seconds, searchSteps, closedCount, rate })

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** What a table shows: one object per line, their keys are the columns. */
+/** The content of a table: one object per line, whose keys are the columns. */
 export type Rows = readonly Readonly<Record<string, unknown>>[]
 
 const README = join(import.meta.dirname, 'README.md')
@@ -21,7 +21,7 @@ function markdownTable(rows: Rows): string {
   return [lines[0]!, rule, ...lines.slice(1)].map((line) => `| ${line.join(' | ')} |`).join('\n')
 }
 
-/** Puts the table of a result, and where it was measured, into the README, between the marks that bear the bench's name. */
+/** Puts the table of a result, and where it was measured, into the README, between the marks with the bench's name. */
 export function showInReadme(
   name: string,
   result: { readonly rows?: Rows; readonly machine: Readonly<Record<string, unknown>> },
@@ -32,7 +32,7 @@ export function showInReadme(
   write(name, 'its last run', `${where}\n\n${markdownTable(result.rows)}`)
 }
 
-/** Puts the table of what is stated into the README. */
+/** Puts the table of stated figures into the README. */
 export function showStated(rows: Rows): void {
   write('stated', 'the last runs', markdownTable(rows))
 }

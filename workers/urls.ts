@@ -1,4 +1,4 @@
-/** Where the threads and child processes start: each file is a few lines. */
+/** The entry points of threads and child processes. Each file has only a few lines. */
 export const EVENT_INDEX_WORKER = new URL('./eventIndexWorker.ts', import.meta.url)
 export const GEOMETRY_WORKER = new URL('./geometryWorker.ts', import.meta.url)
 export const ROUTING_CHILD = new URL('./routingChild.ts', import.meta.url)

@@ -1,9 +1,9 @@
 import { request } from 'node:http'
 import type { Agent } from 'node:http'
 
-/** What an answer looks like on the wire: what the bare handler sends too. */
+/** The form of an answer on the wire, which the bare handler also sends. */
 export interface AnswerShape {
-  /** In order, as sent; without those that uWebSockets.js writes itself. */
+  /** In the order of sending, without those that uWebSockets.js writes itself. */
   readonly headers: readonly (readonly [name: string, value: string])[]
   /** Mean over the sample. */
   readonly bodyBytes: number
@@ -21,7 +21,7 @@ const TRANSPORT_HEADERS = new Set([
   'keep-alive',
 ])
 
-/** Sends the bodies one after another to POST /v1/track and looks at the answers. Throws when one is not a 200. */
+/** Sends the bodies one after another to POST /v1/track and examines the answers. Throws if one is not a 200. */
 export async function sampleAnswers(
   port: number,
   publishableKey: string,

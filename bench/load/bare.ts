@@ -3,7 +3,7 @@
  * sends as many bytes back as Ringfence does, with the same headers. It evaluates and stores nothing.
  *
  * With `--log FILE` it answers only after its bytes are on disk ({@link Flusher}): one write and one fdatasync cover
- * everything that arrived while the last flush was under way; `--gather MS` lets a batch gather before that.
+ * everything that arrived during the last flush. `--gather MS` lets a batch gather before that.
  *
  * Usage: node bench/load/bare.ts --answer FILE [--log FILE [--gather MS]]; prints `listening <port>`.
  */
@@ -27,7 +27,10 @@ const { values: options } = parseArgs({
 if (options.answer === undefined) throw new Error('--answer FILE is needed')
 const shape = JSON.parse(readFileSync(options.answer, 'utf8')) as AnswerShape
 const answer = JSON.stringify({ filler: 'x'.repeat(Math.max(0, shape.bodyBytes - '{"filler":""}'.length)) })
-/** All header lines in one call: uWebSockets.js copies the value as it is, and each call costs more than its bytes. */
+/**
+ * Writes all header lines in one call, because uWebSockets.js copies the value unchanged and each call costs more
+ * than its bytes.
+ */
 const [[firstName, firstValue], ...furtherHeaders] = shape.headers as [
   [string, string],
   ...[string, string][],
@@ -54,7 +57,7 @@ function readTrack(res: HttpResponse, done: (track: Track) => void): void {
   })
 }
 
-/** Keeps the result of parsing in use. */
+/** Makes sure that the result of parsing is used. */
 let seen = 0
 
 function answerAtOnce(res: HttpResponse): void {
@@ -83,7 +86,7 @@ function answerLate({ res, aborted }: Waiting): void {
   if (!aborted) res.cork(() => respond(res))
 }
 
-/** Once it is durable: the answer comes from another callback than the request. */
+/** Answers once the update is durable, from another callback than that of the request. */
 function answerLater(res: HttpResponse): void {
   const waiting = { res, aborted: false }
   res.onAborted(() => {

@@ -1,7 +1,7 @@
 /**
- * What handing one message to many WebSockets alone costs: a uWebSockets.js server that makes an event of each update
- * by putting its device into a text, and publishes it to who asked for all or for that device. It evaluates and stores
- * nothing.
+ * What delivering one message to many WebSockets alone costs: a uWebSockets.js server that makes an event of each
+ * update by putting its device into a text, and publishes it to everyone who subscribed to all devices or to that
+ * one. It evaluates and stores nothing.
  *
  * Usage: node bench/load/bareFanout.ts --event FILE, a message of Ringfence; prints `listening <port>`.
  */

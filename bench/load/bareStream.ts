@@ -2,8 +2,8 @@
  * What the transport of a stream alone costs: a uWebSockets.js handler that parses the same frames with the libraries
  * that a plain server would use, and acknowledges each at once. It evaluates and stores nothing.
  *
- * With `--log FILE` it acknowledges once its rows are on the disk ({@link Flusher}), all frames of a connection by one message.
- * `--gather MS` lets a batch gather before its flush.
+ * With `--log FILE` it acknowledges once its rows are on the disk ({@link Flusher}), with one message for all frames
+ * of a connection. `--gather MS` lets a batch gather before its flush.
  *
  * Usage: node bench/load/bareStream.ts --proto FILE; prints `listening <port>`.
  */
@@ -26,7 +26,7 @@ interface Frame {
 
 interface User {
   readonly protocol: string
-  /** The newest of its frames that is on the disk and not acknowledged; 0: none. */
+  /** The newest of its frames that is on the disk and not acknowledged; 0 if there is none. */
   durable: number
 }
 
@@ -44,7 +44,7 @@ const ClientMessage = root.lookupType('ringfence.v1.ClientMessage')
 const ServerMessage = root.lookupType('ringfence.v1.ServerMessage')
 const unpackr = new Unpackr({ useRecords: false })
 
-/** Keeps the result of parsing in use. */
+/** Makes sure that the result of parsing is used. */
 let seen = 0
 
 interface Parser {
@@ -126,7 +126,7 @@ function acknowledgeAll(batch: readonly (readonly [ws: Stream, id: number])[]): 
   }
 }
 
-/** Those of a batch that were closed meanwhile must not be asked for anything. */
+/** Methods of connections that were closed in the meantime must not be called. */
 const open = new Set<Stream>()
 
 App()

@@ -1,6 +1,7 @@
 /**
- * A thread that sends a normal track every few milliseconds, each of the next of its devices and none waiting for the one
- * before, and says how long the slowest waited for its answer. Beside `bench/hostile.ts`, which builds large requests meanwhile.
+ * A thread that sends a normal track every few milliseconds, each for its next device and without waiting for the
+ * previous one, and reports how long the slowest waited for its answer. It is a thread because `bench/hostile.ts`
+ * builds large requests meanwhile.
  */
 import { Agent, request } from 'node:http'
 import { parentPort, workerData } from 'node:worker_threads'
@@ -25,7 +26,7 @@ let next = 0
 let tracks = 0
 let worstMs = 0
 let failed = 0
-/** Those that were sent but not answered. */
+/** Requests that were sent but not answered. */
 const open = new Set<number>()
 
 setInterval(track, EVERY_MS)
@@ -56,7 +57,7 @@ function send(body: string, began: number): void {
     },
   )
   outgoing.once('error', () => {
-    // The server has just closed a connection that was idle for long.
+    // The server has just closed a connection that was idle for too long.
     if (outgoing.reusedSocket) return send(body, began)
     failed++
     settle(began)

@@ -1,9 +1,10 @@
 /**
  * Servers side by side under the same load: what an update costs each at one offered rate, the highest rate that each
- * holds, and how late its answers are at half of that.
+ * can hold, and how late its answers are at half of that.
  *
- * They take turns in short windows and medians count, because a machine is never quiet for long. Cost at one rate says
- * more than a peak: the peak is what is left when the generator, the kernel and the neighbours have taken their share.
+ * They take turns in short windows and medians count, because a machine is never quiet for long. Cost at one rate
+ * says more than a peak, because the peak is what is left after the generator, the kernel and other processes have
+ * taken their share.
  */
 import { availableParallelism } from 'node:os'
 import { median, rounded, thousands } from '../figures.ts'
@@ -11,26 +12,26 @@ import { machineCpuSeconds } from '../machine.ts'
 import { progress } from '../progress.ts'
 import type { ServerProcess } from './servers.ts'
 
-/** Where a bench says nothing else. */
+/** Used unless a bench sets another limit. */
 const P99_BOUND_MS = 25
 /**
- * The common rate of the CPU windows, as a share of what the slowest server answers without a pause. Not of the highest
- * rate: that one hangs on p99, which any neighbour can spoil.
+ * The common rate of the CPU windows, as a share of what the slowest server answers without a pause. It is not a
+ * share of the highest rate, because that depends on p99, which any other process can spoil.
  */
 const OFFERED_SHARE = 0.7
-/** Of a rate that was not held, the next. */
+/** If a rate was not held, the next one is this share of it. */
 const LOWER_SHARE = 0.8
-/** And below this share of the first the server is at fault. */
+/** Below this share of the first rate, the server is at fault. */
 const LEAST_OFFERED_SHARE = 0.4
-/** Above this share of the machine in other hands, the figures are theirs too. */
+/** If other processes use more than this share of the machine, they affect the figures. */
 const QUIET_SHARE = 0.1
 /** How far behind a server may fall while its CPU is measured. */
 const MAX_LAG_MS = 5_000
 
-/** What one window of load showed; counts are updates. */
+/** The result of one window of load. Counts are updates. */
 export interface LoadWindow {
   readonly sent: number
-  /** Answered as they should be. */
+  /** Answered correctly. */
   readonly ok: number
   /** Not sent, because the server was too far behind. */
   readonly unsent: number
@@ -40,7 +41,7 @@ export interface LoadWindow {
   readonly cpuSeconds: number
   /** From the time when the request or frame was due. */
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly p999: number }
-  /** The generator could not keep to the schedule: this is its figure, not the server's. */
+  /** The generator could not keep to the schedule, so this is its figure and not the server's. */
   readonly generatorWasLimit: boolean
 }
 
@@ -61,27 +62,30 @@ export interface Contender {
 export interface ContestOptions {
   /** Windows of each contender. */
   readonly windows: number
-  /** Of one window. */
+  /** Duration of one window. */
   readonly seconds: number
-  /** Bisections for the highest rate; each halves what it may be off by. 0: neither it nor latencies at half of it are looked for. */
+  /**
+   * Bisections for the highest rate; each halves its error. With 0, neither it nor the latencies at half of it are
+   * measured.
+   */
   readonly searchSteps: number
-  /** Updates that are sent without a pause, to see what a server answers. */
+  /** Updates that are sent without a pause, to find out how many the server answers. */
   readonly closedCount: number
-  /** Updates per second of the CPU windows; else a share of what the slowest answers. */
+  /** Updates per second of the CPU windows; by default a share of what the slowest answers. */
   readonly rate?: number | undefined
-  /** What p99 may be, milliseconds, for a rate to be held; default 25. */
+  /** The highest p99 in milliseconds at which a rate counts as held; default 25. */
   readonly p99BoundMs?: number
 }
 
-/** What a contender showed: medians over the windows. */
+/** Results of a contender: medians over the windows. */
 export interface Standing {
   readonly cpuMicrosPerUpdate: number
   readonly cpuMin: number
   readonly cpuMax: number
   readonly highestRatePerSecond: number
-  /** Updates per second where they are sent without a pause. */
+  /** Updates per second if they are sent without a pause. */
   readonly answeredPerSecond: number
-  /** Whether the generator could not send faster: it holds that much at least. */
+  /** Whether the generator could not send faster, so that the server can hold at least this rate. */
   readonly generatorWasLimit: boolean
   /** At the rate of the CPU windows. */
   readonly p50Ms: number
@@ -91,7 +95,7 @@ export interface Standing {
   readonly halfP50Ms: number
   readonly halfP99Ms: number
   readonly generatorCpuShare: number
-  /** Of all processors, what neither the server nor the generator used. */
+  /** The share of all processors that neither the server nor the generator used. */
   readonly othersCpuShare: number
 }
 
@@ -115,8 +119,9 @@ interface Course {
 
 /**
  * @param title for progress
- * @param contenders warmed up; the last is the one that is looked at, the others it is held against
- * @throws Error when an update of a CPU window was refused or lost at each rate that was tried: refusals are cheap
+ * @param contenders warmed up; the last is the one that is examined, the others are for comparison
+ * @throws Error if updates of a CPU window were refused or lost at each rate that was tried, because refusals are
+ * cheap
  */
 export async function contest(
   title: string,
@@ -134,7 +139,8 @@ export async function contest(
   }))
   for (const course of courses) course.answeredPerSecond = await answeredPerSecond(title, course, options)
   const rate = await measureCpu(title, courses, options)
-  // Late, when each has run for a while: what a server sustains is not what it does in its first seconds.
+  // Measured late, when each has run for a while, because a server may be faster in its first seconds than it can
+  // sustain.
   if (options.searchSteps > 0)
     for (const course of courses) course.highest = await highestRate(title, course, options)
   const halfRate = Math.floor(courses.at(-1)!.highest.rate / 2)
@@ -152,8 +158,8 @@ export async function contest(
 }
 
 /**
- * The windows of CPU, all at one rate. One that a server does not hold after all, because others took the machine meanwhile, is
- * given up for a lower one, unless it was asked for.
+ * The CPU windows, all at one rate. If a server does not hold it after all, because other processes took the machine
+ * meanwhile, a lower rate is used, unless the rate was given.
  * @returns that rate
  */
 async function measureCpu(
@@ -172,7 +178,7 @@ async function measureCpu(
   }
 }
 
-/** One try; what it measured before it failed is forgotten. */
+/** One attempt. If it fails, its measurements are discarded. */
 async function cpuWindows(
   title: string,
   courses: readonly Course[],
@@ -201,7 +207,7 @@ async function cpuWindows(
   }
 }
 
-/** One line of a table: Ringfence beside the bare transport. A plus: the generator could send no more than that. */
+/** One line of a table: Ringfence beside the bare transport. A plus means that the generator could not send more. */
 export function tableRow({ offeredRatePerSecond, standings }: Outcome) {
   const bare = standings['bare']!
   const own = standings['ringfence']!
@@ -224,7 +230,7 @@ export function tableRow({ offeredRatePerSecond, standings }: Outcome) {
   }
 }
 
-/** What is left to a server that does nothing but keep its word: the ratio that it has, and how late it is at half the rate. */
+/** The limits of a server that does nothing but keep its promises: its ratio, and its latency at half the rate. */
 export function limits({ halfRatePerSecond, standings }: Outcome) {
   const bare = standings['bare']!
   const fsync = standings['bareFsync']
@@ -235,7 +241,7 @@ export function limits({ halfRatePerSecond, standings }: Outcome) {
   }
 }
 
-/** Says so where others used the machine meanwhile. */
+/** Prints a warning if other processes used the machine meanwhile. */
 export function warnOfNeighbours(outcomes: readonly Outcome[]): void {
   const shares = outcomes.flatMap(({ standings }) => Object.values(standings).map((s) => s.othersCpuShare))
   const others = Math.max(...shares)
@@ -245,7 +251,7 @@ export function warnOfNeighbours(outcomes: readonly Outcome[]): void {
     )
 }
 
-/** Updates that were refused or lost would make the rest look cheap. */
+/** Refused or lost updates would make the others look cheap. */
 export function requireClean(contender: Contender, window: LoadWindow): void {
   if (window.ok === window.sent && window.unsent === 0) return
   throw new Error(
@@ -278,8 +284,8 @@ async function answeredPerSecond(
 }
 
 /**
- * The highest offered rate that holds p99, by bisection below what the server answers when it is asked without a
- * pause. A rate that fails gets a second chance: a neighbour on the machine is not the server's fault.
+ * The highest offered rate that holds p99, by bisection below what the server answers when requests are sent without
+ * a pause. A failing rate gets a second chance, because another process on the machine is not the server's fault.
  */
 async function highestRate(
   title: string,

@@ -2,28 +2,28 @@ import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { startNats, startRingfence, type ServerProcess } from './servers.ts'
 
-/** The distributed engine under load: one NATS server at one replica, one gateway, some actor hosts. */
+/** The distributed engine under load: one NATS server with one replica, one gateway, and some actor hosts. */
 export interface Distributed {
   /** By name: `gateway`, `host-1`, …, `nats`. */
   readonly processes: ReadonlyMap<string, ServerProcess>
-  /** As one server: the gateway's port, the CPU time and memory of all, and what each wrote last. */
+  /** All processes as one server: the gateway's port, the CPU time and memory of all, and the last output of each. */
   readonly whole: ServerProcess
 }
 
 export interface DistributedOptions {
-  /** Of nats-server. */
+  /** Path of nats-server. */
   readonly binary: string
   /** See {@link startNats}. */
   readonly sync: string
   readonly hosts: number
-  /** The data folder of an embedded engine that is not running: its registry becomes the shared one. */
+  /** The data folder of an embedded engine that is not running. Its registry becomes the shared one. */
   readonly registryOf: string
-  /** Environment of the processes of Ringfence. */
+  /** Environment variables for the Ringfence processes. */
   readonly env?: Readonly<Record<string, string>>
 }
 
 /**
- * Starts it in a folder of its own, on all processors: that what one process sends wakes another belongs to its cost.
+ * Starts it in a separate folder, on all processors, because waking other processes by messages is part of its cost.
  * The first host brings the registry, so the others start after it.
  */
 export async function startDistributed(folder: string, options: DistributedOptions): Promise<Distributed> {

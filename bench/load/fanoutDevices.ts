@@ -1,13 +1,13 @@
 /**
- * The devices of the fan-out bench: each update of one takes it into the one geofence or out of it again, and so makes
- * one event. Their ids can be found in any text, whatever is around them.
+ * The devices of the fan-out bench. Each update takes a device into the only geofence near it or out again, and so
+ * makes one event. Their ids can be found in any text, whatever surrounds them.
  */
 export const DEVICES = 100
 export const DEVICE_PREFIX = 'fanout-'
 const DIGITS = 6
 export const DEVICE_ID_LENGTH = DEVICE_PREFIX.length + DIGITS
 
-/** Far from all other geofences. */
+/** Far away from all other geofences. */
 export const HUB = {
   tag: 'bench',
   externalId: 'hub',
@@ -21,7 +21,7 @@ export function deviceId(device: number): string {
   return DEVICE_PREFIX + String(device).padStart(DIGITS, '0')
 }
 
-/** The number of a device out of the bytes of its id; digits only. */
+/** The number of a device, read from the bytes of its id, which are digits only. */
 export function deviceAt(bytes: Buffer, start: number): number {
   let device = 0
   for (let i = start + DEVICE_PREFIX.length; i < start + DEVICE_ID_LENGTH; i++)

@@ -1,7 +1,7 @@
 /**
- * The load of the fan-out bench, in a process of its own: one stream whose updates each make one event, at a given rate
- * (an open loop), and readers that all of these events go to, or some. When the k-th event of a device arrives, it is
- * that of the device's k-th update: so each reader knows how late it is, and a missing one is noticed.
+ * The load of the fan-out bench, as a separate process: one stream whose updates each make one event, at a given rate
+ * (an open loop), and readers that receive all or some of these events. The k-th event of a device that arrives
+ * belongs to the device's k-th update. So each reader knows how late it is, and a missing event is noticed.
  *
  * Reads one JSON line per command from its input, {@link FanoutCommand}, and writes one line for each.
  */
@@ -17,13 +17,13 @@ export type Transport = 'websocket' | 'sse' | 'webhook'
 export interface Readers {
   readonly transport: Transport
   readonly count: number
-  /** Each wants the events of one device, not of all. */
+  /** Each reader wants the events of one device, not of all. */
   readonly filtered: boolean
 }
 
 export interface Target {
   readonly port: number
-  /** Secret. */
+  /** A secret key. */
   readonly key: string
 }
 
@@ -42,7 +42,7 @@ export type FanoutCommand =
 
 export interface FanoutResult {
   readonly events: number
-  /** Of the readers that read. */
+  /** Deliveries to the readers that read. */
   readonly expected: number
   /** Within ten seconds after the last event. */
   readonly delivered: number
@@ -58,17 +58,17 @@ export interface FanoutResult {
 
 const DRAIN_MS = 10_000
 const OPENED_AT_ONCE = 50
-/** Updates that leave this late, at the 99th percentile, are the generator's fault. */
+/** If the 99th percentile of updates leaves later than this, it is the generator's fault. */
 const LATE_MS = 5
-/** How long acknowledgements are waited for after a run. */
+/** How long to wait for acknowledgements after a run. */
 const ACKNOWLEDGED_MS = 1000
 const NEEDLE = Buffer.from(DEVICE_PREFIX)
-/** All readers read into it, one after another. */
+/** All readers read into this buffer, one after another. */
 const shared = Buffer.allocUnsafe(256 * 1024)
 
-/** What is due, and what has come. */
+/** What is due, and what has arrived. */
 class Tally {
-  /** When each update of a device was due, in the run under way. */
+  /** When each update of a device was due in the current run. */
   readonly due: number[][] = Array.from({ length: DEVICES }, () => [])
   latencies: number[] = []
   delivered = 0
@@ -93,9 +93,9 @@ class Tally {
 
 const tally = new Tally()
 
-/** One that gets events, over whatever transport: finds the ids of devices in what it gets. */
+/** A reader of events over any transport. It finds the ids of devices in the bytes. */
 class Reader {
-  /** Events of each device that have come in the run under way. */
+  /** Events of each device that have arrived in the current run. */
   readonly #seen = new Uint32Array(DEVICES)
   /** Bytes that may be the beginning of an id. */
   #rest: Buffer = Buffer.alloc(0)
@@ -104,14 +104,14 @@ class Reader {
     this.#seen.fill(0)
   }
 
-  /** One event as a whole; the user beside it names the device again. */
+  /** Receives one complete event. The user in it contains the device's id a second time. */
   receiveOne(body: Buffer): void {
     tally.bytesReceived += body.length
     const device = deviceAt(body, body.indexOf(NEEDLE))
     tally.arrived(device, this.#seen[device]!++, performance.now())
   }
 
-  /** Any part of what carries events one after another. */
+  /** Receives any part of a sequence of events. */
   receive(chunk: Buffer): void {
     const now = performance.now()
     tally.bytesReceived += chunk.length
@@ -124,7 +124,7 @@ class Reader {
       tally.arrived(device, this.#seen[device]!++, now)
       from = at + DEVICE_ID_LENGTH
     }
-    // Messages end outside of ids: as a rule nothing is left.
+    // Messages end outside of ids, so usually nothing is left over.
     const last = bytes[bytes.length - 1]
     const isWhole = last === CLOSING_BRACE || last === LINE_FEED
     this.#rest = isWhole
@@ -168,10 +168,10 @@ async function obey(command: FanoutCommand): Promise<unknown> {
   }
 }
 
-/** What is sent, and what has come when the answer is there. */
+/** What is sent, and the text that shows that the answer has arrived. */
 type Step = readonly [send: string | Buffer, sign: string]
 
-/** A connection that stands: step by step, since what comes along with an upgrade request may be lost. */
+/** Opens a connection step by step, because data that is sent together with an upgrade request may be lost. */
 function opened(steps: readonly Step[], receive: (chunk: Buffer) => void): Promise<Socket> {
   return new Promise((resolve, reject) => {
     let step = 0
@@ -220,7 +220,7 @@ function subscribe(id: string, deviceIds: readonly string[] | undefined): Buffer
   return textFrame(JSON.stringify({ type: 'subscribe', id, filter: deviceIds && { deviceIds } }))
 }
 
-/** A reader that asks for everything many times over, and reads nothing. */
+/** A reader that subscribes to everything many times, and reads nothing. */
 async function stall(subscriptions: number): Promise<object> {
   const socket = await opened([upgradeStep()], () => {})
   socket.pause()
@@ -296,7 +296,7 @@ async function run({ rate, seconds }: FanoutLoad): Promise<FanoutResult> {
   const deadline = performance.now() + DRAIN_MS
   while (tally.delivered < expected && performance.now() < deadline)
     await new Promise((resolve) => setTimeout(resolve, 2))
-  // Events that nobody waits for must not come to those who read next.
+  // Events that nobody waits for must not reach the next readers.
   const patience = performance.now() + ACKNOWLEDGED_MS
   const last = frames
   while (tally.acknowledged < last && performance.now() < patience)
@@ -316,7 +316,7 @@ async function run({ rate, seconds }: FanoutLoad): Promise<FanoutResult> {
   }
 }
 
-/** Readers that get an event of this device. */
+/** The readers that receive an event of this device. */
 function wantedBy(device: number): number {
   if (!filtered) return readers.length
   return Math.floor(readers.length / DEVICES) + (device < readers.length % DEVICES ? 1 : 0)

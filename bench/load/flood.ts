@@ -1,24 +1,27 @@
-/** Streams that send frames of updates as fast as they can: what a server has to share out between them and all others. */
+/**
+ * Streams that send frames of updates as fast as they can, so that a server must share its time between them and all
+ * others.
+ */
 import { WebSocket } from 'ws'
 
 export interface Flood {
   readonly streams: number
   readonly key: string
-  /** Where device number i is with its n-th update: longitude and latitude. */
+  /** The longitude and latitude of the n-th update of device number i. */
   readonly place: (device: number, n: number) => readonly [number, number]
-  /** Before the names of its devices. */
+  /** The beginning of the names of its devices. */
   readonly name: string
 }
 
 const UPDATES = 1000
 /** Devices of one stream. */
 const DEVICES = 5000
-/** Frames with different places; then they come again. */
+/** Number of frames with different places before they repeat. */
 const ROUNDS = 2
-/** What a socket holds before it sends no more. */
+/** How many bytes a socket may hold before it sends no more. */
 const HELD_BYTES = 1024 * 1024
 
-/** Begins to flood, until the thread ends; resolves when the streams are open. */
+/** Floods the server until the thread ends. Resolves when the streams are open. */
 export async function flood(port: number, { streams, key, place, name }: Flood): Promise<void> {
   await Promise.all(
     Array.from({ length: streams }, async (_, stream) => {

@@ -1,10 +1,13 @@
-/** A thread that floods a server (`flood.ts`) until it is terminated; it says when it has begun. */
+/** A thread that floods a server (`flood.ts`) until it is terminated. It reports when it has begun. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { flood, type Flood } from './flood.ts'
 
 const { port, streams, key, crossing } = workerData as Pick<Flood, 'streams' | 'key'> & {
   readonly port: number
-  /** Where devices are by turns, with a place a degree to the north; absent: each stays where nobody has a geofence. */
+  /**
+   * Devices alternate between this place and one a degree to the north. If absent, each stays in a place without
+   * geofences.
+   */
   readonly crossing?: readonly [number, number]
 }
 

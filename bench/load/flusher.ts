@@ -3,8 +3,8 @@ import { closeSync, fdatasync, openSync, writeSync } from 'node:fs'
 const FIRST_BYTES = 1 << 20
 
 /**
- * The least that keeps a word: rows gather in memory, one write and one fdatasync cover all that came while the last flush
- * was under way, and only then are those that wait answered.
+ * The minimum for durability: rows gather in memory, one write and one fdatasync cover everything that came during
+ * the last flush, and only then are the waiting requests answered.
  */
 export class Flusher<Waiting> {
   readonly #file: number
@@ -21,9 +21,9 @@ export class Flusher<Waiting> {
 
   /**
    * @param rowBytes of a row, 24 or more
-   * @param gatherMs how long a batch gathers where that before it held more than one row (docs/adr/0012), milliseconds;
-   * 0: not at all
-   * @param answer told who waited for a flush, in order, once it is done
+   * @param gatherMs how long a batch gathers if the previous one held more than one row (docs/adr/0012),
+   * milliseconds; 0: not at all
+   * @param answer called with those that waited for a flush, in order, once it is done
    */
   constructor(path: string, rowBytes: number, gatherMs: number, answer: (batch: readonly Waiting[]) => void) {
     this.#file = openSync(path, 'a')
@@ -41,7 +41,7 @@ export class Flusher<Waiting> {
     this.#rows++
   }
 
-  /** Of what was put in before. */
+  /** Waits for the rows that were added before. */
   wait(waiting: Waiting): void {
     this.#waiting.push(waiting)
     if (this.#busy) return

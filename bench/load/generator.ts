@@ -1,7 +1,7 @@
 /**
- * The load generator in Node, for machines without a C compiler: same options, same walk, same output as generator.c,
- * which says what they mean. It costs several times the CPU per request and its timers are coarse: below a millisecond
- * its latencies are its own.
+ * The load generator in Node, for machines without a C compiler. It has the same options, walk and output as
+ * generator.c, which explains them. It costs several times the CPU per request and its timers are coarse, so
+ * latencies below a millisecond are its own.
  */
 import { closeSync, fstatSync, openSync, readFileSync, readSync } from 'node:fs'
 import { connect } from 'node:net'
@@ -34,7 +34,7 @@ const RETRY_MS = 50
 const DRAIN_MS = 5000
 const PROGRESS_MS = 500
 
-/** The records of a request file, and the order in which they are walked. */
+/** The records of a request file, and the order in which they are used. */
 class Requests {
   private readonly bytes: Buffer
   private readonly starts: number[] = []
@@ -92,7 +92,7 @@ let saturated = false
 let startedAt = 0
 let sending = false
 
-/** One keep-alive connection with at most one request under way. */
+/** One keep-alive connection with at most one request in flight. */
 class Connection {
   private socket!: Socket
   private dueAt = 0
@@ -156,7 +156,7 @@ class Connection {
   }
 }
 
-/** An answer that has arrived whole; undefined before that. */
+/** An answer that has arrived completely; undefined before that. */
 function completeAnswer(text: string): { status: number; closes: boolean } | undefined {
   const headEnd = text.indexOf('\r\n\r\n')
   if (headEnd < 0) return undefined

@@ -1,4 +1,4 @@
-/** Each kind of dear request that `bench/hostile.ts` sends, as a client may that has a key. */
+/** The kinds of expensive requests that `bench/hostile.ts` sends, as any client with a key may. */
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
@@ -16,14 +16,14 @@ export interface Answered {
 
 export interface HostileCase {
   readonly name: string
-  /** Builds it, before anything is measured; what it returns is sent. */
+  /** Builds the request before anything is measured. The returned function sends it. */
   prepare(port: number, round: number): Promise<() => Promise<Answered>> | (() => Promise<Answered>)
 }
 
 const { testPublishable, testSecret } = BENCH_KEYS
 const JSON_TYPE = 'application/json'
 const FORM_TYPE = 'application/x-www-form-urlencoded'
-/** The longest body that the server takes, nearly. */
+/** Nearly the longest body that the server accepts. */
 const BODY_BYTES = 1_048_000
 const FLOOD_MS = 5000
 
@@ -129,7 +129,7 @@ function bodies(): HostileCase[] {
   ]
 }
 
-/** Streams that send as fast as they can for some seconds, whatever they are answered. */
+/** Streams that send as fast as they can for some seconds, whatever the answers. */
 function floods(): HostileCase[] {
   const flooding = (name: string, crossing?: Coordinates): HostileCase => ({
     name,
@@ -210,7 +210,7 @@ function streams(): HostileCase[] {
     ),
     frame('1 MB frame, protobuf: empty updates', 'ringfence.protobuf', () => {
       const bytes = new Uint8Array(BODY_BYTES)
-      // Field 1, track, of that length; in it field 3, updates, each empty.
+      // Field 1, track, of that length; it contains field 3, updates, all empty.
       const inner = BODY_BYTES - 4
       bytes.set([0x0a, (inner & 127) | 128, ((inner >> 7) & 127) | 128, inner >> 14])
       for (let i = 4; i + 1 < bytes.length; i += 2) bytes[i] = 0x1a

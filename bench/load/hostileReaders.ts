@@ -1,6 +1,7 @@
 /**
- * Dear requests of `bench/hostile.ts` whose cost comes after their answer: who reads events from far back, asks for them by long
- * filters, has them sent by webhooks, watches where everybody is. And those to the routing engine.
+ * Expensive requests of `bench/hostile.ts` whose cost comes after their answer: clients that read events from far
+ * back, use long filters, receive them by webhooks, or watch the positions of all devices. Also requests to the
+ * routing engine.
  */
 import { once } from 'node:events'
 import { createServer } from 'node:http'
@@ -13,11 +14,11 @@ import { BENCH_KEYS } from './servers.ts'
 
 const { testPublishable, testSecret } = BENCH_KEYS
 const headers = { authorization: testSecret, 'content-type': 'application/json' }
-/** How long it is read. */
+/** How long to read. */
 const READING_MS = 5000
-/** Updates of a replay in and out of the few geofences: each makes an event with each of them. */
+/** Updates of a replay into and out of the few geofences. Each makes an event with each of them. */
 const UPDATES = 100
-/** Subscriptions of one stream at most, and items of a list of a filter. */
+/** The maximum of subscriptions per stream, and of items in a list of a filter. */
 const SUBSCRIPTIONS = 100
 const ITEMS = 1000
 const SUBSCRIBED_STREAMS = 3
@@ -78,7 +79,7 @@ export function readerCases(size: WorldSize): HostileCase[] {
   ]
 }
 
-/** In the sample region. */
+/** Requests in the sample region. */
 function routing(): HostileCase[] {
   const places = (count: number) =>
     Array.from(
@@ -131,7 +132,7 @@ async function routesReady(port: number): Promise<void> {
   throw new Error('The sample region is not there after 150 s.')
 }
 
-/** Makes events with each of the few geofences; returns the `_id` of the first. */
+/** Makes events with each of the few geofences. Returns the `_id` of the first. */
 async function replay(port: number, deviceId: string, count: number): Promise<string> {
   const now = Date.now()
   const replays = Array.from({ length: count }, (_, i) => ({
@@ -156,7 +157,7 @@ async function readStream(port: number, from: string): Promise<Answered> {
   try {
     for await (const chunk of answer.body!) bytes += chunk.length
   } catch {
-    // It has been read for long enough.
+    // The client has read long enough.
   }
   clearTimeout(timer)
   return { status: answer.status, bytes }
@@ -170,7 +171,7 @@ async function open(port: number): Promise<WebSocket> {
   return socket
 }
 
-/** A stream with filters of which each event has to be held against every item, and wants none. */
+/** A stream with filters for which each event must be compared with every item, and none matches. */
 async function subscribed(port: number): Promise<WebSocket> {
   const socket = await open(port)
   const names = Array.from({ length: ITEMS - 1 }, (_, i) => `n${i}`)
@@ -182,13 +183,13 @@ async function subscribed(port: number): Promise<WebSocket> {
     const answer = once(socket, 'message') as Promise<[Buffer]>
     socket.send(JSON.stringify({ type: 'subscribe', id: `s${i}`, filter }))
     const [text] = await answer
-    // What a stream may have subscribed to in bytes is reached.
+    // The stream has reached its limit of bytes for subscriptions.
     if (!text.includes('"subscribed"')) break
   }
   return socket
 }
 
-/** As many as may be, which want all events; returns what ends them. */
+/** As many webhooks as allowed, which want all events. Returns a function that removes them. */
 async function webhooks(port: number): Promise<() => Promise<void>> {
   const receiver = createServer((request, response) => {
     request.resume().once('end', () => response.end())

@@ -1,19 +1,19 @@
 /**
- * Where the dear requests of `bench/hostile.ts` go: crowds of geofences over each other, polygons of the most corners, records with
- * as much metadata as they may have, users by the thousand.
+ * The data for the expensive requests of `bench/hostile.ts`: crowds of overlapping geofences, polygons with the most
+ * corners, records with as much metadata as allowed, and thousands of users.
  */
 import { WebSocket } from 'ws'
 
 export interface WorldSize {
-  /** Circles over each other at {@link CROWD}. */
+  /** Overlapping circles at {@link CROWD}. */
   readonly crowd: number
-  /** And at {@link FEW}. */
+  /** Overlapping circles at {@link FEW}. */
   readonly few: number
-  /** Polygons of the most corners at {@link RINGS}. */
+  /** Polygons with the most corners, at {@link RINGS}. */
   readonly rings: number
   /** Geofences with much metadata at {@link FAT}. */
   readonly fat: number
-  /** Strewn around {@link USERS}; so are users. */
+  /** Geofences spread around {@link USERS}, like the users. */
   readonly strewn: number
   readonly users: number
 }
@@ -26,12 +26,12 @@ export const RINGS: Place = [30, 30]
 export const FAT: Place = [40, 40]
 export const USERS: Place = [50, 50]
 
-/** The most that a ring may have, the closing one included. */
+/** The most positions of a ring, including the closing one. */
 const CORNERS = 2000
-/** Users of one frame. */
+/** Users per frame. */
 const FRAME = 500
 
-/** What the server has before it starts. */
+/** The geofences that the server has before it starts. */
 export function* worldGeofences(size: WorldSize): Generator<Record<string, unknown>> {
   yield* circles('few', FEW, size.few)
   yield* circles('crowd', CROWD, size.crowd)
@@ -60,7 +60,7 @@ function named(tag: string, i: number) {
   return { tag, externalId: String(i), description: `${tag} ${i}` }
 }
 
-/** A ring with as many corners as it may have, in and out by turns. */
+/** A ring with as many corners as allowed, alternating between two radii. */
 export function star([longitude, latitude]: Place, radius: number): number[][] {
   const ring = Array.from({ length: CORNERS - 1 }, (_, i) => {
     const angle = (2 * Math.PI * i) / (CORNERS - 1)
@@ -70,7 +70,10 @@ export function star([longitude, latitude]: Place, radius: number): number[][] {
   return [...ring, ring[0]!]
 }
 
-/** Two teeth pushed into each other: every edge of one comes near every edge of the other, and only the last two cross. */
+/**
+ * Two rows of teeth pushed into each other. Every edge of one comes near every edge of the other, and only the last
+ * two cross.
+ */
 export function zigzag([longitude, latitude]: Place): number[][] {
   const half = (CORNERS - 2) / 2
   const there = Array.from({ length: half }, (_, i) => [
@@ -86,7 +89,7 @@ function strewn(i: number): Place {
   return [USERS[0] + ((i * 7919) % 1000) * 1e-4, USERS[1] + ((i * 104_729) % 997) * 1e-4]
 }
 
-/** Has the users tracked, by frames over one stream. */
+/** Tracks the users with frames over one stream. */
 export async function trackUsers(port: number, key: string, count: number): Promise<void> {
   const socket = new WebSocket(`ws://127.0.0.1:${port}/v1/stream`, ['ringfence.json'], {
     headers: { authorization: key },

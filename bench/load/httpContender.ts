@@ -5,16 +5,16 @@ import type { Generator, LoadResult } from './load.ts'
 import type { ServerProcess } from './servers.ts'
 import type { Workload } from './workload.ts'
 
-/** Connections that the figures of HTTP are stated for. */
+/** The number of connections for which the figures of HTTP are stated. */
 export const CONNECTIONS = 256
-/** Above that share of its processor the generator cannot keep to a schedule. */
+/** If the generator uses more than this share of its processor, it cannot keep to a schedule. */
 const GENERATOR_SHARE = 0.95
 
-/** A server with its place in the endless walk through the request file. */
+/** A server, with its position in the endless walk through the request file. */
 export class HttpContender implements Contender {
   readonly name: string
   readonly server: ServerProcess
-  /** Of each window at a rate. */
+  /** For each window at a rate. */
   readonly bytesPerAnswer: number[] = []
   readonly #workload: Workload
   readonly #generator: Generator

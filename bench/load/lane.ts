@@ -1,15 +1,15 @@
-/** The updates of some devices as bytes, for one connection: a device's updates stay in order whatever overtakes what. */
+/** The updates of some devices as bytes, for one connection, so that the updates of a device stay in order. */
 
 /** Bytes of updates one after another. */
 interface Round {
   readonly bytes: Buffer
   /** Where each update ends. */
   readonly ends: Uint32Array
-  /** Which device each is of: a number of its own within the lane. */
+  /** The device of each update, as a number within the lane. */
   readonly devices: Uint32Array
 }
 
-/** What a frame or pipeline is made of. */
+/** The content of a frame or pipeline. */
 export interface Batch {
   readonly bytes: Buffer
   readonly devices: Uint32Array
@@ -22,20 +22,20 @@ export interface EncodedUpdate {
 }
 
 /**
- * An endless walk through the rounds of the workload, forward and then backward, so that nobody jumps. A batch ends with
- * its round: a device is in it once.
+ * An endless walk through the rounds of the workload, forwards and then backwards, so that no device jumps. A batch
+ * ends with its round, so a device is in it once.
  */
 export class Lane {
   readonly #rounds: readonly Round[]
-  /** Bytes between two updates, which are after the last of a batch too. */
+  /** Bytes between two updates, which also follow the last one of a batch. */
   readonly #separator: number
-  /** Rounds that are behind. */
+  /** Rounds that are completed. */
   #walked = 0
   #at = 0
 
   /**
    * @param rounds each with every device of the lane
-   * @param separator what is between two updates of a batch
+   * @param separator bytes between two updates of a batch
    */
   constructor(rounds: readonly (readonly EncodedUpdate[])[], separator: string) {
     this.#separator = separator.length
@@ -49,7 +49,7 @@ export class Lane {
     })
   }
 
-  /** @param most of updates, at least 1 */
+  /** @param most maximum number of updates, at least 1 */
   take(most: number): Batch {
     const { bytes, ends, devices } = this.#round
     const from = this.#at

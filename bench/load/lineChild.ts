@@ -3,14 +3,14 @@ import { createInterface } from 'node:readline'
 import { join } from 'node:path'
 import { processorPins } from './load.ts'
 
-/** A generator in a process of its own that takes a JSON line for each command and answers each with one. */
+/** A generator as a separate process, which reads a JSON line for each command and answers each with one. */
 export interface LineChild<Command> {
-  /** @throws Error when it has ended; its stderr says why */
+  /** @throws Error if it has ended; its stderr says why */
   ask<Answer>(command: Command): Promise<Answer>
   stop(): void
 }
 
-/** @param file of this folder */
+/** @param file in this folder */
 export async function startLineChild<Command>(
   file: string,
   args: readonly string[],

@@ -12,11 +12,11 @@ export interface LoadResult {
   readonly ok: number
   readonly statuses: Readonly<Record<string, number>>
   readonly connectionErrors: number
-  /** Sent, but not answered 5 s after the last was sent. */
+  /** Sent, but not answered within 5 s after the last one was sent. */
   readonly unanswered: number
   /** Not sent because the run was given up. */
   readonly unsent: number
-  /** The schedule was more than `maxLagMs` ahead of the server: the run was given up. */
+  /** The schedule was more than `maxLagMs` ahead of the server, so the run was given up. */
   readonly saturated: boolean
   readonly seconds: number
   /** Answers per second. */
@@ -32,7 +32,7 @@ export interface LoadResult {
     readonly p999: number
     readonly max: number
   }
-  /** How late requests left the generator, waiting for a free connection included. */
+  /** How late requests left the generator, including the wait for a free connection. */
   readonly sendDelayMs: { readonly p50: number; readonly p99: number }
 }
 
@@ -64,7 +64,7 @@ const SOURCE = join(import.meta.dirname, 'generator.c')
 const NODE_GENERATOR = join(import.meta.dirname, 'generator.ts')
 const execFileAsync = promisify(execFile)
 
-/** The native generator, compiled when its source is new to this machine; the one in Node where that is impossible. */
+/** The native generator, compiled if its source is new on this machine. If that is impossible, the one in Node. */
 export async function loadGenerator(): Promise<Generator> {
   try {
     return generator('native', [await compile()])
@@ -91,8 +91,8 @@ async function compile(): Promise<string> {
 }
 
 /**
- * The processor of the generator and those of the server, where `taskset` is present and there are two: a server that
- * has to make room for its own load measures the scheduler.
+ * The processor of the generator and those of the server, if `taskset` is present and there are two. If the server
+ * shares its processor with the generator, the bench measures the scheduler.
  */
 export async function processorPins(): Promise<{ generator: string[]; server: string[] }> {
   const processors = availableParallelism()

@@ -1,9 +1,11 @@
 /**
- * Preloaded into a server: measures the longest uninterrupted work of its main thread, and says it over HTTP on a port of its own.
+ * Preloaded into a server: measures the longest uninterrupted work of its main thread, and reports it over HTTP on a
+ * separate port.
  *
- * A timer of a millisecond comes up in every turn of the event loop that is longer than that. What the thread has worked
- * between two of them was not interrupted by anything: CPU time of the thread, so that other processes on the machine do not count.
- * With the environment's `LOOP_PROBE_PORT` only, which a thread of the server does not look at.
+ * A timer of a millisecond fires in every turn of the event loop that is longer than that. What the thread has
+ * computed between two of them was not interrupted by anything. CPU time of the thread counts, so that other
+ * processes on the machine do not. It is only active with `LOOP_PROBE_PORT` in the environment, and only in the main
+ * thread.
  */
 import { createServer } from 'node:http'
 import { isMainThread } from 'node:worker_threads'

@@ -1,6 +1,6 @@
 /**
- * The same moves for Ringfence and for Tile38: connections that send batches of them, and what tells the visits that begin
- * and end.
+ * The same moves for Ringfence and for Tile38: connections that send batches of them, and connections that report
+ * when visits begin and end.
  */
 import { connect, type Socket } from 'node:net'
 import type { Batch, EncodedUpdate } from './lane.ts'
@@ -8,9 +8,11 @@ import { command, ReplyReader, type Reply } from './resp.ts'
 import { frameHead, MessageReader, TEXT, textFrame, upgradeRequest } from './webSocket.ts'
 
 /**
- * - `ringfence`: frames of updates over a stream, acknowledged once they are on the disk; events come to a subscription.
- * - `channels`: a SET a move in a pipeline; each geofence is a channel, whose messages come to a subscription.
- * - `search`: a SET and an INTERSECTS a move; geofences are objects, and the client tells visits by what it found before.
+ * - `ringfence`: frames of updates over a stream, acknowledged once they are on the disk; events come to a
+ *   subscription.
+ * - `channels`: one SET per move in a pipeline; each geofence is a channel, whose messages come to a subscription.
+ * - `search`: one SET and one INTERSECTS per move; geofences are objects, and the client finds visits by comparing
+ *   with what it found before.
  */
 export const PEERS = ['ringfence', 'channels', 'search'] as const
 export type Peer = (typeof PEERS)[number]
@@ -19,13 +21,13 @@ export type Peer = (typeof PEERS)[number]
 export const MOVING_KEY = 'fleet'
 export const GEOFENCES_KEY = 'geofences'
 
-/** Visits that began and ended, as the client was told. */
+/** Visits that began and ended, as reported to the client. */
 export interface Visits {
   entered: number
   exited: number
 }
 
-/** Who is told what comes over a connection. */
+/** Receives what comes over a connection. */
 export interface PeerOwner {
   readonly visits: Visits
   /** The oldest batch is answered. */
@@ -33,20 +35,20 @@ export interface PeerOwner {
   problem(text: string): void
 }
 
-/** A connection that updates go over. */
+/** A connection that sends updates. */
 export interface PeerConnection {
   readonly socket: Socket
   send(batch: Batch): void
 }
 
-/** What an update is in the workload's file. */
+/** An update as it is in the workload's file. */
 export interface WorkloadUpdate {
   readonly deviceId: string
   readonly latitude: number
   readonly longitude: number
 }
 
-/** @returns how an update is sent, and what is between two */
+/** @returns how an update is sent, and the separator between two */
 export function peerEncoding(peer: Peer): { encode(update: WorkloadUpdate): string; separator: string } {
   switch (peer) {
     case 'ringfence':
@@ -62,7 +64,7 @@ function setPoint({ deviceId, latitude, longitude }: WorkloadUpdate): string {
   return command('SET', MOVING_KEY, deviceId, 'POINT', String(latitude), String(longitude))
 }
 
-/** Not cut at the usual hundred. */
+/** Avoids the default limit of a hundred results. */
 function intersects({ latitude, longitude }: WorkloadUpdate): string {
   const place = JSON.stringify({ type: 'Point', coordinates: [longitude, latitude] })
   return command('INTERSECTS', GEOFENCES_KEY, 'LIMIT', '1000000', 'IDS', 'OBJECT', place)
@@ -73,7 +75,7 @@ export function openPeer(peer: Peer, port: number, key: string, owner: PeerOwner
   return peer === 'ringfence' ? openStream(port, key, owner) : openPipelines(peer, port, owner)
 }
 
-/** Resolves once nothing that is sent from now on is missed; for `search` nothing is subscribed to. */
+/** Resolves once nothing that is sent from now on is missed. For `search` there is no subscription. */
 export async function openVisits(
   peer: Peer,
   port: number,
@@ -196,7 +198,7 @@ function compare(was: readonly string[], is: readonly string[], visits: Visits):
   return is
 }
 
-/** The updates of a round, for so many lanes; a device is always in the same. */
+/** The updates of a round, for that many lanes. A device is always in the same lane. */
 export function lanesOf(
   updates: readonly WorkloadUpdate[],
   numbers: ReadonlyMap<string, number>,

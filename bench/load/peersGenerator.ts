@@ -1,11 +1,12 @@
 /**
- * The load of the peers bench, in a process of its own: the same moves in the same order and batches for Ringfence and for
- * Tile38, as fast as they are answered or at a given rate, and a client that counts the visits that it is told of.
+ * The load of the peers bench, as a separate process: the same moves in the same order and batches for Ringfence and
+ * for Tile38, as fast as they are answered or at a given rate, and a client that counts the visits that are reported.
  *
- * Each connection has devices of its own, so the moves of a device are in order; each run sends as many on each.
+ * Each connection has its own devices, so the moves of a device are in order. Each run sends the same number on each
+ * connection.
  *
  * Reads one JSON line per command from its input, {@link PeerCommand}, and writes one line for each: the
- * {@link PeerResult} of a run, else an empty object.
+ * {@link PeerResult} of a run, otherwise an empty object.
  */
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
@@ -25,17 +26,17 @@ import { readUpdates } from './streamFrames.ts'
 export interface PeerTarget {
   readonly peer: Peer
   readonly port: number
-  /** Secret, of Ringfence. */
+  /** A secret key of Ringfence. */
   readonly key: string
   readonly connections: number
 }
 
 export interface PeerLoad {
-  /** Updates per second; 0: without a pause, {@link MAX_ON_THEIR_WAY} on their way. */
+  /** Updates per second; 0: without a pause, with {@link MAX_ON_THEIR_WAY} in flight. */
   readonly rate: number
-  /** Of each connection. */
+  /** For each connection. */
   readonly updatesPerConnection: number
-  /** In a frame or pipeline, at most. */
+  /** Maximum in a frame or pipeline. */
   readonly batch: number
 }
 
@@ -44,22 +45,22 @@ export type PeerCommand =
   | ({ readonly do: 'run'; readonly session: number } & PeerLoad)
 
 export interface PeerResult {
-  /** All of them answered. */
+  /** All of them were answered. */
   readonly updates: number
   /** Until the last was answered. */
   readonly seconds: number
-  /** CPU time of the generator, which for `search` does a part of the work. */
+  /** CPU time of the generator, which does a part of the work for `search`. */
   readonly cpuSeconds: number
   /** Since the session was opened. */
   readonly visits: Visits
 }
 
-/** Updates that are not answered yet, of all connections together, without a pause. */
+/** Unanswered updates of all connections together, in a run without a pause. */
 const MAX_ON_THEIR_WAY = 4096
-/** A run is over when no event has come for so long after its last answer. */
+/** A run is over when no event has come for this long after its last answer. */
 const QUIET_MS = 500
 const LOOK_MS = 20
-/** Nothing at all was answered for so long: the server has failed. */
+/** If nothing at all was answered for this long, the server has failed. */
 const GIVE_UP_MS = 60_000
 
 const { values: options } = parseArgs({
@@ -69,11 +70,11 @@ const devices = Number(options.devices)
 const updates = readUpdates(options.updates!, Number(options.rounds) * devices) as WorkloadUpdate[]
 const numbers = new Map(updates.slice(0, devices).map(({ deviceId }, i) => [deviceId, i]))
 
-/** A connection and what goes over it. */
+/** A connection, and what is sent over it. */
 class Course {
   readonly lane: Lane
   connection!: PeerConnection
-  /** Updates of the run under way that are yet to be sent. */
+  /** Updates of the current run that are still to be sent. */
   left = 0
   batchesOnTheirWay = 0
 
@@ -135,7 +136,7 @@ class Session {
     return { visits: this.#visits, answered, problem: (text: string) => void this.#problems.push(text) }
   }
 
-  /** @throws Error when an update was refused, or a connection closed */
+  /** @throws Error if an update was refused or a connection closed */
   async run(load: PeerLoad): Promise<PeerResult> {
     for (const course of this.#courses) course.left = load.updatesPerConnection
     const cpu = process.cpuUsage()
@@ -175,7 +176,7 @@ class Session {
     }
   }
 
-  /** @returns when that was */
+  /** @returns the time when that happened */
   async #allAnswered(): Promise<number> {
     const isDone = () =>
       this.#courses.every(({ left, batchesOnTheirWay }) => left === 0 && batchesOnTheirWay === 0)

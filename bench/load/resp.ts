@@ -1,6 +1,6 @@
 /**
- * As much of the protocol of Redis (RESP 2), which Tile38 speaks, as load needs: commands are bytes that can be made
- * before the clock runs, and replies are read without a client between.
+ * The part of the Redis protocol (RESP 2), which Tile38 speaks, that is needed for load. Commands are bytes that can
+ * be made before the measurement begins, and replies are read without a client library.
  */
 import { connect, type Socket } from 'node:net'
 
@@ -14,7 +14,7 @@ export function command(...words: readonly string[]): string {
   return `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`
 }
 
-/** Cuts what a server sends into replies. */
+/** Splits what a server sends into replies. */
 export class ReplyReader {
   #buffer: Buffer = Buffer.alloc(0)
   #at = 0
@@ -30,7 +30,7 @@ export class ReplyReader {
     this.#buffer = this.#buffer.subarray(taken)
   }
 
-  /** Undefined: it is not whole yet. */
+  /** Undefined if it is not complete yet. */
   #read(): Reply | undefined {
     const end = this.#buffer.indexOf(CR, this.#at)
     if (end < 0 || end + 2 > this.#buffer.length) return undefined
@@ -88,8 +88,8 @@ export class RespConnection {
   }
 
   /**
-   * @param commands of {@link command}
-   * @throws Error where one was refused
+   * @param commands made by {@link command}
+   * @throws Error if one was refused
    */
   async send(commands: readonly string[]): Promise<readonly Reply[]> {
     const replies = await new Promise<Reply[]>((resolve, reject) => {

@@ -12,7 +12,7 @@ import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import type { AnswerShape } from './answerShape.ts'
 import { processorPins } from './load.ts'
 
-/** A server under load, in a process of its own. */
+/** A server under load, as a separate process. */
 export interface ServerProcess {
   readonly port: number
   readonly pid: number
@@ -23,7 +23,7 @@ export interface ServerProcess {
   /** The last lines that it wrote. */
   output(): string
   stop(): Promise<void>
-  /** Ends it by SIGKILL. */
+  /** Ends it with SIGKILL. */
   kill(): Promise<void>
 }
 
@@ -41,15 +41,15 @@ const ROOT = join(import.meta.dirname, '..', '..')
 /** The messages of streams in protobuf. */
 export const PROTO_FILE = join(ROOT, 'proto', 'ringfence.proto')
 const START_TIMEOUT_MS = 120_000
-/** How often it is looked whether a server is ready. */
+/** How often to check whether a server is ready. */
 const LOOK_MS = 10
 
-/** Geofences of one transaction. */
+/** Geofences per transaction. */
 const SEED_BATCH = 5_000
 
 /**
- * Stores geofences in the folder of a Ringfence that is yet to start. Not over HTTP: each PUT waits for the disk, and
- * what a hundred thousand of them cost is another question.
+ * Stores geofences in the folder of a Ringfence server that is not running. Not over HTTP, because each PUT waits for
+ * the disk and the cost of a hundred thousand of them is not what is measured.
  */
 export function seedGeofences(
   folder: string,
@@ -79,15 +79,15 @@ export function seedGeofences(
 }
 
 export interface RingfenceOptions {
-  /** On top of what every bench sets. */
+  /** In addition to what every bench sets. */
   readonly env?: Readonly<Record<string, string>>
-  /** Modules, from the checkout's root, that are loaded before the server. */
+  /** Modules that are loaded before the server, as paths from the checkout's root. */
   readonly preloads?: readonly string[]
-  /** Whether it may use all processors, the generator's too. */
+  /** Whether it may use all processors, including the generator's. */
   readonly unpinned?: boolean
 }
 
-/** Starts Ringfence as `npm start` does, with rate limits off, and waits until it is ready. */
+/** Starts Ringfence like `npm start`, with rate limits off, and waits until it is ready. */
 export async function startRingfence(folder: string, options: RingfenceOptions = {}): Promise<ServerProcess> {
   const port = await freePort()
   const preloads = options.preloads ?? []
@@ -111,16 +111,16 @@ export async function startRingfence(folder: string, options: RingfenceOptions =
   return server.ready(async () => ((await answers(`http://127.0.0.1:${port}/readyz`)) ? port : undefined))
 }
 
-/** As Ringfence does: docs/adr/0012-gather-under-load.md. */
+/** The same as in Ringfence: docs/adr/0012-gather-under-load.md. */
 const GATHER_MS = 2
 
 /** What a bare server does before it acknowledges; see bare.ts and bareStream.ts. */
 export interface BareWork {
-  /** Flushes a row for each update, gathered as Ringfence does. */
+  /** Flushes a row for each update, gathered as in Ringfence. */
   readonly flushes?: boolean
 }
 
-/** Starts the bare handler of HTTP; its name is that of its files. */
+/** Starts the bare handler of HTTP; `name` is the beginning of its file names. */
 export function startBare(
   folder: string,
   name: string,
@@ -133,7 +133,7 @@ export function startBare(
   return launchBare(folder, name, ['bench/load/bare.ts', ...args])
 }
 
-/** Starts the bare handler of streams; its name is that of its files. */
+/** Starts the bare handler of streams; `name` is the beginning of its file names. */
 export function startBareStream(folder: string, name: string, work: BareWork = {}): Promise<ServerProcess> {
   const args = ['--proto', PROTO_FILE, ...flushArgs(folder, name, work)]
   return launchBare(folder, name, ['bench/load/bareStream.ts', ...args])
@@ -144,7 +144,7 @@ function flushArgs(folder: string, name: string, { flushes }: BareWork): string[
   return ['--log', join(folder, `${name}.rows`), '--gather', String(GATHER_MS)]
 }
 
-/** Starts the bare server that hands messages like this one to many. */
+/** Starts the bare server that delivers messages like this one to many. */
 export function startBareFanout(folder: string, message: string): Promise<ServerProcess> {
   const file = join(folder, 'event.json')
   writeFileSync(file, message)
@@ -152,8 +152,8 @@ export function startBareFanout(folder: string, message: string): Promise<Server
 }
 
 /**
- * Starts Tile38 on an empty folder, with its append-only file, as it comes: written before each answer, and brought to the
- * disk once a second, which is the strictest that it can be told.
+ * Starts Tile38 on an empty folder, with its append-only file in the default setting: written before each answer, and
+ * flushed to the disk once a second, which is the strictest setting that it has.
  *
  * @param binary of tile38-server
  */
@@ -168,7 +168,7 @@ export async function startTile38(folder: string, name: string, binary: string):
  * Starts a NATS server with JetStream on an empty folder.
  *
  * @param binary of nats-server
- * @param sync how often it brings what it has written to the disk, as its setting takes it: `2m`, or `always`
+ * @param sync how often it flushes to the disk, in the form of its setting: `2m`, or `always`
  * @param unpinned see {@link RingfenceOptions.unpinned}
  */
 export async function startNats(
@@ -211,7 +211,7 @@ async function launch(words: string[], log: string, env: Record<string, string> 
     stdio: ['ignore', output, output],
   })
   const kill = () => child.kill('SIGKILL')
-  // Before the folder is removed: a server that lives on writes to it.
+  // Runs before the folder is removed, because a server that is still running would write to it.
   process.prependOnceListener('exit', kill)
   const exited = new Promise<void>((resolve) => {
     child.once('exit', () => {
@@ -263,7 +263,7 @@ function tail(log: string): string {
 /** Clock ticks per second of /proc/<pid>/stat; 100 on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100
 
-/** Of all threads, exact to the microsecond where the kernel counts so; else to its ticks. */
+/** CPU time of all threads, exact to the microsecond if the kernel counts that precisely, otherwise to its ticks. */
 function processCpuSeconds(pid: number): number {
   if (existsSync('/proc/self/schedstat')) {
     let nanoseconds = 0

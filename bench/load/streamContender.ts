@@ -5,7 +5,7 @@ import type { StreamGenerator } from './streamLoad.ts'
 
 export type StreamCase = Omit<SessionOptions, 'port' | 'key'>
 
-/** A server with streams that are open to it until they are closed. */
+/** A server with streams that stay open until they are closed. */
 export async function openStreams(
   name: string,
   server: ServerProcess,

@@ -2,15 +2,15 @@ import { closeSync, openSync, readSync } from 'node:fs'
 import { Packr } from 'msgpackr'
 import protobuf from 'protobufjs'
 
-/** The encodings of streams; the names of their subprotocols are `ringfence.` and these. */
+/** The encodings of streams. The names of their subprotocols are `ringfence.` followed by these. */
 export const ENCODINGS = ['json', 'msgpack', 'protobuf'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 
-/** Writes a track frame: what is the same in each is encoded before the clock runs. */
+/** Writes a track frame. The parts that are the same in each are encoded before the measurement begins. */
 export interface FrameEncoder {
-  /** The updates of a frame, without what is before them. */
+  /** The updates of a frame, without what comes before them. */
   body(updates: readonly object[]): Buffer
-  /** What is before and after a body; together one message. */
+  /** The parts before and after a body. Together they are one message. */
   around(id: number, body: Buffer, updates: number, events: boolean): readonly [before: Buffer, after: Buffer]
 }
 
@@ -72,7 +72,7 @@ function varint(value: number): number[] {
   return [...result, value]
 }
 
-/** The records (`u32 length, JSON`) of a request file, all of them. */
+/** All records (`u32 length, JSON`) of a request file. */
 export function readUpdates(path: string, count: number): object[] {
   const file = openSync(path, 'r')
   const updates: object[] = []

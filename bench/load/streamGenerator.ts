@@ -1,10 +1,10 @@
 /**
- * The load of the stream bench, in a process of its own: opens streams and sends frames at a given rate, whether they
- * are acknowledged or not (an open loop), or without a pause. Frames are encoded before the clock runs, and masked with
- * zeros, which costs neither side anything.
+ * The load of the stream bench, as a separate process: opens streams and sends frames at a given rate, whether they
+ * are acknowledged or not (an open loop), or without a pause. Frames are encoded before the measurement begins, and
+ * masked with zeros, which costs neither side anything.
  *
  * Reads one JSON line per command from its input, {@link StreamCommand}, and writes one line for each: the
- * {@link StreamResult} of a run, else an empty object.
+ * {@link StreamResult} of a run, otherwise an empty object.
  */
 import { connect, type Socket } from 'node:net'
 import { createInterface } from 'node:readline'
@@ -13,21 +13,27 @@ import { quantile, rounded } from '../figures.ts'
 import { frameEncoder, readUpdates, type Encoding, type FrameEncoder } from './streamFrames.ts'
 import { BINARY, frameHead, MessageReader, TEXT, upgradeRequest } from './webSocket.ts'
 
-/** Streams to one server that stay open over several runs: what opening them costs is no figure of an update's. */
+/**
+ * Streams to one server that stay open over several runs, because the cost of opening them must not count for the
+ * updates.
+ */
 export interface SessionOptions {
   readonly port: number
   readonly key: string
   readonly encoding: Encoding
   readonly connections: number
   readonly updatesPerFrame: number
-  /** Updates of the file that are a round of all devices: rounds are walked forward and back, so that nobody jumps. */
+  /**
+   * How many updates of the file make a round of all devices. Rounds are walked forwards and back, so that no device
+   * jumps.
+   */
   readonly updatesPerRound: number
-  /** Whether acknowledgements are to carry events. */
+  /** Whether acknowledgements should contain events. */
   readonly events: boolean
 }
 
 export interface StreamLoad {
-  /** Updates per second; 0: without a pause, so many frames of each connection on their way. */
+  /** Updates per second; 0: without a pause, with a fixed number of frames of each connection in flight. */
   readonly rate: number
   /** Updates. */
   readonly count: number
@@ -43,7 +49,7 @@ export type StreamCommand =
 /** Counts are updates. */
 export interface StreamResult {
   readonly sent: number
-  /** In frames that were acknowledged within five seconds after the last was sent. */
+  /** Updates in frames that were acknowledged within five seconds after the last was sent. */
   readonly ok: number
   /** Not sent because the run was given up. */
   readonly unsent: number
@@ -61,18 +67,18 @@ export interface StreamResult {
   }
   /** The generator could not keep to the schedule. */
   readonly generatorWasLimit: boolean
-  /** Messages that are no acknowledgements, and closed connections; the first of them. */
+  /** Messages that are not acknowledgements, and closed connections; the first of them. */
   readonly problems: number
   readonly problem?: string | undefined
 }
 
 const DRAIN_MS = 5000
-/** Frames on their way on each connection where there is no pause; fewer of many connections. */
+/** Frames in flight on each connection if there is no pause; fewer with many connections. */
 const MAX_WINDOW = 8
 const WINDOWS_TOTAL = 512
-/** How often it is looked whether the server is too far behind. */
+/** How often to check whether the server is too far behind. */
 const LOOK_MS = 20
-/** Frames that leave this late, at the 99th percentile, are the generator's fault. */
+/** If the 99th percentile of frames leaves later than this, it is the generator's fault. */
 const LATE_MS = 5
 
 const { values: options } = parseArgs({
@@ -83,12 +89,12 @@ const prepared = new Map<string, Frames>()
 
 interface Frames {
   readonly encoder: FrameEncoder
-  /** Rounds one after another, each so many. */
+  /** The rounds one after another, each with the same number of frames. */
   readonly bodies: readonly Buffer[]
   readonly perRound: number
 }
 
-/** Who is told what comes over a stream. */
+/** Receives what comes over a stream. */
 interface StreamOwner {
   acknowledged(latencies: readonly number[], stream: Stream): void
   problem(text: string): void
@@ -101,7 +107,7 @@ class Stream {
   sent = 0
   acknowledged = 0
   bytesReceived = 0
-  /** When the frames were due that are not acknowledged, milliseconds. */
+  /** When the unacknowledged frames were due, milliseconds. */
   readonly due: number[] = []
 
   constructor({ port, key, encoding }: SessionOptions, owner: StreamOwner, opened: () => void) {
@@ -148,9 +154,9 @@ class Session implements StreamOwner {
   readonly #options: SessionOptions
   readonly #frames: Frames
   #streams: Stream[] = []
-  /** Where the walk through the frames is. */
+  /** Position in the walk through the frames. */
   #next = 0
-  /** Frames of the run under way. */
+  /** Frames of the current run. */
   #sent = 0
   #acknowledged = 0
   #latencies: number[] = []
@@ -190,7 +196,7 @@ class Session implements StreamOwner {
 
   async run(load: StreamLoad): Promise<StreamResult> {
     const { updatesPerFrame } = this.#options
-    // What a run left behind that was given up would disturb the next.
+    // What a run that was given up left behind would disturb the next one.
     if (this.#problems > 0 || this.#acknowledged < this.#sent) {
       this.close()
       this.#problems = 0
@@ -302,7 +308,7 @@ function framesOf({ encoding, updatesPerFrame, updatesPerRound }: SessionOptions
         const at = round * updatesPerRound + i * updatesPerFrame
         bodies.push(encoder.body(updates.slice(at, at + updatesPerFrame)))
       }
-    // One at a time: they are large.
+    // Only one at a time is kept, because they are large.
     prepared.clear()
     found = { encoder, bodies, perRound }
     prepared.set(name, found)
@@ -310,7 +316,7 @@ function framesOf({ encoding, updatesPerFrame, updatesPerRound }: SessionOptions
   return found
 }
 
-/** The i-th frame of an endless walk: through the rounds forward, then backward. */
+/** The i-th frame of an endless walk through the rounds, forwards and then backwards. */
 function bodyOf({ bodies, perRound }: Frames, i: number): Buffer {
   const rounds = bodies.length / perRound
   const period = Math.max(1, 2 * (rounds - 1))
@@ -318,7 +324,7 @@ function bodyOf({ bodies, perRound }: Frames, i: number): Buffer {
   return bodies[(round < rounds ? round : period - round) * perRound + (i % perRound)]!
 }
 
-/** The number in an acknowledgement, with events or without; undefined: it is another message. */
+/** The number in an acknowledgement, with events or without; undefined if it is another message. */
 function acknowledgedId(encoding: Encoding, message: Buffer): number | undefined {
   if (encoding === 'json') {
     const match = /^\{"type":"ack","id":(\d+)[,}]/.exec(message.toString('latin1', 0, 48))

@@ -8,7 +8,7 @@ export interface StreamSession {
   close(): Promise<void>
 }
 
-/** The generator's process, which encodes the updates of a request file and sends them over and over. */
+/** The generator's process, which encodes the updates of a request file and sends them again and again. */
 export interface StreamGenerator {
   open(session: SessionOptions): Promise<StreamSession>
   stop(): void

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { Encoding } from './streamFrames.ts'
 
-/** As much of a WebSocket client (RFC 6455) as load needs: what it sends costs nothing to make. */
+/** The part of a WebSocket client (RFC 6455) that is needed for load. Making its messages costs nothing. */
 
 /** The first byte of a message in one frame. */
 export const TEXT = 0x81
@@ -15,7 +15,7 @@ export function upgradeRequest(key: string, encoding: Encoding): string {
   )
 }
 
-/** The head of a frame, masked with zeros: the payload goes out as it is. */
+/** The header of a frame, masked with zeros, so the payload is sent unchanged. */
 export function frameHead(first: number, length: number): Buffer {
   const size = length < 126 ? 6 : length < 65536 ? 8 : 14
   const head = Buffer.alloc(size)
@@ -39,14 +39,14 @@ export function textFrame(text: string): Buffer {
 
 const CLOSE = 8
 const PING = 9
-/** Without a payload: uWebSockets.js sends none to answer. */
+/** Without a payload, because the pings of uWebSockets.js have none. */
 const PONG = Buffer.from([0x8a, 0x80, 0, 0, 0, 0])
 
-/** Who is told what comes over a connection. */
+/** Receives what comes over a connection. */
 export interface MessageOwner {
-  /** The server has taken the upgrade. */
+  /** The server has accepted the upgrade. */
   opened(): void
-  /** It has answered something else. */
+  /** The server has answered something else. */
   refused(head: string): void
   message(payload: Buffer): void
   closed(reason: string): void

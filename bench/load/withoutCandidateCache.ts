@@ -1,4 +1,4 @@
-/** Loaded before a server in which each evaluation looks into the index, as if nothing were remembered of the one before. */
+/** Loaded before a server, so that each evaluation queries the index as if no candidates were remembered. */
 import { CandidateCache } from '../../src/rules/candidateCache.ts'
 
 const name = 'recall'

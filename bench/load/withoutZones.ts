@@ -1,6 +1,6 @@
 /**
- * Loaded before a server whose updates are all to be evaluated, as if no device were ever within its safe zone: what
- * the zones are worth is the difference. There is no such setting, because nobody else has a use for it.
+ * Loaded before a server, so that all its updates are evaluated as if no device were ever within its safe zone. The
+ * difference shows what the zones are worth. There is no such setting, because nobody else needs it.
  */
 import { Partition } from '../../src/actor/partition.ts'
 

@@ -1,7 +1,7 @@
 /**
- * The load of the benches, the same for every run with the same numbers: a square region with geofences strewn over
- * it and devices that drive its streets. Updates are written to a file that the generators read: what a request costs
- * to make is paid before the clock runs.
+ * The load of the benches, the same for every run with the same numbers: a square region with geofences spread over
+ * it, and devices that drive its streets. Updates are written to a file that the generators read, so that the cost of
+ * making a request falls before the measurement.
  */
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,15 +9,18 @@ import { Driver, placeOf, seededRandom } from '../../demo/streets.ts'
 import type { City } from '../../demo/streets.ts'
 import { rounded } from '../figures.ts'
 
-/** Rounds of updates in the request file; the generator walks them forward and backward. */
+/** Rounds of updates in the request file. The generator walks them forwards and backwards. */
 const ROUNDS = 6
 const SAMPLE_SIZE = 1_000
 /** Seconds of driving between two updates of a device. */
 const STEP_SECONDS = 2
-/** 100,000 geofences lie in 60 by 60 km; fewer lie as densely in less. */
+/** 100,000 geofences lie in 60 by 60 km; fewer lie in a smaller square with the same density. */
 const GEOFENCES_PER_KM2 = 100_000 / 60 ** 2
 const BLOCK_METERS = 150
-/** Radius of a geofence, or of the circle around a polygon. Small ones are frequent: density falls with the square. */
+/**
+ * Radius of a geofence, or of the circle around a polygon. Small ones are more frequent: density falls with the
+ * square.
+ */
 const MIN_RADIUS_METERS = 30
 const MAX_RADIUS_METERS = 300
 const POLYGON_SHARE = 0.5
@@ -26,7 +29,7 @@ const MAX_CORNERS = 200
 
 export interface WorkloadOptions {
   readonly geofences: number
-  /** How close they lie: 1, or a share of that. */
+  /** Relative density of the geofences: 1, or a share of that. */
   readonly density?: number
   readonly devices: number
   readonly seed: number
@@ -41,7 +44,7 @@ export interface Workload {
   readonly trackBodies: string
   /** Request line and headers of POST /v1/track, without Content-Length. */
   readonly trackHead: string
-  /** The first bodies of the second round, to look at answers of devices that have just moved. */
+  /** The first bodies of the second round, to examine answers of devices that have just moved. */
   readonly sampleBodies: readonly string[]
   readonly devices: number
 }
@@ -75,7 +78,7 @@ export class RecordFile {
   }
 }
 
-/** The square that holds so many geofences. */
+/** The square for that many geofences. */
 export function regionOf(geofences: number, density = 1): City {
   const blocks = Math.ceil((Math.sqrt(geofences / (GEOFENCES_PER_KM2 * density)) * 1000) / BLOCK_METERS)
   return { latitude: 52.2, longitude: 13.1, sizeMeters: blocks * BLOCK_METERS, blockMeters: BLOCK_METERS }
@@ -94,7 +97,7 @@ export function writeWorkload(options: WorkloadOptions): Workload {
   return { trackBodies, trackHead, sampleBodies, devices: options.devices }
 }
 
-/** The fields of every geofence, as PUT /v1/geofences/:tag/:externalId takes them. */
+/** The fields of every geofence, in the form for PUT /v1/geofences/:tag/:externalId. */
 export function* drawGeofences(
   count: number,
   seed: number,
@@ -164,7 +167,10 @@ export class Fleet {
     this.order = Uint32Array.from(this.drivers.keys())
   }
 
-  /** An update of each device, as POST /v1/track takes it, in an order of its own; two seconds after the round before. */
+  /**
+   * An update of each device, in the form for POST /v1/track, in an independent order; two seconds after the previous
+   * round.
+   */
   *round(): Generator<Record<string, unknown>> {
     if (this.rounds++ > 0) for (const driver of this.drivers) driver.advance(STEP_SECONDS)
     shuffle(this.order, this.random)

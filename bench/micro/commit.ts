@@ -1,13 +1,14 @@
 /**
- * What a durable frame costs: microseconds from append to `done`, and CPU microseconds of the whole process per frame,
- * one frame in flight, for frames of 200 B, 2 KB and 16 KB, with durability `fsync` and `os`; beside it `bare`, the
- * same bytes appended to a plain file and flushed with fdatasync. ratio = bare CPU / fsync CPU, of 2 KB frames.
+ * What a durable frame costs: microseconds from append to `done`, and CPU microseconds of the whole process per
+ * frame, with one frame in flight, for frames of 200 B, 2 KB and 16 KB, with durability `fsync` and `os`. For
+ * comparison, `bare` appends the same bytes to a plain file and flushes with fdatasync. ratio = bare CPU / fsync CPU,
+ * of 2 KB frames.
  *
- * Not measured: other work of the process beside it, a disk that others use, the price of a new segment by itself (a
- * few fall into the runs of 16 KB).
+ * Not measured: other work of the process, a disk that others use, the cost of a new segment by itself (a few fall
+ * into the runs of 16 KB).
  *
- * `node bench/micro/commit.ts [--smoke] [--seed N] [--strict]`. The cases take turns, and medians of the rounds count.
- * `--strict` exits 1 where the log costs more CPU than the bare file by more than a tenth.
+ * `node bench/micro/commit.ts [--smoke] [--seed N] [--strict]`. The cases take turns, and medians of the rounds
+ * count. `--strict` exits 1 if the log costs more CPU than the bare file by more than a tenth.
  */
 import { closeSync, fdatasync, openSync, writevSync } from 'node:fs'
 import { join } from 'node:path'
@@ -104,7 +105,7 @@ function log(folder: string, durability: 'fsync' | 'os'): Appender {
   }
 }
 
-/** What everybody would write first: no position, no checksum, no segments. */
+/** What one would write first: no position, no checksum, no segments. */
 function bareFile(path: string): Appender {
   const descriptor = openSync(path, 'w')
   return {
@@ -120,7 +121,7 @@ function fail(error: Error): never {
   throw error
 }
 
-/** Appends one frame after the other and notes the microseconds of each. */
+/** Appends one frame after another and records the microseconds of each. */
 function appendAll(
   append: Appender['append'],
   parts: readonly Uint8Array[],
@@ -142,7 +143,7 @@ function appendAll(
   })
 }
 
-/** As the actor host hands them over: some parts of unequal length, together `size` bytes. */
+/** As the actor host passes them: some parts of unequal length, together `size` bytes. */
 function randomParts(size: number, seed: number): Uint8Array[] {
   const bytes = new Uint8Array(size)
   let state = seed | 1

@@ -1,14 +1,15 @@
 /**
- * What an event costs from its transition to the query index: microseconds of CPU in the main thread (id, JSON, commit,
- * feed, hand-over; with V8's helpers) and in the thread of the index (unpacking, SQLite, checkpoints). And what asking
- * costs then: milliseconds until a list is there.
+ * What an event costs from its transition to the query index: microseconds of CPU in the main thread (id, JSON,
+ * commit, feed, hand-over; with V8's helpers) and in the thread of the index (unpacking, SQLite, checkpoints). Also
+ * what a query costs during this: milliseconds until a list is there.
  *
- * 6,000 events a second of 100,000 devices arrive for some seconds, 24 in a frame, as from 90,000 updates a second, on top
- * of 300,000 that are there already. What the same timers cost without events is taken off.
+ * 6,000 events a second of 100,000 devices arrive for some seconds, 24 in a frame, as from 90,000 updates a second,
+ * in addition to 300,000 that are already there. The cost of the same timers without events is subtracted.
  *
  * Not measured: the step that finds the transition, the log, readers of the feed, an index larger than memory.
  *
- * `node bench/micro/events.ts [--smoke] [--seed N] [--strict]`. Stated: at most 6 µs in the main thread, 5 in the other.
+ * `node bench/micro/events.ts [--smoke] [--seed N] [--strict]`. Stated: at most 6 µs in the main thread, 5 in the
+ * other.
  */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -72,7 +73,7 @@ const users = Array.from({ length: DEVICES }, (_, i) => ({
   deviceId: `device-${i}`,
 }))
 
-/** Drawn before the clock runs; walked round and round. */
+/** Generated before the measurement, and used again and again. */
 const DRAWS = Array.from({ length: 1 << 16 }, () => ({
   user: users[Math.floor(random() * DEVICES)]!,
   geofence: geofences[Math.floor(random() * GEOFENCES)]!,
@@ -84,7 +85,7 @@ const DRAWS = Array.from({ length: 1 << 16 }, () => ({
 let drawn = 0
 let position = 0
 
-/** As the host and a partition do it, for one commit of one frame. */
+/** What the host and a partition do for one commit of one frame. */
 function commit(feed: EventFeed, time: number): void {
   writer.begin(time)
   writer.beginCommit(0, ++position, 1)
@@ -137,7 +138,10 @@ function threadMicros(thread: string): number {
   return Number(readFileSync(`/proc/self/task/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000
 }
 
-/** Runs `work` every {@link FRAME_MS} for some seconds; microseconds of CPU of the index's thread and of all others. */
+/**
+ * Runs `work` every {@link FRAME_MS} for some seconds. Returns the CPU microseconds of the index's thread and of all
+ * others.
+ */
 async function measure(
   thread: string,
   work: () => void,

@@ -1,15 +1,15 @@
 /**
- * What an exact answer costs: nanoseconds per signed distance and per coverage, for circles and for polygons of 10, 100
- * and 2,000 positions, beside naive twins that ask every edge in one plane at the probe. Also: microseconds to prepare a
- * shape and to check a ring.
+ * What an exact answer costs: nanoseconds per signed distance and per coverage, for circles and for polygons of 10,
+ * 100 and 2,000 positions, compared with naive versions that check every edge in one plane at the probe. Also:
+ * microseconds to prepare a shape and to check a ring.
  *
- * Shapes are jagged stars of 200 m to 2 km; probes lie within 1.5 radii, accuracies are 5 to 100 m. `far` is a distance
- * from anywhere on Earth, which takes the spherical search.
+ * Shapes are jagged stars of 200 m to 2 km; probes lie within 1.5 radii, accuracies are 5 to 100 m. `far` is a
+ * distance from anywhere on Earth, which uses the spherical search.
  *
  * Not measured: caches that other work has used (256 shapes of a kind take turns), setting the probe.
  *
  * `node bench/micro/geometry.ts [--smoke] [--seed N] [--strict]`. The stated figure: a distance to a polygon of 2,000
- * positions takes at most a tenth of the naive twin's time.
+ * positions takes at most a tenth of the naive version's time.
  */
 import { parseArgs } from 'node:util'
 import { Probe } from '../../src/geometry/probe.ts'
@@ -80,7 +80,10 @@ function prepared(positions: number, random: () => number): Case {
   return { shapes, arena, refs, probes, far, accuracies }
 }
 
-/** Every edge, one plane at the probe: what one writes first. Right to some parts in a thousand for small fences. */
+/**
+ * Every edge, in one plane at the probe, as one would write it first. Correct to some parts in a thousand for small
+ * geofences.
+ */
 function naiveDistance(shape: Shape, probe: Probe): number {
   const kx = 111_320 * probe.cosLatitude
   const ky = 111_132
@@ -140,7 +143,7 @@ function naiveCoverage(shape: Shape & { kind: 'polygon' }, probe: Probe, radius:
   return Math.abs(twice) / (2 * Math.PI * r2)
 }
 
-/** Nanoseconds per look, every shape in turn. */
+/** Nanoseconds per query, for every shape in turn. */
 function perLook(looks: number, look: (i: number) => number): number {
   const start = performance.now()
   for (let done = 0; done < looks; done++) sink += look(done % SHAPES)

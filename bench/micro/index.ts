@@ -1,13 +1,15 @@
 /**
- * What a look at the geofence index costs: nanoseconds per `candidates()` in 100 thousand and 1 million circles, beside
- * an R-tree (flatbush) search over bounds padded by the same reach, and beside a scan of all with the exact geometry on
- * a sample of the same points. Also: candidates and clearance of a look, time to build, time of a change.
+ * What a query of the geofence index costs: nanoseconds per `candidates()` in 100 thousand and 1 million circles. It
+ * is compared with an R-tree (flatbush) search over bounds padded by the same reach, and with a scan of all with the
+ * exact geometry on a sample of the same points. Also: candidates and clearance of a query, time to build, time of a
+ * change.
  *
- * Density is that of the HTTP bench: 28 geofences of 30 to 300 m per km², the region grows with their number.
+ * The density is that of the HTTP bench: 28 geofences of 30 to 300 m per km²; the region grows with their number.
  *
- * Not measured: the exact distances that follow a look, looks wider than the padding, caches that other work has used.
+ * Not measured: the exact distances that follow a query, queries wider than the padding, caches that other work has
+ * used.
  *
- * `node bench/micro/index.ts [--smoke] [--seed N] [--strict]`. The stated figure: a look in a million takes at most
+ * `node bench/micro/index.ts [--smoke] [--seed N] [--strict]`. The stated figure: a query in a million takes at most
  * half of the R-tree's time.
  */
 import { parseArgs } from 'node:util'
@@ -36,7 +38,7 @@ const WEST = 5
 const REACH_METERS = 20
 const STATED_RATIO = 0.5
 
-/** Kept so that no call can be left out by the compiler. */
+/** Used so that the compiler cannot leave out any call. */
 let sink = 0
 
 function main(): void {
@@ -127,7 +129,7 @@ function measure(size: number) {
   return result
 }
 
-/** Points are latitude, longitude and the cosine of the latitude; the probe has of each what a look reads. */
+/** Points are latitude, longitude and the cosine of the latitude. For each, the probe contains what a query reads. */
 function lookAtAll(index: GeofenceIndex, points: Float64Array): void {
   const out: number[] = []
   const probe = new Probe()
@@ -168,7 +170,7 @@ function circle(i: number, side: number, random: () => number): Geofence {
     shape: {
       kind: 'circle',
       center: [WEST + side * random(), SOUTH + side * random()],
-      // Small ones are frequent: density falls with the square of the radius.
+      // Small ones are more frequent: density falls with the square of the radius.
       radius: 30 / (1 - 0.9 * random()),
     },
     enabled: true,

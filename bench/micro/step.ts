@@ -1,10 +1,10 @@
 /**
  * What the engine itself spends on an update: from the update object to the row in the commit and the text of the
- * reply, without HTTP, JSON decoding and disk. 100,000 geofences on 60 by 60 km, 100,000 devices that drive 2 s between
- * their updates.
+ * reply, without HTTP, JSON decoding and disk. 100,000 geofences on 60 by 60 km, 100,000 devices that drive 2 s
+ * between their updates.
  *
- * Beside it the same engine with its zones taken away before every update, so that each goes through the whole step:
- * `ratio` is how many times longer that takes. Both are also shown per tier.
+ * It is compared with the same engine whose zones are removed before every update, so that each goes through the
+ * whole step: `ratio` is how many times longer that takes. Both are also shown per tier.
  *
  * Not measured: the cost of making the update object, garbage collection after the run, flushes.
  */
@@ -27,7 +27,7 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: '1' },
   },
 })
-/** Zones are worth having: an update must take that many times longer without them. */
+/** The stated benefit of zones: an update must take that many times longer without them. */
 const STATED_RATIO = 1.2
 const GEOFENCES = options.smoke ? 2_000 : 100_000
 const DEVICES = options.smoke ? 2_000 : 100_000
@@ -75,7 +75,7 @@ interface Tally {
   events: number
 }
 
-/** Drives every device through all rounds; the first two only bring devices and code into being. */
+/** Drives every device through all rounds. The first two only create the devices and warm up the code. */
 function drive(view: ScopeView, zones: boolean): Tally {
   const random = seededRandom(Number(options.seed) + 1)
   const partition = new Partition(0, storeSalt('0123456789abcdef'))

@@ -43,7 +43,7 @@ export function viewOf(circles: readonly Circle[], settings: Partial<Settings>):
   }
 }
 
-/** What the engine makes of one device's updates: its entries and exits in the order of their times. */
+/** The entries and exits that the engine makes from one device's updates, in the order of their times. */
 export function eventsOf(view: ScopeView, fixes: readonly Fix[]): Happening[] {
   const partition = new Partition(0, storeSalt('0123456789abcdef'))
   const writer = new FrameWriter()

@@ -1,13 +1,13 @@
 import type { Place, TrueWay } from './truth.ts'
 
 /**
- * A phone's receiver, drawn: where it believes to be, and how sure it says it is.
+ * A simulated phone receiver: the position and the accuracy that it reports.
  *
  * - The error is Gaussian and drifts: two errors 20 s apart have 0.37 in common.
- * - The scale of the error, 10 m in the middle, itself drifts over minutes between open sky and narrow streets.
- * - One update in 100 begins an outlier of one to three updates, eight times the scale, each on its own.
- * - The accuracy it reports is the radius within which 68 % of such errors lie, as phones define it, times an error of its
- *   own (one standard deviation is a third): honest on average, outliers included.
+ * - The scale of the error, 10 m in the median, itself drifts over minutes between open sky and narrow streets.
+ * - One update in 100 begins an outlier of one to three updates with eight times the scale, each independent.
+ * - The reported accuracy is the radius within which 68 % of such errors lie, as phones define it, multiplied by a
+ *   random error (one standard deviation is a third). It is correct on average, including outliers.
  */
 
 export interface Fix extends Place {
@@ -24,12 +24,12 @@ const SCALE_SPREAD = 0.5
 const OUTLIER_SHARE = 0.01
 const OUTLIER_FACTOR = 8
 const REPORT_SPREAD = 0.3
-/** Of a standard deviation per axis, the radius that holds 68 % of a Gaussian of two dimensions. */
+/** The radius that contains 68 % of a two-dimensional Gaussian, in standard deviations per axis. */
 const RADIUS_68 = Math.sqrt(-2 * Math.log(1 - 0.68))
 
 const METERS_PER_DEGREE = 111_195
 
-/** What the receiver says along a way, one fix every so many seconds. */
+/** What the receiver reports along a way, with one fix per interval. */
 export function fixesOf(way: TrueWay, intervalSeconds: number, random: () => number): Fix[] {
   const gauss = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   const drift = (value: number, seconds: number) => {

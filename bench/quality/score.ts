@@ -8,26 +8,26 @@ export interface Happening {
   readonly second: number
 }
 
-/** Whoever stays that long means it. */
+/** A stay of this length is certainly intended. */
 const LONG_SECONDS = 60
 
-/** What a setting makes of one or many ways. */
+/** The results of a setting for one or many ways. */
 export class Score {
-  /** True stays, but for those that only graze. */
+  /** True stays, except those that only graze a circle. */
   stays = 0
-  /** Of those, the ones that lasted for {@link LONG_SECONDS}. */
+  /** The stays that lasted for {@link LONG_SECONDS}. */
   longStays = 0
-  /** Those with an entry of their own. */
+  /** Stays with an entry. */
   detected = 0
-  /** Long ones without. */
+  /** Long stays without an entry. */
   missedLong = 0
-  /** Entries where nobody was. */
+  /** Entries without a stay. */
   falseEntries = 0
-  /** Exits out of the midst of a stay. */
+  /** Exits in the middle of a stay. */
   falseExits = 0
-  /** Entries into a stay that had one before. */
+  /** Further entries into a stay that already had one. */
   flaps = 0
-  /** Seconds from a stay's begin to its first entry, and from its end to its last exit; early ones are negative. */
+  /** Seconds from a stay's beginning to its first entry, and from its end to its last exit; early ones are negative. */
   readonly entriesLate: number[] = []
   readonly exitsLate: number[] = []
 
@@ -38,8 +38,8 @@ export class Score {
   /**
    * Adds one way.
    * @param told in the order of time
-   * @param toleranceSeconds an entry that much before or after a stay still belongs to it; an exit that much before its end
-   * is not false
+   * @param toleranceSeconds an entry that much before or after a stay still belongs to it; an exit that much before
+   * its end is not false
    */
   add(stays: readonly Stay[], told: readonly Happening[], toleranceSeconds: number): void {
     const entriesOf = new Map<Stay, number>()
@@ -84,7 +84,7 @@ export class Score {
   }
 }
 
-/** The stay that an entry belongs to: within it or nearest to it. */
+/** The stay that an entry belongs to: one that contains it, or the nearest. */
 function nearest(
   stays: readonly Stay[],
   circle: number,

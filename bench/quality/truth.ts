@@ -4,7 +4,7 @@ import { parseGpx, type TrackPoint } from '../../demo/gpx.ts'
 import { Driver, placeOf, seededRandom, type City } from '../../demo/streets.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
 
-/** Where devices really are, second by second, and in which circles that is. */
+/** Where devices really are, second by second, and in which circles. */
 
 export interface Place {
   /** Degrees. */
@@ -24,14 +24,16 @@ export interface Scene {
   readonly name: string
   readonly circles: readonly Circle[]
   readonly ways: readonly TrueWay[]
-  /** The updates that a receiver really made on the way, where there is a recording. */
+  /** The updates that a receiver really made on the way, if there is a recording. */
   readonly recorded?: readonly TrackPoint[]
 }
 
-/** The bell that smooths a recording, one standard deviation: takes out a receiver's jitter, leaves its turns. */
+/**
+ * Standard deviation of the bell curve that smooths a recording. It removes a receiver's jitter and keeps its turns.
+ */
 const SMOOTHING_SECONDS = 4
 
-/** A recorded journey: its smoothed trace is the truth, the stops of its CSV are the circles. */
+/** A recorded journey. Its smoothed trace is the truth, and the stops of its CSV are the circles. */
 export async function recordedScene(gpxPath: string, csvPath: string): Promise<Scene> {
   const recorded = parseGpx(readFileSync(gpxPath, 'utf8'))
   const circles = (await readGeofenceFile(readFileSync(csvPath))).map(({ coordinates, radius }) => {
@@ -41,7 +43,10 @@ export async function recordedScene(gpxPath: string, csvPath: string): Promise<S
   return { name: 'bus', circles, ways: [smoothed(recorded)], recorded }
 }
 
-/** A place a second, the mean of the points around it by a bell; straight on where there is none. */
+/**
+ * One place per second: the mean of the points around it, weighted by a bell curve; a straight line where there are
+ * none.
+ */
 function smoothed(points: readonly TrackPoint[]): TrueWay {
   const start = points[0]!.time
   const raw: Place[] = []
@@ -70,11 +75,11 @@ function smoothed(points: readonly TrackPoint[]): TrueWay {
 const CITY: City = { latitude: 52.635, longitude: -8.675, sizeMeters: 3000, blockMeters: 120 }
 const CITY_CIRCLES = 40
 
-/** Vehicles of the demo's streets, an hour each, and circles of 30 to 100 m along those streets. */
+/** Vehicles on the demo's streets, an hour each, and circles of 30 to 100 m along those streets. */
 export function cityScene(vehicles: number, seed: number): Scene {
   const random = seededRandom(seed)
   const circles = Array.from({ length: CITY_CIRCLES }, () => {
-    // Where a vehicle starts is somewhere on a street.
+    // A vehicle starts somewhere on a street.
     const { east, north } = new Driver(CITY, random)
     return { ...placeOf(CITY, east, north), radiusMeters: 30 + 70 * random() }
   })
@@ -94,13 +99,13 @@ export interface Stay {
   /** Seconds since the way began, first and last within. */
   readonly from: number
   readonly to: number
-  /** Deep enough to be expected of anybody; the others count for nothing, either way. */
+  /** Deep enough that any setting should detect it. Others do not count, in either direction. */
   readonly counts: boolean
 }
 
-/** Outside for less is the same stay. */
+/** An absence shorter than this belongs to the same stay. */
 const SAME_STAY_SECONDS = 15
-/** A stay that is never that deep inside only grazes the circle. */
+/** A stay that is never this deep inside only grazes the circle. */
 const GRAZE_METERS = 5
 
 /** The stays of one way in the order of circle and time. */

@@ -1,10 +1,12 @@
 /**
  * Makes the data folder of a server that has taken updates: a round of all devices, a snapshot of each partition, and
- * further rounds, the tail of the log. The engine is the server's own, in this process and without HTTP; frames hold
- * as many updates as those of a server under load. In a process of its own, so that what it held is gone afterwards.
+ * further rounds, which are the tail of the log. It uses the server's own engine in this process, without HTTP.
+ * Frames contain as many updates as those of a server under load. It is a separate process, so that its memory is
+ * freed afterwards.
  *
- * Usage: node bench/recover/build.ts --data FOLDER --devices N --geofences N --tail ROUNDS --seed N [--sample N --requests FILE]
- * The folder has a registry. `--requests` gets the updates of the first N devices as a request file, three rounds.
+ * Usage: node bench/recover/build.ts --data FOLDER --devices N --geofences N --tail ROUNDS --seed N [--sample N
+ * --requests FILE] The folder has a registry. `--requests` receives the updates of the first N devices as a request
+ * file, three rounds.
  */
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -43,7 +45,7 @@ const { values } = parseArgs({
 const data = values.data!
 const devices = Number(values.devices)
 const sample = Number(values.sample)
-/** Updates of one frame at some 60,000 a second. */
+/** Updates per frame at some 60,000 a second. */
 const FRAME_UPDATES = 250
 
 const { options } = loadOptions({ argv: [], env: {}, readFile: () => '{}' })
@@ -52,7 +54,7 @@ const fatal = (error: Error): void => {
 }
 const store = openStore(data, options)
 const registry = openRegistry({ folder: data, clock, createIndex: createGeofenceIndex })
-// What is not flushed is there for the next process all the same.
+// The next process can read what is not flushed, too.
 const log = openCommitLog({ store, ...options, durability: 'os', failed: fatal })
 const snapshots = openSnapshots(data, store.storeId, (file, reason) => fatal(new Error(`${file} ${reason}`)))
 const events = await openEventIndex({ file: join(data, 'events.sqlite'), failed: fatal })
@@ -103,7 +105,7 @@ async function round(name: string): Promise<void> {
   if (updates.length > 0) await apply(updates)
 }
 
-/** For the load that a server is killed under: some of the devices, which go on where they are. */
+/** Kept for the load during which a server is killed: some of the devices, which continue from where they are. */
 function keep(body: Record<string, unknown>): void {
   const id = body['deviceId'] as string
   if (requests === undefined) return
