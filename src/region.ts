@@ -22,7 +22,7 @@ import { makeFilesPrivate } from './runtime/privateFiles.ts'
 
 const HELP = `Usage: npm run region -- <command> [options]
 
-Regions are the road data that routing uses. They are built from OpenStreetMap extracts, for example those of
+Regions are the map data that routing and geocoding use. They are built from OpenStreetMap extracts, for example those of
 https://download.geofabrik.de. A running server uses the result of these commands within a second.
 
   import FILE.osm.pbf [--name NAME]   build a region from an extract, or rebuild it; the default name is that of the file.

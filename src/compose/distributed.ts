@@ -37,7 +37,7 @@ import { openEvents, openGateway, openGatewayFront } from './gatewayRole.ts'
 import { type DistributedParts, openDistributedParts, groundChecks, leases } from './distributedParts.ts'
 import { openOwners } from './ownerRole.ts'
 import { rolesOf } from './roles.ts'
-import { openRoutingService } from './routing.ts'
+import { openGeoServices } from './geoServices.ts'
 import { watchTile38 } from './tile38.ts'
 
 /** Starts the process, which waits for its servers; a signal ends it. */
@@ -58,8 +58,8 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const delivery = isIn('delivery') ? await openDelivery(ground, events!, asking!.gateway) : undefined
   const tile38Checks = watchTile38(tile38?.copies, metrics)
   // Each gateway has its own.
-  const roads = isIn('gateway') ? openRoutingService({ options, logger, metrics, registry }) : undefined
-  const front = roads && openGatewayFront(ground, events!, asking!, roads, tile38Checks)
+  const geo = isIn('gateway') ? openGeoServices({ options, logger, metrics, registry }) : undefined
+  const front = geo && openGatewayFront(ground, events!, asking!, geo, tile38Checks)
   const checks = [
     ...groundChecks(ground),
     ...tile38Checks,
@@ -79,8 +79,8 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   lifecycle.add({ name: 'NATS', stop: () => nats.close() })
   lifecycle.add({ name: 'registry', stop: () => registry.stop() })
   for (const service of events?.services ?? []) lifecycle.add(service)
-  for (const service of roads?.services ?? []) lifecycle.add(service)
-  if (roads !== undefined) lifecycle.add(jobs.service(roads.isochrones))
+  for (const service of geo?.services ?? []) lifecycle.add(service)
+  if (geo !== undefined) lifecycle.add(jobs.service(geo.isochrones))
   if (owners !== undefined) lifecycle.add(jobs.service(new DateSweep(registry.geofences)))
   lifecycle.add({ name: 'geometry threads', stop: () => measurer.close() })
   lifecycle.add({ name: 'Tile38', stop: () => tile38?.copies.stop() })
@@ -105,7 +105,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
     lifecycle.add(front.eventStreams)
     lifecycle.add(front.streamServer)
   }
-  if (roads !== undefined) lifecycle.add(roads.sample)
+  if (geo !== undefined) lifecycle.add(geo.sample)
   lifecycle.handleSignals()
   await lifecycle.start()
 }

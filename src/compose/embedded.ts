@@ -45,7 +45,7 @@ import { openRegistry } from '../registry/registry.ts'
 import { DateSweep } from '../registry/geofences/dateSweep.ts'
 import { Jobs } from '../jobs/jobs.ts'
 import { aloneWith } from '../jobs/port.ts'
-import { openRoutingService } from './routing.ts'
+import { openGeoServices } from './geoServices.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
 import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
 import { DRAIN_MS, Lifecycle } from '../runtime/lifecycle.ts'
@@ -152,7 +152,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
 
   // What users see. Positions also go to Tile38; questions are answered here.
   const metrics = new Metrics()
-  const roads = openRoutingService({ options, logger, metrics, registry })
+  const geo = openGeoServices({ options, logger, metrics, registry })
   const positions = new HostPositions(host)
   const copied = tile38 && new TwiceObserved(positions)
   const front = openPublicApi({
@@ -168,7 +168,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     positions: copied ?? positions,
     secret: store.secret,
     webhooks: webhookRoutes({ webhooks, outgoing, clock }),
-    roads,
+    geo,
     checks: [
       { name: 'commit log', check: () => ({ ok: true, detail: `durability: ${options.durability}` }) },
       roomIn(mailbox),
@@ -205,8 +205,8 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add({ name: 'registry', stop: () => registry.close() })
   lifecycle.add({ name: 'event index', stop: () => events.close() })
   lifecycle.add({ name: 'commit log', stop: () => log.close() })
-  for (const service of roads.services) lifecycle.add(service)
-  lifecycle.add(jobs.service(roads.isochrones))
+  for (const service of geo.services) lifecycle.add(service)
+  lifecycle.add(jobs.service(geo.isochrones))
   lifecycle.add(jobs.service(new DateSweep(registry.geofences)))
   if (nats !== undefined) lifecycle.add(nats)
   if (tile38 !== undefined) lifecycle.add(tile38)
@@ -250,7 +250,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add(front.eventStreams)
   lifecycle.add({ name: 'webhook tests', stop: () => webhooks.endTests() })
   lifecycle.add(front.streamServer)
-  lifecycle.add(roads.sample)
+  lifecycle.add(geo.sample)
   lifecycle.handleSignals()
   await lifecycle.start()
 }

@@ -17,7 +17,7 @@ import { ByteBound } from '../runtime/byteBound.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import { openPublicApi, roomIn, type PublicApi } from './publicApi.ts'
 import { type DistributedParts, groundChecks } from './distributedParts.ts'
-import type { RoutingService } from './routing.ts'
+import type { GeoServices } from './geoServices.ts'
 
 /**
  * The events of all processes, in this process's index. It is named after the store, because it is a copy of that
@@ -70,7 +70,7 @@ export function openGatewayFront(
   ground: DistributedParts,
   { shared, feed, checks }: Events,
   { gateway, mailbox }: ReturnType<typeof openGateway>,
-  roads: RoutingService,
+  geo: GeoServices,
   tile38Checks: readonly ReadinessCheck[],
 ): PublicApi {
   const { options, logger, id, streams, registry, measurer, metrics, calls, tile38 } = ground
@@ -91,7 +91,7 @@ export function openGatewayFront(
     positions: read?.positions ?? new RemotePositions({ calls, gateway: id, partitions }),
     secret: streams.secret,
     webhooks: remoteRoutes(webhookRoutes({} as WebhookRouteParts), calls, webhooksSubject, nobody),
-    roads,
+    geo,
     checks: [...groundChecks(ground), ...tile38Checks, roomIn(mailbox), ...checks],
     metrics,
   })

@@ -37,7 +37,7 @@ import { geofenceRoutes } from '../registry/geofences/geofenceRoutes.ts'
 import { importRoutes } from '../registry/transfer/importRoutes.ts'
 import { keyRoutes } from '../registry/projects/keyRoutes.ts'
 import type { Registry } from '../registry/registry.ts'
-import type { RoutingService } from './routing.ts'
+import type { GeoServices } from './geoServices.ts'
 import { settingsRoutes } from '../registry/settings/settingsRoutes.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import { KeyedBound, type KeyedLimits } from '../runtime/keyedBound.ts'
@@ -72,7 +72,7 @@ export interface PublicApiParts {
   readonly secret: string
   /** Management of webhooks. */
   readonly webhooks: readonly Route[]
-  readonly roads: RoutingService
+  readonly geo: GeoServices
   readonly checks: readonly ReadinessCheck[]
   readonly metrics: Metrics
 }
@@ -97,7 +97,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     events,
     feed,
     positions,
-    roads,
+    geo,
     metrics,
   } = parts
   const keyWatch = new KeyWatch({
@@ -120,7 +120,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     ...contextRoutes(registry),
     ...clientRoutes(registry),
     ...syncRoutes(registry),
-    ...userRoutes({ users, intake, registry, times: roads.times }),
+    ...userRoutes({ users, intake, registry, times: geo.times }),
     ...eventRoutes(events, feed),
     eventStreams.route(),
     ...geofenceRoutes(registry.geofences),
@@ -130,8 +130,8 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     ...settingsRoutes(registry.settings),
     ...keyRoutes(registry),
     ...parts.webhooks,
-    ...roads.routes,
-    ...healthRoutes([...parts.checks, ...roads.checks], metrics, options.metricsToken),
+    ...geo.routes,
+    ...healthRoutes([...parts.checks, ...geo.checks], metrics, options.metricsToken),
   ]
   const routes = options.rateLimits ? withLimits(definitions, options.limits) : definitions
   const subscriptions = new Subscriptions(feed, audiences, logger, new ResumeTokens(parts.secret))

@@ -7,16 +7,30 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, r
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { importMapRegion } from '../../src/geo/extract/importMapRegion.ts'
-import { readManifest, mapRegionsFolder, stageFolder, tilesIn } from '../../src/geo/extract/mapRegionFiles.ts'
+import {
+  readManifest,
+  mapRegionsFolder,
+  placesIn,
+  stageFolder,
+  tilesIn,
+} from '../../src/geo/extract/mapRegionFiles.ts'
 import { writeSampleCity } from '../../src/geo/extract/sampleCity.ts'
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/ringfence-sample/', import.meta.url))
-const MAKERS = fileURLToPath(new URL('../../src/geo/extract/', import.meta.url))
+const MAKERS = ['extract', 'records', 'placeDatabase'].map((folder) =>
+  fileURLToPath(new URL(`../../src/geo/${folder}/`, import.meta.url)),
+)
 const PACKAGES = ['@mapbox/mvt-fixtures', '@valhallajs/valhallajs']
 
 /** Puts the sample into a data folder that no server uses. */
 export async function addSample(dataFolder: string): Promise<void> {
   cpSync(await sampleRegions(), mapRegionsFolder(dataFolder), { recursive: true })
+}
+
+/** Its place database, which must only be read. */
+export async function samplePlaces(): Promise<string> {
+  const folder = await sampleRegions()
+  return placesIn(stageFolder(join(folder, readManifest(folder).regions[0]!.folder), 'places'))
 }
 
 /** The folder of its routing tiles, which must not be written to. */
@@ -73,8 +87,9 @@ async function makeRegions(): Promise<string> {
 /** Changes when the code that makes the sample changes. */
 function version(): string {
   const hash = createHash('sha256')
-  for (const name of readdirSync(MAKERS).toSorted())
-    hash.update(name).update(readFileSync(join(MAKERS, name)))
+  for (const folder of MAKERS)
+    for (const name of readdirSync(folder).toSorted())
+      hash.update(name).update(readFileSync(join(folder, name)))
   for (const name of PACKAGES) {
     hash.update(readFileSync(join(CACHE, '../..', name, 'package.json')))
   }

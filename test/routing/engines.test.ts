@@ -387,6 +387,7 @@ const region = (id: string, tiles: string): MapRegion => ({
   bounds: [-57, -35, -56, -34],
   attribution: 'nobody',
   tiles,
+  places: undefined,
 })
 
 t.test('a region whose tiles are deleted', async (t) => {

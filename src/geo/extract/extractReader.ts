@@ -1,13 +1,15 @@
 /**
  * Reads an OpenStreetMap extract from beginning to end for what a map region needs: where it has nodes, whether it
- * has roads, and whether it is complete. It only decodes coordinates and the keys of ways, so it is as fast as
- * unpacking the file.
+ * has roads, whether it is complete, and which ways its recorded areas consist of.
  */
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import protobuf from 'protobufjs/minimal.js'
+import { isRecordedArea } from '../records/objectRecords.ts'
+import type { Tags } from '../records/tags.ts'
 import { CoverageCounter, type Coverage } from './coverage.ts'
 import { ExtractRefused, osmPbfBlobs } from './osmPbfBlobs.ts'
+import { readObjects, type Member, type ObjectSink } from './osmReader.ts'
 import type { BoundingBox } from './port.ts'
 
 /** The facts about an extract that a map region needs. */
@@ -20,16 +22,13 @@ export interface ExtractFacts {
   readonly nodes: number
   /** Ways with the key `highway`. */
   readonly roads: number
+  /** Ids of the ways of areas of which records are made, ascending. */
+  readonly members: Float64Array
   /** When the data was taken from OpenStreetMap, in milliseconds of the epoch, if the file says so. */
   readonly dataOf: number | undefined
 }
 
-type Reader = protobuf.Reader
-type Place = (latitude: number, longitude: number) => void
-
 const KNOWN_FEATURES: ReadonlySet<string> = new Set(['OsmSchema-V0.6', 'DenseNodes'])
-const HIGHWAY = Buffer.from('highway')
-const NO_BYTES: Uint8Array = new Uint8Array()
 
 /**
  * @param onProgress called with the share that was read, 0 to 1
@@ -42,13 +41,13 @@ export async function readExtract(
 ): Promise<ExtractFacts> {
   const { size } = await stat(path)
   const hash = createHash('sha256')
-  const counts = new BlockCounts()
+  const counts = new Counts()
   let dataOf: number | undefined
   for await (const { type, content, position } of osmPbfBlobs(path, (bytes) => hash.update(bytes))) {
     signal?.throwIfAborted()
     try {
       if (type === 'OSMHeader') dataOf = readHeader(content, path)
-      else if (type === 'OSMData') counts.add(content)
+      else if (type === 'OSMData') readObjects(content, counts)
     } catch (cause) {
       throw cause instanceof ExtractRefused ? cause : new ExtractRefused(`${path} is damaged.`, { cause })
     }
@@ -64,6 +63,7 @@ export async function readExtract(
     coverage: counts.coverage(),
     nodes,
     roads,
+    members: Float64Array.from(counts.members).sort(),
     dataOf,
   }
 }
@@ -90,10 +90,11 @@ function readHeader(block: Uint8Array, path: string): number | undefined {
   return dataOf
 }
 
-/** The sums over the blocks of an extract. */
-class BlockCounts {
+/** The sums over the objects of an extract. */
+class Counts implements ObjectSink {
   nodes = 0
   roads = 0
+  readonly members = new Set<number>()
   readonly #cells = new CoverageCounter()
   #west = 180
   #south = 90
@@ -108,45 +109,7 @@ class BlockCounts {
     return this.#cells.coverage()
   }
 
-  add(block: Uint8Array): void {
-    const reader = protobuf.Reader.create(block)
-    const groups: Uint8Array[] = []
-    let highway = -1
-    let granularity = 100
-    let latitudeOffset = 0
-    let longitudeOffset = 0
-    while (reader.pos < reader.len) {
-      const tag = reader.uint32()
-      const field = tag >>> 3
-      if (field === 1) highway = indexOfHighway(reader.bytes())
-      else if (field === 2) groups.push(reader.bytes())
-      else if (field === 17) granularity = reader.int32()
-      else if (field === 19) latitudeOffset = Number(reader.int64())
-      else if (field === 20) longitudeOffset = Number(reader.int64())
-      else reader.skipType(tag & 7)
-    }
-    const place: Place = (latitude, longitude) =>
-      this.#place(
-        (latitudeOffset + granularity * latitude) / 1e9,
-        (longitudeOffset + granularity * longitude) / 1e9,
-      )
-    for (const group of groups) this.#addGroup(protobuf.Reader.create(group), highway, place)
-  }
-
-  #addGroup(group: Reader, highway: number, place: Place): void {
-    while (group.pos < group.len) {
-      const tag = group.uint32()
-      const field = tag >>> 3
-      if (field === 1) placeNode(protobuf.Reader.create(group.bytes()), place)
-      else if (field === 2) placeDenseNodes(protobuf.Reader.create(group.bytes()), place)
-      else if (field === 3 && highway > 0) this.roads += hasKey(group.bytes(), highway) ? 1 : 0
-      else group.skipType(tag & 7)
-    }
-  }
-
-  #place(latitude: number, longitude: number): void {
-    // A node without a position.
-    if (!(Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180)) return
+  node(_: number, longitude: number, latitude: number): void {
     this.nodes++
     this.#west = Math.min(this.#west, longitude)
     this.#east = Math.max(this.#east, longitude)
@@ -154,77 +117,12 @@ class BlockCounts {
     this.#north = Math.max(this.#north, latitude)
     this.#cells.add(longitude, latitude)
   }
-}
 
-/** Index of the string `highway` in a string table; -1 if it is not there. */
-function indexOfHighway(table: Uint8Array): number {
-  const reader = protobuf.Reader.create(table)
-  for (let index = 0; reader.pos < reader.len; index++) {
-    reader.uint32()
-    const bytes = reader.bytes()
-    if (bytes.length === HIGHWAY.length && HIGHWAY.equals(bytes)) return index
+  way(_: number, __: readonly number[], tags: Tags): void {
+    if (tags.has('highway')) this.roads++
   }
-  return -1
-}
 
-function hasKey(way: Uint8Array, key: number): boolean {
-  const reader = protobuf.Reader.create(way)
-  while (reader.pos < reader.len) {
-    const tag = reader.uint32()
-    if (tag >>> 3 !== 2) {
-      reader.skipType(tag & 7)
-      continue
-    }
-    for (const end = reader.uint32() + reader.pos; reader.pos < end;) if (reader.uint32() === key) return true
-    return false
-  }
-  return false
-}
-
-function placeNode(node: Reader, place: Place): void {
-  let latitude = NaN
-  let longitude = NaN
-  while (node.pos < node.len) {
-    const tag = node.uint32()
-    if (tag >>> 3 === 8) latitude = Number(node.sint64())
-    else if (tag >>> 3 === 9) longitude = Number(node.sint64())
-    else node.skipType(tag & 7)
-  }
-  place(latitude, longitude)
-}
-
-function placeDenseNodes(dense: Reader, place: Place): void {
-  let latitudes = NO_BYTES
-  let longitudes = NO_BYTES
-  while (dense.pos < dense.len) {
-    const tag = dense.uint32()
-    if (tag >>> 3 === 8) latitudes = dense.bytes()
-    else if (tag >>> 3 === 9) longitudes = dense.bytes()
-    else dense.skipType(tag & 7)
-  }
-  const nextLatitude = sums(latitudes)
-  const nextLongitude = sums(longitudes)
-  for (;;) {
-    const latitude = nextLatitude()
-    if (latitude === undefined) return
-    place(latitude, nextLongitude() ?? NaN)
-  }
-}
-
-/** The sums of zigzag differences, one per call; undefined after the last. */
-function sums(differences: Uint8Array): () => number | undefined {
-  let at = 0
-  let sum = 0
-  return () => {
-    if (at >= differences.length) return undefined
-    let byte = differences[at++]!
-    let zigzag = byte & 127
-    // At most 35 bits, so no bit operations.
-    for (let scale = 128; byte >= 128; scale *= 128) {
-      byte = differences[at++] ?? 0
-      zigzag += (byte & 127) * scale
-    }
-    sum += zigzag % 2 === 0 ? zigzag / 2 : -(zigzag + 1) / 2
-    return sum
+  relation(_: number, members: readonly Member[], tags: Tags): void {
+    if (isRecordedArea(tags)) for (const { type, id } of members) if (type === 'way') this.members.add(id)
   }
 }

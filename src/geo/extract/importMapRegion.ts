@@ -21,23 +21,28 @@ import {
   finishBuild,
   readCoverage,
   readManifest,
+  readMembers,
+  removeMembers,
   sizeOfTree,
   stageFolder,
   syncTree,
   unfinishedBuild,
   writeCoverage,
   writeManifest,
+  writeMembers,
   writeRecord,
   type MapRegionManifest,
   type MapRegionRecord,
+  type MapRegionStage,
   type StageRecord,
 } from './mapRegionFiles.ts'
+import { buildPlaces, PLACE_DATABASE_ENGINE } from './placeRecords.ts'
 import { buildTiles } from './routingTiles.ts'
 import { timeZoneAt } from './timeZones.ts'
 import { valhallaVersion } from './valhallaTools.ts'
 
 /** The stages as they are reported, in order. */
-export type ImportStage = 'reading the extract' | 'building routing tiles'
+export type ImportStage = 'reading the extract' | 'building routing tiles' | 'building the place database'
 
 /** Called with the progress of a stage, 0 to 1. */
 export type ImportProgress = (stage: ImportStage, share: number) => void
@@ -83,6 +88,7 @@ interface Progress {
     readonly dataOf?: string
   }
   readonly routing?: StageRecord
+  readonly places?: StageRecord
 }
 
 const ATTRIBUTION = '© OpenStreetMap contributors'
@@ -131,7 +137,11 @@ export async function importMapRegion(job: MapRegionImport): Promise<MapRegionRe
     }
     if (progress.routing === undefined) {
       checkRoom(folder, tilesRoom(progress.facts.roads))
-      progress = { ...progress, routing: await buildRouting(job, build, progress) }
+      progress = { ...progress, routing: await buildStage(job, build, 'routing', progress) }
+      writeProgress(build, progress)
+    }
+    if (progress.places === undefined) {
+      progress = { ...progress, places: await buildStage(job, build, 'places', progress) }
       writeProgress(build, progress)
     }
     signal.throwIfAborted()
@@ -145,9 +155,10 @@ export async function importMapRegion(job: MapRegionImport): Promise<MapRegionRe
       attribution: ATTRIBUTION,
       licence: LICENCE,
       importedAt: new Date(now()).toISOString(),
-      stages: { routing: progress.routing! },
+      stages: { routing: progress.routing!, places: progress.places! },
     }
     fs.rmSync(progressPath(build))
+    removeMembers(build)
     writeRecord(build, record)
     const finished = `${name}-${randomBytes(4).toString('hex')}`
     finishBuild(build, join(folder, finished))
@@ -213,35 +224,56 @@ function resume(build: string, source: Progress['source'], engine: string): Prog
 async function readFacts(job: MapRegionImport, build: string): Promise<Progress['facts']> {
   const { path, signal, onProgress } = job
   const onRead = (share: number): void => onProgress('reading the extract', share)
-  const { coverage, sha256, bounds, nodes, roads, dataOf } = await readExtract(path, onRead, signal)
+  const { coverage, sha256, bounds, nodes, roads, members, dataOf } = await readExtract(path, onRead, signal)
   writeCoverage(build, coverage)
+  writeMembers(build, members)
   const when = dataOf === undefined ? {} : { dataOf: new Date(dataOf).toISOString() }
   return { sha256, bounds, nodes, roads, ...when }
 }
 
-async function buildRouting(
+/** Builds a stage in a folder of its own, which gets its name once it is complete. */
+async function buildStage(
   job: MapRegionImport,
   build: string,
-  { engine, facts }: Progress,
+  stage: MapRegionStage,
+  progress: Progress,
 ): Promise<StageRecord> {
-  const { path, threads, signal, now, onProgress, onNote } = job
+  const { path: extract, signal, now, onProgress } = job
   const began = now()
-  for (const left of fs.readdirSync(build).filter((name) => name.startsWith('routing')))
+  for (const left of fs.readdirSync(build).filter((name) => name.startsWith(stage)))
     fs.rmSync(join(build, left), { recursive: true })
   // Not in the folder itself, because processes of a killed import may write for a moment more.
-  const folder = fs.mkdtempSync(join(build, 'routing-'))
+  const folder = fs.mkdtempSync(join(build, `${stage}-`))
+  if (stage === 'routing') await buildRouting(job, build, progress, folder)
+  else
+    await buildPlaces({
+      extract,
+      members: readMembers(build),
+      folder,
+      signal,
+      onProgress: (share) => onProgress('building the place database', share),
+    })
+  const engine = stage === 'routing' ? progress.engine : PLACE_DATABASE_ENGINE
+  const record = { engine, seconds: Math.round((now() - began) / 100) / 10, bytes: sizeOfTree(folder) }
+  fs.renameSync(folder, stageFolder(build, stage))
+  return record
+}
+
+async function buildRouting(
+  { path: extract, threads, signal, onProgress, onNote }: MapRegionImport,
+  build: string,
+  { facts: { bounds } }: Progress,
+  folder: string,
+): Promise<void> {
   await buildTiles({
-    extract: path,
-    facts: { bounds: facts.bounds, coverage: readCoverage(build), zoneAt: timeZoneAt },
+    extract,
+    facts: { bounds, coverage: readCoverage(build), zoneAt: timeZoneAt },
     folder,
     threads,
     signal,
     onProgress: (share) => onProgress('building routing tiles', share),
     onNote,
   })
-  const record = { engine, seconds: Math.round((now() - began) / 100) / 10, bytes: sizeOfTree(folder) }
-  fs.renameSync(folder, stageFolder(build, 'routing'))
-  return record
 }
 
 function sourceFacts({ facts: { sha256, dataOf } }: Progress): { sha256: string; dataOf?: string } {

@@ -5,7 +5,8 @@
  *     <name>-<8 hex>/        a build: never changed once it is served
  *       region.json          its source and attribution, and which stages are done by which version
  *       coverage.bin         where the extract has nodes
- *       routing/tiles/       of the stage "routing"; later stages have their own folders
+ *       routing/tiles/       of the stage "routing"
+ *       places/places.db     of the stage "places"
  *     <name>.building/       a build that is in progress or was interrupted
  *     lock                   held by the process that changes any of this
  *
@@ -46,7 +47,7 @@ export interface MapRegionRecord {
 }
 
 /** The stages of a build, each in a folder of that name. */
-export type MapRegionStage = 'routing'
+export type MapRegionStage = 'routing' | 'places'
 
 export interface StageRecord {
   /** The program that made it, e.g. `@valhallajs/valhallajs 3.6.1`. */
@@ -66,6 +67,7 @@ export interface MapRegionManifest {
 const NO_REGIONS: MapRegionManifest = { format: 1, regions: [] }
 const BUILD_NAME = /^[a-z0-9][a-z0-9._-]*-[0-9a-f]{8}$/
 const UNFINISHED = '.building'
+const MEMBERS = 'members.bin'
 
 /** The folder of all map regions of a data folder. */
 export function mapRegionsFolder(dataFolder: string): string {
@@ -114,6 +116,19 @@ export function readCoverage(build: string): Coverage {
 
 export function writeCoverage(build: string, coverage: Coverage): void {
   fs.writeFileSync(join(build, 'coverage.bin'), coverage.toBytes())
+}
+
+/** Of a build in progress: ids of the ways that areas consist of, see ExtractFacts. */
+export function readMembers(build: string): Float64Array {
+  return new Float64Array(Uint8Array.from(fs.readFileSync(join(build, MEMBERS))).buffer)
+}
+
+export function writeMembers(build: string, members: Float64Array): void {
+  fs.writeFileSync(join(build, MEMBERS), members)
+}
+
+export function removeMembers(build: string): void {
+  fs.rmSync(join(build, MEMBERS))
 }
 
 /** The folder of a build's stage. */
@@ -201,6 +216,11 @@ function sync(path: string): void {
 /** The tiles' folder in the folder of the routing stage. */
 export function tilesIn(folder: string): string {
   return join(folder, 'tiles')
+}
+
+/** The place database in the folder of the places stage. */
+export function placesIn(folder: string): string {
+  return join(folder, 'places.db')
 }
 
 /** Whether the sample is to be built automatically. */

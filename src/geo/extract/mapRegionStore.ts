@@ -18,12 +18,14 @@ import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { containingMapRegion, mapRegionAt, type CoveredMapRegion } from './choice.ts'
 import type { PlacedPoint, MapRegion, MapRegions } from './port.ts'
+import { PLACE_DATABASE_ENGINE } from './placeRecords.ts'
 import {
   manifestPath,
   readCoverage,
   readManifest,
   readRecord,
   mapRegionsFolder,
+  placesIn,
   stageFolder,
   sweepBuilds,
   tilesIn,
@@ -176,9 +178,11 @@ export class MapRegionStore implements MapRegions, Service {
 
 function openRegion(folder: string, id: string): CoveredMapRegion {
   const build = join(folder, id)
-  const { name, bounds, attribution } = readRecord(build)
+  const { name, bounds, attribution, stages } = readRecord(build)
   const tiles = tilesIn(stageFolder(build, 'routing'))
-  return { id, name, bounds, attribution, tiles, coverage: readCoverage(build) }
+  const isCurrent = stages.places?.engine === PLACE_DATABASE_ENGINE
+  const places = isCurrent ? placesIn(stageFolder(build, 'places')) : undefined
+  return { id, name, bounds, attribution, tiles, places, coverage: readCoverage(build) }
 }
 
 /** Differs whenever the file is replaced; empty if it does not exist. */

@@ -15,6 +15,8 @@ export interface MapRegion {
   readonly attribution: string
   /** Absolute path of the folder of Valhalla's routing tiles. */
   readonly tiles: string
+  /** Absolute path of the place database; undefined for a build of an earlier version. */
+  readonly places: string | undefined
 }
 
 /** A point of a request. */

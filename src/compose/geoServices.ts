@@ -1,4 +1,4 @@
-/** Road networks, and what this server uses them for. Part of the composition roots. */
+/** What is built on map regions: routing, geocoding, isochrones. Part of the composition roots. */
 import { availableParallelism } from 'node:os'
 import type { Options } from '../../config/options.ts'
 import type { Route } from '../http/route.ts'
@@ -11,6 +11,8 @@ import type { Job } from '../jobs/port.ts'
 import { IsochroneWorker } from '../registry/geofences/isochroneWorker.ts'
 import type { AreaSource } from '../registry/geofences/areaSource.ts'
 import type { Registry } from '../registry/registry.ts'
+import { GeocoderPool } from '../geo/geocoding/geocoderPool.ts'
+import { geocodingRoutes } from '../geo/geocoding/geocodingRoutes.ts'
 import { AnswerCache } from '../geo/routing/cache.ts'
 import { CachedEngine } from '../geo/routing/engine.ts'
 import type { RoutingEngines } from '../geo/routing/port.ts'
@@ -28,7 +30,7 @@ import type { TravelTimes } from '../users/travelSearch.ts'
 /** A remote network may change without notice. */
 const REMOTE_ANSWER_MS = 300_000
 
-export interface RoutingService {
+export interface GeoServices {
   readonly routes: readonly Route[]
   readonly times: TravelTimes
   readonly checks: readonly ReadinessCheck[]
@@ -40,12 +42,12 @@ export interface RoutingService {
 }
 
 /** @throws {MapRegionsRefused} if the data folder's map regions are of a later version or damaged */
-export function openRoutingService(parts: {
+export function openGeoServices(parts: {
   readonly options: Options
   readonly logger: Logger
   readonly metrics: Metrics
   readonly registry: Registry
-}): RoutingService {
+}): GeoServices {
   const { options, logger, metrics, registry } = parts
   const { regions, sample, check } = openMapRegions(parts)
   const routing = openRouting({ options, logger, metrics, regions })
@@ -53,11 +55,12 @@ export function openRoutingService(parts: {
   const areas = new RoadAreas(routing.engines, routing.networks)
   const isochrones = new IsochroneWorker(registry.geofences, areas, areThere)
   registerIsochroneMetrics(metrics, isochrones)
+  const geocoder = new GeocoderPool(regions, logger)
   return {
-    routes: routingRoutes(routing.engines),
+    routes: [...routingRoutes(routing.engines), ...geocodingRoutes(geocoder)],
     times: new RoadTravelTimes(routing.engines),
     checks: [check, routing.check],
-    services: [regions, routing.service],
+    services: [regions, routing.service, geocoder],
     isochrones,
     sample,
   }

@@ -1,0 +1,69 @@
+import { availableParallelism } from 'node:os'
+import { Piscina } from 'piscina'
+import { GEOCODER_WORKER } from '../../../workers/urls.ts'
+import { ApiError } from '../../runtime/errors.ts'
+import type { Service } from '../../runtime/lifecycle.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { Position } from '../../model/geofence.ts'
+import type { MapRegions } from '../extract/port.ts'
+import type { GeocoderTask } from './geocoderThread.ts'
+import type { Address, Geocoded, Geocoder, ReverseQuestion } from './port.ts'
+
+/** Questions that may wait, besides those being answered; each takes about a millisecond. */
+const MOST_WAITING = 256
+/** A thread takes about 40 MB. It ends after this long without a question. */
+const IDLE_MS = 60_000
+/** Degrees around a map region in which it may have the nearest record: more than a kilometre up to 85° north. */
+const MARGIN = 0.11
+
+/** Answers in threads, so that no question holds up tracking. They start with the first question. */
+export class GeocoderPool implements Geocoder, Service {
+  readonly name = 'geocoder'
+  readonly #regions: MapRegions
+  readonly #pool: Piscina<GeocoderTask, Address[]>
+
+  constructor(regions: MapRegions, logger: Logger) {
+    this.#regions = regions
+    this.#pool = new Piscina({
+      filename: GEOCODER_WORKER.href,
+      minThreads: 0,
+      maxThreads: Math.max(1, availableParallelism() - 1),
+      maxQueue: MOST_WAITING,
+      idleTimeout: IDLE_MS,
+      recordTiming: false,
+    })
+    // A thread ended by itself. Its question, if any, is rejected separately.
+    this.#pool.on('error', (err) => logger.error({ err }, 'a geocoding thread failed'))
+  }
+
+  async reverse(question: ReverseQuestion): Promise<Geocoded> {
+    if (this.#pool.queueSize >= MOST_WAITING)
+      throw new ApiError(503, 'Too many geocoding requests at once.', { retryAfter: 1 })
+    const inService = this.#regions.all.filter(({ places }) => places !== undefined)
+    const around = inService.filter(({ bounds }) => isAround(bounds, question.position))
+    const addresses = await this.#pool.run({
+      question,
+      files: around.map(({ places }) => places!),
+      inService: inService.map(({ places }) => places!),
+    })
+    const credits = new Set(around.map(({ attribution }) => attribution))
+    return { addresses, attribution: credits.size === 0 ? undefined : [...credits].join(', ') }
+  }
+
+  /** Questions that are being answered are abandoned; the server has drained its requests before. */
+  stop(): Promise<void> {
+    return this.#pool.destroy()
+  }
+}
+
+function isAround(
+  [west, south, east, north]: readonly [number, number, number, number],
+  [longitude, latitude]: Position,
+): boolean {
+  return (
+    longitude >= west - MARGIN &&
+    longitude <= east + MARGIN &&
+    latitude >= south - MARGIN &&
+    latitude <= north + MARGIN
+  )
+}

@@ -1,0 +1,54 @@
+import Type from 'typebox'
+import { Text } from '../../http/schemas.ts'
+import { badParam } from '../../runtime/errors.ts'
+import { LANGUAGES, type Language } from '../records/names.ts'
+import { LAYERS, type Layer } from './port.ts'
+
+/** The parameters that the geocoding endpoints share, and how they are read. */
+
+const COARSE: readonly Layer[] = ['postalCode', 'locality', 'county', 'state', 'country']
+const GROUPS: Readonly<Record<string, readonly Layer[]>> = {
+  coarse: COARSE,
+  fine: ['address', 'place'],
+}
+const WORDS = [...LAYERS, ...Object.keys(GROUPS)]
+const BY_WORD = new Map(WORDS.map((word) => [word.toLowerCase(), GROUPS[word] ?? [word as Layer]] as const))
+
+export const LayersText = Text(
+  256,
+  `What results may be: some of ${WORDS.join(', ')}, separated by commas. ` +
+    '`coarse` is postalCode, locality, county, state and country; `fine` is address and place.',
+)
+export const LanguageText = Type.String({
+  maxLength: 64,
+  default: 'en',
+  description: `Language of the names of countries, and of other names where the data have it: ${LANGUAGES.join(', ')}.`,
+})
+
+/**
+ * @returns the layers in the order of preference
+ * @throws ApiError 400 naming `layers`
+ */
+export function parseLayers(text: string | undefined, standard: readonly Layer[]): Layer[] {
+  const words = (text ?? '').split(',').map((word) => word.trim())
+  const wanted = new Set<Layer>()
+  for (const word of words) {
+    if (word === '') continue
+    const layers = BY_WORD.get(word.toLowerCase())
+    if (layers === undefined)
+      throw badParam('layers', `Must be some of ${WORDS.join(', ')}, separated by commas.`)
+    for (const layer of layers) wanted.add(layer)
+  }
+  return LAYERS.filter((layer) => (wanted.size === 0 ? standard.includes(layer) : wanted.has(layer)))
+}
+
+/** The layers of a reverse question that names none. */
+export const REVERSE_LAYERS: readonly Layer[] = ['address', ...COARSE]
+
+/** `pt-BR` is `pt`. @throws ApiError 400 naming `lang` */
+export function parseLanguage(text: string | undefined): Language {
+  const language = (text ?? 'en').trim().toLowerCase().split('-', 1)[0]
+  const known = LANGUAGES.find((one) => one === language)
+  if (known === undefined) throw badParam('lang', `Must be one of ${LANGUAGES.join(', ')}.`)
+  return known
+}

@@ -1,0 +1,72 @@
+/** What the geo services ask the place database of a map region. */
+import type { Position } from '../../model/geofence.ts'
+import type { AreaKind, PlaceDetails } from '../records/records.ts'
+
+/** A record and how far it is from the point that was asked about: 0 inside of it. */
+export interface Near<RecordType> {
+  readonly record: RecordType
+  readonly meters: number
+}
+
+export interface StoredAddress {
+  readonly number: string
+  readonly street: string
+  readonly unit: string | null
+  readonly city: string | null
+  readonly state: string | null
+  readonly postalCode: string | null
+  readonly position: Position
+}
+
+export interface StoredStreet {
+  readonly name: string
+  /** The nearest point of the street. */
+  readonly position: Position
+}
+
+export interface StoredIntersection {
+  readonly streets: readonly [string, string]
+  readonly position: Position
+}
+
+export interface StoredPlace {
+  /** The public `_id`. */
+  readonly key: string
+  readonly name: string
+  readonly names: Readonly<Record<string, string>>
+  readonly categories: readonly string[]
+  readonly details: PlaceDetails
+  readonly size: number
+  readonly position: Position
+}
+
+export interface StoredArea {
+  readonly kind: AreaKind
+  readonly name: string
+  readonly names: Readonly<Record<string, string>>
+  readonly code: string | null
+  readonly population: number
+  readonly size: number
+  readonly position: Position
+}
+
+/** The records of a map region. Distances are in metres; a record further away than asked for is not found. */
+export interface PlaceRecords {
+  /**
+   * The nearest address; of several at the same distance, the one with the lowest number.
+   * @param known what it must know
+   */
+  nearestAddress(
+    point: Position,
+    maxMeters: number,
+    known?: { readonly city?: true; readonly postalCode?: true },
+  ): Near<StoredAddress> | undefined
+  nearestStreet(point: Position, maxMeters: number): Near<StoredStreet> | undefined
+  nearestIntersection(point: Position, maxMeters: number): Near<StoredIntersection> | undefined
+  /** The smallest place that contains the point, otherwise the nearest. */
+  nearestPlace(point: Position, maxMeters: number): Near<StoredPlace> | undefined
+  /** The areas that contain the point, the smallest first. */
+  areasAt(point: Position): StoredArea[]
+  /** The nearest area of a kind of which only the centre is known. */
+  nearestCentre(point: Position, maxMeters: number, kind: AreaKind): Near<StoredArea> | undefined
+}

@@ -1,0 +1,74 @@
+/**
+ * The place database of a map region: a SQLite file that is written once by the import and then only read.
+ *
+ * Coordinates are in units of 1e-7 degrees, as in OpenStreetMap. Boxes are kept in R*Trees, those of points with whole
+ * numbers, so that they are exact. Texts that many rows share are in `label`.
+ */
+import { AREA_KINDS, type AreaKind } from '../records/records.ts'
+
+/** Raised with each change of the tables or of what is written into them: then an import is due again. */
+export const PLACE_DATABASE_VERSION = 1
+
+/** `RFpl` in the header of the file. */
+export const APPLICATION_ID = 0x5246706c
+
+/** Units in a degree. */
+export const UNITS = 1e7
+
+/**
+ * The boxes of addresses by what these know, so that the nearest one with a city or a postal code is found at once,
+ * where only few have it. See {@link addressBox}.
+ */
+export const ADDRESS_BOXES = [
+  'address_box',
+  'address_box_city',
+  'address_box_code',
+  'address_box_both',
+] as const
+
+/** Index of the box table of an address. */
+export function addressBox(hasCity: boolean, hasPostalCode: boolean): number {
+  return (hasCity ? 1 : 0) + (hasPostalCode ? 2 : 0)
+}
+
+export const SCHEMA = `
+  CREATE TABLE label (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+  CREATE TABLE address (
+    id INTEGER PRIMARY KEY, street INTEGER NOT NULL, number TEXT NOT NULL, unit TEXT,
+    city INTEGER, state INTEGER, postalCode INTEGER, x INTEGER NOT NULL, y INTEGER NOT NULL
+  );
+  ${ADDRESS_BOXES.map((box) => `CREATE VIRTUAL TABLE ${box} USING rtree_i32(id, west, east, south, north);`).join('\n')}
+  CREATE TABLE street (id INTEGER PRIMARY KEY, name INTEGER NOT NULL, importance INTEGER NOT NULL, line BLOB NOT NULL);
+  CREATE VIRTUAL TABLE street_box USING rtree_i32(id, west, east, south, north);
+  CREATE TABLE intersection (
+    id INTEGER PRIMARY KEY, first INTEGER NOT NULL, second INTEGER NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL
+  );
+  CREATE VIRTUAL TABLE intersection_box USING rtree_i32(id, west, east, south, north);
+  CREATE TABLE place (
+    id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL, names TEXT, categories TEXT NOT NULL,
+    x INTEGER NOT NULL, y INTEGER NOT NULL, size REAL NOT NULL, rings BLOB, details TEXT NOT NULL
+  );
+  CREATE VIRTUAL TABLE place_box USING rtree_i32(id, west, east, south, north);
+  CREATE TABLE area (
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, names TEXT, code TEXT, population INTEGER NOT NULL,
+    x INTEGER NOT NULL, y INTEGER NOT NULL, size REAL NOT NULL, rings BLOB
+  );
+  CREATE VIRTUAL TABLE area_box USING rtree_i32(id, west, east, south, north);
+`
+
+/** The tables of records. Each has an R*Tree `<table>_box`; addresses have {@link ADDRESS_BOXES}. */
+export type RecordTable = 'address' | 'street' | 'intersection' | 'place' | 'area'
+
+/** Ids of areas tell their kind, and whether they are only a centre: these are found without reading other rows. */
+const AREAS_OF_KIND = 2 ** 32
+
+/** The first id of the areas of a kind. The ids of the next {@link AREAS_OF_KIND} are of the same. */
+export function firstAreaId(kind: AreaKind, isCentre: boolean): number {
+  return (2 * AREA_KINDS.indexOf(kind) + (isCentre ? 1 : 0)) * AREAS_OF_KIND
+}
+
+/** Whether an id is that of an area of the kind that is only a centre. */
+export function isCentreOf(kind: AreaKind, id: number): boolean {
+  const first = firstAreaId(kind, true)
+  return id >= first && id < first + AREAS_OF_KIND
+}

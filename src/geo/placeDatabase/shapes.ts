@@ -1,0 +1,64 @@
+import type { Position } from '../../model/geofence.ts'
+import { UNITS } from './schema.ts'
+
+/**
+ * Lines as bytes: their count, the count of positions of each, then all positions; numbers of 32 bits, little-endian,
+ * positions in units of the database.
+ */
+export function packLines(lines: readonly (readonly Position[])[]): Buffer {
+  const count = lines.reduce((sum, line) => sum + line.length, 0)
+  const numbers = new Int32Array(1 + lines.length + 2 * count)
+  let at = 0
+  numbers[at++] = lines.length
+  for (const line of lines) numbers[at++] = line.length
+  for (const line of lines) {
+    for (const [x, y] of line) {
+      numbers[at++] = unitsOf(x)
+      numbers[at++] = unitsOf(y)
+    }
+  }
+  return Buffer.from(numbers.buffer)
+}
+
+/** Whether a position is inside of packed rings: in an odd number of them. */
+export function isInPackedRings(bytes: Buffer, position: Position): boolean {
+  const numbers = numbersOf(bytes)
+  const [x, y] = position.map((degrees) => degrees * UNITS) as [number, number]
+  let inside = false
+  let at = 1 + numbers[0]!
+  for (let i = 1; i <= numbers[0]!; i++) {
+    let ax = numbers[at]!
+    let ay = numbers[at + 1]!
+    const end = at + 2 * numbers[i]!
+    for (at += 2; at < end; at += 2) {
+      const bx = numbers[at]!
+      const by = numbers[at + 1]!
+      if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) inside = !inside
+      ax = bx
+      ay = by
+    }
+  }
+  return inside
+}
+
+/** The inverse of {@link packLines}, in degrees. */
+export function unpackLines(bytes: Buffer): Position[][] {
+  const numbers = numbersOf(bytes)
+  const lines: Position[][] = []
+  let at = 1 + numbers[0]!
+  for (let i = 1; i <= numbers[0]!; i++) {
+    const line: Position[] = []
+    for (let n = numbers[i]!; n > 0; n--) line.push([numbers[at++]! / UNITS, numbers[at++]! / UNITS])
+    lines.push(line)
+  }
+  return lines
+}
+
+/** A copy, because the numbers of an array must lie at a multiple of four bytes. */
+function numbersOf(bytes: Buffer): Int32Array {
+  return new Int32Array(Uint8Array.from(bytes).buffer)
+}
+
+export function unitsOf(degrees: number): number {
+  return Math.round(degrees * UNITS)
+}

@@ -1,0 +1,100 @@
+/** What the geo services know of a map region: records made from the objects of an extract. */
+import type { Position } from '../../model/geofence.ts'
+import type { Rings } from './areas.ts'
+import type { Language } from './names.ts'
+import type { ObjectType } from './tags.ts'
+
+/** A house: one number at one point. */
+export interface AddressRecord {
+  readonly number: string
+  readonly street: string
+  readonly unit: string | undefined
+  readonly city: string | undefined
+  readonly state: string | undefined
+  readonly postalCode: string | undefined
+  readonly position: Position
+  readonly type: ObjectType
+  readonly id: number
+  /** The object is nothing but an address. It wins over a shop with the same address. */
+  readonly isPlain: boolean
+}
+
+/** A way of a street; streets with the same name are told apart by where they are. */
+export interface StreetRecord {
+  readonly name: string
+  readonly importance: StreetImportance
+  readonly line: readonly Position[]
+}
+
+/** 2: primary roads and larger, 1: secondary and tertiary ones, 0: all others. */
+export type StreetImportance = 0 | 1 | 2
+
+/** Where two streets meet; their names in alphabetical order. */
+export interface IntersectionRecord {
+  readonly streets: readonly [string, string]
+  readonly position: Position
+}
+
+/** Something with a name and a category that people go to. */
+export interface PlaceRecord {
+  /** 24 hexadecimal digits, the same after each import. */
+  readonly id: string
+  readonly name: string
+  readonly names: ReadonlyMap<Language, string>
+  /** Slugs, each after its ancestors. */
+  readonly categories: readonly string[]
+  readonly position: Position
+  /** Undefined for a point. */
+  readonly rings: Rings | undefined
+  /** In square metres; 0 for a point. */
+  readonly size: number
+  readonly details: PlaceDetails
+}
+
+/** What an object says about a place besides its name; absent where it does not. */
+export interface PlaceDetails {
+  readonly number?: string
+  readonly street?: string
+  readonly unit?: string
+  readonly city?: string
+  readonly state?: string
+  readonly postalCode?: string
+  readonly brand?: string
+  /** Of Wikidata, e.g. `Q38076`. */
+  readonly brandId?: string
+  readonly iataCode?: string
+  readonly openingHours?: string
+  readonly phone?: string
+  readonly website?: string
+  readonly isNotable?: true
+}
+
+/** From the smallest to the largest. */
+export const AREA_KINDS = [
+  'neighborhood',
+  'borough',
+  'postalCode',
+  'locality',
+  'county',
+  'state',
+  'country',
+] as const
+
+export type AreaKind = (typeof AREA_KINDS)[number]
+
+/** An administrative area, a settlement or a part of one. */
+export interface AreaRecord {
+  readonly kind: AreaKind
+  /** Of a postal code: the code. */
+  readonly name: string
+  readonly names: ReadonlyMap<Language, string>
+  /** Of a state, if it has a code: `SP` of `BR-SP`. */
+  readonly code: string | undefined
+  /** 0 if unknown. */
+  readonly population: number
+  readonly position: Position
+  /** Undefined if the extract has only its centre. */
+  readonly rings: Rings | undefined
+  /** In square metres; 0 without rings. */
+  readonly size: number
+}

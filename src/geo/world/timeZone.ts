@@ -1,0 +1,93 @@
+import tzLookup from '@photostructure/tz-lookup'
+import { LRUCache } from 'lru-cache'
+import type { Position } from '../../model/geofence.ts'
+
+/** The time zone of a position, and what its clocks show. */
+export interface TimeZone {
+  /** IANA, e.g. `America/New_York`. */
+  readonly id: string
+  /** `Eastern Daylight Time` */
+  readonly name: string
+  /** `EDT`, or `GMT-3` where English has no abbreviation. */
+  readonly code: string
+  /** With the zone's offset: `2024-04-09T10:12:00-04:00`. */
+  readonly currentTime: string
+  /** Seconds, summer time included. */
+  readonly utcOffset: number
+  /** Seconds of summer time in it; 0 in winter. */
+  readonly dstOffset: number
+}
+
+/** English has abbreviations for the zones of the country that it is spoken in. */
+const LOCALES = ['en-US', 'en-GB', 'en-AU', 'en-IN', 'en-ZA', 'en-NZ']
+const UNABBREVIATED = /^GMT[+-]/
+/** Formatters of a zone take some 100 kB and a millisecond. */
+const KEPT_ZONES = 100
+
+interface Formatters {
+  readonly name: Intl.DateTimeFormat
+  readonly codes: readonly Intl.DateTimeFormat[]
+  readonly offset: Intl.DateTimeFormat
+  /** What they gave last, and for which second: a request may have many results in one zone. */
+  last: { readonly second: number; readonly zone: TimeZone } | undefined
+}
+
+const formatters = new LRUCache<string, Formatters>({ max: KEPT_ZONES })
+
+/** @param now milliseconds of the epoch */
+export function timeZoneOf([longitude, latitude]: Position, now: number): TimeZone {
+  const id = tzLookup(latitude, longitude)
+  const known = formattersOf(id)
+  const second = Math.floor(now / 1000)
+  if (known.last?.second !== second) known.last = { second, zone: readClock(id, known, now) }
+  return known.last.zone
+}
+
+function readClock(id: string, { name, codes, offset }: Formatters, now: number): TimeZone {
+  const utcOffset = offsetAt(offset, now)
+  const year = new Date(now).getUTCFullYear()
+  const standard = Math.min(offsetAt(offset, Date.UTC(year, 0, 1)), offsetAt(offset, Date.UTC(year, 6, 1)))
+  const texts = codes.map((format) => partOf(format, now))
+  return {
+    id,
+    name: partOf(name, now),
+    code: texts.find((text) => !UNABBREVIATED.test(text)) ?? texts[0]!,
+    currentTime: localTime(now, utcOffset),
+    utcOffset,
+    dstOffset: Math.max(0, utcOffset - standard),
+  }
+}
+
+function formattersOf(zone: string): Formatters {
+  const known = formatters.get(zone)
+  if (known !== undefined) return known
+  const format = (locale: string, timeZoneName: 'long' | 'short' | 'longOffset'): Intl.DateTimeFormat =>
+    new Intl.DateTimeFormat(locale, { timeZone: zone, timeZoneName })
+  const made: Formatters = {
+    name: format('en-US', 'long'),
+    codes: LOCALES.map((locale) => format(locale, 'short')),
+    offset: format('en-US', 'longOffset'),
+    last: undefined,
+  }
+  formatters.set(zone, made)
+  return made
+}
+
+function partOf(format: Intl.DateTimeFormat, time: number): string {
+  return format.formatToParts(time).find(({ type }) => type === 'timeZoneName')!.value
+}
+
+/** In seconds, from `GMT-03:30`; `GMT` alone is 0. */
+function offsetAt(format: Intl.DateTimeFormat, time: number): number {
+  const [, sign, hours, minutes, seconds = 0] =
+    /^GMT([+-])(\d\d):(\d\d)(?::(\d\d))?$/.exec(partOf(format, time)) ?? []
+  if (sign === undefined) return 0
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 3600 + Number(minutes) * 60 + Number(seconds))
+}
+
+function localTime(now: number, offset: number): string {
+  const local = new Date(now + offset * 1000).toISOString().slice(0, 19)
+  const minutes = Math.abs(offset) / 60
+  const two = (value: number): string => String(Math.floor(value)).padStart(2, '0')
+  return `${local}${offset < 0 ? '-' : '+'}${two(minutes / 60)}:${two(minutes % 60)}`
+}

@@ -1,0 +1,72 @@
+/** Place databases of invented and real extracts, and the geocoding endpoints above them. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { readExtract } from '../../src/geo/extract/extractReader.ts'
+import { placesIn } from '../../src/geo/extract/mapRegionFiles.ts'
+import { writeOsmPbf, type OsmExtract } from '../../src/geo/extract/osmPbfWriter.ts'
+import { buildPlaces } from '../../src/geo/extract/placeRecords.ts'
+import type { MapRegion, MapRegions } from '../../src/geo/extract/port.ts'
+import { GeocoderPool } from '../../src/geo/geocoding/geocoderPool.ts'
+import { geocodingRoutes } from '../../src/geo/geocoding/geocodingRoutes.ts'
+import { createServer } from '../../src/http/server.ts'
+import { systemClock as clock } from '../../src/runtime/clock.ts'
+import { createLogger } from '../../src/runtime/logger.ts'
+
+/** A map region with places and without routing tiles. */
+export async function buildRegion(t: Test, name: string, extract: string | OsmExtract): Promise<MapRegion> {
+  const folder = mkdtempSync(join(tmpdir(), 'ringfence-geocoding-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const path = typeof extract === 'string' ? extract : join(folder, 'any.osm.pbf')
+  if (typeof extract !== 'string') writeOsmPbf(path, extract)
+  const { members, bounds } = await readExtract(path, () => {})
+  const signal = new AbortController().signal
+  await buildPlaces({ extract: path, members, folder, signal, onProgress() {} })
+  return {
+    id: `${name}-00000000`,
+    name,
+    bounds,
+    attribution: `© ${name}`,
+    tiles: '/',
+    places: placesIn(folder),
+  }
+}
+
+export interface Served {
+  /** The map regions in service; may be changed. */
+  regions: readonly MapRegion[]
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  get(path: string, query: Readonly<Record<string, string>>): Promise<{ status: number; body: any }>
+}
+
+/** The geocoding endpoints over HTTP. */
+export async function serveGeocoding(t: Test, regions: readonly MapRegion[]): Promise<Served> {
+  const logger = createLogger('fatal')
+  const served: Served = { regions, get }
+  const source = {
+    get all() {
+      return served.regions
+    },
+  } as MapRegions
+  const geocoder = new GeocoderPool(source, logger)
+  const server = createServer({
+    routes: geocodingRoutes(geocoder),
+    authenticate: () => ({ scope: 1, level: 'publishable', keyId: 'test' }),
+    trustedProxies: [],
+    clock,
+    logger,
+  })
+  const base = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`
+  t.teardown(async () => {
+    await server.close()
+    await geocoder.stop()
+  })
+  async function get(path: string, query: Readonly<Record<string, string>>) {
+    const answer = await fetch(`${base}${path}?${new URLSearchParams(query).toString()}`, {
+      headers: { authorization: 'key' },
+    })
+    return { status: answer.status, body: await answer.json() }
+  }
+  return served
+}

@@ -1,0 +1,229 @@
+/** What the place database finds, against a look at all records. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { readExtract } from '../../src/geo/extract/extractReader.ts'
+import { osmPbfBlobs } from '../../src/geo/extract/osmPbfBlobs.ts'
+import { readObjects } from '../../src/geo/extract/osmReader.ts'
+import { PlaceDatabaseWriter } from '../../src/geo/extract/placeDatabaseWriter.ts'
+import { RecordCollector } from '../../src/geo/extract/recordCollector.ts'
+import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
+import { isInside, nearestOnLine } from '../../src/geo/records/areas.ts'
+import type { AddressRecord, AreaRecord, PlaceRecord, StreetRecord } from '../../src/geo/records/records.ts'
+import { pointDistance } from '../../src/geometry/distance.ts'
+import type { Position } from '../../src/model/geofence.ts'
+import fc from '../kit/fastCheck.ts'
+
+const numRuns = 30 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
+const QUEENS = join(import.meta.dirname, '../../../shared/data/queens-village.osm.pbf')
+/** Coordinates are stored to a centimetre. */
+const ROUNDING_METERS = 0.03
+
+interface Records {
+  readonly addresses: AddressRecord[]
+  readonly streets: StreetRecord[]
+  readonly places: PlaceRecord[]
+  readonly areas: AreaRecord[]
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'ringfence-places-'))
+t.teardown(() => rmSync(folder, { recursive: true }))
+let files = 0
+
+/** A database, and its records for a slow look at all of them. */
+function database(records: Records): PlaceDatabase {
+  const file = join(folder, `${files++}.db`)
+  const writer = new PlaceDatabaseWriter(file)
+  for (const one of records.addresses) writer.addAddress(one)
+  for (const one of records.streets) writer.addStreet(one)
+  for (const one of records.places) writer.addPlace(one)
+  for (const one of records.areas) writer.addArea(one)
+  writer.finish()
+  return new PlaceDatabase(file)
+}
+
+const meters = ([x, y]: Position, [px, py]: Position): number => pointDistance(y, x, py, px)
+/** The least distance of records within a reach; undefined if there is none. */
+const least = (distances: readonly number[], reach: number): number | undefined => {
+  const nearest = Math.min(...distances)
+  return nearest <= reach ? nearest : undefined
+}
+const agrees = (found: number | undefined, expected: number | undefined, reach: number): boolean =>
+  found === undefined || expected === undefined
+    ? (found ?? expected ?? reach) >= reach - ROUNDING_METERS
+    : Math.abs(found - expected) <= ROUNDING_METERS
+
+// Towns anywhere, also near the poles; not across the antimeridian.
+const centre = fc.tuple(
+  fc.double({ min: -179, max: 179, noNaN: true }),
+  fc.double({ min: -80, max: 80, noNaN: true }),
+)
+const offset = fc.tuple(
+  fc.double({ min: -0.01, max: 0.01, noNaN: true }),
+  fc.double({ min: -0.01, max: 0.01, noNaN: true }),
+)
+const label = fc.option(fc.constantFrom('a', 'b'), { nil: undefined })
+const worlds = fc.record({
+  centre,
+  addresses: fc.array(fc.record({ at: offset, city: label, postalCode: label }), { maxLength: 40 }),
+  lines: fc.array(fc.array(offset, { minLength: 2, maxLength: 5 }), { maxLength: 15 }),
+  rings: fc.array(
+    fc.tuple(
+      offset,
+      fc.double({ min: 1e-4, max: 5e-3, noNaN: true }),
+      fc.constantFrom('locality' as const, 'county' as const),
+    ),
+    {
+      maxLength: 15,
+    },
+  ),
+  questions: fc.array(fc.tuple(offset, fc.constantFrom(50, 300, 1000, 1500)), {
+    minLength: 1,
+    maxLength: 10,
+  }),
+})
+
+t.test('nearest and containing records are those of a look at all records', async (t) => {
+  fc.assert(
+    fc.property(worlds, (world) => {
+      const at = ([dx, dy]: readonly [number, number]): Position => [
+        world.centre[0] + dx,
+        world.centre[1] + dy,
+      ]
+      const square = ([x, y]: Position, side: number): Position[] => [
+        [x, y],
+        [x + side, y],
+        [x + side, y + side],
+        [x, y + side],
+        [x, y],
+      ]
+      const records: Records = {
+        addresses: world.addresses.map((one, id) => ({
+          number: String(id),
+          street: 's',
+          unit: undefined,
+          state: undefined,
+          position: at(one.at),
+          type: 'node',
+          id,
+          isPlain: true,
+          city: one.city,
+          postalCode: one.postalCode,
+        })),
+        streets: world.lines.map((line, i) => ({ name: `s${i}`, importance: 0, line: line.map(at) })),
+        places: world.rings.map(([corner, side], i) => ({
+          id: String(i),
+          name: `p${i}`,
+          names: new Map(),
+          categories: ['cafe'],
+          position: at(corner),
+          rings: i % 2 === 0 ? [square(at(corner), side)] : undefined,
+          size: i % 2 === 0 ? side : 0,
+          details: {},
+        })),
+        areas: world.rings.map(([corner, side, kind], i) => ({
+          kind,
+          name: `a${i}`,
+          names: new Map(),
+          code: undefined,
+          population: 0,
+          position: at(corner),
+          rings: i % 2 === 0 ? [square(at(corner), side)] : undefined,
+          size: side,
+        })),
+      }
+      const found = database(records)
+      for (const [question, reach] of world.questions) {
+        const point = at(question)
+        const edges = records.areas.flatMap(({ rings = [] }) => rings)
+        // On an edge, rounding decides.
+        if (edges.some((edge) => nearestOnLine(edge, point).meters < ROUNDING_METERS)) continue
+        const addresses = records.addresses.map((one) => ({ ...one, meters: meters(point, one.position) }))
+        for (const known of [{}, { city: true }, { postalCode: true }] as const) {
+          const wanted = addresses.filter(
+            ({ city, postalCode }) =>
+              (!('city' in known) || city) && (!('postalCode' in known) || postalCode),
+          )
+          const expected = least(
+            wanted.map((one) => one.meters),
+            reach,
+          )
+          t.ok(agrees(found.nearestAddress(point, reach, known)?.meters, expected, reach))
+        }
+        const streets = records.streets.map(({ line }) => nearestOnLine(line, point).meters)
+        t.ok(agrees(found.nearestStreet(point, reach)?.meters, least(streets, reach), reach))
+        const containing = records.places.filter(({ rings }) => rings !== undefined && isInside(rings, point))
+        const place = found.nearestPlace(point, reach)
+        if (containing.length > 0)
+          t.equal(place?.record.name, containing.reduce((a, b) => (b.size < a.size ? b : a)).name)
+        else {
+          const places = records.places.map(({ rings, position }) =>
+            rings === undefined ? meters(point, position) : nearestOnLine(rings[0]!, point).meters,
+          )
+          t.ok(agrees(place?.meters, least(places, reach), reach))
+        }
+        const areas = records.areas.filter(({ rings }) => rings !== undefined && isInside(rings, point))
+        t.strictSame(
+          found.areasAt(point).map(({ name }) => name),
+          areas.toSorted((a, b) => a.size - b.size).map(({ name }) => name),
+        )
+        const centres = records.areas.filter(({ rings, kind }) => rings === undefined && kind === 'county')
+        t.ok(
+          agrees(
+            found.nearestCentre(point, reach, 'county')?.meters,
+            least(
+              centres.map(({ position }) => meters(point, position)),
+              reach,
+            ),
+            reach,
+          ),
+        )
+      }
+      found.close()
+    }),
+    { numRuns },
+  )
+})
+
+t.test('a database of another version is not opened', async (t) => {
+  const file = join(folder, 'other.db')
+  const { default: Database } = await import('better-sqlite3')
+  new Database(file).pragma('user_version = 99')
+  t.throws(() => new PlaceDatabase(file), /has the format 99; this version reads/)
+})
+
+const skip = existsSync(QUEENS) ? false : '../shared/data is not there'
+t.test('500 points among 32,000 real addresses: the nearest each time', { skip }, async (t) => {
+  const records: Records = { addresses: [], streets: [], places: [], areas: [] }
+  const facts = await readExtract(QUEENS, () => {})
+  const collector = new RecordCollector(
+    {
+      addAddress: (one) => records.addresses.push(one),
+      addStreet: (one) => records.streets.push(one),
+      addPlace: (one) => records.places.push(one),
+      addArea: (one) => records.areas.push(one),
+      addIntersection() {},
+    },
+    new Set(facts.members),
+    () => 'US',
+  )
+  for await (const { type, content } of osmPbfBlobs(QUEENS, () => {}))
+    if (type === 'OSMData') readObjects(content, collector)
+  collector.finish()
+  t.ok(records.addresses.length > 32_000, `${records.addresses.length} addresses`)
+  const found = database(records)
+  const [west, south, east, north] = facts.bounds
+  const points = fc.sample(
+    fc.tuple(fc.double({ min: 0, max: 1, noNaN: true }), fc.double({ min: 0, max: 1, noNaN: true })),
+    500,
+  )
+  const wrong = points.filter(([x, y]) => {
+    const point: Position = [west + x * (east - west), south + y * (north - south)]
+    const distances = records.addresses.map(({ position }) => meters(point, position))
+    const nearest = distances.reduce((a, b) => Math.min(a, b), Infinity)
+    return !agrees(found.nearestAddress(point, 1000)?.meters, nearest <= 1000 ? nearest : undefined, 1000)
+  })
+  t.strictSame(wrong, [])
+  found.close()
+})

@@ -1,0 +1,191 @@
+/** From tags to records: addresses, names, categories, areas. */
+import t from 'tap'
+import { houseNumbers, taggedAddress } from '../../src/geo/records/addressTags.ts'
+import { isInside, joinRings, pointInside, type Rings } from '../../src/geo/records/areas.ts'
+import { categoriesOf } from '../../src/geo/records/categories.ts'
+import { cleanName } from '../../src/geo/records/names.ts'
+import { NearbyPoints } from '../../src/geo/records/nearbyPoints.ts'
+import { areaOf, placeId, placeOf, streetOf } from '../../src/geo/records/objectRecords.ts'
+import { pointDistance } from '../../src/geometry/distance.ts'
+import type { Position } from '../../src/model/geofence.ts'
+import fc from '../kit/fastCheck.ts'
+
+const tags = (fields: Record<string, string>): Map<string, string> => new Map(Object.entries(fields))
+
+t.test('house numbers: lists, ranges, and numbers with a hyphen', async (t) => {
+  t.strictSame(houseNumbers('1353,1357;1361', false), ['1353', '1357', '1361'])
+  t.strictSame(houseNumbers('12-16', false), ['12', '14', '16'])
+  t.strictSame(houseNumbers('11–13', false), ['11', '13'])
+  t.strictSame(houseNumbers('89-01', true), ['89-01'], 'one house in the US')
+  t.strictSame(houseNumbers('12-15', false), ['12-15'], 'not of one parity')
+  t.strictSame(houseNumbers('16-12', false), ['16-12'])
+  t.strictSame(houseNumbers('1-999999', false), ['1-999999'], 'too long to be a range of houses')
+  t.strictSame(houseNumbers(' 7 bis ; ;7 bis', false), ['7 bis'])
+  t.equal(houseNumbers(Array.from({ length: 5000 }, (_, i) => i).join(','), false).length, 100)
+  t.strictSame(houseNumbers('9'.repeat(10_000), false), [])
+})
+
+t.test('an address needs a number and a street or place', async (t) => {
+  t.equal(taggedAddress(tags({ 'addr:street': 'Main Street' }), 'US'), undefined)
+  t.equal(taggedAddress(tags({ 'addr:housenumber': '1' }), 'US'), undefined)
+  t.match(taggedAddress(tags({ 'addr:housenumber': '1', 'addr:place': 'Hof' }), 'AT'), { street: 'Hof' })
+  t.match(
+    taggedAddress(
+      tags({
+        'addr:housenumber': '12-14',
+        'addr:street': 'Jay <b>Street</b>\u0000',
+        'addr:city': 'Brooklyn;New York',
+        'addr:postcode': '11201',
+        'addr:unit': '4B',
+      }),
+      'US',
+    ),
+    { numbers: ['12-14'], street: 'Jay b Street /b', city: 'Brooklyn', postalCode: '11201', unit: '4B' },
+  )
+})
+
+t.test('names: no control characters, no tags, at most 255 characters', async (t) => {
+  t.equal(cleanName(' a\n\tb\u0007 '), 'a b')
+  t.equal(cleanName('\u202e<>'), undefined)
+  t.equal(cleanName(undefined), undefined)
+  t.equal(cleanName('x'.repeat(100_000))!.length, 255)
+  t.equal(cleanName('Überlandstraße 東京'), 'Überlandstraße 東京')
+})
+
+t.test('categories: the slug and its ancestors, of every tag', async (t) => {
+  t.strictSame(categoriesOf(tags({ amenity: 'fast_food' })), [
+    'food-beverage',
+    'restaurant',
+    'fast-food-restaurant',
+  ])
+  t.ok(categoriesOf(tags({ shop: 'something-new' })).includes('shopping-retail'))
+  t.strictSame(categoriesOf(tags({ shop: 'vacant' })), [])
+  t.strictSame(categoriesOf(tags({ highway: 'residential' })), [])
+  t.strictSame(categoriesOf(tags({ shop: '__proto__', amenity: 'constructor' })), ['shopping-retail'])
+  const both = categoriesOf(tags({ amenity: 'cafe', shop: 'books' }))
+  t.ok(both.includes('cafe') && both.includes('shopping-retail'), both.join())
+  t.equal(new Set(both).size, both.length)
+})
+
+t.test('what an object is: street, area, place, with ids that stay', async (t) => {
+  t.strictSame(streetOf(tags({ highway: 'primary_link', name: 'A1' })), { name: 'A1', importance: 2 })
+  t.equal(streetOf(tags({ highway: 'residential' })), undefined)
+  t.equal(streetOf(tags({ highway: 'platform', name: 'Platform 1' })), undefined)
+  t.match(areaOf(tags({ place: 'town', name: 'Vaduz', population: '5,400' })), {
+    kind: 'locality',
+    population: 5400,
+  })
+  t.match(
+    areaOf(tags({ boundary: 'administrative', admin_level: '4', name: 'São Paulo', 'ISO3166-2': 'BR-SP' })),
+    {
+      kind: 'state',
+      code: 'SP',
+    },
+  )
+  t.match(areaOf(tags({ boundary: 'postal_code', postal_code: '9490' })), {
+    kind: 'postalCode',
+    name: '9490',
+  })
+  t.equal(areaOf(tags({ boundary: 'administrative', admin_level: 'constructor', name: 'x' })), undefined)
+  t.equal(areaOf(tags({ place: 'toString', name: 'x' })), undefined)
+  t.equal(placeOf(tags({ amenity: 'cafe' }), 'node', 1, undefined), undefined, 'no name')
+  t.match(placeOf(tags({ amenity: 'cafe', brand: 'Bar' }), 'node', 1, undefined), {
+    id: placeId('osm/node/1'),
+    name: 'Bar',
+  })
+  t.match(placeOf(tags({ aeroway: 'aerodrome', name: 'Carrasco', iata: 'MVD' }), 'way', 1, undefined), {
+    id: placeId('iata/MVD'),
+  })
+  t.match(placeId('iata/MVD'), /^[0-9a-f]{24}$/)
+})
+
+t.test('rings are joined from lines in any order and direction', async (t) => {
+  const sizes = fc.integer({ min: 3, max: 30 })
+  fc.assert(
+    fc.property(
+      sizes,
+      fc.array(fc.tuple(fc.nat(1000), fc.boolean())),
+      fc.infiniteStream(fc.nat()),
+      (size, cuts, order) => {
+        const ring = Array.from({ length: size }, (_, i): Position => [i, (i * i) % 7])
+        const places = [...new Set([0, ...cuts.map(([cut]) => cut % size)])].sort((a, b) => a - b)
+        const lines = places.map((from, i) => {
+          const to = places[i + 1] ?? size
+          const line = [...ring, ring[0]!].slice(from, to + 1)
+          return cuts[i]?.[1] ? line.toReversed() : line
+        })
+        const draws = lines.map((line) => ({ line, at: order.next().value as number }))
+        const joined = joinRings(draws.sort((a, b) => a.at - b.at).map(({ line }) => line))
+        t.equal(joined.length, 1)
+        t.equal(joined[0]!.length, size + 1)
+        t.strictSame(new Set(joined[0]!.map(String)), new Set(ring.map(String)))
+      },
+    ),
+  )
+  t.strictSame(
+    joinRings([
+      [
+        [0, 0],
+        [1, 0],
+      ],
+      [
+        [1, 0],
+        [1, 1],
+      ],
+    ]),
+    [],
+    'cut off by the extract',
+  )
+})
+
+t.test('the point of an area is inside of it', async (t) => {
+  const corner = fc.integer({ min: 0, max: 100 })
+  fc.assert(
+    fc.property(
+      corner,
+      corner,
+      fc.integer({ min: 2, max: 9 }),
+      fc.integer({ min: 1, max: 9 }),
+      (x, y, arm, length) => {
+        // A U, whose centroid may lie between its arms.
+        const outline: readonly Position[] = [
+          [0, 0],
+          [arm + 2, 0],
+          [arm + 2, length],
+          [arm + 1, length],
+          [arm + 1, 0.1],
+          [1, 0.1],
+          [1, length],
+          [0, length],
+          [0, 0],
+        ]
+        const rings: Rings = [outline.map(([dx, dy]): Position => [x + dx, y + dy])]
+        t.ok(isInside(rings, pointInside(rings)))
+      },
+    ),
+  )
+})
+
+t.test('nearby points: one is found exactly if one is near', async (t) => {
+  const position = fc.record({
+    longitude: fc.double({ min: -179.9, max: 179.9, noNaN: true }),
+    latitude: fc.double({ min: -85, max: 85, noNaN: true }),
+  })
+  const offset = fc.double({ min: -0.004, max: 0.004, noNaN: true })
+  fc.assert(
+    fc.property(position, fc.array(fc.tuple(offset, offset), { maxLength: 30 }), (centre, offsets) => {
+      const at = ([dx, dy]: readonly [number, number]): Position => [
+        centre.longitude + dx,
+        centre.latitude + dy,
+      ]
+      const points = new NearbyPoints<number>(150)
+      const added: Position[] = []
+      for (const [i, one] of offsets.map(at).entries()) {
+        const isNear = added.some(([x, y]) => pointDistance(y, x, one[1], one[0]) <= 150)
+        t.equal(points.near(one) !== undefined, isNear)
+        points.add(one, i)
+        added.push(one)
+      }
+    }),
+  )
+})
