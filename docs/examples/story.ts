@@ -31,6 +31,7 @@ export async function tellStory(recording: Recording): Promise<void> {
   await tracking(recording)
   await context(recording)
   await routing(recording)
+  await geocoding(recording)
   await users(recording)
   await events(recording)
   await settings(recording)
@@ -308,6 +309,17 @@ async function routing({ show }: Recording): Promise<void> {
       roadAttributes: 'names,roadClass,speedLimit',
       units: 'metric',
     },
+  })
+}
+
+async function geocoding({ show }: Recording): Promise<void> {
+  await show('GET /v1/geocode/reverse', 'The address and the place', {
+    key: 'publishable',
+    query: { coordinates: '-34.9053,-56.1914', layers: 'fine' },
+  })
+  await show('GET /v1/geocode/reverse', 'The country, in Spanish', {
+    key: 'publishable',
+    query: { coordinates: '-34.9053,-56.1914', layers: 'country', lang: 'es' },
   })
 }
 
