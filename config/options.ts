@@ -382,16 +382,6 @@ export const OPTIONS = {
       'Whether Tile38 is asked for the geofences near a batch of updates. If it does not answer in time, the ' +
       'index in memory is used. The events are the same.',
   },
-  tile38HooksUrl: {
-    type: 'text',
-    default: '',
-    problem: tile38HooksProblem,
-    env: 'RINGFENCE_TILE38_HOOKS_URL',
-    value: 'URL',
-    help:
-      'NATS as Tile38 reaches it, nats://HOST:PORT: there it tells by itself who enters and leaves geofences that have ' +
-      '"hooks": true in their metadata. Experimental, as tile38Url.',
-  },
   sampleRegion: {
     type: 'switch',
     default: true,
@@ -464,7 +454,7 @@ export const OPTIONS = {
     problem: proxiesProblem,
     env: 'RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES',
     value: 'ADDRESSES',
-    help: 'Addresses or CIDR ranges outside the public internet to which webhooks may be sent.',
+    help: 'Addresses or CIDR ranges outside the public internet to which webhooks and hooks may be sent.',
   },
   webhookTimeoutSeconds: {
     type: 'integer',
@@ -811,10 +801,6 @@ function tile38Problem(text: string): string | undefined {
   if (!isAddress || !['tile38:', 'tile38s:'].includes(url.protocol))
     return 'must be a URL like tile38://HOST:PORT, or tile38s:// for TLS'
   return url.username === '' && url.password === '' ? undefined : 'must hold no password: tile38Password does'
-}
-
-function tile38HooksProblem(text: string): string | undefined {
-  return /^nats:\/\/[^/?#@]+:\d+$/.test(text) ? undefined : 'must be a URL like nats://HOST:PORT'
 }
 
 function routingProblem(text: string): string | undefined {

@@ -36,6 +36,7 @@ export async function tellStory(recording: Recording): Promise<void> {
   await events(recording)
   await settings(recording)
   await webhooks(recording)
+  await hooks(recording)
   await operations(recording)
   await farewell(recording)
   await refusals(recording)
@@ -417,6 +418,39 @@ async function webhooks(recording: Recording): Promise<void> {
     aliasSecret(rotated.webhook, 'New secret')
     await show('POST /v1/webhooks/:id/enable', 'After a pause', { params })
     await show('DELETE /v1/webhooks/:id', 'By its id', { params })
+  } finally {
+    receiver.close()
+  }
+}
+
+async function hooks(recording: Recording): Promise<void> {
+  const { show } = recording
+  const receiver = await Receiver.start()
+  recording.alias(receiver.url, 'https://erp.example.com')
+  try {
+    const pair = { tag: 'erp', externalId: 'arrivals' }
+    const endpoint = { url: `${receiver.url}/arrivals` }
+    const body = { description: 'Arrivals', geofence: STORE, detect: ['enter'], endpoint }
+    const { hook } = await show('PUT /v1/hooks/:tag/:externalId', 'To a web server', { params: pair, body })
+    const nats = {
+      geofence: { tag: 'store' },
+      endpoint: {
+        url: 'tls://nats.example.com:4222',
+        subject: 'hooks.stores',
+        jetStream: true,
+        token: 'never shown',
+      },
+    }
+    await show('POST /v1/hooks', 'To NATS', { body: { tag: 'erp', externalId: 'stores', ...nats } })
+    const params = { id: hook._id as string }
+    await show('PUT /v1/hooks/:id', 'Exits, too', { params, body: { ...body, detect: ['enter', 'exit'] } })
+    await show('GET /v1/hooks', 'All, with their state', {})
+    await show('GET /v1/hooks/:id', 'By its id', { params })
+    await show('GET /v1/hooks/:tag/:externalId', 'By its pair', { params: pair })
+    await show('DELETE /v1/hooks/:id', 'By its id', { params })
+    await show('DELETE /v1/hooks/:tag/:externalId', 'By its pair', {
+      params: { tag: 'erp', externalId: 'stores' },
+    })
   } finally {
     receiver.close()
   }

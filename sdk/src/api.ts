@@ -734,6 +734,62 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/hooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List hooks, newest first */
+        get: operations["getV1Hooks"];
+        put?: never;
+        /** Create a hook */
+        post: operations["postV1Hooks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hooks/{tag}/{externalId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a hook by its pair */
+        get: operations["getV1HooksByTagByExternalId"];
+        /** Create or replace a hook by its pair */
+        put: operations["putV1HooksByTagByExternalId"];
+        post?: never;
+        /** Delete a hook by its pair */
+        delete: operations["deleteV1HooksByTagByExternalId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a hook by its id */
+        get: operations["getV1HooksById"];
+        /** Replace a hook by its id */
+        put: operations["putV1HooksById"];
+        post?: never;
+        /** Delete a hook by its id */
+        delete: operations["deleteV1HooksById"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/route/distance": {
         parameters: {
             query?: never;
@@ -1770,6 +1826,159 @@ export interface components {
             nextAttemptAt?: string;
             /** @description The beginning of the last response body, up to 1 KB. */
             lastResponseBody?: string;
+        };
+        /** Hook */
+        Hook: {
+            _id: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            updatedAt: string;
+            live: boolean;
+            tag: string;
+            externalId: string;
+            description?: string;
+            enabled: boolean;
+            geofence: {
+                tag: string;
+                externalId?: string;
+            };
+            detect: ("enter" | "exit" | "dwell")[];
+            userIds?: string[];
+            deviceIds?: string[];
+            endpoint: {
+                url: string;
+                subject?: string;
+                jetStream?: boolean;
+                user?: string;
+                tlsCa?: string;
+                tlsCertificate?: string;
+                /** @description The names of the secrets that are set. They are never returned. */
+                secrets?: string[];
+            };
+            /**
+             * @description `failing`: the last attempts failed, and retries continue. `paused`: nothing is sent until the hook is put again; events that happen in the meantime are kept.
+             * @enum {unknown}
+             */
+            status: "active" | "failing" | "paused" | "disabled";
+            /**
+             * Format: date-time
+             * @description Since when it is failing or paused.
+             */
+            since?: string;
+            /** @description Why it is failing or paused. */
+            reason?: string;
+            /** @description Messages that wait to be sent. */
+            pending: number;
+            /**
+             * Format: date-time
+             * @description When the endpoint last accepted a message.
+             */
+            lastDeliveredAt?: string;
+        };
+        /** NewHook */
+        NewHook: {
+            /** @description Group of the hook. */
+            tag: string;
+            /** @description Your own id, unique within the tag. */
+            externalId: string;
+            /** @description For people. */
+            description?: string;
+            /** @description Default true. While it is false, nothing is sent, and it is not sent later either. */
+            enabled?: boolean | string;
+            /** @description A geofence, or all geofences with a tag. They need not exist yet. */
+            geofence: {
+                /** @description Of the geofence. */
+                tag: string;
+                /** @description Of the geofence; absent: all geofences with the tag. */
+                externalId?: string;
+            };
+            /** @description `enter`, `exit` and `dwell`; a list or comma-separated. Default: enter and exit. */
+            detect?: string[] | string;
+            /** @description Only these users; absent: all. */
+            userIds?: string[] | string;
+            /** @description Only these devices; absent: all. */
+            deviceIds?: string[] | string;
+            /** @description Where the messages are sent. */
+            endpoint: {
+                /** @description An http or https address, or a NATS server: `nats://HOST:PORT`, or `tls://HOST:PORT` for NATS with TLS. */
+                url: string;
+                /** @description http and https: requests are signed with it, as Standard Webhooks says. `whsec_` and base64 of 24 to 64 random bytes. */
+                secret?: string;
+                /** @description Required for NATS: the subject of all messages. */
+                subject?: string;
+                /** @description NATS: whether a stream must confirm each message. Default false: the server has it. */
+                jetStream?: boolean;
+                /** @description NATS. */
+                user?: string;
+                /** @description NATS; needs user. */
+                password?: string;
+                /** @description NATS, instead of user and password. */
+                token?: string;
+                /** @description NATS, instead of user and password: the text of a credentials file, or the seed of a user’s nkey. */
+                credentials?: string;
+                /** @description tls: PEM certificates of the authorities to trust instead. */
+                tlsCa?: string;
+                /** @description tls: PEM certificate to present; needs tlsKey. */
+                tlsCertificate?: string;
+                /** @description tls: PEM key of tlsCertificate. */
+                tlsKey?: string;
+            };
+        };
+        /** HookDefinition */
+        HookDefinition: {
+            /** @description Group of the hook. */
+            tag?: string;
+            /** @description Your own id, unique within the tag. */
+            externalId?: string;
+            /** @description For people. */
+            description?: string;
+            /** @description Default true. While it is false, nothing is sent, and it is not sent later either. */
+            enabled?: boolean | string;
+            /** @description A geofence, or all geofences with a tag. They need not exist yet. */
+            geofence: {
+                /** @description Of the geofence. */
+                tag: string;
+                /** @description Of the geofence; absent: all geofences with the tag. */
+                externalId?: string;
+            };
+            /** @description `enter`, `exit` and `dwell`; a list or comma-separated. Default: enter and exit. */
+            detect?: string[] | string;
+            /** @description Only these users; absent: all. */
+            userIds?: string[] | string;
+            /** @description Only these devices; absent: all. */
+            deviceIds?: string[] | string;
+            /** @description Where the messages are sent. */
+            endpoint: {
+                /** @description An http or https address, or a NATS server: `nats://HOST:PORT`, or `tls://HOST:PORT` for NATS with TLS. */
+                url: string;
+                /** @description http and https: requests are signed with it, as Standard Webhooks says. `whsec_` and base64 of 24 to 64 random bytes. */
+                secret?: string;
+                /** @description Required for NATS: the subject of all messages. */
+                subject?: string;
+                /** @description NATS: whether a stream must confirm each message. Default false: the server has it. */
+                jetStream?: boolean;
+                /** @description NATS. */
+                user?: string;
+                /** @description NATS; needs user. */
+                password?: string;
+                /** @description NATS, instead of user and password. */
+                token?: string;
+                /** @description NATS, instead of user and password: the text of a credentials file, or the seed of a user’s nkey. */
+                credentials?: string;
+                /** @description tls: PEM certificates of the authorities to trust instead. */
+                tlsCa?: string;
+                /** @description tls: PEM certificate to present; needs tlsKey. */
+                tlsCertificate?: string;
+                /** @description tls: PEM key of tlsCertificate. */
+                tlsKey?: string;
+            };
         };
     };
     responses: never;
@@ -4435,6 +4644,270 @@ export interface operations {
             };
         };
     };
+    getV1Hooks: {
+        parameters: {
+            query?: {
+                tag?: string;
+                externalId?: string;
+                /** @description `metadata[key]=value`: matches the value as a string, and also as a boolean or number. */
+                metadata?: {
+                    [key: string]: string;
+                };
+                /** @description Maximum number of records in the response. */
+                limit?: number;
+                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                before?: string;
+                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedBefore?: string | number;
+                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedAfter?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        hooks: components["schemas"]["Hook"][];
+                    };
+                };
+            };
+        };
+    };
+    postV1Hooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewHook"];
+                "application/x-www-form-urlencoded": components["schemas"]["NewHook"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        hook: components["schemas"]["Hook"];
+                    };
+                };
+            };
+        };
+    };
+    getV1HooksByTagByExternalId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example erp */
+                tag: string;
+                /** @example arrivals */
+                externalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        hook: components["schemas"]["Hook"];
+                    };
+                };
+            };
+        };
+    };
+    putV1HooksByTagByExternalId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example erp */
+                tag: string;
+                /** @example arrivals */
+                externalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HookDefinition"];
+                "application/x-www-form-urlencoded": components["schemas"]["HookDefinition"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        hook: components["schemas"]["Hook"];
+                    };
+                };
+            };
+        };
+    };
+    deleteV1HooksByTagByExternalId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example erp */
+                tag: string;
+                /** @example stores */
+                externalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    getV1HooksById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example a091c9aea81b8b053f80b4d6 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        hook: components["schemas"]["Hook"];
+                    };
+                };
+            };
+        };
+    };
+    putV1HooksById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example a091c9aea81b8b053f80b4d6 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HookDefinition"];
+                "application/x-www-form-urlencoded": components["schemas"]["HookDefinition"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        hook: components["schemas"]["Hook"];
+                    };
+                };
+            };
+        };
+    };
+    deleteV1HooksById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example a091c9aea81b8b053f80b4d6 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
     getV1RouteDistance: {
         parameters: {
             query: {
@@ -5182,9 +5655,15 @@ export interface operations {
     getV1GeocodeReverse: {
         parameters: {
             query: {
-                /** @description `latitude,longitude` in degrees. */
+                /**
+                 * @description `latitude,longitude` in degrees.
+                 * @example -34.9053,-56.1914
+                 */
                 coordinates: string;
-                /** @description What results may be: some of address, place, intersection, street, neighborhood, postalCode, locality, county, state, country, coarse, fine, separated by commas. `coarse` is postalCode, locality, county, state and country; `fine` is address and place. */
+                /**
+                 * @description What results may be: some of address, place, intersection, street, neighborhood, postalCode, locality, county, state, country, coarse, fine, separated by commas. `coarse` is postalCode, locality, county, state and country; `fine` is address and place.
+                 * @example fine
+                 */
                 layers?: string;
                 /** @description Language of the names of countries, and of other names where the data have it: ar, de, en, es, fr, ja, ko, pt, ru, zh. */
                 lang?: string;

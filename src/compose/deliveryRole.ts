@@ -1,4 +1,4 @@
-/** The role `delivery` of the distributed engine: webhooks. A part of the composition roots. */
+/** The role `delivery` of the distributed engine: webhooks and hooks. A part of the composition roots. */
 import { join } from 'node:path'
 import { webhookRoutes } from '../delivery/webhookRoutes.ts'
 import type { Served } from '../cluster/nats/calls.ts'
@@ -10,11 +10,11 @@ import { registerWebhookMetrics } from '../ops/webhookMetrics.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import { Outgoing } from '../runtime/outgoing.ts'
-import { openWebhooks } from './publicApi.ts'
+import { hookRoutesOf, openHooks, openWebhooks } from './publicApi.ts'
 import type { Events } from './gatewayRole.ts'
 import { type DistributedParts, type RoleParts, leases } from './distributedParts.ts'
 
-/** Webhooks, sent by one process at a time. */
+/** Webhooks and hooks, sent by one process at a time. */
 export async function openDelivery(
   ground: DistributedParts,
   events: Events,
@@ -23,9 +23,14 @@ export async function openDelivery(
   const { options, logger, streams, calls, registry, metrics, fatal } = ground
   const { index, feed, shared } = events
   const outgoing = new Outgoing(options.webhookPrivateAddresses)
-  const file = join(options.data, `deliveries-${streams.storeId}.sqlite`)
-  const parts = { options, logger, file, registry, events: index, feed, users, outgoing, failed: fatal }
-  const webhooks = openWebhooks(parts)
+  const file = (name: string) => join(options.data, `${name}-${streams.storeId}.sqlite`)
+  const parts = { options, logger, registry, events: index, feed, outgoing, failed: fatal }
+  const webhooks = openWebhooks({ ...parts, users, file: file('deliveries') })
+  const hooks = openHooks({ ...parts, file: file('hooks') })
+  const routes = [
+    ...webhookRoutes({ webhooks, outgoing, clock }),
+    ...hookRoutesOf({ hooks, registry, outgoing }),
+  ]
   registerWebhookMetrics(metrics, webhooks)
   let served: Served | undefined
   const holder: LeaseHolder = {
@@ -33,13 +38,15 @@ export async function openDelivery(
       // A webhook that it does not know begins at the end of the events.
       await shared.caughtUp()
       await webhooks.start()
-      served = serveRoutes(webhookRoutes({ webhooks, outgoing, clock }), calls, webhooksSubject)
+      await hooks.start()
+      served = serveRoutes(routes, calls, webhooksSubject)
       logger.info('delivering webhooks')
     },
     async end() {
       await served?.stop()
       served = undefined
       await webhooks.stop()
+      await hooks.stop()
       logger.info('no longer delivering webhooks')
     },
   }

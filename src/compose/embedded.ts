@@ -24,7 +24,7 @@ import { HostUsers } from '../users/hostUsers.ts'
 import { openEventIndex } from '../events/eventIndex.ts'
 import { EventFeed } from '../events/feed.ts'
 import { storeSalt } from '../events/ids.ts'
-import { listen, openPublicApi, openWebhooks, roomIn, welcome } from './publicApi.ts'
+import { hookRoutesOf, listen, openHooks, openPublicApi, openWebhooks, roomIn, welcome } from './publicApi.ts'
 import { openCommitLog } from '../log/commitLog.ts'
 import { openSnapshots } from '../log/snapshots.ts'
 import { openStore } from '../log/store.ts'
@@ -137,17 +137,9 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
 
   // Outgoing events.
   const outgoing = new Outgoing(options.webhookPrivateAddresses)
-  const webhooks = openWebhooks({
-    options,
-    logger,
-    file: join(options.data, 'deliveries.sqlite'),
-    registry,
-    events,
-    feed,
-    users,
-    outgoing,
-    failed: fatal,
-  })
+  const delivered = { options, logger, registry, events, feed, outgoing, failed: fatal }
+  const webhooks = openWebhooks({ ...delivered, users, file: join(options.data, 'deliveries.sqlite') })
+  const hooks = openHooks({ ...delivered, file: join(options.data, 'hooks.sqlite') })
   const nats = await openNats(options, feed, logger)
 
   // What users see. Positions also go to Tile38; questions are answered here.
@@ -167,7 +159,10 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     feed,
     positions: copied ?? positions,
     secret: store.secret,
-    webhooks: webhookRoutes({ webhooks, outgoing, clock }),
+    webhooks: [
+      ...webhookRoutes({ webhooks, outgoing, clock }),
+      ...hookRoutesOf({ hooks, registry, outgoing }),
+    ],
     geo,
     checks: [
       { name: 'commit log', check: () => ({ ok: true, detail: `durability: ${options.durability}` }) },
@@ -218,6 +213,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add({ name: 'device actors', stop: () => host.drained() })
   lifecycle.add({ name: 'outgoing requests', stop: () => outgoing.close() })
   lifecycle.add(webhooks)
+  lifecycle.add(hooks)
   lifecycle.add({
     name: 'http',
     start: async () => {

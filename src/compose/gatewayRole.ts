@@ -1,6 +1,7 @@
 /** The role `gateway` of the distributed engine: the whole API, by asking owners. Part of the composition roots. */
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { hookRoutes, type HookRouteParts } from '../registry/hooks/hookRoutes.ts'
 import { webhookRoutes, type WebhookRouteParts } from '../delivery/webhookRoutes.ts'
 import { Gateway } from '../cluster/gateway/gateway.ts'
 import { RemotePositions } from '../cluster/gateway/remotePositions.ts'
@@ -77,6 +78,10 @@ export function openGatewayFront(
   const { partitions } = options
   const shares = Array.from({ length: partitions }, (_, partition) => String(partition))
   const read = tile38?.copies.readDevices(shares, gateway)
+  const managed = [
+    ...webhookRoutes({} as WebhookRouteParts),
+    ...hookRoutes({ registry: registry.hooks } as HookRouteParts),
+  ]
   const nobody = 'No process delivers webhooks at the moment. Try again.'
   return openPublicApi({
     options,
@@ -90,7 +95,7 @@ export function openGatewayFront(
     feed,
     positions: read?.positions ?? new RemotePositions({ calls, gateway: id, partitions }),
     secret: streams.secret,
-    webhooks: remoteRoutes(webhookRoutes({} as WebhookRouteParts), calls, webhooksSubject, nobody),
+    webhooks: remoteRoutes(managed, calls, webhooksSubject, nobody),
     geo,
     checks: [...groundChecks(ground), ...tile38Checks, roomIn(mailbox), ...checks],
     metrics,

@@ -14,7 +14,10 @@ import { clientRoutes } from '../sdk/clientRoutes.ts'
 import { syncRoutes } from '../sdk/syncRoutes.ts'
 import { contextRoutes } from '../sdk/contextRoutes.ts'
 import { ServerSentEvents } from '../delivery/serverSentEvents.ts'
+import { Hooks } from '../delivery/hooks.ts'
+import { HookSender } from '../delivery/hookSender.ts'
 import { senderThrough } from '../delivery/webhookMessage.ts'
+import { refusePrivate } from '../delivery/webhookRoutes.ts'
 import { Webhooks } from '../delivery/webhooks.ts'
 import { openDeliveries } from '../delivery/webhookThread.ts'
 import type { Intake, Positions, Users } from '../actor/port.ts'
@@ -34,6 +37,7 @@ import { referenceTexts } from '../reference/texts.ts'
 import { beaconRoutes } from '../registry/beacons/beaconRoutes.ts'
 import { exportRoutes } from '../registry/transfer/exportRoutes.ts'
 import { geofenceRoutes } from '../registry/geofences/geofenceRoutes.ts'
+import { hookRoutes } from '../registry/hooks/hookRoutes.ts'
 import { importRoutes } from '../registry/transfer/importRoutes.ts'
 import { keyRoutes } from '../registry/projects/keyRoutes.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -70,7 +74,7 @@ export interface PublicApiParts {
   readonly positions: Positions
   /** Seals offsets in the log, for clients that resume. */
   readonly secret: string
-  /** Management of webhooks. */
+  /** Management of webhooks and hooks. */
   readonly webhooks: readonly Route[]
   readonly geo: GeoServices
   readonly checks: readonly ReadinessCheck[]
@@ -176,8 +180,8 @@ function boundsOf(all: number): KeyedLimits {
   return { connection: Math.floor(all / 64), key: Math.floor(all / 2), all }
 }
 
-/** The webhooks of all projects, sent from this process. */
-export function openWebhooks(parts: {
+/** What webhooks and hooks are made of. */
+export interface DeliveryParts {
   readonly options: Options
   readonly logger: Logger
   /** Of their deliveries. */
@@ -185,29 +189,62 @@ export function openWebhooks(parts: {
   readonly registry: Registry
   readonly events: EventIndex
   readonly feed: EventFeed
-  readonly users: Users
   readonly outgoing: Outgoing
   /** Called if the deliveries can no longer be written. */
   readonly failed: (error: Error) => void
-}): Webhooks {
-  const { options, logger, file, registry, events, feed, users, outgoing, failed } = parts
+}
+
+/** The webhooks of all projects, sent from this process. */
+export function openWebhooks(parts: DeliveryParts & { readonly users: Users }): Webhooks {
+  const { registry, outgoing, users } = parts
   return new Webhooks({
+    ...deliveryOf(parts),
+    registry: registry.webhooks,
+    send: senderThrough(outgoing, requestsOf(parts)),
+    userJson: async (scope, id) => (await users.ask({ scope, ask: 'record', id })).users[0]?.user,
+  })
+}
+
+/** The hooks of all projects, sent from this process. */
+export function openHooks(parts: DeliveryParts): Hooks {
+  const { registry, outgoing } = parts
+  const sender = new HookSender({
+    ...requestsOf(parts),
+    outgoing,
+    loadNats: () => import('../delivery/natsPublisher.ts'),
+  })
+  return new Hooks({ ...deliveryOf(parts), registry: registry.hooks, sender })
+}
+
+/** Management of hooks, in the process that sends their messages. */
+export function hookRoutesOf(parts: {
+  readonly hooks: Hooks
+  readonly registry: Registry
+  readonly outgoing: Outgoing
+}): Route[] {
+  const { hooks, registry, outgoing } = parts
+  return hookRoutes({
+    registry: registry.hooks,
+    standing: (hook) => hooks.standing(hook),
+    refuse: (url) => refusePrivate(outgoing, url, 'endpoint.url'),
+  })
+}
+
+function deliveryOf({ options, logger, file, events, feed, failed }: DeliveryParts) {
+  return {
     feed,
     events,
-    registry: registry.webhooks,
     openStore: () => openDeliveries({ file, retention: options, failed }),
-    send: senderThrough(outgoing, {
-      clock,
-      version: packageJson.version,
-      timeout: options.webhookTimeoutSeconds * 1000,
-    }),
-    userJson: async (scope, id) => (await users.ask({ scope, ask: 'record', id })).users[0]?.user,
     time,
     random: Math.random,
     retryMs: options.webhookRetrySeconds * 1000,
     retentionMs: options.eventsDays * DAY_MS,
     logger,
-  })
+  }
+}
+
+function requestsOf({ options }: DeliveryParts) {
+  return { clock, version: packageJson.version, timeout: options.webhookTimeoutSeconds * 1000 }
 }
 
 /** Whether more updates may wait. */

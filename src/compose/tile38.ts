@@ -22,10 +22,10 @@ export async function openTile38(
   logger: Logger,
   parts: { readonly storeId: string; readonly process: string; readonly writer: () => string | undefined },
 ): Promise<Tile38Copies | undefined> {
-  const { tile38Url: url, tile38Password: password, tile38HooksUrl: hooksUrl } = options
+  const { tile38Url: url, tile38Password: password } = options
   if (url === '') return undefined
   const { Tile38Copies } = await import('../tile38/tile38Copies.ts')
-  return new Tile38Copies({ ...parts, address: { url, password }, hooksUrl, logger })
+  return new Tile38Copies({ ...parts, address: { url, password }, logger })
 }
 
 /**

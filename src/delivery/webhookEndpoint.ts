@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { EventFeed } from '../events/feed.ts'
 import type { EventIndex, LoggedEvent } from '../events/port.ts'
 import type { ScopeId } from '../model/scope.ts'
@@ -8,12 +9,12 @@ import { ApiError } from '../runtime/errors.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { WebhookLines, type Line } from './webhookLines.ts'
 import { bundle, messageBody, type Bundle } from './webhookMessage.ts'
-import type { Delivery, DeliveryStore, Message, AttemptOutcome } from './webhookPort.ts'
+import type { AttemptOutcome, Delivery, DeliveryStore, Destination, Message } from './webhookPort.ts'
 import type { Redelivery, Send, WebhookState } from './webhookPort.ts'
 import { conclude } from './webhookRetry.ts'
 
 /**
- * One webhook at work: a cursor over the event log whose events become deliveries, and deliveries requests.
+ * One webhook or hook at work: a cursor over the event log whose events become deliveries, and deliveries requests.
  *
  * The obvious way sends one event after the other. The order is exact, but one slow response delays all devices, and
  * one event that the receiver cannot process stops them. Here, the order is kept where it matters, within a device:
@@ -54,11 +55,13 @@ const GRACE_MS = 3000
  */
 export const CLOCK_SLACK_MS = 60_000
 
-export interface EndpointParts {
+export interface EndpointParts<D extends Destination = Webhook> {
+  /** `webhook`: what log lines call it. */
+  readonly singular: string
   readonly feed: Pick<EventFeed, 'follow' | 'read' | 'lastOffset' | 'forgotten'>
   readonly events: Pick<EventIndex, 'get'>
   readonly store: DeliveryStore
-  readonly send: Send
+  readonly send: Send<D>
   /** JSON of a user record as it is now; undefined if it is gone. Rejects with ApiError 503 if nobody can tell. */
   readonly userJson: (scope: ScopeId, recordId: string) => Promise<string | undefined>
   readonly time: Time
@@ -82,9 +85,9 @@ export interface EndpointCounters {
   givenUp: number
 }
 
-export class WebhookEndpoint {
-  readonly #parts: EndpointParts
-  #webhook: Webhook
+export class WebhookEndpoint<D extends Destination = Webhook> {
+  readonly #parts: EndpointParts<D>
+  #webhook: D
   #state: WebhookState
   #savedOffset: number
   readonly #lines: WebhookLines
@@ -94,6 +97,7 @@ export class WebhookEndpoint {
   /** Failed attempts since the last successful one. */
   #failures = 0
   #lastError: string | undefined
+  #lastDeliveredAt: number | undefined
   #quietUntil = 0
   #wake: (() => void) | undefined
   /** Aborted: no more events are taken in or sent. */
@@ -103,7 +107,7 @@ export class WebhookEndpoint {
   readonly #waiting = new Set<() => void>()
   #turn: Promise<unknown> = Promise.resolve()
 
-  constructor(parts: EndpointParts, webhook: Webhook, state: WebhookState) {
+  constructor(parts: EndpointParts<D>, webhook: D, state: WebhookState) {
     this.#parts = parts
     this.#webhook = webhook
     // After a loss of the log's end, which is possible with `durability: os`, the cursor would be ahead of it.
@@ -132,6 +136,11 @@ export class WebhookEndpoint {
     return this.#lastError
   }
 
+  /** When the last successful attempt of this run began, epoch milliseconds. */
+  get lastDeliveredAt(): number | undefined {
+    return this.#lastDeliveredAt
+  }
+
   /** When undelivered events would be gone, as far as is known now; see {@link WebhookState.lostBefore}. */
   get lostBefore(): number | undefined {
     const { pause, lostBefore } = this.#state
@@ -150,13 +159,14 @@ export class WebhookEndpoint {
   }
 
   /** Replaces the definition; `change` makes the new one durable. */
-  change(change: () => Promise<Webhook>): Promise<Webhook> {
+  change(change: () => Promise<D>): Promise<D> {
     return this.#inTurn(async () => {
-      const { enabled, url } = this.#webhook
+      const { enabled, url, endpoint } = this.#webhook
       // Events that the old filter skipped stay skipped, even if the process ends now.
       await this.#save({})
       this.#webhook = await change()
-      if (url !== this.#webhook.url) await this.#goElsewhere()
+      const isSame = url === this.#webhook.url && isDeepStrictEqual(endpoint, this.#webhook.endpoint)
+      if (!isSame) await this.#goElsewhere()
       if (enabled && !this.#webhook.enabled) await this.#stop()
       if (!enabled && this.#webhook.enabled) {
         // While it was off nothing was tried, so that time does not count as failing.
@@ -271,7 +281,8 @@ export class WebhookEndpoint {
   #inBackground(work: Promise<void>): void {
     work.catch((err: unknown) => {
       if (this.#run.signal.aborted) return
-      this.#parts.logger.error({ err, webhook: this.#webhook.id }, 'a webhook has stopped working')
+      const { logger, singular } = this.#parts
+      logger.error({ err, [singular]: this.#webhook.id }, `a ${singular} has stopped working`)
     })
   }
 
@@ -437,6 +448,7 @@ export class WebhookEndpoint {
     this.#lastError = outcome.error
     if (outcome.error === undefined) {
       counters.delivered++
+      this.#lastDeliveredAt = outcome.at
       if (failingSince !== undefined) this.#inBackground(this.#save({ failingSince: undefined }))
       // An endpoint that has recovered gets waiting retries at once, because the outage was its own.
       if (this.#failures >= SICK_FAILURES) this.#lines.hasten()
@@ -468,8 +480,9 @@ export class WebhookEndpoint {
 
   #pause(reason: string, since: number): void {
     if (this.#state.pause !== undefined) return
-    const { id: webhook, url } = this.#webhook
-    this.#parts.logger.warn({ webhook, url, reason }, 'a webhook is paused until it is enabled again')
+    const { id, url } = this.#webhook
+    const { logger, singular } = this.#parts
+    logger.warn({ [singular]: id, url, reason }, `a ${singular} is paused until it is enabled again`)
     this.#inBackground(this.#save({ pause: { since, reason } }))
     this.#halt()
   }

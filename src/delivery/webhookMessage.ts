@@ -5,7 +5,7 @@ import { MAX_WEBHOOK_EVENTS, type Webhook } from '../model/webhook.ts'
 import { newId } from '../runtime/newId.ts'
 import { publicReason, type Outgoing } from '../runtime/outgoing.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { Delivery, Message, AttemptOutcome, Send } from './webhookPort.ts'
+import type { AttemptOutcome, Delivery, Destination, Message, Send } from './webhookPort.ts'
 
 /** Bytes of a response's body that are kept. */
 const KEPT_BODY_BYTES = 1024
@@ -19,16 +19,16 @@ export interface Bundle {
 }
 
 /**
- * The deliveries for some events, in the order of the log: one for each event that the webhook wants, or one for
+ * The deliveries for some events, in the order of the log: one for each event that the destination wants, or one for
  * successive events of a device that belong to one user.
  */
-export function bundle(webhook: Webhook, placed: readonly LoggedEvent[], now: number): Bundle[] {
-  const { id: webhookId, types, tags } = webhook
-  const multiple = webhook.mode === 'multiple'
+export function bundle(destination: Destination, placed: readonly LoggedEvent[], now: number): Bundle[] {
+  const { id: webhookId } = destination
+  const multiple = destination.mode === 'multiple'
   const bundles: { userRecordId: string; deviceId: string; events: LoggedEvent['event'][] }[] = []
   const latest = new Map<string, (typeof bundles)[number]>()
   for (const { event } of placed) {
-    if (!wants({ types, tags }, event)) continue
+    if (!wants(destination, event)) continue
     const { deviceId, userRecordId } = event
     const open = latest.get(deviceId)
     if (
@@ -84,15 +84,28 @@ export function messageBody(multiple: boolean, events: readonly string[], user: 
 function messageHeaders(webhook: Webhook, message: Message, now: number): Record<string, string> {
   const { secret, previousSecret } = webhook
   const secrets = [secret, ...(previousSecret && previousSecret.until > now ? [previousSecret.secret] : [])]
+  return {
+    ...standardHeaders(message, secrets, now),
+    'X-Radar-Signing-Id': message.id,
+    'X-Radar-Signature': createHmac('sha1', secret).update(message.id).digest('hex'),
+  }
+}
+
+/** The headers of Standard Webhooks; without secrets, the message is not signed. */
+export function standardHeaders(
+  message: Message,
+  secrets: readonly string[],
+  now: number,
+): Record<string, string> {
   const timestamp = String(Math.floor(now / 1000))
   const signed = `${message.id}.${timestamp}.${message.body}`
   return {
     'Content-Type': 'application/json',
     'webhook-id': message.id,
     'webhook-timestamp': timestamp,
-    'webhook-signature': secrets.map((each) => signature(each, signed)).join(' '),
-    'X-Radar-Signing-Id': message.id,
-    'X-Radar-Signature': createHmac('sha1', secret).update(message.id).digest('hex'),
+    ...(secrets.length > 0 && {
+      'webhook-signature': secrets.map((each) => signature(each, signed)).join(' '),
+    }),
   }
 }
 
@@ -106,30 +119,50 @@ function signature(secret: string, signed: string): string {
   return `v1,${createHmac('sha256', key).update(signed).digest('base64')}`
 }
 
-/** Sends messages as POST requests. */
-export function senderThrough(
-  outgoing: Outgoing,
-  options: { readonly clock: Clock; readonly version: string; readonly timeout: number },
-): Send {
+/** How requests are made. */
+export interface PostOptions {
+  readonly clock: Clock
+  readonly version: string
+  /** Milliseconds. */
+  readonly timeout: number
+}
+
+/** Sends the messages of webhooks as POST requests. */
+export function senderThrough(outgoing: Outgoing, options: PostOptions): Send {
+  const post = postThrough(outgoing, options)
+  return (webhook, message, signal) =>
+    post(webhook.url, message.body, (now) => messageHeaders(webhook, message, now), signal)
+}
+
+/**
+ * Makes a POST request; the result never rejects.
+ * @returns a function whose `headersAt` gets the time of the attempt, epoch milliseconds
+ */
+export function postThrough(outgoing: Outgoing, options: PostOptions) {
   const userAgent = `Ringfence/${options.version}`
-  return async (webhook, message, signal): Promise<AttemptOutcome> => {
+  return async (
+    url: string,
+    body: string,
+    headersAt: (now: number) => Record<string, string>,
+    signal: AbortSignal,
+  ): Promise<AttemptOutcome> => {
     const at = options.clock.now()
     const began = performance.now()
     const latency = () => Math.round(performance.now() - began)
     try {
-      const answer = await outgoing.request(webhook.url, {
+      const answer = await outgoing.request(url, {
         method: 'POST',
-        headers: { ...messageHeaders(webhook, message, at), 'User-Agent': userAgent },
-        body: message.body,
+        headers: { ...headersAt(at), 'User-Agent': userAgent },
+        body,
         timeout: options.timeout,
         keepBytes: KEPT_BODY_BYTES,
         signal,
       })
       const { status } = answer
-      const body = answer.body.toString()
-      if (status >= 200 && status < 300) return { at, latency: latency(), status, body }
+      const answered = answer.body.toString()
+      if (status >= 200 && status < 300) return { at, latency: latency(), status, body: answered }
       const retryAfter = retryAfterOf(answer.headers['retry-after'], options.clock.now())
-      return { at, latency: latency(), status, error: `answered ${status}`, body, retryAfter }
+      return { at, latency: latency(), status, error: `answered ${status}`, body: answered, retryAfter }
     } catch (error) {
       return { at, latency: latency(), error: publicReason(error), body: '' }
     }

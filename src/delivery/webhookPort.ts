@@ -1,6 +1,21 @@
+import type { EventFilter } from '../events/filter.ts'
+import type { ScopeId } from '../model/scope.ts'
 import type { Webhook } from '../model/webhook.ts'
 
-/** The common types of webhooks: deliveries, their store, and the sender. */
+/** The common types of webhooks and hooks: deliveries, their store, and the sender. */
+
+/** What a webhook and a hook have in common: which events go where. A {@link Webhook} is one as it is. */
+export interface Destination extends EventFilter {
+  /** 24 hex. */
+  readonly id: string
+  readonly scope: ScopeId
+  /** Without credentials. */
+  readonly url: string
+  /** What else decides whether messages arrive there, such as credentials. */
+  readonly endpoint?: unknown
+  readonly enabled: boolean
+  readonly mode: 'single' | 'multiple'
+}
 
 /** `dropped`: the event was gone (its retention was over, or somebody deleted it) before it could be sent. */
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dropped'] as const
@@ -131,5 +146,9 @@ export interface AttemptOutcome extends Attempt {
   readonly retryAfter?: number | undefined
 }
 
-/** Sends a message to a webhook, once; never rejects. */
-export type Send = (webhook: Webhook, message: Message, signal: AbortSignal) => Promise<AttemptOutcome>
+/** Sends a message to its destination, once; never rejects. */
+export type Send<D extends Destination = Webhook> = (
+  destination: D,
+  message: Message,
+  signal: AbortSignal,
+) => Promise<AttemptOutcome>

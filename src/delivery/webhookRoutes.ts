@@ -250,10 +250,13 @@ function answer(webhooks: Webhooks, webhook: Webhook, secret = false) {
   return { body: { webhook: webhookRecord(webhook, webhooks.standing(webhook), secret) } }
 }
 
-/** A name is checked when it is connected to; an address can be refused at once. */
-function refusePrivate(outgoing: Outgoing, url: string): void {
+/**
+ * A name is checked when it is connected to; an address can be refused at once.
+ * @param param the field for the error
+ */
+export function refusePrivate(outgoing: Outgoing, url: string, param = 'url'): void {
   const refusal = outgoing.refusal(new URL(url).hostname)
   if (refusal === undefined) return
-  const sentence = `url: Invalid url. ${refusal.message}. The server's operator can allow it with --webhook-private-addresses (RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES).`
-  throw new ApiError(400, sentence, { param: 'url', cause: refusal })
+  const sentence = `${param}: Invalid url. ${refusal.message}. The server's operator can allow it with --webhook-private-addresses (RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES).`
+  throw new ApiError(400, sentence, { param, cause: refusal })
 }

@@ -15,7 +15,10 @@ import { sampleEvent, sampleUser } from './webhookSample.ts'
 const MEMORY_BYTES = 64 * 1024 * 1024
 const TEST_ID_CHARACTERS = 12
 
-export interface WebhookParts extends Omit<EndpointParts, 'store' | 'memory' | 'counters' | 'feed'> {
+export interface WebhookParts extends Omit<
+  EndpointParts,
+  'singular' | 'store' | 'memory' | 'counters' | 'feed'
+> {
   readonly feed: EventFeed
   readonly registry: WebhookDirectory
   /** Opens the deliveries; called when there is a webhook. */
@@ -218,7 +221,13 @@ export class Webhooks {
     // A restored backup has webhooks without cursors: they begin with new events.
     const state = known ?? { offset: this.#parts.feed.lastOffset }
     if (known === undefined) await store.begin(webhook.id, state)
-    const parts = { ...this.#parts, store, memory: this.#memory, counters: this.counters }
+    const parts = {
+      ...this.#parts,
+      singular: 'webhook',
+      store,
+      memory: this.#memory,
+      counters: this.counters,
+    }
     const endpoint = new WebhookEndpoint(parts, webhook, state)
     this.#endpoints.set(webhook.id, endpoint)
     await endpoint.start()

@@ -24,6 +24,7 @@ const TAGS: Readonly<Record<string, string>> = {
   'Import and export': 'Geofences and beacons as CSV and GeoJSON files.',
   Users: 'Where users are, and why an event did or did not happen.',
   Events: 'Read, verify and delete events; send conversions.',
+  Hooks: 'Send the events of a geofence, or of all geofences with a tag, to a web server or to NATS.',
   Streams: 'Send many locations and receive events and positions over one WebSocket.',
   Context: 'The geofences around a location; nothing is stored.',
   Routing: 'Distances and travel times on roads, directions, map matching, and the best order of stops.',

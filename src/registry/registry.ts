@@ -5,6 +5,8 @@ import type { GeofenceIndex } from '../spatial/port.ts'
 import { BEACONS, type Beacons } from './beacons/beaconEntity.ts'
 import { GEOFENCES } from './geofences/geofenceEntity.ts'
 import { Geofences } from './geofences/geofences.ts'
+import { HOOKS } from './hooks/hookEntity.ts'
+import { HookRegistry } from './hooks/hookRegistry.ts'
 import type { KeySet } from './projects/keys.ts'
 import { Keys } from './projects/keys.ts'
 import { PROJECT_ROWS } from './projects/projectRows.ts'
@@ -35,6 +37,7 @@ export function registryRows(collections: readonly AnyEntity[] = []): RowKind[] 
     GEOFENCES.rows,
     BEACONS.rows,
     WEBHOOKS.rows,
+    HOOKS.rows,
     ...collections.map(({ rows }) => rows),
     IMPORT_ROWS,
   ]
@@ -63,7 +66,7 @@ export interface RegistryOptions extends RegistrySurroundings {
 }
 
 /**
- * Geofences, beacons, settings, projects, keys and webhooks of all scopes.
+ * Geofences, beacons, settings, projects, keys, webhooks and hooks of all scopes.
  *
  * Owns: what an edit may do, and the image in memory, from which everything is read. Does not own: how an edit becomes durable
  * and comes into the image ({@link EditLog}), what is evaluated with it, and who may change it.
@@ -82,6 +85,7 @@ export class Registry implements RegistryView {
   readonly beacons: Beacons
   readonly imports: ImportHistory
   readonly webhooks: WebhookRegistry
+  readonly hooks: HookRegistry
   readonly #image: RegistryReplica
   readonly #database: RegistryDatabase
   readonly #edits: EditLog
@@ -111,6 +115,7 @@ export class Registry implements RegistryView {
     })
     this.beacons = new Collection(BEACONS, { ...parts, changed, store: (scope) => this.scope(scope).beacons })
     this.webhooks = new WebhookRegistry(parts)
+    this.hooks = new HookRegistry({ ...parts, changed: () => this.hooks.follower?.changed() })
     this.#collections = new Map(collections.map((entity) => [entity, new Collection(entity, parts)]))
     this.keys = new Keys(image, edits, clock)
     this.projects = new Projects(image, edits, clock, onUsageFailure, surroundings.usage)
@@ -118,8 +123,8 @@ export class Registry implements RegistryView {
       this.imports = new ImportHistory(image, edits, clock)
       this.#database.readAll(() => {
         this.geofences.load(onProgress)
-        for (const kind of [this.beacons, this.webhooks, this.settings, ...this.#collections.values()])
-          kind.load()
+        const more = this.#collections.values()
+        for (const kind of [this.beacons, this.webhooks, this.hooks, this.settings, ...more]) kind.load()
       })
     } catch (error) {
       this.close()

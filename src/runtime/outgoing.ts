@@ -72,11 +72,13 @@ export type Lookup = (
 
 export class Outgoing {
   readonly #allowed: IpRanges
+  readonly #lookup: Lookup
   readonly #agent: Agent
 
   /** @param allowed addresses and CIDR ranges that may be reached although they are not public */
   constructor(allowed: readonly string[], lookup: Lookup = systemLookup) {
     this.#allowed = allowed.length === 0 ? [] : parseIpRanges(allowed.join(','))
+    this.#lookup = lookup
     const connect = buildConnector({
       timeout: CONNECT_MS,
       lookup: (host, options, done) => {
@@ -108,6 +110,26 @@ export class Outgoing {
   refusal(host: string): AddressRefused | undefined {
     const address = host.replace(/^\[|\]$/g, '')
     return !ipaddr.isValid(address) || this.#admits(address) ? undefined : new AddressRefused()
+  }
+
+  /**
+   * The addresses of a host, for connections that are not made here. Whoever connects must use them and not the name,
+   * which may have other addresses then.
+   * @throws {AddressRefused} or the error of the look-up
+   */
+  addressesOf(host: string): Promise<readonly string[]> {
+    return new Promise((resolve, reject) => {
+      const literal = host.replace(/^\[|\]$/g, '')
+      const refusal = this.refusal(host)
+      if (refusal !== undefined) return reject(refusal)
+      if (ipaddr.isValid(literal)) return resolve([literal])
+      this.#lookup(host, { all: true }, (error, found) => {
+        if (error !== null) return reject(error)
+        const addresses = found.map(({ address }) => address)
+        if (addresses.every((address) => this.#admits(address))) resolve(addresses)
+        else reject(new AddressRefused())
+      })
+    })
   }
 
   /**

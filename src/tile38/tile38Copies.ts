@@ -140,8 +140,6 @@ interface Tile38CopiesParts {
   readonly storeId: string
   /** Identifies this run of the process. */
   readonly process: string
-  /** See {@link Tile38Hooks}. */
-  readonly hooksUrl: string
   /** The process that writes the geofences, as far as it is known. */
   readonly writer: () => string | undefined
   readonly logger: Logger

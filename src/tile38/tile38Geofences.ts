@@ -2,7 +2,6 @@ import type { Bounds } from '../geometry/bounds.ts'
 import { ShapeArena } from '../geometry/shapeArena.ts'
 import type { Geofence } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
-import { RENEW_HOOKS_MS, Tile38Hooks } from './tile38Hooks.ts'
 import { cornersOf, Tile38Keys } from './tile38Texts.ts'
 import {
   Tile38Unreachable,
@@ -65,20 +64,18 @@ interface Mirrored {
  *   only changed, never created, except when a scope has been written completely: so a collection that was emptied
  *   while it was written has no notes.
  *
- * Owns: the geofences and hooks in Tile38. Does not own: who may write, and queries (tile38Candidates.ts).
+ * Owns: the geofences in Tile38. Does not own: who may write, and queries (tile38Candidates.ts).
  */
 export class Tile38Geofences implements Tile38Follower {
   readonly #tile38: Tile38
   readonly #troubled: (error: Error) => void
   readonly #keys: Tile38Keys
   readonly #writer: string
-  readonly #hooks: Tile38Hooks
   readonly #scopes = new Map<ScopeId, Mirrored>()
   /** Undefined while another process writes. */
   #source: GeofenceSource | undefined
   #beat: NodeJS.Timeout | undefined
   #isBeatDue = false
-  #renewHooksAt = 0
   /** There are no collections of other writers. */
   #isAlone = false
   #working = false
@@ -86,19 +83,16 @@ export class Tile38Geofences implements Tile38Follower {
   /**
    * @param parts.storeId separates the data of one store from that of others in the same Tile38
    * @param parts.writer identifies this run of the process
-   * @param parts.hooksUrl see {@link Tile38Hooks}
    */
   constructor(parts: {
     readonly tile38: Tile38
     readonly storeId: string
     readonly writer: string
-    readonly hooksUrl: string
     /** Called for each refusal; the write is tried again. */
     readonly troubled: (error: Error) => void
   }) {
     this.#tile38 = parts.tile38
     this.#keys = new Tile38Keys(parts.storeId)
-    this.#hooks = new Tile38Hooks(this.#keys, parts.hooksUrl)
     this.#writer = parts.writer
     this.#troubled = parts.troubled
     this.#tile38.follow(this)
@@ -241,16 +235,12 @@ export class Tile38Geofences implements Tile38Follower {
     settled.forEach((mirrored, i) => {
       if (Number(replies[i]) !== before[i]) this.#forget(mirrored)
     })
-    if (Date.now() < this.#renewHooksAt) return
-    this.#renewHooksAt = Date.now() + RENEW_HOOKS_MS
-    await this.#send(this.#hooks.renewals())
   }
 
   async #writeAnew(mirrored: Mirrored, source: GeofenceSource): Promise<void> {
     const { scope } = mirrored
     mirrored.state = 'writing'
     const { changedAt } = mirrored
-    this.#hooks.forget(scope)
     // The notes are removed with it.
     await this.#tile38.send([
       ['DROP', this.#key(scope)],
@@ -271,7 +261,6 @@ export class Tile38Geofences implements Tile38Follower {
       ['SET', this.#key(scope), 'done', 'STRING', `${changedAt}`],
     ])
     mirrored.noted = changedAt
-    await this.#removeStrayHooks(scope)
     if (mirrored.state === 'writing') mirrored.state = 'current'
   }
 
@@ -293,8 +282,8 @@ export class Tile38Geofences implements Tile38Follower {
   /** The boxes of a geofence have its id, and if there are several, that with `/1`, …. */
   #puts(scope: ScopeId, geofences: readonly Geofence[]): Tile38Command[] {
     const arena = new ShapeArena()
-    return geofences.flatMap((geofence) => [
-      ...arena
+    return geofences.flatMap((geofence) =>
+      arena
         .bounds(arena.add(geofence.shape))
         .map((bounds: Bounds, i) => [
           'SET',
@@ -303,26 +292,12 @@ export class Tile38Geofences implements Tile38Follower {
           'BOUNDS',
           ...cornersOf(bounds, PAD_DEGREES),
         ]),
-      ...this.#hooks.changed(scope, geofence.id, geofence),
-    ])
+    )
   }
 
   /** A second box may be left from an earlier shape of the geofence: the result is still a superset. */
   #removal(scope: ScopeId, id: string): Tile38Command[] {
-    const boxes = [id, `${id}/1`].map((each) => ['DEL', this.#key(scope), each])
-    return [...boxes, ...this.#hooks.changed(scope, id, undefined)]
-  }
-
-  /**
-   * Removes hooks of geofences that were deleted, or lost their mark, while nobody wrote, without a gap for the
-   * others.
-   */
-  async #removeStrayHooks(scope: ScopeId): Promise<void> {
-    if (!this.#hooks.areWanted) return
-    const [reply] = await this.#tile38.send([['HOOKS', this.#keys.hook(scope, '*')]])
-    const names = (reply as readonly (readonly [string])[]).map(([name]) => name)
-    const strays = names.filter((name) => !this.#hooks.has(scope, name))
-    await this.#send(strays.map((name) => ['DELHOOK', name]))
+    return [id, `${id}/1`].map((each) => ['DEL', this.#key(scope), each])
   }
 
   #key(scope: ScopeId): string {

@@ -4,7 +4,7 @@ import type { ScopeId } from '../model/scope.ts'
 /** A query without a limit silently returns at most 100. */
 export const NO_LIMIT = '1000000000'
 
-/** The names of one store's collections, hooks and channels; several stores may share a Tile38. */
+/** The names of one store's collections and channels; several stores may share a Tile38. */
 export class Tile38Keys {
   readonly #prefix: string
 
@@ -21,11 +21,6 @@ export class Tile38Keys {
   /** Pattern for those of all writers. */
   get allGeofences(): string {
     return `${this.#prefix}:*:geofences:*`
-  }
-
-  /** The hook of a geofence; with `*` the pattern for all of the scope. */
-  hook(scope: ScopeId, geofenceId: string): string {
-    return `${this.#prefix}:${scope}:hook:${geofenceId}`
   }
 
   /** The positions of devices. */

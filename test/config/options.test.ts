@@ -95,7 +95,6 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     tile38Url: ['tile38://127.0.0.1:9851', 'tile38://127.0.0.1:9851'],
     tile38Password: ['open sesame', 'open sesame'],
     tile38Candidates: ['on', true],
-    tile38HooksUrl: ['nats://nats:4222', 'nats://nats:4222'],
     sampleRegion: ['off', false, 'off'],
     routingUrl: ['http://127.0.0.1:8002/valhalla', 'http://127.0.0.1:8002/valhalla'],
     routingThreads: ['4', 4, 4],

@@ -35,6 +35,15 @@ const { beacon } = (await call('PUT', '/v1/beacons/kept/1', BEACON)).body
 // Its types match no event, so that nothing is sent.
 const WEBHOOK = { url: 'https://receiver.example/', types: ['nothing'] }
 const { webhook } = (await call('POST', '/v1/webhooks', WEBHOOK)).body
+// Disabled, so that nothing is sent.
+const HOOK = {
+  tag: 'bad',
+  externalId: '1',
+  enabled: false,
+  geofence: { tag: 'bad' },
+  endpoint: { url: 'https://receiver.example/' },
+}
+const { hook } = (await call('PUT', '/v1/hooks/kept/1', { ...HOOK, tag: 'kept' })).body
 const { event } = (await call('POST', '/v1/events', { name: 'kept', deviceId: 'bad' })).body
 
 /** A valid request for each route: its address and body. */
@@ -73,6 +82,9 @@ const GOOD: Record<string, { path?: string; query?: string; body?: Json }> = {
   },
   'PATCH /v1/settings': { body: {} },
   'POST /v1/webhooks': { body: WEBHOOK },
+  'POST /v1/hooks': { body: HOOK },
+  'PUT /v1/hooks/{tag}/{externalId}': { path: '/v1/hooks/bad/1', body: HOOK },
+  'PUT /v1/hooks/{id}': { path: `/v1/hooks/${hook._id}`, body: { ...HOOK, tag: 'kept' } },
   'PATCH /v1/webhooks/{id}': { path: `/v1/webhooks/${webhook._id}`, body: {} },
   'GET /v1/webhooks/{id}/deliveries': { path: `/v1/webhooks/${webhook._id}/deliveries` },
   'POST /v1/webhooks/{id}/redeliver': {

@@ -96,6 +96,18 @@ const WEBHOOK: Values = {
   tags: ['shop'],
 }
 
+const HOOK: Values = {
+  tag: 'erp',
+  externalId: '1',
+  description: 'x',
+  enabled: false,
+  geofence: { tag: 'shop' },
+  detect: ['enter'],
+  userIds: ['u'],
+  deviceIds: ['d'],
+  endpoint: { url: 'http://127.0.0.1:9/' },
+}
+
 const SETTINGS: Values = {
   stopDetection: false,
   bufferEntries: false,
@@ -125,6 +137,7 @@ async function knowledge(api: Api): Promise<Readonly<Record<string, Known>>> {
   const geofence = await made('/v1/geofences', { ...circle, type: 'circle', ...other })
   const beacon = await made('/v1/beacons', { ...BEACON, type: 'ibeacon', ...other })
   const webhook = await made('/v1/webhooks', WEBHOOK)
+  const hook = await made('/v1/hooks', { ...HOOK, ...other })
   const event = await made('/v1/events', { name: 'bought', deviceId: 'd', userId: 'u' })
   await api.track(
     Object.fromEntries(
@@ -180,6 +193,9 @@ async function knowledge(api: Api): Promise<Readonly<Record<string, Known>>> {
     'PUT /v1/beacons/{id}': of(`/v1/beacons/${beacon}`, { ...BEACON, ...other }),
     'PATCH /v1/settings': of('/v1/settings', SETTINGS),
     'POST /v1/keys/{kind}/rotate': of('/v1/keys/publishable/rotate', { oldKeyValidUntil: iso(1) }),
+    'POST /v1/hooks': anew('/v1/hooks', HOOK, 'hook'),
+    'PUT /v1/hooks/{tag}/{externalId}': of('/v1/hooks/erp/3', { ...HOOK, externalId: '3' }),
+    'PUT /v1/hooks/{id}': of(`/v1/hooks/${hook}`, { ...HOOK, ...other }),
     'POST /v1/webhooks': anew('/v1/webhooks', WEBHOOK, 'webhook'),
     'PATCH /v1/webhooks/{id}': of(`/v1/webhooks/${webhook}`, WEBHOOK),
     'POST /v1/webhooks/{id}/redeliver': of(

@@ -13,7 +13,7 @@ export const MARK = '§mark§'
 /**
  * `§geofence:7§` is a placeholder for the id of a geofence from an answer of the server; one in five is of any scope.
  */
-export const ID = /§(user|geofence|beacon|event|import|webhook):(\d+)§/g
+export const ID = /§(user|geofence|beacon|event|import|webhook|hook):(\d+)§/g
 
 /** The caller. `own` and `other` are the environments test and live. The words of `odd` are sent unchanged. */
 export type Caller =
@@ -184,6 +184,18 @@ const webhook = fc.record({
   tags: fc.constantFrom(undefined, ['shop', MARK]),
 })
 
+const hook = fc.record({
+  url: fc.constantFrom(
+    'http://127.0.0.1:9/hook',
+    'nats://127.0.0.1:9',
+    'tls://hooks.invalid',
+    'https://hooks.invalid',
+  ),
+  subject: fc.constantFrom('hooks.a', undefined),
+  jetStream: fc.constantFrom(true, undefined),
+  token: fc.constantFrom('t', undefined),
+})
+
 const HINTED: Hints = {
   field: (name) => HINTS[name],
   object(properties) {
@@ -191,6 +203,7 @@ const HINTED: Hints = {
     if ('coordinates' in properties && 'instance' in properties) return beacon
     if ('stream' in properties) return stream
     if ('url' in properties && 'types' in properties) return webhook
+    if ('url' in properties && 'subject' in properties) return hook
     return undefined
   },
 }
@@ -242,7 +255,7 @@ function escaped(text: string): string {
 }
 
 /** `/v1/geofences/{id}` names geofences, and so do the lists of who is inside one. */
-const KIND = /^\/v1\/(import|user|geofence|beacon|event|webhook)s/
+const KIND = /^\/v1\/(import|user|geofence|beacon|event|webhook|hook)s/
 
 function pathOf(operation: Operation, values: (schema: Json, name?: string) => Arbitrary<unknown>) {
   const segments = operation.path

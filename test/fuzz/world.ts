@@ -54,6 +54,7 @@ const UNTOUCHED_LISTS = [
   '/v1/events',
   '/v1/beacons',
   '/v1/webhooks',
+  '/v1/hooks',
   '/v1/settings',
 ]
 

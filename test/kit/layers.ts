@@ -46,6 +46,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
     ['model', 'runtime', 'http', 'registry/store', 'registry/records', 'registry/beacons'],
   ],
   ['registry/webhooks', ['model', 'runtime', 'http', 'registry/records']],
+  ['registry/hooks', ['model', 'runtime', 'http', 'registry/records']],
   [
     'registry/transfer',
     [
@@ -73,6 +74,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'registry/geofences',
       'registry/settings',
       'registry/webhooks',
+      'registry/hooks',
       'registry/transfer',
     ],
   ],
@@ -152,7 +154,16 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   ['cluster/registry', ['runtime', 'registry/store', 'registry/projects', 'registry']],
   [
     'delivery',
-    ['model', 'runtime', 'http', 'events', 'registry/records', 'registry/webhooks', 'cluster/nats'],
+    [
+      'model',
+      'runtime',
+      'http',
+      'events',
+      'registry/records',
+      'registry/webhooks',
+      'registry/hooks',
+      'cluster/nats',
+    ],
   ],
   ['geo/records', ['model', 'geometry']],
   ['geo/world', ['model', 'geo/records']],
@@ -197,6 +208,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'registry/projects',
       'registry/beacons',
       'registry/geofences',
+      'registry/hooks',
       'registry/settings',
       'registry/transfer',
       'registry',

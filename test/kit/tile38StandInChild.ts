@@ -44,8 +44,6 @@ const [port, folder, password = ''] = process.argv.slice(2) as [string, string, 
 const file = join(folder, 'appendonly.aof')
 const collections = new Map<string, Map<string, Thing>>()
 const channels = new Map<string, Fence>()
-/** By name: the words of the command that made it. The stand-in never calls a hook. */
-const hooks = new Map<string, readonly string[]>()
 const listeners = new Map<string, Set<Client>>()
 const expirations = new Map<string, { readonly key: string; readonly id: string; readonly at: number }>()
 
@@ -109,7 +107,7 @@ function answer(client: Client, words: string[]): string {
   if (client.isListening || command === 'SUBSCRIBE') return listen(client, command, rest)
   if (command === 'PING') return '+PONG\r\n'
   const reply = execute(words)
-  if (/^(?:SET|DEL|DROP|SETCHAN|DELCHAN|SETHOOK|DELHOOK|FLUSHDB)$/.test(command) && !(reply instanceof Error))
+  if (/^(?:SET|DEL|DROP|SETCHAN|DELCHAN|FLUSHDB)$/.test(command) && !(reply instanceof Error))
     appendFileSync(file, `${JSON.stringify(words)}\n`)
   return command === 'SET' && reply === 'OK' ? '+OK\r\n' : encode(reply)
 }
@@ -135,7 +133,7 @@ function execute([name = '', ...words]: readonly string[]): Reply {
     isReadOnly = words[0] === 'yes'
     return 'OK'
   }
-  if (isReadOnly && /^(?:SET|DEL|DROP|SETHOOK|DELHOOK|FLUSHDB)$/.test(name)) return new Error('read only')
+  if (isReadOnly && /^(?:SET|DEL|DROP|SETCHAN|DELCHAN|FLUSHDB)$/.test(name)) return new Error('read only')
   for (const [entry, { key, id, at }] of expirations) {
     if (at > Date.now()) continue
     expirations.delete(entry)
@@ -199,27 +197,11 @@ function execute([name = '', ...words]: readonly string[]): Reply {
       })
       return 1
     }
-    case 'SETHOOK':
-      if (!words.includes('FENCE')) return new Error('missing FENCE argument')
-      hooks.set(key, words)
-      return 1
-    case 'DELHOOK':
-      return hooks.delete(key) ? 1 : 0
     case 'KEYS':
       return [...collections.keys()].filter((one) => isLike(one, key))
     case 'FLUSHDB':
-      for (const map of [collections, channels, hooks, expirations]) map.clear()
+      for (const map of [collections, channels, expirations]) map.clear()
       return 'OK'
-    case 'HOOKS':
-      return [...hooks.values()]
-        .filter(([hook = '']) => isLike(hook, key))
-        .map(([hook = '', url = '', , , , collectionKey = '', ...rest]) => [
-          hook,
-          collectionKey,
-          [url],
-          ['INTERSECTS', collectionKey, ...rest],
-          [],
-        ])
     case 'DELCHAN':
       return channels.delete(key) ? 1 : 0
     default:

@@ -2,7 +2,6 @@ import { pino } from 'pino'
 import t from 'tap'
 import { Probe } from '../../src/geometry/probe.ts'
 import type { Geofence, Position, Shape } from '../../src/model/geofence.ts'
-import type { Metadata } from '../../src/model/metadata.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import { Tile38Candidates } from '../../src/tile38/tile38Candidates.ts'
 import { Tile38Cells } from '../../src/tile38/tile38Cells.ts'
@@ -34,7 +33,6 @@ class SmallRegistry {
   constructor(tile38: Tile38, storeId = `store${stores++}`, writer?: () => string | undefined) {
     this.mirror = new Tile38Geofences({
       tile38,
-      hooksUrl: 'nats://nats:4222',
       storeId,
       writer: this.process,
       troubled: (error) => void logged.push(error.message),
@@ -58,8 +56,8 @@ class SmallRegistry {
     yield* this.all.values()
   }
 
-  put(id: string, itsShape: Shape, metadata: Metadata = {}): void {
-    const geofence = { ...fence(id, itsShape), metadata }
+  put(id: string, itsShape: Shape): void {
+    const geofence = fence(id, itsShape)
     this.revision++
     this.all.set(id, geofence)
     this.index.put(geofence)
@@ -325,55 +323,6 @@ t.test(`${TILE38_NAME}: a start does not trust the data of an earlier life`, asy
   await after.index.prepare([HERE])
   t.same([...after.look(CITY, 0)].toSorted(), ['new0', 'new1', 'new2', 'new3', 'new4'])
   t.equal(after.index.looks.cells, 1)
-})
-
-t.test(`${TILE38_NAME}: marked geofences have hooks, through edits and a wiped server`, async (t) => {
-  const server = await tile38Server(t)
-  const tile38 = server.connect(t)
-  const registry = new SmallRegistry(tile38, 'hooked')
-  registry.begin()
-  t.teardown(() => registry.mirror.end())
-  const hooks = async () => {
-    const [reply] = await tile38.send([['HOOKS', '*']])
-    return (reply as readonly (readonly [string, string, readonly string[], readonly string[]])[]).map(
-      ([name, key, [url], words]) => ({ name, key, url, words: words.join(' ') }),
-    )
-  }
-  registry.put('plain', circle(CITY, 100))
-  registry.put('marked', circle(CITY, 100), { hooks: true })
-  registry.put('text', circle(CITY, 100), { hooks: 'true' })
-  const hook = {
-    name: 'ringfence:hooked:0:hook:marked',
-    key: 'ringfence:hooked:0:devices',
-    url: 'nats://nats:4222/geofences.0.test.marked',
-    words: /FENCE DETECT enter,exit CIRCLE 52.5\d* 13.4\d* 100\.0*$/,
-  }
-  await registry.settled()
-  t.match(await hooks(), [hook])
-  await server.kill9()
-  await until(() => !tile38.isConnected)
-  server.wipe()
-  await server.start()
-  await registry.settled()
-  t.match(await hooks(), [hook], 'made again')
-  registry.put('away', circle(CITY, 100), { hooks: true })
-  await registry.settled()
-  await server.kill9()
-  await until(() => !tile38.isConnected)
-  registry.remove('away')
-  await server.start()
-  await registry.settled()
-  t.match(await hooks(), [hook], 'not that of one which went meanwhile')
-  registry.put('marked', circle(CITY, 200), { hooks: true })
-  await registry.settled()
-  t.match(await hooks(), [{ words: / 200\.0*$/ }])
-  registry.put('marked', circle(CITY, 200))
-  registry.put('plain', circle(CITY, 100), { hooks: true })
-  await registry.settled()
-  t.match(await hooks(), [{ name: /plain$/ }])
-  registry.remove('plain')
-  await registry.settled()
-  t.same(await hooks(), [])
 })
 
 t.test(`${TILE38_NAME}: with a password`, async (t) => {

@@ -155,11 +155,6 @@ A setting is taken from the first that has it: flag, environment variable, file,
       Whether Tile38 is asked for the geofences near a batch of updates. If it does not
       answer in time, the index in memory is used. The events are the same. Default off.
       RINGFENCE_TILE38_CANDIDATES
-  --tile38-hooks-url URL
-      NATS as Tile38 reaches it, nats://HOST:PORT: there it tells by itself who enters and
-      leaves geofences that have "hooks": true in their metadata. Experimental, as
-      tile38Url. Default none.
-      RINGFENCE_TILE38_HOOKS_URL
   --sample-region on|off
       Whether a start without any region builds the sample region, a city to try routing
       in, from data in the installed packages. See docs/guides/regions.md. Default on.
@@ -191,8 +186,8 @@ A setting is taken from the first that has it: flag, environment variable, file,
       From 0 to 68719476736, default 33554432.
       RINGFENCE_ROUTING_CACHE_BYTES
   --webhook-private-addresses ADDRESSES
-      Addresses or CIDR ranges outside the public internet to which webhooks may be sent.
-      Comma-separated, default none.
+      Addresses or CIDR ranges outside the public internet to which webhooks and hooks may
+      be sent. Comma-separated, default none.
       RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES
   --webhook-timeout-seconds SECONDS
       Time that the receiver of a webhook has to respond. From 1 to 60, default 15.
