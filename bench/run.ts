@@ -31,6 +31,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   peers: 'peers.ts',
   cluster: 'cluster.ts',
   routing: 'routing.ts',
+  geocode: 'geocode.ts',
   hostile: 'hostile.ts',
 }
 

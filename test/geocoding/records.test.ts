@@ -1,11 +1,14 @@
-/** From tags to records: addresses, names, categories, areas. */
+/** From tags to records, and from records to texts: addresses, names, categories, areas, clocks, countries. */
 import t from 'tap'
+import { addressLine, streetLine } from '../../src/geo/geocoding/addressText.ts'
 import { houseNumbers, taggedAddress } from '../../src/geo/records/addressTags.ts'
 import { isInside, joinRings, pointInside, type Rings } from '../../src/geo/records/areas.ts'
 import { categoriesOf } from '../../src/geo/records/categories.ts'
-import { cleanName } from '../../src/geo/records/names.ts'
+import { cleanName, LANGUAGES } from '../../src/geo/records/names.ts'
 import { NearbyPoints } from '../../src/geo/records/nearbyPoints.ts'
 import { areaOf, placeId, placeOf, streetOf } from '../../src/geo/records/objectRecords.ts'
+import { countryAt, countryName } from '../../src/geo/world/countries.ts'
+import { timeZoneOf } from '../../src/geo/world/timeZone.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import fc from '../kit/fastCheck.ts'
@@ -189,3 +192,103 @@ t.test('nearby points: one is found exactly if one is near', async (t) => {
     }),
   )
 })
+
+t.test('number and street in the order of the country', async (t) => {
+  const line = (countryCode: string | undefined) =>
+    streetLine({ number: '25B', street: 'Rua (Nova)', countryCode })
+  t.equal(line('US'), '25B Rua Nova')
+  t.equal(line('GB'), '25B Rua Nova')
+  t.equal(line('UY'), 'Rua Nova 25B')
+  t.equal(line('AQ'), 'Rua Nova, 25B')
+  t.equal(line('IQ'), '25B Rua Nova', 'two lines there')
+  t.equal(line('__proto__'), 'Rua Nova 25B')
+  t.equal(line(undefined), 'Rua Nova 25B')
+  t.equal(streetLine({ street: 'Rua Nova', countryCode: 'BR' }), 'Rua Nova')
+  t.equal(streetLine({ number: '1', countryCode: 'BR' }), '1')
+})
+
+t.test('the line of an address', async (t) => {
+  const us = {
+    countryCode: 'US',
+    countryCode3: 'USA',
+    country: 'United States',
+    city: 'Brooklyn',
+    stateCode: 'NY',
+  }
+  t.equal(
+    addressLine('20 Jay Street', { ...us, borough: 'Brooklyn', postalCode: '11201' }),
+    '20 Jay Street, Brooklyn, NY 11201 USA',
+  )
+  t.equal(
+    addressLine('1 Main Street', { ...us, borough: 'Queens' }),
+    '1 Main Street, Queens, Brooklyn, NY USA',
+  )
+  t.equal(addressLine('Kings County', { ...us, city: undefined }), 'Kings County, NY USA')
+  t.equal(
+    addressLine('Avenida 18 de Julio 1056', { countryCode: 'UY', country: 'Uruguay', city: 'Montevideo' }),
+    'Avenida 18 de Julio 1056, Montevideo, Uruguay',
+  )
+  t.equal(
+    addressLine('Herrengasse 9', {
+      countryCode: 'LI',
+      country: 'Liechtenstein',
+      city: 'Vaduz',
+      postalCode: '9490',
+    }),
+    'Herrengasse 9, 9490 Vaduz, Liechtenstein',
+  )
+  t.equal(addressLine(undefined, { countryCode: 'JP', country: '日本' }), '日本')
+})
+
+t.test('clocks: summer and winter, abbreviations, half hours', async (t) => {
+  const clock = (at: Position, time: string) => timeZoneOf(at, Date.parse(time))
+  t.strictSame(clock([-73.99, 40.7], '2024-04-09T14:12:00Z'), {
+    id: 'America/New_York',
+    name: 'Eastern Daylight Time',
+    code: 'EDT',
+    currentTime: '2024-04-09T10:12:00-04:00',
+    utcOffset: -14_400,
+    dstOffset: 3600,
+  })
+  t.match(clock([-73.99, 40.7], '2024-01-09T14:12:00Z'), { code: 'EST', utcOffset: -18_000, dstOffset: 0 })
+  t.match(clock([77.2, 28.6], '2024-01-01T00:00:00Z'), {
+    code: 'IST',
+    currentTime: '2024-01-01T05:30:00+05:30',
+    utcOffset: 19_800,
+    dstOffset: 0,
+  })
+  t.match(clock([151.2, -33.9], '2024-01-01T00:00:00Z'), { code: 'AEDT', utcOffset: 39_600, dstOffset: 3600 })
+  t.match(clock([-0.1, 51.5], '2024-01-01T00:00:00Z'), {
+    code: 'GMT',
+    currentTime: '2024-01-01T00:00:00+00:00',
+  })
+  t.match(clock([-56.2, -34.9], '2024-07-01T02:00:00Z'), {
+    code: 'GMT-3',
+    currentTime: '2024-06-30T23:00:00-03:00',
+  })
+  t.match(clock([-52.7, 47.56], '2024-01-01T00:00:00Z'), { id: 'America/St_Johns', utcOffset: -12_600 })
+})
+
+t.test(
+  'countries: territories with codes of their own, both banks of a border river, names in ten languages',
+  async (t) => {
+    const code = (...at: [number, number]) => countryAt(at)?.code
+    t.strictSame(
+      [code(114.17, 22.3), code(113.55, 22.19), code(-66.1, 18.45), code(-5.35, 36.14)],
+      ['HK', 'MO', 'PR', 'GI'],
+    )
+    t.strictSame([code(-106.487, 31.762), code(-106.487, 31.738)], ['US', 'MX'], 'El Paso, Ciudad Juárez')
+    t.strictSame([code(-83.045, 42.331), code(-83.036, 42.31)], ['US', 'CA'], 'Detroit, Windsor')
+    t.equal(code(0, 0), undefined)
+    t.strictSame(
+      [
+        countryAt([114.17, 22.3])!.code3,
+        countryAt([-56.2, -34.9])!.flag,
+        countryName('HK', 'en'),
+        countryName('DE', 'ru'),
+      ],
+      ['HKG', '🇺🇾', 'Hong Kong', 'Германия'],
+    )
+    for (const language of LANGUAGES) t.not(countryName('UY', language), 'UY')
+  },
+)

@@ -1,18 +1,19 @@
 import Database from 'better-sqlite3'
 import type { Position } from '../../model/geofence.ts'
-import type {
-  AddressRecord,
-  AreaRecord,
-  IntersectionRecord,
-  PlaceRecord,
-  StreetRecord,
+import {
+  AREA_KINDS,
+  type AddressRecord,
+  type AreaRecord,
+  type IntersectionRecord,
+  type PlaceRecord,
+  type StreetRecord,
 } from '../records/records.ts'
 import type { RecordSink } from './recordCollector.ts'
 import {
   ADDRESS_BOXES,
   addressBox,
   APPLICATION_ID,
-  firstAreaId,
+  centreBox,
   PLACE_DATABASE_VERSION,
   SCHEMA,
   type RecordTable,
@@ -26,8 +27,8 @@ import { packLines, unitsOf } from '../placeDatabase/shapes.ts'
 export class PlaceDatabaseWriter implements RecordSink {
   readonly #database: Database.Database
   readonly #labels = new Map<string, number>()
-  /** Rows so far, by their first id. */
-  readonly #counts = new Map<string, number>()
+  /** The last of each table. */
+  readonly #ids = new Map<RecordTable, number>()
   readonly #statements: Readonly<Record<string, Database.Statement>>
   readonly #label: Database.Statement
 
@@ -42,7 +43,14 @@ export class PlaceDatabaseWriter implements RecordSink {
     const into = (table: string, columns: number): Database.Statement =>
       database.prepare(`INSERT INTO ${table} VALUES (${Array.from({ length: columns }, () => '?').join()})`)
     this.#label = into('label', 2)
-    const boxes = [...ADDRESS_BOXES, 'street_box', 'intersection_box', 'place_box', 'area_box']
+    const boxes = [
+      ...ADDRESS_BOXES,
+      'street_box',
+      'intersection_box',
+      'place_box',
+      'area_box',
+      ...AREA_KINDS.map(centreBox),
+    ]
     this.#statements = {
       address: into('address', 9),
       street: into('street', 4),
@@ -101,8 +109,8 @@ export class PlaceDatabaseWriter implements RecordSink {
     const [x, y] = position.map(unitsOf)
     const row = [kind, name, jsonOf(names), code ?? null, population, x, y, size]
     const shape = rings === undefined ? null : packLines(rings)
-    const firstId = firstAreaId(kind, rings === undefined)
-    this.#add('area', 'area_box', rings ?? [[position]], (id) => [id, ...row, shape], firstId)
+    const box = rings === undefined ? centreBox(kind) : 'area_box'
+    this.#add('area', box, rings ?? [[position]], (id) => [id, ...row, shape])
   }
 
   /** Makes the file complete. The caller makes it durable. */
@@ -125,12 +133,9 @@ export class PlaceDatabaseWriter implements RecordSink {
     box: string,
     lines: readonly (readonly Position[])[],
     row: (id: number) => readonly unknown[],
-    firstId = 1,
   ): void {
-    const key = `${table} ${firstId}`
-    const count = this.#counts.get(key) ?? 0
-    this.#counts.set(key, count + 1)
-    const id = firstId + count
+    const id = (this.#ids.get(table) ?? 0) + 1
+    this.#ids.set(table, id)
     this.#statements[table]!.run(row(id))
     let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity]
     for (const line of lines) {

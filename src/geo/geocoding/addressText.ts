@@ -1,4 +1,5 @@
 import formatter from '@fragaria/address-formatter'
+import { LRUCache } from 'lru-cache'
 
 /** The parts of an address that its texts are made of. */
 export interface AddressParts {
@@ -31,12 +32,31 @@ export function labelText(text: string): string {
 export function streetLine({ number, street, countryCode }: AddressParts): string {
   if (street === undefined) return number ?? ''
   if (number === undefined) return labelText(street)
-  if (countryCode !== undefined && ONE_LINE.has(countryCode)) return labelText(`${number} ${street}`)
-  const [line] = formatter.format(
-    { houseNumber: number, road: street, ...(countryCode !== undefined && { countryCode }) },
-    { output: 'array' },
-  )
-  return labelText(line ?? `${number} ${street}`)
+  const { isNumberFirst, between } = streetOrder(countryCode)
+  const [one, other] = [number, street].map(labelText)
+  return isNumberFirst ? one + between + other : other + between + one
+}
+
+interface StreetOrder {
+  readonly isNumberFirst: boolean
+  readonly between: string
+}
+
+const orders = new Map<string, StreetOrder>()
+
+/** How a country writes number and street. It is asked once, because a template takes a tenth of a millisecond. */
+function streetOrder(countryCode = ''): StreetOrder {
+  let order = orders.get(countryCode)
+  if (order === undefined) {
+    // Some countries write them on two lines.
+    const text = formatter
+      .format({ houseNumber: '1', road: 'Street', countryCode }, { output: 'array' })
+      .join(' ')
+    const [, afterNumber, afterStreet] = /1(.*)Street|Street(.*)1/.exec(text) ?? []
+    order = { isNumberFirst: afterNumber !== undefined, between: afterNumber ?? afterStreet ?? ' ' }
+    orders.set(countryCode, order)
+  }
+  return order
 }
 
 /**
@@ -50,15 +70,27 @@ export function addressLine(label: string | undefined, parts: AddressParts): str
     const line = [label, borough === city ? undefined : borough, city, area]
     return labelText([...new Set(line.filter((part) => part !== undefined && part !== ''))].join(', '))
   }
-  const lines = formatter.format(present({ city, state, postcode: postalCode, country, countryCode }), {
-    output: 'array',
-  })
+  const lines = cityLines({ city, state, postcode: postalCode, country, countryCode })
   return labelText(
     [...new Set([label, ...lines])].filter((part) => part !== undefined && part !== '').join(', '),
   )
 }
 
-function present(fields: Record<string, string | undefined>): Record<string, string> {
+/** The usual requests are about few cities. */
+const KEPT_LINES = 1000
+const cities = new LRUCache<string, readonly string[]>({ max: KEPT_LINES })
+
+function cityLines(parts: Readonly<Record<string, string | undefined>>): readonly string[] {
+  const key = JSON.stringify(parts)
+  let lines = cities.get(key)
+  if (lines === undefined) {
+    lines = formatter.format(present(parts), { output: 'array' })
+    cities.set(key, lines)
+  }
+  return lines
+}
+
+function present(fields: Readonly<Record<string, string | undefined>>): Record<string, string> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Record<
     string,
     string

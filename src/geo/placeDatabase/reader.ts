@@ -2,7 +2,7 @@ import Database from 'better-sqlite3'
 import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
 import { nearestOnLine } from '../records/areas.ts'
-import type { AreaKind, PlaceDetails } from '../records/records.ts'
+import { AREA_KINDS, type AreaKind, type PlaceDetails } from '../records/records.ts'
 import type {
   Near,
   PlaceRecords,
@@ -12,13 +12,13 @@ import type {
   StoredPlace,
   StoredStreet,
 } from './port.ts'
-import { ADDRESS_BOXES, isCentreOf, PLACE_DATABASE_VERSION, UNITS, type RecordTable } from './schema.ts'
+import { ADDRESS_BOXES, centreBox, PLACE_DATABASE_VERSION, UNITS, type RecordTable } from './schema.ts'
 import { isInPackedRings, unitsOf, unpackLines } from './shapes.ts'
 
 type Row = Readonly<Record<string, number | string | Buffer | null>>
 
 /** The smallest box that is searched, as a share of the largest, and how much larger each next one is. */
-const FIRST_SHARE = 1 / 64
+const FIRST_SHARE = 1 / 16
 const GROWTH = 2
 /** Records of a box that are looked at. So many on one spot are a mistake in the data; others would wait for them. */
 const MAX_IN_BOX = 5000
@@ -31,11 +31,14 @@ export class PlaceDatabase implements PlaceRecords {
   readonly #database: Database.Database
   readonly #rows: Readonly<Record<RecordTable, Database.Statement>>
   readonly #boxes: Readonly<Record<RecordTable, readonly Database.Statement[]>>
+  readonly #centres: Readonly<Record<AreaKind, Database.Statement>>
 
   /** @throws the errors of SQLite, or if the file has another version */
   constructor(file: string) {
     const database = new Database(file, { readonly: true, fileMustExist: true })
     this.#database = database
+    // Pages are read without a copy; the system decides how many stay in memory.
+    database.pragma('mmap_size = 1073741824')
     const version = database.pragma('user_version', { simple: true })
     if (version !== PLACE_DATABASE_VERSION) {
       database.close()
@@ -68,6 +71,10 @@ export class PlaceDatabase implements PlaceRecords {
       place: [box('place_box')],
       area: [box('area_box')],
     }
+    this.#centres = Object.fromEntries(AREA_KINDS.map((kind) => [kind, box(centreBox(kind))])) as Record<
+      AreaKind,
+      Database.Statement
+    >
   }
 
   close(): void {
@@ -133,8 +140,7 @@ export class PlaceDatabase implements PlaceRecords {
       const record = areaOf(row)
       return { record, meters: distance(point, record.position) }
     }
-    const isWanted = (id: number): boolean => isCentreOf(kind, id)
-    return this.#nearest('area', point, maxMeters, measure, this.#boxes.area, isWanted)[0]
+    return this.#nearest('area', point, maxMeters, measure, [this.#centres[kind]], maxMeters)[0]
   }
 
   #containing(table: 'place' | 'area', point: Position): Row[] {
@@ -149,7 +155,7 @@ export class PlaceDatabase implements PlaceRecords {
    * The nearest records within a distance, all at the same distance. It measures records in the order of the distance
    * of their boxes, and ends when no box can hold a nearer one.
    * @param measure the record of a row and its distance
-   * @param isWanted by its id
+   * @param firstMeters the smallest box that is searched
    */
   #nearest<RecordType>(
     table: RecordTable,
@@ -157,13 +163,13 @@ export class PlaceDatabase implements PlaceRecords {
     maxMeters: number,
     measure: (row: Row) => Near<RecordType>,
     boxes = this.#boxes[table],
-    isWanted: (id: number) => boolean = () => true,
+    firstMeters = maxMeters * FIRST_SHARE,
   ): Near<RecordType>[] {
-    for (let reach = maxMeters * FIRST_SHARE; ; reach *= GROWTH) {
+    for (let reach = firstMeters; ; reach *= GROWTH) {
       const within = Math.min(reach, maxMeters)
       let nearest: Near<RecordType>[] = []
       let least = within
-      for (const { id, meters: fromBox } of nearBoxes(boxes, point, within, isWanted)) {
+      for (const { id, meters: fromBox } of nearBoxes(boxes, point, within)) {
         if (fromBox > least + BOX_ERROR_METERS) break
         const near = measure(this.#rows[table].get(id) as Row)
         if (near.meters > least) continue
@@ -183,7 +189,6 @@ function nearBoxes(
   statements: readonly Database.Statement[],
   [x, y]: Position,
   meters: number,
-  isWanted: (id: number) => boolean,
 ): { id: number; meters: number }[] {
   const height = (1.01 * meters) / DEGREE_METERS
   const scale = Math.max(0.01, Math.cos(((Math.abs(y) + height) * Math.PI) / 180))
@@ -191,7 +196,6 @@ function nearBoxes(
   const reach = [x + width, x - width, y + height, y - height].map(unitsOf)
   const boxes = statements.flatMap((statement) => statement.all(...reach) as Box[])
   return boxes
-    .filter(([id]) => isWanted(id))
     .map(([id, west, east, south, north]) => {
       const nearestX = Math.min(east / UNITS, Math.max(west / UNITS, x))
       const nearestY = Math.min(north / UNITS, Math.max(south / UNITS, y))

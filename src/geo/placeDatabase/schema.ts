@@ -7,7 +7,7 @@
 import { AREA_KINDS, type AreaKind } from '../records/records.ts'
 
 /** Raised with each change of the tables or of what is written into them: then an import is due again. */
-export const PLACE_DATABASE_VERSION = 1
+export const PLACE_DATABASE_VERSION = 2
 
 /** `RFpl` in the header of the file. */
 export const APPLICATION_ID = 0x5246706c
@@ -29,6 +29,11 @@ export const ADDRESS_BOXES = [
 /** Index of the box table of an address. */
 export function addressBox(hasCity: boolean, hasPostalCode: boolean): number {
   return (hasCity ? 1 : 0) + (hasPostalCode ? 2 : 0)
+}
+
+/** The boxes of the areas of a kind of which only the centre is known: few, so the nearest is found in one look. */
+export function centreBox(kind: AreaKind): string {
+  return `centre_box_${kind}`
 }
 
 export const SCHEMA = `
@@ -54,21 +59,11 @@ export const SCHEMA = `
     x INTEGER NOT NULL, y INTEGER NOT NULL, size REAL NOT NULL, rings BLOB
   );
   CREATE VIRTUAL TABLE area_box USING rtree_i32(id, west, east, south, north);
+  ${AREA_KINDS.map((kind) => `CREATE VIRTUAL TABLE ${centreBox(kind)} USING rtree_i32(id, west, east, south, north);`).join('\n')}
 `
 
-/** The tables of records. Each has an R*Tree `<table>_box`; addresses have {@link ADDRESS_BOXES}. */
+/**
+ * The tables of records. Each has an R*Tree `<table>_box`. Addresses have {@link ADDRESS_BOXES}, and areas of which only
+ * the centre is known have {@link centreBox}.
+ */
 export type RecordTable = 'address' | 'street' | 'intersection' | 'place' | 'area'
-
-/** Ids of areas tell their kind, and whether they are only a centre: these are found without reading other rows. */
-const AREAS_OF_KIND = 2 ** 32
-
-/** The first id of the areas of a kind. The ids of the next {@link AREAS_OF_KIND} are of the same. */
-export function firstAreaId(kind: AreaKind, isCentre: boolean): number {
-  return (2 * AREA_KINDS.indexOf(kind) + (isCentre ? 1 : 0)) * AREAS_OF_KIND
-}
-
-/** Whether an id is that of an area of the kind that is only a centre. */
-export function isCentreOf(kind: AreaKind, id: number): boolean {
-  const first = firstAreaId(kind, true)
-  return id >= first && id < first + AREAS_OF_KIND
-}

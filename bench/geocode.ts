@@ -1,0 +1,115 @@
+/**
+ * What geocoding costs: the place database of the sample city is built, and then asked what is at points that are drawn
+ * evenly over its built-up part, in one thread and without HTTP.
+ */
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import Database from 'better-sqlite3'
+import { seededRandom } from '../demo/streets.ts'
+import { readExtract } from '../src/geo/extract/extractReader.ts'
+import { placesIn } from '../src/geo/extract/mapRegionFiles.ts'
+import { buildPlaces } from '../src/geo/extract/placeRecords.ts'
+import { writeSampleCity } from '../src/geo/extract/sampleCity.ts'
+import { REVERSE_LAYERS } from '../src/geo/geocoding/parameters.ts'
+import { LAYERS, type Layer } from '../src/geo/geocoding/port.ts'
+import { reverse } from '../src/geo/geocoding/reverse.ts'
+import { PlaceDatabase } from '../src/geo/placeDatabase/reader.ts'
+import { quantile, rounded, thousands } from './figures.ts'
+import { done, progress } from './progress.ts'
+
+/** To reach: milliseconds of a question for all layers at p50, questions a second, bytes and microseconds an address. */
+const STATED = { p50Ms: 1, perSecond: 2000, bytesPerAddress: 300, microsPerAddress: 60 }
+/** How far beyond it `--strict` lets a noisy machine measure. */
+const TOLERANCE = 0.1
+/** The built-up part of the sample city. */
+const [WEST, SOUTH, EAST, NORTH] = [-56.22, -34.915, -56.1, -34.83]
+
+const { values: options } = parseArgs({
+  options: {
+    smoke: { type: 'boolean', default: false },
+    strict: { type: 'boolean', default: false },
+    seed: { type: 'string', default: '1' },
+  },
+})
+const questions = options.smoke ? 200 : 20_000
+const folder = mkdtempSync(join(tmpdir(), 'ringfence-bench-'))
+try {
+  const extract = join(folder, 'sample.osm.pbf')
+  progress('writing the sample city')
+  await writeSampleCity(extract)
+  const { members } = await readExtract(extract, () => {})
+  progress('building its place database')
+  const signal = new AbortController().signal
+  const began = cpuMicros()
+  await buildPlaces({ extract, members, folder, signal, onProgress() {} })
+  const built = cpuMicros() - began
+  const file = placesIn(folder)
+  const addresses = new Database(file, { readonly: true })
+    .prepare('SELECT count(*) FROM address')
+    .pluck()
+    .get() as number
+  const imported = {
+    addresses,
+    microsPerAddress: rounded(built / addresses, 1),
+    bytesPerAddress: Math.round(statSync(file).size / addresses),
+  }
+  const rows = [ask(file, 'all layers', LAYERS), ask(file, 'the usual layers', REVERSE_LAYERS)]
+  done('')
+  console.log(
+    `${thousands(addresses)} addresses: ${imported.microsPerAddress} µs of CPU and ${imported.bytesPerAddress} bytes for each`,
+  )
+  console.table(rows)
+  const misses = [
+    rows[0]!.p50Ms > STATED.p50Ms * (1 + TOLERANCE) && `p50 ${rows[0]!.p50Ms} ms`,
+    rows[0]!.perSecond < STATED.perSecond * (1 - TOLERANCE) && `${rows[0]!.perSecond} a second`,
+    imported.bytesPerAddress > STATED.bytesPerAddress && `${imported.bytesPerAddress} bytes an address`,
+    imported.microsPerAddress > STATED.microsPerAddress && `${imported.microsPerAddress} µs an address`,
+  ].filter((miss) => miss !== false)
+  if (options.strict && misses.length > 0) {
+    console.error(`missed: ${misses.join(', ')}`)
+    process.exitCode = 1
+  }
+  console.log(JSON.stringify({ bench: 'geocode', smoke: options.smoke, ...imported, rows }))
+} finally {
+  rmSync(folder, { recursive: true })
+}
+
+function ask(file: string, name: string, layers: readonly Layer[]) {
+  progress(`reverse, ${name}`)
+  const database = new PlaceDatabase(file)
+  const random = seededRandom(Number(options.seed))
+  const times = new Float64Array(questions)
+  let results = 0
+  const one = (): void => {
+    const longitude = WEST + (EAST - WEST) * random()
+    const latitude = SOUTH + (NORTH - SOUTH) * random()
+    const question = { position: [longitude, latitude] as const, layers, language: 'en' as const }
+    results += reverse([database], { ...question, now: Date.now() }).length
+  }
+  for (let i = 0; i < questions / 10; i++) one()
+  results = 0
+  const began = cpuMicros()
+  for (let i = 0; i < questions; i++) {
+    const start = performance.now()
+    one()
+    times[i] = performance.now() - start
+  }
+  const micros = (cpuMicros() - began) / questions
+  database.close()
+  times.sort()
+  return {
+    case: `reverse, ${name}`,
+    results: rounded(results / questions, 2),
+    p50Ms: rounded(quantile(times, 0.5), 3),
+    p99Ms: rounded(quantile(times, 0.99), 3),
+    microsOfCpu: Math.round(micros),
+    perSecond: Math.round(1e6 / micros),
+  }
+}
+
+function cpuMicros(): number {
+  const { user, system } = process.cpuUsage()
+  return user + system
+}
