@@ -32,6 +32,7 @@ export async function openDelivery(
     ...hookRoutesOf({ hooks, registry, outgoing }),
   ]
   registerWebhookMetrics(metrics, webhooks)
+  registerWebhookMetrics(metrics, hooks, 'hook')
   let served: Served | undefined
   const holder: LeaseHolder = {
     async begin() {

@@ -183,6 +183,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   registerJobMetrics(metrics, jobs)
   if (nats !== undefined) registerNatsMetrics(metrics, nats)
   registerWebhookMetrics(metrics, webhooks)
+  registerWebhookMetrics(metrics, hooks, 'hook')
   if (tile38 !== undefined) {
     tile38.open(geofencesOf(registry))
     tile38.writeGeofences()

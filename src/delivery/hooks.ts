@@ -74,6 +74,30 @@ export class Hooks implements HookFollower {
     await store?.close()
   }
 
+  /** Hooks that are paused now. */
+  get paused(): number {
+    return this.#count(({ state }) => (state.pause === undefined ? 0 : 1))
+  }
+
+  /** Hooks whose last attempts failed, without paused ones. */
+  get failing(): number {
+    return this.#count(({ state }) => (state.failingSince !== undefined && state.pause === undefined ? 1 : 0))
+  }
+
+  /** Messages of all hooks that wait. */
+  get pending(): number {
+    return this.#count(({ pending }) => pending)
+  }
+
+  /** Events of the log, in any scope, that the slowest running hook has not read yet. */
+  get lag(): number {
+    const { lastOffset } = this.#parts.feed
+    const lags = [...this.#running.values()].map(({ endpoint }) =>
+      endpoint.running ? lastOffset - endpoint.state.offset : 0,
+    )
+    return Math.max(0, ...lags)
+  }
+
   settled(): Promise<void> {
     return this.#work
   }
@@ -143,6 +167,12 @@ export class Hooks implements HookFollower {
     )
     this.#running.set(hook.id, { hook, endpoint })
     await endpoint.start()
+  }
+
+  #count(count: (endpoint: WebhookEndpoint<HookDestination>) => number): number {
+    let sum = 0
+    for (const { endpoint } of this.#running.values()) sum += count(endpoint)
+    return sum
   }
 
   #open(): Promise<DeliveryStore> {

@@ -1,38 +1,48 @@
 import type { Metrics } from './metrics.ts'
 
-/** Metrics of webhooks. */
+/** What sends messages to endpoints, in numbers. */
+interface Deliveries {
+  readonly counters: {
+    readonly delivered: number
+    readonly failedAttempts: number
+    readonly givenUp: number
+  }
+  readonly pending: number
+  readonly failing: number
+  readonly paused: number
+  readonly lag: number
+}
+
+/** Metrics of webhooks, or of hooks. */
 export function registerWebhookMetrics(
   metrics: Metrics,
-  webhooks: {
-    readonly counters: {
-      readonly delivered: number
-      readonly failedAttempts: number
-      readonly givenUp: number
-    }
-    readonly pending: number
-    readonly failing: number
-    readonly paused: number
-    readonly lag: number
-  },
+  deliveries: Deliveries,
+  singular: 'webhook' | 'hook' = 'webhook',
 ): void {
-  const { counters } = webhooks
-  metrics.total('webhook_deliveries_total', 'Webhook deliveries answered 2xx.', () => counters.delivered)
+  const { counters } = deliveries
+  const name = singular === 'webhook' ? 'Webhook' : 'Hook'
+  const answered = singular === 'webhook' ? 'answered 2xx' : 'that the endpoint accepted'
+  metrics.total(`${singular}_deliveries_total`, `${name} deliveries ${answered}.`, () => counters.delivered)
   metrics.total(
-    'webhook_failed_attempts_total',
-    'Webhook requests that failed and are retried.',
+    `${singular}_failed_attempts_total`,
+    `${name} requests that failed and are retried.`,
     () => counters.failedAttempts,
   )
   metrics.total(
-    'webhook_given_up_total',
-    'Webhook deliveries given up after all retries.',
+    `${singular}_given_up_total`,
+    `${name} deliveries given up after all retries.`,
     () => counters.givenUp,
   )
-  metrics.gauge('webhook_pending', 'Waiting webhook deliveries.', () => webhooks.pending)
-  metrics.gauge('webhooks_failing', 'Webhooks whose last attempts failed.', () => webhooks.failing)
-  metrics.gauge('webhooks_paused', 'Webhooks that are paused until enabled again.', () => webhooks.paused)
+  metrics.gauge(`${singular}_pending`, `Waiting ${singular} deliveries.`, () => deliveries.pending)
+  metrics.gauge(`${singular}s_failing`, `${name}s whose last attempts failed.`, () => deliveries.failing)
   metrics.gauge(
-    'webhook_lag_events',
-    'Events that the slowest webhook has not processed yet; paused webhooks are not counted.',
-    () => webhooks.lag,
+    `${singular}s_paused`,
+    `${name}s that are paused until ${singular === 'webhook' ? 'enabled' : 'put'} again.`,
+    () => deliveries.paused,
+  )
+  metrics.gauge(
+    `${singular}_lag_events`,
+    `Events that the slowest ${singular} has not processed yet; paused ${singular}s are not counted.`,
+    () => deliveries.lag,
   )
 }

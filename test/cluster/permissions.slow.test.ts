@@ -247,6 +247,9 @@ t.test('each role can do what it must, and is refused everything else', { skip }
   const receiver = await Receiver.start(t)
   const made = await call('POST', 'webhooks', { url: receiver.url })
   t.match(made, { status: 200 })
+  const hooked = await Receiver.start(t)
+  const hook = { geofence: { tag: 'example' }, endpoint: { url: hooked.url } }
+  t.match(await call('PUT', 'hooks/example/1', hook), { status: 200, body: { hook: { status: 'active' } } })
   const coordinates = [ISLAND.longitude, ISLAND.latitude]
   const island = { description: 'Liberty Island', type: 'circle', radius: 300, coordinates }
   const deleteAfter = new Date(Date.now() + 2000).toISOString()
@@ -275,6 +278,11 @@ t.test('each role can do what it must, and is refused everything else', { skip }
   t.match(await call('GET', 'search/users?near=40.69,-74.04&radius=1000'), { status: 200 })
   await until(() => came.some(({ type }) => type === 'position'))
   await until(() => receiver.got.length > 0)
+  await until(() => hooked.got.length > 0)
+  t.equal(hooked.got[0]!.json.event._id, track.body.events[0]._id)
+  await until(async () => (await call('GET', 'hooks/example/1')).body.hook.lastDeliveredAt !== undefined)
+  t.match(await call('GET', 'hooks'), { body: { hooks: [{ tag: 'example', pending: 0 }] } })
+  t.match(await call('DELETE', 'hooks/example/1'), { status: 200 })
   const event = `events/${track.body.events[0]._id}`
   await until(async () => (await call('GET', event)).status === 200)
   t.match(await call('PUT', `${event}/verification`, { verification: 1 }), { status: 200 })
