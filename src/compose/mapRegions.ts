@@ -4,6 +4,7 @@
  */
 import type { Options } from '../../config/options.ts'
 import { readManifest, mapRegionsFolder, wantsSample } from '../geo/extract/mapRegionFiles.ts'
+import type { MapRegion } from '../geo/extract/port.ts'
 import { MapRegionStore } from '../geo/extract/mapRegionStore.ts'
 import { SampleMapRegion } from '../geo/extract/sampleMapRegion.ts'
 import { whyMissing } from '../geo/extract/valhallaTools.ts'
@@ -49,10 +50,15 @@ export function openMapRegions({
     name: 'regions',
     // Ready without them: tracking needs no roads.
     check() {
-      const names = regions.all.map(({ name }) => name).join(', ') || 'none'
+      const names = regions.all.map(nameOf).join(', ') || 'none'
       const isComing = isWanted && sample.condition !== 'ready'
       return { ok: true, detail: isComing ? `${names}; sample: ${sample.condition}` : names }
     },
   }
   return { regions, sample: isWanted ? sample : nothing, check }
+}
+
+/** A region that an earlier version imported has no place database, or one that this version cannot read. */
+function nameOf({ name, places }: MapRegion): string {
+  return places === undefined ? `${name} (without geocoding; import it again)` : name
 }
