@@ -54,6 +54,8 @@ t.test('rate limits are those of the table, with the changes of the operator', a
   t.ok((await passed(t, times(60, verdict), 10)) < 60, 'nobody tries ids with an app’s key')
   const region = () => server.api('POST', '/v1/sync/region', { latitude: 50, longitude: 10 }, testPublishable)
   t.ok((await passed(t, times(30, region), 5)) < 30)
+  const reverse = get('/v1/geocode/reverse?coordinates=50,10', testPublishable)
+  t.ok((await passed(t, times(60, reverse), 10)) < 60)
   const config = get('/v1/config', testPublishable)
   t.equal(await passed(t, times(120, config), 120), 120, 'what every device asks for is not limited by key')
 

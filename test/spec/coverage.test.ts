@@ -9,6 +9,14 @@ t.test('every item of the tracking part names tests that exist', async (t) => {
   )
 })
 
+t.test('every test that an item names exists', async (t) => {
+  const wrong = ITEMS.filter((item) => item.heldBy.length > 0 && problemOf(item) !== undefined)
+  t.strictSame(
+    wrong.map((item) => `${item.section}, ${item.name}: ${problemOf(item)}`),
+    [],
+  )
+})
+
 t.test('a missing test is noticed', async (t) => {
   const item = { section: 's', name: 'n', says: 'x', part: 'tracking' } as const
   t.equal(problemOf({ ...item, heldBy: [] }), 'missing')

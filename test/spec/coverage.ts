@@ -5,6 +5,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FIELD_ITEMS } from './fields.ts'
+import { GEO_ITEMS } from './geo.ts'
 import type { Item } from './item.ts'
 import { PARAMETER_ITEMS } from './parameters.ts'
 import { ROUTING_ITEMS } from './routing.ts'
@@ -12,7 +13,13 @@ import { RULE_ITEMS } from './rules.ts'
 
 const TESTS = join(import.meta.dirname, '..')
 
-export const ITEMS: readonly Item[] = [...RULE_ITEMS, ...PARAMETER_ITEMS, ...FIELD_ITEMS, ...ROUTING_ITEMS]
+export const ITEMS: readonly Item[] = [
+  ...RULE_ITEMS,
+  ...PARAMETER_ITEMS,
+  ...FIELD_ITEMS,
+  ...ROUTING_ITEMS,
+  ...GEO_ITEMS,
+]
 
 /** What is wrong with the tests that an item names; undefined if each of them exists. */
 export function problemOf(item: Item): string | undefined {

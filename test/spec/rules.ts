@@ -132,7 +132,7 @@ events | those that the update caused | e2e/track.test.ts: an update with everyt
 
 # Endpoints: geocoding (geocoding)
 GET /v1/geocode/forward | address to coordinates
-GET /v1/geocode/reverse | coordinates to address
+GET /v1/geocode/reverse | coordinates to address | geocoding/reverse.test.ts: an address with everything that is known about it
 GET /v1/geocode/ip | requester to city, state, country
 GET /v1/search/autocomplete | partial address or place name
 
@@ -203,7 +203,7 @@ GET /v1/search/geofences | 100 | e2e/limits.test.ts: rate limits are those of th
 
 # Rate limits: geocoding (geocoding)
 GET /v1/geocode/forward | 10
-GET /v1/geocode/reverse | 10
+GET /v1/geocode/reverse | 10 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
 GET /v1/geocode/ip | 10 per device
 GET /v1/search/autocomplete | 10
 

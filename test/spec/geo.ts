@@ -1,0 +1,133 @@
+import { readItems } from './item.ts'
+
+/**
+ * What the geo services do where the interface leaves it open: geocoding, search, validation, places, regions, fraud.
+ * A line without a test is not built yet, or not completely.
+ */
+export const GEO_ITEMS = readItems(`
+# Geo parameters (geocoding)
+lists | separated by commas, trimmed, in any case | geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
+query | missing, blank or above 1,000 characters is a 400 that names it
+layers | unknown words are a 400; a result's layer is one that was asked for | geocoding/reverse.test.ts: wrong parameters are named; geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
+country, countryCode | anything but alpha-2 codes is a 400
+lang | one of ten languages; the region of a language tag is ignored; anything else is a 400 | geocoding/reverse.test.ts: wrong parameters are named; geocoding/reverse.test.ts: places: inside, nearest, in the language of the answer; labels without syntax
+coordinates | two numbers in range, otherwise a 400 | geocoding/reverse.test.ts: wrong parameters are named
+limit, radius | a number out of range is a 400
+nothing found | 200 with an empty list; punctuation in a query is text
+layers without words | address and the coarse layers; forward and autocomplete also street, intersection and neighborhood
+missing package | 503 that names it
+no map region | the data of the world answer
+
+# Geo records (geocoding)
+addr:housenumber | a number on a street or in a place, at the object's point; lists are several; a hyphen is part of the number in US and CA, elsewhere a range | geocoding/records.test.ts: house numbers: lists, ranges, and numbers with a hyphen; geocoding/records.test.ts: an address needs a number and a street or place
+same address | same number, street and city within 200 m are one; an object that is nothing else wins, then the lowest id | geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
+highway with name | ways of one name and city within 300 m are one street
+intersection | two streets that share a node; nodes within 150 m are one | geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
+number ranges | addr:interpolation and TIGER edges
+areas | place, administrative boundaries and postal codes | geocoding/records.test.ts: what an object is: street, area, place, with ids that stay
+places | a name or brand, and a tag with a category; at a point inside; pieces of an object are one | geocoding/records.test.ts: what an object is: street, area, place, with ids that stay; geocoding/records.test.ts: the point of an area is inside of it; geocoding/records.test.ts: categories: the slug and its ancestors, of every tag
+names | no control characters, no angle brackets; labels also without other syntax | geocoding/records.test.ts: names: no control characters, no tags, at most 255 characters; geocoding/reverse.test.ts: places: inside, nearest, in the language of the answer; labels without syntax
+
+# Geo fields (geocoding)
+country | by borders, territories are themselves; named in the language of the answer | geocoding/records.test.ts: countries: territories with codes of their own, both banks of a border river, names in ten languages
+city | own tag, postal city in US and CA, nearest address with one, containing area, city of the world
+state, stateCode | polygon in the US, first letter of the postal code in CA, own tag, areas, the city's region
+county | of the ZIP or by polygon in the US, with its suffix; areas elsewhere
+borough | of New York City by county; otherwise areas
+neighborhood | the containing area or the nearest centre within 1,500 m | geocoding/reverse.test.ts: an address with everything that is known about it
+postalCode | own; in the US also of neighbours and of the nearest ZIP; a containing area
+presence | always position, layer, formattedAddress, country and time zone; unknown fields are absent | geocoding/reverse.test.ts: an address with everything that is known about it
+placeLabel, categories | on places only, which have no addressLabel | geocoding/reverse.test.ts: places: inside, nearest, in the language of the answer; labels without syntax
+distance | whole metres | geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
+formattedAddress | one line in US and CA with code of the state; elsewhere the lines of the country; a place without its name | geocoding/records.test.ts: the line of an address; geocoding/reverse.test.ts: places: inside, nearest, in the language of the answer; labels without syntax
+addressLabel | number and street in the order of the country | geocoding/records.test.ts: number and street in the order of the country
+lang | changes country, state, city, neighborhood and place, never streets | geocoding/reverse.test.ts: places: inside, nearest, in the language of the answer; labels without syntax
+timeZone | id, name, code, currentTime, utcOffset, dstOffset | geocoding/records.test.ts: clocks: summer and winter, abbreviations, half hours
+
+# Forward (geocoding)
+normalise | case, marks, apostrophes and abbreviations do not matter
+readings | every reading of the words as number, unit, street and context; the best one wins
+units and PO boxes | recognised by their words; of a PO box only the context counts
+intersections | two streets joined by a word of several languages
+score | text, importance and nearness
+text | by letters, light words count less; equal, prefix, one edit
+importance | by layer, population, class of road
+dropped | weak matches; another country or state than the query names; too far from the named city or postal code
+confidence exact | the number on the street; or three quarters of the words and every digit
+confidence interpolated | between known numbers, or in a range
+confidence fallback | the smallest known container
+results | exact ones near the best, otherwise interpolated ones, otherwise one fallback; at most 10, in a fixed order; duplicates once
+
+# Reverse (geocoding)
+results | one per layer that was asked for, in the order of preference | geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
+address | the nearest within 1,000 m, equal ones by the lowest number; beyond 200 m a range
+place, street, intersection | the smallest that contains the point, otherwise the nearest within 1,000 m | geocoding/placeDatabase.test.ts: nearest and containing records are those of a look at all records; geocoding/reverse.test.ts: places: inside, nearest, in the language of the answer; labels without syntax
+coarse, neighborhood | what the point lies in; outside the US the postal code of a neighbour within 1,000 m
+nothing there | an empty list | geocoding/reverse.test.ts: beyond a kilometre nothing is found; without a region, the country
+
+# Autocomplete (geocoding)
+prefix | the last word is one unless a space or comma follows; numbers too
+layers | addresses in place of streets with layers=address, or once a number is typed
+near | the parameter, otherwise the requester's place by IP, otherwise none
+filters | countryCode, postalCode, mailable; units are expanded
+
+# Geocoding of IP addresses (geocoding)
+requester | the peer, or behind trusted proxies the last untrusted hop; secret keys may send ip
+place | city, state, country and coordinates; the smallest layer that is known
+private addresses | 200 without an address
+proxy | lists of the operator, Tor, networks of hosts and VPNs, less the allow list
+
+# Search of places (geocoding)
+iataCode | that airport alone; unknown: an empty list; not three letters: 400
+near | required, with one of chains, categories, groups; kinds are all required, values are alternatives
+record | _id, name, categories, location, chain, address, group, operatingHours, metadata
+_id | 24 hexadecimal digits, the same after each import | geocoding/records.test.ts: what an object is: street, area, place, with ids that stay
+categories | slugs from the root; a parent finds its children; groups of airports
+chain | by Wikidata, otherwise by name, where the chain is present; slugs
+settings | chainMappings, chainMetadata, placeFilters
+
+# Validation of addresses (addresses)
+parameters | those of the interface; US and CA only; addressLabel wins
+output | capitals, as the postal services write; plus4 is returned as sent
+postal code unknown | unverified
+PO box, route, general delivery | partially verified if code, city and state agree
+nothing loaded | unverified
+several streets match | ambiguous
+number and street once | verified
+something corrected | partially verified
+only a range, or no number | partially verified
+otherwise | unverified
+recordType, propertyType | by pattern, unit, building, shop and office
+analysis | unit:missing and unit:invalid where units are loaded
+
+# Regions, places and segments of a user (places and regions)
+settings | regions, places, chains nearby, segments, countries; off costs nothing
+regions | entered and exited for each kind, with a confidence by four points around
+places | candidates, order, confidence and the stop rule
+state of a place | none to inside
+state of a place | stays within 75 m
+state of a place | another place within 125 m
+state of a place | left beyond 125 m
+state of a place | gone with the data or the filters
+nearby chains | an event when a watched chain comes near, again after 1.5 times the distance
+topChains | the five that were visited most among the last 20
+segments | rules of metadata, regions, geofences, chains, categories and counted events
+
+# Geofences by address and placeId (places and regions)
+address | resolved when written; 400 if not found, or far from the coordinates
+placeId | the area of the place, or its point with a radius; 400 if unknown
+
+# Fraud flags (fraud)
+settings | thresholds and lists, with limits
+mocked | from a mock provider, or an IP address in another country
+jumped | farther and faster than the thresholds
+compromised | as reported
+inaccurate | accuracy beyond the threshold
+proxy | as for IP addresses
+sharing | as reported
+verified | as reported
+blocked | by id, IP address or range
+bypassed | by id
+passed, failed_fraud | an event when it becomes false; dates of the last flags
+countries | blocked and allowed: 451, nothing is stored
+`)
