@@ -122,6 +122,7 @@ t.test('every layer, in the order of preference, whatever the order of the words
       ['intersection', 'Avenida Central & Calle Norte', 22],
       ['street', 'Calle Norte', 10],
       ['neighborhood', 'Barrio', 0],
+      ['postalCode', '70000', 0],
       ['locality', 'San i Juan /i', 0],
       ['county', 'Departamento', 0],
       ['country', 'Uruguay', 0],
@@ -134,7 +135,7 @@ t.test('every layer, in the order of preference, whatever the order of the words
   const standard = await reverse({ coordinates: at(-10, 20) })
   t.strictSame(
     standard.map(({ layer }) => layer),
-    ['address', 'locality', 'county', 'country'],
+    ['address', 'postalCode', 'locality', 'county', 'country'],
   )
 })
 

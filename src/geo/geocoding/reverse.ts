@@ -4,7 +4,13 @@ import type { AreaKind } from '../records/records.ts'
 import { timeZoneOf } from '../world/timeZone.ts'
 import { addressLine, labelText, streetLine, type AddressParts } from './addressText.ts'
 import type { Address, Layer, ReverseQuestion } from './port.ts'
-import { nearestOf, surroundingsOf, type OwnAddress, type Surroundings } from './surroundings.ts'
+import {
+  nearestOf,
+  postalCodeNear,
+  surroundingsOf,
+  type OwnAddress,
+  type Surroundings,
+} from './surroundings.ts'
 
 /** How far away the nearest record may be. */
 const REACH_METERS = 1000
@@ -61,7 +67,11 @@ const FINDERS: Readonly<
  */
 export function reverse(regions: readonly PlaceRecords[], question: ReverseQuestion): Address[] {
   const { position, layers, language } = question
-  const here = surroundingsOf(regions, position, {}, language)
+  const around = surroundingsOf(regions, position, {}, language)
+  const isCodeWanted =
+    layers.includes('postalCode') && around.postalCode === undefined && around.country?.code !== 'US'
+  const postalCode = isCodeWanted ? postalCodeNear(regions, position, REACH_METERS) : around.postalCode
+  const here = { ...around, postalCode }
   const results: Address[] = []
   for (const layer of layers) {
     const find = FINDERS[layer]
@@ -72,8 +82,7 @@ export function reverse(regions: readonly PlaceRecords[], question: ReverseQuest
     }
     const found = find(regions, position, question)
     if (found === undefined) continue
-    const around = surroundingsOf(regions, found.position, found.own, language)
-    results.push(recordAddress(found, around, question))
+    results.push(recordAddress(found, surroundingsOf(regions, found.position, found.own, language), question))
   }
   return results
 }

@@ -27,6 +27,8 @@ export interface OwnAddress {
 }
 
 const CITY_OF_NEIGHBOUR_METERS = 500
+/** In the United States, where postal codes have no areas. */
+const CODE_OF_NEIGHBOUR_METERS = 300
 const NEIGHBORHOOD_METERS = 1500
 const STATE_METERS = 50_000
 
@@ -67,9 +69,22 @@ export function surroundingsOf(
     city: own.city ?? neighbour() ?? nameOf('locality'),
     borough: nameOf('borough'),
     neighborhood: nameOf('neighborhood'),
-    postalCode: own.postalCode ?? areas.get('postalCode')?.name,
+    postalCode:
+      own.postalCode ??
+      (country?.code === 'US' ? postalCodeNear(regions, point, CODE_OF_NEIGHBOUR_METERS) : undefined) ??
+      areas.get('postalCode')?.name,
     areas,
   }
+}
+
+/** The postal code of the nearest address that has one. */
+export function postalCodeNear(
+  regions: readonly PlaceRecords[],
+  point: Position,
+  maxMeters: number,
+): string | undefined {
+  const near = nearestOf(regions, (region) => region.nearestAddress(point, maxMeters, { postalCode: true }))
+  return near?.record.postalCode ?? undefined
 }
 
 /** The nearest of what each region finds. */
