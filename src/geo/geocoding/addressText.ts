@@ -52,8 +52,12 @@ function streetOrder(countryCode = ''): StreetOrder {
     const text = formatter
       .format({ houseNumber: '1', road: 'Street', countryCode }, { output: 'array' })
       .join(' ')
-    const [, afterNumber, afterStreet] = /1(.*)Street|Street(.*)1/.exec(text) ?? []
-    order = { isNumberFirst: afterNumber !== undefined, between: afterNumber ?? afterStreet ?? ' ' }
+    const [number, street] = [text.indexOf('1'), text.indexOf('Street')]
+    const isNumberFirst = number < street
+    order = {
+      isNumberFirst,
+      between: isNumberFirst ? text.slice(number + 1, street) : text.slice(street + 'Street'.length, number),
+    }
     orders.set(countryCode, order)
   }
   return order
