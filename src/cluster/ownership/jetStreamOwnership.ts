@@ -4,6 +4,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import type { Owner, Ownership, OwnershipHandlers } from '../../log/port.ts'
 import { keepRunning } from '../../runtime/retry.ts'
 import { ownerAmong } from './rendezvous.ts'
+import { VisibleHosts, type Membership } from './visibleHosts.ts'
 
 /**
  * Ownership by two buckets: `ringfence-hosts`, in which each host renews its entry, and `ringfence-partitions`, with
@@ -11,7 +12,7 @@ import { ownerAmong } from './rendezvous.ts'
  *
  * A host wants the partitions that rendezvous hashing over the visible hosts gives it. It waits until another live
  * host has released a partition, so nothing has to time out when hosts join and leave normally. Whether a host lives
- * is measured by when its renewals arrive here, never by comparing clocks.
+ * is measured by its silence while this host was on time itself ({@link VisibleHosts}), never by comparing clocks.
  *
  * Invariants
  * - OWNERSHIP-1: At most one acquire or release of a partition is in progress at a time.
@@ -44,16 +45,6 @@ const STUCK_TTLS = 2
 const TAKEN_AT_A_TIME = 8
 const NOBODY = ''
 
-interface Membership {
-  /** It takes no more partitions, and still has some. */
-  readonly leaving: boolean
-}
-
-interface Seen extends Membership {
-  /** Of `performance.now()`. */
-  readonly at: number
-}
-
 /** Joins: other hosts know this one when it resolves, and partitions come and go from then on. */
 export async function joinHosts(options: OwnershipOptions): Promise<Ownership> {
   const { connection, replicas, ttlMs } = options
@@ -73,7 +64,7 @@ class HostMembership implements Ownership {
   readonly #troubled: (error: Error) => void
   readonly #hostsBucket: KV
   readonly #ownersBucket: KV
-  readonly #seen = new Map<string, Seen>()
+  readonly #visible: VisibleHosts
   readonly #owners = new Map<number, Owner>()
   /** Partitions of this host, with the epochs of their logs. */
   readonly #mine = new Map<number, number>()
@@ -95,6 +86,7 @@ class HostMembership implements Ownership {
     this.#host = options.host
     this.#partitions = options.partitions
     this.#ttlMs = options.ttlMs
+    this.#visible = new VisibleHosts(options.host, options.ttlMs, options.ttlMs / RENEWALS_PER_TTL)
     this.#handlers = options.handlers
     this.#troubled = options.troubled
     this.#hostsBucket = hosts
@@ -143,8 +135,7 @@ class HostMembership implements Ownership {
       // First, time to see the other hosts.
       await sleep(renewMs, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
-      const wasLive = this.isLive
-      if (!wasLive) {
+      if (!this.isLive) {
         this.#releaseAll()
         // A visible host is given partitions at once, so it should be free for them. But one that hangs must not keep
         // it away.
@@ -152,9 +143,6 @@ class HostMembership implements Ownership {
         await Promise.race([Promise.all(this.#busy.values()), late])
       }
       await this.#renew().catch(this.#troubled)
-      // Renewals that came while this process was suspended count as if they had come now.
-      if (!wasLive)
-        for (const [host, seen] of this.#seen) this.#seen.set(host, { ...seen, at: performance.now() })
       this.#plan()
     }
   }
@@ -187,8 +175,8 @@ class HostMembership implements Ownership {
   }
 
   #sawHost(host: string, text: string | undefined): void {
-    if (text === undefined) this.#seen.delete(host)
-    else this.#seen.set(host, { ...(JSON.parse(text) as Membership), at: performance.now() })
+    if (text === undefined) this.#visible.left(host)
+    else this.#visible.saw(host, JSON.parse(text) as Membership, performance.now())
   }
 
   #sawOwner(key: string, text: string | undefined): void {
@@ -215,7 +203,7 @@ class HostMembership implements Ownership {
   #plan(): void {
     if (!this.isLive || this.#leaving || this.#stopped.signal.aborted) return
     const now = performance.now()
-    const alive = [...this.#seen].filter(([, { at }]) => now - at < this.#ttlMs)
+    const alive = this.#visible.alive()
     const takers = [this.#host, ...alive.filter(([, { leaving }]) => !leaving).map(([host]) => host)]
     const living = new Set(alive.map(([host]) => host))
     for (let partition = 0; partition < this.#partitions; partition++) {
