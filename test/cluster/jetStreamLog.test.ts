@@ -100,6 +100,23 @@ t.test('a full log waits, and continues when there is room', { skip }, async (t)
   await log.close()
 })
 
+t.test('an owner that reads does not read the frames of the next owner', { skip }, async (t) => {
+  const streams = await withStreams(t)
+  const first = await openLog(streams, 1)
+  await commit(first, Buffer.from('one'))
+  await commit(first, Buffer.from('two'))
+  const next = await openLog(streams, 1)
+  await commit(next, Buffer.from('three'))
+  // As when the partition is taken while its new owner still reads it.
+  t.equal(first.position, 2)
+  t.strictSame(
+    (await framesOf(first, 1)).map(({ position }) => position),
+    [1, 2],
+  )
+  await next.close()
+  await first.close()
+})
+
 t.test('a process that makes no streams finds those of others', { skip }, async (t) => {
   const server = await natsServer(t)
   const connection = await reconnecting(t, [server])

@@ -322,7 +322,8 @@ class JetStreamLog implements PartitionLog {
         if (part < parts) continue
         yield { position: next, payload: parts === 1 ? pieces[0]! : Buffer.concat(pieces) }
         pieces = []
-        next++
+        // What follows is of a later owner, who took the partition while this one read.
+        if (next++ === this.position) return
       }
     }
   }
