@@ -106,6 +106,13 @@ interface Result {
   readonly updatesPerFrame: number
 }
 
+/** A case that could not be measured. */
+interface Failure {
+  readonly case: string
+  /** Why. */
+  readonly failed: string
+}
+
 async function main(): Promise<number> {
   const binary = await serverBinary(NATS_SERVER).catch((error: unknown) => {
     if (error instanceof ServerMissing) return error
@@ -141,12 +148,20 @@ async function main(): Promise<number> {
   const one = await open('embedded', embedded, [embedded], generator)
   await warmUp(one.contender)
   const results: Result[] = []
-  for (const single of cases)
-    results.push(await measure(single, { binary, registryOf, embedded: one.contender, generator }))
+  const failures: Failure[] = []
+  for (const single of cases) {
+    try {
+      results.push(await measure(single, { binary, registryOf, embedded: one.contender, generator }))
+    } catch (error) {
+      // The other cases still run.
+      console.error(error)
+      failures.push({ case: nameOf(single), failed: (error as Error).message.split('\n')[0]! })
+    }
+  }
   await one.close()
   await embedded.stop()
   generator.stop()
-  return report(results, flushMs(folder), results.length < CASES.length)
+  return report(results, failures, flushMs(folder), results.length < CASES.length)
 }
 
 interface Ground {
@@ -172,19 +187,26 @@ async function measure(single: Case, { binary, registryOf, embedded, generator }
     env,
   })
   const ofRingfence = [...processes].flatMap(([name, server]) => (name === 'nats' ? [] : [server]))
-  const { contender, close } = await open('distributed', whole, ofRingfence, generator)
-  await warmUp(contender)
   const parts: Parts[] = []
-  const outcome = await contest(title, [embedded, inParts(contender, processes, parts)], {
-    windows,
-    seconds,
-    searchSteps,
-    closedCount: size.closedCount,
-    rate: options.rate === undefined ? undefined : Number(options.rate),
-    p99BoundMs: P99_BOUND_MS,
-  })
-  await close()
-  await whole.stop()
+  let outcome: Outcome
+  try {
+    const { contender, close } = await open('distributed', whole, ofRingfence, generator)
+    try {
+      await warmUp(contender)
+      outcome = await contest(title, [embedded, inParts(contender, processes, parts)], {
+        windows,
+        seconds,
+        searchSteps,
+        closedCount: size.closedCount,
+        rate: options.rate === undefined ? undefined : Number(options.rate),
+        p99BoundMs: P99_BOUND_MS,
+      })
+    } finally {
+      await close()
+    }
+  } finally {
+    await whole.stop()
+  }
   done(`${title}: ${rounded(ratioOf(outcome), 2)} times embedded`)
   return {
     single,
@@ -316,7 +338,12 @@ function ratioOf({ standings }: Outcome): number {
   return standings['distributed']!.cpuMicrosPerUpdate / standings['embedded']!.cpuMicrosPerUpdate
 }
 
-function report(results: readonly Result[], flushTimeMs: number, partial: boolean): number {
+function report(
+  results: readonly Result[],
+  failures: readonly Failure[],
+  flushTimeMs: number,
+  partial: boolean,
+): number {
   const rows = results.map(({ single, outcome, shares, eventsPerUpdate, updatesPerFrame }) => {
     const { embedded, distributed } = outcome.standings
     const { gateway, nats, ...hosts } = shares
@@ -341,14 +368,16 @@ function report(results: readonly Result[], flushTimeMs: number, partial: boolea
       updatesPerFrame: rounded(updatesPerFrame, 1),
     }
   })
-  console.table(rows)
+  console.table([...rows, ...failures])
   warnOfNeighbours(results.map(({ outcome }) => outcome))
-  const stated = rows[0]
+  // Missing if that case failed.
+  const stated = rows.find((row) => row.case === nameOf(CASES[0]!))
   const missed = stated !== undefined && stated.ratio > STATED_RATIO * (1 + TOLERANCE)
   console.log(
     JSON.stringify({
       bench: 'cluster',
       rows,
+      failures,
       statedRatio: STATED_RATIO,
       details: results.map(({ single, outcome, shares }) => ({ ...single, shares, ...outcome })),
       geofences,
@@ -361,7 +390,7 @@ function report(results: readonly Result[], flushTimeMs: number, partial: boolea
       partial,
     }),
   )
-  return options.strict && !options.smoke && missed ? 1 : 0
+  return failures.length > 0 || (options.strict && !options.smoke && missed) ? 1 : 0
 }
 
 function peakOf({ standings }: Outcome, name: string): string | undefined {
