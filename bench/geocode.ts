@@ -16,6 +16,8 @@ import { REVERSE_LAYERS } from '../src/geo/geocoding/parameters.ts'
 import { LAYERS, type Layer } from '../src/geo/geocoding/port.ts'
 import { reverse } from '../src/geo/geocoding/reverse.ts'
 import { PlaceDatabase } from '../src/geo/placeDatabase/reader.ts'
+import { buildWorld } from '../src/geo/world/worldBuilder.ts'
+import { WorldDatabase } from '../src/geo/world/worldDatabase.ts'
 import { quantile, rounded, thousands } from './figures.ts'
 import { done, progress } from './progress.ts'
 
@@ -79,6 +81,7 @@ try {
 function ask(file: string, name: string, layers: readonly Layer[]) {
   progress(`reverse, ${name}`)
   const database = new PlaceDatabase(file)
+  const world = new WorldDatabase(buildWorld(join(folder, 'world')))
   const random = seededRandom(Number(options.seed))
   const times = new Float64Array(questions)
   let results = 0
@@ -86,7 +89,7 @@ function ask(file: string, name: string, layers: readonly Layer[]) {
     const longitude = WEST + (EAST - WEST) * random()
     const latitude = SOUTH + (NORTH - SOUTH) * random()
     const question = { position: [longitude, latitude] as const, layers, language: 'en' as const }
-    results += reverse([database], { ...question, now: Date.now() }).length
+    results += reverse({ regions: [database], world }, { ...question, now: Date.now() }).length
   }
   for (let i = 0; i < questions / 10; i++) one()
   results = 0

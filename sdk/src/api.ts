@@ -5685,9 +5685,9 @@ export interface operations {
                             code: number;
                             /**
                              * @description The attribution to show with the results.
-                             * @example © OpenStreetMap contributors
+                             * @example © OpenStreetMap contributors, GeoNames
                              */
-                            attribution?: string;
+                            attribution: string;
                         };
                     } & {
                         addresses: {

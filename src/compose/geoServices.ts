@@ -1,5 +1,6 @@
 /** What is built on map regions: routing, geocoding, isochrones. Part of the composition roots. */
 import { availableParallelism } from 'node:os'
+import { resolve } from 'node:path'
 import type { Options } from '../../config/options.ts'
 import type { Route } from '../http/route.ts'
 import type { MapRegions } from '../geo/extract/port.ts'
@@ -13,6 +14,7 @@ import type { AreaSource } from '../registry/geofences/areaSource.ts'
 import type { Registry } from '../registry/registry.ts'
 import { GeocoderPool } from '../geo/geocoding/geocoderPool.ts'
 import { geocodingRoutes } from '../geo/geocoding/geocodingRoutes.ts'
+import { WorldData } from '../geo/world/worldData.ts'
 import { AnswerCache } from '../geo/routing/cache.ts'
 import { CachedEngine } from '../geo/routing/engine.ts'
 import type { RoutingEngines } from '../geo/routing/port.ts'
@@ -55,12 +57,18 @@ export function openGeoServices(parts: {
   const areas = new RoadAreas(routing.engines, routing.networks)
   const isochrones = new IsochroneWorker(registry.geofences, areas, areThere)
   registerIsochroneMetrics(metrics, isochrones)
-  const geocoder = new GeocoderPool(regions, logger)
+  const world = new WorldData(resolve(options.data), logger)
+  const geocoder = new GeocoderPool(regions, () => world.file(), logger)
+  // Ready without it: tracking needs none of it.
+  const worldCheck: ReadinessCheck = {
+    name: world.name,
+    check: () => ({ ok: true, detail: world.condition }),
+  }
   return {
     routes: [...routingRoutes(routing.engines), ...geocodingRoutes(geocoder)],
     times: new RoadTravelTimes(routing.engines),
-    checks: [check, routing.check],
-    services: [regions, routing.service, geocoder],
+    checks: [check, routing.check, worldCheck],
+    services: [regions, routing.service, world, geocoder],
     isochrones,
     sample,
   }

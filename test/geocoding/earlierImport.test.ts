@@ -11,12 +11,13 @@ for (const [what, change] of [
     (stages: Record<string, { engine: string }>) => (stages['places']!.engine = 'place database 0'),
   ],
 ] as const) {
-  t.test(`${what}: routes as before, /readyz says what to do, and reverse knows the country`, async (t) => {
+  t.test(`${what}: routes as before, /readyz says what to do, and reverse knows the city`, async (t) => {
     const server = await startServer(t, { sample: true })
     const reverse = '/v1/geocode/reverse?coordinates=-34.9053,-56.1914'
     const layersOf = async (): Promise<string[]> =>
       (await server.api('GET', reverse)).body.addresses.map(({ layer }: { layer: string }) => layer)
     t.ok((await layersOf()).includes('address'))
+    t.ok(readdirSync(join(server.data, 'world')).some((name) => /^world-.*\.db$/.test(name)))
     await server.stop()
     const regions = join(server.data, 'regions')
     const build = join(
@@ -29,7 +30,7 @@ for (const [what, change] of [
     writeFileSync(file, JSON.stringify(record))
     rmSync(join(build, 'places'), { recursive: true })
     await server.restart()
-    t.strictSame(await layersOf(), ['country'])
+    t.strictSame(await layersOf(), ['locality', 'county', 'state', 'country'])
     const { body } = await server.api('GET', '/readyz')
     t.equal(
       body.checks.find(({ name }: { name: string }) => name === 'regions').detail,

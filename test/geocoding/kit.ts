@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { readExtract } from '../../src/geo/extract/extractReader.ts'
 import { placesIn } from '../../src/geo/extract/mapRegionFiles.ts'
@@ -10,6 +11,7 @@ import { buildPlaces } from '../../src/geo/extract/placeRecords.ts'
 import type { MapRegion, MapRegions } from '../../src/geo/extract/port.ts'
 import { GeocoderPool } from '../../src/geo/geocoding/geocoderPool.ts'
 import { geocodingRoutes } from '../../src/geo/geocoding/geocodingRoutes.ts'
+import { buildWorld } from '../../src/geo/world/worldBuilder.ts'
 import { createServer } from '../../src/http/server.ts'
 import { systemClock as clock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
@@ -49,7 +51,7 @@ export async function serveGeocoding(t: Test, regions: readonly MapRegion[]): Pr
       return served.regions
     },
   } as MapRegions
-  const geocoder = new GeocoderPool(source, logger)
+  const geocoder = new GeocoderPool(source, async () => worldFile(), logger)
   const server = createServer({
     routes: geocodingRoutes(geocoder),
     authenticate: () => ({ scope: 1, level: 'publishable', keyId: 'test' }),
@@ -69,4 +71,11 @@ export async function serveGeocoding(t: Test, regions: readonly MapRegion[]): Pr
     return { status: answer.status, body: await answer.json() }
   }
   return served
+}
+
+const WORLD = fileURLToPath(new URL('../../node_modules/.cache/ringfence-world/', import.meta.url))
+
+/** The file of the world database, which is made once and kept. */
+export function worldFile(): string {
+  return buildWorld(WORLD)
 }

@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { freePort, KEYS } from '../kit/server.ts'
+import { WORLD_PACKAGES } from '../../src/geo/world/schema.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
 /** Everything that `npm start` and similar commands need, except node_modules. */
@@ -44,33 +45,41 @@ t.test('npm ci, the demo and the cluster without the packages for development', 
   t.match(await clusterOutput(), /Keys of the test environment:[\s\S]*Stopped\./)
 })
 
-t.test('slimmed, with routing and the sample: below 300 MB, a track and a distance', async (t) => {
-  await t.rejects(
-    npm('run', 'slim', '--', '--dry-run'),
-    /does not accept the argument "--dry-run". Nothing was removed/,
-  )
-  t.ok(readdirSync(binaries).length > 20, 'an argument that it does not know stops it')
-  const said = await npm('run', 'slim')
-  t.ok(existsSync(join(folder, 'sdk/README.md')), 'no file of the project is removed')
-  const bytes = sizeOf(packages)
-  t.ok(bytes < 300 * MEGABYTE, `${bytes} bytes`)
-  t.match(said, new RegExp(`${Math.round(bytes / MEGABYTE)} MB now`))
-  t.match(said, /\d+ MB of uWebSockets\.js/)
-  t.strictSame(readdirSync(binaries).length, 1)
-  const port = await freePort()
-  await withServer(t, port, async (call) => {
-    await trackIsAnswered(t, call)
-    while (!JSON.stringify(await call('GET', '/readyz')).includes('"detail":"montevideo"')) await sleep(200)
-    const { routes } = (await call(
-      'GET',
-      '/v1/route/distance?origin=-34.9,-56.16&destination=-34.88,-56.18&modes=car&units=metric',
-    )) as { routes: { geodesic: Distance; car: Distance } }
-    const ratio = routes.car.distance.value / routes.geodesic.distance.value
-    t.ok(ratio > 1.05 && ratio < 3, `${ratio} times the distance as the crow flies`)
-    t.match(await call('GET', '/docs'), /swagger-ui-bundle\.js/)
-    t.match(await call('GET', '/docs/assets/swagger-ui-bundle.js'), /SwaggerUIBundle/)
-  })
-})
+t.test(
+  'slimmed, with routing and the sample: below 300 MB, and at most 120 MB more for geocoding; track, distance and city',
+  async (t) => {
+    await t.rejects(
+      npm('run', 'slim', '--', '--dry-run'),
+      /does not accept the argument "--dry-run". Nothing was removed/,
+    )
+    t.ok(readdirSync(binaries).length > 20, 'an argument that it does not know stops it')
+    const said = await npm('run', 'slim')
+    t.ok(existsSync(join(folder, 'sdk/README.md')), 'no file of the project is removed')
+    const bytes = sizeOf(packages)
+    const world = WORLD_PACKAGES.reduce((sum, name) => sum + sizeOf(join(packages, name)), 0)
+    t.ok(world < 120 * MEGABYTE, `${world} bytes of geocoding`)
+    t.ok(bytes - world < 300 * MEGABYTE, `${bytes - world} bytes besides`)
+    t.match(said, new RegExp(`${Math.round(bytes / MEGABYTE)} MB now`))
+    t.match(said, /\d+ MB of uWebSockets\.js/)
+    t.strictSame(readdirSync(binaries).length, 1)
+    const port = await freePort()
+    await withServer(t, port, async (call) => {
+      await trackIsAnswered(t, call)
+      while (!JSON.stringify(await call('GET', '/readyz')).includes('"detail":"montevideo"')) await sleep(200)
+      const { routes } = (await call(
+        'GET',
+        '/v1/route/distance?origin=-34.9,-56.16&destination=-34.88,-56.18&modes=car&units=metric',
+      )) as { routes: { geodesic: Distance; car: Distance } }
+      const ratio = routes.car.distance.value / routes.geodesic.distance.value
+      t.ok(ratio > 1.05 && ratio < 3, `${ratio} times the distance as the crow flies`)
+      t.match(await call('GET', '/v1/geocode/reverse?coordinates=-34.9053,-56.1914'), {
+        addresses: [{ layer: 'address', city: 'Montevideo' }],
+      })
+      t.match(await call('GET', '/docs'), /swagger-ui-bundle\.js/)
+      t.match(await call('GET', '/docs/assets/swagger-ui-bundle.js'), /SwaggerUIBundle/)
+    })
+  },
+)
 
 t.test('npm install restores; only for tracking: below 180 MB, and a track', async (t) => {
   await npm('install', '--omit=dev', '--omit=optional', '--prefer-offline', '--no-audit', '--no-fund')

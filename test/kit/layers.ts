@@ -166,8 +166,8 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
     ],
   ],
   ['geo/records', ['model', 'geometry']],
-  ['geo/world', ['model', 'geo/records']],
   ['geo/placeDatabase', ['model', 'geometry', 'geo/records']],
+  ['geo/world', ['model', 'runtime', 'geometry', 'geo/records', 'geo/placeDatabase']],
   ['geo/extract', ['model', 'runtime', 'geo/records', 'geo/placeDatabase']],
   [
     'geo/geocoding',
@@ -225,6 +225,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'cluster/registry',
       'delivery',
       'geo/extract',
+      'geo/world',
       'geo/geocoding',
       'geo/routing',
       'reference',

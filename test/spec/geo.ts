@@ -16,7 +16,7 @@ limit, radius | a number out of range is a 400
 nothing found | 200 with an empty list; punctuation in a query is text
 layers without words | address and the coarse layers; forward and autocomplete also street, intersection and neighborhood
 missing package | 503 that names it
-no map region | the data of the world answer
+no map region | the data of the world answer | geocoding/world.test.ts: without any map region: city, county, state and country
 
 # Geo records (geocoding)
 addr:housenumber | a number on a street or in a place, at the object's point; lists are several; a hyphen is part of the number in US and CA, elsewhere a range | geocoding/records.test.ts: house numbers: lists, ranges, and numbers with a hyphen; geocoding/records.test.ts: an address needs a number and a street or place
@@ -30,12 +30,12 @@ names | no control characters, no angle brackets; labels also without other synt
 
 # Geo fields (geocoding)
 country | by borders, territories are themselves; named in the language of the answer | geocoding/records.test.ts: countries: territories with codes of their own, both banks of a border river, names in ten languages
-city | own tag, postal city in US and CA, nearest address with one, containing area, city of the world
-state, stateCode | polygon in the US, first letter of the postal code in CA, own tag, areas, the city's region
-county | of the ZIP or by polygon in the US, with its suffix; areas elsewhere
-borough | of New York City by county; otherwise areas
+city | own tag, postal city in US and CA, nearest address with one, containing area, city of the world | geocoding/world.test.ts: the city of a point is that of a look at all cities; geocoding/world.test.ts: without any map region: city, county, state and country; geocoding/reverse.test.ts: an address with everything that is known about it
+state, stateCode | polygon in the US, first letter of the postal code in CA, own tag, areas, the city's region | geocoding/world.test.ts: states and counties are those that contain the point; geocoding/world.test.ts: postal codes
+county | of the ZIP or by polygon in the US, with its suffix; areas elsewhere | geocoding/world.test.ts: Queens: borough, county by ZIP, state and its code; geocoding/world.test.ts: names of counties, boroughs and provinces
+borough | of New York City by county; otherwise areas | geocoding/world.test.ts: Queens: borough, county by ZIP, state and its code
 neighborhood | the containing area or the nearest centre within 1,500 m | geocoding/reverse.test.ts: an address with everything that is known about it
-postalCode | own; in the US also of neighbours and of the nearest ZIP; a containing area
+postalCode | own; in the US also of neighbours and of the nearest ZIP; a containing area | geocoding/world.test.ts: postal codes; geocoding/reverse.test.ts: an address with everything that is known about it
 presence | always position, layer, formattedAddress, country and time zone; unknown fields are absent | geocoding/reverse.test.ts: an address with everything that is known about it
 placeLabel, categories | on places only, which have no addressLabel | geocoding/reverse.test.ts: places: inside, nearest, in the language of the answer; labels without syntax
 distance | whole metres | geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
@@ -62,8 +62,8 @@ results | exact ones near the best, otherwise interpolated ones, otherwise one f
 results | one per layer that was asked for, in the order of preference | geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
 address | the nearest within 1,000 m, equal ones by the lowest number; beyond 200 m a range
 place, street, intersection | the smallest that contains the point, otherwise the nearest within 1,000 m | geocoding/placeDatabase.test.ts: nearest and containing records are those of a look at all records; geocoding/reverse.test.ts: places: inside, nearest, in the language of the answer; labels without syntax
-coarse, neighborhood | what the point lies in; outside the US the postal code of a neighbour within 1,000 m
-nothing there | an empty list | geocoding/reverse.test.ts: beyond a kilometre nothing is found; without a region, the country
+coarse, neighborhood | what the point lies in; outside the US the postal code of a neighbour within 1,000 m | geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words; geocoding/world.test.ts: without any map region: city, county, state and country
+nothing there | an empty list | geocoding/reverse.test.ts: beyond a kilometre nothing is found; without a region, the data of the world answer
 
 # Autocomplete (geocoding)
 prefix | the last word is one unless a space or comma follows; numbers too

@@ -6,6 +6,7 @@ import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Position } from '../../model/geofence.ts'
 import type { MapRegions } from '../extract/port.ts'
+import { WORLD_ATTRIBUTION } from '../world/port.ts'
 import type { GeocoderTask } from './geocoderThread.ts'
 import type { Address, Geocoded, Geocoder, ReverseQuestion } from './port.ts'
 
@@ -20,10 +21,13 @@ const MARGIN = 0.11
 export class GeocoderPool implements Geocoder, Service {
   readonly name = 'geocoder'
   readonly #regions: MapRegions
+  readonly #world: () => Promise<string>
   readonly #pool: Piscina<GeocoderTask, Address[]>
 
-  constructor(regions: MapRegions, logger: Logger) {
+  /** @param world gives the file of the world database, or throws an ApiError */
+  constructor(regions: MapRegions, world: () => Promise<string>, logger: Logger) {
     this.#regions = regions
+    this.#world = world
     this.#pool = new Piscina({
       filename: GEOCODER_WORKER.href,
       minThreads: 0,
@@ -37,17 +41,19 @@ export class GeocoderPool implements Geocoder, Service {
   }
 
   async reverse(question: ReverseQuestion): Promise<Geocoded> {
+    const world = await this.#world()
     if (this.#pool.queueSize >= MOST_WAITING)
       throw new ApiError(503, 'Too many geocoding requests at once.', { retryAfter: 1 })
     const inService = this.#regions.all.filter(({ places }) => places !== undefined)
     const around = inService.filter(({ bounds }) => isAround(bounds, question.position))
     const addresses = await this.#pool.run({
       question,
+      world,
       files: around.map(({ places }) => places!),
       inService: inService.map(({ places }) => places!),
     })
-    const credits = new Set(around.map(({ attribution }) => attribution))
-    return { addresses, attribution: credits.size === 0 ? undefined : [...credits].join(', ') }
+    const credits = new Set([...around.map(({ attribution }) => attribution), WORLD_ATTRIBUTION])
+    return { addresses, attribution: [...credits].join(', ') }
   }
 
   /** Questions that are being answered are abandoned; the server has drained its requests before. */

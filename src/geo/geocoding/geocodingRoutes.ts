@@ -64,7 +64,7 @@ export function geocodingRoutes(geocoder: Geocoder): Route[] {
       summary: 'Find what is at a point',
       description:
         'At most one result for each layer: the nearest address, place, intersection or street within a kilometre, and the ' +
-        'areas that the point lies in. Results come from the imported map regions; without one, only the country is known. ' +
+        'areas that the point lies in. Results come from the imported map regions; without one, only the city, county, state and country are known. ' +
         'Fields that are not known are absent.',
       query: Type.Object({
         coordinates: CoordinatesText,
@@ -72,7 +72,10 @@ export function geocodingRoutes(geocoder: Geocoder): Route[] {
         lang: Type.Optional(LanguageText),
       }),
       meta: Type.Object({
-        attribution: text('The attribution to show with the results.', '© OpenStreetMap contributors'),
+        attribution: Type.String({
+          description: 'The attribution to show with the results.',
+          examples: ['© OpenStreetMap contributors, GeoNames'],
+        }),
       }),
       answers: { 200: Type.Object({ addresses: Type.Array(AddressSchema) }) },
       handler: async ({ query, receivedAt }) => {
@@ -83,7 +86,7 @@ export function geocodingRoutes(geocoder: Geocoder): Route[] {
           language: parseLanguage(query.lang),
           now: receivedAt,
         })
-        return { body: { addresses }, ...(attribution !== undefined && { meta: { attribution } }) }
+        return { body: { addresses }, meta: { attribution } }
       },
     }),
   ]

@@ -57,17 +57,17 @@ export interface ReverseQuestion {
   readonly now: number
 }
 
-/** Results, and the credit for their data; undefined if none of it needs one. */
+/** Results, and the credit for their data. */
 export interface Geocoded {
   readonly addresses: readonly Address[]
-  readonly attribution: string | undefined
+  readonly attribution: string
 }
 
 /** Answers where something is and what is somewhere, from the imported map regions. */
 export interface Geocoder {
   /**
    * At most one result per layer, in the order of the layers.
-   * @throws {ApiError} 503 if too many questions wait
+   * @throws {ApiError} 503 if too many questions wait, or the data of the world are not there
    */
   reverse(question: ReverseQuestion): Promise<Geocoded>
 }

@@ -9,6 +9,7 @@ import {
   postalCodeNear,
   surroundingsOf,
   type OwnAddress,
+  type Sources,
   type Surroundings,
 } from './surroundings.ts'
 
@@ -63,11 +64,11 @@ const FINDERS: Readonly<
 
 /**
  * What is at a point: one result per layer that is asked for and known there, in the order of the layers.
- * @param regions those within reach of the point
  */
-export function reverse(regions: readonly PlaceRecords[], question: ReverseQuestion): Address[] {
+export function reverse(sources: Sources, question: ReverseQuestion): Address[] {
+  const { regions } = sources
   const { position, layers, language } = question
-  const around = surroundingsOf(regions, position, {}, language)
+  const around = surroundingsOf(sources, position, {}, language)
   const isCodeWanted =
     layers.includes('postalCode') && around.postalCode === undefined && around.country?.code !== 'US'
   const postalCode = isCodeWanted ? postalCodeNear(regions, position, REACH_METERS) : around.postalCode
@@ -82,7 +83,7 @@ export function reverse(regions: readonly PlaceRecords[], question: ReverseQuest
     }
     const found = find(regions, position, question)
     if (found === undefined) continue
-    results.push(recordAddress(found, surroundingsOf(regions, found.position, found.own, language), question))
+    results.push(recordAddress(found, surroundingsOf(sources, found.position, found.own, language), question))
   }
   return results
 }

@@ -3,6 +3,15 @@ import type { PlaceRecords, StoredArea } from '../placeDatabase/port.ts'
 import type { Language } from '../records/names.ts'
 import type { AreaKind } from '../records/records.ts'
 import { countryAt, countryName, type Country } from '../world/countries.ts'
+import type { World } from '../world/port.ts'
+import { boroughOf } from '../world/usNames.ts'
+
+/** What answers come from. */
+export interface Sources {
+  /** The map regions around the point. */
+  readonly regions: readonly PlaceRecords[]
+  readonly world: World
+}
 
 /** In which city, county, state and country a point lies. */
 export interface Surroundings {
@@ -29,52 +38,80 @@ export interface OwnAddress {
 const CITY_OF_NEIGHBOUR_METERS = 500
 /** In the United States, where postal codes have no areas. */
 const CODE_OF_NEIGHBOUR_METERS = 300
-const NEIGHBORHOOD_METERS = 1500
-const STATE_METERS = 50_000
+/** Areas of these kinds are often only a point in the data; how far away it may be. */
+const NEAR_CENTRES = [
+  ['neighborhood', 1500],
+  ['state', 50_000],
+] as const
+/** Where the postal service says which city to write. */
+const POSTAL_CITIES: ReadonlySet<string> = new Set(['US', 'CA'])
 
 /**
- * Where a point lies: by its own address, then by its neighbours, then by the areas that contain it.
+ * Where a point lies: by its own address, then by its neighbours, the areas that contain it, and the data of the world.
  * @param regions those around the point
  */
 export function surroundingsOf(
-  regions: readonly PlaceRecords[],
+  { regions, world }: Sources,
   point: Position,
   own: OwnAddress,
   language: Language,
 ): Surroundings {
   const country = countryAt(point)
-  const containing = regions.flatMap((region) => region.areasAt(point)).sort((a, b) => a.size - b.size)
-  const areas = new Map<AreaKind, StoredArea>()
-  for (const area of containing) if (!areas.has(area.kind)) areas.set(area.kind, area)
-  const near = (kind: AreaKind, meters: number): void => {
-    if (areas.has(kind)) return
-    const nearest = nearestOf(regions, (region) => region.nearestCentre(point, meters, kind))
-    if (nearest !== undefined) areas.set(kind, nearest.record)
-  }
-  near('neighborhood', NEIGHBORHOOD_METERS)
-  near('state', STATE_METERS)
+  const areas = areasAround(regions, point)
   const nameOf = (kind: AreaKind): string | undefined => {
     const area = areas.get(kind)
     return area === undefined ? undefined : (area.names[language] ?? area.name)
   }
+  const isUs = country?.code === 'US'
+  const postalCode =
+    own.postalCode ??
+    (isUs
+      ? (postalCodeNear(regions, point, CODE_OF_NEIGHBOUR_METERS) ?? world.nearestZip(point))
+      : undefined) ??
+    areas.get('postalCode')?.name
+  const postal =
+    country !== undefined && postalCode !== undefined && POSTAL_CITIES.has(country.code)
+      ? world.postalArea(country.code, postalCode)
+      : undefined
   const neighbour = (): string | undefined =>
     nearestOf(regions, (region) => region.nearestAddress(point, CITY_OF_NEIGHBOUR_METERS, { city: true }))
       ?.record.city ?? undefined
+  let city = own.city ?? postal?.city ?? neighbour() ?? nameOf('locality')
+  const isCityWanted = city === undefined || nameOf('state') === undefined || nameOf('county') === undefined
+  const worldCity =
+    isCityWanted && country !== undefined && !isUs ? world.cityAt(point, country.code) : undefined
+  city ??= worldCity?.name ?? (isUs ? world.cityAt(point, 'US')?.name : undefined)
+  const usState = isUs ? world.stateAt(point) : undefined
+  const county = isUs
+    ? ((postal?.countyFips === undefined ? undefined : world.countyByFips(postal.countyFips)) ??
+      world.countyAt(point))
+    : undefined
+  const province = country?.code === 'CA' ? postal : undefined
   return {
     country,
     countryName: country === undefined ? undefined : countryName(country.code, language),
-    state: own.state ?? nameOf('state'),
-    stateCode: areas.get('state')?.code ?? undefined,
-    county: nameOf('county'),
-    city: own.city ?? neighbour() ?? nameOf('locality'),
-    borough: nameOf('borough'),
+    state: usState?.name ?? province?.state ?? own.state ?? nameOf('state') ?? worldCity?.region,
+    stateCode: usState?.code ?? province?.stateCode ?? areas.get('state')?.code ?? undefined,
+    county: county?.name ?? nameOf('county') ?? worldCity?.district,
+    city,
+    borough: (county && boroughOf(county.fips)) ?? nameOf('borough'),
     neighborhood: nameOf('neighborhood'),
-    postalCode:
-      own.postalCode ??
-      (country?.code === 'US' ? postalCodeNear(regions, point, CODE_OF_NEIGHBOUR_METERS) : undefined) ??
-      areas.get('postalCode')?.name,
+    postalCode,
     areas,
   }
+}
+
+/** The smallest area of each kind that contains the point; or else, of some kinds, the nearest centre. */
+function areasAround(regions: readonly PlaceRecords[], point: Position): Map<AreaKind, StoredArea> {
+  const containing = regions.flatMap((region) => region.areasAt(point)).sort((a, b) => a.size - b.size)
+  const areas = new Map<AreaKind, StoredArea>()
+  for (const area of containing) if (!areas.has(area.kind)) areas.set(area.kind, area)
+  for (const [kind, meters] of NEAR_CENTRES) {
+    if (areas.has(kind)) continue
+    const nearest = nearestOf(regions, (region) => region.nearestCentre(point, meters, kind))
+    if (nearest !== undefined) areas.set(kind, nearest.record)
+  }
+  return areas
 }
 
 /** The postal code of the nearest address that has one. */

