@@ -51,13 +51,15 @@ export function openGeoServices(parts: {
   readonly registry: Registry
 }): GeoServices {
   const { options, logger, metrics, registry } = parts
-  const { regions, sample, check } = openMapRegions(parts)
+  const world = new WorldData(resolve(options.data), logger)
+  // So that the first question about the sample does not wait for it. If it fails, that question says why.
+  const sampleReady = (): void => void world.file().catch(() => {})
+  const { regions, sample, check } = openMapRegions({ ...parts, sampleReady })
   const routing = openRouting({ options, logger, metrics, regions })
   const areThere = () => options.routingUrl !== '' || regions.all.length > 0
   const areas = new RoadAreas(routing.engines, routing.networks)
   const isochrones = new IsochroneWorker(registry.geofences, areas, areThere)
   registerIsochroneMetrics(metrics, isochrones)
-  const world = new WorldData(resolve(options.data), logger)
   const geocoder = new GeocoderPool(regions, () => world.file(), logger)
   // Ready without it: tracking needs none of it.
   const worldCheck: ReadinessCheck = {

