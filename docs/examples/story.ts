@@ -314,6 +314,18 @@ async function routing({ show }: Recording): Promise<void> {
 }
 
 async function geocoding({ show }: Recording): Promise<void> {
+  await show('GET /v1/geocode/forward', 'An address', {
+    key: 'publishable',
+    query: { query: '18 de Julio 1056, Montevideo' },
+  })
+  await show('GET /v1/geocode/forward', 'A crossing', {
+    key: 'publishable',
+    query: { query: '18 de Julio y Ejido' },
+  })
+  await show('GET /v1/search/autocomplete', 'The beginning of a street, near a point', {
+    key: 'publishable',
+    query: { query: '18 de ju', near: '-34.9053,-56.1914', limit: 2 },
+  })
   await show('GET /v1/geocode/reverse', 'The address and the place', {
     key: 'publishable',
     query: { coordinates: '-34.9053,-56.1914', layers: 'fine' },

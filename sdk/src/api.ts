@@ -875,6 +875,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/geocode/forward": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Find where an address or a place is */
+        get: operations["getV1GeocodeForward"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/geocode/reverse": {
         parameters: {
             query?: never;
@@ -884,6 +901,23 @@ export interface paths {
         };
         /** Find what is at a point */
         get: operations["getV1GeocodeReverse"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/search/autocomplete": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Complete an address or a name as it is typed */
+        get: operations["getV1SearchAutocomplete"];
         put?: never;
         post?: never;
         delete?: never;
@@ -5652,6 +5686,122 @@ export interface operations {
             };
         };
     };
+    getV1GeocodeForward: {
+        parameters: {
+            query: {
+                /** @description What is looked for, 1 to 1000 characters. Punctuation has no meaning. */
+                query: string;
+                /** @description What results may be: some of address, place, intersection, street, neighborhood, postalCode, locality, county, state, country, coarse, fine, separated by commas. `coarse` is postalCode, locality, county, state and country; `fine` is address and place. */
+                layers?: string;
+                /** @description Only results in these countries: two-letter codes, separated by commas. */
+                country?: string;
+                /** @description Language of the names of countries, and of other names where the data have it: ar, de, en, es, fr, ja, ko, pt, ru, zh. */
+                lang?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /**
+                             * @description The attribution to show with the results.
+                             * @example © OpenStreetMap contributors, GeoNames
+                             */
+                            attribution: string;
+                        };
+                    } & {
+                        addresses: {
+                            latitude: number;
+                            longitude: number;
+                            geometry: {
+                                /** @constant */
+                                type: "Point";
+                                /** @description [longitude, latitude] */
+                                coordinates: number[];
+                            };
+                            /**
+                             * @description What it is.
+                             * @enum {string}
+                             */
+                            layer: "address" | "place" | "intersection" | "street" | "neighborhood" | "postalCode" | "locality" | "county" | "state" | "country";
+                            /** @example Plaza Cagancha 1157, Montevideo, Uruguay */
+                            formattedAddress: string;
+                            /** @description Number and street in the order of the country, or the name. */
+                            addressLabel?: string;
+                            /** @description The name of a place; such a result has no `addressLabel`. */
+                            placeLabel?: string;
+                            /** @description Of a place. */
+                            categories?: string[];
+                            /** @description House number. */
+                            number?: string;
+                            /** @description Apartment, suite or floor. */
+                            unit?: string;
+                            /** @description Of an intersection: both. */
+                            street?: string;
+                            /** @description Part of a city. */
+                            neighborhood?: string;
+                            /** @description Of a large city. */
+                            borough?: string;
+                            /** @description City, town or village. */
+                            city?: string;
+                            /** @description Name. */
+                            county?: string;
+                            /** @description Name. */
+                            state?: string;
+                            /**
+                             * @description Where states have a code.
+                             * @example NY
+                             */
+                            stateCode?: string;
+                            /** @description Also called ZIP code. */
+                            postalCode?: string;
+                            /** @description Name, in the language that `lang` asks for. */
+                            country?: string;
+                            /**
+                             * @description Alpha-2.
+                             * @example UY
+                             */
+                            countryCode?: string;
+                            /** @description An emoji. */
+                            countryFlag?: string;
+                            /** @description The time zone at the point, and what its clocks show. */
+                            timeZone: {
+                                /** @example America/New_York */
+                                id: string;
+                                /** @example Eastern Daylight Time */
+                                name: string;
+                                /** @example EDT */
+                                code: string;
+                                /** @example 2024-04-09T10:12:00-04:00 */
+                                currentTime: string;
+                                /** @description Seconds, summer time included. */
+                                utcOffset: number;
+                                /** @description Seconds of summer time in it. */
+                                dstOffset: number;
+                            };
+                            /** @description Metres; 0 inside. */
+                            distance?: number;
+                            /**
+                             * @description Of forward geocoding. `exact`: what was asked for. `interpolated`: a house between known ones. `fallback`: the smallest area around it that is known.
+                             * @enum {string}
+                             */
+                            confidence?: "exact" | "interpolated" | "fallback";
+                        }[];
+                    };
+                };
+            };
+        };
+    };
     getV1GeocodeReverse: {
         parameters: {
             query: {
@@ -5761,6 +5911,135 @@ export interface operations {
                             };
                             /** @description Metres; 0 inside. */
                             distance?: number;
+                            /**
+                             * @description Of forward geocoding. `exact`: what was asked for. `interpolated`: a house between known ones. `fallback`: the smallest area around it that is known.
+                             * @enum {string}
+                             */
+                            confidence?: "exact" | "interpolated" | "fallback";
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    getV1SearchAutocomplete: {
+        parameters: {
+            query: {
+                /** @description What is looked for, 1 to 1000 characters. Punctuation has no meaning. */
+                query: string;
+                /** @description `latitude,longitude` in degrees. */
+                near?: string;
+                /** @description What results may be: some of address, place, intersection, street, neighborhood, postalCode, locality, county, state, country, coarse, fine, separated by commas. `coarse` is postalCode, locality, county, state and country; `fine` is address and place. */
+                layers?: string;
+                /** @description Maximum number of records in the response. */
+                limit?: number;
+                /** @description Only results in these countries: two-letter codes, separated by commas. */
+                countryCode?: string;
+                /** @description Only results with this postal code. */
+                postalCode?: string;
+                /** @description Only addresses that mail can be sent to. */
+                mailable?: boolean;
+                /** @description Language of the names of countries, and of other names where the data have it: ar, de, en, es, fr, ja, ko, pt, ru, zh. */
+                lang?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /**
+                             * @description The attribution to show with the results.
+                             * @example © OpenStreetMap contributors, GeoNames
+                             */
+                            attribution: string;
+                        };
+                    } & {
+                        addresses: {
+                            latitude: number;
+                            longitude: number;
+                            geometry: {
+                                /** @constant */
+                                type: "Point";
+                                /** @description [longitude, latitude] */
+                                coordinates: number[];
+                            };
+                            /**
+                             * @description What it is.
+                             * @enum {string}
+                             */
+                            layer: "address" | "place" | "intersection" | "street" | "neighborhood" | "postalCode" | "locality" | "county" | "state" | "country";
+                            /** @example Plaza Cagancha 1157, Montevideo, Uruguay */
+                            formattedAddress: string;
+                            /** @description Number and street in the order of the country, or the name. */
+                            addressLabel?: string;
+                            /** @description The name of a place; such a result has no `addressLabel`. */
+                            placeLabel?: string;
+                            /** @description Of a place. */
+                            categories?: string[];
+                            /** @description House number. */
+                            number?: string;
+                            /** @description Apartment, suite or floor. */
+                            unit?: string;
+                            /** @description Of an intersection: both. */
+                            street?: string;
+                            /** @description Part of a city. */
+                            neighborhood?: string;
+                            /** @description Of a large city. */
+                            borough?: string;
+                            /** @description City, town or village. */
+                            city?: string;
+                            /** @description Name. */
+                            county?: string;
+                            /** @description Name. */
+                            state?: string;
+                            /**
+                             * @description Where states have a code.
+                             * @example NY
+                             */
+                            stateCode?: string;
+                            /** @description Also called ZIP code. */
+                            postalCode?: string;
+                            /** @description Name, in the language that `lang` asks for. */
+                            country?: string;
+                            /**
+                             * @description Alpha-2.
+                             * @example UY
+                             */
+                            countryCode?: string;
+                            /** @description An emoji. */
+                            countryFlag?: string;
+                            /** @description The time zone at the point, and what its clocks show. */
+                            timeZone: {
+                                /** @example America/New_York */
+                                id: string;
+                                /** @example Eastern Daylight Time */
+                                name: string;
+                                /** @example EDT */
+                                code: string;
+                                /** @example 2024-04-09T10:12:00-04:00 */
+                                currentTime: string;
+                                /** @description Seconds, summer time included. */
+                                utcOffset: number;
+                                /** @description Seconds of summer time in it. */
+                                dstOffset: number;
+                            };
+                            /** @description Metres; 0 inside. */
+                            distance?: number;
+                            /**
+                             * @description Of forward geocoding. `exact`: what was asked for. `interpolated`: a house between known ones. `fallback`: the smallest area around it that is known.
+                             * @enum {string}
+                             */
+                            confidence?: "exact" | "interpolated" | "fallback";
                         }[];
                     };
                 };

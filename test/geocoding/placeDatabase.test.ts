@@ -10,7 +10,7 @@ import { PlaceDatabaseWriter } from '../../src/geo/extract/placeDatabaseWriter.t
 import { RecordCollector } from '../../src/geo/extract/recordCollector.ts'
 import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
 import { isInside, nearestOnLine } from '../../src/geo/records/areas.ts'
-import type { AddressRecord, AreaRecord, PlaceRecord, StreetRecord } from '../../src/geo/records/records.ts'
+import type { AddressRecord, AreaRecord, PlaceRecord, WayRecord } from '../../src/geo/records/records.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import fc from '../kit/fastCheck.ts'
@@ -22,7 +22,7 @@ const ROUNDING_METERS = 0.03
 
 interface Records {
   readonly addresses: AddressRecord[]
-  readonly streets: StreetRecord[]
+  readonly ways: WayRecord[]
   readonly places: PlaceRecord[]
   readonly areas: AreaRecord[]
 }
@@ -35,8 +35,17 @@ let files = 0
 function database(records: Records): PlaceDatabase {
   const file = join(folder, `${files++}.db`)
   const writer = new PlaceDatabaseWriter(file)
-  for (const one of records.addresses) writer.addAddress(one)
-  for (const one of records.streets) writer.addStreet(one)
+  writer.addStreet({
+    id: 1,
+    name: 's',
+    names: ['s'],
+    importance: 0,
+    position: [0, 0],
+    city: undefined,
+    postalCode: undefined,
+    houses: records.addresses,
+  })
+  for (const one of records.ways) writer.addWay(one)
   for (const one of records.places) writer.addPlace(one)
   for (const one of records.areas) writer.addArea(one)
   writer.finish()
@@ -111,7 +120,7 @@ t.test('nearest and containing records are those of a look at all records', asyn
           city: one.city,
           postalCode: one.postalCode,
         })),
-        streets: world.lines.map((line, i) => ({ name: `s${i}`, importance: 0, line: line.map(at) })),
+        ways: world.lines.map((line, i) => ({ name: `s${i}`, line: line.map(at) })),
         places: world.rings.map(([corner, side], i) => ({
           id: String(i),
           name: `p${i}`,
@@ -151,7 +160,7 @@ t.test('nearest and containing records are those of a look at all records', asyn
           )
           t.ok(agrees(found.nearestAddress(point, reach, known)?.meters, expected, reach))
         }
-        const streets = records.streets.map(({ line }) => nearestOnLine(line, point).meters)
+        const streets = records.ways.map(({ line }) => nearestOnLine(line, point).meters)
         t.ok(agrees(found.nearestStreet(point, reach)?.meters, least(streets, reach), reach))
         const containing = records.places.filter(({ rings }) => rings !== undefined && isInside(rings, point))
         const place = found.nearestPlace(point, reach)
@@ -195,12 +204,12 @@ t.test('a database of another version is not opened', async (t) => {
 
 const skip = existsSync(QUEENS) ? false : '../shared/data is not there'
 t.test('500 points among 32,000 real addresses: the nearest each time', { skip }, async (t) => {
-  const records: Records = { addresses: [], streets: [], places: [], areas: [] }
+  const records: Records = { addresses: [], ways: [], places: [], areas: [] }
   const facts = await readExtract(QUEENS, () => {})
   const collector = new RecordCollector(
     {
-      addAddress: (one) => records.addresses.push(one),
-      addStreet: (one) => records.streets.push(one),
+      addStreet: ({ houses }) => records.addresses.push(...houses),
+      addWay: (one) => records.ways.push(one),
       addPlace: (one) => records.places.push(one),
       addArea: (one) => records.areas.push(one),
       addIntersection() {},

@@ -7,21 +7,21 @@ import { readItems } from './item.ts'
 export const GEO_ITEMS = readItems(`
 # Geo parameters (geocoding)
 lists | separated by commas, trimmed, in any case | geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
-query | missing, blank or above 1,000 characters is a 400 that names it
+query | missing, blank or above 1,000 characters is a 400 that names it | geocoding/forward.test.ts: wrong parameters are named; what cannot be found is an empty list
 layers | unknown words are a 400; a result's layer is one that was asked for | geocoding/reverse.test.ts: wrong parameters are named; geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
-country, countryCode | anything but alpha-2 codes is a 400
+country, countryCode | anything but alpha-2 codes is a 400 | geocoding/forward.test.ts: wrong parameters are named; what cannot be found is an empty list
 lang | one of ten languages; the region of a language tag is ignored; anything else is a 400 | geocoding/reverse.test.ts: wrong parameters are named; geocoding/reverse.test.ts: places: inside, nearest, in the language of the answer; labels without syntax
 coordinates | two numbers in range, otherwise a 400 | geocoding/reverse.test.ts: wrong parameters are named
 limit, radius | a number out of range is a 400
-nothing found | 200 with an empty list; punctuation in a query is text
-layers without words | address and the coarse layers; forward and autocomplete also street, intersection and neighborhood
+nothing found | 200 with an empty list; punctuation in a query is text | geocoding/forward.test.ts: wrong parameters are named; what cannot be found is an empty list
+layers without words | address and the coarse layers; forward and autocomplete also street, intersection and neighborhood | geocoding/forward.test.ts: layers, countries and languages
 missing package | 503 that names it
 no map region | the data of the world answer | geocoding/world.test.ts: without any map region: city, county, state and country
 
 # Geo records (geocoding)
 addr:housenumber | a number on a street or in a place, at the object's point; lists are several; a hyphen is part of the number in US and CA, elsewhere a range | geocoding/records.test.ts: house numbers: lists, ranges, and numbers with a hyphen; geocoding/records.test.ts: an address needs a number and a street or place
 same address | same number, street and city within 200 m are one; an object that is nothing else wins, then the lowest id | geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
-highway with name | ways of one name and city within 300 m are one street
+highway with name | ways of one name and city within 300 m are one street | geocoding/forward.test.ts: streets of one name: joined where they are near, told apart by their city
 intersection | two streets that share a node; nodes within 150 m are one | geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
 number ranges | addr:interpolation and TIGER edges
 areas | place, administrative boundaries and postal codes | geocoding/records.test.ts: what an object is: street, area, place, with ids that stay
@@ -45,17 +45,17 @@ lang | changes country, state, city, neighborhood and place, never streets | geo
 timeZone | id, name, code, currentTime, utcOffset, dstOffset | geocoding/records.test.ts: clocks: summer and winter, abbreviations, half hours
 
 # Forward (geocoding)
-normalise | case, marks, apostrophes and abbreviations do not matter
-readings | every reading of the words as number, unit, street and context; the best one wins
-units and PO boxes | recognised by their words; of a PO box only the context counts
-intersections | two streets joined by a word of several languages
+normalise | case, marks, apostrophes and abbreviations do not matter | geocoding/forward.test.ts: case, marks, abbreviations and the order of the words do not matter
+readings | every reading of the words as number, unit, street and context; the best one wins | geocoding/forward.test.ts: case, marks, abbreviations and the order of the words do not matter
+units and PO boxes | recognised by their words; of a PO box only the context counts | geocoding/forward.test.ts: units, and numbers with a suffix; geocoding/forward.test.ts: between known numbers of its side, otherwise the street, otherwise the city
+intersections | two streets joined by a word of several languages | geocoding/forward.test.ts: crossings
 score | text, importance and nearness
-text | by letters, light words count less; equal, prefix, one edit
+text | by letters, light words count less; equal, prefix, one edit | geocoding/forward.test.ts: one wrong letter is forgiven where nothing fits as it is
 importance | by layer, population, class of road
 dropped | weak matches; another country or state than the query names; too far from the named city or postal code
-confidence exact | the number on the street; or three quarters of the words and every digit
-confidence interpolated | between known numbers, or in a range
-confidence fallback | the smallest known container
+confidence exact | the number on the street; or three quarters of the words and every digit | geocoding/forward.test.ts: an address with everything that is known about it
+confidence interpolated | between known numbers, or in a range | geocoding/forward.test.ts: between known numbers of its side, otherwise the street, otherwise the city; geocoding/forward.test.ts: units, and numbers with a suffix
+confidence fallback | the smallest known container | geocoding/forward.test.ts: between known numbers of its side, otherwise the street, otherwise the city
 results | exact ones near the best, otherwise interpolated ones, otherwise one fallback; at most 10, in a fixed order; duplicates once
 
 # Reverse (geocoding)
@@ -66,10 +66,10 @@ coarse, neighborhood | what the point lies in; outside the US the postal code of
 nothing there | an empty list | geocoding/reverse.test.ts: beyond a kilometre nothing is found; without a region, the data of the world answer
 
 # Autocomplete (geocoding)
-prefix | the last word is one unless a space or comma follows; numbers too
-layers | addresses in place of streets with layers=address, or once a number is typed
+prefix | the last word is one unless a space or comma follows; numbers too | geocoding/forward.test.ts: completions: the last word is a prefix unless a space or comma follows; geocoding/forward.test.ts: completions of house numbers
+layers | addresses in place of streets with layers=address, or once a number is typed | geocoding/forward.test.ts: completions of house numbers
 near | the parameter, otherwise the requester's place by IP, otherwise none
-filters | countryCode, postalCode, mailable; units are expanded
+filters | countryCode, postalCode, mailable; units are expanded | geocoding/forward.test.ts: completions nearby come first, and countries are a filter; geocoding/forward.test.ts: completions of house numbers
 
 # Geocoding of IP addresses (geocoding)
 requester | the peer, or behind trusted proxies the last untrusted hop; secret keys may send ip

@@ -7,18 +7,24 @@ import {
   type IntersectionRecord,
   type PlaceRecord,
   type StreetRecord,
+  type WayRecord,
 } from '../records/records.ts'
+import { numberValue } from '../records/houseNumbers.ts'
 import type { RecordSink } from './recordCollector.ts'
 import {
   ADDRESS_BOXES,
   addressBox,
   APPLICATION_ID,
   centreBox,
+  crossingKey,
+  INDEXES,
   PLACE_DATABASE_VERSION,
   SCHEMA,
   type RecordTable,
 } from '../placeDatabase/schema.ts'
+import { SearchIndexWriter } from '../placeDatabase/searchIndex.ts'
 import { packLines, unitsOf } from '../placeDatabase/shapes.ts'
+import { searchDocuments } from './searchDocuments.ts'
 
 /**
  * Writes a place database. Nobody reads the file before {@link finish}, so a crash may leave anything: the import
@@ -31,11 +37,16 @@ export class PlaceDatabaseWriter implements RecordSink {
   readonly #ids = new Map<RecordTable, number>()
   readonly #statements: Readonly<Record<string, Database.Statement>>
   readonly #label: Database.Statement
+  readonly #file: string
+  /** Of streets that have more than one. */
+  readonly #spellings = new Map<number, readonly string[]>()
+  readonly #postalCodes = new PostalCodes()
 
   /** @param file does not exist yet */
   constructor(file: string) {
     const database = new Database(file)
     this.#database = database
+    this.#file = file
     database.pragma('journal_mode = OFF')
     database.pragma('synchronous = OFF')
     database.exec(SCHEMA)
@@ -45,37 +56,33 @@ export class PlaceDatabaseWriter implements RecordSink {
     this.#label = into('label', 2)
     const boxes = [
       ...ADDRESS_BOXES,
-      'street_box',
+      'way_box',
       'intersection_box',
       'place_box',
       'area_box',
       ...AREA_KINDS.map(centreBox),
     ]
     this.#statements = {
-      address: into('address', 9),
-      street: into('street', 4),
-      intersection: into('intersection', 5),
+      address: into('address', 11),
+      street: into('street', 7),
+      way: into('way', 3),
+      intersection: into('intersection', 6),
       place: into('place', 10),
       area: into('area', 10),
       ...Object.fromEntries(boxes.map((box) => [box, into(box, 5)])),
     }
   }
 
-  addAddress({ number, street, unit, city, state, postalCode, position }: AddressRecord): void {
-    const [x, y] = position.map(unitsOf)
-    const labels = [city, state, postalCode].map((text) => this.#labelOf(text))
-    const box = ADDRESS_BOXES[addressBox(city !== undefined, postalCode !== undefined)]!
-    const row = [this.#labelOf(street), number, unit ?? null, ...labels, x, y]
-    this.#add('address', box, [[position]], (id) => [id, ...row])
+  addWay({ name, line }: WayRecord): void {
+    this.#add('way', 'way_box', [line], (id) => [id, this.#labelOf(name), packLines([line])])
   }
 
-  addStreet({ name, importance, line }: StreetRecord): void {
-    this.#add('street', 'street_box', [line], (id) => [
-      id,
-      this.#labelOf(name),
-      importance,
-      packLines([line]),
-    ])
+  addStreet({ id, name, names, importance, position, city, postalCode, houses }: StreetRecord): void {
+    const [x, y] = position.map(unitsOf)
+    const labels = [city, postalCode].map((text) => this.#labelOf(text))
+    this.#statements['street']!.run(id, this.#labelOf(name), importance, ...labels, x, y)
+    if (names.length > 1) this.#spellings.set(id, names)
+    for (const house of houses) this.#addHouse(house, id)
   }
 
   addIntersection({ streets: [first, second], position }: IntersectionRecord): void {
@@ -86,6 +93,7 @@ export class PlaceDatabaseWriter implements RecordSink {
       this.#labelOf(second),
       x,
       y,
+      crossingKey(first, second),
     ])
   }
 
@@ -105,7 +113,12 @@ export class PlaceDatabaseWriter implements RecordSink {
     ])
   }
 
-  addArea({ kind, name, names, code, population, position, rings, size }: AreaRecord): void {
+  addArea(area: AreaRecord): void {
+    if (area.kind === 'postalCode') this.#postalCodes.delete(area.name)
+    this.#addArea(area)
+  }
+
+  #addArea({ kind, name, names, code, population, position, rings, size }: AreaRecord): void {
     const [x, y] = position.map(unitsOf)
     const row = [kind, name, jsonOf(names), code ?? null, population, x, y, size]
     const shape = rings === undefined ? null : packLines(rings)
@@ -116,9 +129,14 @@ export class PlaceDatabaseWriter implements RecordSink {
   /** Makes the file complete. The caller makes it durable. */
   finish(): void {
     const database = this.#database
+    for (const area of this.#postalCodes.areas()) this.#addArea(area)
+    database.exec(INDEXES)
     database.exec('COMMIT')
     database.pragma(`application_id = ${APPLICATION_ID}`)
     database.pragma(`user_version = ${PLACE_DATABASE_VERSION}`)
+    const index = new SearchIndexWriter(database)
+    for (const document of searchDocuments(this.#file, this.#spellings)) index.add(document)
+    index.finish()
     database.exec('ANALYZE')
     database.close()
   }
@@ -126,6 +144,16 @@ export class PlaceDatabaseWriter implements RecordSink {
   /** Closes the file in whatever state it is. */
   abandon(): void {
     this.#database.close()
+  }
+
+  #addHouse(house: AddressRecord, streetId: number): void {
+    const { number, street, unit, city, state, postalCode, position } = house
+    const [x, y] = position.map(unitsOf)
+    const labels = [city, state, postalCode].map((text) => this.#labelOf(text))
+    const box = ADDRESS_BOXES[addressBox(city !== undefined, postalCode !== undefined)]!
+    const row = [this.#labelOf(street), number, unit ?? null, ...labels, x, y, streetId, numberValue(number)]
+    this.#add('address', box, [[position]], (id) => [id, ...row])
+    if (postalCode !== undefined) this.#postalCodes.add(postalCode, position)
   }
 
   #add(
@@ -160,6 +188,39 @@ export class PlaceDatabaseWriter implements RecordSink {
       this.#label.run(id, text)
     }
     return id
+  }
+}
+
+/** The postal codes of houses, each in the middle of its houses, where the extract has no area of it. */
+class PostalCodes {
+  readonly #sums = new Map<string, { x: number; y: number; count: number }>()
+  readonly #areas = new Set<string>()
+
+  add(code: string, [x, y]: Position): void {
+    const sum = this.#sums.get(code) ?? { x: 0, y: 0, count: 0 }
+    this.#sums.set(code, { x: sum.x + x, y: sum.y + y, count: sum.count + 1 })
+  }
+
+  /** The extract has an area of it. */
+  delete(code: string): void {
+    this.#areas.add(code)
+  }
+
+  *areas(): Generator<AreaRecord> {
+    for (const [name, { x, y, count }] of this.#sums) {
+      if (this.#areas.has(name)) continue
+      const position: Position = [x / count, y / count]
+      yield {
+        kind: 'postalCode',
+        name,
+        names: new Map(),
+        code: undefined,
+        population: 0,
+        position,
+        rings: undefined,
+        size: 0,
+      }
+    }
   }
 }
 

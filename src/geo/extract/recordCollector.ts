@@ -13,15 +13,18 @@ import type {
   IntersectionRecord,
   PlaceRecord,
   StreetRecord,
+  WayRecord,
 } from '../records/records.ts'
 import type { ObjectType, Tags } from '../records/tags.ts'
 import { NodeStore } from './nodeStore.ts'
 import type { Member, ObjectSink } from './osmReader.ts'
 import { StreetCrossings } from './streetCrossings.ts'
+import { StreetJoiner } from './streetJoiner.ts'
 
 /** Where the records go. */
 export interface RecordSink {
-  addAddress(record: AddressRecord): void
+  addWay(record: WayRecord): void
+  /** With its houses. */
   addStreet(record: StreetRecord): void
   addIntersection(record: IntersectionRecord): void
   addPlace(record: PlaceRecord): void
@@ -39,6 +42,7 @@ export class RecordCollector implements ObjectSink {
   /** Ways that relations are made of. */
   readonly #lines = new Map<number, readonly Position[]>()
   readonly #crossings = new StreetCrossings()
+  readonly #streets = new StreetJoiner()
   readonly #houses = new Map<string, AddressRecord[]>()
   readonly #places = new Map<string, PlaceRecord[]>()
 
@@ -79,7 +83,8 @@ export class RecordCollector implements ObjectSink {
     if (line.length === 0) return
     if (isMember) this.#lines.set(id, line)
     if (street !== undefined && line.length > 1) {
-      this.#out.addStreet({ ...street, line })
+      this.#out.addWay({ name: street.name, line })
+      this.#streets.addWay(street.name, street.importance, line)
       this.#crossings.add(street.name, found)
     }
     if (!isRecord) return
@@ -106,7 +111,8 @@ export class RecordCollector implements ObjectSink {
   /** Hands out everything that needed the whole file. */
   finish(): void {
     for (const houses of this.#houses.values())
-      for (const house of distinctHouses(houses)) this.#out.addAddress(house)
+      for (const house of distinctHouses(houses)) this.#streets.addHouse(house)
+    for (const street of this.#streets.streets()) this.#out.addStreet(street)
     for (const places of this.#places.values())
       for (const place of joinPieces(places)) this.#out.addPlace(place)
     for (const crossing of this.#crossings.found((node) => this.#nodes.positionOf(node)))

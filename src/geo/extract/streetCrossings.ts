@@ -1,6 +1,7 @@
 import type { Position } from '../../model/geofence.ts'
 import { NearbyPoints } from '../records/nearbyPoints.ts'
 import type { IntersectionRecord } from '../records/records.ts'
+import { nameKey } from '../text/words.ts'
 
 /** Nodes that two streets share within this distance are one intersection. */
 const SAME_METERS = 150
@@ -17,10 +18,12 @@ export class StreetCrossings {
 
   /** @param nodes ids of a way of the street */
   add(name: string, nodes: readonly number[]): void {
-    let number = this.#numbers.get(name)
+    // Spellings of one name are one street.
+    const key = nameKey(name)
+    let number = this.#numbers.get(key)
     if (number === undefined) {
       number = this.#names.push(name) - 1
-      this.#numbers.set(name, number)
+      this.#numbers.set(key, number)
     }
     for (const node of nodes) {
       if (this.#count === this.#nodes.length) this.#grow()

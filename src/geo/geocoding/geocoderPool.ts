@@ -4,18 +4,23 @@ import { GEOCODER_WORKER } from '../../../workers/urls.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import type { Position } from '../../model/geofence.ts'
-import type { MapRegions } from '../extract/port.ts'
+import type { MapRegion, MapRegions } from '../extract/port.ts'
 import { WORLD_ATTRIBUTION } from '../world/port.ts'
-import type { GeocoderTask } from './geocoderThread.ts'
-import type { Address, Geocoded, Geocoder, ReverseQuestion } from './port.ts'
+import type { GeocoderQuestion, GeocoderTask } from './geocoderThread.ts'
+import type {
+  Address,
+  AutocompleteQuestion,
+  ForwardQuestion,
+  Geocoded,
+  Geocoder,
+  ReverseQuestion,
+} from './port.ts'
+import { isAround } from './sources.ts'
 
 /** Questions that may wait, besides those being answered; each takes about a millisecond. */
 const MOST_WAITING = 256
 /** A thread takes about 40 MB. It ends after this long without a question. */
 const IDLE_MS = 60_000
-/** Degrees around a map region in which it may have the nearest record: more than a kilometre up to 85° north. */
-const MARGIN = 0.11
 
 /** Answers in threads, so that no question holds up tracking. They start with the first question. */
 export class GeocoderPool implements Geocoder, Service {
@@ -40,19 +45,28 @@ export class GeocoderPool implements Geocoder, Service {
     this.#pool.on('error', (err) => logger.error({ err }, 'a geocoding thread failed'))
   }
 
-  async reverse(question: ReverseQuestion): Promise<Geocoded> {
+  reverse(question: ReverseQuestion): Promise<Geocoded> {
+    return this.#ask({ kind: 'reverse', question }, ({ bounds }) => isAround(bounds, question.position))
+  }
+
+  forward(question: ForwardQuestion): Promise<Geocoded> {
+    return this.#ask({ kind: 'forward', question }, () => true)
+  }
+
+  autocomplete(question: AutocompleteQuestion): Promise<Geocoded> {
+    return this.#ask({ kind: 'autocomplete', question }, () => true)
+  }
+
+  /** @param isUsed whether a map region may be the source of the answer */
+  async #ask(question: GeocoderQuestion, isUsed: (region: MapRegion) => boolean): Promise<Geocoded> {
     const world = await this.#world()
     if (this.#pool.queueSize >= MOST_WAITING)
       throw new ApiError(503, 'Too many geocoding requests at once.', { retryAfter: 1 })
     const inService = this.#regions.all.filter(({ places }) => places !== undefined)
-    const around = inService.filter(({ bounds }) => isAround(bounds, question.position))
-    const addresses = await this.#pool.run({
-      question,
-      world,
-      files: around.map(({ places }) => places!),
-      inService: inService.map(({ places }) => places!),
-    })
-    const credits = new Set([...around.map(({ attribution }) => attribution), WORLD_ATTRIBUTION])
+    const regions = inService.map(({ places, bounds }) => ({ file: places!, bounds }))
+    const addresses = await this.#pool.run({ ...question, world, regions })
+    const used = inService.filter(isUsed)
+    const credits = new Set([...used.map(({ attribution }) => attribution), WORLD_ATTRIBUTION])
     return { addresses, attribution: [...credits].join(', ') }
   }
 
@@ -60,16 +74,4 @@ export class GeocoderPool implements Geocoder, Service {
   stop(): Promise<void> {
     return this.#pool.destroy()
   }
-}
-
-function isAround(
-  [west, south, east, north]: readonly [number, number, number, number],
-  [longitude, latitude]: Position,
-): boolean {
-  return (
-    longitude >= west - MARGIN &&
-    longitude <= east + MARGIN &&
-    latitude >= south - MARGIN &&
-    latitude <= north + MARGIN
-  )
 }

@@ -1,17 +1,27 @@
 import type { PlaceRecords } from '../placeDatabase/port.ts'
 import type { World } from '../world/port.ts'
-import type { Address, ReverseQuestion } from './port.ts'
+import { autocomplete } from './autocomplete.ts'
+import { forward } from './forward.ts'
+import type { Address, AutocompleteQuestion, ForwardQuestion, ReverseQuestion } from './port.ts'
 import { reverse } from './reverse.ts'
+import { SearchSources, type SearchedRegion } from './sources.ts'
+
+/** A question, by what answers it. */
+export type GeocoderQuestion =
+  | { readonly kind: 'reverse'; readonly question: ReverseQuestion }
+  | { readonly kind: 'forward'; readonly question: ForwardQuestion }
+  | { readonly kind: 'autocomplete'; readonly question: AutocompleteQuestion }
 
 /** A question to a thread. */
-export interface GeocoderTask {
-  readonly question: ReverseQuestion
-  /** The place databases of the map regions around the point. */
-  readonly files: readonly string[]
+export type GeocoderTask = GeocoderQuestion & {
+  /** The place databases of all map regions in service; the thread closes any other. */
+  readonly regions: readonly RegionFile[]
   /** The world database. */
   readonly world: string
-  /** All place databases in service; the thread closes any other. */
-  readonly inService: readonly string[]
+}
+
+export interface RegionFile extends Omit<SearchedRegion, 'records'> {
+  readonly file: string
 }
 
 interface Closable {
@@ -23,21 +33,38 @@ export class GeocoderThread {
   readonly #openPlaces: (file: string) => PlaceRecords & Closable
   readonly #openWorld: (file: string) => World
   readonly #opened = new Map<string, PlaceRecords & Closable>()
-  #world: World | undefined
+  #sources: SearchSources | undefined
+  #key = ''
 
   constructor(openPlaces: (file: string) => PlaceRecords & Closable, openWorld: (file: string) => World) {
     this.#openPlaces = openPlaces
     this.#openWorld = openWorld
   }
 
-  answer({ question, files, world, inService }: GeocoderTask): Address[] {
+  answer(task: GeocoderTask): Address[] {
+    const sources = this.#sourcesOf(task)
+    if (task.kind === 'forward') return forward(sources, task.question)
+    if (task.kind === 'autocomplete') return autocomplete(sources, task.question)
+    const { question } = task
+    return reverse({ regions: sources.around(question.position), world: sources.world }, question)
+  }
+
+  /** Those of the last task, unless map regions have come or gone. */
+  #sourcesOf({ regions, world }: GeocoderTask): SearchSources {
+    const key = regions.map(({ file }) => file).join('\n')
+    if (this.#sources !== undefined && key === this.#key) return this.#sources
+    const files = new Set(regions.map(({ file }) => file))
     for (const [file, database] of this.#opened) {
-      if (inService.includes(file)) continue
+      if (files.has(file)) continue
       database.close()
       this.#opened.delete(file)
     }
-    this.#world ??= this.#openWorld(world)
-    return reverse({ regions: files.map((file) => this.#at(file)), world: this.#world }, question)
+    this.#key = key
+    this.#sources = new SearchSources(
+      regions.map(({ file, bounds }) => ({ records: this.#at(file), bounds })),
+      this.#sources?.world ?? this.#openWorld(world),
+    )
+    return this.#sources
   }
 
   #at(file: string): PlaceRecords {

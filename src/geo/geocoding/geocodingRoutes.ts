@@ -1,93 +1,133 @@
 import Type from 'typebox'
 import { route, type Route } from '../../http/route.ts'
-import { CoordinatesText, parseCoordinates } from '../../http/schemas.ts'
-import { LanguageText, LayersText, parseLanguage, parseLayers, REVERSE_LAYERS } from './parameters.ts'
-import { LAYERS, type Geocoder } from './port.ts'
+import { CoordinatesText, limitOf, parseCoordinates, Text } from '../../http/schemas.ts'
+import { AddressesAnswer, AttributionMeta } from './answerSchemas.ts'
+import {
+  CountriesText,
+  LanguageText,
+  LayersText,
+  parseCountries,
+  parseLanguage,
+  parseLayers,
+  parseQuery,
+  QueryText,
+  REVERSE_LAYERS,
+  SEARCH_LAYERS,
+} from './parameters.ts'
+import type { Geocoder } from './port.ts'
 
 const TAG = 'Geocoding'
-
-const text = (description: string, ...examples: string[]) =>
-  Type.Optional(Type.String({ description, ...(examples.length > 0 && { examples }) }))
-
-const TimeZone = Type.Object(
-  {
-    id: Type.String({ examples: ['America/New_York'] }),
-    name: Type.String({ examples: ['Eastern Daylight Time'] }),
-    code: Type.String({ examples: ['EDT'] }),
-    currentTime: Type.String({ examples: ['2024-04-09T10:12:00-04:00'] }),
-    utcOffset: Type.Integer({ description: 'Seconds, summer time included.' }),
-    dstOffset: Type.Integer({ description: 'Seconds of summer time in it.' }),
-  },
-  { description: 'The time zone at the point, and what its clocks show.' },
-)
-
-const AddressSchema = Type.Object({
-  latitude: Type.Number(),
-  longitude: Type.Number(),
-  geometry: Type.Object({
-    type: Type.Literal('Point'),
-    coordinates: Type.Array(Type.Number(), { description: '[longitude, latitude]' }),
-  }),
-  layer: Type.Union(
-    LAYERS.map((layer) => Type.Literal(layer)),
-    { description: 'What it is.' },
-  ),
-  formattedAddress: Type.String({ examples: ['Plaza Cagancha 1157, Montevideo, Uruguay'] }),
-  addressLabel: text('Number and street in the order of the country, or the name.'),
-  placeLabel: text('The name of a place; such a result has no `addressLabel`.'),
-  categories: Type.Optional(Type.Array(Type.String(), { description: 'Of a place.' })),
-  number: text('House number.'),
-  unit: text('Apartment, suite or floor.'),
-  street: text('Of an intersection: both.'),
-  neighborhood: text('Part of a city.'),
-  borough: text('Of a large city.'),
-  city: text('City, town or village.'),
-  county: text('Name.'),
-  state: text('Name.'),
-  stateCode: text('Where states have a code.', 'NY'),
-  postalCode: text('Also called ZIP code.'),
-  country: text('Name, in the language that `lang` asks for.'),
-  countryCode: text('Alpha-2.', 'UY'),
-  countryFlag: text('An emoji.'),
-  timeZone: TimeZone,
-  distance: Type.Optional(Type.Integer({ description: 'Metres; 0 inside.' })),
-})
+const STANDARD_COMPLETIONS = 10
+const MOST_COMPLETIONS = 100
+const MOST_POSTAL_CODE_LENGTH = 32
 
 /** Where something is, and what is somewhere. */
 export function geocodingRoutes(geocoder: Geocoder): Route[] {
-  return [
-    route({
-      method: 'GET',
-      path: '/v1/geocode/reverse',
-      auth: 'publishable',
-      tag: TAG,
-      summary: 'Find what is at a point',
-      description:
-        'At most one result for each layer: the nearest address, place, intersection or street within a kilometre, and the ' +
-        'areas that the point lies in. Results come from the imported map regions; without one, only the city, county, state and country are known. ' +
-        'Fields that are not known are absent.',
-      query: Type.Object({
-        coordinates: CoordinatesText,
-        layers: Type.Optional(LayersText),
-        lang: Type.Optional(LanguageText),
-      }),
-      meta: Type.Object({
-        attribution: Type.String({
-          description: 'The attribution to show with the results.',
-          examples: ['© OpenStreetMap contributors, GeoNames'],
-        }),
-      }),
-      answers: { 200: Type.Object({ addresses: Type.Array(AddressSchema) }) },
-      handler: async ({ query, receivedAt }) => {
-        const { latitude, longitude } = parseCoordinates('coordinates', query.coordinates)
-        const { addresses, attribution } = await geocoder.reverse({
-          position: [longitude, latitude],
-          layers: parseLayers(query.layers, REVERSE_LAYERS),
-          language: parseLanguage(query.lang),
-          now: receivedAt,
-        })
-        return { body: { addresses }, meta: { attribution } }
-      },
+  return [forwardRoute(geocoder), reverseRoute(geocoder), autocompleteRoute(geocoder)]
+}
+
+function forwardRoute(geocoder: Geocoder): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/geocode/forward',
+    auth: 'publishable',
+    tag: TAG,
+    summary: 'Find where an address or a place is',
+    description:
+      'All exact results that may be meant, the best first; otherwise houses between known house numbers; otherwise the ' +
+      'street or the smallest area around it that is known. Nothing found is an empty list. Results come from the imported map ' +
+      'regions and, for cities, counties, states, countries and postal codes, from data of the whole world.',
+    query: Type.Object({
+      query: QueryText,
+      layers: Type.Optional(LayersText),
+      country: Type.Optional(CountriesText),
+      lang: Type.Optional(LanguageText),
     }),
-  ]
+    meta: AttributionMeta,
+    answers: { 200: AddressesAnswer },
+    handler: async ({ query, receivedAt }) => {
+      const { addresses, attribution } = await geocoder.forward({
+        query: parseQuery(query.query),
+        layers: parseLayers(query.layers, SEARCH_LAYERS),
+        countries: parseCountries('country', query.country),
+        language: parseLanguage(query.lang),
+        now: receivedAt,
+      })
+      return { body: { addresses }, meta: { attribution } }
+    },
+  })
+}
+
+function reverseRoute(geocoder: Geocoder): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/geocode/reverse',
+    auth: 'publishable',
+    tag: TAG,
+    summary: 'Find what is at a point',
+    description:
+      'At most one result for each layer: the nearest address, place, intersection or street within a kilometre, and the ' +
+      'areas that the point lies in. Results come from the imported map regions; without one, only the city, county, state and country are known. ' +
+      'Fields that are not known are absent.',
+    query: Type.Object({
+      coordinates: CoordinatesText,
+      layers: Type.Optional(LayersText),
+      lang: Type.Optional(LanguageText),
+    }),
+    meta: AttributionMeta,
+    answers: { 200: AddressesAnswer },
+    handler: async ({ query, receivedAt }) => {
+      const { latitude, longitude } = parseCoordinates('coordinates', query.coordinates)
+      const { addresses, attribution } = await geocoder.reverse({
+        position: [longitude, latitude],
+        layers: parseLayers(query.layers, REVERSE_LAYERS),
+        language: parseLanguage(query.lang),
+        now: receivedAt,
+      })
+      return { body: { addresses }, meta: { attribution } }
+    },
+  })
+}
+
+function autocompleteRoute(geocoder: Geocoder): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/search/autocomplete',
+    auth: 'publishable',
+    tag: TAG,
+    summary: 'Complete an address or a name as it is typed',
+    description:
+      'The last word may be unfinished, unless a space or comma follows it. With `near`, results nearby come first and have ' +
+      'their distance. With `layers=address`, streets are shown as their addresses. A house with known units is shown once for each unit.',
+    query: Type.Object({
+      query: QueryText,
+      near: Type.Optional(CoordinatesText),
+      layers: Type.Optional(LayersText),
+      limit: Type.Optional(limitOf(STANDARD_COMPLETIONS, MOST_COMPLETIONS)),
+      countryCode: Type.Optional(CountriesText),
+      postalCode: Type.Optional(Text(MOST_POSTAL_CODE_LENGTH, 'Only results with this postal code.')),
+      mailable: Type.Optional(
+        Type.Boolean({ default: false, description: 'Only addresses that mail can be sent to.' }),
+      ),
+      lang: Type.Optional(LanguageText),
+    }),
+    meta: AttributionMeta,
+    answers: { 200: AddressesAnswer },
+    handler: async ({ query, receivedAt }) => {
+      const near = query.near === undefined ? undefined : parseCoordinates('near', query.near)
+      const { addresses, attribution } = await geocoder.autocomplete({
+        query: parseQuery(query.query),
+        near: near && [near.longitude, near.latitude],
+        layers: parseLayers(query.layers, SEARCH_LAYERS),
+        isAddressOnly: query.layers?.trim().toLowerCase() === 'address',
+        limit: query.limit ?? STANDARD_COMPLETIONS,
+        countries: parseCountries('countryCode', query.countryCode),
+        postalCode: query.postalCode?.trim() || undefined,
+        isMailable: query.mailable ?? false,
+        language: parseLanguage(query.lang),
+        now: receivedAt,
+      })
+      return { body: { addresses }, meta: { attribution } }
+    },
+  })
 }

@@ -1,10 +1,13 @@
 import Type from 'typebox'
 import { Text } from '../../http/schemas.ts'
 import { badParam } from '../../runtime/errors.ts'
+import { isCountry } from '../world/countries.ts'
 import { LANGUAGES, type Language } from '../records/names.ts'
 import { LAYERS, type Layer } from './port.ts'
 
 /** The parameters that the geocoding endpoints share, and how they are read. */
+
+const MOST_QUERY_LENGTH = 1000
 
 const COARSE: readonly Layer[] = ['postalCode', 'locality', 'county', 'state', 'country']
 const GROUPS: Readonly<Record<string, readonly Layer[]>> = {
@@ -44,6 +47,40 @@ export function parseLayers(text: string | undefined, standard: readonly Layer[]
 
 /** The layers of a reverse question that names none. */
 export const REVERSE_LAYERS: readonly Layer[] = ['address', ...COARSE]
+
+/** The layers of a search that names none. */
+export const SEARCH_LAYERS: readonly Layer[] = [...REVERSE_LAYERS, 'street', 'intersection', 'neighborhood']
+
+export const QueryText = Type.String({
+  description: `What is looked for, 1 to ${MOST_QUERY_LENGTH} characters. Punctuation has no meaning.`,
+  examples: ['18 de Julio 1056, Montevideo'],
+})
+
+/** @throws ApiError 400 naming `query` */
+export function parseQuery(text: string): string {
+  if (text.trim() === '') throw badParam('query', 'Must not be empty.')
+  if (text.length > MOST_QUERY_LENGTH)
+    throw badParam('query', `Must be at most ${MOST_QUERY_LENGTH} characters.`)
+  return text
+}
+
+export const CountriesText = Text(
+  1024,
+  'Only results in these countries: two-letter codes, separated by commas.',
+)
+
+/**
+ * @returns alpha-2 codes in capitals; none for all countries
+ * @throws ApiError 400 naming the parameter
+ */
+export function parseCountries(param: string, text: string | undefined): string[] {
+  const codes = (text ?? '').split(',').map((code) => code.trim().toUpperCase())
+  return codes.filter((code) => {
+    if (code !== '' && !isCountry(code))
+      throw badParam(param, 'Must be two-letter country codes, separated by commas.')
+    return code !== ''
+  })
+}
 
 /** `pt-BR` is `pt`. @throws ApiError 400 naming `lang` */
 export function parseLanguage(text: string | undefined): Language {

@@ -17,6 +17,14 @@ export const LAYERS = [
 
 export type Layer = (typeof LAYERS)[number]
 
+/** Layers of single records; the others are areas. */
+export type FineLayer = 'address' | 'place' | 'intersection' | 'street'
+export type CoarseLayer = Exclude<Layer, FineLayer>
+
+export function isCoarse(layer: Layer): layer is CoarseLayer {
+  return LAYERS.indexOf(layer) > LAYERS.indexOf('street')
+}
+
 /** Where and what something is. Unknown fields are absent. */
 export interface Address {
   readonly latitude: number
@@ -45,7 +53,14 @@ export interface Address {
   readonly timeZone: object
   /** Whole metres. */
   readonly distance?: number
+  /** Of forward geocoding. */
+  readonly confidence?: Confidence
 }
+
+/** The very thing; between known house numbers; or the smallest area around it that is known. */
+export const CONFIDENCES = ['exact', 'interpolated', 'fallback'] as const
+
+export type Confidence = (typeof CONFIDENCES)[number]
 
 /** What is at a point. */
 export interface ReverseQuestion {
@@ -55,6 +70,30 @@ export interface ReverseQuestion {
   readonly language: Language
   /** Milliseconds of the epoch, for time zones. */
   readonly now: number
+}
+
+/** Where something is. */
+export interface ForwardQuestion {
+  /** 1 to 1,000 characters. */
+  readonly query: string
+  readonly layers: readonly Layer[]
+  /** Alpha-2; empty for all. */
+  readonly countries: readonly string[]
+  readonly language: Language
+  readonly now: number
+}
+
+/** What may be meant by what was typed so far. */
+export interface AutocompleteQuestion extends ForwardQuestion {
+  /** Results nearby come first. */
+  readonly near: Position | undefined
+  readonly limit: number
+  /** Only results with this postal code. */
+  readonly postalCode: string | undefined
+  /** Only what mail can be sent to. */
+  readonly isMailable: boolean
+  /** The layers were named, so `address` alone asks for houses. */
+  readonly isAddressOnly: boolean
 }
 
 /** Results, and the credit for their data. */
@@ -70,4 +109,11 @@ export interface Geocoder {
    * @throws {ApiError} 503 if too many questions wait, or the data of the world are not there
    */
   reverse(question: ReverseQuestion): Promise<Geocoded>
+  /**
+   * At most ten results, the best first.
+   * @throws {ApiError} as reverse
+   */
+  forward(question: ForwardQuestion): Promise<Geocoded>
+  /** @throws {ApiError} as reverse */
+  autocomplete(question: AutocompleteQuestion): Promise<Geocoded>
 }

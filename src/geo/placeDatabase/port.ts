@@ -1,6 +1,7 @@
 /** What the geo services ask the place database of a map region. */
 import type { Position } from '../../model/geofence.ts'
-import type { AreaKind, PlaceDetails } from '../records/records.ts'
+import type { AreaKind, PlaceDetails, StreetImportance } from '../records/records.ts'
+import type { SearchIndex } from './searchIndex.ts'
 
 /** A record and how far it is from the point that was asked about: 0 inside of it. */
 export interface Near<RecordType> {
@@ -18,9 +19,19 @@ export interface StoredAddress {
   readonly position: Position
 }
 
-export interface StoredStreet {
+/** Where a way comes nearest. */
+export interface StoredWay {
   readonly name: string
-  /** The nearest point of the street. */
+  readonly position: Position
+}
+
+export interface StoredStreet {
+  readonly id: number
+  readonly name: string
+  readonly importance: StreetImportance
+  readonly city: string | null
+  readonly postalCode: string | null
+  /** In the middle of it. */
   readonly position: Position
 }
 
@@ -61,7 +72,7 @@ export interface PlaceRecords {
     maxMeters: number,
     known?: { readonly city?: true; readonly postalCode?: true },
   ): Near<StoredAddress> | undefined
-  nearestStreet(point: Position, maxMeters: number): Near<StoredStreet> | undefined
+  nearestStreet(point: Position, maxMeters: number): Near<StoredWay> | undefined
   nearestIntersection(point: Position, maxMeters: number): Near<StoredIntersection> | undefined
   /** The smallest place that contains the point, otherwise the nearest. */
   nearestPlace(point: Position, maxMeters: number): Near<StoredPlace> | undefined
@@ -69,4 +80,22 @@ export interface PlaceRecords {
   areasAt(point: Position): StoredArea[]
   /** The nearest area of a kind of which only the centre is known. */
   nearestCentre(point: Position, maxMeters: number, kind: AreaKind): Near<StoredArea> | undefined
+  /** Finds streets, places and areas by words. */
+  readonly index: SearchIndex
+  streetById(id: number): StoredStreet
+  placeById(id: number): StoredPlace
+  areaById(id: number): StoredArea
+  /**
+   * Houses of a street by the value of their number, see numberValue.
+   * @param range the least and the largest value, both included
+   * @param order in which they come, and of which value the first ones are
+   */
+  housesOf(
+    streetId: number,
+    range: readonly [number, number],
+    limit: number,
+    order?: 'ascending' | 'descending',
+  ): StoredAddress[]
+  /** @param key of both names, see crossingKey */
+  intersectionsOf(key: string, limit: number): StoredIntersection[]
 }

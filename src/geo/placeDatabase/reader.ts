@@ -11,7 +11,9 @@ import type {
   StoredIntersection,
   StoredPlace,
   StoredStreet,
+  StoredWay,
 } from './port.ts'
+import { SearchIndex } from './searchIndex.ts'
 import { ADDRESS_BOXES, centreBox, PLACE_DATABASE_VERSION, UNITS, type RecordTable } from './schema.ts'
 import { isInPackedRings, unitsOf, unpackLines } from './shapes.ts'
 
@@ -32,6 +34,10 @@ export class PlaceDatabase implements PlaceRecords {
   readonly #rows: Readonly<Record<RecordTable, Database.Statement>>
   readonly #boxes: Readonly<Record<RecordTable, readonly Database.Statement[]>>
   readonly #centres: Readonly<Record<AreaKind, Database.Statement>>
+  readonly #street: Database.Statement
+  readonly #houses: Readonly<Record<'ascending' | 'descending', Database.Statement>>
+  readonly #crossings: Database.Statement
+  readonly index: SearchIndex
 
   /** @throws the errors of SQLite, or if the file has another version */
   constructor(file: string) {
@@ -59,14 +65,14 @@ export class PlaceDatabase implements PlaceRecords {
     const labels = ['street', 'city', 'state', 'postalCode'].map(label).join()
     this.#rows = {
       address: row('address', `number, unit, x, y, ${labels}`),
-      street: row('street', `${label('name')}, line`),
+      way: row('way', `${label('name')}, line`),
       intersection: row('intersection', `${label('first')}, ${label('second')}, x, y`),
       place: row('place', '*'),
       area: row('area', '*'),
     }
     this.#boxes = {
       address: ADDRESS_BOXES.map(box),
-      street: [box('street_box')],
+      way: [box('way_box')],
       intersection: [box('intersection_box')],
       place: [box('place_box')],
       area: [box('area_box')],
@@ -75,6 +81,18 @@ export class PlaceDatabase implements PlaceRecords {
       AreaKind,
       Database.Statement
     >
+    this.index = new SearchIndex(database)
+    this.#street = database.prepare(
+      `SELECT id, importance, x, y, ${['name', 'city', 'postalCode'].map(label).join()} FROM street WHERE id = ?`,
+    )
+    const houses = (order: string): Database.Statement =>
+      database.prepare(
+        `SELECT number, unit, x, y, ${labels} FROM address WHERE streetId = ? AND value BETWEEN ? AND ? ORDER BY value ${order} LIMIT ?`,
+      )
+    this.#houses = { ascending: houses('ASC'), descending: houses('DESC') }
+    this.#crossings = database.prepare(
+      `SELECT ${label('first')}, ${label('second')}, x, y FROM intersection WHERE keys = ? LIMIT ?`,
+    )
   }
 
   close(): void {
@@ -97,8 +115,8 @@ export class PlaceDatabase implements PlaceRecords {
     return found.sort((a, b) => compareNumbers(a.record.number, b.record.number))[0]
   }
 
-  nearestStreet(point: Position, maxMeters: number): Near<StoredStreet> | undefined {
-    return this.#nearest('street', point, maxMeters, (row) => {
+  nearestStreet(point: Position, maxMeters: number): Near<StoredWay> | undefined {
+    return this.#nearest('way', point, maxMeters, (row) => {
       const { at, meters } = nearestOnLine(unpackLines(row['line'] as Buffer)[0]!, point)
       return { record: { name: row['name'] as string, position: at }, meters }
     })[0]
@@ -106,10 +124,7 @@ export class PlaceDatabase implements PlaceRecords {
 
   nearestIntersection(point: Position, maxMeters: number): Near<StoredIntersection> | undefined {
     return this.#nearest('intersection', point, maxMeters, (row) => {
-      const record: StoredIntersection = {
-        streets: [row['first'] as string, row['second'] as string],
-        position: positionOf(row),
-      }
+      const record = intersectionOf(row)
       return { record, meters: distance(point, record.position) }
     })[0]
   }
@@ -141,6 +156,33 @@ export class PlaceDatabase implements PlaceRecords {
       return { record, meters: distance(point, record.position) }
     }
     return this.#nearest('area', point, maxMeters, measure, [this.#centres[kind]], maxMeters)[0]
+  }
+
+  streetById(id: number): StoredStreet {
+    const row = this.#street.get(id) as Row & Omit<StoredStreet, 'position'>
+    const { name, importance, city, postalCode } = row
+    return { id, name, importance, city, postalCode, position: positionOf(row) }
+  }
+
+  placeById(id: number): StoredPlace {
+    return placeOf(this.#rows.place.get(id) as Row)
+  }
+
+  areaById(id: number): StoredArea {
+    return areaOf(this.#rows.area.get(id) as Row)
+  }
+
+  housesOf(
+    streetId: number,
+    [from, to]: readonly [number, number],
+    limit: number,
+    order: 'ascending' | 'descending' = 'ascending',
+  ): StoredAddress[] {
+    return (this.#houses[order].all(streetId, from, to, limit) as Row[]).map(addressOf)
+  }
+
+  intersectionsOf(key: string, limit: number): StoredIntersection[] {
+    return (this.#crossings.all(key, limit) as Row[]).map(intersectionOf)
   }
 
   #containing(table: 'place' | 'area', point: Position): Row[] {
@@ -207,6 +249,10 @@ function nearBoxes(
 function addressOf(row: Row): StoredAddress {
   const { number, street, unit, city, state, postalCode } = row as unknown as StoredAddress
   return { number, street, unit, city, state, postalCode, position: positionOf(row) }
+}
+
+function intersectionOf(row: Row): StoredIntersection {
+  return { streets: [row['first'] as string, row['second'] as string], position: positionOf(row) }
 }
 
 function placeOf(row: Row): StoredPlace {

@@ -5,9 +5,11 @@
  * numbers, so that they are exact. Texts that many rows share are in `label`.
  */
 import { AREA_KINDS, type AreaKind } from '../records/records.ts'
+import { nameKey } from '../text/words.ts'
+import { SEARCH_SCHEMA } from './searchIndex.ts'
 
 /** Raised with each change of the tables or of what is written into them: then an import is due again. */
-export const PLACE_DATABASE_VERSION = 2
+export const PLACE_DATABASE_VERSION = 3
 
 /** `RFpl` in the header of the file. */
 export const APPLICATION_ID = 0x5246706c
@@ -40,13 +42,19 @@ export const SCHEMA = `
   CREATE TABLE label (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
   CREATE TABLE address (
     id INTEGER PRIMARY KEY, street INTEGER NOT NULL, number TEXT NOT NULL, unit TEXT,
-    city INTEGER, state INTEGER, postalCode INTEGER, x INTEGER NOT NULL, y INTEGER NOT NULL
+    city INTEGER, state INTEGER, postalCode INTEGER, x INTEGER NOT NULL, y INTEGER NOT NULL,
+    streetId INTEGER NOT NULL, value INTEGER NOT NULL
   );
   ${ADDRESS_BOXES.map((box) => `CREATE VIRTUAL TABLE ${box} USING rtree_i32(id, west, east, south, north);`).join('\n')}
-  CREATE TABLE street (id INTEGER PRIMARY KEY, name INTEGER NOT NULL, importance INTEGER NOT NULL, line BLOB NOT NULL);
-  CREATE VIRTUAL TABLE street_box USING rtree_i32(id, west, east, south, north);
+  CREATE TABLE street (
+    id INTEGER PRIMARY KEY, name INTEGER NOT NULL, importance INTEGER NOT NULL, city INTEGER, postalCode INTEGER,
+    x INTEGER NOT NULL, y INTEGER NOT NULL
+  );
+  CREATE TABLE way (id INTEGER PRIMARY KEY, name INTEGER NOT NULL, line BLOB NOT NULL);
+  CREATE VIRTUAL TABLE way_box USING rtree_i32(id, west, east, south, north);
   CREATE TABLE intersection (
-    id INTEGER PRIMARY KEY, first INTEGER NOT NULL, second INTEGER NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL
+    id INTEGER PRIMARY KEY, first INTEGER NOT NULL, second INTEGER NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL,
+    keys TEXT NOT NULL
   );
   CREATE VIRTUAL TABLE intersection_box USING rtree_i32(id, west, east, south, north);
   CREATE TABLE place (
@@ -60,10 +68,22 @@ export const SCHEMA = `
   );
   CREATE VIRTUAL TABLE area_box USING rtree_i32(id, west, east, south, north);
   ${AREA_KINDS.map((kind) => `CREATE VIRTUAL TABLE ${centreBox(kind)} USING rtree_i32(id, west, east, south, north);`).join('\n')}
+  ${SEARCH_SCHEMA}
+`
+
+/** Made when the tables are complete. */
+export const INDEXES = `
+  CREATE INDEX address_by_number ON address (streetId, value);
+  CREATE INDEX intersection_by_streets ON intersection (keys);
 `
 
 /**
- * The tables of records. Each has an R*Tree `<table>_box`. Addresses have {@link ADDRESS_BOXES}, and areas of which only
+ * The tables of records with a place on the map. Each has an R*Tree `<table>_box`. Addresses have {@link ADDRESS_BOXES}, and areas of which only
  * the centre is known have {@link centreBox}.
  */
-export type RecordTable = 'address' | 'street' | 'intersection' | 'place' | 'area'
+export type RecordTable = 'address' | 'way' | 'intersection' | 'place' | 'area'
+
+/** By what an intersection is found: the keys of both names. */
+export function crossingKey(first: string, second: string): string {
+  return [nameKey(first), nameKey(second)].sort().join('|')
+}

@@ -19,11 +19,25 @@ export interface AddressRecord {
   readonly isPlain: boolean
 }
 
-/** A way of a street; streets with the same name are told apart by where they are. */
-export interface StreetRecord {
+/** A part of a street. */
+export interface WayRecord {
   readonly name: string
-  readonly importance: StreetImportance
   readonly line: readonly Position[]
+}
+
+/** Ways and houses of one name and city, each near another one of them. */
+export interface StreetRecord {
+  readonly id: number
+  readonly name: string
+  /** All spellings. */
+  readonly names: readonly string[]
+  readonly importance: StreetImportance
+  /** In the middle of it. */
+  readonly position: Position
+  /** Of most of its houses. */
+  readonly city: string | undefined
+  readonly postalCode: string | undefined
+  readonly houses: readonly AddressRecord[]
 }
 
 /** 2: primary roads and larger, 1: secondary and tertiary ones, 0: all others. */

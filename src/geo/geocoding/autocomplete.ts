@@ -1,0 +1,120 @@
+import type { PlaceRecords, StoredAddress, StoredStreet } from '../placeDatabase/port.ts'
+import { pointDistance } from '../../geometry/distance.ts'
+import { numberKey } from '../records/houseNumbers.ts'
+import { LEAST_TEXT, regionCandidates, worldCandidates, type CandidateOptions } from './candidates.ts'
+import { namedAreas } from './namedAreas.ts'
+import type { Address, AutocompleteQuestion } from './port.ts'
+import { readQuery, type NumberReading, type Query } from './query.ts'
+import { rank, type Ranked } from './ranking.ts'
+import { compareResults, withoutDuplicates, type Result } from './resultOrder.ts'
+import { areaAddress, recordAddress } from './results.ts'
+import type { SearchSources } from './sources.ts'
+import { MATCHED } from './textScore.ts'
+
+/** Digits of the longest house number with a block: `123456-7890`. */
+const MOST_DIGITS = 10
+/** Candidates that are looked at for each result: many are of a layer or country that is not wanted, or duplicates. */
+const LOOKED_AT_PER_RESULT = 4
+const LEAST_LOOKED_AT = 40
+/** Where mail needs a postal code. */
+const WITH_POSTAL_CODE: ReadonlySet<string> = new Set(['US', 'CA'])
+
+/** What may be meant by what was typed so far, the most likely first. */
+export function autocomplete(sources: SearchSources, question: AutocompleteQuestion): Address[] {
+  const query = readQuery(question.query, true)
+  if (query.words.length === 0) return []
+  const plain = search(sources, query, question, false)
+  const isFound = plain.some(({ fits }) => fits.every((fit) => fit >= MATCHED))
+  const results = isFound ? plain : search(sources, query, question, true)
+  return withoutDuplicates(results.sort(compareResults))
+    .slice(0, question.limit)
+    .map(({ address }) => address)
+}
+
+function search(
+  sources: SearchSources,
+  query: Query,
+  question: AutocompleteQuestion,
+  withEdits: boolean,
+): Result[] {
+  const { countries, language, near, layers, limit } = question
+  const options: CandidateOptions = {
+    language,
+    withEdits,
+    near,
+    housesOf: (region, street, reading) => housesOf(region, street, reading, query, question),
+  }
+  const candidates = [
+    ...sources.regions.flatMap(({ records }) => regionCandidates(records, query, options)),
+    ...worldCandidates(sources.world, query, options),
+  ]
+  const named = namedAreas(query, candidates, sources.world)
+  const wanted = candidates.filter(({ layer }) => layers.includes(layer))
+  // The results so far that no other candidate can beat.
+  const isEnough = (ranked: readonly Ranked[], best: number): boolean =>
+    ranked.length >= limit && ranked.filter(({ score }) => score >= best).length >= limit
+  const ranked = rank(sources, query, wanted, named, {
+    countries,
+    language,
+    near,
+    isEnough,
+    leastText: LEAST_TEXT,
+    most: Math.max(LEAST_LOOKED_AT, LOOKED_AT_PER_RESULT * limit),
+  })
+  return ranked.flatMap((one) => {
+    const address = addressOf(one, question)
+    return address !== undefined && isAllowed(address, question) ? [{ ...one, address }] : []
+  })
+}
+
+function addressOf({ candidate, around }: Ranked, { near, now }: AutocompleteQuestion): Address | undefined {
+  const { area, position } = candidate
+  const address =
+    area === undefined
+      ? recordAddress(candidate, around, now)
+      : areaAddress(area.layer, around, position, now)
+  if (address === undefined || near === undefined) return address
+  const meters = pointDistance(near[1], near[0], position[1], position[0])
+  return { ...address, distance: Math.round(meters) }
+}
+
+function isAllowed(address: Address, { postalCode, isMailable }: AutocompleteQuestion): boolean {
+  const { countryCode, number } = address
+  const code = address.postalCode?.toUpperCase()
+  // Of a ZIP+4, the first five digits say where it is.
+  const asked = postalCode?.toUpperCase()
+  const same = countryCode === 'US' ? code?.slice(0, 5) === asked?.slice(0, 5) : code === asked
+  if (asked !== undefined && !same) return false
+  if (!isMailable) return true
+  return number !== undefined && (!WITH_POSTAL_CODE.has(countryCode ?? '') || code !== undefined)
+}
+
+/**
+ * The houses of a street that may be meant: those whose number begins with a number at the end of the query, or that
+ * have a number at its beginning; without a number the first ones, if only houses are wanted.
+ */
+function housesOf(
+  region: PlaceRecords,
+  street: StoredStreet,
+  reading: NumberReading | undefined,
+  { words, numbers }: Query,
+  { layers, limit, isAddressOnly }: AutocompleteQuestion,
+): StoredAddress[] {
+  if (!layers.includes('address')) return []
+  if (reading === undefined)
+    return isAddressOnly && numbers.length === 0
+      ? region.housesOf(street.id, [0, Number.MAX_SAFE_INTEGER], limit)
+      : []
+  const { value, key, end } = reading
+  const isPrefix = end === words.length && words.at(-1)!.isPrefix
+  if (!isPrefix)
+    return region.housesOf(street.id, [value, value], limit).filter(({ number }) => numberKey(number) === key)
+  const houses: StoredAddress[] = []
+  for (let scale = 1; value * scale < 10 ** MOST_DIGITS && houses.length < limit; scale *= 10) {
+    const range = [value * scale, (value + 1) * scale - 1] as const
+    for (const house of region.housesOf(street.id, range, limit))
+      if (numberKey(house.number).startsWith(key) && houses.length < limit) houses.push(house)
+    if (value === 0) break
+  }
+  return houses
+}

@@ -1,0 +1,175 @@
+import type { CoarseLayer, Confidence, ForwardQuestion, Address } from './port.ts'
+import { isCoarse, CONFIDENCES, LAYERS } from './port.ts'
+import {
+  LEAST_TEXT,
+  namedAreaCandidates,
+  regionCandidates,
+  worldCandidates,
+  type Candidate,
+} from './candidates.ts'
+import { isApart, namedAreas, type NamedAreas } from './namedAreas.ts'
+import { readQuery, type Query } from './query.ts'
+import { rank, type Ranked } from './ranking.ts'
+import { compareResults, withoutDuplicates, type Result } from './resultOrder.ts'
+import { areaAddress, recordAddress } from './results.ts'
+import type { SearchSources } from './sources.ts'
+import { matchedShare, MATCHED } from './textScore.ts'
+
+const MOST_RESULTS = 10
+/** Results with a lower share of the best score are not meant. */
+const LEAST_SHARE = 0.8
+/** The share of the words that must be found. */
+const ENOUGH_WORDS = 0.75
+/** What candidates lie in is looked up for at most so many. */
+const MOST_LOOKED_AT = 60
+const NO_WORDS: ReadonlySet<number> = new Set()
+
+/**
+ * Where the thing is that a text names: exact results; otherwise houses between known numbers; otherwise the smallest
+ * area around it that is known.
+ */
+export function forward(sources: SearchSources, question: ForwardQuestion): Address[] {
+  const query = readQuery(question.query, false)
+  if (query.words.length === 0) return []
+  const plain = search(sources, query, question, false)
+  if (plain.some(({ confidence }) => confidence === 'exact')) return selected(plain)
+  const edited = search(sources, query, question, true)
+  return selected(edited)
+}
+
+interface Graded extends Result {
+  readonly confidence: Confidence
+}
+
+function search(
+  sources: SearchSources,
+  query: Query,
+  question: ForwardQuestion,
+  withEdits: boolean,
+): Graded[] {
+  const { language, countries, now } = question
+  const options = { language, withEdits }
+  const candidates = [
+    ...sources.regions.flatMap(({ records }) => regionCandidates(records, query, options)),
+    ...worldCandidates(sources.world, query, options),
+  ]
+  const named = namedAreas(query, candidates, sources.world)
+  let bestExact = 0
+  const isEnough = (ranked: readonly Ranked[], best: number): boolean => {
+    const last = ranked.at(-1)
+    if (last !== undefined && confidenceOf(query, last, question) === 'exact')
+      bestExact = Math.max(bestExact, last.score)
+    return best < LEAST_SHARE * bestExact
+  }
+  const ranked = rank(sources, query, candidates, named, {
+    countries,
+    language,
+    isEnough,
+    most: MOST_LOOKED_AT,
+    leastText: LEAST_TEXT,
+  })
+  const results: Graded[] = []
+  for (const one of ranked) {
+    const confidence = confidenceOf(query, one, question)
+    if (confidence === undefined) continue
+    const address = addressOf(one, now)
+    if (address !== undefined) results.push({ ...one, confidence, address: { ...address, confidence } })
+  }
+  if (results.length > 0) return results
+  const fallback = streetOrAround(query, ranked, question) ?? areaNamed(sources, query, named, question)
+  return fallback === undefined ? [] : [fallback]
+}
+
+/** Undefined for what can only stand for something that is not known. */
+function confidenceOf(
+  query: Query,
+  { candidate, fits }: Ranked,
+  { layers }: ForwardQuestion,
+): 'exact' | 'interpolated' | undefined {
+  if (query.isBox || !layers.includes(candidate.layer)) return undefined
+  if (candidate.reading !== undefined) return candidate.precision
+  const isComplete = query.words.every(({ isNumeric }, index) => !isNumeric || fits[index]! >= MATCHED)
+  return isComplete && matchedShare(query, fits, NO_WORDS) >= ENOUGH_WORDS ? 'exact' : undefined
+}
+
+function addressOf({ candidate, around }: Ranked, now: number): Address | undefined {
+  if (candidate.area !== undefined) return areaAddress(candidate.area.layer, around, candidate.position, now)
+  return recordAddress(candidate, around, now)
+}
+
+function asFallback(one: Ranked, address: Address | undefined): Graded | undefined {
+  return address && { ...one, confidence: 'fallback', address: { ...address, confidence: 'fallback' } }
+}
+
+/** The street without the house, or what it lies in. */
+function streetOrAround(
+  query: Query,
+  ranked: readonly Ranked[],
+  { layers, now }: ForwardQuestion,
+): Graded | undefined {
+  const street = ranked
+    .filter((one) => isStreetOf(query, one))
+    .reduce<Ranked | undefined>((a, b) => (a === undefined || b.score > a.score ? b : a), undefined)
+  if (street === undefined) return undefined
+  if (layers.includes('street')) return asFallback(street, addressOf(street, now))
+  for (const layer of layers) {
+    if (!isCoarse(layer) || layer === 'neighborhood') continue
+    const found = asFallback(street, areaOf(street, layer, now))
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** The smallest area that the query names, whatever else it has. */
+function areaNamed(
+  sources: SearchSources,
+  query: Query,
+  named: NamedAreas,
+  { layers, language, countries, now }: ForwardQuestion,
+): Graded | undefined {
+  const regions = sources.regions.map(({ records }) => records)
+  const candidates = namedAreaCandidates(regions, sources.world, query, named.tail, language).filter(
+    (one) => layers.includes(one.layer) && isNamedArea(query, one, named),
+  )
+  const isEnough = (): boolean => false
+  const options = { countries, language, isEnough, most: MOST_LOOKED_AT, leastText: 0 }
+  const [finest] = rank(sources, query, candidates, named, options).sort(
+    (a, b) => LAYERS.indexOf(a.candidate.layer) - LAYERS.indexOf(b.candidate.layer) || b.score - a.score,
+  )
+  return finest && asFallback(finest, addressOf(finest, now))
+}
+
+/** Whether it is the street of a house of which the number is not known. */
+function isStreetOf(query: Query, { candidate, fits }: Ranked): boolean {
+  if (candidate.layer !== 'street') return false
+  return query.numbers.some(({ first, end }) => {
+    const except = new Set(Array.from({ length: end - first }, (_, i) => first + i))
+    if (query.unit !== undefined)
+      for (let index = query.unit.first; index < query.unit.end; index++) except.add(index)
+    return matchedShare(query, fits, except) >= ENOUGH_WORDS
+  })
+}
+
+/** An area around a street; its position is known only if the data have the area. */
+function areaOf({ around, candidate }: Ranked, layer: CoarseLayer, now: number): Address | undefined {
+  return areaAddress(layer, around, around.areas.get(layer)?.position ?? candidate.position, now)
+}
+
+function isNamedArea(query: Query, { area, fits, share }: Candidate, { tail }: NamedAreas): boolean {
+  if (area === undefined || share < MATCHED) return false
+  const words = [...fits.keys()].filter((index) => fits[index]! >= MATCHED)
+  return area.layer === 'postalCode' ? words.length > 0 : isApart(query, words, tail)
+}
+
+function selected(graded: readonly Graded[]): Address[] {
+  for (const confidence of CONFIDENCES) {
+    const some = graded.filter((one) => one.confidence === confidence)
+    if (some.length === 0) continue
+    const best = some.reduce((most, { score }) => Math.max(most, score), 0)
+    const near = some.filter(({ score }) => score >= LEAST_SHARE * best).sort(compareResults)
+    return withoutDuplicates(near)
+      .slice(0, confidence === 'fallback' ? 1 : MOST_RESULTS)
+      .map(({ address }) => address)
+  }
+  return []
+}

@@ -1,0 +1,127 @@
+/** The country, state, postal code and city that a query names: others cannot be meant. */
+import { pointDistance } from '../../geometry/distance.ts'
+import type { Position } from '../../model/geofence.ts'
+import { countriesNamed } from '../world/countries.ts'
+import type { World } from '../world/port.ts'
+import type { Candidate } from './candidates.ts'
+import type { Query } from './query.ts'
+import type { Surroundings } from './surroundings.ts'
+import { MATCHED } from './textScore.ts'
+
+/** An address further away from a city is not in it. */
+const CITY_METERS = 25_000
+/** Names of countries have fewer words. */
+const MOST_NAME_WORDS = 6
+
+/** A country or state at the end of a query. One text may name both: `CA`, `Georgia`. */
+interface NamedRegion {
+  readonly words: readonly number[]
+  readonly countries: ReadonlySet<string>
+  readonly states: ReadonlySet<string>
+}
+
+export interface NamedAreas {
+  readonly regions: readonly NamedRegion[]
+  /** Indexes of the words of countries, states and postal codes at the end. */
+  readonly tail: ReadonlySet<number>
+  readonly postalCode: { readonly word: number; readonly text: string } | undefined
+  readonly cities: readonly { readonly words: readonly number[]; readonly position: Position }[]
+}
+
+const NONE: ReadonlySet<string> = new Set()
+
+export function namedAreas(query: Query, candidates: readonly Candidate[], world: World): NamedAreas {
+  const regions: NamedRegion[] = []
+  const tail = new Set<number>()
+  let postalCode: NamedAreas['postalCode']
+  let end = query.words.length
+  // A word that may go on names nothing yet.
+  if (query.words.at(-1)?.isPrefix === true) end--
+  const codes = new Set(
+    candidates
+      .filter(({ layer, share }) => layer === 'postalCode' && share >= MATCHED)
+      .flatMap(({ fits }) => indexesMatched(fits)),
+  )
+  while (end > 0) {
+    if (postalCode === undefined && codes.has(end - 1) && query.words[end - 1]!.text.length >= 3) {
+      end--
+      postalCode = { word: end, text: query.words[end]!.text }
+      tail.add(end)
+      continue
+    }
+    const region = regionEndingAt(query, end, world)
+    if (region === undefined) break
+    regions.push(region)
+    for (const index of region.words) tail.add(index)
+    end -= region.words.length
+  }
+  const cities = candidates
+    .filter(({ layer, share }) => layer === 'locality' && share >= MATCHED)
+    .map(({ fits, position }) => ({ words: indexesMatched(fits), position }))
+    .filter(({ words }) => isApart(query, words, tail))
+  return { regions, tail, postalCode, cities }
+}
+
+/** The longest name of countries or states that ends there. */
+function regionEndingAt(query: Query, end: number, world: World): NamedRegion | undefined {
+  for (let first = Math.max(0, end - MOST_NAME_WORDS); first < end; first++) {
+    const words = query.words.slice(first, end)
+    const name = words.map(({ text }) => text).join(' ')
+    const countries = countriesNamed(name) ?? NONE
+    const states = world.statesNamed(name) ?? NONE
+    if (countries.size > 0 || states.size > 0)
+      return { words: words.map((_, index) => first + index), countries, states }
+  }
+  return undefined
+}
+
+function indexesMatched(fits: Float64Array): number[] {
+  return [...fits.keys()].filter((index) => fits[index]! >= MATCHED)
+}
+
+/** Whether words are a part between commas, or followed only by the names of larger areas. */
+export function isApart(query: Query, words: readonly number[], tail: ReadonlySet<number>): boolean {
+  if (words.length === 0) return false
+  const own = new Set(words)
+  const { part } = query.words[words[0]!]!
+  const isWholePart = query.words.every((word, index) => (word.part === part) === own.has(index))
+  if (isWholePart) return true
+  for (let index = words[0]!; index < query.words.length; index++)
+    if (!own.has(index) && !tail.has(index)) return false
+  return true
+}
+
+/**
+ * Whether a candidate is where the query says. What its own name has, such as `Calle Uruguay`, says nothing about where
+ * it is.
+ * @param fits of the candidate and of what it lies in
+ */
+export function isWhereNamed(
+  named: NamedAreas,
+  candidate: Candidate,
+  around: Surroundings,
+  fits: Float64Array,
+): boolean {
+  const isOwn = (words: readonly number[]): boolean =>
+    words.every((index) => candidate.fits[index]! >= MATCHED)
+  for (const { words, countries, states } of named.regions) {
+    if (isOwn(words)) continue
+    const isInCountry = around.country !== undefined && countries.has(around.country.code)
+    const isInState = around.stateCode !== undefined && states.has(around.stateCode)
+    if (!isInCountry && !isInState) return false
+  }
+  const { area, layer } = candidate
+  if (area !== undefined) return true
+  const { postalCode, cities } = named
+  if (postalCode !== undefined && !isOwn([postalCode.word]) && around.postalCode !== undefined) {
+    const sameArea = around.postalCode.toLowerCase().slice(0, 3) === postalCode.text.slice(0, 3)
+    if (layer === 'address' && !sameArea) return false
+  }
+  const asked = cities.filter(({ words }) => !isOwn(words))
+  if (asked.length === 0) return true
+  return asked.some(
+    ({ words, position }) =>
+      words.every((index) => fits[index]! >= MATCHED) ||
+      pointDistance(position[1], position[0], candidate.position[1], candidate.position[0]) <= CITY_METERS,
+  )
+}

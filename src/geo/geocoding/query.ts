@@ -1,0 +1,126 @@
+/** What was typed, as words, and every way to read numbers, units and crossings in it. Pure. */
+import { fold, wordOf, type Word } from '../text/words.ts'
+import { JOIN_WORDS, UNIT_WORDS } from '../text/wordClasses.ts'
+import { numberKey, numberValue } from '../records/houseNumbers.ts'
+
+/** Further words of a query are not read. An address has twenty at most. */
+const MAX_WORDS = 32
+/** Words of the query that may be the house number; more are a mistake. */
+const MAX_NUMBERS = 4
+const LIGHT_SHARE = 0.3
+
+export interface QueryWord extends Word {
+  /** Its letters, fewer for a light word: how much it counts. */
+  readonly weight: number
+  /** Commas divide a query into parts. */
+  readonly part: number
+  /** More letters may follow. */
+  readonly isPrefix: boolean
+}
+
+/** Words that are read as a house number. */
+export interface NumberReading {
+  readonly first: number
+  /** The index after the last word. */
+  readonly end: number
+  readonly key: string
+  readonly value: number
+}
+
+/** Words that are read as a unit, such as `apt 4`. */
+export interface UnitReading {
+  readonly first: number
+  readonly end: number
+  readonly unit: string
+}
+
+export interface Query {
+  readonly words: readonly QueryWord[]
+  readonly weight: number
+  readonly numbers: readonly NumberReading[]
+  readonly unit: UnitReading | undefined
+  /** Indexes of words between two streets that meet. */
+  readonly joins: readonly number[]
+  /** A box at a post office or a rural route: only what comes after it counts. */
+  readonly isBox: boolean
+}
+
+/** `PO Box 7`, `RR 2 Box 15`, `HC 1`, `General Delivery`; folded. */
+const BOX = /^(?:po box \S+|post office box \S+|(?:rr|hc) \S+(?: box \S+)?|general delivery)(?: |$)/
+
+const SUFFIXES: ReadonlySet<string> = new Set(['bis', 'ter', 'quater'])
+
+/**
+ * @param isUnfinished letters may follow the last word, unless a space or comma does
+ */
+export function readQuery(text: string, isUnfinished: boolean): Query {
+  const words: QueryWord[] = []
+  const joined = text.replaceAll(/[@&]| \/ /g, ' and ').replaceAll('#', ' no ')
+  const parts = joined.split(/[,;\n\t]/)
+  let isBox = false
+  for (const [part, piece] of parts.entries()) {
+    const folded = fold(piece)
+    const rest = folded.replace(BOX, '')
+    if (rest !== folded) isBox = true
+    for (const one of rest.split(' ')) {
+      if (one === '' || words.length === MAX_WORDS) continue
+      const word = wordOf(one)
+      words.push({ ...word, weight: weightOf(word), part, isPrefix: false })
+    }
+  }
+  const last = words.at(-1)
+  if (isUnfinished && last !== undefined && /[\p{L}\p{M}\p{N}'’]$/u.test(text))
+    words[words.length - 1] = { ...last, isPrefix: true, isLight: false, weight: last.text.length }
+  const withUnit = unitOf(words)
+  const numbers = numbersOf(words, withUnit)
+  // `No. 7` is a unit only beside a house number.
+  const unit = numbers.length > 0 ? withUnit : undefined
+  return {
+    words,
+    weight: words.reduce((sum, { weight }) => sum + weight, 0),
+    numbers: isBox ? [] : numbers.length > 0 ? numbers : numbersOf(words, undefined),
+    unit,
+    joins: words.flatMap(({ text: one }, index) =>
+      JOIN_WORDS.has(one) && index > 0 && index < words.length - 1 ? [index] : [],
+    ),
+    isBox,
+  }
+}
+
+/** How much a word counts. */
+export function weightOf({ text, isLight }: Word): number {
+  return text.length * (isLight ? LIGHT_SHARE : 1)
+}
+
+function numbersOf(words: readonly QueryWord[], unit: UnitReading | undefined): NumberReading[] {
+  const readings: NumberReading[] = []
+  const add = (first: number, end: number): void => {
+    const text = words
+      .slice(first, end)
+      .map((word) => word.text)
+      .join(' ')
+    readings.push({ first, end, key: numberKey(text), value: numberValue(text) })
+  }
+  for (const [index, { text }] of words.entries()) {
+    if (readings.length >= MAX_NUMBERS) break
+    if (unit !== undefined && index >= unit.first && index < unit.end) continue
+    if (!/^\d{1,6}(?:-\d{1,4})?(?:[a-z]|bis)?$/.test(text)) continue
+    const next = words[index + 1]
+    const isSuffix =
+      next !== undefined &&
+      (/^[a-z]$/.test(next.text) || SUFFIXES.has(next.text) || /^\d\/\d$/.test(next.text))
+    if (isSuffix) add(index, index + 2)
+    add(index, index + 1)
+  }
+  return readings
+}
+
+/** The last word for a unit with its number. */
+function unitOf(words: readonly QueryWord[]): UnitReading | undefined {
+  for (let index = words.length - 2; index > 0; index--) {
+    const unit = words[index + 1]!.text
+    if (UNIT_WORDS.has(words[index]!.text) && /^(?:\d{1,5}[a-z]?|[a-z]\d{0,4})$/.test(unit))
+      return { first: index, end: index + 2, unit: unit.toUpperCase() }
+  }
+  return undefined
+}

@@ -1,0 +1,110 @@
+/** The candidates that are where the query says, the best first. */
+import { pointDistance } from '../../geometry/distance.ts'
+import type { Position } from '../../model/geofence.ts'
+import { LANGUAGES, type Language } from '../records/names.ts'
+import { codeWord, wordsOf, type Word } from '../text/words.ts'
+import { countryAt } from '../world/countries.ts'
+import { countryNames, optimisticText, type Candidate } from './candidates.ts'
+import { isWhereNamed, type NamedAreas } from './namedAreas.ts'
+import type { Query } from './query.ts'
+import type { SearchSources } from './sources.ts'
+import type { Surroundings } from './surroundings.ts'
+import { fitContext, textScore } from './textScore.ts'
+
+const TEXT = 0.7
+const IMPORTANCE = 0.12
+const NEARNESS = 0.18
+/** At this distance nearness is a half. */
+const NEAR_METERS = 10_000
+
+export interface Ranked {
+  readonly candidate: Candidate
+  readonly around: Surroundings
+  /** How each word of the query fits it or what it lies in. */
+  readonly fits: Float64Array
+  readonly score: number
+  /** Metres from the point that the search is near to. */
+  readonly meters: number | undefined
+}
+
+export interface RankingOptions {
+  readonly countries: readonly string[]
+  readonly language: Language
+  readonly near?: Position | undefined
+  /** Whether, after these results, one with at most this score is not needed. */
+  readonly isEnough: (ranked: readonly Ranked[], best: number) => boolean
+  /** Candidates of which it is looked up what they lie in. */
+  readonly most: number
+  /** Other candidates are not meant. */
+  readonly leastText: number
+}
+
+/**
+ * What a candidate lies in takes most of the time, so it is only looked up for those that may be among the best: in the
+ * order of the score that they have if it fits perfectly.
+ * @returns not sorted
+ */
+export function rank(
+  sources: SearchSources,
+  query: Query,
+  candidates: readonly Candidate[],
+  named: NamedAreas,
+  { countries, language, near, isEnough, most, leastText }: RankingOptions,
+): Ranked[] {
+  const bounded = candidates
+    .map((candidate) => {
+      const meters = near === undefined ? undefined : distance(near, candidate.anchor ?? candidate.position)
+      return { candidate, meters, text: optimisticText(query, candidate) }
+    })
+    .filter(({ text }) => text >= leastText)
+    .map((one) => ({ ...one, best: scoreOf(one.text, one.candidate, one.meters) }))
+    .sort((a, b) => b.best - a.best)
+  const ranked: Ranked[] = []
+  let looked = 0
+  for (const { candidate, meters, best } of bounded) {
+    if (looked >= most || isEnough(ranked, best)) break
+    if (countries.length > 0 && !countries.includes(countryAt(candidate.position)?.code ?? '')) continue
+    looked++
+    const around = surroundingsOfCandidate(sources, candidate, language)
+    const fits = fitContext(query, candidate.fits, contextWords(around, candidate))
+    const text = textScore(query, fits, candidate.share)
+    if (text < leastText || !isWhereNamed(named, candidate, around, fits)) continue
+    ranked.push({ candidate, around, fits, meters, score: scoreOf(text, candidate, meters) })
+  }
+  return ranked
+}
+
+function scoreOf(text: number, { importance }: Candidate, meters: number | undefined): number {
+  const nearness = meters === undefined ? 0 : 1 / (1 + meters / NEAR_METERS)
+  return TEXT * text + IMPORTANCE * importance + NEARNESS * nearness
+}
+
+/** What a candidate lies in; of an area, with its own name. */
+function surroundingsOfCandidate(
+  sources: SearchSources,
+  { position, own, area }: Candidate,
+  language: Language,
+): Surroundings {
+  const around = sources.surroundings(position, own, language)
+  if (area === undefined || area.layer === 'country') return around
+  if (area.layer === 'state') return { ...around, state: area.name, stateCode: area.code ?? around.stateCode }
+  return { ...around, [area.layer === 'locality' ? 'city' : area.layer]: area.name }
+}
+
+/** The words of everything that a record lies in, in all languages; of a house also the street's other parts. */
+function* contextWords(around: Surroundings, { street, layer }: Candidate): Generator<Word> {
+  const { country, state, stateCode, county, city, borough, neighborhood, postalCode, areas } = around
+  if (layer === 'place' && street !== undefined) yield* wordsOf(street)
+  for (const name of [city, neighborhood, borough, county, state, postalCode])
+    if (name !== undefined) yield* wordsOf(name)
+  if (stateCode !== undefined) yield codeWord(stateCode)
+  for (const { name, names } of areas.values()) {
+    yield* wordsOf(name)
+    for (const language of LANGUAGES) if (names[language] !== undefined) yield* wordsOf(names[language])
+  }
+  if (country !== undefined) for (const name of countryNames(country.code)) yield* name
+}
+
+function distance([x, y]: Position, [px, py]: Position): number {
+  return pointDistance(y, x, py, px)
+}

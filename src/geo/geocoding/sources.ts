@@ -1,0 +1,62 @@
+import { LRUCache } from 'lru-cache'
+import type { Position } from '../../model/geofence.ts'
+import type { PlaceRecords } from '../placeDatabase/port.ts'
+import type { Language } from '../records/names.ts'
+import type { World } from '../world/port.ts'
+import { surroundingsOf, type OwnAddress, type Surroundings } from './surroundings.ts'
+
+/** A map region that can be searched. */
+export interface SearchedRegion {
+  readonly records: PlaceRecords
+  /** West, south, east, north. */
+  readonly bounds: readonly [number, number, number, number]
+}
+
+/** Degrees around a map region in which it may have the nearest record: more than a kilometre up to 85° north. */
+const MARGIN = 0.11
+/** About a kilobyte each. */
+const MOST_KEPT = 4000
+
+/** The databases of all map regions, and what is around the points that were asked about lately. */
+export class SearchSources {
+  readonly regions: readonly SearchedRegion[]
+  readonly world: World
+  readonly #kept = new LRUCache<string, Surroundings>({ max: MOST_KEPT })
+
+  constructor(regions: readonly SearchedRegion[], world: World) {
+    this.regions = regions
+    this.world = world
+  }
+
+  around(position: Position): PlaceRecords[] {
+    return this.regions.filter(({ bounds }) => isAround(bounds, position)).map(({ records }) => records)
+  }
+
+  surroundings(position: Position, own: OwnAddress, language: Language): Surroundings {
+    const key = JSON.stringify([position, own.city, own.state, own.postalCode, language])
+    let surroundings = this.#kept.get(key)
+    if (surroundings === undefined) {
+      surroundings = surroundingsOf(
+        { regions: this.around(position), world: this.world },
+        position,
+        own,
+        language,
+      )
+      this.#kept.set(key, surroundings)
+    }
+    return surroundings
+  }
+}
+
+/** Whether a map region may have the nearest record. */
+export function isAround(
+  [west, south, east, north]: SearchedRegion['bounds'],
+  [longitude, latitude]: Position,
+): boolean {
+  return (
+    longitude >= west - MARGIN &&
+    longitude <= east + MARGIN &&
+    latitude >= south - MARGIN &&
+    latitude <= north + MARGIN
+  )
+}

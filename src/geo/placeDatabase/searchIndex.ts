@@ -1,0 +1,199 @@
+/**
+ * The words of the names in a database, and in which records they are: an FTS5 index without the texts themselves. The
+ * records that matter most come first, so that the first some hundred records with a word are the best ones.
+ */
+import type Database from 'better-sqlite3'
+import type { Position } from '../../model/geofence.ts'
+import type { Word } from '../text/words.ts'
+
+export const SEARCH_SCHEMA = `
+  CREATE VIRTUAL TABLE words USING fts5(
+    names, context, content='', columnsize=0, detail=column, prefix='1 2 3',
+    tokenize="unicode61 remove_diacritics 0 tokenchars '-/_'"
+  );
+  CREATE TABLE found (id INTEGER PRIMARY KEY, kind TEXT NOT NULL, record INTEGER NOT NULL);
+  CREATE TABLE term (text TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
+`
+
+/** A record that can be searched for. */
+export interface SearchDocument {
+  readonly kind: string
+  /** Its id in the table of its kind. */
+  readonly record: number
+  /** 0 to 1. */
+  readonly importance: number
+  /** Its own names. */
+  readonly names: readonly Word[]
+  /** Names of what it lies in. */
+  readonly context: readonly Word[]
+  readonly position: Position
+}
+
+/** Degrees; a cell and its neighbours reach at least four kilometres at 60° north. */
+const CELL_DEGREES = 0.08
+
+/** Records around a point are found by a word that no name has. */
+function cellWord(row: number, column: number): string {
+  return `_${row}_${column}`
+}
+
+/**
+ * Makes the index of a database. Documents wait in a temporary table, because there may be millions; so others may read
+ * the database meanwhile.
+ */
+export class SearchIndexWriter {
+  readonly #database: Database.Database
+  readonly #document: Database.Statement
+  readonly #counts = new Map<string, number>()
+
+  constructor(database: Database.Database) {
+    this.#database = database
+    database.exec(
+      'BEGIN; CREATE TEMP TABLE document (importance REAL, kind TEXT, record INTEGER, names TEXT, context TEXT)',
+    )
+    this.#document = database.prepare('INSERT INTO document VALUES (?, ?, ?, ?, ?)')
+  }
+
+  add({ kind, record, importance, names, context, position }: SearchDocument): void {
+    const [own, around] = [formsOf(names), formsOf(context)]
+    for (const form of [...own, ...around]) this.#counts.set(form, (this.#counts.get(form) ?? 0) + 1)
+    const [row, column] = cellOf(position)
+    const words = [...around, cellWord(row, column)]
+    this.#document.run(importance, kind, record, [...own].join(' '), words.join(' '))
+  }
+
+  /** Empties itself. */
+  finish(): void {
+    const database = this.#database
+    database.exec(`
+      CREATE TEMP TABLE sorted (id INTEGER PRIMARY KEY, kind TEXT, record INTEGER, names TEXT, context TEXT);
+      INSERT INTO sorted SELECT NULL, kind, record, names, context FROM document ORDER BY importance DESC, rowid;
+      DROP TABLE document;
+      INSERT INTO found SELECT id, kind, record FROM sorted ORDER BY id;
+      INSERT INTO words (rowid, names, context) SELECT id, names, context FROM sorted ORDER BY id;
+      INSERT INTO words (words) VALUES ('optimize');
+      DROP TABLE sorted;
+    `)
+    const term = database.prepare('INSERT INTO term VALUES (?, ?)')
+    for (const form of [...this.#counts.keys()].sort()) term.run(form, this.#counts.get(form)!)
+    database.exec('COMMIT')
+  }
+}
+
+function formsOf(words: readonly Word[]): Set<string> {
+  return new Set(words.flatMap(({ text, canonical }) => [text, canonical]))
+}
+
+function cellOf([x, y]: Position): [row: number, column: number] {
+  return [Math.floor(y / CELL_DEGREES), Math.floor(x / CELL_DEGREES)]
+}
+
+/** A word that is searched for, in all forms that count as it. */
+export interface SearchedWord {
+  readonly forms: readonly string[]
+  /** The last letters may be missing. */
+  readonly isPrefix: boolean
+}
+
+export interface SearchHit {
+  readonly kind: string
+  readonly record: number
+}
+
+/** Letters of which words of most languages with edits are made. */
+const ALPHABET = [...'abcdefghijklmnopqrstuvwxyz']
+const FIRST_CYRILLIC = 0x0430
+const CYRILLIC = Array.from({ length: 32 }, (_, i) => String.fromCodePoint(FIRST_CYRILLIC + i))
+const MIN_EDITED = 4
+/** Longer words are not looked for with an edit. */
+const MAX_EDITED = 24
+
+/** Reads what {@link writeSearchIndex} wrote. */
+export class SearchIndex {
+  readonly #match: Database.Statement
+  readonly #atLeast: Database.Statement
+  readonly #count: Database.Statement
+
+  constructor(database: Database.Database) {
+    this.#match = database
+      .prepare(
+        'SELECT found.kind, found.record FROM words JOIN found ON found.id = words.rowid WHERE words MATCH ? LIMIT ?',
+      )
+      .raw()
+    this.#atLeast = database.prepare('SELECT text FROM term WHERE text >= ? LIMIT 1').pluck()
+    this.#count = database.prepare('SELECT count FROM term WHERE text = ?').pluck()
+  }
+
+  /** In how many records a form is: 0 if in none. */
+  countOf(form: string): number {
+    return (this.#count.get(form) as number | undefined) ?? 0
+  }
+
+  hasPrefix(prefix: string): boolean {
+    const first = this.#atLeast.get(prefix) as string | undefined
+    return first !== undefined && first.startsWith(prefix)
+  }
+
+  /**
+   * The known words that one insertion, deletion, change or swap makes of a word of 4 to 24 letters; with `isPrefix` the
+   * known prefixes.
+   */
+  editsOf(text: string, isPrefix: boolean): string[] {
+    const letters = [...text]
+    if (letters.length < MIN_EDITED || letters.length > MAX_EDITED) return []
+    const alphabet = text.charCodeAt(0) >= FIRST_CYRILLIC ? CYRILLIC : ALPHABET
+    const isKnown = (form: string): boolean => (isPrefix ? this.hasPrefix(form) : this.countOf(form) > 0)
+    const known = new Set<string>()
+    const consider = (form: string): void => {
+      if (form !== text && isKnown(form)) known.add(form)
+    }
+    for (let at = 0; at <= letters.length; at++) {
+      const before = letters.slice(0, at).join('')
+      // Nothing begins so: no longer form is known either.
+      if (!this.hasPrefix(before)) break
+      const rest = letters.slice(at)
+      const after = rest.slice(1).join('')
+      for (const letter of alphabet) {
+        consider(before + letter + rest.join(''))
+        if (rest.length > 0) consider(before + letter + after)
+      }
+      if (rest.length === 0) continue
+      consider(before + after)
+      if (rest.length > 1) consider(before + rest[1]! + rest[0]! + rest.slice(2).join(''))
+    }
+    return [...known]
+  }
+
+  /**
+   * Records that have all of the words, at least one of them in their own names; those that matter most first.
+   * @param near only records around this point
+   */
+  search(words: readonly SearchedWord[], limit: number, near?: Position): SearchHit[] {
+    const any = words.map(anyForm)
+    // An exact match of a single word needs no second look at the context.
+    const own = any.map((one, index) =>
+      [`names : ${one}`, ...any.filter((_, i) => i !== index)].join(' AND '),
+    )
+    let expression = own.map((one) => `(${one})`).join(' OR ')
+    if (near !== undefined) {
+      const [row, column] = cellOf(near)
+      const cells = [-1, 0, 1].flatMap((rows) =>
+        [-1, 0, 1].map((columns) => quoted(cellWord(row + rows, column + columns))),
+      )
+      expression = `(${expression}) AND context : (${cells.join(' OR ')})`
+    }
+    return (this.#match.all(expression, limit) as [string, number][]).map(([kind, record]) => ({
+      kind,
+      record,
+    }))
+  }
+}
+
+function anyForm({ forms, isPrefix }: SearchedWord): string {
+  return `(${forms.map((form) => quoted(form) + (isPrefix ? '*' : '')).join(' OR ')})`
+}
+
+/** The text of a word as FTS5 takes it: nothing in quotes is syntax. Words have no quotes. */
+function quoted(form: string): string {
+  return `"${form}"`
+}

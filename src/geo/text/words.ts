@@ -1,0 +1,102 @@
+/** From a text to words that can be compared. Pure. */
+import { canonicalForm, isLightWord } from './wordClasses.ts'
+
+/** A word of a name or a query. */
+export interface Word {
+  /** In lower case, without marks. */
+  readonly text: string
+  /** The form that stands for it and its abbreviations. */
+  readonly canonical: string
+  /** It says little: a type of street, a title, an article. */
+  readonly isLight: boolean
+  /** It begins with a digit. */
+  readonly isNumeric: boolean
+}
+
+const LETTERS: Readonly<Record<string, string>> = {
+  ß: 'ss',
+  æ: 'ae',
+  œ: 'oe',
+  ø: 'o',
+  ł: 'l',
+  đ: 'd',
+  ð: 'd',
+  þ: 'th',
+  ı: 'i',
+}
+
+/**
+ * Lower case without marks, apostrophes and full stops; everything but letters and digits is a space. `-` and `/` stay
+ * between digits. Texts that an English reader takes for the same are the same in this form.
+ */
+export function fold(text: string): string {
+  return text
+    .normalize('NFKD')
+    .toLowerCase()
+    .replaceAll(/[ßæœøłđðþı]/g, (letter) => LETTERS[letter]!)
+    .replaceAll(/[\p{M}'’.]/gu, '')
+    .replaceAll(/[^\p{L}\p{N}/-]/gu, ' ')
+    .replaceAll(/(?<!\d)[/-]|[/-](?!\d)/g, ' ')
+    .replaceAll(/ +/g, ' ')
+    .trim()
+}
+
+const MAX_KEPT = 20_000
+const kept = new Map<string, Word>()
+
+/** @param text one folded word */
+export function wordOf(text: string): Word {
+  let word = kept.get(text)
+  if (word === undefined) {
+    if (kept.size >= MAX_KEPT) kept.clear()
+    word = {
+      text,
+      canonical: canonicalForm(text),
+      isLight: isLightWord(text),
+      isNumeric: /^\p{N}/u.test(text),
+    }
+    kept.set(text, word)
+  }
+  return word
+}
+
+/** A code of a country or state: `CT` has nothing to do with `Court`. */
+export function codeWord(code: string): Word {
+  const text = fold(code)
+  return { text, canonical: text, isLight: false, isNumeric: false }
+}
+
+/** The words of a name. */
+export function wordsOf(name: string): Word[] {
+  const folded = fold(name)
+  return folded === '' ? [] : folded.split(' ').map(wordOf)
+}
+
+/** Names with the same key are spellings of one name: `Av. Italia`, `Avenida Italia`. */
+export function nameKey(name: string): string {
+  return wordsOf(name)
+    .map(({ canonical }) => canonical)
+    .join(' ')
+}
+
+/**
+ * Whether one insertion, deletion, change or swap of neighbours makes the first text the second one.
+ * @returns false if they are equal
+ */
+export function isOneEdit(a: string, b: string): boolean {
+  if (Math.abs(a.length - b.length) > 1 || a === b) return false
+  let at = 0
+  while (at < a.length && at < b.length && a[at] === b[at]) at++
+  const rest = (text: string, from: number): string => text.slice(from)
+  if (a.length > b.length) return rest(a, at + 1) === rest(b, at)
+  if (a.length < b.length) return rest(a, at) === rest(b, at + 1)
+  if (rest(a, at + 1) === rest(b, at + 1)) return true
+  return a[at] === b[at + 1] && a[at + 1] === b[at] && rest(a, at + 2) === rest(b, at + 2)
+}
+
+/** Whether one edit makes the first text a prefix of the second one. */
+export function isOneEditOfPrefix(text: string, of: string): boolean {
+  for (const length of [text.length, text.length - 1, text.length + 1])
+    if (length <= of.length && isOneEdit(text, of.slice(0, length))) return true
+  return false
+}
