@@ -391,6 +391,35 @@ export const OPTIONS = {
       'Whether a start without any region builds the sample region, a city to try routing in, from data in the ' +
       'installed packages. See docs/guides/regions.md.',
   },
+  ipCityFile: {
+    type: 'text',
+    default: '',
+    env: 'RINGFENCE_IP_CITY_FILE',
+    value: 'FILE',
+    help: 'GeoLite2 City or another .mmdb file of cities, for geocoding of IP addresses. Empty: DB-IP City Lite.',
+  },
+  ipProxyFiles: {
+    type: 'list',
+    default: [],
+    problem: filesProblem,
+    env: 'RINGFENCE_IP_PROXY_FILES',
+    value: 'FILES',
+    help: 'Files of addresses and CIDR ranges, one in each line, that count as proxies.',
+  },
+  ipTorFile: {
+    type: 'text',
+    default: '',
+    env: 'RINGFENCE_IP_TOR_FILE',
+    value: 'FILE',
+    help: 'File of the addresses of Tor exits, one in each line; they count as proxies.',
+  },
+  ipAllowedFile: {
+    type: 'text',
+    default: '',
+    env: 'RINGFENCE_IP_ALLOWED_FILE',
+    value: 'FILE',
+    help: 'File of addresses and CIDR ranges that are no proxies, whatever other lists say.',
+  },
   routingUrl: {
     type: 'text',
     default: '',
@@ -815,6 +844,10 @@ function tokenProblem(text: string): string | undefined {
   return /^[\x21-\x7e]{16,}$/.test(text)
     ? undefined
     : 'must be 16 or more printable characters without spaces'
+}
+
+function filesProblem(paths: readonly string[]): string | undefined {
+  return paths.some((path) => path === '') ? 'must hold paths of files, separated by commas' : undefined
 }
 
 function proxiesProblem(ranges: readonly string[]): string | undefined {

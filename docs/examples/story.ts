@@ -334,6 +334,10 @@ async function geocoding({ show }: Recording): Promise<void> {
     key: 'publishable',
     query: { coordinates: '-34.9053,-56.1914', layers: 'country', lang: 'es' },
   })
+  await show('GET /v1/geocode/ip', 'Where an address is used, with a secret key', {
+    query: { ip: '72.229.28.185' },
+  })
+  await show('GET /v1/geocode/ip', 'From a private network', { key: 'publishable' })
 }
 
 async function users({ show }: Recording): Promise<void> {

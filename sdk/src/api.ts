@@ -926,6 +926,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/geocode/ip": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Find where the requester is, by the IP address */
+        get: operations["getV1GeocodeIp"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -5689,7 +5706,10 @@ export interface operations {
     getV1GeocodeForward: {
         parameters: {
             query: {
-                /** @description What is looked for, 1 to 1000 characters. Punctuation has no meaning. */
+                /**
+                 * @description What is looked for, 1 to 1000 characters. Punctuation has no meaning.
+                 * @example 18 de Julio 1056, Montevideo
+                 */
                 query: string;
                 /** @description What results may be: some of address, place, intersection, street, neighborhood, postalCode, locality, county, state, country, coarse, fine, separated by commas. `coarse` is postalCode, locality, county, state and country; `fine` is address and place. */
                 layers?: string;
@@ -5925,13 +5945,22 @@ export interface operations {
     getV1SearchAutocomplete: {
         parameters: {
             query: {
-                /** @description What is looked for, 1 to 1000 characters. Punctuation has no meaning. */
+                /**
+                 * @description What is looked for, 1 to 1000 characters. Punctuation has no meaning.
+                 * @example 18 de ju
+                 */
                 query: string;
-                /** @description `latitude,longitude` in degrees. */
+                /**
+                 * @description `latitude,longitude` in degrees.
+                 * @example -34.9053,-56.1914
+                 */
                 near?: string;
                 /** @description What results may be: some of address, place, intersection, street, neighborhood, postalCode, locality, county, state, country, coarse, fine, separated by commas. `coarse` is postalCode, locality, county, state and country; `fine` is address and place. */
                 layers?: string;
-                /** @description Maximum number of records in the response. */
+                /**
+                 * @description Maximum number of records in the response.
+                 * @example 2
+                 */
                 limit?: number;
                 /** @description Only results in these countries: two-letter codes, separated by commas. */
                 countryCode?: string;
@@ -6041,6 +6070,128 @@ export interface operations {
                              */
                             confidence?: "exact" | "interpolated" | "fallback";
                         }[];
+                    };
+                };
+            };
+        };
+    };
+    getV1GeocodeIp: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Another address than that of the request: IPv4 or IPv6. It counts only with a secret key.
+                 * @example 72.229.28.185
+                 */
+                ip?: string;
+                /** @description Language of the names of countries, and of other names where the data have it: ar, de, en, es, fr, ja, ko, pt, ru, zh. */
+                lang?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /**
+                             * @description The attribution to show with the address.
+                             * @example IP Geolocation by DB-IP (https://db-ip.com)
+                             */
+                            attribution?: string;
+                        };
+                    } & {
+                        /**
+                         * @description The address in its usual form; IPv4 mapped into IPv6 is IPv4.
+                         * @example 72.229.28.185
+                         */
+                        ip: string;
+                        /** @description Whether it belongs to a proxy, a VPN, a hosting company or Tor. */
+                        proxy: boolean;
+                        address?: {
+                            latitude: number;
+                            longitude: number;
+                            geometry: {
+                                /** @constant */
+                                type: "Point";
+                                /** @description [longitude, latitude] */
+                                coordinates: number[];
+                            };
+                            /**
+                             * @description What it is.
+                             * @enum {string}
+                             */
+                            layer: "address" | "place" | "intersection" | "street" | "neighborhood" | "postalCode" | "locality" | "county" | "state" | "country";
+                            /** @example Plaza Cagancha 1157, Montevideo, Uruguay */
+                            formattedAddress: string;
+                            /** @description Number and street in the order of the country, or the name. */
+                            addressLabel?: string;
+                            /** @description The name of a place; such a result has no `addressLabel`. */
+                            placeLabel?: string;
+                            /** @description Of a place. */
+                            categories?: string[];
+                            /** @description House number. */
+                            number?: string;
+                            /** @description Apartment, suite or floor. */
+                            unit?: string;
+                            /** @description Of an intersection: both. */
+                            street?: string;
+                            /** @description Part of a city. */
+                            neighborhood?: string;
+                            /** @description Of a large city. */
+                            borough?: string;
+                            /** @description City, town or village. */
+                            city?: string;
+                            /** @description Name. */
+                            county?: string;
+                            /** @description Name. */
+                            state?: string;
+                            /**
+                             * @description Where states have a code.
+                             * @example NY
+                             */
+                            stateCode?: string;
+                            /** @description Also called ZIP code. */
+                            postalCode?: string;
+                            /** @description Name, in the language that `lang` asks for. */
+                            country?: string;
+                            /**
+                             * @description Alpha-2.
+                             * @example UY
+                             */
+                            countryCode?: string;
+                            /** @description An emoji. */
+                            countryFlag?: string;
+                            /** @description The time zone at the point, and what its clocks show. */
+                            timeZone: {
+                                /** @example America/New_York */
+                                id: string;
+                                /** @example Eastern Daylight Time */
+                                name: string;
+                                /** @example EDT */
+                                code: string;
+                                /** @example 2024-04-09T10:12:00-04:00 */
+                                currentTime: string;
+                                /** @description Seconds, summer time included. */
+                                utcOffset: number;
+                                /** @description Seconds of summer time in it. */
+                                dstOffset: number;
+                            };
+                            /** @description Metres; 0 inside. */
+                            distance?: number;
+                            /**
+                             * @description Of forward geocoding. `exact`: what was asked for. `interpolated`: a house between known ones. `fallback`: the smallest area around it that is known.
+                             * @enum {string}
+                             */
+                            confidence?: "exact" | "interpolated" | "fallback";
+                        };
                     };
                 };
             };

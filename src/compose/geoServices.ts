@@ -14,6 +14,10 @@ import type { AreaSource } from '../registry/geofences/areaSource.ts'
 import type { Registry } from '../registry/registry.ts'
 import { GeocoderPool } from '../geo/geocoding/geocoderPool.ts'
 import { geocodingRoutes } from '../geo/geocoding/geocodingRoutes.ts'
+import { CityFiles } from '../geo/ip/cityFiles.ts'
+import { IpGeocoder } from '../geo/ip/ipGeocoder.ts'
+import { ipRoutes } from '../geo/ip/ipRoutes.ts'
+import { ProxyLists } from '../geo/ip/proxyLists.ts'
 import { WorldData } from '../geo/world/worldData.ts'
 import { AnswerCache } from '../geo/routing/cache.ts'
 import { CachedEngine } from '../geo/routing/engine.ts'
@@ -61,16 +65,25 @@ export function openGeoServices(parts: {
   const isochrones = new IsochroneWorker(registry.geofences, areas, areThere)
   registerIsochroneMetrics(metrics, isochrones)
   const geocoder = new GeocoderPool(regions, () => world.file(), logger)
+  const cities = new CityFiles(options.ipCityFile, { clock, logger })
+  const proxies = new ProxyLists(
+    { proxies: options.ipProxyFiles, tor: options.ipTorFile, allowed: options.ipAllowedFile },
+    { clock, logger },
+  )
   // Ready without it: tracking needs none of it.
   const worldCheck: ReadinessCheck = {
     name: world.name,
     check: () => ({ ok: true, detail: world.condition }),
   }
   return {
-    routes: [...routingRoutes(routing.engines), ...geocodingRoutes(geocoder)],
+    routes: [
+      ...routingRoutes(routing.engines),
+      ...geocodingRoutes(geocoder),
+      ...ipRoutes(new IpGeocoder(cities, proxies)),
+    ],
     times: new RoadTravelTimes(routing.engines),
     checks: [check, routing.check, worldCheck],
-    services: [regions, routing.service, world, geocoder],
+    services: [regions, routing.service, world, geocoder, cities, proxies],
     isochrones,
     sample,
   }

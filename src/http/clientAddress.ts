@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
+import { ipText, parseIpAddress } from '../model/ipAddress.ts'
 
-type Address = ReturnType<typeof ipaddr.process>
 type Range = ReturnType<typeof ipaddr.parseCIDR>
 
 /** How many peers' texts are remembered; beyond it, the memory starts again. */
@@ -32,7 +32,7 @@ export class ClientAddress {
   peer(bytes: ArrayBuffer): string {
     const view = new Uint8Array(bytes)
     if (view.length !== 4) {
-      return view.length === 16 ? normalize(ipaddr.fromByteArray([...view])) : ''
+      return view.length === 16 ? textOf(view) : ''
     }
     const number = ((view[0]! << 24) | (view[1]! << 16) | (view[2]! << 8) | view[3]!) >>> 0
     let text = this.#texts.get(number)
@@ -111,10 +111,8 @@ function parseRange(text: string): Range {
     }
     return [address, bits]
   }
-  if (isAddress(trimmed)) {
-    const address = ipaddr.process(trimmed)
-    return [address, address.kind() === 'ipv4' ? 32 : 128]
-  }
+  const address = parseIpAddress(trimmed)
+  if (address !== undefined) return [address, address.kind() === 'ipv4' ? 32 : 128]
   throw new Error(`Trusted proxy "${text}" is neither an address nor a CIDR range.`)
 }
 
@@ -127,16 +125,12 @@ function parseHop(text: string): string | undefined {
   } else if (hop.includes('.') && hop.indexOf(':') === hop.lastIndexOf(':') && hop.includes(':')) {
     hop = hop.slice(0, hop.indexOf(':'))
   }
-  return isAddress(hop) ? normalize(ipaddr.process(hop)) : undefined
+  const address = parseIpAddress(hop)
+  return address && ipText(address)
 }
 
-/** Only the four-part form: `ipaddr.js` would also accept `127.1` and `0x7f000001`. */
-function isAddress(text: string): boolean {
-  return text.includes(':') ? ipaddr.IPv6.isValid(text) : ipaddr.IPv4.isValidFourPartDecimal(text)
-}
-
-function normalize(address: Address): string {
-  if (address.kind() === 'ipv4') return address.toString()
-  const six = address as InstanceType<typeof ipaddr.IPv6>
-  return six.isIPv4MappedAddress() ? six.toIPv4Address().toString() : six.toRFC5952String()
+/** @param bytes 16 */
+function textOf(bytes: Uint8Array): string {
+  const address = ipaddr.fromByteArray([...bytes]) as ipaddr.IPv6
+  return ipText(address.isIPv4MappedAddress() ? address.toIPv4Address() : address)
 }

@@ -1,8 +1,9 @@
 import ipaddr from 'ipaddr.js'
+import { parseIpAddress, parseUnmapped, type IpAddress } from './ipAddress.ts'
 
 /** One range: addresses of a family whose first `bits` bits are those of `base`. */
 interface IpRange {
-  readonly base: ipaddr.IPv4 | ipaddr.IPv6
+  readonly base: IpAddress
   readonly bits: number
 }
 
@@ -33,7 +34,8 @@ export function parseIpRanges(text: string): IpRanges {
 
 /** Whether an address is in one of the ranges; a text that is not an address is in none. */
 export function matchesIp(ranges: IpRanges, ip: string): boolean {
-  const address = parseAddress(ip)
+  const zone = ip.indexOf('%')
+  const address = parseIpAddress(zone === -1 ? ip : ip.slice(0, zone))
   if (address === undefined) return false
   for (const { base, bits } of ranges) {
     if (address instanceof ipaddr.IPv4) {
@@ -47,7 +49,7 @@ function parseRange(item: string): IpRange {
   const wildcard = /^(.*[.:])\*$/.exec(item)
   const cidr = /^(.*)\/(\d{1,3})$/.exec(item)
   const text = wildcard === null ? (cidr?.[1] ?? item) : `${wildcard[1]}0`
-  const given = parseExact(text)
+  const given = parseUnmapped(text)
   if (given === undefined) throw brokenRange(item)
   const isV4 = given instanceof ipaddr.IPv4
   const size = isV4 ? 32 : 128
@@ -63,18 +65,4 @@ function parseRange(item: string): IpRange {
 function brokenRange(item: string): IpRangesError {
   const shown = JSON.stringify(item.slice(0, 60))
   return new IpRangesError(`${shown} is not an IP address, a wildcard such as 203.0.113.* or a CIDR range.`)
-}
-
-/** IPv4 only in four decimal parts (no octal, no short forms), or IPv6 without a zone. */
-function parseExact(text: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  if (ipaddr.IPv4.isValidFourPartDecimal(text)) return ipaddr.IPv4.parse(text)
-  if (text.includes(':') && !text.includes('%') && ipaddr.IPv6.isValid(text)) return ipaddr.IPv6.parse(text)
-  return undefined
-}
-
-function parseAddress(ip: string): ipaddr.IPv4 | ipaddr.IPv6 | undefined {
-  const zone = ip.indexOf('%')
-  const address = parseExact(zone === -1 ? ip : ip.slice(0, zone))
-  if (address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress()) return address.toIPv4Address()
-  return address
 }

@@ -70,7 +70,7 @@ ${tags.join('\n')}
 <body>
 <header><a class="name" href="/docs">Ringfence</a>${link('/docs', 'API reference')}${link(GUIDES_PATH, 'Guides')}${link(ROUTES_PATH, 'Directions')}${bar}</header>
 ${main}
-<footer>Map data of regions: <a href="https://www.openstreetmap.org/copyright">© OpenStreetMap contributors</a>, ODbL</footer>
+<footer>Map data of regions: <a href="https://www.openstreetmap.org/copyright">© OpenStreetMap contributors</a>, ODbL. <a href="https://db-ip.com/">IP Geolocation by DB-IP</a></footer>
 </body>
 </html>
 `

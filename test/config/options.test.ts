@@ -96,6 +96,10 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     tile38Password: ['open sesame', 'open sesame'],
     tile38Candidates: ['on', true],
     sampleRegion: ['off', false, 'off'],
+    ipCityFile: ['/var/lib/GeoLite2-City.mmdb', '/var/lib/GeoLite2-City.mmdb'],
+    ipProxyFiles: ['a.txt, b.txt', ['a.txt', 'b.txt'], ['a.txt', 'b.txt']],
+    ipTorFile: ['/var/lib/tor.txt', '/var/lib/tor.txt'],
+    ipAllowedFile: ['/var/lib/allowed.txt', '/var/lib/allowed.txt'],
     routingUrl: ['http://127.0.0.1:8002/valhalla', 'http://127.0.0.1:8002/valhalla'],
     routingThreads: ['4', 4, 4],
     routingTimeoutSeconds: ['5', 5, 5],
@@ -159,6 +163,7 @@ t.test('the error names an invalid setting and its source', async (t) => {
     [{ argv: ['--roles', 'gateway,king'] }, /^--roles must be of gateway, actors, delivery, all$/],
     [{ env: { RINGFENCE_DATA: ' ' } }, /^RINGFENCE_DATA must be a text/],
     [{ env: { RINGFENCE_TRUSTED_PROXIES: '10.0.0.0/33' } }, /^RINGFENCE_TRUSTED_PROXIES must hold .*33"$/],
+    [{ file: { ipProxyFiles: ['a.txt', ''] } }, /must hold paths of files/],
     [{ env: { RINGFENCE_TRUSTED_PROXIES: 'proxy.local' } }, /must hold addresses or CIDR ranges/],
     [{ env: { RINGFENCE_TRUSTED_PROXIES: '::1/' } }, /must hold addresses or CIDR ranges/],
     [

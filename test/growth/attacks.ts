@@ -218,6 +218,7 @@ export const ATTACKS: readonly Attack[] = [
     (n) => repeated('car,', n),
     HEAD_SIZE,
   ),
+  query('an IP address', '/v1/geocode/ip?ip=', (n) => repeated('1:', n), HEAD_SIZE),
   query('a path of slashes', '/v1', (n) => repeated('/', n), HEAD_SIZE),
   query('a path of escapes', '/v1/geofences/', (n) => repeated('%25', n), HEAD_SIZE),
 

@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { freePort, KEYS } from '../kit/server.ts'
+import { IP_PACKAGES } from '../../src/geo/ip/cityFiles.ts'
 import { WORLD_PACKAGES } from '../../src/geo/world/schema.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -46,7 +47,7 @@ t.test('npm ci, the demo and the cluster without the packages for development', 
 })
 
 t.test(
-  'slimmed, with routing and the sample: below 300 MB, and at most 120 MB more for geocoding; track, distance and city',
+  'slimmed, with routing and the sample: below 300 MB, at most 120 MB more for geocoding, and 200 MB for IP addresses; track, distance, city',
   async (t) => {
     await t.rejects(
       npm('run', 'slim', '--', '--dry-run'),
@@ -58,7 +59,9 @@ t.test(
     const bytes = sizeOf(packages)
     const world = WORLD_PACKAGES.reduce((sum, name) => sum + sizeOf(join(packages, name)), 0)
     t.ok(world < 120 * MEGABYTE, `${world} bytes of geocoding`)
-    t.ok(bytes - world < 300 * MEGABYTE, `${bytes - world} bytes besides`)
+    const ip = IP_PACKAGES.reduce((sum, name) => sum + sizeOf(join(packages, name)), 0)
+    t.ok(ip < 200 * MEGABYTE, `${ip} bytes of IP addresses`)
+    t.ok(bytes - world - ip < 300 * MEGABYTE, `${bytes - world - ip} bytes besides`)
     t.match(said, new RegExp(`${Math.round(bytes / MEGABYTE)} MB now`))
     t.match(said, /\d+ MB of uWebSockets\.js/)
     t.strictSame(readdirSync(binaries).length, 1)
@@ -75,6 +78,7 @@ t.test(
       t.match(await call('GET', '/v1/geocode/reverse?coordinates=-34.9053,-56.1914'), {
         addresses: [{ layer: 'address', city: 'Montevideo' }],
       })
+      t.match(await call('GET', '/v1/geocode/ip?ip=72.229.28.185'), { address: { city: 'New York' } })
       t.match(await call('GET', '/docs'), /swagger-ui-bundle\.js/)
       t.match(await call('GET', '/docs/assets/swagger-ui-bundle.js'), /SwaggerUIBundle/)
     })
@@ -95,6 +99,9 @@ t.test('npm install restores; only for tracking: below 180 MB, and a track', asy
         code: 503,
         message: /the routing engine, is not installed\. `npm install` without --omit=optional adds it/,
       },
+    })
+    t.match(await call('GET', '/v1/geocode/ip?ip=72.229.28.185'), {
+      meta: { code: 503, message: /The package @ip-location-db\/dbip-city-mmdb is not installed/ },
     })
     t.match(
       output(),

@@ -16,7 +16,7 @@ const TimeZone = Type.Object(
   { description: 'The time zone at the point, and what its clocks show.' },
 )
 
-const AddressSchema = Type.Object({
+export const AddressSchema = Type.Object({
   latitude: Type.Number(),
   longitude: Type.Number(),
   geometry: Type.Object({

@@ -20,7 +20,11 @@ const displayNames = new Map<string, Intl.DisplayNames>()
 /** The country of a position; undefined at sea. */
 export function countryAt(position: Position): Country | undefined {
   const code = iso1A2Code(position as [number, number], { level: 'territory' })
-  if (code === null) return undefined
+  return code === null ? undefined : countryOf(code)
+}
+
+/** @param code alpha-2, in capitals */
+export function countryOf(code: string): Country {
   let country = countries.get(code)
   if (country === undefined) {
     country = { code, code3: iso1A3Code(code) ?? '', flag: emojiFlag(code) ?? '' }

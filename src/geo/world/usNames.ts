@@ -151,3 +151,64 @@ export function provinceOf(code: string): readonly [code: string, name: string] 
   if (letter === 'X') return code[1] === '0' && 'ABC'.includes(code[2] ?? '-') ? NUNAVUT : NORTHWEST
   return Object.hasOwn(PROVINCES, letter) ? PROVINCES[letter] : undefined
 }
+
+const CODES_BY_STATE: Readonly<Record<string, string>> = {
+  Alabama: 'AL',
+  Alaska: 'AK',
+  Arizona: 'AZ',
+  Arkansas: 'AR',
+  California: 'CA',
+  Colorado: 'CO',
+  Connecticut: 'CT',
+  Delaware: 'DE',
+  'District of Columbia': 'DC',
+  Florida: 'FL',
+  Georgia: 'GA',
+  Hawaii: 'HI',
+  Idaho: 'ID',
+  Illinois: 'IL',
+  Indiana: 'IN',
+  Iowa: 'IA',
+  Kansas: 'KS',
+  Kentucky: 'KY',
+  Louisiana: 'LA',
+  Maine: 'ME',
+  Maryland: 'MD',
+  Massachusetts: 'MA',
+  Michigan: 'MI',
+  Minnesota: 'MN',
+  Mississippi: 'MS',
+  Missouri: 'MO',
+  Montana: 'MT',
+  Nebraska: 'NE',
+  Nevada: 'NV',
+  'New Hampshire': 'NH',
+  'New Jersey': 'NJ',
+  'New Mexico': 'NM',
+  'New York': 'NY',
+  'North Carolina': 'NC',
+  'North Dakota': 'ND',
+  Ohio: 'OH',
+  Oklahoma: 'OK',
+  Oregon: 'OR',
+  Pennsylvania: 'PA',
+  'Rhode Island': 'RI',
+  'South Carolina': 'SC',
+  'South Dakota': 'SD',
+  Tennessee: 'TN',
+  Texas: 'TX',
+  Utah: 'UT',
+  Vermont: 'VT',
+  Virginia: 'VA',
+  Washington: 'WA',
+  'West Virginia': 'WV',
+  Wisconsin: 'WI',
+  Wyoming: 'WY',
+}
+const CODES_BY_PROVINCE = new Map(ALL_PROVINCES.map(([code, name]) => [name, code]))
+
+/** The code of a state of the United States or a province of Canada. @param name in English, as it is usually written */
+export function stateCodeOf(countryCode: string, name: string): string | undefined {
+  if (countryCode === 'CA') return CODES_BY_PROVINCE.get(name)
+  return countryCode === 'US' && Object.hasOwn(CODES_BY_STATE, name) ? CODES_BY_STATE[name] : undefined
+}

@@ -159,6 +159,22 @@ A setting is taken from the first that has it: flag, environment variable, file,
       Whether a start without any region builds the sample region, a city to try routing
       in, from data in the installed packages. See docs/guides/regions.md. Default on.
       RINGFENCE_SAMPLE_REGION
+  --ip-city-file FILE
+      GeoLite2 City or another .mmdb file of cities, for geocoding of IP addresses. Empty:
+      DB-IP City Lite. Default none.
+      RINGFENCE_IP_CITY_FILE
+  --ip-proxy-files FILES
+      Files of addresses and CIDR ranges, one in each line, that count as proxies.
+      Comma-separated, default none.
+      RINGFENCE_IP_PROXY_FILES
+  --ip-tor-file FILE
+      File of the addresses of Tor exits, one in each line; they count as proxies. Default
+      none.
+      RINGFENCE_IP_TOR_FILE
+  --ip-allowed-file FILE
+      File of addresses and CIDR ranges that are no proxies, whatever other lists say.
+      Default none.
+      RINGFENCE_IP_ALLOWED_FILE
   --routing-url URL
       A Valhalla server, http://HOST:PORT, to use for routing instead of the regions on
       this machine. Default none.

@@ -1,0 +1,112 @@
+/** Sets of IP addresses as sorted ranges, which threads can hand over without a copy. Pure. */
+import type { IpAddress } from '../../model/ipAddress.ts'
+
+/** Ranges that neither overlap nor touch, ascending, both ends included. */
+export interface AddressRanges {
+  /** First and last address of each range, in turn. */
+  readonly four: Uint32Array<ArrayBuffer>
+  /** The upper and lower halves of the first and the last address of each range, in turn. */
+  readonly six: BigUint64Array<ArrayBuffer>
+}
+
+const HALF = 64n
+const LOWER = (1n << HALF) - 1n
+const FOUR_BITS = 32
+const SIX_BITS = 128
+
+/** Collects ranges in any order. */
+export class RangesBuilder {
+  /** Both ends of each range, the first one in the upper half, so that numbers sort as ranges. */
+  #four = new BigUint64Array(1024)
+  #fours = 0
+  readonly #six: { readonly first: bigint; last: bigint }[] = []
+
+  /** @param bits that the addresses of the range share with this one */
+  add(base: IpAddress, bits: number): void {
+    const isFour = base.kind() === 'ipv4'
+    const size = BigInt((isFour ? FOUR_BITS : SIX_BITS) - bits)
+    const first = (numberOf(base) >> size) << size
+    const last = first | ((1n << size) - 1n)
+    if (isFour) this.#addFour(first, last)
+    else this.#six.push({ first, last })
+  }
+
+  /** @param last of the same family, not before the first */
+  addSpan(first: IpAddress, last: IpAddress): void {
+    if (first.kind() === 'ipv4') this.#addFour(numberOf(first), numberOf(last))
+    else this.#six.push({ first: numberOf(first), last: numberOf(last) })
+  }
+
+  build(): AddressRanges {
+    return { four: this.#mergedFour(), six: this.#mergedSix() }
+  }
+
+  #addFour(first: bigint, last: bigint): void {
+    if (this.#fours === this.#four.length) {
+      const larger = new BigUint64Array(2 * this.#fours)
+      larger.set(this.#four)
+      this.#four = larger
+    }
+    this.#four[this.#fours++] = (first << 32n) | last
+  }
+
+  #mergedFour(): Uint32Array<ArrayBuffer> {
+    // In pairs of 32 bits, the lower half comes first on all machines that Node runs on.
+    const sorted = new Uint32Array(this.#four.slice(0, this.#fours).sort().buffer)
+    const merged = new Uint32Array(sorted.length)
+    let length = 0
+    for (let i = 0; i < sorted.length; i += 2) {
+      const [last, first] = [sorted[i]!, sorted[i + 1]!]
+      if (length > 0 && first <= merged[length - 1]! + 1) {
+        if (last > merged[length - 1]!) merged[length - 1] = last
+      } else {
+        merged[length++] = first
+        merged[length++] = last
+      }
+    }
+    return merged.slice(0, length)
+  }
+
+  #mergedSix(): BigUint64Array<ArrayBuffer> {
+    this.#six.sort((a, b) => (a.first < b.first ? -1 : a.first > b.first ? 1 : 0))
+    const merged: { readonly first: bigint; last: bigint }[] = []
+    for (const { first, last } of this.#six) {
+      const before = merged.at(-1)
+      if (before === undefined || first > before.last + 1n) merged.push({ first, last })
+      else if (last > before.last) before.last = last
+    }
+    const halves = new BigUint64Array(merged.length * 4)
+    merged.forEach(({ first, last }, i) =>
+      halves.set([first >> HALF, first & LOWER, last >> HALF, last & LOWER], i * 4),
+    )
+    return halves
+  }
+}
+
+/** In a time that grows with the logarithm of the number of ranges. */
+export function isInRanges({ four, six }: AddressRanges, address: IpAddress): boolean {
+  if (address.kind() === 'ipv4') {
+    const number = Number(numberOf(address))
+    const after = countUpTo(four.length / 2, (i) => four[2 * i]! <= number)
+    return after > 0 && number <= four[2 * after - 1]!
+  }
+  const number = numberOf(address)
+  const at = (i: number): bigint => (six[i]! << HALF) | six[i + 1]!
+  const after = countUpTo(six.length / 4, (i) => at(4 * i) <= number)
+  return after > 0 && number <= at(4 * after - 2)
+}
+
+/** How many of the first ones fulfil the condition; after the first that does not, none does. */
+function countUpTo(length: number, isTrue: (index: number) => boolean): number {
+  let [low, high] = [0, length]
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (isTrue(middle)) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+function numberOf(address: IpAddress): bigint {
+  return address.toByteArray().reduce((number, byte) => (number << 8n) | BigInt(byte), 0n)
+}

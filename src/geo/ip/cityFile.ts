@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises'
+import { Reader } from 'mmdb-lib'
+import { ipText, type IpAddress } from '../../model/ipAddress.ts'
+import type { Language } from '../records/names.ts'
+import { placeOfRecord, type GeoIp2Record, type PlainRecord } from './cityRecord.ts'
+import type { IpPlaceFound } from './port.ts'
+
+/** The zeros between the tree and the data of a file. */
+const SEPARATOR_BYTES = 16
+const DB_IP_CREDIT = 'IP Geolocation by DB-IP (https://db-ip.com)'
+/** The credits that the licences ask for, by the beginning of a file's type. */
+const CREDITS: readonly (readonly [type: string, credit: string])[] = [
+  [
+    'GeoLite2',
+    'This product includes GeoLite2 data created by MaxMind, available from https://www.maxmind.com',
+  ],
+  ['DBIP', DB_IP_CREDIT],
+  ['city ipv', DB_IP_CREDIT],
+]
+
+/** A file in the format of MaxMind (.mmdb) that knows the cities of IP addresses. It is kept in memory, outside of the heap. */
+export class CityFile {
+  readonly #reader: Reader<never>
+  readonly #attribution: string
+  readonly #isIpv4Only: boolean
+
+  /** @throws Error that says what is wrong with the file */
+  static async open(path: string): Promise<CityFile> {
+    const bytes = await readFile(path)
+    try {
+      return new CityFile(bytes)
+    } catch (cause) {
+      throw new Error(`${path} is no database of cities (.mmdb): ${(cause as Error).message}`, { cause })
+    }
+  }
+
+  private constructor(bytes: Buffer) {
+    this.#reader = new Reader(bytes)
+    const { databaseType, searchTreeSize, ipVersion } = this.#reader.metadata
+    if (!/city|enterprise/i.test(databaseType)) throw new Error(`its type is ${databaseType}`)
+    if (searchTreeSize + SEPARATOR_BYTES > bytes.length) throw new Error('it ends too early')
+    this.#isIpv4Only = ipVersion === 4
+    this.#attribution = CREDITS.find(([type]) => databaseType.startsWith(type))?.[1] ?? databaseType
+  }
+
+  placeOf(address: IpAddress, language: Language): IpPlaceFound | undefined {
+    if (this.#isIpv4Only && address.kind() === 'ipv6') return undefined
+    const record = this.#reader.get(ipText(address)) as PlainRecord | GeoIp2Record | null
+    const place = record === null ? undefined : placeOfRecord(record, language)
+    return place && { place, attribution: this.#attribution }
+  }
+}

