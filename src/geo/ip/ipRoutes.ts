@@ -6,6 +6,9 @@ import { AddressSchema } from '../geocoding/answerSchemas.ts'
 import { LanguageText, parseLanguage } from '../geocoding/parameters.ts'
 import type { IpGeocoder } from './ipGeocoder.ts'
 
+/** More than a URL can have. */
+const MOST_QUERY_BYTES = 32_768
+
 /** Where the requester is, by the IP address. */
 export function ipRoutes(geocoder: IpGeocoder): Route[] {
   return [
@@ -21,6 +24,8 @@ export function ipRoutes(geocoder: IpGeocoder): Route[] {
       query: Type.Object({
         ip: Type.Optional(
           Type.String({
+            // Not shorter, because it is ignored with a publishable key, whatever it is.
+            maxLength: MOST_QUERY_BYTES,
             description:
               'Another address than that of the request: IPv4 or IPv6. It counts only with a secret key.',
             examples: ['72.229.28.185'],
