@@ -52,6 +52,7 @@ export const REVERSE_LAYERS: readonly Layer[] = ['address', ...COARSE]
 export const SEARCH_LAYERS: readonly Layer[] = [...REVERSE_LAYERS, 'street', 'intersection', 'neighborhood']
 
 export const QueryText = Type.String({
+  maxLength: MOST_QUERY_LENGTH,
   description: `What is looked for, 1 to ${MOST_QUERY_LENGTH} characters. Punctuation has no meaning.`,
   examples: ['18 de Julio 1056, Montevideo'],
 })
@@ -59,8 +60,6 @@ export const QueryText = Type.String({
 /** @throws ApiError 400 naming `query` */
 export function parseQuery(text: string): string {
   if (text.trim() === '') throw badParam('query', 'Must not be empty.')
-  if (text.length > MOST_QUERY_LENGTH)
-    throw badParam('query', `Must be at most ${MOST_QUERY_LENGTH} characters.`)
   return text
 }
 
