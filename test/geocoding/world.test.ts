@@ -215,3 +215,44 @@ t.test('Queens: borough, county by ZIP, state and its code', { skip }, async (t)
     },
   ])
 })
+
+t.test('airports: by code, and those around a point as a look at all of them finds them', async (t) => {
+  const { airports } = world
+  t.match(airports.byCode('jfk'), { iata: 'JFK', name: /Kennedy/, size: 'large', countryCode: 'US' })
+  t.match(airports.byCode('HKG'), { countryCode: 'HK', size: 'large' })
+  t.match(airports.byCode('MVD'), { countryCode: 'UY' })
+  for (const code of ['', 'ZZ', 'QQQ', "'; --", 'TXL']) t.equal(airports.byCode(code), undefined, code)
+  const all = airports.within(25_000_000, [0, 0])
+  t.ok(all.length > 8000 && all.every(({ iata }) => /^[A-Z]{3}$/.test(iata)), `${all.length} airports`)
+  const large = all.filter(({ size, countryCode }) => size === 'large' && countryCode === 'US').length
+  t.ok(large > 100 && large < 200, `${large} large ones in the United States`)
+  const taveuni = airports.byCode('TVU')!.position
+  for (const x of [180, -180, 179.99, -179.99])
+    t.match(
+      airports.within(60_000, [x, taveuni[1]]).map(({ iata }) => iata),
+      ['TVU'],
+      `Taveuni from ${x}`,
+    )
+  const where = fc.record({
+    airport: fc.integer({ min: 0, max: all.length - 1 }),
+    east: fc.double({ min: -0.5, max: 0.5, noNaN: true }),
+    north: fc.double({ min: -0.5, max: 0.5, noNaN: true }),
+    radius: fc.integer({ min: 1, max: 100_000 }),
+  })
+  fc.assert(
+    fc.property(where, ({ airport, east, north, radius }) => {
+      const [x, y] = all[airport]!.position
+      const point: Position = [
+        Math.min(180, Math.max(-180, x + east)),
+        Math.min(90, Math.max(-90, y + north)),
+      ]
+      const far = (one: { position: Position }) => meters(point, one.position)
+      const expected = all.filter((one) => far(one) <= radius).sort((a, b) => far(a) - far(b))
+      t.strictSame(
+        airports.within(radius, point).map(({ iata }) => iata),
+        expected.map(({ iata }) => iata),
+      )
+    }),
+    { numRuns },
+  )
+})

@@ -20,6 +20,7 @@ export interface World {
   nearestZip(point: Position): string | undefined
   /** Codes of the states of the United States and the provinces of Canada with a name or code, folded. */
   statesNamed(name: string): ReadonlySet<string> | undefined
+  readonly airports: Airports
   /** Finds the items by words. */
   readonly index: SearchIndex
   itemOf(hit: SearchHit): WorldItem
@@ -57,4 +58,25 @@ export interface PostalArea {
   readonly state: string
   /** Of the United States. */
   readonly countyFips: string | undefined
+}
+
+/** How large an airport is, or what else it serves. */
+export type AirportSize = 'large' | 'medium' | 'small' | 'seaplane' | 'heliport'
+
+/** An airport in service that has an IATA code. */
+export interface Airport {
+  /** Three capital letters. */
+  readonly iata: string
+  readonly name: string
+  readonly size: AirportSize
+  /** Alpha-2. */
+  readonly countryCode: string
+  readonly position: Position
+}
+
+export interface Airports {
+  /** @param iata in any case */
+  byCode(iata: string): Airport | undefined
+  /** The nearest first. */
+  within(meters: number, point: Position): Airport[]
 }

