@@ -11,7 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { freePort, KEYS } from '../kit/server.ts'
-import { IP_PACKAGES } from '../../src/geo/ip/cityFiles.ts'
+import { IP_PACKAGES } from '../../src/geo/ip/packageFile.ts'
 import { WORLD_PACKAGES } from '../../src/geo/world/schema.ts'
 
 const ROOT = join(import.meta.dirname, '../..')

@@ -1,5 +1,5 @@
 /** GET /v1/geocode/ip of a real server behind a proxy, with the data of DB-IP, GeoLite2 and lists of proxies. */
-import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -24,7 +24,7 @@ writeFileSync(
   '# of the operator\r\n\r\n72.229.28.0/24 # a block\r\n2600:1700::/32\n10.0.0.0/8\n127.0.0.0/8\n',
 )
 writeFileSync(lists.tor, '185.220.101.1\n185.220.101.2\n')
-writeFileSync(lists.allowed, '72.229.28.186\n')
+writeFileSync(lists.allowed, '72.229.28.186\n5.9.1.0/24\n')
 
 const server = await startServer(t, {
   env: {
@@ -247,6 +247,56 @@ t.test('proxies: lists of the operator and Tor, less the allowed ones', async (t
   t.equal(await isProxy('72.229.29.0'), false)
   t.equal(await isProxy('185.220.101.2'), true, 'an exit of Tor')
   t.equal(await isProxy('2600:1700::1'), true)
+})
+
+t.test('proxies: networks of hosting companies and VPNs, less the allowed ones', async (t) => {
+  const isProxy = async (ip: string) => (await ask({ ip })).body.proxy as boolean
+  for (const [ip, name] of [
+    ['3.5.140.1', 'Amazon'],
+    ['5.9.0.1', 'Hetzner'],
+    ['46.101.0.1', 'DigitalOcean'],
+    ['51.38.0.1', 'OVH'],
+    ['104.16.0.1', 'Cloudflare'],
+    ['139.162.0.1', 'Linode'],
+    ['2a01:4f8::1', 'Hetzner'],
+  ] as const)
+    t.equal(await isProxy(ip), true, name)
+  for (const [ip, name] of [
+    ['24.48.0.1', 'Videotron'],
+    ['67.160.0.1', 'Comcast'],
+    ['79.192.0.1', 'Deutsche Telekom'],
+    ['81.152.0.1', 'British Telecom'],
+    ['190.64.49.1', 'Antel'],
+    ['2601::1', 'Comcast'],
+    ['5.9.1.1', 'Hetzner, allowed'],
+  ] as const)
+    t.equal(await isProxy(ip), false, name)
+})
+
+t.test('the list of networks: well-known ones, each once, and no networks of homes', async (t) => {
+  const lines = readFileSync(join(import.meta.dirname, '../../src/geo/ip/hostingNetworks.txt'), 'utf8')
+    .trim()
+    .split('\n')
+    .filter((line) => !line.startsWith('#'))
+  const numbers = lines.map((line) => Number(/^(\d+) \S/.exec(line)?.[1]))
+  t.ok(numbers.every((number, i) => i === 0 || number > numbers[i - 1]!))
+  const hosting = [
+    8075, 8100, 8560, 9009, 12876, 13335, 14061, 15169, 16276, 16509, 19318, 20473, 24940, 29066, 31898,
+    35916, 36352, 39351, 40676, 43350, 44066, 45090, 45102, 46475, 46844, 49981, 51167, 53667, 54113, 60068,
+    60781, 62240, 63949, 136787, 209103, 212238, 396982,
+  ]
+  t.strictSame(
+    hosting.filter((number) => !numbers.includes(number)),
+    [],
+  )
+  const access = [
+    701, 2856, 3215, 3320, 3352, 5089, 6057, 6128, 6327, 7018, 7922, 12389, 13188, 20115, 20057, 21928, 22773,
+    37611,
+  ]
+  t.strictSame(
+    access.filter((number) => numbers.includes(number)),
+    [],
+  )
 })
 
 t.test('GeoLite2: names in the language of the answer, postal code, layers', async (t) => {

