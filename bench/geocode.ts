@@ -1,6 +1,6 @@
 /**
  * What geocoding costs: the place database of the sample city is built, and then asked what is at points that are drawn
- * evenly over its built-up part, in one thread and without HTTP.
+ * evenly over its built-up part, in one thread and without HTTP. And what a look-up of an IP address costs in process.
  */
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,6 +19,7 @@ import { PlaceDatabase } from '../src/geo/placeDatabase/reader.ts'
 import { buildWorld } from '../src/geo/world/worldBuilder.ts'
 import { WorldDatabase } from '../src/geo/world/worldDatabase.ts'
 import { quantile, rounded, thousands } from './figures.ts'
+import { askIp, STATED_LOOKUPS } from './geocodeIp.ts'
 import { done, progress } from './progress.ts'
 
 /** To reach: milliseconds of a question for all layers at p50, questions a second, bytes and microseconds an address. */
@@ -57,7 +58,12 @@ try {
     microsPerAddress: rounded(built / addresses, 1),
     bytesPerAddress: Math.round(statSync(file).size / addresses),
   }
-  const rows = [ask(file, 'all layers', LAYERS), ask(file, 'the usual layers', REVERSE_LAYERS)]
+  const lookups = []
+  for (const family of ['IPv4', 'IPv6'] as const) {
+    progress(`${family} look-ups`)
+    lookups.push(await askIp(family, 10 * questions, Number(options.seed)))
+  }
+  const rows = [ask(file, 'all layers', LAYERS), ask(file, 'the usual layers', REVERSE_LAYERS), ...lookups]
   done('')
   console.log(
     `${thousands(addresses)} addresses: ${imported.microsPerAddress} µs of CPU and ${imported.bytesPerAddress} bytes for each`,
@@ -68,6 +74,9 @@ try {
     rows[0]!.perSecond < STATED.perSecond * (1 - TOLERANCE) && `${rows[0]!.perSecond} a second`,
     imported.bytesPerAddress > STATED.bytesPerAddress && `${imported.bytesPerAddress} bytes an address`,
     imported.microsPerAddress > STATED.microsPerAddress && `${imported.microsPerAddress} µs an address`,
+    ...lookups.map(
+      ({ perSecond }) => perSecond < STATED_LOOKUPS * (1 - TOLERANCE) && `${perSecond} look-ups a second`,
+    ),
   ].filter((miss) => miss !== false)
   if (options.strict && misses.length > 0) {
     console.error(`missed: ${misses.join(', ')}`)

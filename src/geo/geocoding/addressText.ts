@@ -80,8 +80,8 @@ export function addressLine(label: string | undefined, parts: AddressParts): str
   )
 }
 
-/** The usual requests are about few cities. */
-const KEPT_LINES = 1000
+/** Some hundred bytes each. The usual requests are about few cities, but IP addresses are of the whole world. */
+const KEPT_LINES = 10_000
 const cities = new LRUCache<string, readonly string[]>({ max: KEPT_LINES })
 
 function cityLines(parts: Readonly<Record<string, string | undefined>>): readonly string[] {

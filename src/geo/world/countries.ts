@@ -16,6 +16,8 @@ export interface Country {
 const SHORT: ReadonlySet<string> = new Set(['HK', 'MO'])
 const countries = new Map<string, Country>()
 const displayNames = new Map<string, Intl.DisplayNames>()
+/** At most as many as there are countries and languages. */
+const countryNames = new Map<string, string>()
 
 /** The country of a position; undefined at sea. */
 export function countryAt(position: Position): Country | undefined {
@@ -40,6 +42,16 @@ export function isCountry(code: string): boolean {
 
 /** The name of a country as CLDR has it. @param code alpha-2 */
 export function countryName(code: string, language: Language): string {
+  const key = `${code} ${language}`
+  let name = countryNames.get(key)
+  if (name === undefined) {
+    name = displayName(code, language)
+    countryNames.set(key, name)
+  }
+  return name
+}
+
+function displayName(code: string, language: Language): string {
   const style = SHORT.has(code) ? 'short' : 'long'
   const key = `${language} ${style}`
   let names = displayNames.get(key)
