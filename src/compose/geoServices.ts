@@ -70,6 +70,7 @@ export function openGeoServices(parts: {
     { proxies: options.ipProxyFiles, tor: options.ipTorFile, allowed: options.ipAllowedFile },
     { clock, logger },
   )
+  const ipGeocoder = new IpGeocoder(cities, proxies)
   // Ready without it: tracking needs none of it.
   const worldCheck: ReadinessCheck = {
     name: world.name,
@@ -78,8 +79,8 @@ export function openGeoServices(parts: {
   return {
     routes: [
       ...routingRoutes(routing.engines),
-      ...geocodingRoutes(geocoder),
-      ...ipRoutes(new IpGeocoder(cities, proxies)),
+      ...geocodingRoutes(geocoder, (ip) => ipGeocoder.positionOf(ip)),
+      ...ipRoutes(ipGeocoder),
     ],
     times: new RoadTravelTimes(routing.engines),
     checks: [check, routing.check, worldCheck],

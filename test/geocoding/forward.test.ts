@@ -1,7 +1,7 @@
 /** GET /v1/geocode/forward and GET /v1/search/autocomplete over HTTP, in an invented town. */
 import t from 'tap'
 import type { OsmExtract, OsmNode, OsmWay } from '../../src/geo/extract/osmPbfWriter.ts'
-import { buildRegion, serveGeocoding } from './kit.ts'
+import { buildRegion, serveGeocoding, NEAR_REQUESTER } from './kit.ts'
 
 const LATITUDE = -34
 const LONGITUDE = -56
@@ -225,6 +225,21 @@ t.test('completions nearby come first, and countries are a filter', async (t) =>
   t.match(there[0], { countryCode: 'PR' })
   for (const { countryCode } of await complete('san j', { countryCode: 'AR,PR', layers: 'locality' }))
     t.ok(['AR', 'PR'].includes(countryCode))
+})
+
+t.test('without near, the place of the IP address counts, if it is known', async (t) => {
+  const first = async (query: Record<string, string>, ip: string) =>
+    (await served.get('/v1/search/autocomplete', { query: 'san juan', layers: 'locality', ...query }, ip))
+      .body.addresses[0]
+  const there = await first({}, NEAR_REQUESTER.ip)
+  t.match(there, { countryCode: 'PR', distance: Number })
+  t.match(
+    await first({ near: `${LATITUDE},${LONGITUDE}` }, NEAR_REQUESTER.ip),
+    { countryCode: 'UY' },
+    'near wins',
+  )
+  t.notOk('distance' in (await first({}, '24.50.200.2')))
+  t.notOk('distance' in (await first({}, 'nonsense')))
 })
 
 t.test('wrong parameters are named; what cannot be found is an empty list', async (t) => {

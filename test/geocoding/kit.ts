@@ -39,8 +39,15 @@ export interface Served {
   /** The map regions in service; may be changed. */
   regions: readonly MapRegion[]
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
-  get(path: string, query: Readonly<Record<string, string>>): Promise<{ status: number; body: any }>
+  get(
+    path: string,
+    query: Readonly<Record<string, string>>,
+    ip?: string,
+  ): Promise<{ status: number; body: any }>
 }
+
+/** The only requester whose place is known. */
+export const NEAR_REQUESTER = { ip: '24.50.200.1', position: [-66.1, 18.46] as const }
 
 /** The geocoding endpoints over HTTP. */
 export async function serveGeocoding(t: Test, regions: readonly MapRegion[]): Promise<Served> {
@@ -53,9 +60,11 @@ export async function serveGeocoding(t: Test, regions: readonly MapRegion[]): Pr
   } as MapRegions
   const geocoder = new GeocoderPool(source, async () => worldFile(), logger)
   const server = createServer({
-    routes: geocodingRoutes(geocoder),
+    routes: geocodingRoutes(geocoder, async (ip) =>
+      ip === NEAR_REQUESTER.ip ? NEAR_REQUESTER.position : undefined,
+    ),
     authenticate: () => ({ scope: 1, level: 'publishable', keyId: 'test' }),
-    trustedProxies: [],
+    trustedProxies: ['127.0.0.1'],
     clock,
     logger,
   })
@@ -64,9 +73,9 @@ export async function serveGeocoding(t: Test, regions: readonly MapRegion[]): Pr
     await server.close()
     await geocoder.stop()
   })
-  async function get(path: string, query: Readonly<Record<string, string>>) {
+  async function get(path: string, query: Readonly<Record<string, string>>, ip?: string) {
     const answer = await fetch(`${base}${path}?${new URLSearchParams(query).toString()}`, {
-      headers: { authorization: 'key' },
+      headers: { authorization: 'key', ...(ip !== undefined && { 'x-forwarded-for': ip }) },
     })
     return { status: answer.status, body: await answer.json() }
   }

@@ -68,7 +68,7 @@ nothing there | an empty list | geocoding/reverse.test.ts: beyond a kilometre no
 # Autocomplete (geocoding)
 prefix | the last word is one unless a space or comma follows; numbers too | geocoding/forward.test.ts: completions: the last word is a prefix unless a space or comma follows; geocoding/forward.test.ts: completions of house numbers
 layers | addresses in place of streets with layers=address, or once a number is typed | geocoding/forward.test.ts: completions of house numbers
-near | the parameter, otherwise the requester's place by IP, otherwise none
+near | the parameter, otherwise the requester's place by IP, otherwise none | geocoding/forward.test.ts: completions nearby come first, and countries are a filter; geocoding/forward.test.ts: without near, the place of the IP address counts, if it is known
 filters | countryCode, postalCode, mailable; units are expanded | geocoding/forward.test.ts: completions nearby come first, and countries are a filter; geocoding/forward.test.ts: completions of house numbers
 
 # Geocoding of IP addresses (geocoding)

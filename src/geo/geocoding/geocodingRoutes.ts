@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import { route, type Route } from '../../http/route.ts'
 import { CoordinatesText, limitOf, parseCoordinates, Text } from '../../http/schemas.ts'
+import type { Position } from '../../model/geofence.ts'
 import { AddressesAnswer, AttributionMeta } from './answerSchemas.ts'
 import {
   CountriesText,
@@ -16,14 +17,20 @@ import {
 } from './parameters.ts'
 import type { Geocoder } from './port.ts'
 
+/** Where an IP address is used; undefined if that is not known. */
+type PlaceOfIp = (ip: string) => Promise<Position | undefined>
+
 const TAG = 'Geocoding'
 const STANDARD_COMPLETIONS = 10
 const MOST_COMPLETIONS = 100
 const MOST_POSTAL_CODE_LENGTH = 32
 
-/** Where something is, and what is somewhere. */
-export function geocodingRoutes(geocoder: Geocoder): Route[] {
-  return [forwardRoute(geocoder), reverseRoute(geocoder), autocompleteRoute(geocoder)]
+/**
+ * Where something is, and what is somewhere.
+ * @param placeOf where an IP address is used; undefined if that is not known
+ */
+export function geocodingRoutes(geocoder: Geocoder, placeOf: PlaceOfIp): Route[] {
+  return [forwardRoute(geocoder), reverseRoute(geocoder), autocompleteRoute(geocoder, placeOf)]
 }
 
 function forwardRoute(geocoder: Geocoder): Route {
@@ -89,7 +96,7 @@ function reverseRoute(geocoder: Geocoder): Route {
   })
 }
 
-function autocompleteRoute(geocoder: Geocoder): Route {
+function autocompleteRoute(geocoder: Geocoder, placeOf: PlaceOfIp): Route {
   return route({
     method: 'GET',
     path: '/v1/search/autocomplete',
@@ -97,8 +104,8 @@ function autocompleteRoute(geocoder: Geocoder): Route {
     tag: TAG,
     summary: 'Complete an address or a name as it is typed',
     description:
-      'The last word may be unfinished, unless a space or comma follows it. With `near`, results nearby come first and have ' +
-      'their distance. With `layers=address`, streets are shown as their addresses. A house with known units is shown once for each unit.',
+      'The last word may be unfinished, unless a space or comma follows it. Results near `near`, or else near the place of the ' +
+      'IP address if it is known, come first and have their distance. With `layers=address`, streets are shown as their addresses. A house with known units is shown once for each unit.',
     query: Type.Object({
       query: QueryText,
       near: Type.Optional(CoordinatesText),
@@ -113,11 +120,10 @@ function autocompleteRoute(geocoder: Geocoder): Route {
     }),
     meta: AttributionMeta,
     answers: { 200: AddressesAnswer },
-    handler: async ({ query, receivedAt }) => {
-      const near = query.near === undefined ? undefined : parseCoordinates('near', query.near)
+    handler: async ({ query, ip, receivedAt }) => {
       const { addresses, attribution } = await geocoder.autocomplete({
         query: parseQuery(query.query),
-        near: near && [near.longitude, near.latitude],
+        near: query.near === undefined ? await placeOf(ip) : parseNear(query.near),
         layers: parseLayers(query.layers, SEARCH_LAYERS),
         isAddressOnly: query.layers?.trim().toLowerCase() === 'address',
         limit: query.limit ?? STANDARD_COMPLETIONS,
@@ -130,4 +136,10 @@ function autocompleteRoute(geocoder: Geocoder): Route {
       return { body: { addresses }, meta: { attribution } }
     },
   })
+}
+
+/** @throws ApiError 400 naming `near` */
+function parseNear(text: string): Position {
+  const { latitude, longitude } = parseCoordinates('near', text)
+  return [longitude, latitude]
 }
