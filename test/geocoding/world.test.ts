@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { isInside } from '../../src/geo/records/areas.ts'
+import { readMarketAreas } from '../../src/geo/world/marketAreas.ts'
 import { boroughOf, countyName, provinceOf } from '../../src/geo/world/usNames.ts'
 import { WorldDatabase } from '../../src/geo/world/worldDatabase.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
@@ -255,4 +256,30 @@ t.test('airports: by code, and those around a point as a look at all of them fin
     }),
     { numRuns },
   )
+})
+
+t.test('television markets: known counties, and only counties that exist', async (t) => {
+  const { marketAreas } = world
+  for (const [point, code, name] of [
+    [[-73.99, 40.7], '501', 'New York'],
+    [[-118.24, 34.05], '803', 'Los Angeles'],
+    [[-87.63, 41.88], '602', 'Chicago'],
+    [[-122.03, 36.97], '828', 'Monterey-Salinas'],
+    [[-149.9, 61.2], '743', 'Anchorage'],
+    [[-157.86, 21.31], '744', 'Honolulu'],
+    [[-77.04, 38.9], '511', 'Washington, DC (Hagerstown)'],
+  ] as const) {
+    t.strictSame(marketAreas.ofCounty(world.countyAt(point)!.fips), { code, name })
+  }
+  for (const fips of ['', '72127', '00000', "'"]) t.equal(marketAreas.ofCounty(fips), undefined, fips)
+  const markets = readMarketAreas()
+  t.equal(markets.length, 210)
+  t.ok(markets.every(({ code, name }) => /^[5-8]\d\d$/.test(code) && /^[A-Z][^:]+$/.test(name)))
+  const counties = markets.flatMap((market) => market.counties)
+  t.equal(new Set(counties).size, counties.length, 'each county once')
+  t.strictSame(
+    counties.filter((fips) => world.countyByFips(fips) === undefined),
+    [],
+  )
+  t.ok(counties.length > 3080, `${counties.length} counties`)
 })

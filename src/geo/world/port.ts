@@ -21,6 +21,7 @@ export interface World {
   /** Codes of the states of the United States and the provinces of Canada with a name or code, folded. */
   statesNamed(name: string): ReadonlySet<string> | undefined
   readonly airports: Airports
+  readonly marketAreas: MarketAreas
   /** Finds the items by words. */
   readonly index: SearchIndex
   itemOf(hit: SearchHit): WorldItem
@@ -79,4 +80,16 @@ export interface Airports {
   byCode(iata: string): Airport | undefined
   /** The nearest first. */
   within(meters: number, point: Position): Airport[]
+}
+
+/** A television market (DMA) of the United States. */
+export interface MarketArea {
+  /** Three digits. */
+  readonly code: string
+  readonly name: string
+}
+
+export interface MarketAreas {
+  /** @param fips of a county, five digits */
+  ofCounty(fips: string): MarketArea | undefined
 }

@@ -1,13 +1,14 @@
 /**
- * The world database: cities, airports, and the states, counties and postal codes of the United States and Canada, as a SQLite
+ * The world database: cities, airports, television markets, and the states, counties and postal codes of the United States and Canada, as a SQLite
  * file. It is made once from npm packages, and then only read. Coordinates are in units of the place database.
  */
 import { createHash } from 'node:crypto'
 import { AIRPORT_PACKAGE, AIRPORT_SCHEMA } from './airports.ts'
+import { MARKET_AREA_SCHEMA } from './marketAreas.ts'
 import { SEARCH_SCHEMA } from '../placeDatabase/searchIndex.ts'
 
 /** Raised with each change of the tables or of what is written into them. */
-const WORLD_DATABASE_VERSION = 3
+const WORLD_DATABASE_VERSION = 4
 
 /** `RFwo` in the header of the file. */
 export const APPLICATION_ID = 0x5246776f
@@ -36,6 +37,7 @@ export const SCHEMA = `
   CREATE TABLE country (id INTEGER PRIMARY KEY, code TEXT NOT NULL, x INTEGER NOT NULL, y INTEGER NOT NULL);
   CREATE VIRTUAL TABLE zip_box USING rtree_i32(id, west, east, south, north);
   ${AIRPORT_SCHEMA}
+  ${MARKET_AREA_SCHEMA}
   ${SEARCH_SCHEMA}
 `
 

@@ -8,6 +8,7 @@ import { SearchIndexWriter } from '../placeDatabase/searchIndex.ts'
 import { packLines, unitsOf } from '../placeDatabase/shapes.ts'
 import { pointInside } from '../records/areas.ts'
 import { addAirports, AIRPORT_PACKAGE } from './airports.ts'
+import { addMarketAreas } from './marketAreas.ts'
 import { APPLICATION_ID, LARGE_POPULATION, SCHEMA, WORLD_PACKAGES, worldFileName } from './schema.ts'
 import { countyName } from './usNames.ts'
 import { worldDocuments } from './worldDocuments.ts'
@@ -91,6 +92,7 @@ export function buildWorld(folder: string): string {
     addAreas(database)
     addPostalCodes(database)
     addCountries(database)
+    addMarketAreas(database)
     addAirports(database, folderOf(AIRPORT_PACKAGE)!)
     database.exec('COMMIT')
     const index = new SearchIndexWriter(database)

@@ -5,6 +5,7 @@ import { nearestOnLine } from '../records/areas.ts'
 import { UNITS } from '../placeDatabase/schema.ts'
 import { isInPackedRings, unitsOf, unpackLines } from '../placeDatabase/shapes.ts'
 import { AirportTable } from './airports.ts'
+import { MarketAreaTable } from './marketAreas.ts'
 import { LARGE_POPULATION } from './schema.ts'
 import { SearchIndex, type SearchHit } from '../placeDatabase/searchIndex.ts'
 import type { PostalArea, UsCounty, World, WorldCity, WorldItem } from './port.ts'
@@ -33,6 +34,7 @@ export class WorldDatabase implements World {
   readonly #zips: Database.Statement
   readonly #items: Readonly<Record<string, Database.Statement>>
   readonly airports: AirportTable
+  readonly marketAreas: MarketAreaTable
   readonly index: SearchIndex
   #stateNames: ReadonlyMap<string, ReadonlySet<string>> | undefined
 
@@ -53,6 +55,7 @@ export class WorldDatabase implements World {
     this.#zips = near('zip', 'zip_box', 'code, x, y')
     this.#byFips = database.prepare('SELECT fips, name FROM us_area WHERE fips = ?')
     this.#postal = database.prepare('SELECT city, state, county FROM postal WHERE code = ?')
+    this.marketAreas = new MarketAreaTable(database)
     this.airports = new AirportTable(database)
     this.index = new SearchIndex(database)
     const item = (table: string, columns: string): Database.Statement =>
