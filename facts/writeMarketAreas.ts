@@ -50,9 +50,9 @@ for (let address = 0; address < 2 ** IPV4_BITS;) {
   if (record?.country?.iso_code !== 'US' || market === undefined || latitude === undefined) continue
   const key = `${record.postal?.code} ${latitude} ${longitude}`
   if (!counties.has(key)) counties.set(key, countiesOf(record.postal?.code, [longitude!, latitude]))
-  for (const [votes, county] of counties.get(key)!) {
-    const markets = votes.get(county) ?? new Map<number, number>()
-    votes.set(county, markets.set(market, (markets.get(market) ?? 0) + size))
+  for (const [byCounty, county] of counties.get(key)!) {
+    const markets = byCounty.get(county) ?? new Map<number, number>()
+    byCounty.set(county, markets.set(market, (markets.get(market) ?? 0) + size))
   }
 }
 const votes: Votes = new Map([...byPosition, ...byZip])
@@ -81,5 +81,5 @@ function countiesOf(zip: string | undefined, position: readonly [number, number]
     [byZip, county === undefined ? undefined : world.countyByFips(county)?.fips],
     [byPosition, world.countyAt(position)?.fips],
   ] as const
-  return found.flatMap(([votes, fips]) => (fips === undefined ? [] : [[votes, fips] as const]))
+  return found.flatMap(([byCounty, fips]) => (fips === undefined ? [] : [[byCounty, fips] as const]))
 }

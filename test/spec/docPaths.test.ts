@@ -8,7 +8,11 @@ import t from 'tap'
 
 const ROOT = join(import.meta.dirname, '..', '..')
 const FILES = globSync(
-  ['*.*', '{src,workers,config,bench,test,docs,deploy,sdk,proto,demo,cluster,install}/**/*.*', 'Dockerfile'],
+  [
+    '*.*',
+    '{src,workers,config,bench,test,docs,deploy,sdk,proto,demo,cluster,facts,install}/**/*.*',
+    'Dockerfile',
+  ],
   { cwd: ROOT, exclude: (path) => path.includes('node_modules') },
 )
 const PAGES = FILES.filter((file) => file.endsWith('.md'))
@@ -17,7 +21,7 @@ const ENDS = new Set(FILES.flatMap((file) => suffixes(file)))
 /** Names that always mean a file of this repository, wherever they occur. */
 const SOURCE = /^[\w@./-]+\.(?:ts|mts|c|md)$/
 /** A path from the root. */
-const TOP = /^(?:src|workers|config|bench|test|docs|deploy|sdk|proto|demo|cluster|install)\/[\w@./-]*$/
+const TOP = /^(?:src|workers|config|bench|test|docs|deploy|sdk|proto|demo|cluster|facts|install)\/[\w@./-]*$/
 
 function parents(file: string): string[] {
   const parts = file.split('/')
