@@ -24,6 +24,9 @@ const plainFetch = globalThis.fetch
 /** What the SDK has sent, newest last. */
 const sent: { method: string; url: URL; body: Json; status: number }[] = []
 
+/** The IP address of the browser; `''`: that of this test. */
+let requester = ''
+
 /** A cross-origin fetch like that of browsers (fetch.spec.whatwg.org, CORS protocol), for calls without credentials. */
 async function browserFetch(url: string, init: Json): Promise<Response> {
   const names = Object.keys(init.headers).map((name) => name.toLowerCase())
@@ -48,7 +51,12 @@ async function browserFetch(url: string, init: Json): Promise<Response> {
   if (!(Number(preflight.headers.get('access-control-max-age')) > 0))
     throw new TypeError('preflight: not cacheable')
 
-  const answer = await plainFetch(url, { ...init, headers: { ...init.headers, origin: ORIGIN } })
+  // As a reverse proxy adds it.
+  const headersOfProxy = requester === '' ? {} : { 'x-forwarded-for': requester }
+  const answer = await plainFetch(url, {
+    ...init,
+    headers: { ...init.headers, ...headersOfProxy, origin: ORIGIN },
+  })
   if (!['*', ORIGIN].includes(answer.headers.get('access-control-allow-origin') ?? ''))
     throw new TypeError('origin not allowed')
   const exposed = (answer.headers.get('access-control-expose-headers') ?? '').toLowerCase()
@@ -78,7 +86,7 @@ Object.defineProperty(globalThis.navigator, 'geolocation', {
   value: { getCurrentPosition: (done: (found: Json) => void) => done({ coords: position }) },
 })
 
-const api = await startApi(t)
+const api = await startApi(t, { env: { RINGFENCE_TRUSTED_PROXIES: '127.0.0.1' } })
 const here: [number, number] = [10, 50]
 const shop = await api.circle('shops/1', here, 100, { metadata: { floor: 2 } })
 await api.circle('cafes/1', here, 200)
@@ -280,6 +288,15 @@ t.test('beacons that a page ranges by itself are sent along', async (t) => {
   t.equal(out.events[0].type, 'user.exited_beacon')
 })
 
+t.test('ipGeocode', async (t) => {
+  t.match(await Radar.ipGeocode(), { ip: '127.0.0.1', proxy: false })
+  requester = '72.229.28.185'
+  const { address, ip, proxy } = (await Radar.ipGeocode()) as Json
+  requester = ''
+  t.strictSame([ip, proxy], ['72.229.28.185', false])
+  t.match(address, { city: 'New York', state: 'New York', countryCode: 'US', countryFlag: '🇺🇸' })
+})
+
 t.test('a preflight of every path that SDKs call, with any X-Radar header', async (t) => {
   for (const path of [
     '/v1/track',
@@ -290,6 +307,7 @@ t.test('a preflight of every path that SDKs call, with any X-Radar header', asyn
     '/v1/events',
     '/v1/search/beacons',
     '/v1/search/autocomplete/click',
+    '/v1/geocode/ip',
     '/v1/trips/x/update',
   ]) {
     const answer = await plainFetch(api.server.url + path, {

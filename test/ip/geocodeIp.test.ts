@@ -364,6 +364,22 @@ t.test('GeoLite2: names in the language of the answer, postal code, layers', asy
   })
 })
 
+t.test('ten requests a second for each requester', async (t) => {
+  const of = await startServer(t, {
+    env: { RINGFENCE_TRUSTED_PROXIES: '127.0.0.1', RINGFENCE_RATE_LIMITS: 'on' },
+  })
+  const key = KEYS.testPublishable
+  const many = async (hop: (i: number) => string) => {
+    const answers = await Promise.all(
+      Array.from({ length: 30 }, (_, i) => ask({}, { key, of, forwarded: hop(i) })),
+    )
+    return answers.filter(({ status }) => status === 429).length
+  }
+  t.ok((await many(() => GOOGLE)) > 0)
+  t.ok((await many((i) => `9.9.9.${i}, ${GOOGLE}`)) > 0, 'hops that are made up do not help')
+  t.equal(await many((i) => `9.9.9.${i}`), 0, 'others are not affected')
+})
+
 t.test('files that cannot be used prevent the start, and are named', async (t) => {
   const broken = join(folder, 'broken.txt')
   writeFileSync(broken, '1.2.3.4\n\n# fine\n1.2.3.4/33\n')
