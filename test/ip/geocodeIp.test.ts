@@ -4,6 +4,11 @@ import { isIP } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { CityFiles } from '../../src/geo/ip/cityFiles.ts'
+import { FreshFiles } from '../../src/geo/ip/freshFiles.ts'
+import { ProxyLists, type ProxyFiles } from '../../src/geo/ip/proxyLists.ts'
+import { ManualClock } from '../../src/runtime/clock.ts'
+import { createLogger } from '../../src/runtime/logger.ts'
 import fc from '../kit/fastCheck.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
 import { writeMmdb } from './mmdb.ts'
@@ -299,109 +304,116 @@ t.test('the list of networks: well-known ones, each once, and no networks of hom
   )
 })
 
-t.test('GeoLite2: names in the language of the answer, postal code, layers', async (t) => {
-  const path = join(folder, 'GeoLite2-City.mmdb')
-  const us = { iso_code: 'US', names: { en: 'United States' } }
-  writeMmdb(path, 'GeoLite2-City', {
-    '8.8.8.0/24': {
-      city: { names: { en: 'Brooklyn (Dumbo)', 'zh-CN': '布鲁克林' } },
-      subdivisions: [{ iso_code: 'NY', names: { en: 'New York', de: 'New York', 'zh-CN': '纽约州' } }],
-      country: us,
-      postal: { code: '11201' },
-      location: { latitude: 40.6944, longitude: -73.9906 },
-    },
-    '8.8.9.0/24': {
-      subdivisions: [{ iso_code: 'BY', names: { en: 'Bavaria', de: 'Bayern' } }],
-      country: { iso_code: 'DE' },
-      location: { latitude: 48.1, longitude: 11.6 },
-    },
-    '8.8.10.0/24': {
-      registered_country: { iso_code: 'HK' },
-      location: { latitude: 22.25, longitude: 114.17 },
-    },
-    '8.8.11.0/24': { country: us },
-    '8.8.12.0/24': { continent: { code: 'EU' }, location: { latitude: 1, longitude: 1 } },
-    '8.8.13.0/24': {
-      city: { names: { en: '<b>A\u0000\u202e</b>' } },
-      country: { iso_code: 'FR' },
-      location: { latitude: 48.85, longitude: 2.35 },
-    },
-    '2001:4860::/32': { country: { iso_code: 'PR' }, location: { latitude: 18.4, longitude: -66.1 } },
-  })
-  const of = await startServer(t, { env: { RINGFENCE_IP_CITY_FILE: path } })
-  const placeOf = async (ip: string, lang = 'en') => (await ask({ ip, lang }, { of })).body
-  const { meta, address } = await placeOf(GOOGLE)
-  t.match(meta.attribution, /GeoLite2 data created by MaxMind, available from https:\/\/www\.maxmind\.com/)
-  t.match(address, {
-    layer: 'locality',
-    city: 'Brooklyn',
-    state: 'New York',
-    stateCode: 'NY',
-    postalCode: '11201',
-    formattedAddress: 'Brooklyn, NY 11201 USA',
-    latitude: 40.6944,
-  })
-  t.match((await placeOf(GOOGLE, 'zh')).address, {
-    city: '布鲁克林',
-    state: '纽约州',
-    stateCode: 'NY',
-    country: '美国',
-  })
-  const bavaria = (await placeOf('8.8.9.1', 'de')).address
-  t.match(bavaria, { layer: 'state', addressLabel: 'Bayern', country: 'Deutschland' })
-  t.notOk('stateCode' in bavaria)
-  t.match((await placeOf('8.8.10.1')).address, {
-    layer: 'country',
-    country: 'Hong Kong',
-    formattedAddress: 'Hong Kong',
-  })
-  for (const ip of ['8.8.11.1', '8.8.12.1', '9.9.9.9']) t.notOk('address' in (await placeOf(ip)), ip)
-  t.equal((await placeOf('8.8.13.1')).address.city, 'b A /b')
-  t.match((await placeOf('2001:4860::1')).address, {
-    layer: 'country',
-    countryCode: 'PR',
-    country: 'Puerto Rico',
-  })
-})
-
-t.test('ten requests a second for each requester', async (t) => {
-  const of = await startServer(t, {
-    env: { RINGFENCE_TRUSTED_PROXIES: '127.0.0.1', RINGFENCE_RATE_LIMITS: 'on' },
-  })
-  const key = KEYS.testPublishable
-  const many = async (hop: (i: number) => string) => {
-    const answers = await Promise.all(
-      Array.from({ length: 30 }, (_, i) => ask({}, { key, of, forwarded: hop(i) })),
-    )
-    return answers.filter(({ status }) => status === 429).length
-  }
-  t.ok((await many(() => GOOGLE)) > 0)
-  t.ok((await many((i) => `9.9.9.${i}, ${GOOGLE}`)) > 0, 'hops that are made up do not help')
-  t.equal(await many((i) => `9.9.9.${i}`), 0, 'others are not affected')
-})
+t.test(
+  'GeoLite2: names in the language of the answer, postal code, layers; the limit of requests',
+  async (t) => {
+    const path = join(folder, 'GeoLite2-City.mmdb')
+    const us = { iso_code: 'US', names: { en: 'United States' } }
+    writeMmdb(path, 'GeoLite2-City', {
+      '8.8.8.0/24': {
+        city: { names: { en: 'Brooklyn (Dumbo)', 'zh-CN': '布鲁克林' } },
+        subdivisions: [{ iso_code: 'NY', names: { en: 'New York', de: 'New York', 'zh-CN': '纽约州' } }],
+        country: us,
+        postal: { code: '11201' },
+        location: { latitude: 40.6944, longitude: -73.9906 },
+      },
+      '8.8.9.0/24': {
+        subdivisions: [{ iso_code: 'BY', names: { en: 'Bavaria', de: 'Bayern' } }],
+        country: { iso_code: 'DE' },
+        location: { latitude: 48.1, longitude: 11.6 },
+      },
+      '8.8.10.0/24': {
+        registered_country: { iso_code: 'HK' },
+        location: { latitude: 22.25, longitude: 114.17 },
+      },
+      '8.8.11.0/24': { country: us },
+      '8.8.12.0/24': { continent: { code: 'EU' }, location: { latitude: 1, longitude: 1 } },
+      '8.8.13.0/24': {
+        city: { names: { en: '<b>A\u0000\u202e</b>' } },
+        country: { iso_code: 'FR' },
+        location: { latitude: 48.85, longitude: 2.35 },
+      },
+      '2001:4860::/32': { country: { iso_code: 'PR' }, location: { latitude: 18.4, longitude: -66.1 } },
+    })
+    const of = await startServer(t, {
+      env: {
+        RINGFENCE_IP_CITY_FILE: path,
+        RINGFENCE_TRUSTED_PROXIES: '127.0.0.1',
+        RINGFENCE_RATE_LIMITS: 'on',
+      },
+    })
+    let requesters = 0
+    const placeOf = async (ip: string, lang = 'en') =>
+      (await ask({ ip, lang }, { of, forwarded: `9.9.8.${requesters++}` })).body
+    const { meta, address } = await placeOf(GOOGLE)
+    t.match(meta.attribution, /GeoLite2 data created by MaxMind, available from https:\/\/www\.maxmind\.com/)
+    t.match(address, {
+      layer: 'locality',
+      city: 'Brooklyn',
+      state: 'New York',
+      stateCode: 'NY',
+      postalCode: '11201',
+      formattedAddress: 'Brooklyn, NY 11201 USA',
+      latitude: 40.6944,
+    })
+    t.match((await placeOf(GOOGLE, 'zh')).address, {
+      city: '布鲁克林',
+      state: '纽约州',
+      stateCode: 'NY',
+      country: '美国',
+    })
+    const bavaria = (await placeOf('8.8.9.1', 'de')).address
+    t.match(bavaria, { layer: 'state', addressLabel: 'Bayern', country: 'Deutschland' })
+    t.notOk('stateCode' in bavaria)
+    t.match((await placeOf('8.8.10.1')).address, {
+      layer: 'country',
+      country: 'Hong Kong',
+      formattedAddress: 'Hong Kong',
+    })
+    for (const ip of ['8.8.11.1', '8.8.12.1', '9.9.9.9']) t.notOk('address' in (await placeOf(ip)), ip)
+    t.equal((await placeOf('8.8.13.1')).address.city, 'b A /b')
+    t.match((await placeOf('2001:4860::1')).address, {
+      layer: 'country',
+      countryCode: 'PR',
+      country: 'Puerto Rico',
+    })
+    const key = KEYS.testPublishable
+    const many = async (hop: (i: number) => string) => {
+      const answers = await Promise.all(
+        Array.from({ length: 30 }, (_, i) => ask({}, { key, of, forwarded: hop(i) })),
+      )
+      return answers.filter(({ status }) => status === 429).length
+    }
+    t.ok((await many(() => GOOGLE)) > 0, 'ten requests a second for each requester')
+    t.ok((await many((i) => `9.9.9.${i}, ${GOOGLE}`)) > 0, 'hops that are made up do not help')
+    t.equal(await many((i) => `9.9.9.${i}`), 0, 'others are not affected')
+  },
+)
 
 t.test('files that cannot be used prevent the start, and are named', async (t) => {
   const broken = join(folder, 'broken.txt')
   writeFileSync(broken, '1.2.3.4\n\n# fine\n1.2.3.4/33\n')
   const noCities = join(folder, 'asn.mmdb')
   writeMmdb(noCities, 'GeoLite2-ASN', { '8.8.8.0/24': { autonomous_system_number: 15169 } })
-  for (const [env, message] of [
-    [{ RINGFENCE_IP_PROXY_FILES: broken }, /broken\.txt, line 4: "1\.2\.3\.4\/33" is not an IP address/],
-    [{ RINGFENCE_IP_TOR_FILE: join(folder, 'none') }, /none: there is no such file/],
-    [{ RINGFENCE_IP_ALLOWED_FILE: folder }, /ringfence-ip-\w+: it is a folder/],
+  const parts = { clock: new ManualClock(), logger: createLogger('fatal') }
+  const listsOf = (files: Partial<ProxyFiles>) =>
+    new ProxyLists({ proxies: [], tor: '', allowed: '', ...files }, parts)
+  const line = /broken\.txt, line 4: "1\.2\.3\.4\/33" is not an IP address/
+  for (const [service, message] of [
+    [listsOf({ tor: join(folder, 'none') }), /no such file/],
+    [listsOf({ allowed: folder }), /ringfence-ip-\w+: it is a folder/],
+    [listsOf({ tor: broken }), line],
     [
-      { RINGFENCE_IP_CITY_FILE: noCities },
+      new CityFiles(noCities, parts),
       /asn\.mmdb is no database of cities \(\.mmdb\): its type is GeoLite2-ASN/,
     ],
-    [{ RINGFENCE_IP_CITY_FILE: broken }, /broken\.txt is no database of cities/],
+    [new CityFiles(broken, parts), /broken\.txt is no database of cities/],
   ] as const)
-    await t.rejects(startServer(t, { env }), { message }, Object.keys(env)[0]!)
+    await t.rejects(service.start(), { message })
+  await t.rejects(startServer(t, { env: { RINGFENCE_IP_PROXY_FILES: broken } }), { message: line })
 })
 
 t.test('a list that is replaced is read again; a broken one is not used', async (t) => {
-  const { FreshFiles } = await import('../../src/geo/ip/freshFiles.ts')
-  const { ManualClock } = await import('../../src/runtime/clock.ts')
-  const { createLogger } = await import('../../src/runtime/logger.ts')
   const path = join(folder, 'fresh')
   const clock = new ManualClock()
   let reads = 0

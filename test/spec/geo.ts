@@ -73,7 +73,7 @@ filters | countryCode, postalCode, mailable; units are expanded | geocoding/forw
 
 # Geocoding of IP addresses (geocoding)
 requester | the peer, or behind trusted proxies the last untrusted hop; secret keys may send ip | ip/geocodeIp.test.ts: the requester is the last hop that is not trusted; ip/geocodeIp.test.ts: only a secret key may ask for another address; ip/geocodeIp.test.ts: malformed addresses are named; others have their usual text
-place | city, state, country and coordinates; the smallest layer that is known | ip/geocodeIp.test.ts: an address with everything that is known about it; ip/geocodeIp.test.ts: states have a code in the United States and Canada only; parts of cities are cut; ip/geocodeIp.test.ts: GeoLite2: names in the language of the answer, postal code, layers
+place | city, state, country and coordinates; the smallest layer that is known | ip/geocodeIp.test.ts: an address with everything that is known about it; ip/geocodeIp.test.ts: states have a code in the United States and Canada only; parts of cities are cut; ip/geocodeIp.test.ts: GeoLite2: names in the language of the answer, postal code, layers; the limit of requests
 private addresses | 200 without an address | ip/geocodeIp.test.ts: private, reserved and unknown addresses have no place, and are no proxies
 proxy | lists of the operator, Tor, networks of hosts and VPNs, less the allow list | ip/geocodeIp.test.ts: proxies: lists of the operator and Tor, less the allowed ones; ip/geocodeIp.test.ts: proxies: networks of hosting companies and VPNs, less the allowed ones
 
