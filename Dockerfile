@@ -12,12 +12,21 @@ COPY install install/
 # `node`, which is the Node that this image has already, are then removed: `npm run slim`, 500 MB.
 RUN npm ci --omit=dev --workspaces=false --ignore-scripts --no-audit --no-fund \
  && node install/slim.ts
+# What the image can do: `all`; `regions`, without the data of IP addresses; `tracking`, without routing and geocoding as well.
+ARG FEATURES=all
+RUN case "$FEATURES" in \
+      all) ;; \
+      regions) rm -r node_modules/@ip-location-db ;; \
+      tracking) npm ci --omit=dev --omit=optional --workspaces=false --ignore-scripts --prefer-offline --no-audit --no-fund \
+        && node install/slim.ts ;; \
+      *) echo 'FEATURES must be all, regions or tracking' >&2; exit 1 ;; \
+    esac
 
 FROM node:${NODE_VERSION}-bookworm-slim
 # tini: as process 1 Node would not end by a signal that comes before the server listens to signals. libbsd0: Valhalla is linked to it.
 RUN apt-get update \
  && apt-get install --yes --no-install-recommends tini libbsd0 \
- && rm -rf /var/lib/apt/lists/* \
+ && rm -rf /var/lib/apt/lists/* /var/cache/apt/* \
  && install --directory --owner=node --group=node --mode=700 /data
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules/
