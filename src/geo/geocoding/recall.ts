@@ -2,8 +2,9 @@ import type { Position } from '../../model/geofence.ts'
 import type { SearchedWord, SearchHit, SearchIndex } from '../placeDatabase/searchIndex.ts'
 import type { Query, QueryWord } from './query.ts'
 
-/** Records with the same words that are looked at; the best come first. */
+/** Records with all of the words that are looked at, and with some of them; the best come first. */
 const MOST_HITS = 120
+const MOST_HITS_OF_SOME = 40
 const MOST_HITS_NEAR = 80
 /** Questions to an index for one query. */
 const MOST_SEARCHES = 24
@@ -39,7 +40,7 @@ export function recall(
     const fresh: SearchHit[] = []
     const found = [
       ...(near === undefined ? [] : index.search(some, MOST_HITS_NEAR, near)),
-      ...index.search(some, MOST_HITS),
+      ...index.search(some, some.length === words.length ? MOST_HITS : MOST_HITS_OF_SOME),
     ]
     for (const hit of found) {
       const key = `${hit.kind} ${hit.record}`

@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { LRUCache } from 'lru-cache'
 import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
 import { nearestOnLine } from '../records/areas.ts'
@@ -20,6 +21,15 @@ const COAST_METERS = 20_000
 const ZIP_METERS = 25_000
 const DEGREE_METERS = 110_574
 
+/** Cities are kept by cells of this width. */
+const CELL_DEGREES = 0.1
+/** From the centre of a cell to its corners at most. */
+const CELL_METERS = 8000
+/** Some kilobytes each. */
+const MOST_CELLS = 200
+const MOST_ITEMS = 5000
+
+type CityRow = WorldCity & Point
 type Point = { readonly x: number; readonly y: number }
 
 /** The world database, opened for reading. It is synchronous: use it in a thread of its own. */
@@ -36,6 +46,8 @@ export class WorldDatabase implements World {
   readonly airports: AirportTable
   readonly marketAreas: MarketAreaTable
   readonly index: SearchIndex
+  readonly #cells = new LRUCache<string, readonly CityRow[]>({ max: MOST_CELLS })
+  readonly #kept = new LRUCache<string, WorldItem>({ max: MOST_ITEMS })
   #stateNames: ReadonlyMap<string, ReadonlySet<string>> | undefined
 
   /** @throws the errors of SQLite */
@@ -73,25 +85,36 @@ export class WorldDatabase implements World {
   }
 
   cityAt(point: Position, countryCode: string): WorldCity | undefined {
-    type Row = WorldCity & Point
-    let best: Row | undefined
+    let best: CityRow | undefined
     let least = MOST_RADII
-    const search = (cities: Database.Statement, reach: number): void => {
-      for (const row of cities.all(...boxAround(point, reach), countryCode) as Row[]) {
-        const ratio = metersTo(point, row) / radiusOf(row.population)
-        if (ratio >= least) continue
-        best = row
-        least = ratio
-      }
+    for (const row of this.#citiesAround(point, countryCode)) {
+      const ratio = metersTo(point, row) / radiusOf(row.population)
+      if (ratio >= least) continue
+      best = row
+      least = ratio
     }
-    const widest = MOST_RADII * radiusOf(MOST_PEOPLE)
-    search(this.#largeCities, widest / 16)
-    // Otherwise no city outside of that box has a smaller ratio.
-    if (least * radiusOf(MOST_PEOPLE) > widest / 16) search(this.#largeCities, widest)
-    search(this.#smallCities, least * radiusOf(LARGE_POPULATION))
     if (best === undefined) return undefined
     const { name, population, region, district } = best
     return { name, population, region: region ?? undefined, district: district ?? undefined }
+  }
+
+  /** The cities that may be the best of any point of a cell, kept for the cells that were asked about lately. */
+  #citiesAround([x, y]: Position, countryCode: string): readonly CityRow[] {
+    const [column, row] = [Math.floor(x / CELL_DEGREES), Math.floor(y / CELL_DEGREES)]
+    const key = `${countryCode} ${column} ${row}`
+    let cities = this.#cells.get(key)
+    if (cities === undefined) {
+      const centre: Position = [(column + 0.5) * CELL_DEGREES, (row + 0.5) * CELL_DEGREES]
+      const within = (statement: Database.Statement, population: number): CityRow[] => {
+        const reach = MOST_RADII * radiusOf(population) + CELL_METERS
+        return statement.all(...boxAround(centre, reach), countryCode) as CityRow[]
+      }
+      cities = [...within(this.#largeCities, MOST_PEOPLE), ...within(this.#smallCities, LARGE_POPULATION)].filter(
+        (city) => metersTo(centre, city) <= MOST_RADII * radiusOf(city.population) + CELL_METERS,
+      )
+      this.#cells.set(key, cities)
+    }
+    return cities
   }
 
   stateAt(point: Position): { name: string; code: string } | undefined {
@@ -145,7 +168,17 @@ export class WorldDatabase implements World {
     return names
   }
 
-  itemOf({ kind: table, record }: SearchHit): WorldItem {
+  itemOf(hit: SearchHit): WorldItem {
+    const key = `${hit.kind} ${hit.record}`
+    let item = this.#kept.get(key)
+    if (item === undefined) {
+      item = this.#read(hit)
+      this.#kept.set(key, item)
+    }
+    return item
+  }
+
+  #read({ kind: table, record }: SearchHit): WorldItem {
     type Row = Point & { name: string; fips?: string; country?: string; population?: number; kind?: string }
     const row = this.#items[table]!.get(record) as Row
     const { fips = '' } = row
