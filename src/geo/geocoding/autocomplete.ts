@@ -6,7 +6,8 @@ import { namedAreas } from './namedAreas.ts'
 import type { Address, AutocompleteQuestion } from './port.ts'
 import { readQuery, type NumberReading, type Query } from './query.ts'
 import { rank, type Ranked } from './ranking.ts'
-import { compareResults, withoutDuplicates, type Result } from './resultOrder.ts'
+import { EDITED_WORDS, type EditedWords } from './recall.ts'
+import { compareRanked, firstDistinct } from './resultOrder.ts'
 import { areaAddress, recordAddress } from './results.ts'
 import type { SearchSources } from './sources.ts'
 import { MATCHED } from './textScore.ts'
@@ -16,6 +17,8 @@ const MOST_DIGITS = 10
 /** Candidates that are looked at for each result: many are of a layer or country that is not wanted, or duplicates. */
 const LOOKED_AT_PER_RESULT = 4
 const LEAST_LOOKED_AT = 40
+/** How well each word of a result must fit, once words may differ by a letter. */
+const LEAST_FIT = 0.6
 /** Where mail needs a postal code. */
 const WITH_POSTAL_CODE: ReadonlySet<string> = new Set(['US', 'CA'])
 
@@ -23,24 +26,32 @@ const WITH_POSTAL_CODE: ReadonlySet<string> = new Set(['US', 'CA'])
 export function autocomplete(sources: SearchSources, question: AutocompleteQuestion): Address[] {
   const query = readQuery(question.query, true)
   if (query.words.length === 0) return []
-  const plain = search(sources, query, question, false)
-  const isFound = plain.some(({ fits }) => fits.every((fit) => fit >= MATCHED))
-  const results = isFound ? plain : search(sources, query, question, true)
-  return withoutDuplicates(results.sort(compareResults))
-    .slice(0, question.limit)
-    .map(({ address }) => address)
+  let ranked: Ranked[] = []
+  for (const edited of EDITED_WORDS) {
+    ranked = search(sources, query, question, edited)
+    if (ranked.some(({ fits }) => fits.every((fit) => fit >= (edited === 'none' ? MATCHED : LEAST_FIT))))
+      break
+  }
+  return firstDistinct(addressesOf(ranked.sort(compareRanked), question), question.limit)
+}
+
+function* addressesOf(ranked: readonly Ranked[], question: AutocompleteQuestion): Generator<Address> {
+  for (const one of ranked) {
+    const address = addressOf(one, question)
+    if (address !== undefined && isAllowed(address, question)) yield address
+  }
 }
 
 function search(
   sources: SearchSources,
   query: Query,
   question: AutocompleteQuestion,
-  withEdits: boolean,
-): Result[] {
+  edited: EditedWords,
+): Ranked[] {
   const { countries, language, near, layers, limit } = question
   const options: CandidateOptions = {
     language,
-    withEdits,
+    edited,
     near,
     housesOf: (region, street, reading) => housesOf(region, street, reading, query, question),
   }
@@ -53,17 +64,13 @@ function search(
   // The results so far that no other candidate can beat.
   const isEnough = (ranked: readonly Ranked[], best: number): boolean =>
     ranked.length >= limit && ranked.filter(({ score }) => score >= best).length >= limit
-  const ranked = rank(sources, query, wanted, named, {
+  return rank(sources, query, wanted, named, {
     countries,
     language,
     near,
     isEnough,
     leastText: LEAST_TEXT,
     most: Math.max(LEAST_LOOKED_AT, LOOKED_AT_PER_RESULT * limit),
-  })
-  return ranked.flatMap((one) => {
-    const address = addressOf(one, question)
-    return address !== undefined && isAllowed(address, question) ? [{ ...one, address }] : []
   })
 }
 

@@ -17,8 +17,9 @@ import type { World, WorldItem } from '../world/port.ts'
 import { houseBetween } from './interpolation.ts'
 import type { Confidence, CoarseLayer } from './port.ts'
 import type { NumberReading, Query } from './query.ts'
-import { recall } from './recall.ts'
+import { recall, type EditedWords } from './recall.ts'
 import type { Found } from './results.ts'
+import type { OwnAddress } from './surroundings.ts'
 import { fitName, MATCHED, textScore, type NameFit } from './textScore.ts'
 
 /** Something that the query may mean, before it is known what it lies in. */
@@ -62,8 +63,7 @@ const ENOUGH_TEXT = 0.85
 
 export interface CandidateOptions {
   readonly language: Language
-  /** Also words that differ by one letter. */
-  readonly withEdits: boolean
+  readonly edited: EditedWords
   readonly near?: Position | undefined
   /** More house numbers of a street than the one that was typed, for autocomplete. */
   readonly housesOf?: (
@@ -162,7 +162,8 @@ function areaCandidates(
   const best = bestFit(query, [name, ...Object.values(names)].map(wordsOf), taken)
   if (best === undefined) return []
   const area = { layer: kind, name: names[language] ?? name, code: code ?? undefined }
-  return [areaCandidate(area, position, areaImportance(kind, population), best)]
+  const own = kind === 'postalCode' ? { postalCode: name } : {}
+  return [areaCandidate(area, own, position, areaImportance(kind, population), best)]
 }
 
 /** The name that fits best; undefined if none does. */
@@ -185,22 +186,13 @@ function bestFit(
 
 function areaCandidate(
   area: NamedArea,
+  own: OwnAddress,
   position: Position,
   importance: number,
   { fits, share }: NameFit,
 ): Candidate {
-  const own = area.layer === 'postalCode' ? { postalCode: area.name } : {}
-  return {
-    layer: area.layer,
-    position,
-    own,
-    importance,
-    fits,
-    share,
-    reading: undefined,
-    precision: undefined,
-    area,
-  }
+  const { layer } = area
+  return { layer, position, own, importance, fits, share, reading: undefined, precision: undefined, area }
 }
 
 function namesOfItem({ kind, name, code }: WorldItem): Word[][] {
@@ -218,9 +210,13 @@ function itemCandidates(
   const item = world.itemOf(hit)
   const best = bestFit(query, namesOfItem(item), taken)
   if (best === undefined) return []
-  const { kind: layer, name, code, population, position } = item
+  const { kind: layer, name, code, population, position, region: state, district: county } = item
   const shown = layer === 'country' ? countryName(name, language) : name
-  return [areaCandidate({ layer, name: shown, code }, position, areaImportance(layer, population), best)]
+  const own: OwnAddress =
+    layer === 'locality'
+      ? { city: name, state, county, isComplete: true }
+      : { postalCode: layer === 'postalCode' ? name : undefined, isComplete: layer === 'country' }
+  return [areaCandidate({ layer, name: shown, code }, own, position, areaImportance(layer, population), best)]
 }
 
 /** A street, and its houses by each reading of the house number. */
@@ -404,7 +400,7 @@ export function namedAreaCandidates(
   tail: ReadonlySet<number>,
   language: Language,
 ): Candidate[] {
-  const options = { language, withEdits: false }
+  const options: CandidateOptions = { language, edited: 'none' }
   const end = query.words.findLastIndex((_, index) => !tail.has(index)) + 1
   const ends = [1, 2, 3, 4].map((count) => (index: number) => index >= end - count && index < end)
   const parts = [...new Set(query.words.map(({ part }) => part))].map(

@@ -10,7 +10,8 @@ import {
 import { isApart, namedAreas, type NamedAreas } from './namedAreas.ts'
 import { readQuery, type Query } from './query.ts'
 import { rank, type Ranked } from './ranking.ts'
-import { compareResults, withoutDuplicates, type Result } from './resultOrder.ts'
+import { EDITED_WORDS, type EditedWords } from './recall.ts'
+import { compareRanked, firstDistinct } from './resultOrder.ts'
 import { areaAddress, recordAddress } from './results.ts'
 import type { SearchSources } from './sources.ts'
 import { matchedShare, MATCHED } from './textScore.ts'
@@ -31,24 +32,29 @@ const NO_WORDS: ReadonlySet<number> = new Set()
 export function forward(sources: SearchSources, question: ForwardQuestion): Address[] {
   const query = readQuery(question.query, false)
   if (query.words.length === 0) return []
-  const plain = search(sources, query, question, false)
-  if (plain.some(({ confidence }) => confidence === 'exact')) return selected(plain)
-  const edited = search(sources, query, question, true)
-  return selected(edited)
+  let graded: Graded[] = []
+  for (const edited of EDITED_WORDS) {
+    graded = search(sources, query, question, edited)
+    if (graded.some(({ confidence }) => confidence === 'exact')) break
+  }
+  return selected(graded, question.now)
 }
 
-interface Graded extends Result {
+interface Graded {
+  readonly ranked: Ranked
   readonly confidence: Confidence
+  /** Of an area that stands for something that is not known; made already. */
+  readonly address?: Address
 }
 
 function search(
   sources: SearchSources,
   query: Query,
   question: ForwardQuestion,
-  withEdits: boolean,
+  edited: EditedWords,
 ): Graded[] {
-  const { language, countries, now } = question
-  const options = { language, withEdits }
+  const { language, countries } = question
+  const options = { language, edited }
   const candidates = [
     ...sources.regions.flatMap(({ records }) => regionCandidates(records, query, options)),
     ...worldCandidates(sources.world, query, options),
@@ -68,13 +74,10 @@ function search(
     most: MOST_LOOKED_AT,
     leastText: LEAST_TEXT,
   })
-  const results: Graded[] = []
-  for (const one of ranked) {
+  const results = ranked.flatMap((one): Graded[] => {
     const confidence = confidenceOf(query, one, question)
-    if (confidence === undefined) continue
-    const address = addressOf(one, now)
-    if (address !== undefined) results.push({ ...one, confidence, address: { ...address, confidence } })
-  }
+    return confidence === undefined ? [] : [{ ranked: one, confidence }]
+  })
   if (results.length > 0) return results
   const fallback = streetOrAround(query, ranked, question) ?? areaNamed(sources, query, named, question)
   return fallback === undefined ? [] : [fallback]
@@ -98,7 +101,7 @@ function addressOf({ candidate, around }: Ranked, now: number): Address | undefi
 }
 
 function asFallback(one: Ranked, address: Address | undefined): Graded | undefined {
-  return address && { ...one, confidence: 'fallback', address: { ...address, confidence: 'fallback' } }
+  return address && { ranked: one, confidence: 'fallback', address }
 }
 
 /** The street without the house, or what it lies in. */
@@ -161,15 +164,20 @@ function isNamedArea(query: Query, { area, fits, share }: Candidate, { tail }: N
   return area.layer === 'postalCode' ? words.length > 0 : isApart(query, words, tail)
 }
 
-function selected(graded: readonly Graded[]): Address[] {
+function selected(graded: readonly Graded[], now: number): Address[] {
   for (const confidence of CONFIDENCES) {
     const some = graded.filter((one) => one.confidence === confidence)
     if (some.length === 0) continue
-    const best = some.reduce((most, { score }) => Math.max(most, score), 0)
-    const near = some.filter(({ score }) => score >= LEAST_SHARE * best).sort(compareResults)
-    return withoutDuplicates(near)
-      .slice(0, confidence === 'fallback' ? 1 : MOST_RESULTS)
-      .map(({ address }) => address)
+    const best = some.reduce((most, { ranked }) => Math.max(most, ranked.score), 0)
+    const near = some
+      .filter(({ ranked }) => ranked.score >= LEAST_SHARE * best)
+      .sort((a, b) => compareRanked(a.ranked, b.ranked))
+    const addresses = firstDistinct(addressesOf(near, now), confidence === 'fallback' ? 1 : MOST_RESULTS)
+    return addresses.map((address) => ({ ...address, confidence }))
   }
   return []
+}
+
+function* addressesOf(graded: readonly Graded[], now: number): Generator<Address> {
+  for (const { ranked, address = addressOf(ranked, now) } of graded) if (address !== undefined) yield address
 }

@@ -12,6 +12,12 @@ const MOST_SEARCHES = 24
 const MOST_WORDS = 6
 const MOST_FORMS = 12
 
+/** Which words of a query may differ by one letter from those of a name. */
+export type EditedWords = 'none' | 'unknown' | 'all'
+
+/** In the order in which they are tried: each costs more than the one before. */
+export const EDITED_WORDS: readonly EditedWords[] = ['none', 'unknown', 'all']
+
 /** A word of the query as the index knows it. */
 interface KnownWord extends SearchedWord {
   readonly count: number
@@ -20,16 +26,15 @@ interface KnownWord extends SearchedWord {
 /**
  * Records that a query may mean: those with all of its words, or else with as many as possible. Words that no record
  * has, such as most house numbers, are left out.
- * @param withEdits also words that differ by one letter
  */
 export function recall(
   index: SearchIndex,
   query: Query,
   isEnough: (hits: readonly SearchHit[]) => boolean,
-  { withEdits, near }: { readonly withEdits: boolean; readonly near?: Position | undefined },
+  { edited, near }: { readonly edited: EditedWords; readonly near?: Position | undefined },
 ): SearchHit[] {
   const known = query.words
-    .map((word) => knownWord(index, word, withEdits))
+    .map((word) => knownWord(index, word, edited))
     .filter((word): word is KnownWord & { isLight: boolean } => word !== undefined)
   const heavy = known.filter(({ isLight }) => !isLight)
   const words = (heavy.length > 0 ? heavy : known).sort((a, b) => a.count - b.count).slice(0, MOST_WORDS)
@@ -64,7 +69,7 @@ export function recall(
 function knownWord(
   index: SearchIndex,
   { text, canonical, isPrefix, isLight, isNumeric }: QueryWord,
-  withEdits: boolean,
+  edited: EditedWords,
 ): (KnownWord & { isLight: boolean }) | undefined {
   const forms = new Set<string>()
   let count = 0
@@ -73,7 +78,7 @@ function knownWord(
     forms.add(form)
     count += index.countOf(form)
   }
-  if (withEdits && !isNumeric) {
+  if (!isNumeric && (edited === 'all' || (edited === 'unknown' && forms.size === 0))) {
     for (const form of index.editsOf(text, isPrefix)) {
       if (forms.size >= MOST_FORMS) break
       forms.add(form)

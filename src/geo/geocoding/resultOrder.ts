@@ -1,12 +1,9 @@
-/** The order of results, and which of them are the same thing. Pure. */
+/** The order of results, and which of them are the same thing. */
 import { pointDistance } from '../../geometry/distance.ts'
 import { numberValue } from '../records/houseNumbers.ts'
 import { isCoarse, LAYERS, type Address } from './port.ts'
+import type { Candidate } from './candidates.ts'
 import type { Ranked } from './ranking.ts'
-
-export interface Result extends Ranked {
-  readonly address: Address
-}
 
 /** Results with the same label and city within this distance are one. */
 const SAME_METERS = 200
@@ -15,40 +12,50 @@ const SAME_AREA_METERS = 25_000
 /** Scores are compared to a millionth. */
 const SCORE_UNITS = 1e6
 
-export function compareResults(a: Result, b: Result): number {
-  const label = ({ addressLabel, placeLabel }: Address): string => addressLabel ?? placeLabel ?? ''
+export function compareRanked(a: Ranked, b: Ranked): number {
+  const [one, other] = [a.candidate, b.candidate]
   return (
     Math.round(b.score * SCORE_UNITS) - Math.round(a.score * SCORE_UNITS) ||
-    LAYERS.indexOf(a.address.layer) - LAYERS.indexOf(b.address.layer) ||
-    b.candidate.importance - a.candidate.importance ||
+    LAYERS.indexOf(one.layer) - LAYERS.indexOf(other.layer) ||
+    other.importance - one.importance ||
     (a.meters ?? 0) - (b.meters ?? 0) ||
-    numberValue(a.address.number ?? '') - numberValue(b.address.number ?? '') ||
-    compare(a.address.number ?? '', b.address.number ?? '') ||
-    compare(label(a.address), label(b.address)) ||
-    a.address.latitude - b.address.latitude ||
-    a.address.longitude - b.address.longitude
+    numberValue(one.number ?? '') - numberValue(other.number ?? '') ||
+    compare(one.number ?? '', other.number ?? '') ||
+    compare(labelOf(one), labelOf(other)) ||
+    compare(one.unit ?? '', other.unit ?? '') ||
+    one.position[1] - other.position[1] ||
+    one.position[0] - other.position[0]
   )
+}
+
+function labelOf({ place, area, street }: Candidate): string {
+  return place?.name ?? area?.name ?? street ?? ''
 }
 
 function compare(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0
 }
 
-/** @param results sorted; of the same ones the first stays */
-export function withoutDuplicates<One extends Result>(results: readonly One[]): One[] {
+/**
+ * The first results that are not the same; the texts of an address take time, so no others are made.
+ * @param addresses in their order
+ */
+export function firstDistinct(addresses: Iterable<Address>, count: number): Address[] {
   const kept = new Map<string, Address[]>()
-  return results.filter(({ address }) => {
+  const results: Address[] = []
+  for (const address of addresses) {
     const { layer, addressLabel, placeLabel, city, countryCode, unit } = address
     const isArea = isCoarse(layer)
-    const key = [isArea && layer, addressLabel ?? placeLabel, isArea ? countryCode : city, unit]
-      .join('\n')
-      .toLowerCase()
+    const parts = [isArea && layer, addressLabel ?? placeLabel, isArea ? countryCode : city, unit]
+    const key = parts.join('\n').toLowerCase()
     const others = kept.get(key) ?? []
     const reach = isArea ? SAME_AREA_METERS : SAME_METERS
-    if (others.some((other) => metersBetween(other, address) <= reach)) return false
+    if (others.some((other) => metersBetween(other, address) <= reach)) continue
     kept.set(key, [...others, address])
-    return true
-  })
+    results.push(address)
+    if (results.length === count) break
+  }
+  return results
 }
 
 function metersBetween(a: Address, b: Address): number {

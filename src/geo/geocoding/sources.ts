@@ -33,7 +33,7 @@ export class SearchSources {
   }
 
   surroundings(position: Position, own: OwnAddress, language: Language): Surroundings {
-    const key = JSON.stringify([position, own.city, own.state, own.postalCode, language])
+    const key = JSON.stringify([position, own.city, own.state, own.postalCode, own.county, language])
     let surroundings = this.#kept.get(key)
     if (surroundings === undefined) {
       surroundings = surroundingsOf(

@@ -33,6 +33,9 @@ export interface OwnAddress {
   readonly city?: string | null | undefined
   readonly state?: string | null | undefined
   readonly postalCode?: string | null | undefined
+  readonly county?: string | undefined
+  /** A city of the world: what it does not say of its state and county, nobody knows. */
+  readonly isComplete?: boolean
 }
 
 const CITY_OF_NEIGHBOUR_METERS = 500
@@ -77,7 +80,10 @@ export function surroundingsOf(
     nearestOf(regions, (region) => region.nearestAddress(point, CITY_OF_NEIGHBOUR_METERS, { city: true }))
       ?.record.city ?? undefined
   let city = own.city ?? postal?.city ?? neighbour() ?? nameOf('locality')
-  const isCityWanted = city === undefined || nameOf('state') === undefined || nameOf('county') === undefined
+  const isCityWanted =
+    city === undefined ||
+    (own.isComplete !== true &&
+      ((own.state ?? nameOf('state')) === undefined || (own.county ?? nameOf('county')) === undefined))
   const worldCity =
     isCityWanted && country !== undefined && !isUs ? world.cityAt(point, country.code) : undefined
   city ??= worldCity?.name ?? (isUs ? world.cityAt(point, 'US')?.name : undefined)
@@ -92,7 +98,7 @@ export function surroundingsOf(
     countryName: country === undefined ? undefined : countryName(country.code, language),
     state: usState?.name ?? province?.state ?? own.state ?? nameOf('state') ?? worldCity?.region,
     stateCode: usState?.code ?? province?.stateCode ?? areas.get('state')?.code ?? undefined,
-    county: county?.name ?? nameOf('county') ?? worldCity?.district,
+    county: county?.name ?? own.county ?? nameOf('county') ?? worldCity?.district,
     city,
     borough: (county && boroughOf(county.fips)) ?? nameOf('borough'),
     neighborhood: nameOf('neighborhood'),

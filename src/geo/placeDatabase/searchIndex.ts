@@ -154,6 +154,7 @@ export class SearchIndex {
       const rest = letters.slice(at)
       const after = rest.slice(1).join('')
       for (const letter of alphabet) {
+        if (!this.hasPrefix(before + letter)) continue
         consider(before + letter + rest.join(''))
         if (rest.length > 0) consider(before + letter + after)
       }

@@ -37,6 +37,9 @@ export interface WorldItem {
   readonly countryCode: string
   readonly population: number
   readonly position: Position
+  /** Of a city: the names of the regions that it lies in. */
+  readonly region: string | undefined
+  readonly district: string | undefined
 }
 
 export interface WorldCity {

@@ -73,7 +73,7 @@ export class WorldDatabase implements World {
     const item = (table: string, columns: string): Database.Statement =>
       database.prepare(`SELECT ${columns}, x, y FROM ${table} WHERE id = ?`)
     this.#items = {
-      city: item('city', "'locality' AS kind, name, country, population"),
+      city: item('city', "'locality' AS kind, name, country, population, region, district"),
       us_area: item('us_area', 'name, fips'),
       zip: item('zip', "'postalCode' AS kind, code AS name, country"),
       country: item('country', "'country' AS kind, code AS name, code AS country"),
@@ -109,9 +109,10 @@ export class WorldDatabase implements World {
         const reach = MOST_RADII * radiusOf(population) + CELL_METERS
         return statement.all(...boxAround(centre, reach), countryCode) as CityRow[]
       }
-      cities = [...within(this.#largeCities, MOST_PEOPLE), ...within(this.#smallCities, LARGE_POPULATION)].filter(
-        (city) => metersTo(centre, city) <= MOST_RADII * radiusOf(city.population) + CELL_METERS,
-      )
+      cities = [
+        ...within(this.#largeCities, MOST_PEOPLE),
+        ...within(this.#smallCities, LARGE_POPULATION),
+      ].filter((city) => metersTo(centre, city) <= MOST_RADII * radiusOf(city.population) + CELL_METERS)
       this.#cells.set(key, cities)
     }
     return cities
@@ -179,7 +180,16 @@ export class WorldDatabase implements World {
   }
 
   #read({ kind: table, record }: SearchHit): WorldItem {
-    type Row = Point & { name: string; fips?: string; country?: string; population?: number; kind?: string }
+    type Row = Point & {
+      name: string
+      kind?: string
+      fips?: string
+      country?: string
+      population?: number
+    } & {
+      region?: string | null
+      district?: string | null
+    }
     const row = this.#items[table]!.get(record) as Row
     const { fips = '' } = row
     const isState = fips.length === 2
@@ -190,6 +200,8 @@ export class WorldDatabase implements World {
       countryCode: row.country ?? 'US',
       population: row.population ?? 0,
       position: [row.x / UNITS, row.y / UNITS],
+      region: row.region ?? undefined,
+      district: row.district ?? undefined,
     }
   }
 
