@@ -50,7 +50,7 @@ interface ListOption extends OptionBase {
   readonly type: 'list'
   readonly default: readonly string[]
   /** What is wrong with the list, or undefined. The sentence never contains a secret. */
-  readonly problem: (list: readonly string[]) => string | undefined
+  readonly problem?: (list: readonly string[]) => string | undefined
 }
 
 /** Comma-separated `name=number`; in a file an object. `off` is Infinity. Empty means all defaults. */
@@ -401,7 +401,6 @@ export const OPTIONS = {
   ipProxyFiles: {
     type: 'list',
     default: [],
-    problem: filesProblem,
     env: 'RINGFENCE_IP_PROXY_FILES',
     value: 'FILES',
     help: 'Files of addresses and CIDR ranges, one in each line, that count as proxies.',
@@ -752,7 +751,7 @@ function parse(option: Option, raw: unknown, source: string): unknown {
         throw new OptionError(`${source} must be a comma-separated list`)
       }
       const list = items.map((item) => item.trim()).filter((item) => item !== '')
-      const problem = option.problem(list)
+      const problem = option.problem?.(list)
       if (problem !== undefined) throw new OptionError(`${source} ${problem}`)
       return list
     }
@@ -844,10 +843,6 @@ function tokenProblem(text: string): string | undefined {
   return /^[\x21-\x7e]{16,}$/.test(text)
     ? undefined
     : 'must be 16 or more printable characters without spaces'
-}
-
-function filesProblem(paths: readonly string[]): string | undefined {
-  return paths.some((path) => path === '') ? 'must hold paths of files, separated by commas' : undefined
 }
 
 function proxiesProblem(ranges: readonly string[]): string | undefined {
