@@ -19,6 +19,7 @@ import { PlaceDatabase } from '../src/geo/placeDatabase/reader.ts'
 import { buildWorld } from '../src/geo/world/worldBuilder.ts'
 import { WorldDatabase } from '../src/geo/world/worldDatabase.ts'
 import { quantile, rounded, thousands } from './figures.ts'
+import { searchRows, STATED_SEARCHES } from './load/searchRows.ts'
 import { askIp, STATED_LOOKUPS } from './geocodeIp.ts'
 import { done, progress } from './progress.ts'
 
@@ -63,7 +64,21 @@ try {
     progress(`${family} look-ups`)
     lookups.push(await askIp(family, 10 * questions, Number(options.seed)))
   }
-  const rows = [ask(file, 'all layers', LAYERS), ask(file, 'the usual layers', REVERSE_LAYERS), ...lookups]
+  const { bounds } = await readExtract(extract, () => {})
+  const world = buildWorld(join(folder, 'world'))
+  const searches = searchRows({
+    file,
+    bounds,
+    world,
+    count: questions / 10,
+    random: seededRandom(Number(options.seed)),
+  })
+  const rows = [
+    ask(file, 'all layers', LAYERS),
+    ask(file, 'the usual layers', REVERSE_LAYERS),
+    ...searches,
+    ...lookups,
+  ]
   done('')
   console.log(
     `${thousands(addresses)} addresses: ${imported.microsPerAddress} µs of CPU and ${imported.bytesPerAddress} bytes for each`,
@@ -74,6 +89,15 @@ try {
     rows[0]!.perSecond < STATED.perSecond * (1 - TOLERANCE) && `${rows[0]!.perSecond} a second`,
     imported.bytesPerAddress > STATED.bytesPerAddress && `${imported.bytesPerAddress} bytes an address`,
     imported.microsPerAddress > STATED.microsPerAddress && `${imported.microsPerAddress} µs an address`,
+    ...searches.flatMap(({ case: name, p50Ms, p99Ms, perSecond }) => {
+      const stated = STATED_SEARCHES[name]
+      if (stated === undefined) return []
+      return [
+        p50Ms > stated.p50Ms * (1 + TOLERANCE) && `${name}: p50 ${p50Ms} ms`,
+        p99Ms > (stated.p99Ms ?? Infinity) * (1 + TOLERANCE) && `${name}: p99 ${p99Ms} ms`,
+        perSecond < (stated.perSecond ?? 0) * (1 - TOLERANCE) && `${name}: ${perSecond} a second`,
+      ]
+    }),
     ...lookups.map(
       ({ perSecond }) => perSecond < STATED_LOOKUPS * (1 - TOLERANCE) && `${perSecond} look-ups a second`,
     ),

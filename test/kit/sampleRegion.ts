@@ -17,7 +17,7 @@ import {
 import { writeSampleCity } from '../../src/geo/extract/sampleCity.ts'
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/ringfence-sample/', import.meta.url))
-const MAKERS = ['extract', 'records', 'placeDatabase'].map((folder) =>
+const MAKERS = ['extract', 'records', 'text', 'placeDatabase'].map((folder) =>
   fileURLToPath(new URL(`../../src/geo/${folder}/`, import.meta.url)),
 )
 const PACKAGES = ['@mapbox/mvt-fixtures', '@valhallajs/valhallajs']

@@ -8,7 +8,7 @@ import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { worldFile, WorldMissing } from './worldBuilder.ts'
 
-/** How long a client waits after a failure, in seconds. */
+/** How long it is not tried again after a failure, in seconds; clients are told. */
 const RETRY_SECONDS = 60
 
 /**
@@ -36,7 +36,9 @@ export class WorldData implements Service {
   /** @throws {ApiError} 503 if its packages are not installed, or it cannot be made */
   file(): Promise<string> {
     this.#made ??= this.#make().catch((error: Error) => {
-      this.#made = undefined
+      // So that questions do not start one process after the other.
+      const again = setTimeout(() => (this.#made = undefined), RETRY_SECONDS * 1000)
+      again.unref()
       throw error
     })
     return this.#made

@@ -1,0 +1,107 @@
+/** Real addresses of a place database, and the ways in which people write them. */
+import Database from 'better-sqlite3'
+import { UNITS } from '../../src/geo/placeDatabase/schema.ts'
+import { pointDistance } from '../../src/geometry/distance.ts'
+import type { Position } from '../../src/model/geofence.ts'
+
+export interface House {
+  readonly number: string
+  readonly street: string
+  readonly streetId: number
+  readonly position: Position
+}
+
+/** Houses with the same street and number within this distance are one answer. */
+export const SAME_METERS = 50
+
+/** The houses of a place database of which the street and number occur once within 50 m. */
+export function distinctHouses(file: string): House[] {
+  const database = new Database(file, { readonly: true })
+  type Row = { number: string; street: string; streetId: number; x: number; y: number }
+  const rows = database
+    .prepare('SELECT number, text AS street, streetId, x, y FROM address JOIN label ON label.id = street')
+    .all() as Row[]
+  database.close()
+  const groups = new Map<string, House[]>()
+  for (const { number, street, streetId, x, y } of rows) {
+    const key = `${number}\n${street.toLowerCase()}`
+    const house = { number, street, streetId, position: [x / UNITS, y / UNITS] as const }
+    groups.set(key, [...(groups.get(key) ?? []), house])
+  }
+  return [...groups.values()].flatMap((houses) =>
+    houses.every(({ position }) => metersBetween(position, houses[0]!.position) <= SAME_METERS)
+      ? [houses[0]!]
+      : [],
+  )
+}
+
+export function metersBetween([x, y]: Position, [px, py]: Position): number {
+  return pointDistance(y, x, py, px)
+}
+
+/** How addresses are written in a region. */
+export interface Manner {
+  /** After the last comma. */
+  readonly city: string
+  readonly isNumberFirst: boolean
+}
+
+type Spelling = (house: House, manner: Manner, random: () => number) => string | undefined
+
+const joined = ({ number }: House, street: string, isNumberFirst: boolean): string =>
+  isNumberFirst ? `${number} ${street}` : `${street} ${number}`
+
+const asWritten: Spelling = (house, { city, isNumberFirst }) =>
+  `${joined(house, house.street, isNumberFirst)}, ${city}`
+
+export const SPELLINGS: Readonly<Record<string, Spelling>> = {
+  'as written': asWritten,
+  'in lower case': (house, manner, random) => asWritten(house, manner, random)!.toLowerCase(),
+  abbreviated: (house, { city, isNumberFirst }) =>
+    `${joined(house, abbreviated(house.street), isNumberFirst)}, ${city}`,
+  'without the city': (house, { isNumberFirst }) => joined(house, house.street, isNumberFirst),
+  'number at the other end': (house, { city, isNumberFirst }) =>
+    `${joined(house, house.street, !isNumberFirst)}, ${city}`,
+  'one wrong letter': (house, { city, isNumberFirst }, random) => {
+    const street = withWrongLetter(house.street, random)
+    return street === undefined ? undefined : `${joined(house, street, isNumberFirst)}, ${city}`
+  },
+}
+
+const ABBREVIATIONS: Readonly<Record<string, string>> = {
+  Avenida: 'Av',
+  General: 'Gral',
+  Doctor: 'Dr',
+  Coronel: 'Cnel',
+  Camino: 'Cno',
+  Street: 'St',
+  Avenue: 'Ave',
+  Boulevard: 'Blvd',
+  Road: 'Rd',
+}
+
+function abbreviated(street: string): string {
+  const words = street.split(' ').map((word) => ABBREVIATIONS[word] ?? word)
+  return words.join(' ').replace(/strasse$/, 'str')
+}
+
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz'
+
+/** A word of at least five letters with one letter too few, too many, changed or swapped, but for the first and last. */
+function withWrongLetter(street: string, random: () => number): string | undefined {
+  const words = street.split(' ')
+  const long = words.flatMap((word, index) => (/^\p{L}{5,}$/u.test(word) ? [index] : []))
+  if (long.length === 0) return undefined
+  const pick = (count: number): number => Math.floor(random() * count)
+  const index = long[pick(long.length)]!
+  const word = words[index]!
+  const at = 1 + pick(word.length - 2)
+  const letter = LETTERS[pick(LETTERS.length)]!
+  words[index] = [
+    word.slice(0, at) + word.slice(at + 1),
+    word.slice(0, at) + letter + word.slice(at),
+    word.slice(0, at) + letter + word.slice(at + 1),
+    word.slice(0, at) + word[at + 1] + word[at] + word.slice(at + 2),
+  ][pick(4)]!
+  return words.join(' ')
+}

@@ -1,0 +1,157 @@
+/** Counts the right answers of geocoding for one place database. */
+import { autocomplete } from '../../src/geo/geocoding/autocomplete.ts'
+import { forward } from '../../src/geo/geocoding/forward.ts'
+import { houseBetween } from '../../src/geo/geocoding/interpolation.ts'
+import { SEARCH_LAYERS } from '../../src/geo/geocoding/parameters.ts'
+import { SearchSources } from '../../src/geo/geocoding/sources.ts'
+import type { PlaceRecords } from '../../src/geo/placeDatabase/port.ts'
+import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
+import { numberKey, numberValue } from '../../src/geo/records/houseNumbers.ts'
+import { WorldDatabase } from '../../src/geo/world/worldDatabase.ts'
+import type { Position } from '../../src/model/geofence.ts'
+import { quantile, rounded } from '../figures.ts'
+import {
+  distinctHouses,
+  metersBetween,
+  SAME_METERS,
+  SPELLINGS,
+  type House,
+  type Manner,
+} from './addressQuestions.ts'
+
+export interface QualityRow {
+  readonly region: string
+  readonly question: string
+  readonly asked: number
+  /** Of the answers that are right; of interpolation, of the houses within 20 m. */
+  readonly percent: number
+  /** To reach; undefined where nothing is stated. */
+  readonly least: number | undefined
+}
+
+/** To reach, per cent. */
+const LEAST: Readonly<Record<string, number>> = {
+  'as written': 99,
+  'in lower case': 99,
+  abbreviated: 98.5,
+  'without the city': 98.5,
+  'number at the other end': 98.5,
+  'one wrong letter': 95,
+}
+const LEAST_COMPLETED = 88
+const LEAST_COMPLETED_WEIGHTED = 93
+const LEAST_NEAREST = 99.9
+const LEAST_INTERPOLATED = 90
+const INTERPOLATED_METERS = 20
+const LETTERS_SHARE = 0.6
+const FIRST = 5
+const NOW = Date.UTC(2026, 0, 1)
+
+export function measureQuality(job: {
+  readonly name: string
+  readonly file: string
+  readonly bounds: readonly [number, number, number, number]
+  readonly world: string
+  readonly manner: Manner
+  readonly count: number
+  readonly random: () => number
+}): QualityRow[] {
+  const { name, file, bounds, manner, count, random } = job
+  const records = new PlaceDatabase(file)
+  const world = new WorldDatabase(job.world)
+  const sources = new SearchSources([{ records, bounds }], world)
+  const houses = distinctHouses(file)
+  const draw = (): House => houses[Math.floor(random() * houses.length)]!
+  const row = (question: string, asked: number, right: number, least: number | undefined): QualityRow => ({
+    region: name,
+    question,
+    asked,
+    percent: rounded((100 * right) / Math.max(1, asked), 2),
+    least,
+  })
+  const common = { layers: SEARCH_LAYERS, countries: [], language: 'en', now: NOW } as const
+  const rows: QualityRow[] = []
+  for (const [spelling, write] of Object.entries(SPELLINGS)) {
+    let [asked, right] = [0, 0]
+    for (let i = 0; i < count; i++) {
+      const house = draw()
+      const query = write(house, manner, random)
+      if (query === undefined) continue
+      asked++
+      const [first] = forward(sources, { ...common, query })
+      if (first !== undefined && metersBetween(house.position, positionOf(first)) <= SAME_METERS) right++
+    }
+    rows.push(row(spelling, asked, right, LEAST[spelling]))
+  }
+  const streets = [...new Map(houses.map((house) => [house.streetId, house])).values()]
+  const isCompleted = ({ street, position: near }: House): boolean => {
+    const query = street.slice(0, Math.ceil(street.length * LETTERS_SHARE))
+    const question = { ...common, query, near, limit: FIRST, postalCode: undefined, isMailable: false }
+    const found = autocomplete(sources, { ...question, isAddressOnly: false })
+    return found.some((one) => one.street?.toLowerCase() === street.toLowerCase())
+  }
+  const completed = (drawOne: () => House): number =>
+    Array.from({ length: count }, drawOne).filter(isCompleted).length
+  const drawStreet = (): House => streets[Math.floor(random() * streets.length)]!
+  rows.push(row('a street after 60 % of its letters', count, completed(drawStreet), LEAST_COMPLETED))
+  rows.push(row('the same, by houses', count, completed(draw), LEAST_COMPLETED_WEIGHTED))
+  rows.push(row('the nearest house', count, nearest(records, houses, count, random), LEAST_NEAREST))
+  const errors = leftOut(records, Array.from({ length: count }, draw))
+  const near = errors.filter((meters) => meters <= INTERPOLATED_METERS).length
+  rows.push(row('between its neighbours, 20 m', errors.length, near, LEAST_INTERPOLATED))
+  const median = errors.length === 0 ? 0 : quantile(Float64Array.from(errors).sort(), 0.5)
+  rows.push({
+    region: name,
+    question: 'the same: median in metres',
+    asked: errors.length,
+    percent: rounded(median, 1),
+    least: undefined,
+  })
+  records.close()
+  world.close()
+  return rows
+}
+
+function positionOf({ latitude, longitude }: { latitude: number; longitude: number }): Position {
+  return [longitude, latitude]
+}
+
+/** How often the answer is no further away than the nearest of all houses. */
+function nearest(
+  records: PlaceRecords,
+  houses: readonly House[],
+  count: number,
+  random: () => number,
+): number {
+  let right = 0
+  for (let i = 0; i < count; i++) {
+    const [x, y] = houses[Math.floor(random() * houses.length)]!.position
+    const point: Position = [x + (random() - 0.5) * 1e-3, y + (random() - 0.5) * 1e-3]
+    const least = houses.reduce(
+      (meters, house) => Math.min(meters, flatMeters(point, house.position)),
+      Infinity,
+    )
+    const found = records.nearestAddress(point, 1000)
+    if (found !== undefined && found.meters <= least * 1.01 + 0.1) right++
+  }
+  return right
+}
+
+/** Quicker than the exact distance, and right to a per cent within a kilometre. */
+function flatMeters([x, y]: Position, [px, py]: Position): number {
+  return Math.hypot((px - x) * Math.cos((y * Math.PI) / 180), py - y) * 111_195
+}
+
+/** How far from the truth houses are placed that their street does not have; only those that are placed. */
+function leftOut(records: PlaceRecords, houses: readonly House[]): number[] {
+  return houses.flatMap((house) => {
+    const value = numberValue(house.number)
+    const key = numberKey(house.number)
+    const without = Object.create(records) as PlaceRecords
+    without.housesOf = (...question) =>
+      records.housesOf(...question).filter((one) => numberValue(one.number) !== value)
+    const street = records.streetById(house.streetId)
+    const between = houseBetween(without, street, { first: 0, end: 1, key, value })
+    return between === undefined ? [] : [metersBetween(house.position, between.position)]
+  })
+}

@@ -1,0 +1,27 @@
+/** How often geocoding finds the right house among the 315,000 of the sample: the thresholds of the bench. */
+import t from 'tap'
+import { measureQuality } from '../../bench/load/geocodingQuality.ts'
+import { seededRandom } from '../../demo/streets.ts'
+import { samplePlaces } from '../kit/sampleRegion.ts'
+import { worldFile } from './kit.ts'
+
+/** A set that stays the same, so that a change of the code is what changes the figures. */
+const SEED = 1
+const COUNT = 200
+
+t.test('right answers for addresses of the sample', async (t) => {
+  const rows = measureQuality({
+    name: 'montevideo',
+    file: await samplePlaces(),
+    bounds: [-57, -36, -55, -34],
+    world: worldFile(),
+    manner: { city: 'Montevideo', isNumberFirst: false },
+    count: COUNT,
+    random: seededRandom(SEED),
+  })
+  t.ok(rows.length > 8)
+  for (const { question, percent, least, asked } of rows) {
+    t.ok(asked > COUNT / 2, `${question}: ${asked} asked`)
+    if (least !== undefined) t.ok(percent >= least, `${question}: ${percent} %, at least ${least} %`)
+  }
+})
