@@ -52,7 +52,7 @@ try {
     rows.push(...measureQuality({ name, file: placesIn(places), bounds, world, manner, count, random }))
   }
   done('')
-  console.table(rows.map(({ least: _, ...row }) => row))
+  console.table(rows)
   const misses = rows.filter(({ percent, least }) => least !== undefined && percent < least)
   if (options.strict && misses.length > 0) {
     for (const { region, question, percent, least } of misses)

@@ -41,6 +41,8 @@ export interface Query {
   readonly unit: UnitReading | undefined
   /** Indexes of words between two streets that meet. */
   readonly joins: readonly number[]
+  /** More may be typed. */
+  readonly isUnfinished: boolean
   /** A box at a post office or a rural route: only what comes after it counts. */
   readonly isBox: boolean
 }
@@ -83,6 +85,7 @@ export function readQuery(text: string, isUnfinished: boolean): Query {
     joins: words.flatMap(({ text: one }, index) =>
       JOIN_WORDS.has(one) && index > 0 && index < words.length - 1 ? [index] : [],
     ),
+    isUnfinished,
     isBox,
   }
 }

@@ -1,11 +1,16 @@
 import type { Position } from '../../model/geofence.ts'
-import type { SearchedWord, SearchHit, SearchIndex } from '../placeDatabase/searchIndex.ts'
+import {
+  CELL_SIZES,
+  type SearchedWord,
+  type SearchHit,
+  type SearchIndex,
+} from '../placeDatabase/searchIndex.ts'
 import type { Query, QueryWord } from './query.ts'
 
 /** Records with all of the words that are looked at, and with some of them; the best come first. */
 const MOST_HITS = 120
 const MOST_HITS_OF_SOME = 40
-const MOST_HITS_NEAR = 80
+const MOST_HITS_NEAR = 60
 /** Questions to an index for one query. */
 const MOST_SEARCHES = 24
 /** The words that are searched for: the rarest ones say enough. */
@@ -20,6 +25,7 @@ export const EDITED_WORDS: readonly EditedWords[] = ['none', 'unknown', 'all']
 
 /** A word of the query as the index knows it. */
 interface KnownWord extends SearchedWord {
+  readonly isLight: boolean
   readonly count: number
 }
 
@@ -35,18 +41,20 @@ export function recall(
 ): SearchHit[] {
   const known = query.words
     .map((word) => knownWord(index, word, edited))
-    .filter((word): word is KnownWord & { isLight: boolean } => word !== undefined)
+    .filter((word) => word !== undefined)
+    .sort((a, b) => a.count - b.count)
   const heavy = known.filter(({ isLight }) => !isLight)
-  const words = (heavy.length > 0 ? heavy : known).sort((a, b) => a.count - b.count).slice(0, MOST_WORDS)
+  const words = (heavy.length > 0 ? heavy : known).slice(0, MOST_WORDS)
   if (words.length === 0) return []
   const hits = new Map<string, SearchHit>()
-  let searches = 0
-  const search = (some: readonly KnownWord[]): SearchHit[] => {
-    const fresh: SearchHit[] = []
+  const search = (some: readonly KnownWord[], limit: number): SearchHit[] => {
     const found = [
-      ...(near === undefined ? [] : index.search(some, MOST_HITS_NEAR, near)),
-      ...index.search(some, some.length === words.length ? MOST_HITS : MOST_HITS_OF_SOME),
+      ...(near === undefined
+        ? []
+        : CELL_SIZES.flatMap((size) => index.search(some, MOST_HITS_NEAR, { point: near, size }))),
+      ...index.search(some, limit),
     ]
+    const fresh: SearchHit[] = []
     for (const hit of found) {
       const key = `${hit.kind} ${hit.record}`
       if (hits.has(key)) continue
@@ -55,11 +63,15 @@ export function recall(
     }
     return fresh
   }
+  // Light words say little, but one letter after them says less.
+  if (known.length > words.length && isEnough(search(known.slice(0, MOST_WORDS), MOST_HITS)))
+    return [...hits.values()]
+  let searches = 0
   for (let left = words.length; left > 0; left--) {
     const fresh: SearchHit[] = []
     for (const some of subsets(words, left)) {
       if (searches++ >= MOST_SEARCHES) break
-      fresh.push(...search(some))
+      fresh.push(...search(some, left === words.length ? MOST_HITS : MOST_HITS_OF_SOME))
     }
     if (fresh.length > 0 && isEnough(fresh)) break
   }
@@ -70,22 +82,26 @@ function knownWord(
   index: SearchIndex,
   { text, canonical, isPrefix, isLight, isNumeric }: QueryWord,
   edited: EditedWords,
-): (KnownWord & { isLight: boolean }) | undefined {
+): KnownWord | undefined {
   const forms = new Set<string>()
+  const prefixes = new Set<string>()
   let count = 0
   for (const form of new Set([text, canonical])) {
-    if (isPrefix ? !index.hasPrefix(form) : index.countOf(form) === 0) continue
-    forms.add(form)
-    count += index.countOf(form)
+    const known = index.countOf(form)
+    count += known
+    if (isPrefix && form === text && index.hasPrefix(form)) prefixes.add(form)
+    else if (known > 0) forms.add(form)
   }
-  if (!isNumeric && (edited === 'all' || (edited === 'unknown' && forms.size === 0))) {
-    for (const form of index.editsOf(text, isPrefix)) {
-      if (forms.size >= MOST_FORMS) break
-      forms.add(form)
+  const isKnown = forms.size + prefixes.size > 0
+  if (!isNumeric && (edited === 'all' || (edited === 'unknown' && !isKnown))) {
+    for (const form of index.editsOf(text, isPrefix).slice(0, MOST_FORMS)) {
+      if (isPrefix) prefixes.add(form)
+      else forms.add(form)
       count += index.countOf(form)
     }
   }
-  return forms.size === 0 ? undefined : { forms: [...forms], isPrefix, isLight, count }
+  if (forms.size + prefixes.size === 0) return undefined
+  return { forms: [...forms], prefixes: [...prefixes], isLight, count }
 }
 
 /** All choices of so many items, the first ones first. */

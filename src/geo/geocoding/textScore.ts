@@ -14,7 +14,9 @@ const OWN_SHARE = 0.2
 
 /** How well a word of a query fits a word of a name: 0 to 1. */
 function fit(asked: QueryWord, word: Word): number {
-  if (asked.canonical === word.canonical || asked.text === word.text) return EQUAL
+  if (asked.text === word.text) return EQUAL
+  // An unfinished `sant` may be short for something, or the beginning of something else.
+  if (asked.canonical === word.canonical) return asked.isPrefix ? PREFIX : EQUAL
   if (asked.isPrefix && (word.text.startsWith(asked.text) || word.canonical.startsWith(asked.text)))
     return PREFIX
   if (asked.isNumeric || word.isNumeric || asked.text.length < MIN_EDITED) return 0
@@ -28,7 +30,7 @@ export interface NameFit {
   readonly fits: Float64Array
   /** The share of the name that the query has: 0 to 1. */
   readonly share: number
-  /** A word of the name is in the query; a light one counts if the name has no other. */
+  /** A word of the name is in the query; a light one counts if the name has no other, or the query goes on. */
   readonly isNamed: boolean
 }
 
@@ -54,7 +56,9 @@ export function fitName(query: Query, name: readonly Word[], taken: ReadonlySet<
     sum += weight * best[at]!
     if (best[at]! > 0 && (isAllLight || !word.isLight)) isNamed = true
   }
-  return { fits, share: all === 0 ? 0 : sum / all, isNamed }
+  // Who has typed `Avenida` so far means an avenue.
+  const isBegun = query.isUnfinished && fits.every((quality) => quality >= MATCHED)
+  return { fits, share: all === 0 ? 0 : sum / all, isNamed: isNamed || isBegun }
 }
 
 /** Adds how the words of a query fit the words around a record to how they fit its name. */

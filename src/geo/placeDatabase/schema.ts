@@ -9,7 +9,7 @@ import { nameKey } from '../text/words.ts'
 import { SEARCH_SCHEMA } from './searchIndex.ts'
 
 /** Raised with each change of the tables or of what is written into them: then an import is due again. */
-export const PLACE_DATABASE_VERSION = 3
+export const PLACE_DATABASE_VERSION = 4
 
 /** `RFpl` in the header of the file. */
 export const APPLICATION_ID = 0x5246706c

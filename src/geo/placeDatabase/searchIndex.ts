@@ -29,12 +29,14 @@ export interface SearchDocument {
   readonly position: Position
 }
 
-/** Degrees; a cell and its neighbours reach at least four kilometres at 60° north. */
-const CELL_DEGREES = 0.08
+/** Degrees of cells: a cell and its neighbours are a part of a city, or a city and what is around it. */
+export const CELL_SIZES = [0.02, 0.16] as const
 
-/** Records around a point are found by a word that no name has. */
-function cellWord(row: number, column: number): string {
-  return `_${row}_${column}`
+type CellSize = (typeof CELL_SIZES)[number]
+
+/** Records around a point are found by words that no name has: one for each size of cells. */
+function cellWord(size: CellSize, row: number, column: number): string {
+  return `_${CELL_SIZES.indexOf(size)}_${row}_${column}`
 }
 
 /**
@@ -57,8 +59,8 @@ export class SearchIndexWriter {
   add({ kind, record, importance, names, context, position }: SearchDocument): void {
     const [own, around] = [formsOf(names), formsOf(context)]
     for (const form of [...own, ...around]) this.#counts.set(form, (this.#counts.get(form) ?? 0) + 1)
-    const [row, column] = cellOf(position)
-    const words = [...around, cellWord(row, column)]
+    const cells = CELL_SIZES.map((size) => cellWord(size, ...cellOf(position, size)))
+    const words = [...around, ...cells]
     this.#document.run(importance, kind, record, [...own].join(' '), words.join(' '))
   }
 
@@ -84,15 +86,15 @@ function formsOf(words: readonly Word[]): Set<string> {
   return new Set(words.flatMap(({ text, canonical }) => [text, canonical]))
 }
 
-function cellOf([x, y]: Position): [row: number, column: number] {
-  return [Math.floor(y / CELL_DEGREES), Math.floor(x / CELL_DEGREES)]
+function cellOf([x, y]: Position, size: CellSize): [row: number, column: number] {
+  return [Math.floor(y / size), Math.floor(x / size)]
 }
 
 /** A word that is searched for, in all forms that count as it. */
 export interface SearchedWord {
   readonly forms: readonly string[]
-  /** The last letters may be missing. */
-  readonly isPrefix: boolean
+  /** Forms of which the last letters may be missing. */
+  readonly prefixes: readonly string[]
 }
 
 export interface SearchHit {
@@ -167,9 +169,13 @@ export class SearchIndex {
 
   /**
    * Records that have all of the words, at least one of them in their own names; those that matter most first.
-   * @param near only records around this point
+   * @param near only records in the cell of this point and those around it
    */
-  search(words: readonly SearchedWord[], limit: number, near?: Position): SearchHit[] {
+  search(
+    words: readonly SearchedWord[],
+    limit: number,
+    near?: { readonly point: Position; readonly size: CellSize },
+  ): SearchHit[] {
     const any = words.map(anyForm)
     // An exact match of a single word needs no second look at the context.
     const own = any.map((one, index) =>
@@ -177,9 +183,10 @@ export class SearchIndex {
     )
     let expression = own.map((one) => `(${one})`).join(' OR ')
     if (near !== undefined) {
-      const [row, column] = cellOf(near)
+      const { point, size } = near
+      const [row, column] = cellOf(point, size)
       const cells = [-1, 0, 1].flatMap((rows) =>
-        [-1, 0, 1].map((columns) => quoted(cellWord(row + rows, column + columns))),
+        [-1, 0, 1].map((columns) => quoted(cellWord(size, row + rows, column + columns))),
       )
       expression = `(${expression}) AND context : (${cells.join(' OR ')})`
     }
@@ -190,8 +197,8 @@ export class SearchIndex {
   }
 }
 
-function anyForm({ forms, isPrefix }: SearchedWord): string {
-  return `(${forms.map((form) => quoted(form) + (isPrefix ? '*' : '')).join(' OR ')})`
+function anyForm({ forms, prefixes }: SearchedWord): string {
+  return `(${[...forms.map(quoted), ...prefixes.map((form) => `${quoted(form)}*`)].join(' OR ')})`
 }
 
 /** The text of a word as FTS5 takes it: nothing in quotes is syntax. Words have no quotes. */

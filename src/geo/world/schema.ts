@@ -8,7 +8,7 @@ import { MARKET_AREA_SCHEMA } from './marketAreas.ts'
 import { SEARCH_SCHEMA } from '../placeDatabase/searchIndex.ts'
 
 /** Raised with each change of the tables or of what is written into them. */
-const WORLD_DATABASE_VERSION = 4
+const WORLD_DATABASE_VERSION = 5
 
 /** `RFwo` in the header of the file. */
 export const APPLICATION_ID = 0x5246776f
