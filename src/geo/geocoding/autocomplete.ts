@@ -6,7 +6,7 @@ import { namedAreas } from './namedAreas.ts'
 import type { Address, AutocompleteQuestion } from './port.ts'
 import { readQuery, type NumberReading, type Query } from './query.ts'
 import { rank, type Ranked } from './ranking.ts'
-import { EDITED_WORDS, type EditedWords } from './recall.ts'
+import { editedWordsOf, type EditedWords } from './recall.ts'
 import { compareRanked, firstDistinct } from './resultOrder.ts'
 import { areaAddress, recordAddress } from './results.ts'
 import type { SearchSources } from './sources.ts'
@@ -15,7 +15,7 @@ import { MATCHED } from './textScore.ts'
 /** Digits of the longest house number with a block: `123456-7890`. */
 const MOST_DIGITS = 10
 /** Candidates that are looked at for each result: many are of a layer or country that is not wanted, or duplicates. */
-const LOOKED_AT_PER_RESULT = 4
+const LOOKED_AT_PER_RESULT = 2
 const LEAST_LOOKED_AT = 40
 /** How well each word of a result must fit, once words may differ by a letter. */
 const LEAST_FIT = 0.6
@@ -27,7 +27,7 @@ export function autocomplete(sources: SearchSources, question: AutocompleteQuest
   const query = readQuery(question.query, true)
   if (query.words.length === 0) return []
   let ranked: Ranked[] = []
-  for (const edited of EDITED_WORDS) {
+  for (const edited of editedWordsOf(query)) {
     ranked = search(sources, query, question, edited)
     if (ranked.some(({ fits }) => fits.every((fit) => fit >= (edited === 'none' ? MATCHED : LEAST_FIT))))
       break

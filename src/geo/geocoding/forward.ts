@@ -10,7 +10,7 @@ import {
 import { isApart, namedAreas, type NamedAreas } from './namedAreas.ts'
 import { readQuery, type Query } from './query.ts'
 import { rank, type Ranked } from './ranking.ts'
-import { EDITED_WORDS, type EditedWords } from './recall.ts'
+import { editedWordsOf, type EditedWords } from './recall.ts'
 import { compareRanked, firstDistinct } from './resultOrder.ts'
 import { areaAddress, recordAddress } from './results.ts'
 import type { SearchSources } from './sources.ts'
@@ -33,7 +33,7 @@ export function forward(sources: SearchSources, question: ForwardQuestion): Addr
   const query = readQuery(question.query, false)
   if (query.words.length === 0) return []
   let graded: Graded[] = []
-  for (const edited of EDITED_WORDS) {
+  for (const edited of editedWordsOf(query)) {
     graded = search(sources, query, question, edited)
     if (graded.some(({ confidence }) => confidence === 'exact')) break
   }

@@ -3,8 +3,8 @@ import { fold, wordOf, type Word } from '../text/words.ts'
 import { JOIN_WORDS, UNIT_WORDS } from '../text/wordClasses.ts'
 import { numberKey, numberValue } from '../records/houseNumbers.ts'
 
-/** Further words of a query are not read. An address has twenty at most. */
-const MAX_WORDS = 32
+/** Further words of a query are not read. Hardly any address has as many. */
+const MAX_WORDS = 20
 /** Words of the query that may be the house number; more are a mistake. */
 const MAX_NUMBERS = 4
 const LIGHT_SHARE = 0.3

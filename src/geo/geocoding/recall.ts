@@ -20,8 +20,13 @@ const MOST_FORMS = 12
 /** Which words of a query may differ by one letter from those of a name. */
 export type EditedWords = 'none' | 'unknown' | 'all'
 
-/** In the order in which they are tried: each costs more than the one before. */
-export const EDITED_WORDS: readonly EditedWords[] = ['none', 'unknown', 'all']
+/** Edits of all words are only tried for so many: each costs some hundred looks into an index. */
+const MOST_EDITED = 8
+
+/** What is tried, one after the other until something fits; each costs more than the one before. */
+export function editedWordsOf({ words }: Query): EditedWords[] {
+  return words.length <= MOST_EDITED ? ['none', 'unknown', 'all'] : ['none', 'unknown']
+}
 
 /** A word of the query as the index knows it. */
 interface KnownWord extends SearchedWord {
