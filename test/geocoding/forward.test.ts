@@ -161,6 +161,7 @@ t.test('crossings', async (t) => {
     'Av. Artigas esq. José Batlle y Ordóñez, San Juan',
     'jose batlle y ordonez & artigas',
     'artigas / batlle y ordonez',
+    'esquina de General Artigas con Batlle y Ordóñez',
   ])
     t.match((await forward(query))[0], { layer: 'intersection', confidence: 'exact' }, query)
 })
@@ -179,6 +180,9 @@ t.test('layers, countries and languages', async (t) => {
   t.match(await forward('Uruguay', { layers: 'country', lang: 'ja' }), [{ country: 'ウルグアイ' }])
   t.match(await forward('Alemania', { layers: 'country' }), [{ countryCode: 'DE', country: 'Germany' }])
   t.match(await forward('Springfield, Illinois'), [{ layer: 'locality', stateCode: 'IL' }])
+  t.match(await forward('1600 Pennsylvania Avenue NW, Washington, DC 20500'), [
+    { layer: 'postalCode', postalCode: '20500', stateCode: 'DC', confidence: 'fallback' },
+  ])
   t.match(await forward('Brooklyn NY 11201'), [{ layer: 'postalCode', postalCode: '11201' }])
   t.match((await forward('Kings County, NY'))[0], {
     layer: 'county',

@@ -23,6 +23,8 @@ const LEAST_SHARE = 0.8
 const ENOUGH_WORDS = 0.75
 /** What candidates lie in is looked up for at most so many. */
 const MOST_LOOKED_AT = 60
+/** There are many cities with the name of a city. */
+const MOST_AREAS_LOOKED_AT = 200
 const NO_WORDS: ReadonlySet<number> = new Set()
 
 /**
@@ -131,12 +133,14 @@ function areaNamed(
   { layers, language, countries, now }: ForwardQuestion,
 ): Graded | undefined {
   const regions = sources.regions.map(({ records }) => records)
-  const candidates = namedAreaCandidates(regions, sources.world, query, named.tail, language).filter(
+  const found = namedAreaCandidates(regions, sources.world, query, named.tail, language).filter(
     (one) => layers.includes(one.layer) && isNamedArea(query, one, named),
   )
+  // An area may be found by several parts of the query.
+  const candidates = new Map(found.map((one) => [`${one.layer} ${one.position.join()}`, one]))
   const isEnough = (): boolean => false
-  const options = { countries, language, isEnough, most: MOST_LOOKED_AT, leastText: 0 }
-  const [finest] = rank(sources, query, candidates, named, options).sort(
+  const options = { countries, language, isEnough, most: MOST_AREAS_LOOKED_AT, leastText: 0 }
+  const [finest] = rank(sources, query, [...candidates.values()], named, options).sort(
     (a, b) => LAYERS.indexOf(a.candidate.layer) - LAYERS.indexOf(b.candidate.layer) || b.score - a.score,
   )
   return finest && asFallback(finest, addressOf(finest, now))

@@ -50,7 +50,9 @@ export function namedAreas(query: Query, candidates: readonly Candidate[], world
       continue
     }
     const region = regionEndingAt(query, end, world)
-    if (region === undefined) break
+    // Before a state, `Washington` is a city.
+    const hasState = regions.some(({ states }) => states.size > 0)
+    if (region === undefined || (hasState && region.countries.size === 0)) break
     regions.push(region)
     for (const index of region.words) tail.add(index)
     end -= region.words.length

@@ -50,6 +50,9 @@ export interface Query {
 /** `PO Box 7`, `RR 2 Box 15`, `HC 1`, `General Delivery`; folded. */
 const BOX = /^(?:po box \S+|post office box \S+|(?:rr|hc) \S+(?: box \S+)?|general delivery)(?: |$)/
 
+/** Before the first street of a crossing: `esquina de 18 de Julio y Ejido`. */
+const CORNER = /^(?:corner|esquina|esq)(?: of| de)? /
+
 const SUFFIXES: ReadonlySet<string> = new Set(['bis', 'ter', 'quater'])
 
 /**
@@ -62,8 +65,9 @@ export function readQuery(text: string, isUnfinished: boolean): Query {
   let isBox = false
   for (const [part, piece] of parts.entries()) {
     const folded = fold(piece)
-    const rest = folded.replace(BOX, '')
-    if (rest !== folded) isBox = true
+    const afterBox = folded.replace(BOX, '')
+    if (afterBox !== folded) isBox = true
+    const rest = part === 0 ? afterBox.replace(CORNER, '') : afterBox
     for (const one of rest.split(' ')) {
       if (one === '' || words.length === MAX_WORDS) continue
       const word = wordOf(one)
