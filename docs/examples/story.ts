@@ -326,6 +326,16 @@ async function geocoding({ show }: Recording): Promise<void> {
     key: 'publishable',
     query: { query: '18 de ju', near: '-34.9053,-56.1914', limit: 2 },
   })
+  await show('GET /v1/addresses/validate', 'No houses with the postal code are loaded', {
+    key: 'publishable',
+    query: {
+      addressLabel: '841 Broadway Floor 7',
+      city: 'New York',
+      stateCode: 'NY',
+      postalCode: '10003-4704',
+      countryCode: 'US',
+    },
+  })
   await show('GET /v1/geocode/reverse', 'The address and the place', {
     key: 'publishable',
     query: { coordinates: '-34.9053,-56.1914', layers: 'fine' },

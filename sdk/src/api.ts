@@ -875,6 +875,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/addresses/validate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Validate an address of the United States or Canada */
+        get: operations["getV1AddressesValidate"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/geocode/forward": {
         parameters: {
             query?: never;
@@ -5697,6 +5714,87 @@ export interface operations {
                                     coordinates: number[][];
                                 };
                             }[];
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1AddressesValidate: {
+        parameters: {
+            query: {
+                city: string;
+                stateCode: string;
+                /** @description With or without the last four digits. */
+                postalCode: string;
+                /** @description `US` or `CA`. */
+                countryCode: string;
+                number?: string;
+                street?: string;
+                unit?: string;
+                /** @description The first line: number, street and unit. It is used in place of these. */
+                addressLabel?: string;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /**
+                             * @description The attribution to show with the results.
+                             * @example © OpenStreetMap contributors, GeoNames
+                             */
+                            attribution: string;
+                        };
+                    } & {
+                        address: {
+                            /** @example 841 BROADWAY FL 7 */
+                            addressLabel: string;
+                            number?: string;
+                            street?: string;
+                            /**
+                             * @description With its word.
+                             * @example FL 7
+                             */
+                            unit?: string;
+                            city: string;
+                            stateCode: string;
+                            postalCode: string;
+                            /** @description As it was sent; it is not checked. */
+                            plus4?: string;
+                            /** @description Without `County`. */
+                            county?: string;
+                            countryCode: string;
+                            /** @example 841 BROADWAY FL 7, NEW YORK, NY 10003-4704 US */
+                            formattedAddress: string;
+                            metadata: {
+                                /**
+                                 * @description `S` street, `H` high-rise (units), `F` firm, `P` box at a post office, `R` rural route, `G` general delivery.
+                                 * @enum {string}
+                                 */
+                                recordType: "S" | "P" | "R" | "H" | "F" | "G";
+                                /**
+                                 * @description Absent if it is not known.
+                                 * @enum {string}
+                                 */
+                                propertyType?: "residential" | "commercial";
+                            };
+                        };
+                        result: {
+                            /** @enum {string} */
+                            verificationStatus: "verified" | "partially verified" | "ambiguous" | "unverified";
+                            /** @description In the United States, where the units of the house are known. */
+                            analysis?: ("unit:missing" | "unit:invalid")[];
                         };
                     };
                 };

@@ -14,6 +14,7 @@ import type { AreaSource } from '../registry/geofences/areaSource.ts'
 import type { Registry } from '../registry/registry.ts'
 import { GeocoderPool } from '../geo/geocoding/geocoderPool.ts'
 import { geocodingRoutes } from '../geo/geocoding/geocodingRoutes.ts'
+import { validationRoutes } from '../geo/geocoding/validationRoutes.ts'
 import { CityFiles } from '../geo/ip/cityFiles.ts'
 import { IpGeocoder } from '../geo/ip/ipGeocoder.ts'
 import { ipRoutes } from '../geo/ip/ipRoutes.ts'
@@ -79,6 +80,7 @@ export function openGeoServices(parts: {
   return {
     routes: [
       ...routingRoutes(routing.engines),
+      ...validationRoutes(geocoder),
       ...geocodingRoutes(geocoder, (ip) => ipGeocoder.positionOf(ip)),
       ...ipRoutes(ipGeocoder),
     ],

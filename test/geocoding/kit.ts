@@ -11,6 +11,7 @@ import { buildPlaces } from '../../src/geo/extract/placeRecords.ts'
 import type { MapRegion, MapRegions } from '../../src/geo/extract/port.ts'
 import { GeocoderPool } from '../../src/geo/geocoding/geocoderPool.ts'
 import { geocodingRoutes } from '../../src/geo/geocoding/geocodingRoutes.ts'
+import { validationRoutes } from '../../src/geo/geocoding/validationRoutes.ts'
 import { buildWorld } from '../../src/geo/world/worldBuilder.ts'
 import { createServer } from '../../src/http/server.ts'
 import { systemClock as clock } from '../../src/runtime/clock.ts'
@@ -60,9 +61,12 @@ export async function serveGeocoding(t: Test, regions: readonly MapRegion[]): Pr
   } as MapRegions
   const geocoder = new GeocoderPool(source, async () => worldFile(), logger)
   const server = createServer({
-    routes: geocodingRoutes(geocoder, async (ip) =>
-      ip === NEAR_REQUESTER.ip ? NEAR_REQUESTER.position : undefined,
-    ),
+    routes: [
+      ...validationRoutes(geocoder),
+      ...geocodingRoutes(geocoder, async (ip) =>
+        ip === NEAR_REQUESTER.ip ? NEAR_REQUESTER.position : undefined,
+      ),
+    ],
     authenticate: () => ({ scope: 1, level: 'publishable', keyId: 'test' }),
     trustedProxies: ['127.0.0.1'],
     clock,

@@ -87,18 +87,18 @@ chain | by Wikidata, otherwise by name, where the chain is present; slugs
 settings | chainMappings, chainMetadata, placeFilters
 
 # Validation of addresses (addresses)
-parameters | those of the interface; US and CA only; addressLabel wins
-output | capitals, as the postal services write; plus4 is returned as sent
-postal code unknown | unverified
-PO box, route, general delivery | partially verified if code, city and state agree
-nothing loaded | unverified
-several streets match | ambiguous
-number and street once | verified
-something corrected | partially verified
-only a range, or no number | partially verified
-otherwise | unverified
+parameters | those of the interface; US and CA only; addressLabel wins | geocoding/validate.test.ts: wrong parameters are named
+output | capitals, as the postal services write; plus4 is returned as sent | geocoding/validate.test.ts: a verified address, as the postal service writes it; geocoding/validate.test.ts: boxes, routes, general delivery
+postal code unknown | unverified | geocoding/validate.test.ts: unknown codes, wrong states, and places without addresses are unverified
+PO box, route, general delivery | partially verified if code, city and state agree | geocoding/validate.test.ts: boxes, routes, general delivery
+nothing loaded | unverified | geocoding/validate.test.ts: unknown codes, wrong states, and places without addresses are unverified
+several streets match | ambiguous | geocoding/validate.test.ts: ambiguous without the direction or the suffix
+number and street once | verified | geocoding/validate.test.ts: a verified address, as the postal service writes it
+something corrected | partially verified | geocoding/validate.test.ts: corrected: spelling, city, code; numbers between known ones; streets alone
+only a range, or no number | partially verified | geocoding/validate.test.ts: corrected: spelling, city, code; numbers between known ones; streets alone
+otherwise | unverified | geocoding/validate.test.ts: corrected: spelling, city, code; numbers between known ones; streets alone
 recordType, propertyType | by pattern, unit, building, shop and office
-analysis | unit:missing and unit:invalid where units are loaded
+analysis | unit:missing and unit:invalid where units are loaded | geocoding/validate.test.ts: units
 
 # Regions, places and segments of a user (places and regions)
 settings | regions, places, chains nearby, segments, countries; off costs nothing

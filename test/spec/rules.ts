@@ -131,16 +131,16 @@ updatedAt | missing or out of order: server time | e2e/track.test.ts: the time o
 events | those that the update caused | e2e/track.test.ts: an update with everything: User and Event field by field
 
 # Endpoints: geocoding (geocoding)
-GET /v1/geocode/forward | address to coordinates
+GET /v1/geocode/forward | address to coordinates | geocoding/forward.test.ts: an address with everything that is known about it
 GET /v1/geocode/reverse | coordinates to address | geocoding/reverse.test.ts: an address with everything that is known about it
-GET /v1/geocode/ip | requester to city, state, country
-GET /v1/search/autocomplete | partial address or place name
+GET /v1/geocode/ip | requester to city, state, country | ip/geocodeIp.test.ts: an address with everything that is known about it
+GET /v1/search/autocomplete | partial address or place name | geocoding/forward.test.ts: completions: the last word is a prefix unless a space or comma follows
 
 # Endpoints: places (places and regions)
 GET /v1/search/places | places near a location
 
 # Endpoints: addresses (addresses)
-GET /v1/addresses/validate | a structured address
+GET /v1/addresses/validate | a structured address | geocoding/validate.test.ts: a verified address, as the postal service writes it
 
 # Endpoints: routing (routing)
 GET /v1/route/distance | distance and duration | routing/endpoints.test.ts: distance: every mode and the geodesic, in both units; routing/endpoints.test.ts: distance: the geometry in every form; routing/endpoints.test.ts: avoid: what is named is avoided if there is another way, otherwise used; routing/endpoints.test.ts: departureTime: on the wall clock of the origin
@@ -237,7 +237,7 @@ directions | up to 25 locations | routing/endpoints.test.ts: 25 locations
 optimize | up to 10 locations | spec/conformance.test.ts: parameters
 
 # Sizes: geocoding (geocoding)
-autocomplete limit | 1 to 100, default 10
+autocomplete limit | 1 to 100, default 10 | geocoding/forward.test.ts: wrong parameters are named; what cannot be found is an empty list
 
 # Sizes: places (places and regions)
 search places | limit 1 to 100, radius 1 to 10000

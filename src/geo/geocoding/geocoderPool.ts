@@ -16,6 +16,7 @@ import type {
   ReverseQuestion,
 } from './port.ts'
 import { isAround } from './sources.ts'
+import type { Validation, ValidationQuestion } from './validation.ts'
 
 /** Questions that may wait, besides those being answered; each takes about a millisecond. */
 const MOST_WAITING = 256
@@ -27,7 +28,7 @@ export class GeocoderPool implements Geocoder, Service {
   readonly name = 'geocoder'
   readonly #regions: MapRegions
   readonly #world: () => Promise<string>
-  readonly #pool: Piscina<GeocoderTask, Address[]>
+  readonly #pool: Piscina<GeocoderTask, Address[] | Validation>
 
   /** @param world gives the file of the world database, or throws an ApiError */
   constructor(regions: MapRegions, world: () => Promise<string>, logger: Logger) {
@@ -46,28 +47,41 @@ export class GeocoderPool implements Geocoder, Service {
   }
 
   reverse(question: ReverseQuestion): Promise<Geocoded> {
-    return this.#ask({ kind: 'reverse', question }, ({ bounds }) => isAround(bounds, question.position))
+    return this.#geocode({ kind: 'reverse', question }, ({ bounds }) => isAround(bounds, question.position))
   }
 
   forward(question: ForwardQuestion): Promise<Geocoded> {
-    return this.#ask({ kind: 'forward', question }, () => true)
+    return this.#geocode({ kind: 'forward', question })
   }
 
   autocomplete(question: AutocompleteQuestion): Promise<Geocoded> {
-    return this.#ask({ kind: 'autocomplete', question }, () => true)
+    return this.#geocode({ kind: 'autocomplete', question })
+  }
+
+  async validate(question: ValidationQuestion): Promise<{ validation: Validation; attribution: string }> {
+    const { answer, attribution } = await this.#ask({ kind: 'validate', question })
+    return { validation: answer as Validation, attribution }
+  }
+
+  async #geocode(question: GeocoderQuestion, isUsed?: (region: MapRegion) => boolean): Promise<Geocoded> {
+    const { answer, attribution } = await this.#ask(question, isUsed)
+    return { addresses: answer as Address[], attribution }
   }
 
   /** @param isUsed whether a map region may be the source of the answer */
-  async #ask(question: GeocoderQuestion, isUsed: (region: MapRegion) => boolean): Promise<Geocoded> {
+  async #ask(
+    question: GeocoderQuestion,
+    isUsed: (region: MapRegion) => boolean = () => true,
+  ): Promise<{ answer: Address[] | Validation; attribution: string }> {
     const world = await this.#world()
     if (this.#pool.queueSize >= MOST_WAITING)
       throw new ApiError(503, 'Too many geocoding requests at once.', { retryAfter: 1 })
     const inService = this.#regions.all.filter(({ places }) => places !== undefined)
     const regions = inService.map(({ places, bounds }) => ({ file: places!, bounds }))
-    const addresses = await this.#pool.run({ ...question, world, regions })
+    const answer = await this.#pool.run({ ...question, world, regions })
     const used = inService.filter(isUsed)
     const credits = new Set([...used.map(({ attribution }) => attribution), WORLD_ATTRIBUTION])
-    return { addresses, attribution: [...credits].join(', ') }
+    return { answer, attribution: [...credits].join(', ') }
   }
 
   /** Questions that are being answered are abandoned; the server has drained its requests before. */

@@ -5,12 +5,15 @@ import { forward } from './forward.ts'
 import type { Address, AutocompleteQuestion, ForwardQuestion, ReverseQuestion } from './port.ts'
 import { reverse } from './reverse.ts'
 import { SearchSources, type SearchedRegion } from './sources.ts'
+import { validate } from './validate.ts'
+import type { Validation, ValidationQuestion } from './validation.ts'
 
 /** A question, by what answers it. */
 export type GeocoderQuestion =
   | { readonly kind: 'reverse'; readonly question: ReverseQuestion }
   | { readonly kind: 'forward'; readonly question: ForwardQuestion }
   | { readonly kind: 'autocomplete'; readonly question: AutocompleteQuestion }
+  | { readonly kind: 'validate'; readonly question: ValidationQuestion }
 
 /** A question to a thread. */
 export type GeocoderTask = GeocoderQuestion & {
@@ -41,10 +44,11 @@ export class GeocoderThread {
     this.#openWorld = openWorld
   }
 
-  answer(task: GeocoderTask): Address[] {
+  answer(task: GeocoderTask): Address[] | Validation {
     const sources = this.#sourcesOf(task)
     if (task.kind === 'forward') return forward(sources, task.question)
     if (task.kind === 'autocomplete') return autocomplete(sources, task.question)
+    if (task.kind === 'validate') return validate(sources, task.question)
     const { question } = task
     return reverse({ regions: sources.around(question.position), world: sources.world }, question)
   }

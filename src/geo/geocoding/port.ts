@@ -1,5 +1,6 @@
 import type { Position } from '../../model/geofence.ts'
 import type { Language } from '../records/names.ts'
+import type { Validation, ValidationQuestion } from './validation.ts'
 
 /** What a result can be, in the order of preference. */
 export const LAYERS = [
@@ -116,4 +117,8 @@ export interface Geocoder {
   forward(question: ForwardQuestion): Promise<Geocoded>
   /** @throws {ApiError} as reverse */
   autocomplete(question: AutocompleteQuestion): Promise<Geocoded>
+  /** @throws {ApiError} as reverse */
+  validate(
+    question: ValidationQuestion,
+  ): Promise<{ readonly validation: Validation; readonly attribution: string }>
 }
