@@ -5723,16 +5723,27 @@ export interface operations {
     getV1AddressesValidate: {
         parameters: {
             query: {
+                /** @example New York */
                 city: string;
+                /** @example NY */
                 stateCode: string;
-                /** @description With or without the last four digits. */
+                /**
+                 * @description With or without the last four digits.
+                 * @example 10003-4704
+                 */
                 postalCode: string;
-                /** @description `US` or `CA`. */
+                /**
+                 * @description `US` or `CA`.
+                 * @example US
+                 */
                 countryCode: string;
                 number?: string;
                 street?: string;
                 unit?: string;
-                /** @description The first line: number, street and unit. It is used in place of these. */
+                /**
+                 * @description The first line: number, street and unit. It is used in place of these.
+                 * @example 841 Broadway Floor 7
+                 */
                 addressLabel?: string;
             };
             header?: never;
