@@ -4,7 +4,7 @@ import { existsSync, openSync, readdirSync, readFileSync, writeFileSync } from '
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { parseKeys } from '../../src/registry/projects/keys.ts'
-import { parseGeofence } from '../../src/registry/geofences/parseGeofence.ts'
+import { definitionOf } from '../../test/registry/areaFinders.ts'
 import type { GeofenceDefinition } from '../../src/registry/geofences/geofenceRows.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -71,7 +71,7 @@ export function seedGeofences(
     onProgress(stored)
   }
   for (const definition of fields) {
-    batch.push(parseGeofence(definition))
+    batch.push(definitionOf(definition))
     if (batch.length === SEED_BATCH) store()
   }
   if (batch.length > 0) store()

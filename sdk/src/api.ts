@@ -1387,11 +1387,11 @@ export interface components {
             externalId: string;
             /** @description Required if there is no address and no placeId. circle and isochrone: [longitude, latitude]. polygon: a closed ring [[longitude, latitude], …] of 4 to 2,000 positions. A list or its JSON text; a form may also repeat the field for each number in turn. */
             coordinates?: unknown[] | string;
-            /** @description Instead of coordinates; needs a geocoder. */
+            /** @description circle and isochrone: instead of coordinates, an address or the name of a place. It is looked up once. With coordinates it must be within 1,000 m of them. */
             address?: string;
-            /** @description Instead of coordinates; needs a database of places. */
+            /** @description _id of a place, whose area the geofence gets; coordinates and address are then ignored. It is looked up once. If only the point of the place is known: a circle around it, with the given radius or the usual one of such places; a polygon keeps its coordinates. */
             placeId?: string;
-            /** @description Required for a circle: metres, 10 to 10,000. Required for an isochrone: minutes of travel, 1 to 120. */
+            /** @description Required for a circle without placeId: metres, 10 to 10,000. Required for an isochrone: minutes of travel, 1 to 120. */
             radius?: number | string;
             /** @description Required for an isochrone: car, truck, foot, bike or motorbike. */
             mode?: string;
@@ -1440,11 +1440,11 @@ export interface components {
             externalId?: string;
             /** @description Required if there is no address and no placeId. circle and isochrone: [longitude, latitude]. polygon: a closed ring [[longitude, latitude], …] of 4 to 2,000 positions. A list or its JSON text; a form may also repeat the field for each number in turn. */
             coordinates?: unknown[] | string;
-            /** @description Instead of coordinates; needs a geocoder. */
+            /** @description circle and isochrone: instead of coordinates, an address or the name of a place. It is looked up once. With coordinates it must be within 1,000 m of them. */
             address?: string;
-            /** @description Instead of coordinates; needs a database of places. */
+            /** @description _id of a place, whose area the geofence gets; coordinates and address are then ignored. It is looked up once. If only the point of the place is known: a circle around it, with the given radius or the usual one of such places; a polygon keeps its coordinates. */
             placeId?: string;
-            /** @description Required for a circle: metres, 10 to 10,000. Required for an isochrone: minutes of travel, 1 to 120. */
+            /** @description Required for a circle without placeId: metres, 10 to 10,000. Required for an isochrone: minutes of travel, 1 to 120. */
             radius?: number | string;
             /** @description Required for an isochrone: car, truck, foot, bike or motorbike. */
             mode?: string;

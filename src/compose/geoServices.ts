@@ -10,6 +10,7 @@ import { registerIsochroneMetrics, registerRoutingMetrics, watchRouting } from '
 import { openMapRegions } from './mapRegions.ts'
 import type { Job } from '../jobs/port.ts'
 import { IsochroneWorker } from '../registry/geofences/isochroneWorker.ts'
+import type { AreaFinder } from '../registry/geofences/areaFinder.ts'
 import type { AreaSource } from '../registry/geofences/areaSource.ts'
 import type { Registry } from '../registry/registry.ts'
 import { GeocoderPool } from '../geo/geocoding/geocoderPool.ts'
@@ -44,6 +45,8 @@ export interface GeoServices {
   /** Started before the server accepts requests. */
   readonly services: readonly Service[]
   readonly isochrones: Job
+  /** Where addresses and places are, for geofences. */
+  readonly finder: AreaFinder
   /** Started when the server listens, because tracking does not wait for it. */
   readonly sample: Service
 }
@@ -88,6 +91,7 @@ export function openGeoServices(parts: {
     checks: [check, routing.check, worldCheck],
     services: [regions, routing.service, world, geocoder, cities, proxies],
     isochrones,
+    finder: geocoder,
     sample,
   }
 }

@@ -68,7 +68,10 @@ export interface GeofenceProperties {
   readonly ip?: string
   /** Minutes, > 0. */
   readonly dwellThreshold?: number
+  /** The place whose area it got. */
   readonly placeId?: string
+  /** What its centre was found by. Not shown, so that a definition with the same address is an equal one. */
+  readonly address?: string
   /** Minutes before arrival at which a trip is approaching. */
   readonly tripApproachingThreshold?: number
   /** IANA name of the zone of the geofence's centre. */

@@ -166,6 +166,7 @@ function restOf(
     ip: geofence.ip,
     dwellThreshold: geofence.dwellThreshold,
     placeId: geofence.placeId,
+    address: geofence.address,
     tripApproachingThreshold: geofence.tripApproachingThreshold,
   })
   return text === '{}' ? undefined : text

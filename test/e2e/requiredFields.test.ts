@@ -3,6 +3,7 @@
  * 400 that names it; without any other field the body is accepted.
  */
 import t from 'tap'
+import { placeId } from '../../src/geo/records/objectRecords.ts'
 import { startApi, type Api, type Json, type Operation } from './contract.ts'
 import { faultsOf, type Known, type Values } from './requiredFields.ts'
 
@@ -56,7 +57,7 @@ const GEOFENCE: Values = {
   coordinates: PLACE,
   'polygon.coordinates': RING,
   address: 'Somewhere 1',
-  placeId: 'p',
+  placeId: placeId('iata/JFK'),
   radius: 100,
   'isochrone.radius': 10,
   mode: 'car',
@@ -149,7 +150,7 @@ async function knowledge(api: Api): Promise<Readonly<Record<string, Known>>> {
   const of = (place: string, values: Values, more: Partial<Known> = {}): Known => ({
     place,
     values,
-    unserved: [],
+    unknown: {},
     taken: [],
     undo: () => Promise.resolve(),
     ...more,
@@ -160,7 +161,7 @@ async function knowledge(api: Api): Promise<Readonly<Record<string, Known>>> {
       undo: async (answer) => void (await api.call('DELETE', `${place}/${answer[name]._id}`)),
       ...more,
     })
-  const unserved = { unserved: ['address', 'placeId'] }
+  const unknown = { unknown: { address: 'placeId', 'polygon.placeId': 'coordinates' } }
   return {
     'POST /v1/track': of('/v1/track', UPDATE),
     'POST /v1/track/replay': of('/v1/track/replay', { replays: [UPDATE] }),
@@ -181,13 +182,13 @@ async function knowledge(api: Api): Promise<Readonly<Record<string, Known>>> {
       verification: 1,
       verifiedPlaceId: 'p',
     }),
-    'POST /v1/geofences': anew('/v1/geofences', GEOFENCE, 'geofence', unserved),
+    'POST /v1/geofences': anew('/v1/geofences', GEOFENCE, 'geofence', unknown),
     'PUT /v1/geofences/{tag}/{externalId}': of(
       '/v1/geofences/shop/3',
       { ...GEOFENCE, externalId: '3' },
-      unserved,
+      unknown,
     ),
-    'PUT /v1/geofences/{id}': of(`/v1/geofences/${geofence}`, { ...GEOFENCE, ...other }, unserved),
+    'PUT /v1/geofences/{id}': of(`/v1/geofences/${geofence}`, { ...GEOFENCE, ...other }, unknown),
     'POST /v1/beacons': anew('/v1/beacons', BEACON, 'beacon'),
     'PUT /v1/beacons/{tag}/{externalId}': of('/v1/beacons/shop/3', { ...BEACON, externalId: '3' }),
     'PUT /v1/beacons/{id}': of(`/v1/beacons/${beacon}`, { ...BEACON, ...other }),
@@ -254,7 +255,9 @@ t.test('a missing required field is named, and a missing optional one is accepte
     const optional = Object.keys(schema.properties).at(-1)!
     noticed(
       await faults([...schema.required, optional]),
-      new RegExp(`without the required ${optional}: (?:200|503)`),
+      new RegExp(
+        `without the required ${optional}: (?:200|400 address: It was not found|400 placeId: Only the point)`,
+      ),
     )
   }
 })

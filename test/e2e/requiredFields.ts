@@ -13,8 +13,11 @@ export interface Known {
   readonly values: Values
   /** `tag/externalId` and other parameters of the path. */
   readonly place: string
-  /** Fields that require an engine that the server does not have: 503. */
-  readonly unserved: readonly string[]
+  /**
+   * Fields whose value is not in the data of the server, with the field beside which that does not matter: otherwise a
+   * 400 that names them. Keys as in {@link values}.
+   */
+  readonly unknown: Readonly<Record<string, string>>
   /**
    * Statuses besides 200 that count as success, for example because a record that the body names does not exist or is
    * busy.
@@ -36,7 +39,8 @@ interface Missing {
 /** One body with all fields that can be combined, and the expected result without each of them. */
 interface Case {
   readonly body: Json
-  readonly isServed: boolean
+  /** Then it is refused, whatever is left out. */
+  readonly unknown: string | undefined
   readonly missing: readonly Missing[]
 }
 
@@ -56,14 +60,16 @@ export async function faultsOf(
     if (answer.status === 200) await known.undo(answer.body)
     return answer
   }
-  for (const { body, isServed, missing } of casesOf(api, schema, known)) {
+  for (const { body, unknown, missing } of casesOf(api, schema, known)) {
     for (const format of ['json', 'form'] as const) {
       const told = (what: string, { status, body: answer }: Json) =>
         faults.push(
           `${operation.method} ${operation.path} as ${format}, ${what}: ${status} ${answer.meta?.message}`,
         )
-      const good = isServed ? [200, ...known.taken] : [503]
-      const taken = ({ status }: Json) => good.includes(status)
+      const taken = ({ status, body: answer }: Json) =>
+        unknown === undefined
+          ? [200, ...known.taken].includes(status)
+          : status === 400 && answer.meta.param === unknown
       const whole = await send(body, format)
       if (!taken(whole)) told(`all of ${Object.keys(body)}`, whole)
       for (const { path, blamed } of missing) {
@@ -98,29 +104,35 @@ function casesOf(api: Api, schema: Json, known: Known): Case[] {
 function casesFor(api: Api, schema: Json, needs: readonly Json[], fixed: Json, known: Known): Case[] {
   const required = new Set<string>([schema, ...needs].flatMap((need) => need.required ?? []))
   const groups = needs
+    .flatMap((need) => [need, ...(need.allOf ?? [])])
     .filter((need) => need.anyOf !== undefined)
     .map((need) => need.anyOf.flatMap((one: Json) => one.required) as string[])
   // One field of each group, because several may contradict each other.
   let choices: string[][] = [[]]
   for (const group of groups) choices = choices.flatMap((chosen) => group.map((name) => [...chosen, name]))
+  const of = Object.values(fixed)[0]
   return choices.map((chosen) => {
     const left = new Set(groups.flat().filter((name) => !chosen.includes(name)))
+    /** The group of which nothing is left without a field. */
+    const unmetWithout = (name: string) =>
+      groups.find((group) => !group.some((one) => one !== name && chosen.includes(one)))
     const missing: Missing[] = []
     const members: [string, Json][] = []
     for (const [name, part] of Object.entries<Json>(schema.properties)) {
       if (left.has(name)) continue
-      const of = Object.values(fixed)[0]
       const value = fixed[name] ?? known.values[`${of}.${name}`] ?? known.values[name]
       if (value === undefined) throw new Error(`no value is known for ${known.place} ${name}`)
       members.push([name, value])
-      const group = groups[chosen.indexOf(name)]
       const isNeeded = required.has(name) || isNeededBeside(schema, name)
-      missing.push({ path: [name], blamed: group?.[0] ?? (isNeeded ? name : undefined) })
+      missing.push({ path: [name], blamed: unmetWithout(name)?.[0] ?? (isNeeded ? name : undefined) })
       missing.push(...missingInItems(api, name, part))
     }
     return {
       body: Object.fromEntries(members),
-      isServed: !chosen.some((name) => known.unserved.includes(name)),
+      unknown: chosen.find((name) => {
+        const beside = known.unknown[`${of}.${name}`] ?? known.unknown[name]
+        return beside !== undefined && !chosen.includes(beside)
+      }),
       missing,
     }
   })

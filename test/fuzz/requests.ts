@@ -3,6 +3,7 @@
  * kind of caller. What is not known when a request is generated (the server's ids, keys, marks) is a placeholder
  * until it is sent.
  */
+import { placeId } from '../../src/geo/records/objectRecords.ts'
 import type { Arbitrary } from 'fast-check'
 import type { Api, Json, Operation } from '../e2e/contract.ts'
 import fc from '../kit/fastCheck.ts'
@@ -123,7 +124,8 @@ const HINTS: Readonly<Record<string, Arbitrary<unknown>>> = {
   tripApproachingThreshold: fc.constantFrom(1, 5, 60),
   enabled: fc.constantFrom(true, true, false, 'true'),
   stopDetection: fc.boolean(),
-  placeId: fc.constant('place-1'),
+  // An airport that the data of the world have.
+  placeId: fc.constantFrom('place-1', placeId('iata/JFK')),
   address: fc.constant('1 Example Street'),
 }
 

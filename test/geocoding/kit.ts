@@ -59,7 +59,7 @@ export async function serveGeocoding(t: Test, regions: readonly MapRegion[]): Pr
       return served.regions
     },
   } as MapRegions
-  const geocoder = new GeocoderPool(source, async () => worldFile(), logger)
+  const geocoder = openGeocoder(t, source)
   const server = createServer({
     routes: [
       ...validationRoutes(geocoder),
@@ -73,10 +73,7 @@ export async function serveGeocoding(t: Test, regions: readonly MapRegion[]): Pr
     logger,
   })
   const base = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`
-  t.teardown(async () => {
-    await server.close()
-    await geocoder.stop()
-  })
+  t.teardown(() => server.close())
   async function get(path: string, query: Readonly<Record<string, string>>, ip?: string) {
     const answer = await fetch(`${base}${path}?${new URLSearchParams(query).toString()}`, {
       headers: { authorization: 'key', ...(ip !== undefined && { 'x-forwarded-for': ip }) },
@@ -84,6 +81,13 @@ export async function serveGeocoding(t: Test, regions: readonly MapRegion[]): Pr
     return { status: answer.status, body: await answer.json() }
   }
   return served
+}
+
+/** Ends with the test. */
+export function openGeocoder(t: Test, regions: Pick<MapRegions, 'all'>): GeocoderPool {
+  const geocoder = new GeocoderPool(regions as MapRegions, async () => worldFile(), createLogger('fatal'))
+  t.teardown(() => geocoder.stop())
+  return geocoder
 }
 
 const WORLD = fileURLToPath(new URL('../../node_modules/.cache/ringfence-world/', import.meta.url))

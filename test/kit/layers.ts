@@ -177,6 +177,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'runtime',
       'geometry',
       'http',
+      'registry/geofences',
       'geo/text',
       'geo/records',
       'geo/world',

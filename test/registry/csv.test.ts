@@ -12,6 +12,7 @@ import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import fc from '../kit/fastCheck.ts'
+import { NO_AREAS } from './areaFinders.ts'
 
 const RUNS = 300 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 
@@ -183,7 +184,7 @@ t.test('a row with an unexpected error is refused, and the file continues', asyn
   const clock = new ManualClock(Date.UTC(2026, 0, 1))
   const registry = openRegistry({ folder: t.testdir({}), clock, createIndex: createGeofenceIndex })
   t.teardown(() => registry.close())
-  const kind = geofenceImports(registry.geofences)
+  const kind = geofenceImports(registry.geofences, NO_AREAS)
   const odd: typeof kind = {
     ...kind,
     parse(fields) {

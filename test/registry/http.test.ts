@@ -6,12 +6,14 @@ import type { Route } from '../../src/http/route.ts'
 import { createServer } from '../../src/http/server.ts'
 import { geofenceRoutes } from '../../src/registry/geofences/geofenceRoutes.ts'
 import { keyRoutes } from '../../src/registry/projects/keyRoutes.ts'
+import type { AreaFinder } from '../../src/registry/geofences/areaFinder.ts'
 import type { KeySet } from '../../src/registry/projects/keys.ts'
 import type { Registry } from '../../src/registry/registry.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { settingsRoutes } from '../../src/registry/settings/settingsRoutes.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { NO_AREAS } from './areaFinders.ts'
 import fc from '../kit/fastCheck.ts'
 
 const RUNS = 60 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
@@ -37,12 +39,12 @@ interface Api {
   call(method: string, path: string, body?: unknown, key?: string): Promise<Answered>
 }
 
-async function serve(t: Test): Promise<Api> {
+async function serve(t: Test, finder: AreaFinder = NO_AREAS): Promise<Api> {
   const clock = new ManualClock(START)
   const registry = openRegistry({ folder: t.testdir({}), clock, createIndex: createGeofenceIndex })
   const keys = registry.createFirstProject()!
   const routes = [
-    ...geofenceRoutes(registry.geofences),
+    ...geofenceRoutes(registry.geofences, finder),
     ...settingsRoutes(registry.settings),
     ...keyRoutes(registry),
   ]
@@ -209,7 +211,6 @@ t.test('every field: what is accepted, and how it comes back', async (t) => {
     [{ coordinates: [180, 90] }, { geometryCenter: { coordinates: [180, 90] } }],
     [{ coordinates: [-180, -90] }, { geometryCenter: { coordinates: [-180, -90] } }],
     [{ address: 'Somewhere 1' }, { geometryCenter: { coordinates: [-73.99, 40.73] } }],
-    [{ placeId: 'p1' }, { placeId: 'p1', geometryRadius: 100 }],
     [{ type: 'polygon', coordinates: RING, radius: 'ignored' }, { geometry: { coordinates: [RING] } }],
     [{ type: 'polygon', coordinates: [RING], address: 'x' }, { geometry: { coordinates: [RING] } }],
     [{ type: 'polygon', coordinates: JSON.stringify(RING) }, { geometry: { coordinates: [RING] } }],
@@ -321,7 +322,7 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
     ['coordinates', { coordinates: [null, 0] }],
     ['coordinates', { coordinates: '[1e999, 0]' }],
     ['coordinates', { coordinates: RING }],
-    ['radius', { radius: undefined }, /^radius: Required for a circle\.$/],
+    ['radius', { radius: undefined }, /^radius: One of radius and placeId is required for a circle\.$/],
     ['radius', { radius: 9.99 }, /Valid range: \[10, 10000\]/],
     ['radius', { radius: 10_001 }, /Valid range: \[10, 10000\]/],
     ['radius', { radius: -1 }],
@@ -460,10 +461,11 @@ t.test('geometry that needs an engine is answered with 503, after everything els
   const { call } = await serve(t)
   const without = { ...CIRCLE, coordinates: undefined }
   const CASES: readonly (readonly [fields: object, param: string, message: RegExp])[] = [
-    [{ ...without, address: 'Main Street 1' }, 'address', /no geocoder/],
-    [{ ...without, placeId: 'p' }, 'placeId', /no database of places/],
-    [{ ...without, type: 'polygon', placeId: 'p' }, 'placeId', /no database of places/],
-    [{ ...without, type: 'isochrone', mode: 'car', radius: 9, address: 'x' }, 'address', /no geocoder/],
+    [{ ...without, address: 'Main Street 1' }, 'address', /^address: The package any is not installed\.$/],
+    [{ ...without, placeId: 'p' }, 'placeId', /^placeId: The package/],
+    [{ ...CIRCLE, placeId: 'p' }, 'placeId', /^placeId: The package/],
+    [{ ...without, type: 'polygon', placeId: 'p' }, 'placeId', /^placeId: The package/],
+    [{ ...without, type: 'isochrone', mode: 'car', radius: 9, address: 'x' }, 'address', /package/],
   ]
   for (const [fields, param, message] of CASES) {
     const { status, body } = await call('POST', '/v1/geofences', fields)

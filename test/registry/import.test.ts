@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { placeId } from '../../src/geo/records/objectRecords.ts'
 import { csvLine } from '../../src/registry/transfer/exportCells.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 import { clear, CSV, HEADER, imported, records, rowsOf } from './importKit.ts'
@@ -11,6 +12,7 @@ import type { Json, Kind } from './importKit.ts'
 /** Deeply nested lists. */
 const DEEP = '['.repeat(5000) + ']'.repeat(5000)
 
+const JFK = placeId('iata/JFK')
 const ROOT = join(import.meta.dirname, '..', '..')
 
 const server = await startServer(t)
@@ -19,8 +21,9 @@ await clear(server, 'geofences')
 t.test('every column of a geofence file', async (t) => {
   const file =
     `\u{FEFF}description,type,tag,externalId,coordinates,address,radius,mode,enabled,metadata.color,metadata.the shop's size,operatingHours.Sunday,operatingHours.mon,stopDetection,disableAfter,deleteAfter,userId,userIds,ip,dwellThreshold,placeId,tripApproachingThreshold
-"Shop ""One"", main\r\ndoor",circle,store,1,"[-73.99,40.73]",Broadway 1,100.5,,,"red, blue",7,"[[""9:00 AM"",""5:00 PM""]]","[[""22:00"",""02:00""]]",true,2031-01-01,2032-01-01T12:00:00+02:00,u0,"u1, u2","10.0.0.1,10.1.0.0/16",2.5,place,15\r
+"Shop ""One"", main\r\ndoor",circle,store,1,"[-73.99,40.73]",Broadway 1,100.5,,,"red, blue",7,"[[""9:00 AM"",""5:00 PM""]]","[[""22:00"",""02:00""]]",true,2031-01-01,2032-01-01T12:00:00+02:00,u0,"u1, u2","10.0.0.1,10.1.0.0/16",2.5,,15\r
 Plain,polygon,store,2,"[[0,0],[1,0],[1,1],[0,0]]",,,,FALSE,,,,,,,,,,,,,
+Airport,circle,store,3,,,,,,,,,,,,,,,,,${JFK},
 `.replaceAll(/(?<!\r)\n/g, '\r\n')
   const { _id, createdAt, finishedAt, ...record } = await imported(server, 'geofences', file)
   t.match(_id, /^[0-9a-f]{24}$/)
@@ -29,8 +32,8 @@ Plain,polygon,store,2,"[[0,0],[1,0],[1,1],[0,0]]",,,,FALSE,,,,,,,,,,,,,
     kind: 'geofences',
     live: false,
     status: 'completed',
-    rows: 2,
-    created: 2,
+    rows: 3,
+    created: 3,
     updated: 0,
     refused: 0,
     createdWithoutPair: 0,
@@ -53,11 +56,12 @@ Plain,polygon,store,2,"[[0,0],[1,0],[1,1],[0,0]]",,,,FALSE,,,,,,,,,,,,,
     userIds: ['u1', 'u2'],
     ip: '10.0.0.1,10.1.0.0/16',
     dwellThreshold: 2.5,
-    placeId: 'place',
     tripApproachingThreshold: 15,
   })
   const second = (await server.api('GET', '/v1/geofences/store/2')).body.geofence
   t.match(second, { type: 'polygon', enabled: false })
+  const third = (await server.api('GET', '/v1/geofences/store/3')).body.geofence
+  t.match(third, { placeId: JFK, geometryRadius: 1000 })
   for (const absent of ['metadata', 'operatingHours', 'stopDetection', 'userIds', 'ip'])
     t.notOk(absent in second)
 
@@ -228,9 +232,9 @@ t.test('refused rows, with their line, column and reason; the others are importe
     [{ coordinates: '1,2' }, 'coordinates', /valid JSON/, '1,2'],
     [{ coordinates: '[1,91]' }, 'coordinates', /Invalid latitude/, '[1,91]'],
     [{ type: 'polygon', coordinates: '[[0,0],[1,1],[0,0]]' }, 'coordinates', /between 4 and 2,000/],
-    [{ coordinates: '', address: 'Main St' }, 'address', /no geocoder/, 'Main St'],
-    [{ coordinates: '', placeId: 'p' }, 'placeId', /no database of places/, 'p'],
-    [{ radius: '' }, 'radius', /Required for a circle/, ''],
+    [{ coordinates: '', address: 'Main St' }, 'address', /It was not found/, 'Main St'],
+    [{ coordinates: '', placeId: 'p' }, 'placeId', /There is no place with this _id/, 'p'],
+    [{ radius: '' }, 'radius', /One of radius and placeId is required for a circle/, ''],
     [{ radius: '9' }, 'radius', /Valid range: \[10, 10000\]/, '9'],
     [{ radius: 'wide' }, 'radius', /must be a number/, 'wide'],
     [{ enabled: 'yes' }, 'enabled', /true or false/, 'yes'],
@@ -315,7 +319,7 @@ t.test('refused rows, with their line, column and reason; the others are importe
     { line: 2, row: 1, message: /not valid UTF-8/ },
   ])
   t.match(
-    (await imported(server, 'geofences', 'description,type,tag,externalId,placeId\na,circle,rows,r,p\n'))
+    (await imported(server, 'geofences', 'description,type,tag,externalId,address\na,circle,rows,r,p\n'))
       .errors,
     [{ line: 2, column: 'radius' }],
     'a column that the file lacks',

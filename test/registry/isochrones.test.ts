@@ -8,12 +8,12 @@ import { IsochroneWorker } from '../../src/registry/geofences/isochroneWorker.ts
 import { AreaRefused, AreaTimedOut, type AreaSource } from '../../src/registry/geofences/areaSource.ts'
 import { geofenceCells } from '../../src/registry/transfer/exportCells.ts'
 import { geofenceRecord } from '../../src/registry/geofences/geofenceRecord.ts'
-import { parseGeofence } from '../../src/registry/geofences/parseGeofence.ts'
 import { openRegistry, type Registry } from '../../src/registry/registry.ts'
 import { ManualClock, systemTime } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import { MemoryStream } from './memoryStream.ts'
 import { openReplica } from './replicatedKit.ts'
+import { definitionOf } from './areaFinders.ts'
 
 const SCOPE = scopeId(1, false)
 const CENTER: Position = [-56.19, -34.9]
@@ -77,10 +77,7 @@ function open(t: Test) {
     troubles,
     put(fields: object) {
       const all = { tag: 'area', externalId: '1', description: 'x', type: 'isochrone', coordinates: CENTER }
-      return state.registry.geofences.put(
-        SCOPE,
-        parseGeofence({ ...all, mode: 'car', radius: 10, ...fields }),
-      )
+      return state.registry.geofences.put(SCOPE, definitionOf({ ...all, mode: 'car', radius: 10, ...fields }))
     },
     record() {
       const scope = state.registry.scope(SCOPE)
@@ -233,7 +230,7 @@ t.test('in a shared registry, those that are computed together are one edit', as
     radius: 10,
   }
   for (const externalId of ['1', '2']) {
-    await registry.edit(() => registry.geofences.put(SCOPE, parseGeofence({ ...all, externalId })))
+    await registry.edit(() => registry.geofences.put(SCOPE, definitionOf({ ...all, externalId })))
   }
   const before = stream.history.length
   const worker = new IsochroneWorker(registry.geofences, new Squares(), () => true)

@@ -14,6 +14,7 @@ import { natsServer, type NatsServer } from '../kit/nats.ts'
 import { MemoryStream } from './memoryStream.ts'
 import { circle, contentsOf, folderOf, openOn, openReplica, SCOPE, START } from './replicatedKit.ts'
 import { until } from '../kit/waiting.ts'
+import { NO_AREAS } from './areaFinders.ts'
 
 const skip = await skipWithout(NATS_SERVER)
 const ROWS = 10_000
@@ -64,7 +65,7 @@ t.test('edits of one process reach the others: projects, keys, records, imports'
   }
   const { record } = await importCsv(a, {
     scope: SCOPE,
-    kind: geofenceImports(a.geofences),
+    kind: geofenceImports(a.geofences, NO_AREAS),
     chunks: chunks(),
   })
   t.match(record, { status: 'completed', rows: ROWS, created: ROWS })

@@ -114,8 +114,8 @@ topChains | the five that were visited most among the last 20
 segments | rules of metadata, regions, geofences, chains, categories and counted events
 
 # Geofences by address and placeId (places and regions)
-address | resolved when written; 400 if not found, or far from the coordinates
-placeId | the area of the place, or its point with a radius; 400 if unknown
+address | resolved when written; 400 if not found, or far from the coordinates | geocoding/geofenceAreas.test.ts: an address alone: the first result, exact or between known numbers; geocoding/geofenceAreas.test.ts: coordinates win over an address, which must be near them if it is found
+placeId | the area of the place, or its point with a radius; 400 if unknown | geocoding/geofenceAreas.test.ts: a place by its _id
 
 # Fraud flags (fraud)
 settings | thresholds and lists, with limits

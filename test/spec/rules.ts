@@ -74,10 +74,10 @@ userIds, userId | events only for these users | e2e/geofences.test.ts: only for 
 ip | events only for requests from these addresses | model/ipRanges.test.ts: IP ranges by example; rules/step.test.ts: outside: each reason of ineligibility withholds the entry; the first in order names it
 
 # Geofence: address (geocoding)
-address | searched; must be near the coordinates if both are given
+address | searched; must be near the coordinates if both are given | geocoding/geofenceAreas.test.ts: coordinates win over an address, which must be near them if it is found
 
 # Geofence: placeId (places and regions)
-placeId | the place's geometry overrides the geofence's
+placeId | the place's geometry overrides the geofence's | geocoding/geofenceAreas.test.ts: a place by its _id
 
 # Geofence: isochrone (routing)
 mode, radius | travel mode and minutes | registry/isochrones.test.ts: pending, then ready; kept by edits with the same area

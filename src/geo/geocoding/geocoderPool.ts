@@ -4,9 +4,11 @@ import { GEOCODER_WORKER } from '../../../workers/urls.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import type { Position } from '../../model/geofence.ts'
+import type { AreaFinder, PlaceArea } from '../../registry/geofences/areaFinder.ts'
 import type { MapRegion, MapRegions } from '../extract/port.ts'
 import { WORLD_ATTRIBUTION } from '../world/port.ts'
-import type { GeocoderQuestion, GeocoderTask } from './geocoderThread.ts'
+import type { GeocoderAnswer, GeocoderQuestion, GeocoderTask } from './geocoderThread.ts'
 import type {
   Address,
   AutocompleteQuestion,
@@ -24,11 +26,11 @@ const MOST_WAITING = 256
 const IDLE_MS = 60_000
 
 /** Answers in threads, so that no question holds up tracking. They start with the first question. */
-export class GeocoderPool implements Geocoder, Service {
+export class GeocoderPool implements Geocoder, AreaFinder, Service {
   readonly name = 'geocoder'
   readonly #regions: MapRegions
   readonly #world: () => Promise<string>
-  readonly #pool: Piscina<GeocoderTask, Address[] | Validation>
+  readonly #pool: Piscina<GeocoderTask, GeocoderAnswer>
 
   /** @param world gives the file of the world database, or throws an ApiError */
   constructor(regions: MapRegions, world: () => Promise<string>, logger: Logger) {
@@ -63,6 +65,24 @@ export class GeocoderPool implements Geocoder, Service {
     return { validation: answer as Validation, attribution }
   }
 
+  async positionOf(address: string): Promise<Position | undefined> {
+    const { addresses } = await this.forward({
+      query: address,
+      layers: ['address', 'place'],
+      countries: [],
+      language: 'en',
+      // Only time zones depend on it.
+      now: 0,
+    })
+    const [best] = addresses
+    return best === undefined || best.confidence === 'fallback' ? undefined : best.geometry.coordinates
+  }
+
+  async placeArea(id: string): Promise<PlaceArea | undefined> {
+    const { answer } = await this.#ask({ kind: 'placeArea', question: id })
+    return answer as PlaceArea | undefined
+  }
+
   async #geocode(question: GeocoderQuestion, isUsed?: (region: MapRegion) => boolean): Promise<Geocoded> {
     const { answer, attribution } = await this.#ask(question, isUsed)
     return { addresses: answer as Address[], attribution }
@@ -72,7 +92,7 @@ export class GeocoderPool implements Geocoder, Service {
   async #ask(
     question: GeocoderQuestion,
     isUsed: (region: MapRegion) => boolean = () => true,
-  ): Promise<{ answer: Address[] | Validation; attribution: string }> {
+  ): Promise<{ answer: GeocoderAnswer; attribution: string }> {
     const world = await this.#world()
     if (this.#pool.queueSize >= MOST_WAITING)
       throw new ApiError(503, 'Too many geocoding requests at once.', { retryAfter: 1 })

@@ -2,7 +2,9 @@ import type { PlaceRecords } from '../placeDatabase/port.ts'
 import type { World } from '../world/port.ts'
 import { autocomplete } from './autocomplete.ts'
 import { forward } from './forward.ts'
+import type { PlaceArea } from '../../registry/geofences/areaFinder.ts'
 import type { Address, AutocompleteQuestion, ForwardQuestion, ReverseQuestion } from './port.ts'
+import { placeArea } from './placeArea.ts'
 import { reverse } from './reverse.ts'
 import { SearchSources, type SearchedRegion } from './sources.ts'
 import { validate } from './validate.ts'
@@ -14,6 +16,11 @@ export type GeocoderQuestion =
   | { readonly kind: 'forward'; readonly question: ForwardQuestion }
   | { readonly kind: 'autocomplete'; readonly question: AutocompleteQuestion }
   | { readonly kind: 'validate'; readonly question: ValidationQuestion }
+  /** By its `_id`. */
+  | { readonly kind: 'placeArea'; readonly question: string }
+
+/** By the kind of the question. */
+export type GeocoderAnswer = Address[] | Validation | PlaceArea | undefined
 
 /** A question to a thread. */
 export type GeocoderTask = GeocoderQuestion & {
@@ -44,11 +51,12 @@ export class GeocoderThread {
     this.#openWorld = openWorld
   }
 
-  answer(task: GeocoderTask): Address[] | Validation {
+  answer(task: GeocoderTask): GeocoderAnswer {
     const sources = this.#sourcesOf(task)
     if (task.kind === 'forward') return forward(sources, task.question)
     if (task.kind === 'autocomplete') return autocomplete(sources, task.question)
     if (task.kind === 'validate') return validate(sources, task.question)
+    if (task.kind === 'placeArea') return placeArea(sources, task.question)
     const { question } = task
     return reverse({ regions: sources.around(question.position), world: sources.world }, question)
   }

@@ -51,6 +51,12 @@ export interface StoredPlace {
   readonly position: Position
 }
 
+/** A place with its shape. */
+export interface ShapedPlace extends StoredPlace {
+  /** Closed, of all its pieces and the holes in them; empty if only its point is known. */
+  readonly rings: readonly (readonly Position[])[]
+}
+
 export interface StoredArea {
   readonly kind: AreaKind
   readonly name: string
@@ -84,6 +90,8 @@ export interface PlaceRecords {
   readonly index: SearchIndex
   streetById(id: number): StoredStreet
   placeById(id: number): StoredPlace
+  /** @param key the public `_id` */
+  placeByKey(key: string): ShapedPlace | undefined
   areaById(id: number): StoredArea
   /**
    * Houses of a street by the value of their number, see numberValue.

@@ -9,6 +9,7 @@ import type {
   StoredAddress,
   StoredArea,
   StoredIntersection,
+  ShapedPlace,
   StoredPlace,
   StoredStreet,
   StoredWay,
@@ -37,6 +38,7 @@ export class PlaceDatabase implements PlaceRecords {
   readonly #street: Database.Statement
   readonly #houses: Readonly<Record<'ascending' | 'descending', Database.Statement>>
   readonly #crossings: Database.Statement
+  readonly #placeByKey: Database.Statement
   readonly index: SearchIndex
 
   /** @throws the errors of SQLite, or if the file has another version */
@@ -85,6 +87,7 @@ export class PlaceDatabase implements PlaceRecords {
     this.#street = database.prepare(
       `SELECT id, importance, x, y, ${['name', 'city', 'postalCode'].map(label).join()} FROM street WHERE id = ?`,
     )
+    this.#placeByKey = database.prepare('SELECT * FROM place WHERE key = ?')
     const houses = (order: string): Database.Statement =>
       database.prepare(
         `SELECT number, unit, x, y, ${labels} FROM address WHERE streetId = ? AND value BETWEEN ? AND ? ORDER BY value ${order} LIMIT ?`,
@@ -166,6 +169,13 @@ export class PlaceDatabase implements PlaceRecords {
 
   placeById(id: number): StoredPlace {
     return placeOf(this.#rows.place.get(id) as Row)
+  }
+
+  placeByKey(key: string): ShapedPlace | undefined {
+    const row = this.#placeByKey.get(key) as Row | undefined
+    if (row === undefined) return undefined
+    const rings = row['rings'] as Buffer | null
+    return { ...placeOf(row), rings: rings === null ? [] : unpackLines(rings) }
   }
 
   areaById(id: number): StoredArea {

@@ -6,6 +6,7 @@ import type { Position } from '../../model/geofence.ts'
 import { UNITS } from '../placeDatabase/schema.ts'
 import { unitsOf } from '../placeDatabase/shapes.ts'
 import { cleanName } from '../records/names.ts'
+import { placeId } from '../records/objectRecords.ts'
 import type { Airport, AirportSize, Airports } from './port.ts'
 
 /** The package that they are from: OurAirports. */
@@ -71,9 +72,13 @@ type Row = Pick<Airport, 'iata' | 'name' | 'size' | 'countryCode'> & {
 export class AirportTable implements Airports {
   readonly #byCode: Database.Statement
   readonly #inBox: Database.Statement
+  readonly #codes: Database.Statement
+  /** IATA codes by the `_id` of the place; made when it is first asked for, because that takes some 20 ms. */
+  #codeByKey: ReadonlyMap<string, string> | undefined
 
   constructor(database: Database.Database) {
     const columns = 'iata, name, size, country AS countryCode, x, y'
+    this.#codes = database.prepare('SELECT iata FROM airport').pluck()
     this.#byCode = database.prepare(`SELECT ${columns} FROM airport WHERE iata = ?`)
     this.#inBox = database.prepare(
       `SELECT ${columns} FROM airport_box JOIN airport USING (id) WHERE west <= ? AND east >= ? AND south <= ? AND north >= ?`,
@@ -83,6 +88,14 @@ export class AirportTable implements Airports {
   byCode(iata: string): Airport | undefined {
     const row = this.#byCode.get(iata.toUpperCase()) as Row | undefined
     return row && airportOf(row)
+  }
+
+  byKey(key: string): Airport | undefined {
+    this.#codeByKey ??= new Map(
+      (this.#codes.all() as string[]).map((iata) => [placeId(`iata/${iata}`), iata]),
+    )
+    const iata = this.#codeByKey.get(key)
+    return iata === undefined ? undefined : this.byCode(iata)
   }
 
   within(meters: number, point: Position): Airport[] {

@@ -81,6 +81,8 @@ export interface Airport {
 export interface Airports {
   /** @param iata in any case */
   byCode(iata: string): Airport | undefined
+  /** @param key the public `_id` of the place that it is */
+  byKey(key: string): Airport | undefined
   /** The nearest first. */
   within(meters: number, point: Position): Airport[]
 }

@@ -3,9 +3,9 @@ import type { Entity } from '../records/entity.ts'
 import { GeofenceBody, NewGeofenceBody } from './geofenceFields.ts'
 import { GeofenceRecord, geofenceRecord } from './geofenceRecord.ts'
 import { GEOFENCE_ROWS, geofenceOfRow, rowOfGeofence, type GeofenceDefinition } from './geofenceRows.ts'
-import { parseGeofence } from './parseGeofence.ts'
 
-export const GEOFENCES: Entity<GeofenceDefinition, Geofence> = {
+/** Without how definitions are read, which may need a look-up: see geofenceRoutes. */
+export const GEOFENCES: Omit<Entity<GeofenceDefinition, Geofence>, 'parse'> = {
   singular: 'geofence',
   plural: 'geofences',
   tag: 'Geofences',
@@ -14,7 +14,6 @@ export const GEOFENCES: Entity<GeofenceDefinition, Geofence> = {
   fromRow: geofenceOfRow,
   newBody: NewGeofenceBody,
   body: GeofenceBody,
-  parse: parseGeofence,
   record: GeofenceRecord,
   answer: geofenceRecord,
 }

@@ -47,11 +47,17 @@ export const GEOFENCE_FIELDS = {
     'Required if there is no address and no placeId. circle and isochrone: [longitude, latitude]. polygon: a closed ring ' +
       '[[longitude, latitude], …] of 4 to 2,000 positions. A list or its JSON text; a form may also repeat the field for each number in turn.',
   ),
-  address: text(MAX_ADDRESS_LENGTH, 'Instead of coordinates; needs a geocoder.'),
-  placeId: text(MAX_ID_LENGTH, 'Instead of coordinates; needs a database of places.'),
+  address: text(
+    MAX_ADDRESS_LENGTH,
+    'circle and isochrone: instead of coordinates, an address or the name of a place. It is looked up once. With coordinates it must be within 1,000 m of them.',
+  ),
+  placeId: text(
+    MAX_ID_LENGTH,
+    '_id of a place, whose area the geofence gets; coordinates and address are then ignored. It is looked up once. If only the point of the place is known: a circle around it, with the given radius or the usual one of such places; a polygon keeps its coordinates.',
+  ),
   radius: custom(
     NumberOrText(
-      'Required for a circle: metres, 10 to 10,000. Required for an isochrone: minutes of travel, 1 to 120.',
+      'Required for a circle without placeId: metres, 10 to 10,000. Required for an isochrone: minutes of travel, 1 to 120.',
     ),
     (fields, name) => {
       const range = RADIUS_RANGES.get(fields['type'])
@@ -86,7 +92,7 @@ export const GEOFENCE_FIELDS = {
 export const GEOFENCE_AREA_FIELDS = ['coordinates', 'address', 'placeId'] as const
 
 const NEEDS_BY_TYPE = neededBy('type', {
-  circle: { required: ['radius'], ...atLeastOne(...GEOFENCE_AREA_FIELDS) },
+  circle: { ...atLeastOne(...GEOFENCE_AREA_FIELDS), allOf: [atLeastOne('radius', 'placeId')] },
   polygon: atLeastOne('coordinates', 'placeId'),
   isochrone: { required: ['mode', 'radius'], ...atLeastOne(...GEOFENCE_AREA_FIELDS) },
 })

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { listPieces } from '../../http/answerText.ts'
+import type { Fields } from '../../http/fields.ts'
 import { route, type Route } from '../../http/route.ts'
 import { CoordinatesText, limitOf, MetadataFilter, parseCoordinates } from '../../http/schemas.ts'
 import { Probe } from '../../geometry/probe.ts'
@@ -10,18 +11,26 @@ import { inSlices, mapInSlices } from '../../runtime/slices.ts'
 import { ConcurrencyLimit } from '../../runtime/concurrencyLimit.ts'
 import type { GeofenceIndex } from '../../spatial/port.ts'
 import { ANSWERS_AT_ONCE, collectionRoutes, scopeOf } from '../records/collectionRoutes.ts'
+import type { Pair } from '../records/recordFields.ts'
 import { TagsFilter, tagSet } from '../records/recordSchemas.ts'
+import type { AreaFinder } from './areaFinder.ts'
 import { GEOFENCES } from './geofenceEntity.ts'
 import { GeofenceRecord, geofenceRecord } from './geofenceRecord.ts'
 import type { Geofences } from './geofences.ts'
+import { parseGeofence } from './parseGeofence.ts'
+import { resolveArea } from './resolveArea.ts'
 
 /** More than this with geometry is refused: the interface's rule. */
 const MAX_WITH_GEOMETRY = 100
 
 /** Management of geofences (secret keys) and the search near a point (any key). */
-export function geofenceRoutes(geofences: Geofences): Route[] {
+export function geofenceRoutes(geofences: Geofences, finder: AreaFinder): Route[] {
   const concurrency = new ConcurrencyLimit(ANSWERS_AT_ONCE)
-  return [...collectionRoutes(GEOFENCES, geofences, concurrency), searchRoute(geofences, concurrency)]
+  const entity = {
+    ...GEOFENCES,
+    parse: (fields: Fields, known?: Pair) => resolveArea(parseGeofence(fields, known), finder),
+  }
+  return [...collectionRoutes(entity, geofences, concurrency), searchRoute(geofences, concurrency)]
 }
 
 function searchRoute(geofences: Geofences, concurrency: ConcurrencyLimit): Route {

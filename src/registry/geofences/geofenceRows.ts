@@ -56,6 +56,7 @@ export const GEOFENCE_ROWS = {
       ip: Type.Optional(Type.String()),
       dwellThreshold: Type.Optional(Type.Number()),
       placeId: Type.Optional(Type.String()),
+      address: Type.Optional(Type.String()),
       tripApproachingThreshold: Type.Optional(Type.Number()),
     }),
   ),

@@ -1,16 +1,11 @@
 import { checkRing, MAX_RING_POSITIONS } from '../../geometry/ring.ts'
 import { checkRequired, type Fields } from '../../http/fields.ts'
-import type { GeofenceType, Position, Shape } from '../../model/geofence.ts'
-import { ApiError, badParam } from '../../runtime/errors.ts'
+import type { GeofenceType, Position } from '../../model/geofence.ts'
+import { badParam } from '../../runtime/errors.ts'
 import { readFields } from '../records/fieldRules.ts'
 import { checkPoint, checkPosition, type Pair } from '../records/recordFields.ts'
-import {
-  GEOFENCE_FIELDS,
-  GeofenceBody,
-  MIN_GEOFENCE_RADIUS_METERS,
-  NewGeofenceBody,
-} from './geofenceFields.ts'
-import type { GeofenceDefinition } from './geofenceRows.ts'
+import { GEOFENCE_FIELDS, GeofenceBody, NewGeofenceBody } from './geofenceFields.ts'
+import type { GeofenceDraft } from './resolveArea.ts'
 
 /** Fields that do not depend on others. Their order decides which of several faults is reported. */
 const PLAIN_FIELDS = [
@@ -35,12 +30,12 @@ const PLAIN_FIELDS = [
 
 /**
  * Reads the definition of a geofence from a body or row: every rule of the interface's field table. Absent, null and
- * empty fields get their defaults; unknown ones are ignored.
+ * empty fields get their defaults; unknown ones are ignored. {@link resolveArea} gives it its area.
  *
  * @param known the pair if the request names it elsewhere; a field that differs is refused
- * @throws ApiError 400 naming the field; 503 where the geometry would have to come from an engine that is not there
+ * @throws ApiError 400 naming the field
  */
-export function parseGeofence(fields: Fields, known?: Pair): GeofenceDefinition {
+export function parseGeofence(fields: Fields, known?: Pair): GeofenceDraft {
   checkRequired(known === undefined ? NewGeofenceBody : GeofenceBody, fields)
   const {
     tag,
@@ -50,45 +45,38 @@ export function parseGeofence(fields: Fields, known?: Pair): GeofenceDefinition 
     enabled = true,
     ...optional
   } = readFields(GEOFENCE_FIELDS, fields, known, PLAIN_FIELDS)
-  return {
+  const { address, ...area } = parseArea(fields, type, optional.placeId !== undefined)
+  const definition = {
     tag: tag!,
     externalId: externalId!,
     description,
     type,
     enabled,
     ...optional,
-    ...parseArea(fields, type),
+    ...(address !== undefined && { address }),
   }
+  return { definition, ...area }
 }
 
-/** The shape; for an isochrone also what it will be computed from. */
-function parseArea(fields: Fields, type: GeofenceType): Pick<GeofenceDefinition, 'shape' | 'isochrone'> {
-  const { coordinates } = readFields(GEOFENCE_FIELDS, fields, undefined, ['coordinates'])
+/** @param hasPlace then coordinates and address are ignored, but for the ring that a polygon keeps at a mere point */
+function parseArea(
+  fields: Fields,
+  type: GeofenceType,
+  hasPlace: boolean,
+): Omit<GeofenceDraft, 'definition'> & { readonly address?: string } {
   if (type === 'polygon') {
-    if (coordinates !== undefined) return { shape: { kind: 'polygon', ring: parseRing(coordinates) } }
-    throw noPlaces()
+    const { coordinates } = readFields(GEOFENCE_FIELDS, fields, undefined, ['coordinates'])
+    return coordinates === undefined ? {} : { ring: parseRing(coordinates) }
   }
-  const center = coordinates === undefined ? undefined : checkPoint('coordinates', coordinates)
-  const { address, radius } = readFields(GEOFENCE_FIELDS, fields, undefined, ['address', 'radius'])
-  if (center === undefined)
-    throw address === undefined
-      ? noPlaces()
-      : missing('address', 'no geocoder to find the address; use coordinates')
-  if (type === 'circle') return { shape: { kind: 'circle', center, radius: radius! } }
-  return { shape: placeholder(center), isochrone: { destination: center, minutes: radius! } }
-}
-
-/** The shape of an isochrone until it is computed: it has the location, and nobody is ever inside. */
-function placeholder(center: Position): Shape {
-  return { kind: 'circle', center, radius: MIN_GEOFENCE_RADIUS_METERS }
-}
-
-function noPlaces(): ApiError {
-  return missing('placeId', 'no database of places to take the geometry from; use coordinates')
-}
-
-function missing(param: string, what: string): ApiError {
-  return new ApiError(503, `${param}: There is ${what}.`, { param })
+  const { radius } = readFields(GEOFENCE_FIELDS, fields, undefined, ['radius'])
+  const radiusPart = radius !== undefined && { radius }
+  if (hasPlace) return { ...radiusPart }
+  const { coordinates, address } = readFields(GEOFENCE_FIELDS, fields, undefined, ['coordinates', 'address'])
+  return {
+    ...(coordinates !== undefined && { center: checkPoint('coordinates', coordinates) }),
+    ...(address !== undefined && { address }),
+    ...radiusPart,
+  }
 }
 
 function parseRing(coordinates: readonly unknown[]): readonly Position[] {

@@ -6,7 +6,7 @@ import type { Entity } from '../records/entity.ts'
 import { recordRows } from '../records/recordRows.ts'
 import { DateTime } from '../records/recordSchemas.ts'
 import { EndpointRecord, endpointRecord } from './hookEndpoint.ts'
-import { HookBody, NewHookBody, parseHook, type HookDefinition } from './hookFields.ts'
+import { HookBody, NewHookBody, type HookDefinition } from './hookFields.ts'
 
 const Transitions = Type.Array(Type.Enum(Object.keys(HOOK_EVENTS)))
 const Texts = Type.Array(Type.String())
@@ -28,14 +28,13 @@ const HOOK_ROWS = recordRows(
 )
 
 /** What the API says of a hook, besides its state, which only the process that sends its messages knows. */
-export const HOOKS: Entity<HookDefinition, Hook> = {
+export const HOOKS: Omit<Entity<HookDefinition, Hook>, 'parse'> = {
   singular: 'hook',
   plural: 'hooks',
   tag: 'Hooks',
   rows: HOOK_ROWS,
   newBody: NewHookBody,
   body: HookBody,
-  parse: parseHook,
   record: Type.Object(
     {
       _id: Type.String(),

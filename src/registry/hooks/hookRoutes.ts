@@ -4,7 +4,7 @@ import type { Hook } from '../../model/hook.ts'
 import { collectionRoutes } from '../records/collectionRoutes.ts'
 import type { Pair } from '../records/recordFields.ts'
 import { HOOKS } from './hookEntity.ts'
-import type { HookDefinition } from './hookFields.ts'
+import { parseHook, type HookDefinition } from './hookFields.ts'
 import type { HookRegistry } from './hookRegistry.ts'
 
 /** The dependencies of the hooks' routes. */
@@ -24,7 +24,7 @@ export function hookRoutes(parts: HookRouteParts): Route[] {
   const entity = {
     ...HOOKS,
     parse(fields: Fields, known?: Pair): HookDefinition {
-      const definition = HOOKS.parse(fields, known)
+      const definition = parseHook(fields, known)
       parts.refuse(definition.endpoint.url)
       return definition
     },

@@ -18,6 +18,8 @@ import type { ScopedRecord } from './recordRows.ts'
 import { Id, Nothing, PairParams } from './recordSchemas.ts'
 import type { RecordStore } from './recordStore.ts'
 
+const PAIR = ['tag', 'externalId'] as const
+
 /** Large answers that are made at a time, because each is held in memory until it is sent. */
 export const ANSWERS_AT_ONCE = 8
 
@@ -71,7 +73,7 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
         body: entity.newBody,
         answers: { 200: this.#answer, 409: this.#conflict },
         handler: async (call) => {
-          const definition = entity.parse(call.body as Fields)
+          const definition = await entity.parse(call.body as Fields)
           return this.#answerOf(
             await collection.edit(refusingTaken(() => collection.create(scopeOf(call), definition))),
           )
@@ -88,7 +90,7 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
         body: entity.body,
         answers: { 200: this.#answer },
         handler: async (call) => {
-          const definition = entity.parse(call.body as Fields, call.params)
+          const definition = await entity.parse(call.body as Fields, call.params)
           const { record } = await collection.edit(() => collection.put(scopeOf(call), definition))
           return this.#answerOf(record)
         },
@@ -106,13 +108,18 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
         handler: async (call) => {
           const { id } = call.params
           const scope = scopeOf(call)
+          const find = () => this.#found(collection.store(scope).get(id))
+          const body = call.body as Fields
+          const before = find()
+          const tag = present(body, 'tag') ?? before.tag
+          const externalId = present(body, 'externalId') ?? before.externalId
+          const definition = await entity.parse({ ...body, tag, externalId })
           const replace = () => {
-            const before = this.#found(collection.store(scope).get(id))
-            const body = call.body as Fields
-            const tag = present(body, 'tag') ?? before.tag
-            const externalId = present(body, 'externalId') ?? before.externalId
-            const definition = entity.parse({ ...body, tag, externalId })
-            return this.#found(collection.replace(scope, id, definition))
+            // What the body leaves out stays as it is now, not as it was when the body was read.
+            const now = find()
+            const kept = PAIR.filter((name) => present(body, name) === undefined && now[name] !== undefined)
+            const pair = Object.fromEntries(kept.map((name) => [name, now[name]]))
+            return this.#found(collection.replace(scope, id, { ...definition, ...pair }))
           }
           return this.#answerOf(await collection.edit(refusingTaken(replace)))
         },

@@ -37,7 +37,7 @@ export interface Entity<Definition extends Referenced, R extends ScopedRecord> e
    * @param known the pair, if the path contains it; a field that contradicts it is refused
    * @throws ApiError 400 naming the field
    */
-  parse(fields: Fields, known?: Pair): Definition
+  parse(fields: Fields, known?: Pair): Definition | Promise<Definition>
   /** The schema of what `answer` makes. */
   readonly record: TObject
   /** The record as the API answers it. */

@@ -4,8 +4,10 @@ import { BEACON_FIELDS, BeaconBody } from '../beacons/beaconFields.ts'
 import { parseBeacon } from '../beacons/parseBeacon.ts'
 import type { Fields } from '../../http/fields.ts'
 import { present, required } from '../../http/fields.ts'
+import type { AreaFinder } from '../geofences/areaFinder.ts'
 import { GEOFENCE_AREA_FIELDS, GEOFENCE_FIELDS, NewGeofenceBody } from '../geofences/geofenceFields.ts'
 import { parseGeofence } from '../geofences/parseGeofence.ts'
+import { resolveArea } from '../geofences/resolveArea.ts'
 import type { Beacons } from '../beacons/beaconEntity.ts'
 import type { Geofences } from '../geofences/geofences.ts'
 import type { ImportKindName } from './importHistory.ts'
@@ -16,7 +18,7 @@ export interface ImportKind<Definition extends Referenced = Referenced> {
   readonly name: ImportKindName
   readonly columns: ColumnRules
   /** @throws ApiError naming the field that breaks a rule */
-  parse(fields: Fields): Definition
+  parse(fields: Fields): Definition | Promise<Definition>
   /** Upserts all of them, or none. */
   put(scope: ScopeId, definitions: readonly Definition[], part: Part): void
 }
@@ -69,11 +71,11 @@ export const BEACON_COLUMNS: ColumnRules<keyof typeof BEACON_FIELDS> = {
   required: [...(BeaconBody.required ?? []), 'enabled'],
 }
 
-export function geofenceImports(geofences: Geofences): ImportKind {
+export function geofenceImports(geofences: Geofences, finder: AreaFinder): ImportKind {
   return kind({
     name: 'geofences',
     columns: GEOFENCE_COLUMNS,
-    parse: (fields) => parseGeofence(fields),
+    parse: (fields) => resolveArea(parseGeofence(fields), finder),
     put: (scope, definitions, part) => geofences.putMany(scope, definitions, part),
   })
 }

@@ -7,6 +7,7 @@ import { isoDate } from '../../model/isoDate.ts'
 import { isLive } from '../../model/scope.ts'
 import { notFound } from '../../runtime/errors.ts'
 import type { Beacons } from '../beacons/beaconEntity.ts'
+import type { AreaFinder } from '../geofences/areaFinder.ts'
 import type { Geofences } from '../geofences/geofences.ts'
 import type { ImportRecord, RefusedRow } from './importHistory.ts'
 import { MAX_ERRORS } from './importHistory.ts'
@@ -75,8 +76,8 @@ interface ImportRouteParts extends ImportRegistry {
 }
 
 /** Import of CSV files, and the history of imports, for each kind of record (secret keys). */
-export function importRoutes(registry: ImportRouteParts): Route[] {
-  return [geofenceImports(registry.geofences), beaconImports(registry.beacons)].flatMap((kind) =>
+export function importRoutes(registry: ImportRouteParts, finder: AreaFinder): Route[] {
+  return [geofenceImports(registry.geofences, finder), beaconImports(registry.beacons)].flatMap((kind) =>
     routesOf(registry, kind),
   )
 }

@@ -59,7 +59,12 @@ export async function importCsv(
       run ??= await ImportRun.begin(registry, file, rows[i++]!)
       slice.resume()
       for (; i < rows.length; i++) {
-        run.take(rows[i]!)
+        const lookedUp = run.take(rows[i]!)
+        if (lookedUp !== undefined) {
+          slice.pause()
+          await lookedUp
+          slice.resume()
+        }
         if (run.pending < MAX_PENDING && !slice.isOver) continue
         await slice.next()
         slices += 1
@@ -123,8 +128,11 @@ class ImportRun {
     return this.#pending.length
   }
 
-  /** Checks a row: it is written with the next {@link write}, or refused. */
-  take(row: CsvRow): void {
+  /**
+   * Checks a row: it is written with the next {@link write}, or refused.
+   * @returns a promise if something must be looked up for it
+   */
+  take(row: CsvRow): void | Promise<void> {
     this.#record.rows += 1
     this.#last = row
     const sentence = this.#problemOfCells(row)
@@ -132,12 +140,18 @@ class ImportRun {
       this.#refuse(row, sentence)
       return
     }
-    try {
-      this.#pending.push(this.#file.kind.parse(this.#columns.fields(row.cells)))
-    } catch (error) {
+    const refused = (error: unknown): void => {
       if (error instanceof ApiError) this.#refuse(row, error.message, error.param)
       // The import continues, whatever error a row causes.
       else this.#refuse(row, 'The row cannot be read.')
+    }
+    try {
+      const definition = this.#file.kind.parse(this.#columns.fields(row.cells))
+      if (definition instanceof Promise)
+        return definition.then((known) => void this.#pending.push(known), refused)
+      this.#pending.push(definition)
+    } catch (error) {
+      refused(error)
     }
   }
 

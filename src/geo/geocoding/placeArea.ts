@@ -1,0 +1,84 @@
+/** What a place gives to a geofence: its outline, or a circle around its point. */
+import { pointDistance } from '../../geometry/distance.ts'
+import { checkRing, MAX_RING_POSITIONS } from '../../geometry/ring.ts'
+import type { Position } from '../../model/geofence.ts'
+import type { PlaceArea } from '../../registry/geofences/areaFinder.ts'
+import type { SearchSources } from './sources.ts'
+
+/** Metres around a place of which only the point is known. */
+const USUAL_RADIUS = 30
+/** Of categories whose places are larger. */
+const RADII: Readonly<Record<string, number>> = {
+  'gas-station': 60,
+  supermarket: 60,
+  'shopping-mall': 60,
+  'sports-venue-stadium': 150,
+  hospital: 150,
+  university: 150,
+  airport: 1000,
+}
+/** Metres between the corners of an outline, tried in order until a geofence may have it. */
+const LEAST_STEPS = [0, 1, 3, 10, 30, 100, 300] as const
+/** Of the way around the outline: larger steps would make another shape of it. */
+const MOST_OF_LENGTH = 0.005
+
+/** The place with this `_id` in the map regions, or among the airports of the world. */
+export function placeArea(sources: SearchSources, id: string): PlaceArea | undefined {
+  for (const { records } of sources.regions) {
+    const found = records.placeByKey(id)
+    if (found === undefined) continue
+    const { position, categories, rings } = found
+    const ring = outlineOf(rings)
+    return { position, radius: radiusOf(categories), ...(ring !== undefined && { ring }) }
+  }
+  const airport = sources.world.airports.byKey(id)
+  return airport && { position: airport.position, radius: RADII['airport']! }
+}
+
+/** The largest that any of the categories has. */
+function radiusOf(categories: readonly string[]): number {
+  return Math.max(USUAL_RADIUS, ...categories.map((slug) => RADII[slug] ?? 0))
+}
+
+/** The largest ring with as many corners as a geofence may have; undefined if it cannot be one. */
+function outlineOf(rings: readonly (readonly Position[])[]): readonly Position[] | undefined {
+  const [largest] = rings.toSorted((a, b) => extent(b) - extent(a))
+  if (largest === undefined) return undefined
+  const most = MOST_OF_LENGTH * lengthOf(largest)
+  for (const step of LEAST_STEPS.filter((meters) => meters <= most)) {
+    const ring = withSteps(largest, step)
+    if (ring.length <= MAX_RING_POSITIONS && checkRing(ring) === undefined) return ring
+  }
+  return undefined
+}
+
+/** Metres around a ring. */
+function lengthOf(ring: readonly Position[]): number {
+  let length = 0
+  for (let i = 1; i < ring.length; i++) length += apart(ring[i - 1]!, ring[i]!)
+  return length
+}
+
+function apart([ax, ay]: Position, [bx, by]: Position): number {
+  return pointDistance(ay, ax, by, bx)
+}
+
+/** The closed ring without the corners that are nearer to the one before them. */
+function withSteps(ring: readonly Position[], meters: number): readonly Position[] {
+  if (meters === 0) return ring
+  const [first] = ring
+  const kept = [first!]
+  for (const position of ring.slice(1, -1)) if (apart(kept.at(-1)!, position) >= meters) kept.push(position)
+  return [...kept, first!]
+}
+
+/** Of a ring, in square degrees: only for comparing those of one place. */
+function extent(ring: readonly Position[]): number {
+  let twice = 0
+  for (let i = 1; i < ring.length; i++) {
+    const [ax, ay] = ring[i - 1]!
+    const [bx, by] = ring[i]!
+    twice += ax * by - bx * ay
+  }
+  return Math.abs(twice)
+}
