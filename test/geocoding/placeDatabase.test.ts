@@ -44,6 +44,7 @@ function database(records: Records): PlaceDatabase {
     city: undefined,
     postalCode: undefined,
     houses: records.addresses,
+    ranges: [],
   })
   for (const one of records.ways) writer.addWay(one)
   for (const one of records.places) writer.addPlace(one)
@@ -117,6 +118,7 @@ t.test('nearest and containing records are those of a look at all records', asyn
           type: 'node',
           id,
           isPlain: true,
+          property: undefined,
           city: one.city,
           postalCode: one.postalCode,
         })),

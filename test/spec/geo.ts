@@ -54,13 +54,13 @@ text | by letters, light words count less; equal, prefix, one edit | geocoding/f
 importance | by layer, population, class of road
 dropped | weak matches; another country or state than the query names; too far from the named city or postal code
 confidence exact | the number on the street; or three quarters of the words and every digit | geocoding/forward.test.ts: an address with everything that is known about it
-confidence interpolated | between known numbers, or in a range | geocoding/forward.test.ts: between known numbers of its side, otherwise the street, otherwise the city; geocoding/forward.test.ts: units, and numbers with a suffix
+confidence interpolated | between known numbers, or in a range | geocoding/ranges.test.ts: a number in a range lies along the line, not straight between its ends; geocoding/forward.test.ts: between known numbers of its side, otherwise the street, otherwise the city; geocoding/forward.test.ts: units, and numbers with a suffix
 confidence fallback | the smallest known container | geocoding/forward.test.ts: between known numbers of its side, otherwise the street, otherwise the city
 results | exact ones near the best, otherwise interpolated ones, otherwise one fallback; at most 10, in a fixed order; duplicates once
 
 # Reverse (geocoding)
 results | one per layer that was asked for, in the order of preference | geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
-address | the nearest within 1,000 m, equal ones by the lowest number; beyond 200 m a range
+address | the nearest within 1,000 m, equal ones by the lowest number; beyond 200 m a range | geocoding/ranges.test.ts: reverse: the nearest number of a range, where no known one is within 200 m; geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
 place, street, intersection | the smallest that contains the point, otherwise the nearest within 1,000 m | geocoding/placeDatabase.test.ts: nearest and containing records are those of a look at all records; geocoding/reverse.test.ts: places: inside, nearest, in the language of the answer; labels without syntax
 coarse, neighborhood | what the point lies in; outside the US the postal code of a neighbour within 1,000 m | geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words; geocoding/world.test.ts: without any map region: city, county, state and country
 nothing there | an empty list | geocoding/reverse.test.ts: beyond a kilometre nothing is found; without a region, the data of the world answer
@@ -92,12 +92,12 @@ output | capitals, as the postal services write; plus4 is returned as sent | geo
 postal code unknown | unverified | geocoding/validate.test.ts: unknown codes, wrong states, and places without addresses are unverified
 PO box, route, general delivery | partially verified if code, city and state agree | geocoding/validate.test.ts: boxes, routes, general delivery
 nothing loaded | unverified | geocoding/validate.test.ts: unknown codes, wrong states, and places without addresses are unverified
-several streets match | ambiguous | geocoding/validate.test.ts: ambiguous without the direction or the suffix
+several streets match | ambiguous | geocoding/ranges.test.ts: validation: a number of a range is partially verified, of several streets ambiguous; geocoding/validate.test.ts: ambiguous without the direction or the suffix
 number and street once | verified | geocoding/validate.test.ts: a verified address, as the postal service writes it
 something corrected | partially verified | geocoding/validate.test.ts: corrected: spelling, city, code; numbers between known ones; streets alone
-only a range, or no number | partially verified | geocoding/validate.test.ts: corrected: spelling, city, code; numbers between known ones; streets alone
+only a range, or no number | partially verified | geocoding/ranges.test.ts: validation: a number of a range is partially verified, of several streets ambiguous; geocoding/validate.test.ts: corrected: spelling, city, code; numbers between known ones; streets alone
 otherwise | unverified | geocoding/validate.test.ts: corrected: spelling, city, code; numbers between known ones; streets alone
-recordType, propertyType | by pattern, unit, building, shop and office
+recordType, propertyType | by pattern, unit, building, shop and office | geocoding/ranges.test.ts: validation: what the building is used for; geocoding/validate.test.ts: a verified address, as the postal service writes it; geocoding/validate.test.ts: boxes, routes, general delivery; geocoding/validate.test.ts: units
 analysis | unit:missing and unit:invalid where units are loaded | geocoding/validate.test.ts: units
 
 # Regions, places and segments of a user (places and regions)

@@ -6,10 +6,13 @@ import {
   type AreaRecord,
   type IntersectionRecord,
   type PlaceRecord,
+  type RangeRecord,
   type StreetRecord,
   type WayRecord,
 } from '../records/records.ts'
+import { middleOf } from '../records/areas.ts'
 import { numberValue } from '../records/houseNumbers.ts'
+import { rangeValues } from '../records/numberRanges.ts'
 import type { RecordSink } from './recordCollector.ts'
 import {
   ADDRESS_BOXES,
@@ -56,6 +59,7 @@ export class PlaceDatabaseWriter implements RecordSink {
     this.#label = into('label', 2)
     const boxes = [
       ...ADDRESS_BOXES,
+      'range_box',
       'way_box',
       'intersection_box',
       'place_box',
@@ -63,7 +67,8 @@ export class PlaceDatabaseWriter implements RecordSink {
       ...AREA_KINDS.map(centreBox),
     ]
     this.#statements = {
-      address: into('address', 11),
+      address: into('address', 12),
+      range: into('range', 12),
       street: into('street', 7),
       way: into('way', 3),
       intersection: into('intersection', 6),
@@ -77,12 +82,13 @@ export class PlaceDatabaseWriter implements RecordSink {
     this.#add('way', 'way_box', [line], (id) => [id, this.#labelOf(name), packLines([line])])
   }
 
-  addStreet({ id, name, names, importance, position, city, postalCode, houses }: StreetRecord): void {
+  addStreet({ id, name, names, importance, position, city, postalCode, houses, ranges }: StreetRecord): void {
     const [x, y] = position.map(unitsOf)
     const labels = [city, postalCode].map((text) => this.#labelOf(text))
     this.#statements['street']!.run(id, this.#labelOf(name), importance, ...labels, x, y)
     if (names.length > 1) this.#spellings.set(id, names)
     for (const house of houses) this.#addHouse(house, id)
+    for (const range of ranges) this.#addRange(range, id)
   }
 
   addIntersection({ streets: [first, second], position }: IntersectionRecord): void {
@@ -147,13 +153,34 @@ export class PlaceDatabaseWriter implements RecordSink {
   }
 
   #addHouse(house: AddressRecord, streetId: number): void {
-    const { number, street, unit, city, state, postalCode, position } = house
+    const { number, street, unit, city, state, postalCode, position, property } = house
     const [x, y] = position.map(unitsOf)
     const labels = [city, state, postalCode].map((text) => this.#labelOf(text))
     const box = ADDRESS_BOXES[addressBox(city !== undefined, postalCode !== undefined)]!
-    const row = [this.#labelOf(street), number, unit ?? null, ...labels, x, y, streetId, numberValue(number)]
+    const row = [
+      this.#labelOf(street),
+      number,
+      unit ?? null,
+      ...labels,
+      x,
+      y,
+      streetId,
+      numberValue(number),
+      property ?? null,
+    ]
     this.#add('address', box, [[position]], (id) => [id, ...row])
     if (postalCode !== undefined) this.#postalCodes.add(postalCode, position)
+  }
+
+  /** Nothing, if its numbers are none or too far apart. */
+  #addRange(range: RangeRecord, streetId: number): void {
+    const values = rangeValues(range)
+    if (values === undefined) return
+    const { street, first, last, parity, line, city, state, postalCode } = range
+    const labels = [city, state, postalCode].map((text) => this.#labelOf(text))
+    const row = [this.#labelOf(street), first, last, parity, ...labels, packLines([line]), streetId]
+    this.#add('range', 'range_box', [line], (id) => [id, ...row, values.low, values.high])
+    if (postalCode !== undefined) this.#postalCodes.add(postalCode, middleOf(line))
   }
 
   #add(
@@ -191,7 +218,7 @@ export class PlaceDatabaseWriter implements RecordSink {
   }
 }
 
-/** The postal codes of houses, each in the middle of its houses, where the extract has no area of it. */
+/** The postal codes of houses and number ranges, each in the middle of them, where the extract has no area of it. */
 class PostalCodes {
   readonly #sums = new Map<string, { x: number; y: number; count: number }>()
   readonly #areas = new Set<string>()

@@ -3,7 +3,7 @@
  * objects in the order of the file, keeps what needs the whole of it, and hands out the rest in between.
  */
 import type { Position } from '../../model/geofence.ts'
-import { isPlainAddress, areaOf, placeOf, streetOf } from '../records/objectRecords.ts'
+import { isPlainAddress, areaOf, placeOf, propertyOf, streetOf } from '../records/objectRecords.ts'
 import { taggedAddress, type TaggedAddress } from '../records/addressTags.ts'
 import { centroid, joinRings, middleOf, pointInside, sizeOf, type Rings } from '../records/areas.ts'
 import { NearbyPoints } from '../records/nearbyPoints.ts'
@@ -12,10 +12,12 @@ import type {
   AreaRecord,
   IntersectionRecord,
   PlaceRecord,
+  PropertyType,
   StreetRecord,
   WayRecord,
 } from '../records/records.ts'
 import type { ObjectType, Tags } from '../records/tags.ts'
+import { AddressInterpolations } from './addressInterpolations.ts'
 import { NodeStore } from './nodeStore.ts'
 import type { Member, ObjectSink } from './osmReader.ts'
 import { StreetCrossings } from './streetCrossings.ts'
@@ -43,6 +45,7 @@ export class RecordCollector implements ObjectSink {
   readonly #lines = new Map<number, readonly Position[]>()
   readonly #crossings = new StreetCrossings()
   readonly #streets = new StreetJoiner()
+  readonly #interpolations = new AddressInterpolations()
   readonly #houses = new Map<string, AddressRecord[]>()
   readonly #places = new Map<string, PlaceRecord[]>()
 
@@ -62,7 +65,9 @@ export class RecordCollector implements ObjectSink {
 
   node(id: number, longitude: number, latitude: number, tags: Tags | undefined): void {
     this.#nodes.add(id, longitude, latitude)
-    if (tags !== undefined) this.#record('node', id, tags, [longitude, latitude], undefined)
+    if (tags === undefined) return
+    this.#interpolations.addNode(id, tags)
+    this.#record('node', id, tags, [longitude, latitude], undefined)
   }
 
   way(id: number, nodes: readonly number[], tags: Tags): void {
@@ -71,7 +76,8 @@ export class RecordCollector implements ObjectSink {
     const street = streetOf(tags)
     const isRecord =
       tags.has('name') || tags.has('brand') || tags.has('addr:housenumber') || tags.has('boundary')
-    if (!isMember && !isRecord) return
+    const isInterpolation = tags.has('addr:interpolation')
+    if (!isMember && !isRecord && !isInterpolation) return
     const line: Position[] = []
     const found: number[] = []
     for (const node of nodes) {
@@ -87,6 +93,7 @@ export class RecordCollector implements ObjectSink {
       this.#streets.addWay(street.name, street.importance, line)
       this.#crossings.add(street.name, found)
     }
+    if (isInterpolation) this.#interpolations.addWay(tags, found, line)
     if (!isRecord) return
     const isArea = line.length > 3 && found.length === nodes.length && nodes[0] === nodes.at(-1)
     if (isArea) this.#record('way', id, tags, centroid(line), [line])
@@ -110,6 +117,7 @@ export class RecordCollector implements ObjectSink {
 
   /** Hands out everything that needed the whole file. */
   finish(): void {
+    for (const range of this.#interpolations.ranges(this.#allHouses())) this.#streets.addRange(range)
     for (const houses of this.#houses.values())
       for (const house of distinctHouses(houses)) this.#streets.addHouse(house)
     for (const street of this.#streets.streets()) this.#out.addStreet(street)
@@ -117,6 +125,10 @@ export class RecordCollector implements ObjectSink {
       for (const place of joinPieces(places)) this.#out.addPlace(place)
     for (const crossing of this.#crossings.found((node) => this.#nodes.positionOf(node)))
       this.#out.addIntersection(crossing)
+  }
+
+  *#allHouses(): Generator<AddressRecord> {
+    for (const houses of this.#houses.values()) yield* houses
   }
 
   #record(
@@ -145,9 +157,10 @@ export class RecordCollector implements ObjectSink {
   #addHouses(type: ObjectType, id: number, tags: Tags, position: Position, address: TaggedAddress): void {
     const { numbers, street, unit, city, state, postalCode } = address
     const isPlain = isPlainAddress(tags)
+    const property = propertyOf(tags)
     for (const number of numbers) {
       const key = `${number}\n${street}\n${city ?? ''}\n${unit ?? ''}`
-      const house = { number, street, unit, city, state, postalCode, position, type, id, isPlain }
+      const house = { number, street, unit, city, state, postalCode, position, type, id, isPlain, property }
       const others = this.#houses.get(key)
       if (others === undefined) this.#houses.set(key, [house])
       else others.push(house)
@@ -169,13 +182,19 @@ function sum(rings: Rings): number {
 
 function distinctHouses(houses: readonly AddressRecord[]): readonly AddressRecord[] {
   if (houses.length === 1) return houses
-  const near = new NearbyPoints<true>(SAME_HOUSE_METERS)
+  const near = new NearbyPoints<{ property: PropertyType | undefined }>(SAME_HOUSE_METERS)
   return houses
     .toSorted((a, b) => Number(b.isPlain) - Number(a.isPlain) || a.id - b.id)
-    .filter(({ position }) => {
-      if (near.near(position)) return false
-      near.add(position, true)
-      return true
+    .flatMap((house) => {
+      const same = near.near(house.position)
+      if (same === undefined) {
+        const kept = { ...house }
+        near.add(house.position, kept)
+        return [kept]
+      }
+      // The address of a shop says that the house is one.
+      same.property ??= house.property
+      return []
     })
 }
 

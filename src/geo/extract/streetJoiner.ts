@@ -1,6 +1,7 @@
 import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
-import type { AddressRecord, StreetImportance, StreetRecord } from '../records/records.ts'
+import { middleOf } from '../records/areas.ts'
+import type { AddressRecord, RangeRecord, StreetImportance, StreetRecord } from '../records/records.ts'
 import { nameKey } from '../text/words.ts'
 
 /** Ways and houses of one name within this distance of each other are one street. */
@@ -19,8 +20,10 @@ interface Piece {
   readonly name: string
   readonly position: Position
   readonly importance: StreetImportance
-  /** Undefined for a way. */
-  readonly house: AddressRecord | undefined
+  /** Only of a house. */
+  readonly house?: AddressRecord
+  /** Only of a number range; the position is in the middle of it. */
+  readonly range?: RangeRecord
 }
 
 /** What of a street lies in one square. */
@@ -41,12 +44,17 @@ export class StreetJoiner {
   readonly #pieces = new Map<string, Piece[]>()
 
   addWay(name: string, importance: StreetImportance, line: readonly Position[]): void {
-    for (const position of stepsOf(line)) this.#add({ name, position, importance, house: undefined })
+    for (const position of stepsOf(line)) this.#add({ name, position, importance })
   }
 
   addHouse(house: AddressRecord): void {
     const { street: name, position } = house
     this.#add({ name, position, importance: 0, house })
+  }
+
+  addRange(range: RangeRecord): void {
+    const { street: name, line } = range
+    this.#add({ name, position: middleOf(line), importance: 0, range })
   }
 
   /** Gives each street and empties itself. */
@@ -157,7 +165,7 @@ function widthOf(row: number): number {
  * belong to that of most houses of their cell, or of the whole street.
  */
 function byCity(group: readonly Cell[]): Piece[][] {
-  const cityOf = ({ house }: Piece): string | undefined => house?.city
+  const cityOf = ({ house, range }: Piece): string | undefined => (house ?? range)?.city
   const pieces = group.flatMap((cell) => cell.pieces)
   const most = mostFrequent(pieces, cityOf)
   if (most === undefined || pieces.every((piece) => (cityOf(piece) ?? most) === most)) return [pieces]
@@ -175,7 +183,7 @@ function byCity(group: readonly Cell[]): Piece[][] {
 }
 
 function streetOf(id: number, pieces: readonly Piece[]): StreetRecord {
-  const ofWays = pieces.filter(({ house }) => house === undefined)
+  const ofWays = pieces.filter(({ house, range }) => house === undefined && range === undefined)
   const named = ofWays.length > 0 ? ofWays : pieces
   const mean = [0, 1].map(
     (axis) => named.reduce((sum, { position }) => sum + position[axis as 0 | 1], 0) / named.length,
@@ -192,9 +200,10 @@ function streetOf(id: number, pieces: readonly Piece[]): StreetRecord {
       0,
     ),
     position: nearest,
-    city: mostFrequent(houses, ({ city }) => city),
-    postalCode: mostFrequent(houses, ({ postalCode }) => postalCode),
+    city: mostFrequent(pieces, ({ house, range }) => (house ?? range)?.city),
+    postalCode: mostFrequent(pieces, ({ house, range }) => (house ?? range)?.postalCode),
     houses,
+    ranges: pieces.map(({ range }) => range).filter((range) => range !== undefined),
   }
 }
 

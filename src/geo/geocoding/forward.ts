@@ -1,12 +1,8 @@
 import type { CoarseLayer, Confidence, ForwardQuestion, Address } from './port.ts'
 import { isCoarse, CONFIDENCES, LAYERS } from './port.ts'
-import {
-  LEAST_TEXT,
-  namedAreaCandidates,
-  regionCandidates,
-  worldCandidates,
-  type Candidate,
-} from './candidates.ts'
+import { namedAreaCandidates } from './areaCandidates.ts'
+import type { Candidate } from './candidate.ts'
+import { LEAST_TEXT, regionCandidates, worldCandidates } from './candidates.ts'
 import { isApart, namedAreas, type NamedAreas } from './namedAreas.ts'
 import { readQuery, type Query } from './query.ts'
 import { rank, type Ranked } from './ranking.ts'

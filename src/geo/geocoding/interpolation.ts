@@ -1,6 +1,7 @@
 import { pointDistance } from '../../geometry/distance.ts'
-import type { PlaceRecords, StoredAddress, StoredStreet } from '../placeDatabase/port.ts'
+import type { PlaceRecords, StoredAddress, StoredRange, StoredStreet } from '../placeDatabase/port.ts'
 import { numberValue } from '../records/houseNumbers.ts'
+import { numberOnLine, type NumberOnLine } from '../records/numberRanges.ts'
 import type { NumberReading } from './query.ts'
 
 /** Known numbers further apart say nothing of those between them. */
@@ -9,9 +10,15 @@ const MOST_METERS_APART = 300
 /** House numbers of the other side of the street are looked past. */
 const MOST_LOOKED_AT = 100
 
+/** Where a house must be, and how far apart the numbers are between which it lies. */
+interface Between {
+  readonly house: StoredAddress
+  readonly apart: number
+}
+
 /**
- * Where a house of which the number is not known must be: with `12` for `12 B` and the reverse; otherwise in proportion
- * between known numbers of its side of the street.
+ * Where a house of which the number is not known must be: with `12` for `12 B` and the reverse; otherwise in a number
+ * range, or in proportion between known numbers of its side of the street, whichever is narrower.
  */
 export function houseBetween(
   region: PlaceRecords,
@@ -21,6 +28,33 @@ export function houseBetween(
   const number = key.toUpperCase()
   const [same] = region.housesOf(street.id, [value, value], 1)
   if (same !== undefined && value > 0) return { ...same, number, unit: null }
+  const between = betweenNeighbours(region, street, value)
+  const inRange = betweenEnds(region, street, value)
+  const isRange = inRange !== undefined && inRange.apart <= (between?.apart ?? Infinity)
+  const found = isRange ? inRange : between
+  return found && { ...found.house, number, unit: null }
+}
+
+function betweenEnds(region: PlaceRecords, street: StoredStreet, value: number): Between | undefined {
+  const ranges = region.rangesOf(street.id, value).map((range) => ({ range, apart: widthOf(range) }))
+  if (ranges.length === 0) return undefined
+  const { range, apart } = ranges.reduce((a, b) => (b.apart < a.apart ? b : a))
+  return { house: houseOnLine(range, numberOnLine(range, value)), apart }
+}
+
+/** A house of a number range, with what the range knows. */
+export function houseOnLine(
+  { street, city, state, postalCode }: StoredRange,
+  { number, position }: NumberOnLine,
+): StoredAddress {
+  return { number, street, unit: null, city, state, postalCode, property: null, position }
+}
+
+function widthOf({ first, last }: StoredRange): number {
+  return Math.abs(numberValue(last) - numberValue(first))
+}
+
+function betweenNeighbours(region: PlaceRecords, street: StoredStreet, value: number): Between | undefined {
   const isSameSide = (house: StoredAddress): boolean => (numberValue(house.number) - value) % 2 === 0
   const below = region
     .housesOf(street.id, [value - MOST_NUMBERS_APART, value - 1], MOST_LOOKED_AT, 'descending')
@@ -30,10 +64,11 @@ export function houseBetween(
     .find(isSameSide)
   if (below === undefined || above === undefined) return undefined
   const [first, last] = [numberValue(below.number), numberValue(above.number)]
-  if (last - first > MOST_NUMBERS_APART) return undefined
+  const apart = last - first
+  if (apart > MOST_NUMBERS_APART) return undefined
   const [[ax, ay], [bx, by]] = [below.position, above.position]
   if (pointDistance(ay, ax, by, bx) > MOST_METERS_APART) return undefined
-  const share = (value - first) / (last - first)
+  const share = (value - first) / apart
   const near = share < 0.5 ? below : above
-  return { ...near, number, unit: null, position: [ax + (bx - ax) * share, ay + (by - ay) * share] }
+  return { house: { ...near, position: [ax + (bx - ax) * share, ay + (by - ay) * share] }, apart }
 }

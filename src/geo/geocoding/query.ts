@@ -99,6 +99,11 @@ export function weightOf({ text, isLight }: Word): number {
   return text.length * (isLight ? LIGHT_SHARE : 1)
 }
 
+/** A query for some words of another one. */
+export function someWords(query: Query, isWanted: (index: number) => boolean): Query {
+  return { ...query, words: query.words.filter((_, index) => isWanted(index)) }
+}
+
 function numbersOf(words: readonly QueryWord[], unit: UnitReading | undefined): NumberReading[] {
   const readings: NumberReading[] = []
   const add = (first: number, end: number): void => {

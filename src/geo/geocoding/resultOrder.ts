@@ -2,7 +2,7 @@
 import { pointDistance } from '../../geometry/distance.ts'
 import { numberValue } from '../records/houseNumbers.ts'
 import { isCoarse, LAYERS, type Address } from './port.ts'
-import type { Candidate } from './candidates.ts'
+import type { Candidate } from './candidate.ts'
 import type { Ranked } from './ranking.ts'
 
 /** Results with the same label and city within this distance are one. */

@@ -1,11 +1,17 @@
 import type { Position } from '../../model/geofence.ts'
-import type { PlaceRecords } from '../placeDatabase/port.ts'
+import { pointDistance } from '../../geometry/distance.ts'
+import type { Near, PlaceRecords, StoredAddress } from '../placeDatabase/port.ts'
+import { numberValue } from '../records/houseNumbers.ts'
+import { nearestNumber } from '../records/numberRanges.ts'
+import { houseOnLine } from './interpolation.ts'
 import { isCoarse, type Address, type FineLayer, type ReverseQuestion } from './port.ts'
 import { areaAddress, recordAddress, type Found } from './results.ts'
 import { nearestOf, postalCodeNear, surroundingsOf, type Sources } from './surroundings.ts'
 
 /** How far away the nearest record may be. */
 const REACH_METERS = 1000
+/** Beyond it, a number between others may be nearer than a known one. */
+const KNOWN_METERS = 200
 
 /** The nearest record, and how far away it is. */
 interface NearFound extends Found {
@@ -19,9 +25,11 @@ const FINDERS: Readonly<
   >
 > = {
   address(regions, point) {
-    const near = nearestOf(regions, (region) => region.nearestAddress(point, REACH_METERS))
+    const known = nearestOf(regions, (region) => region.nearestAddress(point, REACH_METERS))
+    const near = known !== undefined && known.meters <= KNOWN_METERS ? known : nearer(known, regions, point)
     if (near === undefined) return undefined
-    const { number, street, unit, position, ...own } = near.record
+    const { number, street, unit, position, city, state, postalCode } = near.record
+    const own = { city, state, postalCode }
     return { layer: 'address', position, meters: near.meters, own, number, street, unit: unit ?? undefined }
   },
   place(regions, point, { language }) {
@@ -44,6 +52,27 @@ const FINDERS: Readonly<
     const { name, position } = near.record
     return { layer: 'street', position, meters: near.meters, own: {}, street: name }
   },
+}
+
+/** The nearest number of the nearest number range, if it is nearer than the nearest known number. */
+function nearer(
+  known: Near<StoredAddress> | undefined,
+  regions: readonly PlaceRecords[],
+  point: Position,
+): Near<StoredAddress> | undefined {
+  const reach = known?.meters ?? REACH_METERS
+  const edges = regions.flatMap((region) => region.nearestRanges(point, reach))
+  const nearest = Math.min(...edges.map(({ meters }) => meters))
+  const houses = edges
+    .filter(({ meters }) => meters === nearest)
+    .map(({ record: range }) => {
+      const record = houseOnLine(range, nearestNumber(range, point))
+      const [x, y] = record.position
+      return { record, meters: pointDistance(point[1], point[0], y, x) }
+    })
+    .sort((a, b) => a.meters - b.meters || numberValue(a.record.number) - numberValue(b.record.number))
+  const [best] = houses
+  return best !== undefined && best.meters < reach ? best : known
 }
 
 /**

@@ -2,7 +2,8 @@ import { numberKey } from '../records/houseNumbers.ts'
 import { fold, nameKey } from '../text/words.ts'
 import type { PlaceRecords, StoredAddress, StoredStreet } from '../placeDatabase/port.ts'
 import type { PostalArea } from '../world/port.ts'
-import { regionCandidates, type Candidate } from './candidates.ts'
+import type { Candidate } from './candidate.ts'
+import { regionCandidates } from './candidates.ts'
 import {
   capitals,
   postalCodeOf,
@@ -124,7 +125,10 @@ function compare(sources: SearchSources, asked: Asked, matches: readonly Match[]
   ]
   const between = bestOf(others.filter(({ candidate }) => candidate.precision === 'interpolated'))
   const streets = bestOf(others.filter(({ candidate }) => candidate.layer === 'street'))
-  const [found] = between.length > 0 ? between : streets.filter(exact)
+  const betweenExact = between.filter(exact)
+  const ofRange = betweenExact.length > 0 ? betweenExact : between
+  if (new Set(ofRange.map(({ street }) => street)).size > 1) return answer(sources, asked, 'ambiguous')
+  const [found] = ofRange.length > 0 ? ofRange : streets.filter(exact)
   if (found !== undefined) return answer(sources, asked, 'partially verified', found)
   return answer(sources, asked, 'unverified')
 }
@@ -183,6 +187,7 @@ function answer(
   const { countryCode, stateCode } = question
   const isShop = match !== undefined && isShopAt(sources, match)
   const recordType: RecordType = box ?? (isShop ? 'F' : unit !== undefined || hasUnits ? 'H' : 'S')
+  const propertyType = isShop ? 'commercial' : match?.candidate.property
   const number = asked.number
   const street = match?.street ?? asked.street
   const addressLabel = [number, street, unit].filter((part) => part !== undefined && part !== '').join(' ')
@@ -209,7 +214,7 @@ function answer(
     }),
     countryCode,
     formattedAddress: [addressLabel, city, area].filter((part) => part !== '').join(', '),
-    metadata: { recordType, ...(isShop && { propertyType: 'commercial' as const }) },
+    metadata: { recordType, ...(propertyType !== undefined && { propertyType }) },
   }
   return { address, result: { verificationStatus, ...(analysis !== undefined && { analysis: [analysis] }) } }
 }

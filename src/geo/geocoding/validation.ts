@@ -1,3 +1,5 @@
+import type { PropertyType } from '../records/records.ts'
+
 /** An address of the United States or Canada that is to be checked. */
 export interface ValidationQuestion {
   readonly countryCode: 'US' | 'CA'
@@ -34,7 +36,7 @@ export interface ValidatedAddress {
   readonly county?: string
   readonly countryCode: string
   readonly formattedAddress: string
-  readonly metadata: { readonly recordType: RecordType; readonly propertyType?: 'residential' | 'commercial' }
+  readonly metadata: { readonly recordType: RecordType; readonly propertyType?: PropertyType }
 }
 
 export interface Validation {

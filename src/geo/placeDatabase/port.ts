@@ -1,6 +1,7 @@
 /** What the geo services ask the place database of a map region. */
 import type { Position } from '../../model/geofence.ts'
-import type { AreaKind, PlaceDetails, StreetImportance } from '../records/records.ts'
+import type { NumberRange } from '../records/numberRanges.ts'
+import type { AreaKind, PlaceDetails, PropertyType, StreetImportance } from '../records/records.ts'
 import type { SearchIndex } from './searchIndex.ts'
 
 /** A record and how far it is from the point that was asked about: 0 inside of it. */
@@ -16,7 +17,15 @@ export interface StoredAddress {
   readonly city: string | null
   readonly state: string | null
   readonly postalCode: string | null
+  readonly property: PropertyType | null
   readonly position: Position
+}
+
+export interface StoredRange extends NumberRange {
+  readonly street: string
+  readonly city: string | null
+  readonly state: string | null
+  readonly postalCode: string | null
 }
 
 /** Where a way comes nearest. */
@@ -78,6 +87,8 @@ export interface PlaceRecords {
     maxMeters: number,
     known?: { readonly city?: true; readonly postalCode?: true },
   ): Near<StoredAddress> | undefined
+  /** The number range that comes nearest, and both sides of a street if they are one line. */
+  nearestRanges(point: Position, maxMeters: number): Near<StoredRange>[]
   nearestStreet(point: Position, maxMeters: number): Near<StoredWay> | undefined
   nearestIntersection(point: Position, maxMeters: number): Near<StoredIntersection> | undefined
   /** The smallest place that contains the point, otherwise the nearest. */
@@ -104,6 +115,8 @@ export interface PlaceRecords {
     limit: number,
     order?: 'ascending' | 'descending',
   ): StoredAddress[]
+  /** The number ranges of a street that have a number of this value. */
+  rangesOf(streetId: number, value: number): StoredRange[]
   /** @param key of both names, see crossingKey */
   intersectionsOf(key: string, limit: number): StoredIntersection[]
 }

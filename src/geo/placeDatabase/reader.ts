@@ -2,6 +2,7 @@ import Database from 'better-sqlite3'
 import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
 import { nearestOnLine } from '../records/areas.ts'
+import { hasParity } from '../records/numberRanges.ts'
 import { AREA_KINDS, type AreaKind, type PlaceDetails } from '../records/records.ts'
 import type {
   Near,
@@ -11,6 +12,7 @@ import type {
   StoredIntersection,
   ShapedPlace,
   StoredPlace,
+  StoredRange,
   StoredStreet,
   StoredWay,
 } from './port.ts'
@@ -25,6 +27,8 @@ const FIRST_SHARE = 1 / 16
 const GROWTH = 2
 /** Records of a box that are looked at. So many on one spot are a mistake in the data; others would wait for them. */
 const MAX_IN_BOX = 5000
+/** Number ranges of a street that are looked at: those that begin closest below the number. */
+const MOST_RANGES = 200
 /** Coordinates are rounded; along a parallel, the nearest point of a box is a little further north or south. */
 const BOX_ERROR_METERS = 0.5
 const DEGREE_METERS = 110_574
@@ -37,6 +41,7 @@ export class PlaceDatabase implements PlaceRecords {
   readonly #centres: Readonly<Record<AreaKind, Database.Statement>>
   readonly #street: Database.Statement
   readonly #houses: Readonly<Record<'ascending' | 'descending', Database.Statement>>
+  readonly #ranges: Database.Statement
   readonly #crossings: Database.Statement
   readonly #placeByKey: Database.Statement
   readonly index: SearchIndex
@@ -66,7 +71,8 @@ export class PlaceDatabase implements PlaceRecords {
         .raw()
     const labels = ['street', 'city', 'state', 'postalCode'].map(label).join()
     this.#rows = {
-      address: row('address', `number, unit, x, y, ${labels}`),
+      address: row('address', `number, unit, property, x, y, ${labels}`),
+      range: row('range', `first, last, parity, line, ${labels}`),
       way: row('way', `${label('name')}, line`),
       intersection: row('intersection', `${label('first')}, ${label('second')}, x, y`),
       place: row('place', '*'),
@@ -74,6 +80,7 @@ export class PlaceDatabase implements PlaceRecords {
     }
     this.#boxes = {
       address: ADDRESS_BOXES.map(box),
+      range: [box('range_box')],
       way: [box('way_box')],
       intersection: [box('intersection_box')],
       place: [box('place_box')],
@@ -90,9 +97,12 @@ export class PlaceDatabase implements PlaceRecords {
     this.#placeByKey = database.prepare('SELECT * FROM place WHERE key = ?')
     const houses = (order: string): Database.Statement =>
       database.prepare(
-        `SELECT number, unit, x, y, ${labels} FROM address WHERE streetId = ? AND value BETWEEN ? AND ? ORDER BY value ${order} LIMIT ?`,
+        `SELECT number, unit, property, x, y, ${labels} FROM address WHERE streetId = ? AND value BETWEEN ? AND ? ORDER BY value ${order} LIMIT ?`,
       )
     this.#houses = { ascending: houses('ASC'), descending: houses('DESC') }
+    this.#ranges = database.prepare(
+      `SELECT first, last, parity, line, ${labels} FROM (SELECT * FROM range WHERE streetId = ? AND low <= ? ORDER BY low DESC LIMIT ${MOST_RANGES}) WHERE high >= ?`,
+    )
     this.#crossings = database.prepare(
       `SELECT ${label('first')}, ${label('second')}, x, y FROM intersection WHERE keys = ? LIMIT ?`,
     )
@@ -116,6 +126,13 @@ export class PlaceDatabase implements PlaceRecords {
     }
     const found = this.#nearest('address', point, maxMeters, measure, boxes)
     return found.sort((a, b) => compareNumbers(a.record.number, b.record.number))[0]
+  }
+
+  nearestRanges(point: Position, maxMeters: number): Near<StoredRange>[] {
+    return this.#nearest('range', point, maxMeters, (row) => {
+      const record = rangeOf(row)
+      return { record, meters: nearestOnLine(record.line, point).meters }
+    })
   }
 
   nearestStreet(point: Position, maxMeters: number): Near<StoredWay> | undefined {
@@ -191,6 +208,12 @@ export class PlaceDatabase implements PlaceRecords {
     return (this.#houses[order].all(streetId, from, to, limit) as Row[]).map(addressOf)
   }
 
+  rangesOf(streetId: number, value: number): StoredRange[] {
+    return (this.#ranges.all(streetId, value, value) as Row[])
+      .map(rangeOf)
+      .filter(({ parity }) => hasParity(value, parity))
+  }
+
   intersectionsOf(key: string, limit: number): StoredIntersection[] {
     return (this.#crossings.all(key, limit) as Row[]).map(intersectionOf)
   }
@@ -257,8 +280,14 @@ function nearBoxes(
 }
 
 function addressOf(row: Row): StoredAddress {
-  const { number, street, unit, city, state, postalCode } = row as unknown as StoredAddress
-  return { number, street, unit, city, state, postalCode, position: positionOf(row) }
+  const { number, street, unit, city, state, postalCode, property } = row as unknown as StoredAddress
+  return { number, street, unit, city, state, postalCode, property, position: positionOf(row) }
+}
+
+function rangeOf(row: Row): StoredRange {
+  const { first, last, parity, street, city, state, postalCode } = row as unknown as StoredRange
+  const line = unpackLines(row['line'] as Buffer)[0]!
+  return { first, last, parity, street, city, state, postalCode, line }
 }
 
 function intersectionOf(row: Row): StoredIntersection {

@@ -9,7 +9,7 @@ import { nameKey } from '../text/words.ts'
 import { SEARCH_SCHEMA } from './searchIndex.ts'
 
 /** Raised with each change of the tables or of what is written into them: then an import is due again. */
-export const PLACE_DATABASE_VERSION = 4
+export const PLACE_DATABASE_VERSION = 5
 
 /** `RFpl` in the header of the file. */
 export const APPLICATION_ID = 0x5246706c
@@ -43,13 +43,19 @@ export const SCHEMA = `
   CREATE TABLE address (
     id INTEGER PRIMARY KEY, street INTEGER NOT NULL, number TEXT NOT NULL, unit TEXT,
     city INTEGER, state INTEGER, postalCode INTEGER, x INTEGER NOT NULL, y INTEGER NOT NULL,
-    streetId INTEGER NOT NULL, value INTEGER NOT NULL
+    streetId INTEGER NOT NULL, value INTEGER NOT NULL, property TEXT
   );
   ${ADDRESS_BOXES.map((box) => `CREATE VIRTUAL TABLE ${box} USING rtree_i32(id, west, east, south, north);`).join('\n')}
   CREATE TABLE street (
     id INTEGER PRIMARY KEY, name INTEGER NOT NULL, importance INTEGER NOT NULL, city INTEGER, postalCode INTEGER,
     x INTEGER NOT NULL, y INTEGER NOT NULL
   );
+  CREATE TABLE range (
+    id INTEGER PRIMARY KEY, street INTEGER NOT NULL, first TEXT NOT NULL, last TEXT NOT NULL, parity TEXT NOT NULL,
+    city INTEGER, state INTEGER, postalCode INTEGER, line BLOB NOT NULL,
+    streetId INTEGER NOT NULL, low INTEGER NOT NULL, high INTEGER NOT NULL
+  );
+  CREATE VIRTUAL TABLE range_box USING rtree_i32(id, west, east, south, north);
   CREATE TABLE way (id INTEGER PRIMARY KEY, name INTEGER NOT NULL, line BLOB NOT NULL);
   CREATE VIRTUAL TABLE way_box USING rtree_i32(id, west, east, south, north);
   CREATE TABLE intersection (
@@ -74,6 +80,7 @@ export const SCHEMA = `
 /** Made when the tables are complete. */
 export const INDEXES = `
   CREATE INDEX address_by_number ON address (streetId, value);
+  CREATE INDEX range_by_number ON range (streetId, low);
   CREATE INDEX intersection_by_streets ON intersection (keys);
 `
 
@@ -81,7 +88,7 @@ export const INDEXES = `
  * The tables of records with a place on the map. Each has an R*Tree `<table>_box`. Addresses have {@link ADDRESS_BOXES}, and areas of which only
  * the centre is known have {@link centreBox}.
  */
-export type RecordTable = 'address' | 'way' | 'intersection' | 'place' | 'area'
+export type RecordTable = 'address' | 'range' | 'way' | 'intersection' | 'place' | 'area'
 
 /** By what an intersection is found: the keys of both names. */
 export function crossingKey(first: string, second: string): string {

@@ -1,7 +1,7 @@
 import { fold } from '../text/words.ts'
 
-/** Houses of a block: in `89-01`, 89 is the block. */
-const BLOCK = 10_000
+/** Values of a block of houses: in `89-01`, 89 is the block. */
+export const BLOCK = 10_000
 
 /** Numbers with the same key are the same: `12 B`, `12b`. */
 export function numberKey(number: string): string {

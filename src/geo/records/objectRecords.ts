@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto'
 import { categoriesOf } from './categories.ts'
 import { cleanName, namesByLanguage } from './names.ts'
-import type { AreaKind, AreaRecord, PlaceRecord, StreetImportance } from './records.ts'
+import type { AreaKind, AreaRecord, PlaceRecord, PropertyType, StreetImportance } from './records.ts'
 import type { ObjectType, Tags } from './tags.ts'
 import type { TaggedAddress } from './addressTags.ts'
 
@@ -122,6 +122,45 @@ export function isRecordedArea(tags: Tags): boolean {
 /** The `_id` of a place. @param name `osm/node/1`, or `iata/MVD` of an airport */
 export function placeId(name: string): string {
   return createHash('sha256').update(`place/${name}`).digest('hex').slice(0, 24)
+}
+
+const RESIDENTIAL: ReadonlySet<string> = new Set([
+  'apartments',
+  'annexe',
+  'bungalow',
+  'cabin',
+  'detached',
+  'dormitory',
+  'farm',
+  'ger',
+  'house',
+  'houseboat',
+  'residential',
+  'semi',
+  'semidetached_house',
+  'static_caravan',
+  'terrace',
+  'terraced_house',
+])
+const COMMERCIAL: ReadonlySet<string> = new Set([
+  'commercial',
+  'hotel',
+  'industrial',
+  'kiosk',
+  'manufacture',
+  'office',
+  'retail',
+  'shop',
+  'supermarket',
+  'warehouse',
+])
+
+/** What a building is used for. A shop or an office in it makes it commercial. */
+export function propertyOf(tags: Tags): PropertyType | undefined {
+  if (tags.has('shop') || tags.has('office')) return 'commercial'
+  const building = tags.get('building') ?? ''
+  if (COMMERCIAL.has(building)) return 'commercial'
+  return RESIDENTIAL.has(building) ? 'residential' : undefined
 }
 
 /** Keys of which any makes an object more than an address. */

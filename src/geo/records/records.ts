@@ -2,6 +2,7 @@
 import type { Position } from '../../model/geofence.ts'
 import type { Rings } from './areas.ts'
 import type { Language } from './names.ts'
+import type { NumberRange } from './numberRanges.ts'
 import type { ObjectType } from './tags.ts'
 
 /** A house: one number at one point. */
@@ -17,6 +18,18 @@ export interface AddressRecord {
   readonly id: number
   /** The object is nothing but an address. It wins over a shop with the same address. */
   readonly isPlain: boolean
+  /** What the building is used for, if the object says so. */
+  readonly property: PropertyType | undefined
+}
+
+export type PropertyType = 'residential' | 'commercial'
+
+/** The numbers of a side of a street between two of them: of an address interpolation, or of an edge of TIGER. */
+export interface RangeRecord extends NumberRange {
+  readonly street: string
+  readonly city: string | undefined
+  readonly state: string | undefined
+  readonly postalCode: string | undefined
 }
 
 /** A part of a street. */
@@ -38,6 +51,7 @@ export interface StreetRecord {
   readonly city: string | undefined
   readonly postalCode: string | undefined
   readonly houses: readonly AddressRecord[]
+  readonly ranges: readonly RangeRecord[]
 }
 
 /** 2: primary roads and larger, 1: secondary and tertiary ones, 0: all others. */

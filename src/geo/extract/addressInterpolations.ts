@@ -1,0 +1,97 @@
+import type { Position } from '../../model/geofence.ts'
+import { cleanName } from '../records/names.ts'
+import type { Parity } from '../records/numberRanges.ts'
+import type { AddressRecord, RangeRecord } from '../records/records.ts'
+import type { Tags } from '../records/tags.ts'
+
+/** What the numbers of an interpolation belong to, as its own tags or those of the house at its end say. */
+type Where = Pick<RangeRecord, 'city' | 'state' | 'postalCode'> & { readonly street: string | undefined }
+
+interface Interpolation {
+  readonly parity: Parity
+  readonly nodes: readonly number[]
+  /** Of the nodes. */
+  readonly line: readonly Position[]
+  readonly own: Where
+}
+
+/** A node with a house number. */
+interface NumberedNode extends Where {
+  readonly number: string
+}
+
+/**
+ * Ways with `addr:interpolation`: the numbers between nodes with a house number. The nodes are looked up at the end,
+ * because only few of them belong to such a way.
+ */
+export class AddressInterpolations {
+  readonly #interpolations: Interpolation[] = []
+  /** Numbers of nodes that do not say their street: it may be that of the way. */
+  readonly #withoutStreet = new Map<number, string>()
+
+  /** A node with tags. */
+  addNode(id: number, tags: Tags): void {
+    const number = cleanName(tags.get('addr:housenumber'))
+    if (number !== undefined && !tags.has('addr:street') && !tags.has('addr:place'))
+      this.#withoutStreet.set(id, number)
+  }
+
+  /** A way with `addr:interpolation`. @param nodes those of them that the extract has, with their positions */
+  addWay(tags: Tags, nodes: readonly number[], line: readonly Position[]): void {
+    const parity = parityOf(tags.get('addr:interpolation'))
+    if (parity === undefined || nodes.length < 2) return
+    const tag = (key: string): string | undefined => cleanName(tags.get(`addr:${key}`)?.split(';', 1)[0])
+    const street = cleanName(tags.get('addr:street')) ?? cleanName(tags.get('addr:place'))
+    const own = { street, city: tag('city'), state: tag('state'), postalCode: tag('postcode') }
+    this.#interpolations.push({ parity, nodes, line, own })
+  }
+
+  /** @param houses of the whole extract */
+  *ranges(houses: Iterable<AddressRecord>): Generator<RangeRecord> {
+    if (this.#interpolations.length === 0) return
+    const wanted = new Set(this.#interpolations.flatMap(({ nodes }) => nodes))
+    const numbered = new Map<number, NumberedNode>()
+    for (const [id, number] of this.#withoutStreet)
+      if (wanted.has(id)) {
+        const nothing = { street: undefined, city: undefined, state: undefined, postalCode: undefined }
+        numbered.set(id, { number, ...nothing })
+      }
+    for (const house of houses)
+      if (house.type === 'node' && wanted.has(house.id)) numbered.set(house.id, house)
+    for (const interpolation of this.#interpolations) yield* between(interpolation, numbered)
+  }
+}
+
+/** A range between each two numbered nodes of a way that follow each other, if they are of one street. */
+function* between(
+  { parity, nodes, line, own }: Interpolation,
+  numbered: ReadonlyMap<number, NumberedNode>,
+): Generator<RangeRecord> {
+  let begin = -1
+  for (const [index, node] of nodes.entries()) {
+    if (!numbered.has(node)) continue
+    const [a, b] = [begin < 0 ? undefined : numbered.get(nodes[begin]!), numbered.get(node)!]
+    const from = begin
+    begin = index
+    if (a === undefined) continue
+    const streets = new Set([a.street, b.street].map((street) => street ?? own.street))
+    const [street] = streets
+    if (street === undefined || streets.size > 1) continue
+    yield {
+      street,
+      first: a.number,
+      last: b.number,
+      parity,
+      city: a.city ?? b.city ?? own.city,
+      state: a.state ?? b.state ?? own.state,
+      postalCode: a.postalCode ?? b.postalCode ?? own.postalCode,
+      line: line.slice(from, index + 1),
+    }
+  }
+}
+
+/** Letters have no numbers between them. */
+function parityOf(text: string | undefined): Parity | undefined {
+  if (text === 'even' || text === 'odd' || text === 'all') return text
+  return text === '1' ? 'all' : undefined
+}

@@ -1,0 +1,47 @@
+import type { Position } from '../../model/geofence.ts'
+import type { PlaceRecords, StoredAddress, StoredStreet } from '../placeDatabase/port.ts'
+import type { Language } from '../records/names.ts'
+import type { PropertyType } from '../records/records.ts'
+import type { Confidence, CoarseLayer } from './port.ts'
+import type { NumberReading } from './query.ts'
+import type { EditedWords } from './recall.ts'
+import type { Found } from './results.ts'
+
+/** Something that the query may mean, before it is known what it lies in. */
+export interface Candidate extends Found {
+  readonly importance: number
+  /** How each word of the query fits its own name and number. */
+  readonly fits: Float64Array
+  /** The share of its own name that is in the query. */
+  readonly share: number
+  /** The words that are read as its house number. */
+  readonly reading: NumberReading | undefined
+  /** How well the house number is known; undefined without one. */
+  readonly precision: Exclude<Confidence, 'fallback'> | undefined
+  /** What the building is used for, of a house that says so. */
+  readonly property?: PropertyType | undefined
+  /** Of an area. */
+  readonly area: NamedArea | undefined
+  /** Where it is for the order of results, if not at its position: houses of one street come in the order of numbers. */
+  readonly anchor?: Position | undefined
+}
+
+export interface NamedArea {
+  readonly layer: CoarseLayer
+  /** In the language of the answer. */
+  readonly name: string
+  /** Of a state. */
+  readonly code: string | undefined
+}
+
+export interface CandidateOptions {
+  readonly language: Language
+  readonly edited: EditedWords
+  readonly near?: Position | undefined
+  /** More house numbers of a street than the one that was typed, for autocomplete. */
+  readonly housesOf?: (
+    region: PlaceRecords,
+    street: StoredStreet,
+    reading: NumberReading | undefined,
+  ) => StoredAddress[]
+}
