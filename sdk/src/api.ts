@@ -2555,6 +2555,60 @@ export interface operations {
                                 /** @description In metres: the radius of the circle, or of a circle around the polygon. */
                                 geometryRadius: number;
                             }[];
+                            country?: {
+                                _id: string;
+                                /** @enum {unknown} */
+                                type: "country" | "state" | "dma" | "postalCode";
+                                /**
+                                 * @example US
+                                 * @example NY
+                                 * @example 501
+                                 * @example 11201
+                                 */
+                                code: string;
+                                name: string;
+                                /** @description Emoji. */
+                                flag: string;
+                            };
+                            state?: {
+                                _id: string;
+                                /** @enum {unknown} */
+                                type: "country" | "state" | "dma" | "postalCode";
+                                /**
+                                 * @example US
+                                 * @example NY
+                                 * @example 501
+                                 * @example 11201
+                                 */
+                                code: string;
+                                name: string;
+                            };
+                            dma?: {
+                                _id: string;
+                                /** @enum {unknown} */
+                                type: "country" | "state" | "dma" | "postalCode";
+                                /**
+                                 * @example US
+                                 * @example NY
+                                 * @example 501
+                                 * @example 11201
+                                 */
+                                code: string;
+                                name: string;
+                            };
+                            postalCode?: {
+                                _id: string;
+                                /** @enum {unknown} */
+                                type: "country" | "state" | "dma" | "postalCode";
+                                /**
+                                 * @example US
+                                 * @example NY
+                                 * @example 501
+                                 * @example 11201
+                                 */
+                                code: string;
+                                name: string;
+                            };
                         };
                         /** @description The enabled geofences around the location. */
                         geofences: {
@@ -2576,6 +2630,60 @@ export interface operations {
                             /** @description In metres: the radius of the circle, or of a circle around the polygon. */
                             geometryRadius: number;
                         }[];
+                        country?: {
+                            _id: string;
+                            /** @enum {unknown} */
+                            type: "country" | "state" | "dma" | "postalCode";
+                            /**
+                             * @example US
+                             * @example NY
+                             * @example 501
+                             * @example 11201
+                             */
+                            code: string;
+                            name: string;
+                            /** @description Emoji. */
+                            flag: string;
+                        };
+                        state?: {
+                            _id: string;
+                            /** @enum {unknown} */
+                            type: "country" | "state" | "dma" | "postalCode";
+                            /**
+                             * @example US
+                             * @example NY
+                             * @example 501
+                             * @example 11201
+                             */
+                            code: string;
+                            name: string;
+                        };
+                        dma?: {
+                            _id: string;
+                            /** @enum {unknown} */
+                            type: "country" | "state" | "dma" | "postalCode";
+                            /**
+                             * @example US
+                             * @example NY
+                             * @example 501
+                             * @example 11201
+                             */
+                            code: string;
+                            name: string;
+                        };
+                        postalCode?: {
+                            _id: string;
+                            /** @enum {unknown} */
+                            type: "country" | "state" | "dma" | "postalCode";
+                            /**
+                             * @example US
+                             * @example NY
+                             * @example 501
+                             * @example 11201
+                             */
+                            code: string;
+                            name: string;
+                        };
                     };
                 };
             };
@@ -3178,7 +3286,7 @@ export interface operations {
             path: {
                 /**
                  * @description The `_id` of the event.
-                 * @example 926c77c831f0510fa3fa7ede
+                 * @example 0e55e477658b4105e4171792
                  */
                 id: string;
             };
@@ -4421,7 +4529,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 307d69607f9f6f6b75899513 */
+                /** @example 698d7dd1aa16de5fe543cd12 */
                 id: string;
             };
             cookie?: never;
@@ -4450,7 +4558,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 307d69607f9f6f6b75899513 */
+                /** @example 698d7dd1aa16de5fe543cd12 */
                 id: string;
             };
             cookie?: never;
@@ -4477,7 +4585,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 307d69607f9f6f6b75899513 */
+                /** @example 698d7dd1aa16de5fe543cd12 */
                 id: string;
             };
             cookie?: never;
@@ -4511,7 +4619,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 307d69607f9f6f6b75899513 */
+                /** @example 698d7dd1aa16de5fe543cd12 */
                 id: string;
             };
             cookie?: never;
@@ -4540,7 +4648,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 307d69607f9f6f6b75899513 */
+                /** @example 698d7dd1aa16de5fe543cd12 */
                 id: string;
             };
             cookie?: never;
@@ -4569,7 +4677,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 307d69607f9f6f6b75899513 */
+                /** @example 698d7dd1aa16de5fe543cd12 */
                 id: string;
             };
             cookie?: never;
@@ -4625,7 +4733,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @example 307d69607f9f6f6b75899513 */
+                /** @example 698d7dd1aa16de5fe543cd12 */
                 id: string;
             };
             cookie?: never;
@@ -4656,7 +4764,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 307d69607f9f6f6b75899513 */
+                /** @example 698d7dd1aa16de5fe543cd12 */
                 id: string;
             };
             cookie?: never;
@@ -4891,7 +4999,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example a091c9aea81b8b053f80b4d6 */
+                /** @example 084a81311c066c6be75cd930 */
                 id: string;
             };
             cookie?: never;
@@ -4920,7 +5028,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example a091c9aea81b8b053f80b4d6 */
+                /** @example 084a81311c066c6be75cd930 */
                 id: string;
             };
             cookie?: never;
@@ -4954,7 +5062,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example a091c9aea81b8b053f80b4d6 */
+                /** @example 084a81311c066c6be75cd930 */
                 id: string;
             };
             cookie?: never;

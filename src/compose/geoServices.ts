@@ -9,6 +9,7 @@ import type { Metrics } from '../ops/metrics.ts'
 import { registerIsochroneMetrics, registerRoutingMetrics, watchRouting } from '../ops/routingMetrics.ts'
 import { openMapRegions } from './mapRegions.ts'
 import type { Job } from '../jobs/port.ts'
+import type { RegionFinder } from '../model/region.ts'
 import { IsochroneWorker } from '../registry/geofences/isochroneWorker.ts'
 import type { AreaFinder } from '../registry/geofences/areaFinder.ts'
 import type { AreaSource } from '../registry/geofences/areaSource.ts'
@@ -45,8 +46,8 @@ export interface GeoServices {
   /** Started before the server accepts requests. */
   readonly services: readonly Service[]
   readonly isochrones: Job
-  /** Where addresses and places are, for geofences. */
-  readonly finder: AreaFinder
+  /** Where addresses and places are, for geofences, and the regions of locations. */
+  readonly finder: AreaFinder & RegionFinder
   /** Started when the server listens, because tracking does not wait for it. */
   readonly sample: Service
 }

@@ -121,7 +121,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
       scan: (body, stamp) => scanJsonUpdate(body, stamp, senders),
     }),
     ...conversionRoutes({ intake, users }),
-    ...contextRoutes(registry),
+    ...contextRoutes(registry, geo.finder),
     ...clientRoutes(registry),
     ...syncRoutes(registry),
     ...userRoutes({ users, intake, registry, times: geo.times }),

@@ -5,15 +5,29 @@ import { CoordinatesText, parseCoordinates, Text } from '../http/schemas.ts'
 import { GeofenceContextSchema } from '../events/eventSchema.ts'
 import { geofenceText } from '../events/record.ts'
 import { contextOf, createEvaluators } from '../rules/evaluators.ts'
+import type { Position } from '../model/geofence.ts'
+import { REGION_KINDS, type RegionFinder, type Regions } from '../model/region.ts'
 import type { RegistryView } from '../rules/port.ts'
+import { ApiError } from '../runtime/errors.ts'
 import { mapInSlices } from '../runtime/slices.ts'
+
+const RegionSchema = Type.Object({
+  _id: Type.String(),
+  type: Type.Enum([...REGION_KINDS]),
+  code: Type.String({ examples: ['US', 'NY', '501', '11201'] }),
+  name: Type.String(),
+})
 
 const Context = {
   geofences: Type.Array(GeofenceContextSchema, { description: 'The enabled geofences around the location.' }),
+  country: Type.Optional(Type.Interface([RegionSchema], { flag: Type.String({ description: 'Emoji.' }) })),
+  state: Type.Optional(RegionSchema),
+  dma: Type.Optional(RegionSchema),
+  postalCode: Type.Optional(RegionSchema),
 }
 
-/** GET /v1/context: the geofences at a location, without a user and without storing anything. */
-export function contextRoutes(registry: RegistryView): Route[] {
+/** GET /v1/context: the geofences and regions at a location, without a user and without storing anything. */
+export function contextRoutes(registry: RegistryView, finder: RegionFinder): Route[] {
   const evaluators = createEvaluators()
   return [
     route({
@@ -24,7 +38,8 @@ export function contextRoutes(registry: RegistryView): Route[] {
       summary: 'Get the context of a location',
       description:
         'The geofences that a location lies in, by their boundary alone: stop detection, buffers, hours and addresses ' +
-        'do not count. Geofences for certain users are listed for those only. Nothing is stored. The web SDK reads the ' +
+        'do not count. Geofences for certain users are listed for those only. The country and, in the United States, the ' +
+        'state, television market (DMA) and postal code of the location. Nothing is stored. The web SDK reads the ' +
         'root of the answer, native SDKs read `context`.',
       query: Type.Object({
         coordinates: CoordinatesText,
@@ -38,15 +53,28 @@ export function contextRoutes(registry: RegistryView): Route[] {
         const view = registry.scope(call.credentials!.scope)
         const { userId } = call.query
         const spot = { view, latitude, longitude, userId, receivedAt: call.receivedAt }
+        const regions = await regionsAt(finder, [longitude, latitude])
         const { geofences } = contextOf(evaluators, spot)
         // Geofences that are deleted in the meantime are left out.
         const texts = await mapInSlices(geofences, (geofence) => {
           const slot = view.index.slotOf(geofence.id)
           return slot < 0 ? undefined : geofenceText(geofence, view.index.outline(slot))
         })
-        const context = listPieces('"context":{"geofences":', texts, '}')
-        return { pieces: [...context, ...listPieces(',"geofences":', texts)] }
+        const text = JSON.stringify(regions).slice(1, -1)
+        const more = text === '' ? '' : `,${text}`
+        const context = listPieces('"context":{"geofences":', texts, `${more}}`)
+        return { pieces: [...context, ...listPieces(',"geofences":', texts, more)] }
       },
     }),
   ]
+}
+
+/** None where the data of the world are not installed; the geofences are answered all the same. */
+async function regionsAt(finder: RegionFinder, position: Position): Promise<Regions> {
+  try {
+    return await finder.regionsAt(position)
+  } catch (error) {
+    if (error instanceof ApiError && error.retryAfter === undefined) return {}
+    throw error
+  }
 }

@@ -3,6 +3,7 @@
  * events, anonymous tracking, and what is nearby. How SDKs write and read them is tested in native.test.ts and
  * sdk.test.ts.
  */
+import { createHash } from 'node:crypto'
 import t from 'tap'
 import fc from '../kit/fastCheck.ts'
 import { KEYS } from '../kit/server.ts'
@@ -75,6 +76,32 @@ t.test('context: the boundary decides, and so does whom a geofence is for', asyn
     ['?coordinates=0,-181', '400 coordinates: Invalid longitude. Valid range: [-180, 180].'],
   ])
     t.equal(await refusal('GET', `/v1/context${query}`, undefined, testPublishable), message)
+})
+
+t.test('context: the country; in the United States also state, DMA and postal code', async (t) => {
+  const regionsAt = async (coordinates: string) => {
+    const { context, ...root } = await good('GET', `/v1/context?coordinates=${coordinates}`)
+    const { geofences: _, ...regions } = context
+    for (const [name, region] of Object.entries<Json>(regions)) {
+      t.strictSame(root[name], region, 'under context and at the root')
+      t.equal(region.type, name)
+      const key = `${name}/${name === 'state' ? 'US-' : ''}${region.code}`
+      t.equal(region._id, createHash('sha256').update(key).digest('hex').slice(0, 24))
+    }
+    return Object.fromEntries(
+      Object.entries<Json>(regions).map(([name, one]) => [name, [one.code, one.name, one.flag]]),
+    )
+  }
+  t.strictSame(await regionsAt('40.6943,-73.9249'), {
+    country: ['US', 'United States', '🇺🇸'],
+    state: ['NY', 'New York', undefined],
+    dma: ['501', 'New York', undefined],
+    postalCode: ['11221', '11221', undefined],
+  })
+  t.strictSame(await regionsAt('-34.9059,-56.1913'), { country: ['UY', 'Uruguay', '🇺🇾'] })
+  t.strictSame(await regionsAt('18.46,-66.1'), { country: ['PR', 'Puerto Rico', '🇵🇷'] }, 'a territory')
+  t.strictSame(await regionsAt('-40,-120'), {}, 'in the sea')
+  for (const pole of ['90,0', '-90,180']) await regionsAt(pole)
 })
 
 t.test('context gives the result that a track of a new device would', async (t) => {

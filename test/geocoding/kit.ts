@@ -2,7 +2,6 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { readExtract } from '../../src/geo/extract/extractReader.ts'
 import { placesIn } from '../../src/geo/extract/mapRegionFiles.ts'
@@ -16,6 +15,7 @@ import { buildWorld } from '../../src/geo/world/worldBuilder.ts'
 import { createServer } from '../../src/http/server.ts'
 import { systemClock as clock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
+import { WORLD } from '../kit/world.ts'
 
 /** A map region with places and without routing tiles. */
 export async function buildRegion(t: Test, name: string, extract: string | OsmExtract): Promise<MapRegion> {
@@ -89,8 +89,6 @@ export function openGeocoder(t: Test, regions: Pick<MapRegions, 'all'>): Geocode
   t.teardown(() => geocoder.stop())
   return geocoder
 }
-
-const WORLD = fileURLToPath(new URL('../../node_modules/.cache/ringfence-world/', import.meta.url))
 
 /** The file of the world database, which is made once and kept. */
 export function worldFile(): string {

@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { untilReady } from './waiting.ts'
+import { shareWorld } from './world.ts'
 
 /** Environment variables that control tests and are not settings of a server. */
 const TEST_SETTINGS = [
@@ -84,6 +85,7 @@ export class Server {
     this.port = port
     this.url = `http://127.0.0.1:${port}`
     this.data = options.data ?? mkdtempSync(join(tmpdir(), 'ringfence-'))
+    if (options.data === undefined) shareWorld(this.data)
     this.#options = options
   }
 

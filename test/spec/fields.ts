@@ -134,6 +134,7 @@ export const FIELDS: readonly Field[] = [
     ['meta', 'with code', (value) => record(value) && value.code === 200],
     ['context', 'object', record],
     ['context.geofences', 'array', (value) => list(value) && value.length > 0],
+    ['context.country', 'dictionary', record],
   ]),
   ...fields('Answer of GET /v1/search/users', [
     ['meta', 'with code', (value) => record(value) && value.code === 200],

@@ -1,3 +1,5 @@
+import type { Position } from '../../model/geofence.ts'
+import type { Regions } from '../../model/region.ts'
 import type { PlaceRecords } from '../placeDatabase/port.ts'
 import type { World } from '../world/port.ts'
 import { autocomplete } from './autocomplete.ts'
@@ -5,6 +7,7 @@ import { forward } from './forward.ts'
 import type { PlaceArea } from '../../registry/geofences/areaFinder.ts'
 import type { Address, AutocompleteQuestion, ForwardQuestion, ReverseQuestion } from './port.ts'
 import { placeArea } from './placeArea.ts'
+import { regionsAt } from './regionsAt.ts'
 import { reverse } from './reverse.ts'
 import { SearchSources, type SearchedRegion } from './sources.ts'
 import { validate } from './validate.ts'
@@ -18,9 +21,10 @@ export type GeocoderQuestion =
   | { readonly kind: 'validate'; readonly question: ValidationQuestion }
   /** By its `_id`. */
   | { readonly kind: 'placeArea'; readonly question: string }
+  | { readonly kind: 'regionsAt'; readonly question: Position }
 
 /** By the kind of the question. */
-export type GeocoderAnswer = Address[] | Validation | PlaceArea | undefined
+export type GeocoderAnswer = Address[] | Validation | PlaceArea | Regions | undefined
 
 /** A question to a thread. */
 export type GeocoderTask = GeocoderQuestion & {
@@ -57,6 +61,8 @@ export class GeocoderThread {
     if (task.kind === 'autocomplete') return autocomplete(sources, task.question)
     if (task.kind === 'validate') return validate(sources, task.question)
     if (task.kind === 'placeArea') return placeArea(sources, task.question)
+    if (task.kind === 'regionsAt')
+      return regionsAt({ regions: sources.around(task.question), world: sources.world }, task.question)
     const { question } = task
     return reverse({ regions: sources.around(question.position), world: sources.world }, question)
   }
