@@ -4,11 +4,14 @@ import { availableParallelism, constants, setPriority } from 'node:os'
 import { resolve } from 'node:path'
 import { loadOptions, OptionError } from '../config/options.ts'
 import { memoryShortage } from './geo/extract/importNeeds.ts'
-import { NoRoom, mapRegionName } from './geo/extract/importMapRegion.ts'
-import type { ImportStage } from './geo/extract/importMapRegion.ts'
+import { NoRoom, mapRegionName } from './geo/extract/finishedBuild.ts'
+import type { ImportProgress, ImportStage } from './geo/extract/importMapRegion.ts'
+import { AddressFileRefused } from './geo/addressFiles/rows.ts'
 import { ExtractRefused } from './geo/extract/osmPbfBlobs.ts'
 import {
+  addAddresses,
   listRegions,
+  NameTaken,
   removeRegion,
   runImport,
   UnknownRegion,
@@ -27,6 +30,10 @@ https://download.geofabrik.de. A running server uses the result of these command
 
   import FILE.osm.pbf [--name NAME]   build a region from an extract, or rebuild it; the default name is that of the file.
                                       If it is interrupted, run the same command again to continue
+  add-addresses FILE... [--name NAME]
+                                      build a region of addresses and number ranges, which geocoding uses beside all others:
+                                      OpenAddresses (GeoJSON, CSV), the US National Address Database (text), TIGER/Line
+                                      (GeoJSON, CSV); also compressed with gzip. The same name replaces it
   list                                list the regions; where they overlap, the first in the list is used
   use NAME                            move a region to the top of the list
   remove NAME                         stop using a region, and delete it
@@ -52,6 +59,7 @@ class Interrupted extends Error {}
 /** The commands with their arguments. */
 const COMMANDS: ReadonlyMap<string, string | undefined> = new Map([
   ['import', 'FILE.osm.pbf'],
+  ['add-addresses', 'FILE...'],
   ['list', undefined],
   ['use', 'NAME'],
   ['remove', 'NAME'],
@@ -61,6 +69,8 @@ const COMMANDS: ReadonlyMap<string, string | undefined> = new Map([
 const TOLD = [
   Busy,
   UnknownRegion,
+  NameTaken,
+  AddressFileRefused,
   ExtractRefused,
   NoRoom,
   MapRegionsRefused,
@@ -80,10 +90,12 @@ async function main(argv: readonly string[]): Promise<number> {
     return 0
   }
   const folder = mapRegionsFolder(resolve(options.data))
-  const [command, operand] = positionals
+  const [command, operand, ...more] = positionals
   checkArguments(positionals)
-  if (command !== 'import' && (name !== undefined || threads !== undefined))
-    throw new UsageError('--name and --threads belong to the command import.')
+  if (command !== 'import' && threads !== undefined)
+    throw new UsageError('--threads belongs to the command import.')
+  if (command !== 'import' && command !== 'add-addresses' && name !== undefined)
+    throw new UsageError('--name belongs to the commands import and add-addresses.')
   if (command === 'list') {
     listRegions(folder, console.log)
     return 0
@@ -93,6 +105,8 @@ async function main(argv: readonly string[]): Promise<number> {
     const commands = { folder, withoutServer: withoutServer(options.data), print: console.log }
     if (command === 'use') useRegion(commands, operand!)
     else if (command === 'remove') await removeRegion(commands, operand!)
+    else if (command === 'add-addresses')
+      return await addingAddresses(commands, [operand!, ...more], name ?? operand!)
     else return await importing(commands, operand!, name ?? operand!, threadsOf(threads))
     return 0
   } finally {
@@ -107,6 +121,7 @@ function checkArguments([command, ...others]: readonly string[]): void {
   const wanted = COMMANDS.get(command)
   if (wanted !== undefined && others.length === 0)
     throw new UsageError(`${command} needs an argument: ${command} ${wanted}.`)
+  if (wanted?.endsWith('...') === true) return
   const extra = others[wanted === undefined ? 0 : 1]
   if (extra !== undefined)
     throw new UsageError(`${command} does not accept the argument ${JSON.stringify(extra)}.`)
@@ -119,11 +134,46 @@ async function importing(
   nameText: string,
   threads: number,
 ): Promise<number> {
-  const name = mapRegionName(nameText)
-  if (name === undefined)
-    throw new UsageError(`--name ${JSON.stringify(nameText)} must contain a letter or a digit.`)
+  const name = nameOf(nameText)
   const shortage = memoryShortage(sizeOf(path), threads, process.availableMemory())
   if (shortage !== undefined) console.error(shortage)
+  return await interruptible('Run the same command again to continue.', (running) =>
+    runImport(commands, { ...running, path: resolve(path), name, threads }),
+  )
+}
+
+/** @returns the exit code */
+async function addingAddresses(
+  commands: RegionCommands,
+  paths: readonly string[],
+  nameText: string,
+): Promise<number> {
+  const name = nameOf(nameText.replace(/(?:\.(?:gz|csv|txt|json|geojson|geojsonl|ndjson))+$/i, ''))
+  return await interruptible('Nothing was changed.', (running) =>
+    addAddresses(commands, { ...running, paths: paths.map((path) => resolve(path)), name }),
+  )
+}
+
+/** @throws {UsageError} */
+function nameOf(text: string): string {
+  const name = mapRegionName(text)
+  if (name !== undefined) return name
+  throw new UsageError(`--name ${JSON.stringify(text)} must contain a letter or a digit.`)
+}
+
+/**
+ * Runs an import until it ends, or a signal ends it.
+ * @param advice what to do after a signal
+ * @returns the exit code
+ */
+async function interruptible(
+  advice: string,
+  work: (running: {
+    readonly now: () => number
+    readonly signal: AbortSignal
+    readonly onProgress: ImportProgress
+  }) => Promise<void>,
+): Promise<number> {
   // The server, which serves devices, has priority.
   setPriority(constants.priority.PRIORITY_LOW)
   const interruption = new AbortController()
@@ -131,18 +181,12 @@ async function importing(
     process.once(signal, () => interruption.abort(new Interrupted(`Interrupted by ${signal}.`)))
   const progress = new Progress()
   try {
-    await runImport(commands, {
-      path: resolve(path),
-      name,
-      threads,
-      now: Date.now,
-      signal: interruption.signal,
-      onProgress: (stage, share) => progress.show(stage, share),
-    })
+    const onProgress: ImportProgress = (stage, share) => progress.show(stage, share)
+    await work({ now: Date.now, signal: interruption.signal, onProgress })
     return 0
   } catch (error) {
     if (!(error instanceof Interrupted)) throw error
-    console.error(`${error.message} Run the same command again to continue.`)
+    console.error(`${error.message} ${advice}`)
     return 1
   } finally {
     progress.end()

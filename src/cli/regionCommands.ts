@@ -1,6 +1,7 @@
 /** The commands of `npm run region`, except for reading their arguments. */
 import fs from 'node:fs'
 import { join } from 'node:path'
+import { importAddresses, type AddressImport } from '../geo/extract/importAddresses.ts'
 import { importMapRegion, type MapRegionImport } from '../geo/extract/importMapRegion.ts'
 import {
   readManifest,
@@ -10,6 +11,7 @@ import {
   unfinishedNames,
   writeManifest,
   type MapRegionRecord,
+  type SourceRecord,
 } from '../geo/extract/mapRegionFiles.ts'
 
 type Print = (line: string) => void
@@ -17,6 +19,11 @@ type Print = (line: string) => void
 /** No map region has that name. */
 export class UnknownRegion extends Error {
   override name = 'UnknownRegion'
+}
+
+/** The name belongs to a region of another kind. */
+export class NameTaken extends Error {
+  override name = 'NameTaken'
 }
 
 /** The commands, on the folder of all map regions; its lock is held, except for {@link listRegions}. */
@@ -41,15 +48,44 @@ export function listRegions(folder: string, print: Print): void {
     print(`${name}: its import is running or was interrupted`)
 }
 
-/** Imports the extract, and reports the result. */
+/** Imports the extract, and reports the result. @throws {NameTaken} and what importMapRegion throws */
 export async function runImport(
-  { folder, withoutServer, print }: RegionCommands,
+  commands: RegionCommands,
   job: Omit<MapRegionImport, 'folder' | 'isSample' | 'onNote'>,
 ): Promise<void> {
-  const record = await importMapRegion({ ...job, folder, isSample: false, onNote: print })
+  const { folder, print } = commands
+  refuseOther(folder, job.name, 'extract')
+  await report(commands, await importMapRegion({ ...job, folder, isSample: false, onNote: print }))
+}
+
+/** Imports files of addresses, and reports the result. @throws {NameTaken} and what importAddresses throws */
+export async function addAddresses(
+  commands: RegionCommands,
+  job: Omit<AddressImport, 'folder' | 'isSample' | 'onNote'>,
+): Promise<void> {
+  const { folder, print } = commands
+  refuseOther(folder, job.name, 'addresses')
+  await report(commands, await importAddresses({ ...job, folder, isSample: false, onNote: print }))
+}
+
+async function report(
+  { folder, withoutServer, print }: RegionCommands,
+  record: MapRegionRecord,
+): Promise<void> {
   await withoutServer(() => sweepBuilds(folder))
   print(`The region ${record.name} is ready. A running server uses it within a second:`)
   for (const line of described(record)) print(line)
+}
+
+/** An extract must not be replaced by addresses, nor the reverse: both can be in service. */
+function refuseOther(folder: string, name: string, kind: 'extract' | 'addresses'): void {
+  const region = readManifest(folder).regions.find((one) => one.name === name)
+  if (region === undefined) return
+  const hasRoads = readRecord(join(folder, region.folder)).stages.routing !== undefined
+  if (hasRoads === (kind === 'extract')) return
+  throw new NameTaken(
+    `${name} is a region of ${hasRoads ? 'an extract' : 'added addresses'}. Give another name with --name: both are used.`,
+  )
 }
 
 /** Gives the map region precedence over all others where they overlap. @throws {UnknownRegion} */
@@ -78,15 +114,28 @@ export async function removeRegion(
 }
 
 function described(record: MapRegionRecord): string[] {
-  const { name, bounds, roads, source, attribution, licence, importedAt, stages } = record
+  const { name, bounds, sources, attribution, licence, importedAt, stages } = record
   const [west, south, east, north] = bounds.map((degrees) => degrees.toFixed(4))
+  const [source, ...others] = sources as [SourceRecord, ...SourceRecord[]]
   const data = source.dataOf === undefined ? '' : `, data of ${source.dataOf.slice(0, 10)}`
+  const files = others.length === 0 ? source.file : `${source.file} and ${others.length} more`
+  const size = sources.reduce((sum, file) => sum + file.bytes, 0)
   const bytes = Object.values(stages).reduce((sum, stage) => sum + stage.bytes, 0)
   return [
-    `${name}: ${roads.toLocaleString('en-US')} roads, latitude ${south} to ${north}, longitude ${west} to ${east}`,
-    `    ${source.file}, ${megabytes(source.bytes)}${data}; imported ${importedAt.slice(0, 10)}, ${megabytes(bytes)} on the disk`,
+    `${name}: ${contentsOf(record)}, latitude ${south} to ${north}, longitude ${west} to ${east}`,
+    `    ${files}, ${megabytes(size)}${data}; imported ${importedAt.slice(0, 10)}, ${megabytes(bytes)} on the disk`,
     `    ${attribution}, ${licence}`,
   ]
+}
+
+function contentsOf({ nodes, roads, stages }: MapRegionRecord): string {
+  const count = (number: number, what: string): string => `${number.toLocaleString('en-US')} ${what}`
+  if (stages.routing !== undefined) return count(roads, 'roads')
+  const parts = [
+    nodes > 0 && count(nodes, 'addresses'),
+    roads > 0 && count(roads, 'edges with number ranges'),
+  ]
+  return parts.filter(Boolean).join(', ')
 }
 
 function megabytes(bytes: number): string {

@@ -65,7 +65,7 @@ export function openGeoServices(parts: {
   const sampleReady = (): void => void world.file().catch(() => {})
   const { regions, sample, check } = openMapRegions({ ...parts, sampleReady })
   const routing = openRouting({ options, logger, metrics, regions })
-  const areThere = () => options.routingUrl !== '' || regions.all.length > 0
+  const areThere = () => options.routingUrl !== '' || regions.routed.length > 0
   const areas = new RoadAreas(routing.engines, routing.networks)
   const isochrones = new IsochroneWorker(registry.geofences, areas, areThere)
   registerIsochroneMetrics(metrics, isochrones)
@@ -158,7 +158,7 @@ function openRouting(parts: {
   })
   registerRoutingMetrics(metrics, { cache, engines: () => engines.valhallas })
   const networks: Routing['networks'] = {
-    networkAt: (place) => regions.at(place)?.id ?? (regions.all.length === 0 ? undefined : ''),
+    networkAt: (place) => regions.at(place)?.id ?? (regions.routed.length === 0 ? undefined : ''),
     onChange: (listener) => regions.onChange(listener),
   }
   return { engines, networks, check: checkOf(engines), service: engines }

@@ -231,7 +231,7 @@ t.test('the view of a server', async (t) => {
   t.equal(store.containing(origin), city)
   t.equal(store.at([0, 0]), undefined)
   t.match(city, { name: 'city', attribution: '© OpenStreetMap contributors', bounds: [QUEENS[0], QUEENS[1]] })
-  t.ok(existsSync(city!.tiles))
+  t.ok(existsSync(city!.tiles!))
   await store.look()
   t.equal(changes, 1, 'nothing has changed')
 
@@ -260,9 +260,9 @@ t.test('the view of a server', async (t) => {
   await store.look()
   t.strictSame(store.all, [])
   await time.runUntil(time.now() + 59_000)
-  t.ok(existsSync(city!.tiles), 'kept for those who use it')
+  t.ok(existsSync(city!.tiles!), 'kept for those who use it')
   await time.runUntil(time.now() + 2000)
-  await until(() => !existsSync(dirname(dirname(city!.tiles))))
+  await until(() => !existsSync(dirname(dirname(city!.tiles!))))
 })
 
 /** Driving side, country and time zone, as the routing engine reads them from the tiles. */

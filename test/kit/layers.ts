@@ -169,7 +169,11 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   ['geo/records', ['model', 'geometry', 'geo/text']],
   ['geo/placeDatabase', ['model', 'geometry', 'geo/text', 'geo/records']],
   ['geo/world', ['model', 'runtime', 'geometry', 'geo/text', 'geo/records', 'geo/placeDatabase']],
-  ['geo/extract', ['model', 'runtime', 'geometry', 'geo/text', 'geo/records', 'geo/placeDatabase']],
+  ['geo/addressFiles', ['model', 'runtime', 'geometry', 'geo/records']],
+  [
+    'geo/extract',
+    ['model', 'runtime', 'geometry', 'geo/text', 'geo/records', 'geo/placeDatabase', 'geo/addressFiles'],
+  ],
   [
     'geo/geocoding',
     [

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
-import type { MapRegion, MapRegions } from '../../src/geo/extract/port.ts'
+import type { MapRegions, RoutedMapRegion } from '../../src/geo/extract/port.ts'
 import { AnswerCache } from '../../src/geo/routing/cache.ts'
 import { CachedEngine } from '../../src/geo/routing/engine.ts'
 import {
@@ -381,7 +381,7 @@ t.test('answers are cached: those used last, limited by bytes and time', async (
   t.equal(await engine.ask('locate', here), 4)
 })
 
-const region = (id: string, tiles: string): MapRegion => ({
+const region = (id: string, tiles: string): RoutedMapRegion => ({
   id,
   name: 'grid',
   bounds: [-57, -35, -56, -34],
@@ -393,7 +393,13 @@ const region = (id: string, tiles: string): MapRegion => ({
 t.test('a region whose tiles are deleted', async (t) => {
   const deleted = region('1', join(city.tiles, 'deleted'))
   const engines = new MapRegionEngines({
-    regions: { all: [deleted], at: () => deleted, containing: () => deleted, onChange: () => () => {} },
+    regions: {
+      all: [deleted],
+      routed: [deleted],
+      at: () => deleted,
+      containing: () => deleted,
+      onChange: () => () => {},
+    },
     open: ({ tiles }) => startProcess(tiles),
     cache: new AnswerCache(MIB, new ManualClock()),
     observer: SILENT,
@@ -413,6 +419,9 @@ t.test('a region that is switched under load', async (t) => {
   let changed = () => {}
   const regions: MapRegions = {
     get all() {
+      return [served]
+    },
+    get routed() {
       return [served]
     },
     at: () => served,

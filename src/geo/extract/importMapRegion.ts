@@ -9,18 +9,16 @@
  *   after the last completed stage. With another file it starts anew.
  * - IMPORT-3: An extract that cannot be imported leaves nothing behind.
  */
-import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import { basename, join } from 'node:path'
 import { systemReason } from '../../runtime/errors.ts'
 import { readExtract } from './extractReader.ts'
-import { isFull, wholeMegabytes, tilesRoom } from './importNeeds.ts'
+import { isFull, tilesRoom } from './importNeeds.ts'
+import { checkRoom, NoRoom, putIntoService } from './finishedBuild.ts'
 import { ExtractRefused } from './osmPbfBlobs.ts'
 import type { BoundingBox } from './port.ts'
 import {
-  finishBuild,
   readCoverage,
-  readManifest,
   readMembers,
   removeMembers,
   sizeOfTree,
@@ -28,10 +26,8 @@ import {
   syncTree,
   unfinishedBuild,
   writeCoverage,
-  writeManifest,
   writeMembers,
   writeRecord,
-  type MapRegionManifest,
   type MapRegionRecord,
   type MapRegionStage,
   type StageRecord,
@@ -42,7 +38,11 @@ import { timeZoneAt } from './timeZones.ts'
 import { valhallaVersion } from './valhallaTools.ts'
 
 /** The stages as they are reported, in order. */
-export type ImportStage = 'reading the extract' | 'building routing tiles' | 'building the place database'
+export type ImportStage =
+  | 'reading the extract'
+  | 'reading the addresses'
+  | 'building routing tiles'
+  | 'building the place database'
 
 /** Called with the progress of a stage, 0 to 1. */
 export type ImportProgress = (stage: ImportStage, share: number) => void
@@ -55,7 +55,7 @@ export interface MapRegionImport {
   readonly folder: string
   /** The extract, also as an absolute path. */
   readonly path: string
-  /** See {@link mapRegionName}. */
+  /** See mapRegionName. */
   readonly name: string
   /** Of the routing engine's builder. */
   readonly threads: number
@@ -67,11 +67,6 @@ export interface MapRegionImport {
   readonly onProgress: ImportProgress
   /** Called with a sentence for each part of the extract that the map region lacks. */
   readonly onNote: (sentence: string) => void
-}
-
-/** There is not enough room on the disk. */
-export class NoRoom extends Error {
-  override name = 'NoRoom'
 }
 
 /** The facts about an extract once it has been read: progress.json, beside the results of the stages. */
@@ -93,27 +88,8 @@ interface Progress {
 
 const ATTRIBUTION = '© OpenStreetMap contributors'
 const LICENCE = 'ODbL 1.0, https://www.openstreetmap.org/copyright'
-/** Room that a build needs, by the size of the extract as far as that tells, and at least. */
+/** Room that a build needs, by the size of the extract as far as that tells. */
 const ROOM_PER_BYTE = 6
-const ROOM_BYTES = 100e6
-
-/**
- * The name of a map region in its normal form: letters, digits, `.`, `_` and `-`, lower case, at most 64.
- * @param text a name, or the name of a file
- * @returns undefined if nothing is left
- */
-export function mapRegionName(text: string): string | undefined {
-  const stem = basename(text)
-    .replace(/\.pbf$/i, '')
-    .replace(/[.-]osm$/i, '')
-    .replace(/-latest$/i, '')
-  const name = stem
-    .toLowerCase()
-    .replaceAll(/[^a-z0-9._-]+/g, '-')
-    .replace(/^[^a-z0-9]+/, '')
-    .replace(/(?<![^a-z0-9])[^a-z0-9]+$/, '')
-  return name === '' ? undefined : name.slice(0, 64)
-}
 
 /**
  * Imports the extract. A map region of that name is replaced and keeps its precedence; otherwise the new one comes
@@ -151,7 +127,7 @@ export async function importMapRegion(job: MapRegionImport): Promise<MapRegionRe
       bounds: progress.facts.bounds,
       nodes: progress.facts.nodes,
       roads: progress.facts.roads,
-      source: { file: basename(path), bytes: source.bytes, ...sourceFacts(progress) },
+      sources: [{ file: basename(path), path, bytes: source.bytes, ...sourceFacts(progress) }],
       attribution: ATTRIBUTION,
       licence: LICENCE,
       importedAt: new Date(now()).toISOString(),
@@ -160,25 +136,13 @@ export async function importMapRegion(job: MapRegionImport): Promise<MapRegionRe
     fs.rmSync(progressPath(build))
     removeMembers(build)
     writeRecord(build, record)
-    const finished = `${name}-${randomBytes(4).toString('hex')}`
-    finishBuild(build, join(folder, finished))
-    writeManifest(folder, withRegion(readManifest(folder), { name, folder: finished }, job.isSample))
+    putIntoService(folder, build, name, job.isSample)
     return record
   } catch (error) {
     if (!signal.aborted) fs.rmSync(build, { recursive: true, force: true })
     const hasNoRoom = (error as NodeJS.ErrnoException).code === 'ENOSPC' || isFull(folder)
     throw hasNoRoom ? new NoRoom(`${folder}: the disk is full.`, { cause: error }) : error
   }
-}
-
-function withRegion(
-  manifest: MapRegionManifest,
-  region: MapRegionManifest['regions'][number],
-  isSample: boolean,
-): MapRegionManifest {
-  const place = manifest.regions.findIndex(({ name }) => name === region.name)
-  const regions = place < 0 ? [region, ...manifest.regions] : manifest.regions.with(place, region)
-  return { ...manifest, regions, ...(isSample ? { sampleImported: true } : {}) }
 }
 
 /** @throws {ExtractRefused} if it cannot be read */
@@ -191,16 +155,6 @@ function sourceAt(path: string): Progress['source'] {
     throw new ExtractRefused(`${path} cannot be read: ${systemReason(cause)}.`, { cause })
   }
   throw new ExtractRefused(`${path} is not a file.`)
-}
-
-/** @throws {NoRoom} */
-function checkRoom(folder: string, bytes: number): void {
-  const needed = bytes + ROOM_BYTES
-  const { bavail, bsize } = fs.statfsSync(folder)
-  if (bavail * bsize >= needed) return
-  throw new NoRoom(
-    `${folder} has room for ${wholeMegabytes(bavail * bsize)}; this import takes up to ${wholeMegabytes(needed)}.`,
-  )
 }
 
 /**

@@ -5,7 +5,7 @@
  *     <name>-<8 hex>/        a build: never changed once it is served
  *       region.json          its source and attribution, and which stages are done by which version
  *       coverage.bin         where the extract has nodes
- *       routing/tiles/       of the stage "routing"
+ *       routing/tiles/       of the stage "routing", unless the region has only addresses
  *       places/places.db     of the stage "places"
  *     <name>.building/       a build that is in progress or was interrupted
  *     lock                   held by the process that changes any of this
@@ -28,22 +28,30 @@ export interface MapRegionRecord {
   readonly format: 1
   readonly name: string
   readonly bounds: BoundingBox
+  /** Of an extract; of addresses: houses. */
   readonly nodes: number
+  /** Of an extract; of addresses: edges with number ranges. */
   readonly roads: number
-  readonly source: {
-    /** Name of the file, without its folder. */
-    readonly file: string
-    readonly bytes: number
-    /** Hexadecimal. */
-    readonly sha256: string
-    /** ISO 8601; when the data was taken from OpenStreetMap, if the file says so. */
-    readonly dataOf?: string
-  }
+  /** Of an extract one, of addresses one or more. */
+  readonly sources: readonly SourceRecord[]
   readonly attribution: string
   readonly licence: string
   /** ISO 8601. */
   readonly importedAt: string
   readonly stages: { readonly [Stage in MapRegionStage]?: StageRecord }
+}
+
+/** A file that a map region was built from. */
+export interface SourceRecord {
+  /** Its name, without its folder. */
+  readonly file: string
+  /** Where it was; absent in records of earlier versions. */
+  readonly path?: string
+  readonly bytes: number
+  /** Hexadecimal. */
+  readonly sha256: string
+  /** ISO 8601; when the data was taken from OpenStreetMap, if the file says so. */
+  readonly dataOf?: string
 }
 
 /** The stages of a build, each in a folder of that name. */
@@ -103,7 +111,11 @@ export function writeManifest(folder: string, manifest: MapRegionManifest): void
 
 /** @param build its folder. @throws {MapRegionsRefused} and the system's errors */
 export function readRecord(build: string): MapRegionRecord {
-  return readJson(join(build, 'region.json')) as MapRegionRecord
+  const { source, ...record } = readJson(join(build, 'region.json')) as MapRegionRecord & {
+    source?: SourceRecord
+  }
+  // Earlier versions had one file.
+  return source === undefined ? record : { ...record, sources: [source] }
 }
 
 export function writeRecord(build: string, record: MapRegionRecord): void {

@@ -17,7 +17,7 @@ import type { Time } from '../../runtime/clock.ts'
 import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { containingMapRegion, mapRegionAt, type CoveredMapRegion } from './choice.ts'
-import type { PlacedPoint, MapRegion, MapRegions } from './port.ts'
+import type { PlacedPoint, MapRegion, MapRegions, RoutedMapRegion } from './port.ts'
 import { PLACE_DATABASE_ENGINE } from './placeRecords.ts'
 import {
   manifestPath,
@@ -52,6 +52,7 @@ export class MapRegionStore implements MapRegions, Service {
   /** Each entry cancels work that is planned for later. */
   readonly #later = new Set<() => void>()
   #all: readonly CoveredMapRegion[] = []
+  #routed: readonly (CoveredMapRegion & RoutedMapRegion)[] = []
   /** Of the manifest that was read last. */
   #stamp: string
   #isStopped = false
@@ -68,12 +69,16 @@ export class MapRegionStore implements MapRegions, Service {
     return this.#all
   }
 
-  at(position: Position): MapRegion | undefined {
-    return mapRegionAt(this.#all, position)
+  get routed(): readonly RoutedMapRegion[] {
+    return this.#routed
   }
 
-  containing(points: readonly PlacedPoint[]): MapRegion {
-    return containingMapRegion(this.#all, points, this.#parts.coming())
+  at(position: Position): RoutedMapRegion | undefined {
+    return mapRegionAt(this.#routed, position)
+  }
+
+  containing(points: readonly PlacedPoint[]): RoutedMapRegion {
+    return containingMapRegion(this.#routed, points, this.#parts.coming())
   }
 
   onChange(listener: () => void): () => void {
@@ -116,6 +121,7 @@ export class MapRegionStore implements MapRegions, Service {
     const { regions } = readManifest(this.#folder)
     const known = new Map(this.#all.map((region) => [region.id, region]))
     this.#all = regions.flatMap(({ name, folder }) => known.get(folder) ?? this.#opened(name, folder))
+    this.#routed = this.#all.filter(isRouted)
   }
 
   /** Tracking needs no roads, so an unreadable map region prevents neither the start nor the use of the others. */
@@ -176,10 +182,14 @@ export class MapRegionStore implements MapRegions, Service {
   }
 }
 
+function isRouted<R extends MapRegion>(region: R): region is R & RoutedMapRegion {
+  return region.tiles !== undefined
+}
+
 function openRegion(folder: string, id: string): CoveredMapRegion {
   const build = join(folder, id)
   const { name, bounds, attribution, stages } = readRecord(build)
-  const tiles = tilesIn(stageFolder(build, 'routing'))
+  const tiles = stages.routing === undefined ? undefined : tilesIn(stageFolder(build, 'routing'))
   const isCurrent = stages.places?.engine === PLACE_DATABASE_ENGINE
   const places = isCurrent ? placesIn(stageFolder(build, 'places')) : undefined
   return { id, name, bounds, attribution, tiles, places, coverage: readCoverage(build) }

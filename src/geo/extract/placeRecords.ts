@@ -47,6 +47,7 @@ export async function buildPlaces(job: PlacesJob): Promise<void> {
   }
 }
 
-function countryAt(longitude: number, latitude: number): string | undefined {
+/** The country of a point, alpha-2. */
+export function countryAt(longitude: number, latitude: number): string | undefined {
   return iso1A2Code([longitude, latitude], { level: 'territory' }) ?? undefined
 }

@@ -13,10 +13,15 @@ export interface MapRegion {
   readonly bounds: BoundingBox
   /** The credit for the data, e.g. `© OpenStreetMap contributors`. */
   readonly attribution: string
-  /** Absolute path of the folder of Valhalla's routing tiles. */
-  readonly tiles: string
+  /** Absolute path of the folder of Valhalla's routing tiles; undefined for a region that has only addresses. */
+  readonly tiles: string | undefined
   /** Absolute path of the place database; undefined for a build of an earlier version. */
   readonly places: string | undefined
+}
+
+/** A map region with roads. */
+export interface RoutedMapRegion extends MapRegion {
+  readonly tiles: string
 }
 
 /** A point of a request. */
@@ -30,14 +35,16 @@ export interface PlacedPoint {
 export interface MapRegions {
   /** In the order of precedence where they overlap. */
   readonly all: readonly MapRegion[]
-  /** The map region that contains the point; of several, the first with about as many nodes there as the fullest. */
-  at(position: Position): MapRegion | undefined
+  /** Those with roads, in the same order. */
+  readonly routed: readonly RoutedMapRegion[]
+  /** The map region with roads that contains the point; of several, the first with about as many nodes there as the fullest. */
+  at(position: Position): RoutedMapRegion | undefined
   /**
-   * The map region that contains all points.
+   * The map region with roads that contains all points.
    * @throws {ApiError} 503 while there is no map region, 404 naming the parameter of the first point outside all of
    * them and their bounds, 404 if no single one contains all of them
    */
-  containing(points: readonly PlacedPoint[]): MapRegion
+  containing(points: readonly PlacedPoint[]): RoutedMapRegion
   /**
    * Called after each change of {@link all}. A build that is no longer in it keeps its files for a minute more.
    * @returns a function that ends it

@@ -6,18 +6,17 @@ import type { Position } from '../../model/geofence.ts'
 import { isPlainAddress, areaOf, placeOf, propertyOf, streetOf } from '../records/objectRecords.ts'
 import { taggedAddress, type TaggedAddress } from '../records/addressTags.ts'
 import { centroid, joinRings, middleOf, pointInside, sizeOf, type Rings } from '../records/areas.ts'
-import { NearbyPoints } from '../records/nearbyPoints.ts'
 import type {
   AddressRecord,
   AreaRecord,
   IntersectionRecord,
   PlaceRecord,
-  PropertyType,
   StreetRecord,
   WayRecord,
 } from '../records/records.ts'
 import type { ObjectType, Tags } from '../records/tags.ts'
 import { AddressInterpolations } from './addressInterpolations.ts'
+import { distinctHouses } from './distinctHouses.ts'
 import { NodeStore } from './nodeStore.ts'
 import type { Member, ObjectSink } from './osmReader.ts'
 import { StreetCrossings } from './streetCrossings.ts'
@@ -32,9 +31,6 @@ export interface RecordSink {
   addPlace(record: PlaceRecord): void
   addArea(record: AreaRecord): void
 }
-
-/** Houses with the same number, street and city within this distance are one. */
-const SAME_HOUSE_METERS = 200
 
 export class RecordCollector implements ObjectSink {
   readonly #out: RecordSink
@@ -178,24 +174,6 @@ export class RecordCollector implements ObjectSink {
 
 function sum(rings: Rings): number {
   return rings.reduce((size, ring) => size + sizeOf(ring), 0)
-}
-
-function distinctHouses(houses: readonly AddressRecord[]): readonly AddressRecord[] {
-  if (houses.length === 1) return houses
-  const near = new NearbyPoints<{ property: PropertyType | undefined }>(SAME_HOUSE_METERS)
-  return houses
-    .toSorted((a, b) => Number(b.isPlain) - Number(a.isPlain) || a.id - b.id)
-    .flatMap((house) => {
-      const same = near.near(house.position)
-      if (same === undefined) {
-        const kept = { ...house }
-        near.add(house.position, kept)
-        return [kept]
-      }
-      // The address of a shop says that the house is one.
-      same.property ??= house.property
-      return []
-    })
 }
 
 /** Areas that touch each other, with the same name and categories, are pieces of one object that was cut. */

@@ -42,6 +42,7 @@ interface Cell {
  */
 export class StreetJoiner {
   readonly #pieces = new Map<string, Piece[]>()
+  #lastId = 0
 
   addWay(name: string, importance: StreetImportance, line: readonly Position[]): void {
     for (const position of stepsOf(line)) this.#add({ name, position, importance })
@@ -57,12 +58,12 @@ export class StreetJoiner {
     this.#add({ name, position: middleOf(line), importance: 0, range })
   }
 
-  /** Gives each street and empties itself. */
+  /** Gives each street and empties itself. Ids go on where the last call ended. */
   *streets(): Generator<StreetRecord> {
-    let id = 0
     for (const [key, pieces] of this.#pieces) {
       this.#pieces.delete(key)
-      for (const group of groupsOf(pieces)) for (const street of byCity(group)) yield streetOf(++id, street)
+      for (const group of groupsOf(pieces))
+        for (const street of byCity(group)) yield streetOf(++this.#lastId, street)
     }
   }
 

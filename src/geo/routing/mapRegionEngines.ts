@@ -1,19 +1,19 @@
 import { readdirSync } from 'node:fs'
-import type { PlacedPoint, MapRegion, MapRegions } from '../extract/port.ts'
+import type { PlacedPoint, RoutedMapRegion, MapRegions } from '../extract/port.ts'
 import type { AnswerCache } from './cache.ts'
 import { CachedEngine, type RoutingObserver } from './engine.ts'
 import type { RoutingEngine, RoutingEngines } from './port.ts'
 import type { Valhalla } from './valhalla.ts'
 
 interface RunningRegion {
-  readonly region: MapRegion
+  readonly region: RoutedMapRegion
   readonly valhalla: Valhalla
   readonly engine: RoutingEngine
 }
 
 export interface MapRegionEnginesParts {
   readonly regions: MapRegions
-  readonly open: (region: MapRegion) => Valhalla
+  readonly open: (region: RoutedMapRegion) => Valhalla
   readonly cache: AnswerCache
   readonly observer: RoutingObserver
 }
@@ -58,7 +58,7 @@ export class MapRegionEngines implements RoutingEngines {
     await Promise.all(this.#ending)
   }
 
-  #engineOf(region: MapRegion): RoutingEngine {
+  #engineOf(region: RoutedMapRegion): RoutingEngine {
     const running = this.#running.get(region.id)
     if (running !== undefined) return running.engine
     const { cache, observer, open } = this.#parts

@@ -1,0 +1,62 @@
+import { pointDistance } from '../../geometry/distance.ts'
+import type { Position } from '../../model/geofence.ts'
+import { nearestOnLine } from '../records/areas.ts'
+
+type Line = readonly Position[]
+
+/** Pieces of tiles overlap, and meet only roughly. */
+const SAME_METERS = 5
+/** Pieces further apart are not joined. */
+const GAP_METERS = 50
+/** More pieces are a mistake in the data. */
+const MOST_PIECES = 50
+
+/**
+ * One line of the pieces of an edge, which tiles have cut: they may overlap, repeat each other, and go in either
+ * direction. The longest gives the direction. What does not meet the others is left out.
+ */
+export function joinPieces(pieces: readonly Line[]): Line {
+  const [longest, ...others] = pieces
+    .slice(0, MOST_PIECES)
+    .map((line) => ({ line, meters: lengthOf(line) }))
+    .sort((a, b) => b.meters - a.meters)
+    .map(({ line }) => line)
+  let joined = longest!
+  let left = others
+  for (let before = -1; before !== left.length;) {
+    before = left.length
+    left = left.filter((piece) => {
+      const longer = extended(joined, piece) ?? extended(joined.toReversed(), piece)?.toReversed()
+      joined = longer ?? joined
+      return longer === undefined
+    })
+  }
+  return joined
+}
+
+/** The line with what the piece has beyond its end; undefined if the piece does not go on from there. */
+function extended(line: Line, piece: Line): Line | undefined {
+  const end = line.at(-1)!
+  if (nearestOnLine(piece, end).meters > GAP_METERS) return undefined
+  for (const direction of [piece, piece.toReversed()]) {
+    const beyond = direction.slice(direction.findLastIndex((position) => isOn(line, position)) + 1)
+    const [first] = beyond
+    // It must go on, not run beside the line or into its other end.
+    if (first === undefined || distance(first, end) > distance(first, line[0]!)) continue
+    const touches = beyond.length < direction.length || nearestOnLine(direction, end).meters <= SAME_METERS
+    if (touches || distance(first, end) <= GAP_METERS) return [...line, ...beyond]
+  }
+  return undefined
+}
+
+function isOn(line: Line, position: Position): boolean {
+  return nearestOnLine(line, position).meters <= SAME_METERS
+}
+
+function lengthOf(line: Line): number {
+  return line.slice(1).reduce((sum, position, index) => sum + distance(line[index]!, position), 0)
+}
+
+function distance([x, y]: Position, [px, py]: Position): number {
+  return pointDistance(y, x, py, px)
+}

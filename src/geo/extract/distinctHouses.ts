@@ -1,0 +1,27 @@
+import { NearbyPoints } from '../records/nearbyPoints.ts'
+import type { AddressRecord, PropertyType } from '../records/records.ts'
+
+/** Houses with the same number, street and city within this distance are one. */
+const SAME_HOUSE_METERS = 200
+
+/**
+ * Of houses with one number, street, city and unit, one in each place: an object that is nothing but an address, then
+ * the lowest id.
+ */
+export function distinctHouses(houses: readonly AddressRecord[]): readonly AddressRecord[] {
+  if (houses.length === 1) return houses
+  const near = new NearbyPoints<{ property: PropertyType | undefined }>(SAME_HOUSE_METERS)
+  return houses
+    .toSorted((a, b) => Number(b.isPlain) - Number(a.isPlain) || a.id - b.id)
+    .flatMap((house) => {
+      const same = near.near(house.position)
+      if (same === undefined) {
+        const kept = { ...house }
+        near.add(house.position, kept)
+        return [kept]
+      }
+      // The address of a shop says that the house is one.
+      same.property ??= house.property
+      return []
+    })
+}

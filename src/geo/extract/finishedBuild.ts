@@ -1,0 +1,59 @@
+/** What all builds of map regions have in common: their names, the room that they need, and how they enter service. */
+import { randomBytes } from 'node:crypto'
+import fs from 'node:fs'
+import { basename, join } from 'node:path'
+import { wholeMegabytes } from './importNeeds.ts'
+import { finishBuild, readManifest, writeManifest, type MapRegionManifest } from './mapRegionFiles.ts'
+
+/** At least this much room is needed. */
+const ROOM_BYTES = 100e6
+
+/** There is not enough room on the disk. */
+export class NoRoom extends Error {
+  override name = 'NoRoom'
+}
+
+/**
+ * The name of a map region in its normal form: letters, digits, `.`, `_` and `-`, lower case, at most 64.
+ * @param text a name, or the name of a file
+ * @returns undefined if nothing is left
+ */
+export function mapRegionName(text: string): string | undefined {
+  const stem = basename(text)
+    .replace(/\.pbf$/i, '')
+    .replace(/[.-]osm$/i, '')
+    .replace(/-latest$/i, '')
+  const name = stem
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9._-]+/g, '-')
+    .replace(/^[^a-z0-9]+/, '')
+    .replace(/(?<![^a-z0-9])[^a-z0-9]+$/, '')
+  return name === '' ? undefined : name.slice(0, 64)
+}
+
+/** Makes a build durable, and the one that is served under its name. @param build the folder, with its record */
+export function putIntoService(folder: string, build: string, name: string, isSample: boolean): void {
+  const finished = `${name}-${randomBytes(4).toString('hex')}`
+  finishBuild(build, join(folder, finished))
+  writeManifest(folder, withRegion(readManifest(folder), { name, folder: finished }, isSample))
+}
+
+/** @throws {NoRoom} */
+export function checkRoom(folder: string, bytes: number): void {
+  const needed = bytes + ROOM_BYTES
+  const { bavail, bsize } = fs.statfsSync(folder)
+  if (bavail * bsize >= needed) return
+  throw new NoRoom(
+    `${folder} has room for ${wholeMegabytes(bavail * bsize)}; this import takes up to ${wholeMegabytes(needed)}.`,
+  )
+}
+
+function withRegion(
+  manifest: MapRegionManifest,
+  region: MapRegionManifest['regions'][number],
+  isSample: boolean,
+): MapRegionManifest {
+  const place = manifest.regions.findIndex(({ name }) => name === region.name)
+  const regions = place < 0 ? [region, ...manifest.regions] : manifest.regions.with(place, region)
+  return { ...manifest, regions, ...(isSample ? { sampleImported: true } : {}) }
+}
