@@ -148,7 +148,9 @@ async function addingAddresses(
   paths: readonly string[],
   nameText: string,
 ): Promise<number> {
-  const name = nameOf(nameText.replace(/(?:\.(?:gz|csv|txt|json|geojson|geojsonl|ndjson))+$/i, ''))
+  const name = nameOf(
+    nameText.replace(/\.gz$/i, '').replace(/\.(?:csv|txt|json|geojson|geojsonl|ndjson)$/i, ''),
+  )
   return await interruptible('Nothing was changed.', (running) =>
     addAddresses(commands, { ...running, paths: paths.map((path) => resolve(path)), name }),
   )
