@@ -19,7 +19,8 @@ import { VisibleHosts, type Membership } from './visibleHosts.ts'
  * - OWNERSHIP-2: A host that has not been able to renew its entry for a whole TTL releases everything before it
  *   acquires anything again.
  * - OWNERSHIP-3: No partition is taken from a live owner, unless the owner has kept it for {@link STUCK_TTLS} TTLs
- *   after it should have released it.
+ *   after it should have released it. Time in which this host was late itself does not count.
+ * - OWNERSHIP-4: A host takes nothing before it has read which hosts there are and who owns what.
  */
 export interface OwnershipOptions {
   readonly connection: NatsConnection
@@ -72,12 +73,16 @@ class HostMembership implements Ownership {
   readonly #busy = new Map<number, Promise<void>>()
   /** The number of running acquires. */
   #acquiring = 0
-  /** When each partition that another host has was first wanted, in terms of `performance.now()`. */
+  /** When each partition that another host has was first wanted, in attended time. */
   readonly #wantedSince = new Map<number, number>()
   readonly #stopped = new AbortController()
-  /** When each partition was lost to another host, in terms of `performance.now()`. */
+  /** When each partition was lost to another host, in attended time. */
   readonly #lostAt = new Map<number, number>()
   #renewedAt = -Infinity
+  /** It has read its own entry, and so those of the hosts that were there before. */
+  #knowsHosts = false
+  /** It has read the owners that were recorded when it began to read. */
+  #knowsOwners = false
   #leaving = false
   #planned = false
   #running: Promise<void> = Promise.resolve()
@@ -105,12 +110,16 @@ class HostMembership implements Ownership {
     this.#mine.delete(partition)
     // The faster host will announce itself soon. If this one took the partition back at once, two hosts would take it
     // from each other in turn.
-    this.#lostAt.set(partition, performance.now())
+    this.#lostAt.set(partition, this.#visible.attendedMs)
   }
 
   async join(): Promise<void> {
     void this.#watch(this.#hostsBucket, (key, text) => this.#sawHost(key, text))
-    void this.#watch(this.#ownersBucket, (key, text) => this.#sawOwner(key, text))
+    void this.#watch(
+      this.#ownersBucket,
+      (key, text) => this.#sawOwner(key, text),
+      (isKnown) => (this.#knowsOwners = isKnown),
+    )
     await this.#renew()
     this.#running = this.#run()
   }
@@ -156,16 +165,28 @@ class HostMembership implements Ownership {
     this.#renewedAt = at
   }
 
-  /** Follows a bucket for ever, beginning with its present state. */
-  #watch(bucket: KV, saw: (key: string, text: string | undefined) => void): Promise<void> {
+  /**
+   * Follows a bucket for ever, beginning with its present state.
+   * @param known told whether that state has been read
+   */
+  #watch(
+    bucket: KV,
+    saw: (key: string, text: string | undefined) => void,
+    known: (isKnown: boolean) => void = () => {},
+  ): Promise<void> {
     const { signal } = this.#stopped
     const pauseMs = this.#ttlMs / RENEWALS_PER_TTL
     const follow = async (): Promise<void> => {
+      known(false)
       const entries = await bucket.watch()
       const stop = () => entries.stop()
       signal.addEventListener('abort', stop)
+      const { streamInfo } = await bucket.status()
+      const { last_seq: last, messages } = streamInfo.state
+      known(messages === 0)
       for await (const entry of entries) {
         saw(entry.key, entry.operation === 'PUT' ? entry.string() : undefined)
+        if (entry.revision >= last) known(true)
         this.#planSoon()
       }
       signal.removeEventListener('abort', stop)
@@ -175,6 +196,7 @@ class HostMembership implements Ownership {
   }
 
   #sawHost(host: string, text: string | undefined): void {
+    if (host === this.#host && text !== undefined) this.#knowsHosts = true
     if (text === undefined) this.#visible.left(host)
     else this.#visible.saw(host, JSON.parse(text) as Membership, performance.now())
   }
@@ -202,7 +224,8 @@ class HostMembership implements Ownership {
   /** Starts the necessary work for each partition that has none in progress. */
   #plan(): void {
     if (!this.isLive || this.#leaving || this.#stopped.signal.aborted) return
-    const now = performance.now()
+    // Partitions whose owners it has not read yet would seem to be free.
+    if (!this.#knowsHosts || !this.#knowsOwners) return
     const alive = this.#visible.alive()
     const takers = [this.#host, ...alive.filter(([, { leaving }]) => !leaving).map(([host]) => host)]
     const living = new Set(alive.map(([host]) => host))
@@ -219,14 +242,15 @@ class HostMembership implements Ownership {
         else if (said === undefined || !isSame(said, owner)) {
           this.#begin(partition, () => this.#say(partition, owner))
         }
-      } else if (isWanted && this.#isFree(partition, living, now) && this.#acquiring < TAKEN_AT_A_TIME) {
+      } else if (isWanted && this.#isFree(partition, living) && this.#acquiring < TAKEN_AT_A_TIME) {
         this.#acquiring++
         this.#begin(partition, () => this.#acquire(partition))
       }
     }
   }
 
-  #isFree(partition: number, living: ReadonlySet<string>, now: number): boolean {
+  #isFree(partition: number, living: ReadonlySet<string>): boolean {
+    const now = this.#visible.attendedMs
     if (now - (this.#lostAt.get(partition) ?? -Infinity) < this.#ttlMs) return false
     const owner = this.#owners.get(partition)
     if (owner === undefined || owner.host === this.#host || !living.has(owner.host)) return true

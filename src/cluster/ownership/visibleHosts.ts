@@ -50,6 +50,14 @@ export class VisibleHosts {
     this.#seen.set(host, { leaving: membership.leaving, at: this.#attendedMs })
   }
 
+  /**
+   * The attended time so far. Whoever waits for another host measures it, so that its own starvation does not count as
+   * the other's silence.
+   */
+  get attendedMs(): number {
+    return this.#attendedMs
+  }
+
   /** The host has left. */
   left(host: string): void {
     this.#seen.delete(host)
