@@ -24,13 +24,13 @@ t.test('the sample city is made automatically, once, while devices are tracked',
     t.equal(status, 200, 'ready without it')
     return body.checks.find(({ name }: { name: string }) => name === 'regions').detail
   }
-  t.match(await state(), /^none; sample: (?:waiting|unpacking|reading|building)/)
+  t.match(await state(), /^(?:none|santa-cruz); sample: (?:waiting|unpacking|reading|building)/)
 
   // If the first start is killed in the middle, the next start makes the sample. What the first one left does not
   // prevent that.
   await until(() => existsSync(join(folder, 'sample.osm.pbf')))
   await server.kill9()
-  t.strictSame(readManifest(folder).regions, [])
+  t.match(readManifest(folder).regions, [{ name: 'santa-cruz' }])
   await server.restart()
   const seen = new Set<string>()
   await until(async () => {
@@ -40,23 +40,26 @@ t.test('the sample city is made automatically, once, while devices are tracked',
     const tracked = await server.api('POST', '/v1/track', body, KEYS.testPublishable)
     t.equal(tracked.status, 200)
     await sleep(100)
-    return detail === 'montevideo'
+    return detail === 'montevideo, santa-cruz'
   })
   t.ok(
-    [...seen].some((detail) => detail.startsWith('none; sample: building routing tiles')),
+    [...seen].some((detail) => detail.startsWith('santa-cruz; sample: building routing tiles')),
     [...seen].join(', '),
   )
 
   const { regions, sampleImported } = readManifest(folder)
   t.equal(sampleImported, true)
-  t.strictSame(readdirSync(folder).sort(), ['lock', regions[0]!.folder, 'regions.json'].sort())
+  t.strictSame(
+    readdirSync(folder).sort(),
+    ['lock', ...regions.map((one) => one.folder), 'regions.json'].sort(),
+  )
   const build = join(folder, regions[0]!.folder)
   t.match(readRecord(build), {
     name: 'montevideo',
     attribution: '© OpenStreetMap contributors',
     licence: /^ODbL 1\.0/,
     roads: 13_592,
-    source: { dataOf: /^2017-12-/ },
+    sources: [{ dataOf: /^2017-12-/ }],
   })
   t.ok(readCoverage(build).nodesAt(-56.16, -34.9) > 100)
   t.match(
@@ -64,7 +67,52 @@ t.test('the sample city is made automatically, once, while devices are tracked',
     /^montevideo: 13,592 roads, (?:.|\n)+© OpenStreetMap contributors, ODbL 1\.0/,
   )
 
-  t.match(await region('remove', 'montevideo', '--data', server.data), { code: 0 })
+  // As a new user tries it: an address of each, and what is near.
+  const ask = async (path: string, query: Record<string, string>) =>
+    (
+      await server.api(
+        'GET',
+        `${path}?${new URLSearchParams(query).toString()}`,
+        undefined,
+        KEYS.testPublishable,
+      )
+    ).body
+  t.match(await ask('/v1/geocode/forward', { query: '18 de Julio 1056, Montevideo' }), {
+    addresses: [{ confidence: 'exact', number: '1056' }],
+  })
+  const { addresses, meta } = await ask('/v1/geocode/forward', { query: '1414 Pacific Ave, Santa Cruz, CA' })
+  t.match(addresses, [
+    {
+      confidence: 'interpolated',
+      formattedAddress: '1414 Pacific Ave, Santa Cruz, CA 95060 USA',
+      county: 'Santa Cruz County',
+    },
+  ])
+  t.match(meta.attribution, /^U\.S\. Census Bureau, TIGER\/Line, /, 'only what the answer comes from')
+  const coordinates = `${addresses[0].latitude},${addresses[0].longitude}`
+  const nearby = (await ask('/v1/geocode/reverse', { coordinates, layers: 'address,street,postalCode' }))
+    .addresses
+  t.strictSame(
+    nearby.map((one: { layer: string; addressLabel: string }) => [one.layer, one.addressLabel]),
+    [
+      ['address', '1414 Pacific Ave'],
+      ['street', 'Pacific Ave'],
+      ['postalCode', '95060'],
+    ],
+  )
+  const parts = { city: 'Santa Cruz', stateCode: 'CA', postalCode: '95060', countryCode: 'US' }
+  const { result, address } = await ask('/v1/addresses/validate', {
+    addressLabel: '1414 Pacific Avenue',
+    ...parts,
+  })
+  t.equal(result.verificationStatus, 'partially verified')
+  t.equal(address.formattedAddress, '1414 PACIFIC AVE, SANTA CRUZ, CA 95060 US')
+  t.match(await ask('/v1/search/autocomplete', { query: '1414 pacific', near: coordinates }), {
+    addresses: [{ addressLabel: '1414 Pacific Ave' }],
+  })
+
+  for (const name of ['montevideo', 'santa-cruz'])
+    t.match(await region('remove', name, '--data', server.data), { code: 0 })
   await until(async () => (await state()) === 'none')
   await server.stop()
   await server.restart()

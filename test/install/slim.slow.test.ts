@@ -68,7 +68,8 @@ t.test(
     const port = await freePort()
     await withServer(t, port, async (call) => {
       await trackIsAnswered(t, call)
-      while (!JSON.stringify(await call('GET', '/readyz')).includes('"detail":"montevideo"')) await sleep(200)
+      while (!JSON.stringify(await call('GET', '/readyz')).includes('"detail":"montevideo, santa-cruz"'))
+        await sleep(200)
       const { routes } = (await call(
         'GET',
         '/v1/route/distance?origin=-34.9,-56.16&destination=-34.88,-56.18&modes=car&units=metric',

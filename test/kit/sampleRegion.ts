@@ -6,18 +6,21 @@ import { createHash } from 'node:crypto'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { importAddresses } from '../../src/geo/extract/importAddresses.ts'
 import { importMapRegion } from '../../src/geo/extract/importMapRegion.ts'
 import {
   readManifest,
   mapRegionsFolder,
   placesIn,
+  SAMPLE_RANGES,
   stageFolder,
   tilesIn,
 } from '../../src/geo/extract/mapRegionFiles.ts'
 import { writeSampleCity } from '../../src/geo/extract/sampleCity.ts'
+import { SAMPLE_RANGES_FILE } from '../../src/geo/extract/sampleImport.ts'
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/ringfence-sample/', import.meta.url))
-const MAKERS = ['extract', 'records', 'text', 'placeDatabase'].map((folder) =>
+const MAKERS = ['extract', 'records', 'text', 'placeDatabase', 'addressFiles'].map((folder) =>
   fileURLToPath(new URL(`../../src/geo/${folder}/`, import.meta.url)),
 )
 const PACKAGES = ['@mapbox/mvt-fixtures', '@valhallajs/valhallajs']
@@ -42,7 +45,7 @@ export async function sampleTiles(): Promise<string> {
 let made: Promise<string> | undefined
 
 /**
- * The folder of the regions, which contains only the sample. It is made once, even if several tests of this process
+ * The folder of the regions, which contains only the sample; its city comes first. It is made once, even if several tests of this process
  * ask for it at the same time.
  */
 function sampleRegions(): Promise<string> {
@@ -59,17 +62,15 @@ async function makeRegions(): Promise<string> {
   try {
     const path = join(own, 'sample.osm.pbf')
     await writeSampleCity(path)
-    await importMapRegion({
+    const common = {
       folder: own,
-      path,
-      name: 'montevideo',
-      threads: 2,
-      isSample: true,
       now: Date.now,
       signal: new AbortController().signal,
       onProgress() {},
       onNote() {},
-    })
+    }
+    await importAddresses({ ...common, paths: [SAMPLE_RANGES_FILE], name: SAMPLE_RANGES, isSample: false })
+    await importMapRegion({ ...common, path, name: 'montevideo', threads: 2, isSample: true })
     rmSync(path)
     for (const old of readdirSync(CACHE)) {
       if (/^[0-9a-f]+$/.test(old) && old !== basename(folder)) {

@@ -235,9 +235,12 @@ export function placesIn(folder: string): string {
   return join(folder, 'places.db')
 }
 
-/** Whether the sample is to be built automatically. */
+/** The name of the sample of number ranges, which is built first. */
+export const SAMPLE_RANGES = 'santa-cruz'
+
+/** Whether the sample is to be built automatically, or what is missing of it. */
 export function wantsSample({ regions, sampleImported }: MapRegionManifest): boolean {
-  return regions.length === 0 && sampleImported === undefined
+  return sampleImported === undefined && regions.every(({ name }) => name === SAMPLE_RANGES)
 }
 
 /** The progress of an import, as a line. */

@@ -2,8 +2,10 @@ import fs from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { join, resolve } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import { importAddresses } from './importAddresses.ts'
 import { importMapRegion, type ImportStage } from './importMapRegion.ts'
-import { readManifest, mapRegionsFolder, wantsSample } from './mapRegionFiles.ts'
+import { mapRegionsFolder, readManifest, SAMPLE_RANGES, wantsSample } from './mapRegionFiles.ts'
 import { writeSampleCity } from './sampleCity.ts'
 
 /** The messages of the process that imports the sample to the server that started it. */
@@ -12,6 +14,12 @@ export type SampleNews =
   | { readonly failed: string }
 
 const NAME = 'montevideo'
+
+/**
+ * Number ranges of Santa Cruz County, California, in TIGER/Line of 2015 (facts/writeSampleRanges.ts), so that addresses of
+ * the United States can be tried, too.
+ */
+export const SAMPLE_RANGES_FILE = fileURLToPath(new URL('./santaCruz.csv', import.meta.url))
 
 /**
  * How often, and how many times, it tries to lock the folder, which the import of a server that has just ended may
@@ -36,20 +44,27 @@ export async function importSample(dataFolder: string, lock: (folder: string) =>
     const release = await patiently(() => lock(folder))
     try {
       if (!wantsSample(readManifest(folder))) return
+      const common = {
+        folder,
+        now: Date.now,
+        signal: new AbortController().signal,
+        onProgress: (stage: ImportStage, share: number) => tell({ stage, share }),
+        onNote: () => {},
+      }
+      // First, because it takes a second, and the sample is complete with the city.
+      if (readManifest(folder).regions.length === 0)
+        await importAddresses({
+          ...common,
+          paths: [SAMPLE_RANGES_FILE],
+          name: SAMPLE_RANGES,
+          isSample: false,
+        })
       tell({ stage: 'unpacking', share: 0 })
       const path = join(folder, 'sample.osm.pbf')
       await writeSampleCity(path)
-      await importMapRegion({
-        folder,
-        path,
-        name: NAME,
-        threads: 1,
-        isSample: true,
-        now: Date.now,
-        signal: new AbortController().signal,
-        onProgress: (stage, share) => tell({ stage, share }),
-        onNote: () => {},
-      }).finally(() => fs.rmSync(path, { force: true }))
+      await importMapRegion({ ...common, path, name: NAME, threads: 1, isSample: true }).finally(() =>
+        fs.rmSync(path, { force: true }),
+      )
     } finally {
       release()
     }

@@ -10,7 +10,7 @@ import type { SampleNews } from './sampleImport.ts'
 const PATIENCE_MS = 2000
 
 /**
- * The sample map region, a real city to try things with, which is built automatically at the first start by a
+ * The sample, a real city and the house numbers of a county to try things with, which is built automatically at the first start by a
  * separate process with low priority, while the server is running. It is built once; a data folder with map regions
  * does not get it.
  */
@@ -54,7 +54,9 @@ export class SampleMapRegion implements Service {
     })
     this.#child = child
     const startedAt = performance.now()
-    this.#logger.info('building the sample region Montevideo for routing; /readyz shows the progress')
+    this.#logger.info(
+      'building the sample: the city of Montevideo, and house numbers of Santa Cruz, California; /readyz shows the progress',
+    )
     child.on('message', (news: SampleNews) => {
       if ('failed' in news) this.#failure = news.failed
       else this.#condition = importText(news.stage, news.share)
@@ -67,7 +69,7 @@ export class SampleMapRegion implements Service {
       const seconds = Math.round(performance.now() - startedAt) / 1000
       this.#logger.info(
         { seconds },
-        'the sample region Montevideo is ready: © OpenStreetMap contributors, ODbL 1.0',
+        'the sample is ready: Montevideo © OpenStreetMap contributors, ODbL 1.0; Santa Cruz by the U.S. Census Bureau, public domain',
       )
       void this.#imported()
     })

@@ -54,11 +54,11 @@ export class GeocoderPool implements Geocoder, AreaFinder, RegionFinder, Service
   }
 
   forward(question: ForwardQuestion): Promise<Geocoded> {
-    return this.#geocode({ kind: 'forward', question })
+    return this.#geocode({ kind: 'forward', question }, isAroundResult)
   }
 
   autocomplete(question: AutocompleteQuestion): Promise<Geocoded> {
-    return this.#geocode({ kind: 'autocomplete', question })
+    return this.#geocode({ kind: 'autocomplete', question }, isAroundResult)
   }
 
   async validate(question: ValidationQuestion): Promise<{ validation: Validation; attribution: string }> {
@@ -89,7 +89,10 @@ export class GeocoderPool implements Geocoder, AreaFinder, RegionFinder, Service
     return answer as Regions
   }
 
-  async #geocode(question: GeocoderQuestion, isUsed?: (region: MapRegion) => boolean): Promise<Geocoded> {
+  async #geocode(
+    question: GeocoderQuestion,
+    isUsed?: (region: MapRegion, answer: GeocoderAnswer) => boolean,
+  ): Promise<Geocoded> {
     const { answer, attribution } = await this.#ask(question, isUsed)
     return { addresses: answer as Address[], attribution }
   }
@@ -97,7 +100,7 @@ export class GeocoderPool implements Geocoder, AreaFinder, RegionFinder, Service
   /** @param isUsed whether a map region may be the source of the answer */
   async #ask(
     question: GeocoderQuestion,
-    isUsed: (region: MapRegion) => boolean = () => true,
+    isUsed: (region: MapRegion, answer: GeocoderAnswer) => boolean = () => true,
   ): Promise<{ answer: GeocoderAnswer; attribution: string }> {
     const world = await this.#world()
     if (this.#pool.queueSize >= MOST_WAITING)
@@ -105,7 +108,7 @@ export class GeocoderPool implements Geocoder, AreaFinder, RegionFinder, Service
     const inService = this.#regions.all.filter(({ places }) => places !== undefined)
     const regions = inService.map(({ places, bounds }) => ({ file: places!, bounds }))
     const answer = await this.#pool.run({ ...question, world, regions })
-    const used = inService.filter(isUsed)
+    const used = inService.filter((region) => isUsed(region, answer))
     const credits = new Set([...used.map(({ attribution }) => attribution), WORLD_ATTRIBUTION])
     return { answer, attribution: [...credits].join(', ') }
   }
@@ -114,4 +117,9 @@ export class GeocoderPool implements Geocoder, AreaFinder, RegionFinder, Service
   stop(): Promise<void> {
     return this.#pool.destroy()
   }
+}
+
+/** Whether a result may come from the map region. */
+function isAroundResult({ bounds }: MapRegion, answer: GeocoderAnswer): boolean {
+  return (answer as Address[]).some(({ latitude, longitude }) => isAround(bounds, [longitude, latitude]))
 }

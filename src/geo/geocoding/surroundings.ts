@@ -120,14 +120,16 @@ function areasAround(regions: readonly PlaceRecords[], point: Position): Map<Are
   return areas
 }
 
-/** The postal code of the nearest address that has one. */
+/** The postal code of the nearest address that has one, otherwise of the nearest number range, if it has one. */
 export function postalCodeNear(
   regions: readonly PlaceRecords[],
   point: Position,
   maxMeters: number,
 ): string | undefined {
   const near = nearestOf(regions, (region) => region.nearestAddress(point, maxMeters, { postalCode: true }))
-  return near?.record.postalCode ?? undefined
+  if (near !== undefined) return near.record.postalCode ?? undefined
+  const range = nearestOf(regions, (region) => region.nearestRanges(point, maxMeters)[0])
+  return range?.record.postalCode ?? undefined
 }
 
 /** The nearest of what each region finds. */
