@@ -15,9 +15,11 @@ import {
   removeRegion,
   runImport,
   UnknownRegion,
+  updateRegions,
   useRegion,
   type RegionCommands,
 } from './cli/regionCommands.ts'
+import { SourceMissing } from './geo/extract/updateMapRegion.ts'
 import { importText, mapRegionsFolder, MapRegionsRefused } from './geo/extract/mapRegionFiles.ts'
 import { ToolFailed, ValhallaMissing } from './geo/extract/valhallaTools.ts'
 import { lockStore, StoreLocked, StoreRefused, takeFolder } from './log/store.ts'
@@ -34,6 +36,8 @@ https://download.geofabrik.de. A running server uses the result of these command
                                       build a region of addresses and number ranges, which geocoding uses beside all others:
                                       OpenAddresses (GeoJSON, CSV), the US National Address Database (text), TIGER/Line
                                       (GeoJSON, CSV); also compressed with gzip. The same name replaces it
+  update [NAME] [--file FILE]         give regions of an earlier version what this version makes of an extract; what is up to
+                                      date stays. Needs the same files again: where they were, or --file
   list                                list the regions; where they overlap, the first in the list is used
   use NAME                            move a region to the top of the list
   remove NAME                         stop using a region, and delete it
@@ -60,6 +64,7 @@ class Interrupted extends Error {}
 const COMMANDS: ReadonlyMap<string, string | undefined> = new Map([
   ['import', 'FILE.osm.pbf'],
   ['add-addresses', 'FILE...'],
+  ['update', '[NAME]'],
   ['list', undefined],
   ['use', 'NAME'],
   ['remove', 'NAME'],
@@ -73,6 +78,7 @@ const TOLD = [
   AddressFileRefused,
   ExtractRefused,
   NoRoom,
+  SourceMissing,
   MapRegionsRefused,
   StoreRefused,
   ToolFailed,
@@ -82,7 +88,8 @@ const TOLD = [
 async function main(argv: readonly string[]): Promise<number> {
   makeFilesPrivate()
   const [name, unnamed] = takeFlag(argv, '--name')
-  const [threads, others] = takeFlag(unnamed, '--threads')
+  const [threads, unthreaded] = takeFlag(unnamed, '--threads')
+  const [file, others] = takeFlag(unthreaded, '--file')
   const readFile = (path: string): string => readFileSync(path, 'utf8')
   const { options, positionals, show } = loadOptions({ argv: others, env: process.env, readFile })
   if (show !== undefined) {
@@ -92,8 +99,10 @@ async function main(argv: readonly string[]): Promise<number> {
   const folder = mapRegionsFolder(resolve(options.data))
   const [command, operand, ...more] = positionals
   checkArguments(positionals)
-  if (command !== 'import' && threads !== undefined)
-    throw new UsageError('--threads belongs to the command import.')
+  if (command !== 'import' && command !== 'update' && threads !== undefined)
+    throw new UsageError('--threads belongs to the commands import and update.')
+  if (file !== undefined && (command !== 'update' || operand === undefined))
+    throw new UsageError('--file belongs to the command update with the name of a region.')
   if (command !== 'import' && command !== 'add-addresses' && name !== undefined)
     throw new UsageError('--name belongs to the commands import and add-addresses.')
   if (command === 'list') {
@@ -105,6 +114,7 @@ async function main(argv: readonly string[]): Promise<number> {
     const commands = { folder, withoutServer: withoutServer(options.data), print: console.log }
     if (command === 'use') useRegion(commands, operand!)
     else if (command === 'remove') await removeRegion(commands, operand!)
+    else if (command === 'update') return await updating(commands, operand, file, threadsOf(threads))
     else if (command === 'add-addresses')
       return await addingAddresses(commands, [operand!, ...more], name ?? operand!)
     else return await importing(commands, operand!, name ?? operand!, threadsOf(threads))
@@ -119,7 +129,7 @@ function checkArguments([command, ...others]: readonly string[]): void {
   if (command === undefined) throw new UsageError('Give a command.')
   if (!COMMANDS.has(command)) throw new UsageError(`Unknown command: ${command}.`)
   const wanted = COMMANDS.get(command)
-  if (wanted !== undefined && others.length === 0)
+  if (wanted !== undefined && !wanted.startsWith('[') && others.length === 0)
     throw new UsageError(`${command} needs an argument: ${command} ${wanted}.`)
   if (wanted?.endsWith('...') === true) return
   const extra = others[wanted === undefined ? 0 : 1]
@@ -154,6 +164,21 @@ async function addingAddresses(
   return await interruptible('Nothing was changed.', (running) =>
     addAddresses(commands, { ...running, paths: paths.map((path) => resolve(path)), name }),
   )
+}
+
+/** @returns the exit code */
+async function updating(
+  commands: RegionCommands,
+  name: string | undefined,
+  file: string | undefined,
+  threads: number,
+): Promise<number> {
+  let isComplete = false
+  const code = await interruptible('Run the same command again to continue.', async (running) => {
+    const path = file === undefined ? undefined : resolve(file)
+    isComplete = await updateRegions(commands, name, { ...running, file: path, threads })
+  })
+  return isComplete ? code : 1
 }
 
 /** @throws {UsageError} */

@@ -3,6 +3,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import { importAddresses, type AddressImport } from '../geo/extract/importAddresses.ts'
 import { importMapRegion, type MapRegionImport } from '../geo/extract/importMapRegion.ts'
+import { SourceMissing, updateMapRegion, type MapRegionUpdate } from '../geo/extract/updateMapRegion.ts'
 import {
   readManifest,
   readRecord,
@@ -86,6 +87,36 @@ function refuseOther(folder: string, name: string, kind: 'extract' | 'addresses'
   throw new NameTaken(
     `${name} is a region of ${hasRoads ? 'an extract' : 'added addresses'}. Give another name with --name: both are used.`,
   )
+}
+
+/**
+ * Gives regions of earlier versions the products of this one, and reports the result.
+ * @param name undefined for all regions; of those that cannot be updated, the rest is updated all the same
+ * @returns whether all of them are up to date now
+ * @throws {UnknownRegion} and what updateMapRegion throws for a region that was named
+ */
+export async function updateRegions(
+  commands: RegionCommands,
+  name: string | undefined,
+  job: Omit<MapRegionUpdate, 'folder' | 'name' | 'onNote'>,
+): Promise<boolean> {
+  const { folder, print } = commands
+  const manifest = readManifest(folder)
+  const names = manifest.regions.map((region) => region.name)
+  if (name !== undefined && !names.includes(name)) throw unknown(name, manifest)
+  let isComplete = true
+  for (const one of name === undefined ? names : [name]) {
+    try {
+      const record = await updateMapRegion({ ...job, folder, name: one, onNote: print })
+      if (record === undefined) print(`${one} is up to date.`)
+      else await report(commands, record)
+    } catch (error) {
+      if (name !== undefined || !(error instanceof SourceMissing)) throw error
+      isComplete = false
+      print(error.message)
+    }
+  }
+  return isComplete
 }
 
 /** Gives the map region precedence over all others where they overlap. @throws {UnknownRegion} */

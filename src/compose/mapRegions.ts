@@ -3,10 +3,11 @@
  * roots.
  */
 import type { Options } from '../../config/options.ts'
-import { readManifest, mapRegionsFolder, wantsSample } from '../geo/extract/mapRegionFiles.ts'
+import { mapRegionsFolder } from '../geo/extract/mapRegionFiles.ts'
 import type { MapRegion } from '../geo/extract/port.ts'
 import { MapRegionStore } from '../geo/extract/mapRegionStore.ts'
 import { SampleMapRegion } from '../geo/extract/sampleMapRegion.ts'
+import { wantsSample } from '../geo/extract/samples.ts'
 import { whyMissing } from '../geo/extract/valhallaTools.ts'
 import { lockStore } from '../log/store.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
@@ -38,10 +39,10 @@ export function openMapRegions({
     sampleReady()
   }
   const sample = new SampleMapRegion({ dataFolder, imported, logger })
-  const hasNone = routingUrl === '' && wantsSample(readManifest(mapRegionsFolder(dataFolder)))
-  const missing = hasNone ? whyMissing() : undefined
+  const wantsOne = routingUrl === '' && wantsSample(mapRegionsFolder(dataFolder))
+  const missing = wantsOne ? whyMissing() : undefined
   if (missing !== undefined) logger.info({ reason: missing }, 'routing is off; everything else works')
-  const isWanted = sampleRegion && hasNone && missing === undefined
+  const isWanted = sampleRegion && wantsOne && missing === undefined
   const regions = new MapRegionStore({
     dataFolder,
     lock: lockStore,
@@ -67,5 +68,5 @@ export function openMapRegions({
 
 /** A region that an earlier version imported has no place database, or one that this version cannot read. */
 function nameOf({ name, places }: MapRegion): string {
-  return places === undefined ? `${name} (without geocoding; import it again)` : name
+  return places === undefined ? `${name} (without geocoding: npm run region -- update ${name})` : name
 }

@@ -34,7 +34,7 @@ for (const [what, change] of [
     const { body } = await server.api('GET', '/readyz')
     t.equal(
       body.checks.find(({ name }: { name: string }) => name === 'regions').detail,
-      'montevideo (without geocoding; import it again)',
+      'montevideo (without geocoding: npm run region -- update montevideo), santa-cruz',
     )
     const route = '/v1/route/distance?origin=-34.9059,-56.1913&destination=-34.9121,-56.1637&modes=car'
     t.equal((await server.api('GET', route)).status, 200)

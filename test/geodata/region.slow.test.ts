@@ -79,11 +79,13 @@ t.test('regions are imported, listed, put first and removed while a server uses 
     roads: 16,
     nodes: 64,
     bounds: [-0.101, 51.5, -0.087, 51.514],
-    source: {
-      file: 'london-latest.osm.pbf',
-      bytes: statSync(london).size,
-      dataOf: '2026-01-02T00:00:00.000Z',
-    },
+    sources: [
+      {
+        file: 'london-latest.osm.pbf',
+        bytes: statSync(london).size,
+        dataOf: '2026-01-02T00:00:00.000Z',
+      },
+    ],
     stages: { routing: { engine: /^@valhallajs\/valhallajs \d/ } },
   })
   await server.stop()
@@ -149,7 +151,7 @@ t.test('a refused command gives a clear message and leaves nothing behind', asyn
     [2, /must contain a letter or a digit/, 'import', streets, '--name', '../..'],
     [2, /--name needs a value/, 'import', streets, '--name'],
     [2, /--threads must be a number/, 'import', streets, '--threads', 'many'],
-    [2, /belong to the command import/, 'list', '--name', 'x'],
+    [2, /--name belongs to the commands import and add-addresses/, 'list', '--name', 'x'],
     [2, /unknown option --fast/, 'import', streets, '--fast'],
     [2, /import needs an argument: import FILE\.osm\.pbf\./, 'import'],
     [2, /import does not accept the argument "b\.pbf"\./, 'import', streets, 'b.pbf'],

@@ -12,12 +12,10 @@ import {
   readManifest,
   mapRegionsFolder,
   placesIn,
-  SAMPLE_RANGES,
   stageFolder,
   tilesIn,
 } from '../../src/geo/extract/mapRegionFiles.ts'
-import { writeSampleCity } from '../../src/geo/extract/sampleCity.ts'
-import { SAMPLE_RANGES_FILE } from '../../src/geo/extract/sampleImport.ts'
+import { SAMPLE_CITY, SAMPLE_RANGES, writeSampleFile } from '../../src/geo/extract/samples.ts'
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/ringfence-sample/', import.meta.url))
 const MAKERS = ['extract', 'records', 'text', 'placeDatabase', 'addressFiles'].map((folder) =>
@@ -60,8 +58,8 @@ async function makeRegions(): Promise<string> {
   const own = `${folder}.${process.pid}`
   mkdirSync(own, { recursive: true })
   try {
-    const path = join(own, 'sample.osm.pbf')
-    await writeSampleCity(path)
+    const ranges = await writeSampleFile(own, SAMPLE_RANGES)
+    const path = await writeSampleFile(own, SAMPLE_CITY)
     const common = {
       folder: own,
       now: Date.now,
@@ -69,8 +67,8 @@ async function makeRegions(): Promise<string> {
       onProgress() {},
       onNote() {},
     }
-    await importAddresses({ ...common, paths: [SAMPLE_RANGES_FILE], name: SAMPLE_RANGES, isSample: false })
-    await importMapRegion({ ...common, path, name: 'montevideo', threads: 2, isSample: true })
+    await importAddresses({ ...common, paths: [ranges], name: SAMPLE_RANGES, isSample: false })
+    await importMapRegion({ ...common, path, name: SAMPLE_CITY, threads: 2, isSample: true })
     rmSync(path)
     for (const old of readdirSync(CACHE)) {
       if (/^[0-9a-f]+$/.test(old) && old !== basename(folder)) {

@@ -19,7 +19,9 @@ import { ExtractRefused } from './osmPbfBlobs.ts'
 import type { BoundingBox } from './port.ts'
 import {
   readCoverage,
+  linkTree,
   readMembers,
+  readRecord,
   removeMembers,
   sizeOfTree,
   stageFolder,
@@ -57,6 +59,8 @@ export interface MapRegionImport {
   readonly path: string
   /** See mapRegionName. */
   readonly name: string
+  /** The build that is to be updated: the products of it that are of this version are kept. */
+  readonly earlier?: string
   /** Of the routing engine's builder. */
   readonly threads: number
   /** Whether the map region is the sample, which is built once, automatically. */
@@ -102,7 +106,7 @@ export async function importMapRegion(job: MapRegionImport): Promise<MapRegionRe
   const build = unfinishedBuild(folder, name)
   const source = sourceAt(path)
   checkRoom(folder, source.bytes * ROOM_PER_BYTE)
-  const engine = `@valhallajs/valhallajs ${valhallaVersion()}`
+  const engine = routingEngine()
   try {
     let progress = resume(build, source, engine)
     if (progress === undefined) {
@@ -111,12 +115,13 @@ export async function importMapRegion(job: MapRegionImport): Promise<MapRegionRe
       progress = { format: 1, source, engine, facts: await readFacts(job, build) }
       writeProgress(build, progress)
     }
+    if (job.earlier !== undefined) refuseOther(job, job.earlier, progress.facts.sha256)
     if (progress.routing === undefined) {
       checkRoom(folder, tilesRoom(progress.facts.roads))
       progress = { ...progress, routing: await buildStage(job, build, 'routing', progress) }
       writeProgress(build, progress)
     }
-    if (progress.places === undefined) {
+    if (progress.places?.engine !== PLACE_DATABASE_ENGINE) {
       progress = { ...progress, places: await buildStage(job, build, 'places', progress) }
       writeProgress(build, progress)
     }
@@ -143,6 +148,19 @@ export async function importMapRegion(job: MapRegionImport): Promise<MapRegionRe
     const hasNoRoom = (error as NodeJS.ErrnoException).code === 'ENOSPC' || isFull(folder)
     throw hasNoRoom ? new NoRoom(`${folder}: the disk is full.`, { cause: error }) : error
   }
+}
+
+/** The version of the routing tiles. @throws ValhallaMissing */
+export function routingEngine(): string {
+  return `@valhallajs/valhallajs ${valhallaVersion()}`
+}
+
+/** Products of different extracts must not be mixed. @throws {ExtractRefused} */
+function refuseOther({ path, name }: MapRegionImport, earlier: string, sha256: string): void {
+  if (readRecord(earlier).sources[0]!.sha256 === sha256) return
+  throw new ExtractRefused(
+    `${path} is another extract than that of the region ${name}. Import it to use the new data.`,
+  )
 }
 
 /** @throws {ExtractRefused} if it cannot be read */
@@ -198,7 +216,11 @@ async function buildStage(
     fs.rmSync(join(build, left), { recursive: true })
   // Not in the folder itself, because processes of a killed import may write for a moment more.
   const folder = fs.mkdtempSync(join(build, `${stage}-`))
-  if (stage === 'routing') await buildRouting(job, build, progress, folder)
+  const engine = stage === 'routing' ? progress.engine : PLACE_DATABASE_ENGINE
+  const earlier = job.earlier === undefined ? undefined : readRecord(job.earlier).stages[stage]
+  const isKept = earlier?.engine === engine
+  if (isKept) linkTree(stageFolder(job.earlier!, stage), folder)
+  else if (stage === 'routing') await buildRouting(job, build, progress, folder)
   else
     await buildPlaces({
       extract,
@@ -207,10 +229,9 @@ async function buildStage(
       signal,
       onProgress: (share) => onProgress('building the place database', share),
     })
-  const engine = stage === 'routing' ? progress.engine : PLACE_DATABASE_ENGINE
-  const record = { engine, seconds: Math.round((now() - began) / 100) / 10, bytes: sizeOfTree(folder) }
+  const made = { engine, seconds: Math.round((now() - began) / 100) / 10, bytes: sizeOfTree(folder) }
   fs.renameSync(folder, stageFolder(build, stage))
-  return record
+  return isKept ? earlier : made
 }
 
 async function buildRouting(

@@ -170,6 +170,25 @@ export async function sweepBuilds(folder: string): Promise<void> {
       await fs.promises.rm(join(folder, name), { recursive: true, force: true })
 }
 
+/**
+ * Gives a new folder the files of another one, which are never changed: as links, or as copies where the file system has
+ * none.
+ */
+export function linkTree(from: string, to: string): void {
+  fs.mkdirSync(to, { recursive: true })
+  for (const entry of fs.readdirSync(from, { withFileTypes: true })) {
+    const [source, target] = [join(from, entry.name), join(to, entry.name)]
+    if (entry.isDirectory()) linkTree(source, target)
+    else {
+      try {
+        fs.linkSync(source, target)
+      } catch {
+        fs.copyFileSync(source, target)
+      }
+    }
+  }
+}
+
 /** Flushes all files below the folder, and their names. */
 export function syncTree(folder: string): void {
   for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {
@@ -233,14 +252,6 @@ export function tilesIn(folder: string): string {
 /** The place database in the folder of the places stage. */
 export function placesIn(folder: string): string {
   return join(folder, 'places.db')
-}
-
-/** The name of the sample of number ranges, which is built first. */
-export const SAMPLE_RANGES = 'santa-cruz'
-
-/** Whether the sample is to be built automatically, or what is missing of it. */
-export function wantsSample({ regions, sampleImported }: MapRegionManifest): boolean {
-  return sampleImported === undefined && regions.every(({ name }) => name === SAMPLE_RANGES)
 }
 
 /** The progress of an import, as a line. */
