@@ -32,6 +32,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   cluster: 'cluster.ts',
   routing: 'routing.ts',
   geocode: 'geocode.ts',
+  'add-addresses': 'addAddresses.ts',
   'geocode-quality': 'geocodeQuality.ts',
   hostile: 'hostile.ts',
 }

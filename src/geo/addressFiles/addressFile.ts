@@ -1,5 +1,6 @@
 /** Reads files of addresses and number ranges, row by row, whatever their size. */
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import { createReadStream, type ReadStream } from 'node:fs'
 import { open } from 'node:fs/promises'
 import type { Readable } from 'node:stream'
@@ -287,21 +288,21 @@ class CsvRows {
   async push(bytes: Buffer, isLast = false): Promise<void> {
     if (this.#failure !== undefined) throw this.#failure
     const text = this.#rows.decoded(bytes, isLast)
-    await new Promise<void>((resolve) => {
-      if (this.#parser.write(text)) resolve()
-      else this.#parser.once('drain', resolve).once('error', () => resolve())
-    })
+    if (!this.#parser.write(text)) await this.#settled('drain')
     if (this.#failure !== undefined) throw this.#failure
   }
 
   async end(): Promise<void> {
     // An unfinished letter at the end is refused here.
     await this.push(Buffer.alloc(0), true)
-    await new Promise<void>((resolve) => {
-      this.#parser.once('end', resolve).once('error', () => resolve())
-      this.#parser.end()
-    })
+    this.#parser.end()
+    await this.#settled('end')
     if (this.#failure !== undefined) throw this.#failure
+  }
+
+  /** Waits for the event or an error, which is kept. */
+  async #settled(event: 'drain' | 'end'): Promise<void> {
+    await once(this.#parser, event).catch((error: unknown) => (this.#failure ??= error))
   }
 
   #take(): void {
