@@ -35,7 +35,7 @@ https://download.geofabrik.de. A running server uses the result of these command
   add-addresses FILE... [--name NAME]
                                       build a region of addresses and number ranges, which geocoding uses beside all others:
                                       OpenAddresses (GeoJSON, CSV), the US National Address Database (text), TIGER/Line
-                                      (GeoJSON, CSV); also compressed with gzip. The same name replaces it
+                                      (shapefile, GeoJSON, CSV); text also compressed with gzip. The same name replaces it
   update [NAME] [--file FILE]         give regions of an earlier version what this version makes of an extract; what is up to
                                       date stays. Needs the same files again: where they were, or --file
   list                                list the regions; where they overlap, the first in the list is used
@@ -159,7 +159,7 @@ async function addingAddresses(
   nameText: string,
 ): Promise<number> {
   const name = nameOf(
-    nameText.replace(/\.gz$/i, '').replace(/\.(?:csv|txt|json|geojson|geojsonl|ndjson)$/i, ''),
+    nameText.replace(/\.gz$/i, '').replace(/\.(?:shp|csv|txt|json|geojson|geojsonl|ndjson)$/i, ''),
   )
   return await interruptible('Nothing was changed.', (running) =>
     addAddresses(commands, { ...running, paths: paths.map((path) => resolve(path)), name }),

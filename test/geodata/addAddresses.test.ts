@@ -252,6 +252,123 @@ for (const [name, content] of Object.entries(TIGER))
       )
   })
 
+/** A shapefile of lines with texts, as the Census Bureau writes them. */
+function shapefile(
+  rows: readonly { readonly line: readonly Position[]; readonly values: Readonly<Record<string, string>> }[],
+  encoding: 'utf8' | 'latin1',
+): Record<string, Buffer> {
+  const shapes = rows.map(({ line }, index) => {
+    const bytes = Buffer.alloc(8 + 48 + 16 * line.length)
+    bytes.writeInt32BE(index + 1, 0)
+    bytes.writeInt32BE((bytes.length - 8) / 2, 4)
+    bytes.writeInt32LE(3, 8)
+    bytes.writeInt32LE(1, 44)
+    bytes.writeInt32LE(line.length, 48)
+    for (const [i, [x, y]] of line.entries()) {
+      bytes.writeDoubleLE(x, 56 + 16 * i)
+      bytes.writeDoubleLE(y, 64 + 16 * i)
+    }
+    return bytes
+  })
+  const head = Buffer.alloc(100)
+  head.writeInt32BE(9994, 0)
+  const names = Object.keys(rows[0]!.values)
+  const width = 30
+  const table = Buffer.alloc(33 + 32 * names.length)
+  table.writeUInt32LE(rows.length, 4)
+  table.writeUInt16LE(table.length, 8)
+  table.writeUInt16LE(1 + width * names.length, 10)
+  for (const [i, name] of names.entries()) {
+    table.write(`${name}\0junk`, 32 + 32 * i, 11, 'latin1')
+    table[32 + 32 * i + 16] = width
+  }
+  table[table.length - 1] = 0x0d
+  const texts = rows.map(({ values }) => {
+    const row = Buffer.alloc(1 + width * names.length, ' ')
+    for (const [i, name] of names.entries()) row.write(values[name]!, 1 + width * i, width, encoding)
+    return row
+  })
+  return {
+    'a.shp': Buffer.concat([head, ...shapes]),
+    'a.dbf': Buffer.concat([table, ...texts, Buffer.from([0x1a])]),
+    ...(encoding === 'utf8' && { 'a.cpg': Buffer.from('UTF-8') }),
+  }
+}
+
+const PENA = {
+  TLID: '7',
+  FULLNAME: 'Peña St',
+  MTFCC: 'S1400',
+  LFROMHN: '101',
+  LTOHN: '199',
+  RFROMHN: '198',
+  RTOHN: '100',
+  ZIPL: '95060',
+  ZIPR: '95060',
+}
+const SHAPES = [
+  { line: [at(0), at(400), at(1000)], values: PENA },
+  {
+    line: [at(1000), [-121.99, 37.009] as Position],
+    values: { ...PENA, TLID: '8', FULLNAME: 'Río Ave', LTOHN: '' },
+  },
+]
+
+for (const encoding of ['utf8', 'latin1'] as const)
+  t.test(`a shapefile of TIGER in ${encoding}: numbers along its edges`, async (t) => {
+    const folder = temporaryFolder(t)
+    for (const [name, content] of Object.entries(shapefile(SHAPES, encoding)))
+      writeFileSync(join(folder, name), content)
+    served.regions = (await importInto(join(folder, 'data'), [join(folder, 'a.shp')])).all
+    const [house] = await forward('151 Pena Street, Santa Cruz, CA')
+    t.match(house, { confidence: 'interpolated', street: 'Peña St', postalCode: '95060' })
+    const wrong = pointDistance(house.latitude, house.longitude, at(510)[1], at(510)[0])
+    t.ok(wrong < 3, `${wrong} m`)
+    t.match(await forward('Pena St & Rio Ave, Santa Cruz'), [{ confidence: 'exact', layer: 'intersection' }])
+  })
+
+t.test('shapefiles that are incomplete or damaged', async (t) => {
+  const whole = shapefile(SHAPES, 'utf8')
+  const importWith = async (files: Readonly<Record<string, Buffer>>): Promise<unknown> => {
+    const folder = temporaryFolder(t)
+    for (const [name, content] of Object.entries(files)) writeFileSync(join(folder, name), content)
+    return await importInto(join(folder, 'data'), [join(folder, 'a.shp')])
+  }
+  const [shp, dbf] = [whole['a.shp']!, whole['a.dbf']!]
+  const cases: readonly (readonly [Record<string, Buffer>, RegExp])[] = [
+    [{ 'a.shp': shp }, /a\.shp cannot be used without .*a\.dbf/],
+    [{ ...whole, 'a.shp': shp.subarray(0, -8) }, /a\.shp is incomplete/],
+    [{ ...whole, 'a.dbf': dbf.subarray(0, -100) }, /a\.dbf is incomplete/],
+    [
+      { ...whole, 'a.dbf': shapefile(SHAPES.slice(1), 'utf8')['a.dbf']! },
+      /a\.dbf is incomplete: it has 1 rows/,
+    ],
+    [
+      { ...whole, 'a.dbf': shapefile(SHAPES, 'latin1')['a.dbf']! },
+      /a\.dbf is not in utf-8, as its \.cpg says/,
+    ],
+    [{ ...whole, 'a.shp': shp.subarray(0, 100) }, /has no rows in it/],
+  ]
+  for (const [files, message] of cases)
+    await t.rejects(importWith(files), { name: 'AddressFileRefused', message }, String(message))
+  await fc.assert(
+    fc.asyncProperty(
+      fc.constantFrom('a.shp', 'a.dbf'),
+      fc.array(fc.tuple(fc.nat({ max: 1e6 }), fc.nat({ max: 255 })), { minLength: 1, maxLength: 4 }),
+      async (name, changes) => {
+        const bytes = Buffer.from(whole[name]!)
+        for (const [place, value] of changes) bytes[4 + (place % (bytes.length - 4))] = value
+        try {
+          await importWith({ ...whole, [name]: bytes })
+        } catch (error) {
+          if ((error as Error).name !== 'AddressFileRefused') throw error
+        }
+      },
+    ),
+    { numRuns: 60 },
+  )
+})
+
 t.test('streets of TIGER meet where edges end', async (t) => {
   const other = edge([at(1000), [-121.99, 37.009]], { TLID: 8, FULLNAME: 'Pacific Ave' })
   await serve(t, {
@@ -332,10 +449,6 @@ const REFUSED: Readonly<Record<string, readonly [content: string | Buffer, messa
   'end.csv': [Buffer.concat([Buffer.from(csv), Buffer.from([0xc3])]), /is not in UTF-8/],
   'wide.csv': [Buffer.from(`\ufeff${csv}`, 'utf16le'), /is not in UTF-8/],
   'zip.csv': [Buffer.from('PK\u0003\u0004xxxx'), /is a ZIP archive: unpack it/],
-  'tiger.shp': [
-    Buffer.from([0, 0, 0x27, 0x0a, 0, 0, 0, 0]),
-    /is a shapefile: convert it, for example with `ogr2ogr/,
-  ],
   'binary.csv': [Buffer.from([1, 0, 2, 0]), /is no text/],
   'words.json': [`${JSON.stringify(features[0])} and more`, /is no JSON/],
   'deep.geojson': ['{"a":'.repeat(5000), /is incomplete/],

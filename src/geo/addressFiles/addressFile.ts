@@ -11,6 +11,7 @@ import { systemReason } from '../../runtime/errors.ts'
 import { ADDRESS_FORMATS, formatOf, lineOf, placed, type AddressFormat, type Cells } from './formats.ts'
 import { JsonItems } from './jsonItems.ts'
 import { AddressFileRefused, type AddressFileRow, type Credit } from './rows.ts'
+import { readShapefile, SHAPEFILE_CODE, type ShapeRow } from './shapefile.ts'
 
 /** What is known of a file when all of it has been read. */
 export interface AddressFileFacts {
@@ -41,7 +42,7 @@ const MAX_COLUMNS_NAMED = 12
 
 /**
  * Hands out the rows of OpenAddresses (GeoJSON, CSV), the National Address Database (text) and TIGER (GeoJSON; CSV as
- * made for Nominatim), in UTF-8, also compressed with gzip.
+ * made for Nominatim), in UTF-8, also compressed with gzip; and shapefiles.
  * @throws {AddressFileRefused} and the system's errors
  */
 export async function readAddressFile({
@@ -52,6 +53,18 @@ export async function readAddressFile({
 }: AddressFileReading): Promise<AddressFileFacts> {
   const { size, head } = await headOf(path)
   if (size === 0) throw new AddressFileRefused(`${path} is empty.`)
+  const rows = new Rows(path, onRow)
+  if (head.length >= 4 && head.readInt32BE() === SHAPEFILE_CODE) {
+    const { sha256 } = await readShapefile(
+      path,
+      (bytes) => {
+        signal.throwIfAborted()
+        onProgress(bytes / size)
+      },
+      (row) => rows.addShape(row),
+    )
+    return { bytes: size, sha256, ...rows.finished() }
+  }
   const file = createReadStream(path, { highWaterMark: READ_BYTES })
   const hash = createHash('sha256')
   let read = 0
@@ -60,7 +73,6 @@ export async function readAddressFile({
     read += bytes.length
     onProgress(read / size)
   })
-  const rows = new Rows(path, onRow)
   try {
     const content = head[0] === 0x1f && head[1] === 0x8b ? unzipped(file) : file
     await readContent(path, content, rows, signal)
@@ -121,10 +133,9 @@ async function readContent(path: string, content: Readable, rows: Rows, signal: 
 /** @throws {AddressFileRefused} for what is no text, and says what to do */
 function refuseOthers(path: string, head: Buffer): void {
   const zip = head[0] === 0x50 && head[1] === 0x4b
-  if (zip) throw new AddressFileRefused(`${path} is a ZIP archive: unpack it, and give the file in it.`)
-  if (head.length >= 4 && head.readUInt32BE() === 9994)
+  if (zip)
     throw new AddressFileRefused(
-      `${path} is a shapefile: convert it, for example with \`ogr2ogr -f GeoJSONSeq ranges.geojson ${path}\`.`,
+      `${path} is a ZIP archive: unpack it, and give the file in it (of a shapefile, the one that ends in .shp).`,
     )
   const isWide = (head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff)
   if (isWide) throw notUtf8(path)
@@ -200,6 +211,12 @@ class Rows {
     if (this.#format === undefined) this.columns([...properties.keys(), 'geometry'])
     const cell = (column: string): string | undefined => textOf(properties.get(column))
     this.add({ text: cell, positions: positionsOf(feature) })
+  }
+
+  /** @throws {AddressFileRefused} */
+  addShape({ values, positions }: ShapeRow): void {
+    if (this.#format === undefined) this.columns([...values.keys(), 'geometry'])
+    this.add({ text: (column) => textOf(values.get(column)), positions })
   }
 
   /** @throws {AddressFileRefused} if it has no rows, or none of use */
