@@ -150,6 +150,7 @@ function leftOut(records: PlaceRecords, houses: readonly House[]): number[] {
     const without = Object.create(records) as PlaceRecords
     without.housesOf = (...question) =>
       records.housesOf(...question).filter((one) => numberValue(one.number) !== value)
+    without.rangesOf = (...question) => records.rangesOf(...question)
     const street = records.streetById(house.streetId)
     const between = houseBetween(without, street, { first: 0, end: 1, key, value })
     return between === undefined ? [] : [metersBetween(house.position, between.position)]

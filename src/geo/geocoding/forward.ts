@@ -33,7 +33,7 @@ export function forward(sources: SearchSources, question: ForwardQuestion): Addr
   let graded: Graded[] = []
   for (const edited of editedWordsOf(query)) {
     graded = search(sources, query, question, edited)
-    if (graded.some(({ confidence }) => confidence === 'exact')) break
+    if (graded.some(isMeant)) break
   }
   return selected(graded, question.now)
 }
@@ -43,6 +43,12 @@ interface Graded {
   readonly confidence: Confidence
   /** Of an area that stands for something that is not known; made already. */
   readonly address?: Address
+}
+
+/** Whether it is what the query says as it is written; then no word of it is looked for with another letter. */
+function isMeant({ confidence, ranked }: Graded): boolean {
+  if (confidence === 'exact') return true
+  return confidence === 'interpolated' && ranked.fits.every((fit) => fit >= MATCHED)
 }
 
 function search(
