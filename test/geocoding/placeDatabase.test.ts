@@ -145,6 +145,9 @@ t.test('nearest and containing records are those of a look at all records', asyn
         })),
       }
       const found = database(records)
+      // Their numbers are those of their order.
+      const last = records.addresses.length - 1
+      t.strictSame(found.streetById(1).numbers, last < 0 ? null : [0, last])
       for (const [question, reach] of world.questions) {
         const point = at(question)
         const edges = records.areas.flatMap(({ rings = [] }) => rings)

@@ -69,7 +69,7 @@ export class PlaceDatabaseWriter implements RecordSink {
     this.#statements = {
       address: into('address', 12),
       range: into('range', 12),
-      street: into('street', 7),
+      street: into('street', 9),
       way: into('way', 3),
       intersection: into('intersection', 6),
       place: into('place', 10),
@@ -85,7 +85,15 @@ export class PlaceDatabaseWriter implements RecordSink {
   addStreet({ id, name, names, importance, position, city, postalCode, houses, ranges }: StreetRecord): void {
     const [x, y] = position.map(unitsOf)
     const labels = [city, postalCode].map((text) => this.#labelOf(text))
-    this.#statements['street']!.run(id, this.#labelOf(name), importance, ...labels, x, y)
+    this.#statements['street']!.run(
+      id,
+      this.#labelOf(name),
+      importance,
+      ...labels,
+      x,
+      y,
+      ...valuesOf(houses, ranges),
+    )
     if (names.length > 1) this.#spellings.set(id, names)
     for (const house of houses) this.#addHouse(house, id)
     for (const range of ranges) this.#addRange(range, id)
@@ -216,6 +224,27 @@ export class PlaceDatabaseWriter implements RecordSink {
     }
     return id
   }
+}
+
+/** The least and the largest value of house numbers, or nothing. */
+function valuesOf(
+  houses: readonly AddressRecord[],
+  ranges: readonly RangeRecord[],
+): [number | null, number | null] {
+  let [low, high] = [Infinity, -Infinity]
+  const add = (least: number, largest: number): void => {
+    low = Math.min(low, least)
+    high = Math.max(high, largest)
+  }
+  for (const { number } of houses) {
+    const value = numberValue(number)
+    add(value, value)
+  }
+  for (const range of ranges) {
+    const values = rangeValues(range)
+    if (values !== undefined) add(values.low, values.high)
+  }
+  return high < low ? [null, null] : [low, high]
 }
 
 /** The postal codes of houses and number ranges, each in the middle of them, where the extract has no area of it. */

@@ -131,6 +131,8 @@ function streetCandidates(
     if (query.unit !== undefined) for (const index of indexesOf(query.unit)) taken.add(index)
     const fitted = fitName(query, name, taken)
     if (!fitted.isNamed || isInside(reading, fitted.fits)) continue
+    const isPossible = mayHave(street, reading)
+    if (housesOf === undefined && !isPossible) continue
     for (const index of taken) fitted.fits[index] = 1
     const houses = housesOf?.(region, street, reading) ?? housesWith(region, street, query, reading)
     const anchor = houses[0]?.position
@@ -139,12 +141,17 @@ function streetCandidates(
       if (numberKey(house.number) !== reading.key) fits[reading.first] = MATCHED
       candidates.push({ ...houseCandidate(house, { ...fitted, fits }, query, reading, 'exact'), anchor })
     }
-    if (houses.length > 0) continue
+    if (houses.length > 0 || !isPossible) continue
     const between = houseBetween(region, street, reading)
     if (between !== undefined)
       candidates.push(houseCandidate(between, fitted, query, reading, 'interpolated'))
   }
   return candidates
+}
+
+/** Whether the number, or numbers on both sides of it, may be known. */
+function mayHave({ numbers }: StoredStreet, { value }: NumberReading): boolean {
+  return numbers !== null && value >= numbers[0] && value <= numbers[1]
 }
 
 /** Whether words of the street's name lie on both sides of the number: then it is a part of the name. */

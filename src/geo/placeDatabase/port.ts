@@ -42,6 +42,8 @@ export interface StoredStreet {
   readonly postalCode: string | null
   /** In the middle of it. */
   readonly position: Position
+  /** The least and the largest value of its house numbers and ranges; null without any. */
+  readonly numbers: readonly [low: number, high: number] | null
 }
 
 export interface StoredIntersection {

@@ -92,7 +92,7 @@ export class PlaceDatabase implements PlaceRecords {
     >
     this.index = new SearchIndex(database)
     this.#street = database.prepare(
-      `SELECT id, importance, x, y, ${['name', 'city', 'postalCode'].map(label).join()} FROM street WHERE id = ?`,
+      `SELECT id, importance, x, y, low, high, ${['name', 'city', 'postalCode'].map(label).join()} FROM street WHERE id = ?`,
     )
     this.#placeByKey = database.prepare('SELECT * FROM place WHERE key = ?')
     const houses = (order: string): Database.Statement =>
@@ -179,9 +179,10 @@ export class PlaceDatabase implements PlaceRecords {
   }
 
   streetById(id: number): StoredStreet {
-    const row = this.#street.get(id) as Row & Omit<StoredStreet, 'position'>
+    const row = this.#street.get(id) as Row & Omit<StoredStreet, 'position' | 'numbers'>
     const { name, importance, city, postalCode } = row
-    return { id, name, importance, city, postalCode, position: positionOf(row) }
+    const numbers = row['low'] === null ? null : ([row['low'], row['high']] as [number, number])
+    return { id, name, importance, city, postalCode, position: positionOf(row), numbers }
   }
 
   placeById(id: number): StoredPlace {

@@ -9,7 +9,7 @@ import { nameKey } from '../text/words.ts'
 import { SEARCH_SCHEMA } from './searchIndex.ts'
 
 /** Raised with each change of the tables or of what is written into them: then an import is due again. */
-export const PLACE_DATABASE_VERSION = 5
+export const PLACE_DATABASE_VERSION = 6
 
 /** `RFpl` in the header of the file. */
 export const APPLICATION_ID = 0x5246706c
@@ -48,7 +48,7 @@ export const SCHEMA = `
   ${ADDRESS_BOXES.map((box) => `CREATE VIRTUAL TABLE ${box} USING rtree_i32(id, west, east, south, north);`).join('\n')}
   CREATE TABLE street (
     id INTEGER PRIMARY KEY, name INTEGER NOT NULL, importance INTEGER NOT NULL, city INTEGER, postalCode INTEGER,
-    x INTEGER NOT NULL, y INTEGER NOT NULL
+    x INTEGER NOT NULL, y INTEGER NOT NULL, low INTEGER, high INTEGER
   );
   CREATE TABLE range (
     id INTEGER PRIMARY KEY, street INTEGER NOT NULL, first TEXT NOT NULL, last TEXT NOT NULL, parity TEXT NOT NULL,
