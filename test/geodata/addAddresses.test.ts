@@ -521,6 +521,26 @@ t.test('an interrupted command changes nothing', async (t) => {
   t.strictSame(readdirSync(join(folder, 'data', 'regions')), ['lock'])
 })
 
+t.test('a command that is killed changes nothing, and works the next time', async (t) => {
+  const folder = temporaryFolder(t)
+  const path = join(folder, 'large.geojson')
+  writeFileSync(path, lines.repeat(20_000))
+  const data = ['--data', join(folder, 'data')]
+  const process = new RegionProcess(['add-addresses', path, ...data])
+  while (!process.output.includes('reading')) await new Promise((resolve) => setTimeout(resolve, 20))
+  process.signal('SIGKILL')
+  t.equal(await process.ended(), null)
+  t.notOk(existsSync(join(folder, 'data', 'regions', 'regions.json')))
+  t.match(await region('list', ...data), {
+    code: 0,
+    output: /large: its import is running or was interrupted/,
+  })
+  writeFileSync(path, lines)
+  t.match(await region('add-addresses', path, ...data), { code: 0, output: /large: 3 addresses/ })
+  t.match(await region('list', ...data), { code: 0, output: /^large: 3 addresses/ })
+  t.notMatch((await region('list', ...data)).output, /interrupted/)
+})
+
 t.test('features are found however the file is cut', async () => {
   const texts = [
     JSON.stringify(collection),
