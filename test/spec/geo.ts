@@ -49,14 +49,14 @@ normalise | case, marks, apostrophes and abbreviations do not matter | geocoding
 readings | every reading of the words as number, unit, street and context; the best one wins | geocoding/forward.test.ts: case, marks, abbreviations and the order of the words do not matter
 units and PO boxes | recognised by their words; of a PO box only the context counts | geocoding/forward.test.ts: units, and numbers with a suffix; geocoding/forward.test.ts: between known numbers of its side, otherwise the street, otherwise the city
 intersections | two streets joined by a word of several languages | geocoding/forward.test.ts: crossings
-score | text, importance and nearness
+score | text, importance and nearness | geocoding/forward.test.ts: one wrong letter is forgiven where nothing fits as it is; geocoding/forwardRules.test.ts: large roads come before small ones of the same name; geocoding/forward.test.ts: completions nearby come first, and countries are a filter
 text | by letters, light words count less; equal, prefix, one edit | geocoding/forward.test.ts: one wrong letter is forgiven where nothing fits as it is
-importance | by layer, population, class of road
-dropped | weak matches; another country or state than the query names; too far from the named city or postal code
+importance | by layer, population, class of road | geocoding/forwardRules.test.ts: large cities come before small ones of the same name, and before their state; geocoding/forwardRules.test.ts: large roads come before small ones of the same name
+dropped | weak matches; another country or state than the query names; too far from the named city or postal code | geocoding/forwardRules.test.ts: an address is left out where the query names another city, state, country or postal code
 confidence exact | the number on the street; or three quarters of the words and every digit | geocoding/forward.test.ts: an address with everything that is known about it
 confidence interpolated | between known numbers, or in a range | geocoding/ranges.test.ts: a number in a range lies along the line, not straight between its ends; geocoding/forward.test.ts: between known numbers of its side, otherwise the street, otherwise the city; geocoding/forward.test.ts: units, and numbers with a suffix
 confidence fallback | the smallest known container | geocoding/forward.test.ts: between known numbers of its side, otherwise the street, otherwise the city
-results | exact ones near the best, otherwise interpolated ones, otherwise one fallback; at most 10, in a fixed order; duplicates once
+results | exact ones near the best, otherwise interpolated ones, otherwise one fallback; at most 10, in a fixed order; duplicates once | geocoding/forwardRules.test.ts: at most ten results, in a fixed order, and each house once
 
 # Reverse (geocoding)
 results | one per layer that was asked for, in the order of preference | geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
