@@ -74,14 +74,18 @@ t.test('rate limits are those of the table, with the changes of the operator', a
   t.match(paths['/v1/track'].post.responses[429].description, /At most 2 requests a second for each device\./)
   t.notOk(429 in paths['/v1/users'].get.responses)
   for (const [endpoint, limit] of Object.entries({
-    'get distance': 100,
-    'get matrix': 20,
-    'post match': 10,
-    'get directions': 10,
-    'get optimize': 10,
+    'get route/distance': 100,
+    'get route/matrix': 20,
+    'post route/match': 10,
+    'get route/directions': 10,
+    'get route/optimize': 10,
+    'get geocode/forward': 10,
+    'get geocode/reverse': 10,
+    'get search/autocomplete': 10,
+    'get addresses/validate': 100,
   })) {
     const [method, path] = endpoint.split(' ')
-    const { description } = paths[`/v1/route/${path}`][method!].responses[429]
+    const { description } = paths[`/v1/${path}`][method!].responses[429]
     t.match(description, `At most ${limit} requests a second for each key.`)
   }
   t.match(body.components.responses.Error402.description, 'Payment required')

@@ -202,16 +202,16 @@ GET /v1/search/users | 100 | e2e/limits.test.ts: rate limits are those of the ta
 GET /v1/search/geofences | 100 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
 
 # Rate limits: geocoding (geocoding)
-GET /v1/geocode/forward | 10
+GET /v1/geocode/forward | 10 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
 GET /v1/geocode/reverse | 10 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
 GET /v1/geocode/ip | 10 per device
-GET /v1/search/autocomplete | 10
+GET /v1/search/autocomplete | 10 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
 
 # Rate limits: places (places and regions)
 GET /v1/search/places | 150
 
 # Rate limits: addresses (addresses)
-GET /v1/addresses/validate | 100
+GET /v1/addresses/validate | 100 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
 
 # Rate limits: routing (routing)
 GET /v1/route/distance | 100 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
