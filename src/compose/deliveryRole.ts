@@ -31,8 +31,8 @@ export async function openDelivery(
     ...webhookRoutes({ webhooks, outgoing, clock }),
     ...hookRoutesOf({ hooks, registry, outgoing }),
   ]
-  registerWebhookMetrics(metrics, webhooks)
-  registerWebhookMetrics(metrics, hooks, 'hook')
+  registerWebhookMetrics(metrics, webhooks.endpoints)
+  registerWebhookMetrics(metrics, hooks.endpoints, 'hook')
   let served: Served | undefined
   const holder: LeaseHolder = {
     async begin() {

@@ -182,8 +182,8 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   registerProcessMetrics(metrics, registry)
   registerJobMetrics(metrics, jobs)
   if (nats !== undefined) registerNatsMetrics(metrics, nats)
-  registerWebhookMetrics(metrics, webhooks)
-  registerWebhookMetrics(metrics, hooks, 'hook')
+  registerWebhookMetrics(metrics, webhooks.endpoints)
+  registerWebhookMetrics(metrics, hooks.endpoints, 'hook')
   if (tile38 !== undefined) {
     tile38.open(geofencesOf(registry))
     tile38.writeGeofences()

@@ -1,25 +1,13 @@
-import type { EventFeed } from '../events/feed.ts'
 import { isoDate } from '../model/isoDate.ts'
 import type { Hook } from '../model/hook.ts'
 import type { HookDirectory, HookFollower } from '../registry/hooks/hookDirectory.ts'
-import { ByteBound } from '../runtime/byteBound.ts'
 import { failureFields } from '../runtime/errors.ts'
+import { Endpoints, type EndpointsParts } from './endpoints.ts'
 import { destinationOf, type HookDestination, type HookSender } from './hookSender.ts'
-import { WebhookEndpoint, type EndpointParts } from './webhookEndpoint.ts'
-import type { DeliveryStore, WebhookState } from './webhookPort.ts'
 
-/** Bytes of waiting events in memory for all hooks together. */
-const MEMORY_BYTES = 64 * 1024 * 1024
-
-export interface HookParts extends Omit<
-  EndpointParts<HookDestination>,
-  'singular' | 'store' | 'memory' | 'counters' | 'feed' | 'send' | 'userJson'
-> {
-  readonly feed: EventFeed
+export interface HookParts extends Omit<EndpointsParts<HookDestination>, 'singular' | 'send' | 'userJson'> {
   readonly registry: HookDirectory
   readonly sender: HookSender
-  /** Opens the deliveries; called when there is a hook. */
-  readonly openStore: () => Promise<DeliveryStore>
 }
 
 /**
@@ -35,29 +23,29 @@ export interface HookParts extends Omit<
  */
 export class Hooks implements HookFollower {
   readonly name = 'hooks'
-  readonly counters = { delivered: 0, failedAttempts: 0, givenUp: 0 }
+  readonly endpoints: Endpoints<HookDestination>
   readonly #parts: HookParts
-  readonly #memory = new ByteBound(MEMORY_BYTES)
-  readonly #running = new Map<string, { hook: Hook; readonly endpoint: WebhookEndpoint<HookDestination> }>()
-  #store: Promise<DeliveryStore> | undefined
+  /** The hooks that are at work, as they were last read. */
+  readonly #hooks = new Map<string, Hook>()
   #work: Promise<void> = Promise.resolve()
 
   constructor(parts: HookParts) {
     this.#parts = parts
+    this.endpoints = new Endpoints<HookDestination>({
+      ...parts,
+      singular: 'hook',
+      send: parts.sender.send,
+      // An event says who its user is.
+      userJson: async () => undefined,
+    })
   }
 
   /** Continues where the previous process ended, or this one at its last {@link stop}. */
   async start(): Promise<void> {
-    const { registry, feed } = this.#parts
+    const { registry } = this.#parts
     const hooks = [...registry.all()]
-    if (hooks.length > 0) {
-      const store = await this.#open()
-      const states = await store.states()
-      const ids = new Set(hooks.map(({ id }) => id))
-      for (const id of states.keys()) if (!ids.has(id)) await store.remove(id)
-      // A restored backup has hooks without cursors: they begin with new events.
-      for (const hook of hooks) await this.#add(hook, states.get(hook.id), feed.lastOffset)
-    }
+    for (const hook of hooks) this.#hooks.set(hook.id, hook)
+    await this.endpoints.start(hooks.map(destinationOf))
     registry.follower = this
     this.changed()
     await this.settled()
@@ -66,36 +54,9 @@ export class Hooks implements HookFollower {
   async stop(): Promise<void> {
     this.#parts.registry.follower = undefined
     await this.#work
-    await Promise.all([...this.#running.values()].map(({ endpoint }) => endpoint.stop()))
-    await Promise.all([...this.#running.keys()].map((id) => this.#parts.sender.release(id)))
-    this.#running.clear()
-    const store = await this.#store
-    this.#store = undefined
-    await store?.close()
-  }
-
-  /** Hooks that are paused now. */
-  get paused(): number {
-    return this.#count(({ state }) => (state.pause === undefined ? 0 : 1))
-  }
-
-  /** Hooks whose last attempts failed, without paused ones. */
-  get failing(): number {
-    return this.#count(({ state }) => (state.failingSince !== undefined && state.pause === undefined ? 1 : 0))
-  }
-
-  /** Messages of all hooks that wait. */
-  get pending(): number {
-    return this.#count(({ pending }) => pending)
-  }
-
-  /** Events of the log, in any scope, that the slowest running hook has not read yet. */
-  get lag(): number {
-    const { lastOffset } = this.#parts.feed
-    const lags = [...this.#running.values()].map(({ endpoint }) =>
-      endpoint.running ? lastOffset - endpoint.state.offset : 0,
-    )
-    return Math.max(0, ...lags)
+    await this.endpoints.stop()
+    await Promise.all([...this.#hooks.keys()].map((id) => this.#parts.sender.release(id)))
+    this.#hooks.clear()
   }
 
   settled(): Promise<void> {
@@ -104,7 +65,7 @@ export class Hooks implements HookFollower {
 
   /** The state of a hook, as its record shows it. */
   standing(hook: Hook): Record<string, unknown> {
-    const endpoint = this.#running.get(hook.id)?.endpoint
+    const endpoint = this.endpoints.get(hook.id)
     const pending = endpoint?.pending ?? 0
     const deliveredAt = endpoint?.lastDeliveredAt
     const more = { pending, lastDeliveredAt: deliveredAt && isoDate(deliveredAt) }
@@ -129,54 +90,22 @@ export class Hooks implements HookFollower {
   async #catchUp(offset: number): Promise<void> {
     const { registry, sender } = this.#parts
     const hooks = new Map([...registry.all()].map((hook) => [hook.id, hook]))
-    for (const [id, { endpoint }] of this.#running) {
+    for (const id of this.#hooks.keys()) {
       if (hooks.has(id)) continue
-      this.#running.delete(id)
-      await endpoint.stop()
+      this.#hooks.delete(id)
+      await this.endpoints.remove(id)
       await sender.release(id)
-      await (await this.#open()).remove(id)
     }
     for (const hook of hooks.values()) {
-      const running = this.#running.get(hook.id)
-      if (running === undefined) await this.#add(hook, undefined, offset)
-      else if (running.hook !== hook) {
-        running.hook = hook
-        await running.endpoint.change(async () => destinationOf(hook))
-        await running.endpoint.resume()
+      const before = this.#hooks.get(hook.id)
+      if (before === hook) continue
+      this.#hooks.set(hook.id, hook)
+      const endpoint = this.endpoints.get(hook.id)
+      if (endpoint === undefined) await this.endpoints.add(destinationOf(hook), undefined, offset)
+      else {
+        await endpoint.change(async () => destinationOf(hook))
+        await endpoint.resume()
       }
     }
-  }
-
-  async #add(hook: Hook, known: WebhookState | undefined, offset: number): Promise<void> {
-    const store = await this.#open()
-    const state = known ?? { offset }
-    if (known === undefined) await store.begin(hook.id, state)
-    const endpoint = new WebhookEndpoint<HookDestination>(
-      {
-        ...this.#parts,
-        singular: 'hook',
-        store,
-        memory: this.#memory,
-        counters: this.counters,
-        send: this.#parts.sender.send,
-        // An event says who its user is.
-        userJson: async () => undefined,
-      },
-      destinationOf(hook),
-      state,
-    )
-    this.#running.set(hook.id, { hook, endpoint })
-    await endpoint.start()
-  }
-
-  #count(count: (endpoint: WebhookEndpoint<HookDestination>) => number): number {
-    let sum = 0
-    for (const { endpoint } of this.#running.values()) sum += count(endpoint)
-    return sum
-  }
-
-  #open(): Promise<DeliveryStore> {
-    this.#store ??= this.#parts.openStore()
-    return this.#store
   }
 }

@@ -2,13 +2,19 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { NodeConnectionOptions } from '@nats-io/transport-node'
+import {
+  credsAuthenticator,
+  nkeyAuthenticator,
+  nkeys,
+  type NodeConnectionOptions,
+} from '@nats-io/transport-node'
 import { Webhook as Verifier } from 'standardwebhooks'
 import t, { type Test } from 'tap'
 import { makeCertificates, withoutOpenssl } from '../kit/certificates.ts'
 import fc from '../kit/fastCheck.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer, type NatsServer } from '../kit/nats.ts'
+import { natsOperator } from '../kit/natsCredentials.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
 import { until } from '../kit/waiting.ts'
 import { Receiver } from './webhookKit.ts'
@@ -324,6 +330,73 @@ t.test('why a NATS server takes no messages is said in the record, without secre
   })
   for (const secret of ['publishes', 'wrong']) t.notMatch(server.output, secret, 'not in the log')
 })
+
+t.test(
+  'a token, a credentials file, an nkey and a client certificate: messages arrive, and without them none',
+  { skip: skip || withoutOpenssl() },
+  async (t) => {
+    const server = await startServer(t, { env: ENV })
+    await circle(server, 'store/1', PLACE)
+    const operator = natsOperator()
+    const user = nkeys.createUser()
+    const seed = Buffer.from(user.getSeed()).toString()
+    const folder = mkdtempSync(join(tmpdir(), 'ringfence-hooks-'))
+    t.teardown(() => rmSync(folder, { recursive: true, force: true }))
+    const files = await makeCertificates(folder)
+    const pem = (file: string) => readFileSync(file, 'utf8')
+    const tls = { tlsCa: pem(files.ca), tlsCertificate: pem(files.certificate), tlsKey: pem(files.key) }
+    const mayAll = { authenticator: credsAuthenticator(Buffer.from(operator.credentials({}))) }
+    const mayPublish = { pub: { allow: ['hooks.a'] }, sub: { allow: ['_INBOX.hooks.>'] } }
+    const certificates = { caFile: files.ca, certFile: files.certificate, keyFile: files.key }
+    const cases: readonly [name: string, config: string, client: NodeConnectionOptions, identity: object][] =
+      [
+        ['token', 'authorization { token: "the token" }', { token: 'the token' }, { token: 'the token' }],
+        ['credentials', operator.config, mayAll, { credentials: operator.credentials(mayPublish) }],
+        [
+          'nkey',
+          `authorization { users: [ { nkey: ${user.getPublicKey()} } ] }`,
+          { authenticator: nkeyAuthenticator(user.getSeed()) },
+          { credentials: seed },
+        ],
+        [
+          'certificate',
+          `tls { cert_file: "${files.certificate}", key_file: "${files.key}", ca_file: "${files.ca}", verify_and_map: true }
+           authorization { users: [ { user: "CN=server" } ] }`,
+          { tls: certificates },
+          tls,
+        ],
+      ]
+    const servers = await Promise.all(
+      cases.map(async ([name, config, client, identity]) => {
+        const nats = await natsServer(t, { config, client })
+        const scheme = name === 'certificate' ? 'tls' : 'nats'
+        const url = `${scheme}://localhost:${nats.address.split(':')[1]}`
+        await (await nats.manager()).streams.add({ name: 'HOOKS', subjects: ['hooks.*'] })
+        const geofence = { tag: 'store' }
+        const endpoint = { url, subject: 'hooks.a', jetStream: true }
+        const hook = await put(server, `good/${name}`, { geofence, endpoint: { ...endpoint, ...identity } })
+        const without = name === 'certificate' ? { tlsCa: tls.tlsCa } : {}
+        await put(server, `bad/${name}`, { geofence, endpoint: { ...endpoint, ...without } })
+        for (const secret of Object.values(identity).filter((text) => text !== tls.tlsCa))
+          if (secret !== tls.tlsCertificate) t.notOk(JSON.stringify(hook).includes(JSON.stringify(secret)))
+        return { name, nats }
+      }),
+    )
+    const [event] = await track(server, 'a', PLACE)
+    for (const { name, nats } of servers) {
+      await until(async () => (await nats.messages('HOOKS')).length > 0)
+      const [message, ...more] = await nats.messages('HOOKS')
+      t.equal(JSON.parse(Buffer.from(message!.data).toString()).event._id, event._id, name)
+      t.strictSame(more, [], name)
+      t.match(await hookOf(server, `good/${name}`), { status: 'active' }, name)
+      await until(async () => (await hookOf(server, `bad/${name}`)).status === 'failing')
+    }
+    for (const name of ['token', 'credentials', 'nkey'])
+      t.match(await hookOf(server, `bad/${name}`), { reason: 'the server refuses the credentials' }, name)
+    for (const secret of ['the token', seed, 'PRIVATE KEY', 'NATS USER JWT'])
+      t.notOk(server.output.includes(secret), 'not in the log')
+  },
+)
 
 t.test('private addresses are refused: at once, or when the name is looked up', { skip }, async (t) => {
   const server = await startServer(t)

@@ -13,6 +13,7 @@ import { natsConnectionOptions } from '../../src/cluster/nats/natsConnection.ts'
 import { makeCertificates, withoutOpenssl } from '../kit/certificates.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer } from '../kit/nats.ts'
+import { natsOperator } from '../kit/natsCredentials.ts'
 import { caughtUp, event, ids, withBridge } from './natsKit.ts'
 import { until } from '../kit/waiting.ts'
 
@@ -59,44 +60,10 @@ t.test('two writers cannot both append: the fence stops the one that is behind',
 })
 
 t.test('a credentials file, and an account that may do no more than the guide says', { skip }, async (t) => {
-  const operator = nkeys.createOperator()
-  const [account, system] = [nkeys.createAccount(), nkeys.createAccount()]
-  const user = nkeys.createUser()
-  const token = (signer: typeof operator, subject: typeof operator, nats: object) => {
-    const claims = {
-      jti: 'x',
-      iat: Math.floor(Date.now() / 1000),
-      iss: signer.getPublicKey(),
-      sub: subject.getPublicKey(),
-      name: 'x',
-      nats: { version: 2, ...nats },
-    }
-    const parts = [{ typ: 'JWT', alg: 'ed25519-nkey' }, claims].map((part) =>
-      Buffer.from(JSON.stringify(part)).toString('base64url'),
-    )
-    const signature = signer.sign(Buffer.from(parts.join('.')))
-    return [...parts, Buffer.from(signature).toString('base64url')].join('.')
-  }
-  const unlimited = { subs: -1, data: -1, payload: -1 }
-  const ofAccount = { imports: -1, exports: -1, wildcards: true, conn: -1, leaf: -1 }
-  const ofJetStream = { mem_storage: -1, disk_storage: -1, streams: -1, consumer: -1 }
-  const operatorToken = token(operator, operator, { type: 'operator' })
-  const accounts = [
-    [account, { ...unlimited, ...ofAccount, ...ofJetStream }],
-    [system, { ...unlimited, ...ofAccount }],
-  ] as const
-  const preload = accounts.map(
-    ([one, limits]) => `${one.getPublicKey()}: "${token(operator, one, { type: 'account', limits })}"`,
-  )
+  const operator = natsOperator()
   const credentialsOf = (permissions: object) => {
     const file = join(folder(t), 'nats.creds')
-    const jwt = token(account, user, { type: 'user', ...unlimited, ...permissions })
-    const seed = Buffer.from(user.getSeed()).toString()
-    writeFileSync(
-      file,
-      `-----BEGIN NATS USER JWT-----\n${jwt}\n------END NATS USER JWT------\n\n` +
-        `-----BEGIN USER NKEY SEED-----\n${seed}\n------END USER NKEY SEED------\n`,
-    )
+    writeFileSync(file, operator.credentials(permissions))
     return file
   }
   const paragraph = /The account needs ([^]*?)\n\n/.exec(GUIDE)![1]!
@@ -106,9 +73,7 @@ t.test('a credentials file, and an account that may do no more than the guide sa
   t.equal(publish!.length, 5)
   const mayAll = credentialsOf({ pub: {}, sub: {} })
   const nats = await natsServer(t, {
-    config:
-      `operator: "${operatorToken}"\nsystem_account: ${system.getPublicKey()}\n` +
-      `resolver: MEMORY\nresolver_preload: { ${preload.join(', ')} }`,
+    config: operator.config,
     client: { authenticator: credsAuthenticator(readFileSync(mayAll)) },
   })
   const credentials = credentialsOf({ pub: { allow: publish }, sub: { allow: subscribe } })

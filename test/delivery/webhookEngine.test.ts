@@ -53,7 +53,7 @@ t.test(
       reason: 'Every attempt failed for 24 h; the last one: answered 500.',
       pending: 4,
     })
-    t.equal(world.webhooks.paused, 1)
+    t.equal(world.webhooks.endpoints.paused, 1)
     t.equal(sent.at(-1)!.at, start + DAY, 'the last attempt is when the time is up')
     t.same(new Set(sent.map(({ events }) => events[0])), new Set([0, 2, 3]), 'the second of a device waits')
     const retries = sent.filter(({ events }) => events[0] === 0).map(({ at }) => at - start)
@@ -86,7 +86,7 @@ t.test(
     )
     await world.time.runUntil(resumed + DAY - 1)
     t.match(world.webhooks.standing(webhook), { status: 'failing', since: resumed, pending: 6 })
-    t.equal(world.webhooks.counters.givenUp, 0, 'all retries are ahead of what waited')
+    t.equal(world.webhooks.endpoints.counters.givenUp, 0, 'all retries are ahead of what waited')
     await world.time.runUntil(resumed + DAY)
     t.equal(world.webhooks.standing(webhook).status, 'paused')
     status = 200
@@ -142,7 +142,7 @@ t.test('the deliveries that wait in memory are bounded: the cursor stops', async
   answers = true
   await until(async () => {
     await world.time.runUntil(world.time.now() + DAY)
-    return pending() === 0 && world.webhooks.counters.delivered === 12_000
+    return pending() === 0 && world.webhooks.endpoints.counters.delivered === 12_000
   })
 })
 
@@ -221,7 +221,7 @@ t.test('an event that the receiver always refuses blocks only its device, for a 
   t.match(world.webhooks.standing(webhook), { status: 'active', pending: 0 })
   const { deliveries } = await world.webhooks.deliveries(webhook, { status: 'failed', limit: 10 })
   t.match(deliveries, [{ deviceId: 'poisoned', status: 'failed' }])
-  t.equal(world.webhooks.counters.givenUp, 1)
+  t.equal(world.webhooks.endpoints.counters.givenUp, 1)
 })
 
 t.test('an idle endpoint does not count as failing: one failure days later causes no pause', async (t) => {
@@ -239,7 +239,7 @@ t.test('an idle endpoint does not count as failing: one failure days later cause
   await world.time.runUntil(start + 20 * HOUR)
   world.happen('b')
   await world.time.runUntil(start + 26 * HOUR)
-  t.equal(world.webhooks.counters.givenUp, 1)
+  t.equal(world.webhooks.endpoints.counters.givenUp, 1)
   t.match(standing(), { status: 'active', pending: 0 })
   await world.time.runUntil(start + 3 * DAY)
   isUp = false
@@ -369,7 +369,7 @@ t.test('the time in which a webhook was disabled does not count as failing', asy
   answer.status = 200
   await time.runUntil(since + HOUR)
   t.match(webhooks.standing(hook()), { status: 'active', pending: 0 })
-  t.match(webhooks.counters, { delivered: 2, givenUp: 0 })
+  t.match(webhooks.endpoints.counters, { delivered: 2, givenUp: 0 })
 })
 
 t.test('a clock that is set back by a day delays nothing for longer than an hour', async (t) => {
@@ -514,7 +514,9 @@ t.test('50 of 100 endpoints hang: the others get their events', async (t) => {
   const devices = Array.from({ length: 30 }, (_, i) => `device-${i % 15}`)
   world.happen(...devices)
   const got = (kind: string) => receiver.got.filter(({ path }) => path.startsWith(kind)).length
-  await until(() => got('/good') === 50 * devices.length && world.webhooks.pending === 50 * devices.length)
+  await until(
+    () => got('/good') === 50 * devices.length && world.webhooks.endpoints.pending === 50 * devices.length,
+  )
   for (const [id, webhook] of world.definitions) {
     const { pending } = world.webhooks.standing(webhook)
     if (pending !== (Number.parseInt(id, 16) % 2 === 0 ? 0 : 30)) t.fail(`${id}: ${pending}`)

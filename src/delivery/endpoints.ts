@@ -1,0 +1,113 @@
+import type { Webhook } from '../model/webhook.ts'
+import { ByteBound } from '../runtime/byteBound.ts'
+import { WebhookEndpoint, type EndpointParts } from './webhookEndpoint.ts'
+import type { DeliveryStore, Destination, WebhookState } from './webhookPort.ts'
+
+/** Bytes of waiting events in memory for all endpoints together. */
+const MEMORY_BYTES = 64 * 1024 * 1024
+
+export interface EndpointsParts<D extends Destination> extends Omit<
+  EndpointParts<D>,
+  'store' | 'memory' | 'counters'
+> {
+  /** Opens the deliveries; called when there is an endpoint. */
+  readonly openStore: () => Promise<DeliveryStore>
+}
+
+/**
+ * All endpoints of one kind, webhooks or hooks, and what they share: the store, the memory for waiting events and the
+ * figures. Does not own: which of them should exist (webhooks.ts, hooks.ts).
+ */
+export class Endpoints<D extends Destination = Webhook> {
+  readonly counters = { delivered: 0, failedAttempts: 0, givenUp: 0 }
+  readonly #parts: EndpointsParts<D>
+  readonly #memory = new ByteBound(MEMORY_BYTES)
+  readonly #byId = new Map<string, WebhookEndpoint<D>>()
+  #store: Promise<DeliveryStore> | undefined
+
+  constructor(parts: EndpointsParts<D>) {
+    this.#parts = parts
+  }
+
+  /** Endpoints that are paused now. */
+  get paused(): number {
+    return this.#count(({ state }) => (state.pause === undefined ? 0 : 1))
+  }
+
+  /** Endpoints whose last attempts failed, without paused ones. */
+  get failing(): number {
+    return this.#count(({ state }) => (state.failingSince !== undefined && state.pause === undefined ? 1 : 0))
+  }
+
+  /** Deliveries of all endpoints that were taken in and are not finished. */
+  get pending(): number {
+    return this.#count(({ pending }) => pending)
+  }
+
+  /** Events of the log, in any scope, that the slowest running endpoint has not read yet. */
+  get lag(): number {
+    const { lastOffset } = this.#parts.feed
+    let lag = 0
+    for (const { state, running } of this.#byId.values())
+      if (running) lag = Math.max(lag, lastOffset - state.offset)
+    return lag
+  }
+
+  get(id: string): WebhookEndpoint<D> | undefined {
+    return this.#byId.get(id)
+  }
+
+  /** Opens the store, if it is not open yet. */
+  store(): Promise<DeliveryStore> {
+    this.#store ??= this.#parts.openStore()
+    return this.#store
+  }
+
+  /** Starts these, where the previous process left them, or this one at its last {@link stop}, and forgets others. */
+  async start(destinations: readonly D[]): Promise<void> {
+    if (destinations.length === 0) return
+    const store = await this.store()
+    const states = await store.states()
+    const ids = new Set(destinations.map(({ id }) => id))
+    for (const id of states.keys()) if (!ids.has(id)) await store.remove(id)
+    // A restored backup has destinations without cursors: they begin with new events.
+    for (const destination of destinations) await this.add(destination, states.get(destination.id))
+  }
+
+  /** @param known its state if it has one; otherwise it begins with events after `offset` */
+  async add(
+    destination: D,
+    known: WebhookState | undefined,
+    offset = this.#parts.feed.lastOffset,
+  ): Promise<void> {
+    const store = await this.store()
+    const state = known ?? { offset }
+    if (known === undefined) await store.begin(destination.id, state)
+    const parts = { ...this.#parts, store, memory: this.#memory, counters: this.counters }
+    const endpoint = new WebhookEndpoint<D>(parts, destination, state)
+    this.#byId.set(destination.id, endpoint)
+    await endpoint.start()
+  }
+
+  /** Ends an endpoint and removes its deliveries. */
+  async remove(id: string): Promise<void> {
+    const endpoint = this.#byId.get(id)
+    this.#byId.delete(id)
+    await endpoint?.stop()
+    await (await this.store()).remove(id)
+  }
+
+  async stop(): Promise<void> {
+    await Promise.all([...this.#byId.values()].map((endpoint) => endpoint.stop()))
+    this.#byId.clear()
+    const store = await this.#store
+    this.#store = undefined
+    await store?.close()
+  }
+
+  #count(count: (endpoint: WebhookEndpoint<D>) => number): number {
+    let sum = 0
+    for (const endpoint of this.#byId.values()) sum += count(endpoint)
+    return sum
+  }
+}
