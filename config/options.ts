@@ -233,6 +233,17 @@ export const OPTIONS = {
     value: 'NUMBER',
     help: 'Upper limit of open WebSocket streams per key; further ones are answered 429.',
   },
+  streamMessageBytes: {
+    type: 'integer',
+    default: 256 * MIB,
+    low: MIB,
+    high: 16384 * MIB,
+    env: 'RINGFENCE_STREAM_MESSAGE_BYTES',
+    value: 'BYTES',
+    help:
+      'Memory for messages of streams while they arrive. Each open stream counts with the largest message that it may ' +
+      'send; the streams of one key may use half. Streams that open beyond it may send messages of 64 KB only.',
+  },
   subscriptionBytes: {
     type: 'integer',
     default: 256 * MIB,

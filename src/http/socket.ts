@@ -30,6 +30,8 @@ export interface SocketRequest {
   readonly fromSdk: boolean
   /** One of {@link SocketHandler.protocols}. */
   readonly protocol: string
+  /** Maximum bytes of a message: one of {@link SocketHandler.messageBytes}. */
+  readonly messageBytes: number
 }
 
 /** Serves one WebSocket. */
@@ -47,14 +49,19 @@ export interface SocketHandler {
   readonly path: string
   /** Subprotocols; a client that names none gets the first. */
   readonly protocols: readonly [string, ...string[]]
-  /** A longer message closes the connection. */
-  readonly maxMessageBytes: number
+  /** Maximum bytes of a message of a usual connection, and of a small one. */
+  readonly messageBytes: { readonly usual: number; readonly small: number }
+  /**
+   * A message that exceeds its limit by at most so many bytes still reaches the receiver, which can tell the client why
+   * it is refused. A longer one cuts the connection.
+   */
+  readonly excessBytes: number
   /** Seconds without a sign of life, pings included, after which the connection is closed; 8 to 960. */
   readonly idleSeconds: number
   /**
-   * Whether one more may be opened.
+   * Decides whether one more may be opened, and for messages of which size. If so, {@link open} follows at once.
    * @throws ApiError the answer to the upgrade request
    */
-  admit(key: string): void
+  admit(key: string): 'usual' | 'small'
   open(socket: Socket, request: SocketRequest): SocketReceiver
 }

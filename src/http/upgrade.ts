@@ -1,4 +1,10 @@
-import type { HttpRequest, HttpResponse, TemplatedApp, us_socket_context_t } from 'uWebSockets.js'
+import type {
+  HttpRequest,
+  HttpResponse,
+  TemplatedApp,
+  us_socket_context_t,
+  WebSocketBehavior,
+} from 'uWebSockets.js'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { authenticate } from './authenticate.ts'
 import { shuttingDown } from './errors.ts'
@@ -20,6 +26,9 @@ const NO_HANDSHAKE =
 /** What an answer with 426 says beside its error, as lines joined by CRLF (RFC 6455, section 4.4). */
 export const UPGRADE_HEADERS = `Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: ${VERSION}`
 
+/** Maximum bytes of a message that may come, in the answer to the upgrade request. */
+const MESSAGE_BYTES_HEADER = 'Ringfence-Max-Message-Bytes'
+
 /**
  * Lets WebSockets in on the handler's path. Who may not come is answered as any other request, before the upgrade; and
  * as it would be then, who asks without one: browsers do not tell a page why a WebSocket was refused.
@@ -27,6 +36,9 @@ export const UPGRADE_HEADERS = `Upgrade: websocket\r\nConnection: Upgrade\r\nSec
  *
  * uWebSockets.js answers pings, sends its own when a connection is silent for long, closes on text that is not UTF-8
  * and on messages over the limit. Its bound on what waits for a reader is off: the handler looks at it before it sends.
+ *
+ * It keeps what has arrived of a message, does not say how much that is, and has one limit of messages for each of its
+ * routes. So small connections have a route of their own, to which the first one passes the request on.
  *
  * @param hasFault reads the headers, and answers the request where they are at fault
  * @param refuse answers the request with an error
@@ -44,18 +56,11 @@ export function serveSockets(
   app.get(path, (res, req) => {
     if (!hasFault(res, req, false)) refuse(res, upgradeRefusal(res, req, handler, shared))
   })
-  app.ws<UserData>(path, {
-    maxPayloadLength: handler.maxMessageBytes,
+  let passedOn: SocketRequest | undefined
+  const { usual, small } = handler.messageBytes
+  const behavior: WebSocketBehavior<UserData> = {
     idleTimeout: handler.idleSeconds,
     maxBackpressure: 0,
-    upgrade(res, req, context) {
-      if (hasFault(res, req, false)) return
-      try {
-        upgrade(res, req, context, handler, shared)
-      } catch (error) {
-        refuse(res, error)
-      }
-    },
     open(ws) {
       const data = ws.getUserData()
       data.receiver = handler.open(ws, data.request)
@@ -69,6 +74,34 @@ export function serveSockets(
     close(ws, code) {
       left()
       ws.getUserData().receiver?.closed(code)
+    },
+  }
+  app.ws<UserData>(path, {
+    ...behavior,
+    maxPayloadLength: usual + handler.excessBytes,
+    upgrade(res, req, context) {
+      if (hasFault(res, req, false)) return
+      try {
+        const request = admitted(res, req, handler, shared, true)
+        if (request.messageBytes === usual) upgrade(res, req, context, request)
+        else {
+          passedOn = request
+          req.setYield(true)
+        }
+      } catch (error) {
+        refuse(res, error)
+      }
+    },
+  })
+  // A pattern that is less exact comes later.
+  app.ws<UserData>(path.replace(/[^/]+$/, ':socket'), {
+    ...behavior,
+    maxPayloadLength: small + handler.excessBytes,
+    upgrade(res, req, context) {
+      const request = passedOn
+      passedOn = undefined
+      if (request === undefined) req.setYield(true)
+      else upgrade(res, req, context, request)
     },
   })
 }
@@ -91,11 +124,11 @@ function upgrade(
   res: HttpResponse,
   req: HttpRequest,
   context: us_socket_context_t,
-  handler: SocketHandler,
-  shared: Shared,
+  request: SocketRequest,
 ): void {
-  const request = admitted(res, req, handler, shared, true)
   const data: UserData = { request, receiver: undefined }
+  res.writeStatus('101 Switching Protocols')
+  res.writeHeader(MESSAGE_BYTES_HEADER, String(request.messageBytes))
   res.upgrade(
     data,
     req.getHeader('sec-websocket-key'),
@@ -124,7 +157,7 @@ function admitted(
   shared.quotas?.take(credentials.scope, shared.clock.now())
   try {
     const key = authorization.slice(authorization.lastIndexOf(' ') + 1)
-    handler.admit(key)
+    const messageBytes = handler.messageBytes[handler.admit(key)]
     const protocol = chosenProtocol(req.getHeader(PROTOCOL_HEADER), handler.protocols)
     if (!isHandshake) throw new ApiError(426, NO_HANDSHAKE)
     if (req.getHeader('sec-websocket-version') !== VERSION)
@@ -137,6 +170,7 @@ function admitted(
       ip: requester(res, shared),
       fromSdk: headers.sdkVersion !== '',
       protocol,
+      messageBytes,
     }
   } catch (error) {
     shared.quotas?.giveBack(credentials.scope)

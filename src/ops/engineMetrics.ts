@@ -135,6 +135,7 @@ export function registerFrontMetrics(
       readonly closedByCode: ReadonlyMap<number, number>
       readonly unreadBytes: number
       readonly waitingBytes: number
+      readonly arrivingBytes: number
     }
     /** Of server-sent events. */
     readonly eventReaders: { readonly readers: number }
@@ -167,6 +168,11 @@ export function registerFrontMetrics(
     'stream_unread_bytes',
     'Bytes of messages that clients of streams have not read yet.',
     () => streams.unreadBytes,
+  )
+  metrics.gauge(
+    'stream_arriving_bytes',
+    'Memory that messages of streams may take while they arrive, if each stream sends one of the largest size.',
+    () => streams.arrivingBytes,
   )
   metrics.gauge(
     'stream_waiting_bytes',

@@ -52,7 +52,6 @@ export interface ConnectionParts {
   /** The host's. */
   readonly senders: Senders
   readonly log: ErrorLog
-  readonly maxMessageBytes: number
   /** Whether the limit of updates per device applies. */
   readonly rateLimited: boolean
   /** By type of message. */
@@ -99,6 +98,8 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   readonly rateLimited: boolean
   readonly key: string
   readonly keyName: string
+  /** Maximum bytes of a message. */
+  readonly messageBytes: number
   readonly kept: Share
   readonly #parts: ConnectionParts
   /** Messages that wait for their turn. */
@@ -137,6 +138,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     this.rateLimited = parts.rateLimited
     this.key = request.key
     this.keyName = keyName(request.credentials)
+    this.messageBytes = request.messageBytes
     this.kept = parts.kept.share(this.keyName)
     this.waiting = parts.admission.share(this.keyName)
     this.#unread = parts.unread.share(this.keyName)
@@ -157,8 +159,8 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
 
   message(bytes: Uint8Array, isBinary: boolean): void {
     if (this.#stopped) return
-    if (bytes.length > this.#parts.maxMessageBytes) {
-      this.close(CLOSE.messageTooBig, `A message has at most ${this.#parts.maxMessageBytes} bytes.`)
+    if (bytes.length > this.messageBytes) {
+      this.close(CLOSE.messageTooBig, `A message of this stream has at most ${this.messageBytes} bytes.`)
       return
     }
     if (this.codec.isBinary && !isBinary) {

@@ -32,21 +32,23 @@ export interface StreamOptions {
   readonly streamIdleSeconds: number
   /** Maximum bytes of a message. */
   readonly maxBodyBytes: number
+  /** Memory that streams reserve for messages of that size while they arrive. */
+  readonly streamMessageBytes: number
   readonly clock: Clock
   /** The host's. */
   readonly senders: Senders
   readonly logger: ErrorLog
 }
 
-/**
- * Messages that exceed the limit by at most this are still read, so that the client gets an error. A longer one cuts the
- * connection. Not more, because uWebSockets.js keeps what has arrived of a message, and nobody else can count it.
- */
-const TOLD_BYTES = 64 * 1024
+const KIB = 1024
+/** Maximum bytes of a message of a stream that came when there was no room for a larger one. */
+const SMALL_MESSAGE_BYTES = 64 * KIB
+/** Not more, because uWebSockets.js keeps what has arrived of a message, and nobody else can count it. */
+const EXCESS_BYTES = 16 * KIB
 /** How long a shutdown waits for slow readers. */
 const UNREAD_WAIT_MS = 2000
 
-const MIB = 1024 * 1024
+const MIB = KIB * KIB
 /** Bytes that all clients together may leave unread. One connection may leave 4 MB and a message (connection.ts). */
 const UNREAD_BOUNDS = { connection: 64 * MIB, key: 64 * MIB, all: 128 * MIB }
 
@@ -69,7 +71,8 @@ export class StreamServer implements SocketHandler {
     msgpackCodec.protocol,
     protobufCodec.protocol,
   ]
-  readonly maxMessageBytes: number
+  readonly messageBytes: SocketHandler['messageBytes']
+  readonly excessBytes = EXCESS_BYTES
   readonly idleSeconds: number
   readonly counters: StreamCounters = { frames: 0, updates: 0, refused: 0, busy: 0, inFlight: 0 }
   /** By code of the close frame, from either side; 1006 if there was none. */
@@ -78,17 +81,29 @@ export class StreamServer implements SocketHandler {
   readonly #parts: ConnectionParts
   readonly #admission: Admission
   readonly #unread = new KeyedBound('Unread messages', UNREAD_BOUNDS)
+  /**
+   * Of messages of usual size while they arrive: each stream that may send them counts with one. The others are bounded
+   * by their number.
+   */
+  readonly #arriving: KeyedBound
+  #smallStreams = 0
   readonly #byKey = new Map<string, Set<Connection>>()
   #toFlush: Connection[] = []
   #draining = false
 
   constructor(options: StreamOptions) {
     this.#options = options
-    this.maxMessageBytes = options.maxBodyBytes + TOLD_BYTES
+    const { maxBodyBytes, streamMessageBytes } = options
+    this.messageBytes = { usual: maxBodyBytes, small: Math.min(SMALL_MESSAGE_BYTES, maxBodyBytes) }
+    this.#arriving = new KeyedBound('Arriving messages', {
+      connection: Infinity,
+      key: streamMessageBytes / 2,
+      all: streamMessageBytes,
+    })
     this.idleSeconds = options.streamIdleSeconds
     const bounds = {
       ...WAITING_BOUNDS,
-      connection: Math.max(WAITING_BOUNDS.connection, 2 * options.maxBodyBytes),
+      connection: Math.max(WAITING_BOUNDS.connection, 2 * maxBodyBytes),
     }
     this.#admission = new Admission(options.intake, new KeyedBound('Waiting messages', bounds))
     this.#parts = {
@@ -97,7 +112,6 @@ export class StreamServer implements SocketHandler {
       clock: options.clock,
       senders: options.senders,
       log: options.logger,
-      maxMessageBytes: options.maxBodyBytes,
       rateLimited: options.streamDeviceLimit,
       features: entriesOf(options.features),
       counters: this.counters,
@@ -129,11 +143,19 @@ export class StreamServer implements SocketHandler {
     return this.#admission.waitingBytes
   }
 
-  admit(key: string): void {
+  /** Bytes that messages may take while they arrive, if every stream sends one of the largest size. */
+  get arrivingBytes(): number {
+    return this.#arriving.used + this.#smallStreams * (this.messageBytes.small + EXCESS_BYTES)
+  }
+
+  admit(key: string): 'usual' | 'small' {
     if (this.#draining) throw shuttingDown()
     const { maxStreamsPerKey } = this.#options
     if ((this.#byKey.get(key)?.size ?? 0) >= maxStreamsPerKey)
       throw new ApiError(429, `Too many streams: a key may have ${maxStreamsPerKey} at one time.`)
+    return this.#arriving.exceeded(key, 0, this.messageBytes.usual + EXCESS_BYTES) === undefined
+      ? 'usual'
+      : 'small'
   }
 
   open(socket: Socket, request: SocketRequest): Connection {
@@ -142,6 +164,7 @@ export class StreamServer implements SocketHandler {
     const connections = this.#byKey.get(request.key)
     if (connections === undefined) this.#byKey.set(request.key, new Set([connection]))
     else connections.add(connection)
+    this.#countArriving(connection, 1)
     this.#options.keyWatch.add(connection.credentials, connection)
     return connection
   }
@@ -169,7 +192,15 @@ export class StreamServer implements SocketHandler {
     this.#options.keyWatch.remove(connection.credentials, connection)
     const connections = this.#byKey.get(connection.key)!
     connections.delete(connection)
+    this.#countArriving(connection, -1)
     if (connections.size === 0) this.#byKey.delete(connection.key)
+  }
+
+  /** @param change 1 for a new connection, -1 for one that has gone */
+  #countArriving({ key, messageBytes }: Connection, change: 1 | -1): void {
+    if (messageBytes === this.messageBytes.usual)
+      this.#arriving.add(key, change * (messageBytes + EXCESS_BYTES))
+    else this.#smallStreams += change
   }
 }
 

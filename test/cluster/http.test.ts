@@ -53,6 +53,7 @@ t.test('a gateway', { skip }, async (t) => {
     maxStreamsPerKey: 10,
     streamIdleSeconds: 60,
     maxBodyBytes: 1_000_000,
+    streamMessageBytes: 1_000_000,
     clock,
     logger,
   })

@@ -74,6 +74,7 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     maxConnectionsPerAddress: ['20', 20, 20],
     maxBodyBytes: ['4096', 4096, 4096],
     maxStreamsPerKey: ['20', 20, 20],
+    streamMessageBytes: ['2000000', 2000000, 2000000],
     subscriptionBytes: ['2000000', 2000000, 2000000],
     deviceBytes: ['2000000', 2000000, 2000000],
     streamIdleSeconds: ['30', 30, 30],

@@ -9,7 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { EventSource } from '../kit/eventSource.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
-import { encode, ENCODINGS, Stream, type Encoding } from '../kit/stream.ts'
+import { encode, ENCODINGS, Stream, type Encoding, type Refused } from '../kit/stream.ts'
 
 const MIB = 1024 * 1024
 
@@ -236,6 +236,94 @@ t.test('old incomplete bodies give way to new ones', { skip: process.platform !=
   for (const socket of uploads) socket.destroy()
   await becomes(server, 'http_held_bytes', 0)
   t.equal(await metric(server, 'http_in_flight'), 1, 'the question itself')
+})
+
+/** A frame of a text message so long, without its last bytes, as masked by a client whose mask is 0. */
+function halfFrame(length: number): Buffer {
+  const frame = Buffer.alloc(14 + length - 8, 'x')
+  frame.writeUInt8(0x81, 0)
+  frame.writeUInt8(0x80 | 127, 1)
+  frame.writeBigUInt64BE(BigInt(length), 2)
+  frame.writeUInt32BE(0, 10)
+  return frame
+}
+
+/** Opens a stream without a WebSocket library. */
+async function rawStream(server: Server, key: string): Promise<{ socket: Socket; messageBytes: number }> {
+  const socket = connect(server.port, '127.0.0.1')
+  socket.on('error', () => undefined)
+  socket.write(
+    `GET /v1/stream HTTP/1.1\r\nHost: x\r\nAuthorization: ${key}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+      'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+  )
+  const [head] = (await once(socket, 'data')) as [Buffer]
+  socket.resume()
+  return {
+    socket,
+    messageBytes: Number(/\r\nRingfence-Max-Message-Bytes: (\d+)/.exec(head.toString('latin1'))?.[1]),
+  }
+}
+
+t.test('half messages of streams', { skip: process.platform !== 'linux' }, async (t) => {
+  const BYTES = 16 * MIB
+  const STREAMS = 400
+  const server = await startServer(t, { env: { RINGFENCE_STREAM_MESSAGE_BYTES: String(BYTES) } })
+  const before = residentBytes(server.pid)
+  const streams = []
+  for (let i = 0; i < STREAMS; i++) {
+    const { socket, messageBytes } = await rawStream(server, KEYS.testPublishable)
+    socket.write(halfFrame(messageBytes))
+    streams.push({ socket, messageBytes })
+  }
+  const usual = streams.filter(({ messageBytes }) => messageBytes === MIB).length
+  t.equal(usual, Math.floor(BYTES / 2 / (MIB + 16 * 1024)), 'one key has half')
+  t.ok(
+    streams.slice(usual).every(({ messageBytes }) => messageBytes === 65_536),
+    'later streams are small',
+  )
+  const counted = await metric(server, 'stream_arriving_bytes')
+  t.equal(counted, usual * (MIB + 16_384) + (STREAMS - usual) * (65_536 + 16_384))
+  // Everything has arrived once the server reads nothing more.
+  for (let last = -1, now = 0; now !== last; await sleep(200)) [last, now] = [now, residentBytes(server.pid)]
+  const grown = residentBytes(server.pid) - before
+  t.comment(`${Math.round(grown / MIB)} MiB more are resident`)
+  t.ok(
+    grown < 2 * counted,
+    `${Math.round(grown / MIB)} MiB more are resident; ${Math.round(counted / MIB)} are counted`,
+  )
+
+  const other = await rawStream(server, KEYS.livePublishable)
+  t.equal(other.messageBytes, MIB, 'another key has room')
+  other.socket.destroy()
+  for (const { socket } of streams) socket.destroy()
+  await becomes(server, 'stream_connections', 0)
+  t.equal(await metric(server, 'stream_arriving_bytes'), 0)
+})
+
+t.test('a small stream works like any other, and is told what is too long', async (t) => {
+  const server = await startServer(t, { env: { RINGFENCE_STREAM_MESSAGE_BYTES: String(MIB) } })
+  const update = { latitude: 50, longitude: 7, accuracy: 5 }
+  const updates = Array.from({ length: 500 }, (_, i) => ({ deviceId: `device-${i}`, ...update }))
+  for (const encoding of ENCODINGS) {
+    const stream = await Stream.open(server, { encoding })
+    stream.send({ type: 'track', id: 1, updates })
+    t.match(await stream.next(), { type: 'ack', id: 1 })
+    stream.socket.send('x'.repeat(66_000))
+    t.match(await stream.closed, { code: 1009, reason: /^A message of this stream has at most 65536 bytes/ })
+  }
+  const cut = await Stream.open(server)
+  cut.socket.send('x'.repeat(90_000))
+  t.match(await cut.closed, { code: 1006 })
+  for (const path of ['/v1/stream', '/v1/streams', '/api/v1/stream', '/v1/users'])
+    t.equal(
+      (await server.api('GET', path)).status,
+      path.endsWith('stream') ? 426 : path.endsWith('users') ? 200 : 404,
+    )
+  const api = await Stream.open({ url: `${server.url}/api` })
+  api.send({ type: 'ping' })
+  t.match(await api.next(), { type: 'pong' })
+  const refusal = await Stream.open(server, { key: 'wrong' }).catch((error: Refused) => error)
+  t.match(refusal, { status: 401 })
 })
 
 t.test(

@@ -13,6 +13,7 @@ import { decode, encode, ENCODINGS, type Encoding } from '../kit/stream.ts'
 import { roomy } from './fakeConnection.ts'
 
 const FRAME = 1000
+const MESSAGE_BYTES = 1024 * 1024
 
 function serverOf(engine: Engine): StreamServer {
   return new StreamServer({
@@ -25,7 +26,8 @@ function serverOf(engine: Engine): StreamServer {
     streamDeviceLimit: false,
     maxStreamsPerKey: 100,
     streamIdleSeconds: 120,
-    maxBodyBytes: 1024 * 1024,
+    maxBodyBytes: MESSAGE_BYTES,
+    streamMessageBytes: 1_000_000_000,
     clock: systemClock,
     logger: { error: (fields: { err?: unknown }) => t.fail('an error', fields) } as never,
   })
@@ -54,6 +56,7 @@ function open(streams: StreamServer, encoding: Encoding = 'json', keyId = 'key')
     ip: '127.0.0.1',
     fromSdk: false,
     protocol: `ringfence.${encoding}`,
+    messageBytes: MESSAGE_BYTES,
   })
   const send = (message: { type: string; [name: string]: unknown }) => {
     const bytes = encode(encoding, message)

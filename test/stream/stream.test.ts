@@ -234,7 +234,7 @@ t.test('invalid frames', async (t) => {
   t.match(await binary.closed, { code: 1003 }, 'text over a binary encoding')
 
   const large = await Stream.open(server)
-  large.socket.send(`{"type":"ping","a":"${'x'.repeat(560_000)}"}`)
+  large.socket.send(`{"type":"ping","a":"${'x'.repeat(530_000)}"}`)
   t.match(await large.closed, { code: 1009, reason: /at most 524288 bytes/ }, 'a message over the limit')
 
   const larger = await Stream.open(server)
@@ -317,6 +317,7 @@ function openFake(features: readonly StreamFeatureKind[] = []) {
     maxStreamsPerKey: 1,
     streamIdleSeconds: 120,
     maxBodyBytes: 1000,
+    streamMessageBytes: 1_000_000,
     clock: systemClock,
     logger: { error: () => undefined } as never,
   })
@@ -333,6 +334,7 @@ function openFake(features: readonly StreamFeatureKind[] = []) {
     ip: '127.0.0.1',
     fromSdk: false,
     protocol: 'ringfence.json',
+    messageBytes: 1000,
   })
   const send = (message: object) => connection.message(Buffer.from(JSON.stringify(message)), false)
   return { streams, connection, state, send }
@@ -374,6 +376,7 @@ t.test('unread bytes are bounded for the streams of one key, and in total', asyn
       ip: '127.0.0.1',
       fromSdk: false,
       protocol: 'ringfence.json',
+      messageBytes: 1000,
     })
     connection.message(Buffer.from('{"type":"ping"}'), false)
   }

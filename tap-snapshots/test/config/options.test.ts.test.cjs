@@ -89,6 +89,12 @@ A setting is taken from the first that has it: flag, environment variable, file,
       Upper limit of open WebSocket streams per key; further ones are answered 429. From 1
       to 1000000, default 2000.
       RINGFENCE_MAX_STREAMS_PER_KEY
+  --stream-message-bytes BYTES
+      Memory for messages of streams while they arrive. Each open stream counts with the
+      largest message that it may send; the streams of one key may use half. Streams that
+      open beyond it may send messages of 64 KB only. From 1048576 to 17179869184, default
+      268435456.
+      RINGFENCE_STREAM_MESSAGE_BYTES
   --subscription-bytes BYTES
       Upper limit of the memory for the filters and areas of streams and server-sent
       events. The connections of one key may take half of it, and one connection a 64th.
