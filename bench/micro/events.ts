@@ -83,17 +83,17 @@ const DRAWS = Array.from({ length: 1 << 16 }, () => ({
   accuracy: Math.round(random() * 250) / 10,
 }))
 let drawn = 0
-let position = 0
+let offset = 0
 
 /** What the host and a partition do for one commit of one frame. */
 function commit(feed: EventFeed, time: number): void {
   writer.begin(time)
-  writer.beginCommit(0, ++position, 1)
+  writer.beginCommit(0, ++offset, 1)
   const events: StoredEvent[] = []
   for (let i = 0; i < FRAME_EVENTS; i++) events.push(happening(time, i))
   for (const event of events) writer.event(event)
   writer.endCommit()
-  feed.committed({ position, events })
+  feed.committed({ offset, events })
 }
 
 function happening(time: number, index: number): StoredEvent {
@@ -102,7 +102,7 @@ function happening(time: number, index: number): StoredEvent {
     minutes === undefined
       ? { type: 'user.entered_geofence', geofence, confidence: 2 }
       : { type: 'user.exited_geofence', geofence, confidence: 3, duration: minutes }
-  const id = eventId(salt, time, 0, position, index)
+  const id = eventId(salt, time, 0, offset, index)
   const json = eventJson(id, transition, {
     outlineOf: (one) => outlineIn(outlines, one),
     live: false,
@@ -160,7 +160,7 @@ async function measure(
 }
 
 async function settled(index: EventIndex): Promise<void> {
-  while (index.durablePosition < position) await sleep(20)
+  while (index.durableLogOffset < offset) await sleep(20)
 }
 
 async function main(): Promise<void> {
@@ -176,18 +176,18 @@ async function main(): Promise<void> {
   const feed = new EventFeed(index)
 
   let time = START
-  while (position * FRAME_EVENTS < BEFORE) {
+  while (offset * FRAME_EVENTS < BEFORE) {
     commit(feed, (time += FRAME_MS))
     if (index.pendingBytes > 8 << 20) await sleep(5)
   }
   await settled(index)
-  progress.done(`${position * FRAME_EVENTS} events are there`)
+  progress.done(`${offset * FRAME_EVENTS} events are there`)
   const idle = await measure(thread, () => {})
-  const first = position
+  const first = offset
   const busy = await measure(thread, () => commit(feed, (time += FRAME_MS)))
   const beforeRest = threadMicros(thread)
   await settled(index)
-  const events = (position - first) * FRAME_EVENTS
+  const events = (offset - first) * FRAME_EVENTS
   const rest = threadMicros(thread) - beforeRest
   const mainMicros = rounded((busy.main - idle.main) / events, 2)
   const workerMicros = rounded((busy.worker - idle.worker + rest) / events, 2)

@@ -118,10 +118,10 @@ const checkpointer = new Checkpointer({ host, log, snapshots, events, registry, 
 await checkpointer.round()
 for (let i = 1; i <= Number(values.tail); i++) await round(`tail ${i}`)
 requests?.close()
-while (events.durablePosition < log.position && events.pendingBytes > 0)
+while (events.durableLogOffset < log.offset && events.pendingBytes > 0)
   await new Promise((resolve) => setTimeout(resolve, 50))
 const { updates, events: made } = host.counters
-console.log(JSON.stringify({ frames: log.position, updates, events: made, logBytes: log.bytes }))
+console.log(JSON.stringify({ frames: log.offset, updates, events: made, logBytes: log.bytes }))
 await events.close()
 await log.close()
 registry.close()

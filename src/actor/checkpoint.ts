@@ -51,19 +51,19 @@ export class Checkpointer {
     const { host, log, snapshots, events, registry, clock, logger } = this.parts
     const started = clock.now()
     let bytes = 0
-    // Frames without events are never added to the index. It must learn the position anyway, or it would keep the log
+    // Frames without events are never added to the index. It must learn the offset anyway, or it would keep the log
     // from being trimmed.
-    await host.read(() => events.add(log.position, []))
+    await host.read(() => events.add(log.offset, []))
     for (const partition of host.partitions) {
       const snapshot = await host.read(() => ({
-        position: log.position,
+        offset: log.offset,
         bytes: snapshotOf(partition, registry.revision, clock.now()),
       }))
       bytes += snapshot.bytes.length
       await snapshots.write(partition.number, snapshot)
     }
-    const needed = host.partitions.map((partition) => snapshots.trimPosition(partition.number))
-    log.trim(Math.min(events.durablePosition + 1, ...needed))
+    const needed = host.partitions.map((partition) => snapshots.trimOffset(partition.number))
+    log.trim(Math.min(events.durableLogOffset + 1, ...needed))
     logger.info({ bytes, milliseconds: clock.now() - started }, 'snapshots written')
   }
 

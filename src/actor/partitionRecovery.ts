@@ -34,10 +34,10 @@ export async function recoverPartition(
     const partition = create()
     const { number } = partition
     const snapshot = await snapshots.newest(number)
-    const start = snapshot?.position ?? 0
-    if (start > log.position)
+    const start = snapshot?.offset ?? 0
+    if (start > log.offset)
       throw new RecoveryError(
-        `the snapshot of partition ${number} is at position ${start}, but its log ends at ${log.position}: frames are missing`,
+        `the snapshot of partition ${number} is at offset ${start}, but its log ends at ${log.offset}: frames are missing`,
       )
     let revision = 0
     let isSnapshot = true
@@ -56,14 +56,14 @@ export async function recoverPartition(
     }
     if (snapshot !== undefined) readFrame(snapshot.bytes, visitor)
     isSnapshot = false
-    let position = start
+    let offset = start
     try {
       for await (const frame of log.read(start + 1)) {
-        if (frame.position !== position + 1)
+        if (frame.offset !== offset + 1)
           throw new RecoveryError(
-            `the log of partition ${number} goes on at position ${frame.position}, not ${position + 1}`,
+            `the log of partition ${number} goes on at offset ${frame.offset}, not ${offset + 1}`,
           )
-        position = frame.position
+        offset = frame.offset
         readFrame(frame.payload, visitor)
       }
     } catch (error) {
@@ -72,11 +72,11 @@ export async function recoverPartition(
       newestBefore = start
       continue
     }
-    if (position !== log.position)
+    if (offset !== log.offset)
       throw new RecoveryError(
-        `the log of partition ${number} ends at position ${log.position}, but reading stopped at ${position}`,
+        `the log of partition ${number} ends at offset ${log.offset}, but reading stopped at ${offset}`,
       )
     partition.recovered(now)
-    return { partition, frames: position - start, revision }
+    return { partition, frames: offset - start, revision }
   }
 }

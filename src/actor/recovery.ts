@@ -26,7 +26,7 @@ export interface Recovered {
 /**
  * Fills the partitions' tables, and gives the index the events that it lacks.
  * @param now server time, epoch milliseconds
- * @param progress called after each frame with its position and that of the last
+ * @param progress called after each frame with its offset and that of the last
  * @throws {RecoveryError} if the log does not reach back to the end of a snapshot or of the event index
  */
 export function recover(
@@ -35,12 +35,12 @@ export function recover(
   snapshots: SnapshotStore,
   events: EventIndex,
   now: number,
-  progress: (position: number, last: number) => void = () => {},
+  progress: (offset: number, last: number) => void = () => {},
 ): Recovered {
   let revision = 0
   let partition: Partition | undefined
   let onlyAfter: readonly number[] = partitions.map(() => -1)
-  let position = 0
+  let offset = 0
   let frameEvents: StoredEvent[] = []
   const visitor = {
     commit(number: number, sequence: number, madeWith: number, rows: number): boolean {
@@ -48,54 +48,54 @@ export function recover(
       if (partition === undefined)
         throw new RecoveryError(`commit of partition ${number}: there is no such partition`)
       revision = Math.max(revision, madeWith)
-      if (position <= onlyAfter[number]!) return false
+      if (offset <= onlyAfter[number]!) return false
       partition.sequence = sequence
       // A snapshot has all rows in one commit.
-      if (position === 0) partition.expect(rows)
+      if (offset === 0) partition.expect(rows)
       return true
     },
     tableOf: (type: number) => partition!.tableOfNumber(type),
     get wantsEvents() {
-      return position > events.durablePosition
+      return offset > events.durableLogOffset
     },
     event(event: CommittedEvent): void {
       frameEvents.push(readEvent(event.scope, event.json))
     },
   }
 
-  const snapshotPositions = partitions.map((p) => {
+  const snapshotOffsets = partitions.map((p) => {
     const snapshot = snapshots.newest(p.number)
     if (snapshot === undefined) return 0
-    if (snapshot.position > log.position)
+    if (snapshot.offset > log.offset)
       throw new RecoveryError(
-        `the snapshot of partition ${p.number} is at position ${snapshot.position}, but the log ends at ${log.position}: frames are missing`,
+        `the snapshot of partition ${p.number} is at offset ${snapshot.offset}, but the log ends at ${log.offset}: frames are missing`,
       )
     readFrame(snapshot.bytes, visitor)
-    return snapshot.position
+    return snapshot.offset
   })
-  onlyAfter = snapshotPositions
+  onlyAfter = snapshotOffsets
 
-  if (events.durablePosition > log.position)
+  if (events.durableLogOffset > log.offset)
     throw new RecoveryError(
-      `the event index is at position ${events.durablePosition}, but the log ends at ${log.position}: frames are missing`,
+      `the event index is at offset ${events.durableLogOffset}, but the log ends at ${log.offset}: frames are missing`,
     )
-  const from = Math.min(events.durablePosition, ...snapshotPositions) + 1
+  const from = Math.min(events.durableLogOffset, ...snapshotOffsets) + 1
   let frames = 0
   for (const frame of log.read(from)) {
-    if (frame.position !== from + frames)
+    if (frame.offset !== from + frames)
       throw new RecoveryError(
-        `the log goes on at position ${frame.position}, but frames from ${from + frames} are needed`,
+        `the log goes on at offset ${frame.offset}, but frames from ${from + frames} are needed`,
       )
-    position = frame.position
+    offset = frame.offset
     frameEvents = []
     readFrame(frame.payload, visitor)
-    if (frameEvents.length > 0) events.add(position, frameEvents)
+    if (frameEvents.length > 0) events.add(offset, frameEvents)
     frames++
-    progress(position, log.position)
+    progress(offset, log.offset)
   }
-  if (from + frames - 1 !== log.position)
+  if (from + frames - 1 !== log.offset)
     throw new RecoveryError(
-      `the log ends at position ${log.position}, but reading stopped at ${from + frames - 1}`,
+      `the log ends at offset ${log.offset}, but reading stopped at ${from + frames - 1}`,
     )
   for (const p of partitions) p.recovered(now)
   return { frames, revision }

@@ -123,7 +123,7 @@ async function backup(target: string, options: Options, print: Print): Promise<n
     source: server ?? stopped!,
     version: packageJson.version,
     now: clock.now(),
-    checkLog: (folder, storeId) => recoverLog(systemFiles, logFolder(folder), storeId).position,
+    checkLog: (folder, storeId) => recoverLog(systemFiles, logFolder(folder), storeId).offset,
     bytesPerSecond: server === undefined ? Infinity : BESIDE_A_SERVER_BYTES,
     progress: reporter(print),
     signal: interruption(),

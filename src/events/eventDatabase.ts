@@ -23,12 +23,12 @@ export const READ_OF_SCOPE = `SELECT rowid AS offset, scope, json FROM events IN
 /**
  * The SQLite side of the event index, synchronous; one connection, one owner.
  *
- * Durability: events and the log position up to which they are complete change in one transaction, so that whatever
- * a crash leaves is a prefix of the log together with its position, and replaying from there is right. A commit is
+ * Durability: events and the log offset up to which they are complete change in one transaction, so that whatever
+ * a crash leaves is a prefix of the log together with its log offset, and replaying from there is right. A commit is
  * not flushed (WAL, synchronous = NORMAL): losing power may lose the last of them, which the log still has.
- * {@link EventDatabase.checkpoint} flushes the write-ahead log and then the file; only the position that it returns
+ * {@link EventDatabase.checkpoint} flushes the write-ahead log and then the file; only the log offset that it returns
  * allows the log to be trimmed. Deletes and verdicts are flushed at once (FULL): the log could not repeat them. The
- * write-ahead log is one file in order, so the flush takes along the event and the position past it, and no replay can
+ * write-ahead log is one file in order, so the flush takes along the event and the log offset past it, and no replay can
  * bring back what was before.
  */
 export class EventDatabase {
@@ -47,7 +47,7 @@ export class EventDatabase {
   readonly #delete: Database.Statement
   readonly #prune: Database.Statement
   readonly #lists = new Map<string, Database.Statement<unknown[], number>>()
-  #position: number
+  #logOffset: number
   #offset: number
 
   /**
@@ -79,15 +79,15 @@ export class EventDatabase {
       `DELETE FROM events WHERE rowid IN (SELECT rowid FROM events WHERE actualCreatedAt < ? LIMIT ${PRUNE_CHUNK})`,
     )
     const meta = database.prepare<[string], number>('SELECT value FROM meta WHERE name = ?').pluck()
-    this.#position = meta.get('position')!
+    this.#logOffset = meta.get('position')!
     this.#offset = meta.get('place')!
     this.#owned = new OwnedEvents(database)
     this.#owned.putIn(this.#offset, (owned) => progress(owned, this.#offset))
   }
 
-  /** Log position up to which every event is stored, as of the last committed transaction. */
-  get position(): number {
-    return this.#position
+  /** Log offset up to which every event is stored, as of the last committed transaction. */
+  get logOffset(): number {
+    return this.#logOffset
   }
 
   /** The offset of the last event in the order of the log, as of the last committed transaction. */
@@ -96,11 +96,11 @@ export class EventDatabase {
   }
 
   /**
-   * Adds events and moves the position, in one transaction. A known id is ignored, except that it uses its offset.
+   * Adds events and moves the log offset, in one transaction. A known id is ignored, except that it uses its offset.
    * @param rows see {@link packEvents}; their offsets continue from {@link offset}
    * @param breathe called between statements
    */
-  add(position: number, rows: PackedEvents, breathe: () => void = () => {}): void {
+  add(logOffset: number, rows: PackedEvents, breathe: () => void = () => {}): void {
     const database = this.#database
     const offset = (rows.at(-COLUMNS) as number | undefined) ?? this.#offset
     database.exec('BEGIN')
@@ -111,14 +111,14 @@ export class EventDatabase {
         breathe()
       }
       for (; at < rows.length; at += COLUMNS) this.#insertOne.run(rows.slice(at, at + COLUMNS))
-      this.#setMeta.run(position, 'position')
+      this.#setMeta.run(logOffset, 'position')
       this.#setMeta.run(offset, 'place')
       database.exec('COMMIT')
     } catch (error) {
       if (database.inTransaction) database.exec('ROLLBACK')
       throw error
     }
-    this.#position = position
+    this.#logOffset = logOffset
     this.#offset = offset
     this.#owned.putInMany(offset)
   }
@@ -141,12 +141,12 @@ export class EventDatabase {
     return isRecordId(id) ? this.#offsetOf.get(Buffer.from(id, 'hex'), scope) : undefined
   }
 
-  /** Makes all added events durable; returns the position. */
+  /** Makes all added events durable; returns the log offset. */
   checkpoint(): number {
     const [done] = this.#database.pragma('wal_checkpoint(PASSIVE)') as [Checkpointed]
     // Another process reads the file. Pages that it keeps SQLite from copying are not flushed either.
     if (done.busy !== 0 || done.checkpointed < done.log) this.#flushLog()
-    return this.#position
+    return this.#logOffset
   }
 
   /** See {@link EventIndex.list}. */
@@ -258,7 +258,7 @@ export class EventDatabase {
 
   /**
    * Copies the database into a new file, durably, while it is read and written between the steps. Changes to pages
-   * that are copied already are added to the copy. Resolves to the copy's position.
+   * that are copied already are added to the copy. Resolves to the copy's log offset.
    * @param step called after each of some hundred microseconds; ends the copy by throwing
    */
   async copy(file: string, step: (copied: number, total: number) => void): Promise<number> {
@@ -269,7 +269,7 @@ export class EventDatabase {
         return COPIED_BYTES / pageBytes
       },
     })
-    return this.#position
+    return this.#logOffset
   }
 
   /** Makes everything durable and closes. */

@@ -42,7 +42,7 @@ export class EventCopyFailed extends Error {
 }
 
 interface Batch {
-  position: number
+  logOffset: number
   readonly rows: PackedEvents
   bytes: number
 }
@@ -51,7 +51,7 @@ interface Batch {
  * Opens the event index: SQLite in a thread of its own, so that neither inserting nor a long query holds up an
  * update.
  *
- * After opening, the log must be read from `durablePosition` on. The file is never removed or rebuilt: once the log
+ * After opening, the log must be read from `durableLogOffset` on. The file is never removed or rebuilt: once the log
  * is trimmed, nothing else has its events.
  * @param options.file created where absent
  * @param options.failed called once, if the thread or the database fails later: then add() does nothing, and all
@@ -77,10 +77,10 @@ interface EventIndexOptions {
  * answers in order, so the query sees everything that was added before it.
  */
 class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
-  durablePosition = 0
+  durableLogOffset = 0
   pendingBytes = 0
   lastOffset = 0
-  #position = 0
+  #logOffset = 0
   readonly #options: EventIndexOptions
   readonly #calls: WorkerCalls<EventThread, OpenedEvents, EventNotice>
   #batches: Batch[] = []
@@ -102,26 +102,26 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   }
 
   async opened(): Promise<void> {
-    const { position, offset } = await this.#calls.opened
-    this.durablePosition = this.#position = position
+    const { logOffset, offset } = await this.#calls.opened
+    this.durableLogOffset = this.#logOffset = logOffset
     this.lastOffset = offset
   }
 
   #hear(notice: EventNotice): void {
-    if (notice.is === 'durable') this.durablePosition = notice.position
+    if (notice.is === 'durable') this.durableLogOffset = notice.logOffset
     else if (notice.is === 'copied') this.#copyProgress?.(notice.copied, notice.total)
     else this.#options.upgrading?.(notice.done, notice.offsets)
   }
 
-  add(position: number, events: readonly StoredEvent[], offset = this.lastOffset + 1): void {
-    if (position <= this.#position || this.#calls.isEnded) return
-    this.#position = position
+  add(logOffset: number, events: readonly StoredEvent[], offset = this.lastOffset + 1): void {
+    if (logOffset <= this.#logOffset || this.#calls.isEnded) return
+    this.#logOffset = logOffset
     let batch = this.#batches.at(-1)
     if (batch === undefined || batch.bytes >= BATCH_BYTES) {
-      batch = { position, rows: [], bytes: 0 }
+      batch = { logOffset, rows: [], bytes: 0 }
       this.#batches.push(batch)
     }
-    batch.position = position
+    batch.logOffset = logOffset
     packEvents(events, offset - 1, batch.rows)
     if (events.length > 0) this.lastOffset = offset - 1 + events.length
     let bytes = 0
@@ -202,8 +202,8 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     const batch = this.#batches.shift()
     if (batch === undefined) return
     this.#underWay++
-    const { position, rows, bytes } = batch
-    this.#calls.call('add', position, rows, bytes).then(
+    const { logOffset, rows, bytes } = batch
+    this.#calls.call('add', logOffset, rows, bytes).then(
       () => this.#stored(bytes),
       // All calls fail together, and the thread's end is reported once.
       () => {},

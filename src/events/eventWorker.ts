@@ -8,11 +8,11 @@ export interface EventThread extends Pick<
   EventDatabase,
   'list' | 'read' | 'offsetOf' | 'get' | 'verify' | 'delete'
 > {
-  add(position: number, rows: PackedEvents, bytes: number): void
+  add(logOffset: number, rows: PackedEvents, bytes: number): void
   /** How many events were removed. */
   prune(before: number): number
   /**
-   * The copy's position.
+   * The copy's offset.
    * @throws {CallRefused} if the copy failed; everything else continues
    */
   copy(file: string, pause: number): Promise<number>
@@ -22,14 +22,14 @@ export interface EventThread extends Pick<
 
 /** The state of the index when it is open. */
 export interface OpenedEvents {
-  readonly position: number
+  readonly logOffset: number
   readonly offset: number
 }
 
 export type EventNotice =
   /** While an older file is upgraded: how many offsets are done, and of how many. */
   | { readonly is: 'upgrading'; readonly done: number; readonly offsets: number }
-  | { readonly is: 'durable'; readonly position: number }
+  | { readonly is: 'durable'; readonly logOffset: number }
   | { readonly is: 'copied'; readonly copied: number; readonly total: number }
 
 /**
@@ -62,17 +62,17 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
       clearTimeout(timer)
       timer = undefined
       unflushedBytes = 0
-      notice({ is: 'durable', position: database.checkpoint() })
+      notice({ is: 'durable', logOffset: database.checkpoint() })
     }
     const breathe = (): void => void Atomics.wait(NEVER, 0, 0, BREATH)
     const hurry = (): void => {}
 
     return {
       // Data that a killed process left may only be in the page cache.
-      opened: { position: database.checkpoint(), offset: database.offset },
+      opened: { logOffset: database.checkpoint(), offset: database.offset },
       methods: {
-        add(position, rows, bytes) {
-          database.add(position, rows, bytes < HURRIED_BYTES ? breathe : hurry)
+        add(logOffset, rows, bytes) {
+          database.add(logOffset, rows, bytes < HURRIED_BYTES ? breathe : hurry)
           unflushedBytes += bytes
           if (unflushedBytes >= CHECKPOINT_BYTES) checkpoint()
           // A thread ends when its port is closed.

@@ -17,7 +17,7 @@ import type { LoggedEvent, StoredEvent, EventPage } from './port.ts'
  * Owns: the cursor, groups. Does not own: readers that are behind (eventReader.ts): they leave and come back.
  *
  * Invariants
- * - FANOUT-1: A member gets the wanted events after its position, in the order of the log, each once.
+ * - FANOUT-1: A member gets the wanted events after its offset, in the order of the log, each once.
  * - FANOUT-2: Nobody waits for a member: one that cannot take a part at once is removed.
  */
 

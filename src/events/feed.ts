@@ -58,16 +58,16 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
   }
 
   /** Adds events, also to the index: see {@link EventIndex.add}. */
-  committed({ position, events, firstOffset }: Committed<StoredEvent>): void {
-    this.#index.add(position, events, firstOffset)
-    let offset = this.#index.lastOffset - events.length
+  committed({ offset, events, firstEventOffset }: Committed<StoredEvent>): void {
+    this.#index.add(offset, events, firstEventOffset)
+    let eventOffset = this.#index.lastOffset - events.length
     if (this.#followers === 0) {
       this.#recent = []
       this.#first = this.#bytes = 0
       return
     }
     for (const event of events) {
-      this.#recent.push({ offset: ++offset, event })
+      this.#recent.push({ offset: ++eventOffset, event })
       this.#bytes += bytesOf(event)
     }
     this.#forget()

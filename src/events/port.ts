@@ -87,7 +87,7 @@ export interface CopyOptions {
 export interface CopyableEventIndex {
   /**
    * Copies the index into a new file in small steps, while it continues to work. Once the copy is durable, resolves
-   * to the log position up to which it has every event.
+   * to the log offset up to which it has every event.
    */
   copy(file: string, options: CopyOptions): Promise<number>
 }
@@ -97,17 +97,17 @@ export interface CopyableEventIndex {
  * query sees everything that was passed to `add` before it.
  */
 export interface EventIndex {
-  /** The log position up to which the index is durable; the log must not be trimmed beyond it. */
-  readonly durablePosition: number
+  /** The log offset up to which the index is durable; the log must not be trimmed beyond it. */
+  readonly durableLogOffset: number
   /** Estimated bytes of events that were added but are not stored yet: how far the index is behind. */
   readonly pendingBytes: number
   /** The offset of the last event that was added; 0 before the first. */
   readonly lastOffset: number
   /**
-   * Adds the events of the frame at `position`; positions ascend, and a position that was seen before is ignored.
+   * Adds the events of the frame at `logOffset`; log offsets ascend, and one that was seen before is ignored.
    * @param offset of the first of them, beyond all others; by default the next
    */
-  add(position: number, events: readonly StoredEvent[], offset?: number): void
+  add(logOffset: number, events: readonly StoredEvent[], offset?: number): void
   /**
    * Events in the order of the log, after an offset; deleted events are left out. At most `limit`, or as many as
    * reach {@link STRETCH_CHARACTERS}.

@@ -93,7 +93,7 @@ export function openCommitLog(options: CommitLogOptions): CommitLog & CopyableLo
  * Append-only segments with one writer.
  *
  * Invariants
- * - LOG-1: A frame is written at the end of the newest segment and flushed. Only then does it count for `position`,
+ * - LOG-1: A frame is written at the end of the newest segment and flushed. Only then does it count for `offset`,
  *   readers and `done`.
  * - LOG-2: A full segment is cut to its length and flushed, the next one is created and flushed, and MANIFEST names it,
  *   before the first frame is written to it. So only the newest segment can end in a torn frame.
@@ -114,7 +114,7 @@ class SegmentLog implements CommitLog, CopyableLog {
   #descriptor: number
   /** Size of the newest segment's file. */
   #allocated: number
-  #position: number
+  #offset: number
   #failure: Error | undefined
   #closed = false
   /** Of the frame in flight; `done` is undefined if there is none. */
@@ -144,11 +144,11 @@ class SegmentLog implements CommitLog, CopyableLog {
     this.#newest = recovered.segments.at(-1)!
     this.#descriptor = descriptor
     this.#allocated = files.size(descriptor)
-    this.#position = recovered.position
+    this.#offset = recovered.offset
   }
 
-  get position(): number {
-    return this.#position
+  get offset(): number {
+    return this.#offset
   }
 
   /** Of frames and headers, without the zeros ahead in the newest segment. */
@@ -178,13 +178,13 @@ class SegmentLog implements CommitLog, CopyableLog {
     this.#size = size
     const end = this.#newest.end
     if (end > SEGMENT_HEADER_BYTES && end + size > this.#segmentBytes) {
-      const frame = this.#encoder.encode(parts, payloadBytes, this.#position + 1, SEGMENT_HEADER_BYTES)
+      const frame = this.#encoder.encode(parts, payloadBytes, this.#offset + 1, SEGMENT_HEADER_BYTES)
       this.#maintain(async () => {
         await this.#rotate()
         this.#write(frame)
       })
     } else {
-      const frame = this.#encoder.encode(parts, payloadBytes, this.#position + 1, end)
+      const frame = this.#encoder.encode(parts, payloadBytes, this.#offset + 1, end)
       if (size < LARGE_FRAME_BYTES) this.#write(frame)
       else setImmediate(() => this.#write(frame))
     }
@@ -221,9 +221,9 @@ class SegmentLog implements CommitLog, CopyableLog {
     if (this.#failure !== undefined) return
     const done = this.#done!
     this.#done = undefined
-    this.#position++
-    this.#newest.add(this.#position, this.#size)
-    done({ position: this.#position, events: this.#events as readonly never[] })
+    this.#offset++
+    this.#newest.add(this.#offset, this.#size)
+    done({ offset: this.#offset, events: this.#events as readonly never[] })
     if (this.#done === undefined) this.#idle?.()
   }
 
@@ -249,7 +249,7 @@ class SegmentLog implements CommitLog, CopyableLog {
     const files = this.#files
     files.truncate(this.#descriptor, this.#newest.end)
     await synced(files, this.#descriptor)
-    const next = new Segment(this.#folder, this.#position + 1)
+    const next = new Segment(this.#folder, this.#offset + 1)
     const descriptor = files.open(next.path, 'wx+')
     writeAll(files, descriptor, encodeSegmentHeader(this.#storeId, next.first), 0)
     await synced(files, descriptor)
@@ -268,48 +268,48 @@ class SegmentLog implements CommitLog, CopyableLog {
   }
 
   /** Yields frames up to the last durable one at that time. Payloads stay valid. */
-  *read(position: number): Generator<LogFrame, void, undefined> {
-    for (let next = Math.max(1, position); next <= this.#position;) {
+  *read(offset: number): Generator<LogFrame, void, undefined> {
+    for (let next = Math.max(1, offset); next <= this.#offset;) {
       const segment = this.#segments.findLast(({ first }) => first <= next)
       if (segment === undefined) throw new LogTrimmed(next, this.#segments[0]!.first)
       for (const frame of this.#readSegment(segment, next)) {
         yield frame
-        next = frame.position + 1
+        next = frame.offset + 1
       }
     }
   }
 
-  *#readSegment(segment: Segment, position: number): Generator<LogFrame, void, undefined> {
+  *#readSegment(segment: Segment, offset: number): Generator<LogFrame, void, undefined> {
     const descriptor = this.#files.open(segment.path, 'r')
     try {
-      let offset = segment.offsetBefore(position)
+      let byteOffset = segment.byteOffsetBefore(offset)
       let chunk: Buffer = Buffer.alloc(0)
-      let chunkOffset = offset
+      let chunkByteOffset = byteOffset
       let header: FrameHeader | undefined
       // Durable frames only: the end moves while a reader runs.
-      while (offset < segment.end) {
+      while (byteOffset < segment.end) {
         header = undefined
         let size = FRAME_HEADER_BYTES
         for (;;) {
-          const at = offset - chunkOffset
+          const at = byteOffset - chunkByteOffset
           if (at + size > chunk.length) {
-            chunk = this.#readChunk(descriptor, offset, Math.max(size, READ_BYTES), segment)
-            chunkOffset = offset
+            chunk = this.#readChunk(descriptor, byteOffset, Math.max(size, READ_BYTES), segment)
+            chunkByteOffset = byteOffset
           } else if (header === undefined) {
             header = readHeader(chunk, at, this.#seed)
-            if (header === undefined) throw damaged(segment, offset)
+            if (header === undefined) throw damaged(segment, byteOffset)
             size = header.size
-            if (offset + size > segment.end) throw damaged(segment, offset)
+            if (byteOffset + size > segment.end) throw damaged(segment, byteOffset)
           } else {
             break
           }
         }
-        const at = offset - chunkOffset
-        if (header.position >= position) {
-          if (!isBodyWhole(chunk, at, header)) throw damaged(segment, offset)
-          yield { position: header.position, payload: readPayload(chunk, at, header) }
+        const at = byteOffset - chunkByteOffset
+        if (header.offset >= offset) {
+          if (!isBodyWhole(chunk, at, header)) throw damaged(segment, byteOffset)
+          yield { offset: header.offset, payload: readPayload(chunk, at, header) }
         }
-        offset += size
+        byteOffset += size
       }
     } finally {
       this.#files.close(descriptor)
@@ -317,18 +317,16 @@ class SegmentLog implements CommitLog, CopyableLog {
   }
 
   /** A new buffer each time: the payloads handed out are views of it. */
-  #readChunk(descriptor: number, offset: number, wanted: number, segment: Segment): Buffer {
-    const chunk = Buffer.allocUnsafeSlow(Math.min(wanted, segment.end - offset))
-    if (readAt(this.#files, descriptor, chunk, offset) < chunk.length) throw damaged(segment, offset)
+  #readChunk(descriptor: number, byteOffset: number, wanted: number, segment: Segment): Buffer {
+    const chunk = Buffer.allocUnsafeSlow(Math.min(wanted, segment.end - byteOffset))
+    if (readAt(this.#files, descriptor, chunk, byteOffset) < chunk.length) throw damaged(segment, byteOffset)
     return chunk
   }
 
   /** The unlinking happens in the background, one call after the other. */
-  trim(position: number): void {
+  trim(offset: number): void {
     this.#maintain(async () => {
-      const kept = this.#segments.findIndex(
-        (_, i) => !((this.#segments[i + 1]?.first ?? Infinity) <= position),
-      )
+      const kept = this.#segments.findIndex((_, i) => !((this.#segments[i + 1]?.first ?? Infinity) <= offset))
       if (kept <= 0) return
       await this.#writeManifest(this.#segments[kept]!.first, this.#newest.first)
       for (const segment of this.#segments.splice(0, kept)) this.#files.unlink(segment.path)
@@ -341,7 +339,7 @@ class SegmentLog implements CommitLog, CopyableLog {
     const relative = (path: string): string => `${basename(this.#folder)}/${basename(path)}`
     const manifest = { oldest: this.#segments[0]!.first, newest: this.#segments.at(-1)!.first }
     return {
-      position: this.#position,
+      offset: this.#offset,
       files: this.#segments.map(({ path, end }) => ({ name: relative(path), bytes: end })),
       manifest: {
         name: relative(logManifestPath(this.#folder)),
@@ -364,6 +362,6 @@ class SegmentLog implements CommitLog, CopyableLog {
   }
 }
 
-function damaged(segment: Segment, offset: number): LogDamaged {
-  return new LogDamaged(segment.path, `the frame at byte ${offset} is damaged`)
+function damaged(segment: Segment, byteOffset: number): LogDamaged {
+  return new LogDamaged(segment.path, `the frame at byte ${byteOffset} is damaged`)
 }

@@ -15,8 +15,8 @@ export class LogDamaged extends Error {
 
 /** The requested frames were removed by a trim. */
 export class LogTrimmed extends Error {
-  constructor(position: number, oldest: number) {
-    super(`Frame ${position} has been trimmed: the oldest kept frame is ${oldest}.`)
+  constructor(offset: number, oldest: number) {
+    super(`Frame ${offset} has been trimmed: the oldest kept frame is ${oldest}.`)
     this.name = 'LogTrimmed'
   }
 }

@@ -10,9 +10,9 @@ export interface Files {
   open(path: string, flags: string): number
   close(descriptor: number): void
   /** Bytes read; 0 at the end of the file. */
-  read(descriptor: number, into: Uint8Array, length: number, position: number): number
+  read(descriptor: number, into: Uint8Array, length: number, byteOffset: number): number
   /** Bytes written; may be fewer than asked for. */
-  write(descriptor: number, from: Uint8Array, offset: number, length: number, position: number): number
+  write(descriptor: number, from: Uint8Array, offset: number, length: number, byteOffset: number): number
   size(descriptor: number): number
   truncate(descriptor: number, length: number): void
   /** fsync that blocks; for the start of the process only. */
@@ -30,9 +30,9 @@ export interface Files {
 export const systemFiles: Files = {
   open: (path, flags) => fs.openSync(path, flags, 0o600),
   close: (descriptor) => fs.closeSync(descriptor),
-  read: (descriptor, into, length, position) => fs.readSync(descriptor, into, 0, length, position),
-  write: (descriptor, from, offset, length, position) =>
-    fs.writeSync(descriptor, from, offset, length, position),
+  read: (descriptor, into, length, byteOffset) => fs.readSync(descriptor, into, 0, length, byteOffset),
+  write: (descriptor, from, offset, length, byteOffset) =>
+    fs.writeSync(descriptor, from, offset, length, byteOffset),
   size: (descriptor) => fs.fstatSync(descriptor).size,
   truncate: (descriptor, length) => fs.ftruncateSync(descriptor, length),
   syncBlocking: (descriptor) => fs.fsyncSync(descriptor),
@@ -46,11 +46,11 @@ export const systemFiles: Files = {
   unlink: (path) => fs.unlinkSync(path),
 }
 
-/** Writes all of `bytes` at `position`, over as many calls as the system needs. */
-export function writeAll(files: Files, descriptor: number, bytes: Uint8Array, position: number): void {
+/** Writes all of `bytes` at `byteOffset`, over as many calls as the system needs. */
+export function writeAll(files: Files, descriptor: number, bytes: Uint8Array, byteOffset: number): void {
   let written = 0
   while (written < bytes.length) {
-    const count = files.write(descriptor, bytes, written, bytes.length - written, position + written)
+    const count = files.write(descriptor, bytes, written, bytes.length - written, byteOffset + written)
     if (count === 0) throw new Error(`The system wrote 0 of ${bytes.length - written} bytes.`)
     written += count
   }
@@ -69,11 +69,11 @@ export function readWhole(files: Files, path: string, room: Buffer = Buffer.allo
   }
 }
 
-/** Fills `into` from `position` on; returns how many bytes there were before the file ended. */
-export function readAt(files: Files, descriptor: number, into: Uint8Array, position: number): number {
+/** Fills `into` from `byteOffset` on; returns how many bytes there were before the file ended. */
+export function readAt(files: Files, descriptor: number, into: Uint8Array, byteOffset: number): number {
   let read = 0
   while (read < into.length) {
-    const count = files.read(descriptor, into.subarray(read), into.length - read, position + read)
+    const count = files.read(descriptor, into.subarray(read), into.length - read, byteOffset + read)
     if (count === 0) break
     read += count
   }

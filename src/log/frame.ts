@@ -3,7 +3,7 @@
  *
  *     0  u32 magic "RFfr"        32  payload, then zeros up to the tail
  *     4  u32 payload bytes        …  u32 CRC-32 of payload and zeros, seeded with the header's CRC
- *     8  u64 position             …  u32 "TAIL"
+ *     8  u64 offset             …  u32 "TAIL"
  *    16  u32 flags: 1 = masked
  *    20  u32 0
  *    24  u32 CRC-32 of bytes 0–23, seeded with the store's id
@@ -55,8 +55,8 @@ export class FrameEncoder {
     this.#seed = storeSeed(storeId)
   }
 
-  /** @param offset where in its file the frame will be; decides which of its bytes share a sector. */
-  encode(parts: readonly Uint8Array[], payloadBytes: number, position: number, offset: number): Buffer {
+  /** @param byteOffset where in its file the frame will be; decides which of its bytes share a sector. */
+  encode(parts: readonly Uint8Array[], payloadBytes: number, offset: number, byteOffset: number): Buffer {
     const size = frameBytes(payloadBytes)
     const bytes = this.#buffer(size)
     let end = FRAME_HEADER_BYTES
@@ -70,9 +70,9 @@ export class FrameEncoder {
 
     bytes.writeUInt32LE(MAGIC, 0)
     bytes.writeUInt32LE(payloadBytes, 4)
-    bytes.writeUInt32LE(position % TWO_32, 8)
-    bytes.writeUInt32LE(Math.floor(position / TWO_32), 12)
-    const masked = hasSparseSector(bytes, tail, offset)
+    bytes.writeUInt32LE(offset % TWO_32, 8)
+    bytes.writeUInt32LE(Math.floor(offset / TWO_32), 12)
+    const masked = hasSparseSector(bytes, tail, byteOffset)
     bytes.writeUInt32LE(masked ? MASKED : 0, 16)
     bytes.writeUInt32LE(0, 20)
     const headerCrc = crc32(bytes.subarray(0, 24), this.#seed)
@@ -94,7 +94,7 @@ export class FrameEncoder {
 
 /** The contents of a complete header with a correct CRC. */
 export interface FrameHeader {
-  readonly position: number
+  readonly offset: number
   readonly payloadBytes: number
   readonly masked: boolean
   /** Of the frame, including header, padding and tail. */
@@ -103,31 +103,31 @@ export interface FrameHeader {
 }
 
 /** The header at `offset`, or undefined if there is no correct one. 32 bytes must be there. */
-export function readHeader(bytes: Buffer, offset: number, seed: number): FrameHeader | undefined {
-  if (bytes.readUInt32LE(offset) !== MAGIC || !isComplete(bytes, offset + 28, HEAD)) return undefined
-  const crc = bytes.readUInt32LE(offset + 24)
-  if (crc !== crc32(bytes.subarray(offset, offset + 24), seed)) return undefined
-  const payloadBytes = bytes.readUInt32LE(offset + 4)
+export function readHeader(bytes: Buffer, byteOffset: number, seed: number): FrameHeader | undefined {
+  if (bytes.readUInt32LE(byteOffset) !== MAGIC || !isComplete(bytes, byteOffset + 28, HEAD)) return undefined
+  const crc = bytes.readUInt32LE(byteOffset + 24)
+  if (crc !== crc32(bytes.subarray(byteOffset, byteOffset + 24), seed)) return undefined
+  const payloadBytes = bytes.readUInt32LE(byteOffset + 4)
   return {
-    position: bytes.readUInt32LE(offset + 8) + bytes.readUInt32LE(offset + 12) * TWO_32,
+    offset: bytes.readUInt32LE(byteOffset + 8) + bytes.readUInt32LE(byteOffset + 12) * TWO_32,
     payloadBytes,
-    masked: bytes.readUInt32LE(offset + 16) === MASKED,
+    masked: bytes.readUInt32LE(byteOffset + 16) === MASKED,
     size: frameBytes(payloadBytes),
     crc,
   }
 }
 
 /** Whether the 32 bytes at `offset` are a header that was not written, or only partly. */
-export function isHeaderUnwritten(bytes: Buffer, offset: number): boolean {
-  return isCutOff(bytes, offset + 28, HEAD)
+export function isHeaderUnwritten(bytes: Buffer, byteOffset: number): boolean {
+  return isCutOff(bytes, byteOffset + 28, HEAD)
 }
 
 /** Whether payload and tail of the frame at `offset` are as they were written. All of it must be in `bytes`. */
-export function isBodyWhole(bytes: Buffer, offset: number, header: FrameHeader): boolean {
-  const tail = offset + header.size - TAIL_BYTES
+export function isBodyWhole(bytes: Buffer, byteOffset: number, header: FrameHeader): boolean {
+  const tail = byteOffset + header.size - TAIL_BYTES
   return (
     isComplete(bytes, tail + 4, TAIL) &&
-    bytes.readUInt32LE(tail) === crc32(bytes.subarray(offset + FRAME_HEADER_BYTES, tail), header.crc)
+    bytes.readUInt32LE(tail) === crc32(bytes.subarray(byteOffset + FRAME_HEADER_BYTES, tail), header.crc)
   )
 }
 
@@ -135,10 +135,10 @@ export function isBodyWhole(bytes: Buffer, offset: number, header: FrameHeader):
  * Whether a part of the frame at `offset` was never written: its tail is cut off, or a sector's share of it is blank.
  * `offset` must be the frame's offset in its file.
  */
-export function isBodyUnwritten(bytes: Buffer, offset: number, header: FrameHeader): boolean {
-  const end = offset + header.size
+export function isBodyUnwritten(bytes: Buffer, byteOffset: number, header: FrameHeader): boolean {
+  const end = byteOffset + header.size
   if (isCutOff(bytes, end - 4, TAIL)) return true
-  for (let from = offset; from < end;) {
+  for (let from = byteOffset; from < end;) {
     const to = Math.min(end, from + SECTOR_BYTES - (from % SECTOR_BYTES))
     if (isBlank(bytes, from, to)) return true
     from = to
@@ -147,9 +147,9 @@ export function isBodyUnwritten(bytes: Buffer, offset: number, header: FrameHead
 }
 
 /** The payload of a whole frame at `offset`: a view of `bytes`, unmasked in place. */
-export function readPayload(bytes: Buffer, offset: number, header: FrameHeader): Uint8Array {
-  const from = offset + FRAME_HEADER_BYTES
-  if (header.masked) mask(bytes, from, offset + header.size - TAIL_BYTES, header.crc)
+export function readPayload(bytes: Buffer, byteOffset: number, header: FrameHeader): Uint8Array {
+  const from = byteOffset + FRAME_HEADER_BYTES
+  if (header.masked) mask(bytes, from, byteOffset + header.size - TAIL_BYTES, header.crc)
   return bytes.subarray(from, from + header.payloadBytes)
 }
 
@@ -158,21 +158,21 @@ export function isBlank(bytes: Uint8Array, from: number, to: number): boolean {
   return true
 }
 
-function isComplete(bytes: Uint8Array, offset: number, word: Uint8Array): boolean {
-  for (let i = 0; i < 4; i++) if (bytes[offset + i] !== word[i]) return false
+function isComplete(bytes: Uint8Array, byteOffset: number, word: Uint8Array): boolean {
+  for (let i = 0; i < 4; i++) if (bytes[byteOffset + i] !== word[i]) return false
   return true
 }
 
 /** The word's first n bytes, n from 0 to 3, then zeros. */
-function isCutOff(bytes: Uint8Array, offset: number, word: Uint8Array): boolean {
+function isCutOff(bytes: Uint8Array, byteOffset: number, word: Uint8Array): boolean {
   let written = 0
-  while (written < 4 && bytes[offset + written] === word[written]) written++
-  return written < 4 && isBlank(bytes, offset + written, offset + 4)
+  while (written < 4 && bytes[byteOffset + written] === word[written]) written++
+  return written < 4 && isBlank(bytes, byteOffset + written, byteOffset + 4)
 }
 
 /** Whether a sector that holds neither the header nor the tail has fewer than two non-zero words. */
-function hasSparseSector(bytes: Buffer, tail: number, offset: number): boolean {
-  const first = SECTOR_BYTES - (offset % SECTOR_BYTES)
+function hasSparseSector(bytes: Buffer, tail: number, byteOffset: number): boolean {
+  const first = SECTOR_BYTES - (byteOffset % SECTOR_BYTES)
   for (let from = first; from + SECTOR_BYTES <= tail; from += SECTOR_BYTES) {
     let found = 0
     for (let i = from; i < from + SECTOR_BYTES && found < 2; i += 4) {

@@ -9,7 +9,7 @@ import type { ScopeId } from '../model/scope.ts'
 /** A frame read back from the log. */
 export interface LogFrame {
   /** Ascending by one per frame, from 1, over the life of the store. */
-  readonly position: number
+  readonly offset: number
   readonly payload: Uint8Array
 }
 
@@ -31,22 +31,22 @@ export interface LogEvent {
  *
  * Invariants
  * - COMMITTED-1: When a frame is handed out, it is durable, and nobody outside has seen anything of it (G1, G5).
- * - COMMITTED-2: A process hands out each frame once, in the order of positions, and to everybody before the next is
+ * - COMMITTED-2: A process hands out each frame once, in the order of offsets, and to everybody before the next is
  *   appended (G3).
  * - COMMITTED-3: Whoever passes events on is handed a frame before replies to its updates go out.
- * - COMMITTED-4: After a crash, a consumer is handed again what the log has behind the position that it kept, and
- *   ignores positions that it has (G2).
+ * - COMMITTED-4: After a crash, a consumer is handed again what the log has behind the offset that it kept, and
+ *   ignores offsets that it has (G2).
  */
 export interface Committed<E = LogEvent> {
   /** Of the frame in its log. */
-  readonly position: number
+  readonly offset: number
   /** Of the frame, in order. */
   readonly events: readonly E[]
   /**
    * The offset of the first event among all events, if the log knows it; otherwise they follow the events before
    * them.
    */
-  readonly firstOffset?: number
+  readonly firstEventOffset?: number
 }
 
 /** Gets the frames of a log that have events; see {@link Committed}. It must not throw. */
@@ -56,8 +56,8 @@ export interface CommittedConsumer<E = LogEvent> {
 
 /** Append-only, with one writer. A frame is atomic: after recovery, it is complete or absent. */
 export interface AppendLog {
-  /** Position of the last durable frame; 0 when there is none. */
-  readonly position: number
+  /** Offset of the last durable frame; 0 when there is none. */
+  readonly offset: number
   /** Bytes that the log occupies where it is stored. */
   readonly bytes: number
   /**
@@ -72,16 +72,16 @@ export interface AppendLog {
     done: (frame: Committed<E>) => void,
     events?: readonly E[],
   ): void
-  /** Removes everything that only holds frames before `position`, in the background. */
-  trim(position: number): void
+  /** Removes everything that only holds frames before `offset`, in the background. */
+  trim(offset: number): void
   /** Waits for the append in flight. */
   close(): Promise<void>
 }
 
 /** The log on this machine, of all partitions. */
 export interface CommitLog extends AppendLog {
-  /** The frames from `position` on, in order. Throws {@link LogDamaged} with the file's name. */
-  read(position: number): Iterable<LogFrame>
+  /** The frames from `offset` on, in order. Throws {@link LogDamaged} with the file's name. */
+  read(offset: number): Iterable<LogFrame>
 }
 
 /** The log of one partition on other machines, while this process owns the partition. */
@@ -89,12 +89,12 @@ export interface PartitionLog extends AppendLog {
   /** Increases with each owner of the partition. */
   readonly epoch: number
   /** Like {@link CommitLog.read}, for frames on other machines. */
-  read(position: number): AsyncIterable<LogFrame>
+  read(offset: number): AsyncIterable<LogFrame>
 }
 
-/** The files that hold a log up to a position. They can be copied from outside for as long as nothing is trimmed. */
+/** The files that hold a log up to an offset. They can be copied from outside for as long as nothing is trimmed. */
 export interface LogFiles {
-  readonly position: number
+  readonly offset: number
   /** The first so many bytes of each file; the name is relative to the data folder, with slashes. */
   readonly files: readonly { readonly name: string; readonly bytes: number }[]
   /** What the copy's MANIFEST must contain, because the folder's MANIFEST is rewritten whenever a segment is added. */
@@ -107,9 +107,9 @@ export interface CopyableLog {
   files(): Promise<LogFiles>
 }
 
-/** A state of one partition, as bytes, valid right after the frame at `position` was applied. */
+/** A state of one partition, as bytes, valid right after the frame at `offset` was applied. */
 export interface Snapshot {
-  readonly position: number
+  readonly offset: number
   readonly bytes: Uint8Array
 }
 
@@ -125,15 +125,15 @@ export interface SnapshotStore {
   write(partition: number, snapshot: Snapshot): Promise<void>
   /** The newest undamaged snapshot; undefined if there is none. */
   newest(partition: number): Snapshot | undefined
-  /** Frames before this position are needed by no kept snapshot of the partition; 0 when fewer than two are kept. */
-  trimPosition(partition: number): number
+  /** Frames before this offset are needed by no kept snapshot of the partition; 0 when fewer than two are kept. */
+  trimOffset(partition: number): number
 }
 
 /** Like {@link SnapshotStore}, on other machines: any host may write and read the snapshots of any partition. */
 export interface SharedSnapshotStore {
   write(partition: number, snapshot: Snapshot): Promise<void>
   newest(partition: number): Promise<Snapshot | undefined>
-  trimPosition(partition: number): Promise<number>
+  trimOffset(partition: number): Promise<number>
 }
 
 /** The owner of a partition, as far as it is known. */

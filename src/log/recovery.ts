@@ -38,8 +38,8 @@ export class Segment {
   readonly path: string
   /** Offset after its last durable frame. */
   end = SEGMENT_HEADER_BYTES
-  readonly #positions: number[] = []
   readonly #offsets: number[] = []
+  readonly #byteOffsets: number[] = []
 
   constructor(folder: string, first: number) {
     this.first = first
@@ -47,25 +47,25 @@ export class Segment {
   }
 
   /** Adds the durable frame at the segment's end. */
-  add(position: number, size: number): void {
-    const last = this.#offsets.at(-1)
+  add(offset: number, size: number): void {
+    const last = this.#byteOffsets.at(-1)
     if (last === undefined || this.end - last >= INDEX_STRIDE_BYTES) {
-      this.#positions.push(position)
-      this.#offsets.push(this.end)
+      this.#offsets.push(offset)
+      this.#byteOffsets.push(this.end)
     }
     this.end += size
   }
 
-  /** Offset of a frame at or shortly before `position`, which must be in the segment. */
-  offsetBefore(position: number): number {
+  /** Offset of a frame at or shortly before `offset`, which must be in the segment. */
+  byteOffsetBefore(offset: number): number {
     let low = 0
-    let high = this.#positions.length
+    let high = this.#offsets.length
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (this.#positions[middle]! <= position) low = middle + 1
+      if (this.#offsets[middle]! <= offset) low = middle + 1
       else high = middle
     }
-    return this.#offsets[low - 1] ?? SEGMENT_HEADER_BYTES
+    return this.#byteOffsets[low - 1] ?? SEGMENT_HEADER_BYTES
   }
 }
 
@@ -73,7 +73,7 @@ export interface RecoveredLog {
   /** Oldest first, at least one. */
   readonly segments: Segment[]
   /** Of the last complete frame; 0 if there is none. */
-  readonly position: number
+  readonly offset: number
   /** The last frame's bytes as stored, if it is in the newest segment. */
   readonly lastFrame: Uint8Array | undefined
   /** Whether something other than zeros follows the last frame in the newest segment; it must be cut off. */
@@ -126,7 +126,7 @@ export function recoverLog(files: Files, folder: string, storeId: string): Recov
     }
     leftovers.push(path)
   }
-  return { segments, position: next - 1, lastFrame: tail.lastFrame, torn: tail.torn, leftovers }
+  return { segments, offset: next - 1, lastFrame: tail.lastFrame, torn: tail.torn, leftovers }
 }
 
 interface Tail {
@@ -139,42 +139,52 @@ function scan(bytes: Buffer, segment: Segment, seed: number, newest: boolean): T
   let next = segment.first
   let lastFrame: Uint8Array | undefined
   for (;;) {
-    const offset = segment.end
-    if (offset === bytes.length) return { next, lastFrame, torn: false }
-    const header = offset + FRAME_HEADER_BYTES <= bytes.length ? readHeader(bytes, offset, seed) : undefined
-    if (header !== undefined && header.position !== next) {
-      throw new LogDamaged(segment.path, `frame ${header.position} at byte ${offset}, expected frame ${next}`)
+    const byteOffset = segment.end
+    if (byteOffset === bytes.length) return { next, lastFrame, torn: false }
+    const header =
+      byteOffset + FRAME_HEADER_BYTES <= bytes.length ? readHeader(bytes, byteOffset, seed) : undefined
+    if (header !== undefined && header.offset !== next) {
+      throw new LogDamaged(
+        segment.path,
+        `frame ${header.offset} at byte ${byteOffset}, expected frame ${next}`,
+      )
     }
     const whole =
-      header !== undefined && offset + header.size <= bytes.length && isBodyWhole(bytes, offset, header)
+      header !== undefined &&
+      byteOffset + header.size <= bytes.length &&
+      isBodyWhole(bytes, byteOffset, header)
     if (!whole) {
-      if (!newest || !isTorn(bytes, offset, header, seed)) {
-        throw new LogDamaged(segment.path, `frame ${next} at byte ${offset} is damaged`)
+      if (!newest || !isTorn(bytes, byteOffset, header, seed)) {
+        throw new LogDamaged(segment.path, `frame ${next} at byte ${byteOffset} is damaged`)
       }
-      return { next, lastFrame, torn: !isBlank(bytes, offset, bytes.length) }
+      return { next, lastFrame, torn: !isBlank(bytes, byteOffset, bytes.length) }
     }
     segment.add(next, header.size)
-    lastFrame = bytes.subarray(offset, segment.end)
+    lastFrame = bytes.subarray(byteOffset, segment.end)
     next++
   }
 }
 
 /** Whether the incomplete frame at `offset` was being written when the process or the machine stopped. */
-function isTorn(bytes: Buffer, offset: number, header: FrameHeader | undefined, seed: number): boolean {
-  if (offset + FRAME_HEADER_BYTES > bytes.length) return true
+function isTorn(bytes: Buffer, byteOffset: number, header: FrameHeader | undefined, seed: number): boolean {
+  if (byteOffset + FRAME_HEADER_BYTES > bytes.length) return true
   if (header === undefined) {
-    const rest = offset + ALIGNMENT_BYTES
-    return isHeaderUnwritten(bytes, offset) && findHeader(bytes, rest, seed) === undefined
+    const rest = byteOffset + ALIGNMENT_BYTES
+    return isHeaderUnwritten(bytes, byteOffset) && findHeader(bytes, rest, seed) === undefined
   }
-  const end = offset + header.size
+  const end = byteOffset + header.size
   if (end > bytes.length) return true
-  return isBodyUnwritten(bytes, offset, header) && isBlank(bytes, end, bytes.length)
+  return isBodyUnwritten(bytes, byteOffset, header) && isBlank(bytes, end, bytes.length)
 }
 
 /** Offset of the first frame header at or after `from`. */
 function findHeader(bytes: Buffer, from: number, seed: number): number | undefined {
-  for (let offset = from; offset + FRAME_HEADER_BYTES <= bytes.length; offset += ALIGNMENT_BYTES) {
-    if (readHeader(bytes, offset, seed) !== undefined) return offset
+  for (
+    let byteOffset = from;
+    byteOffset + FRAME_HEADER_BYTES <= bytes.length;
+    byteOffset += ALIGNMENT_BYTES
+  ) {
+    if (readHeader(bytes, byteOffset, seed) !== undefined) return byteOffset
   }
   return undefined
 }

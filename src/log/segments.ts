@@ -1,10 +1,10 @@
 /**
- * The log's folder: `log/<first position, 16 digits>.seg` and `log/MANIFEST`.
+ * The log's folder: `log/<first offset, 16 digits>.seg` and `log/MANIFEST`.
  *
  * A segment starts with 64 bytes, little-endian:
  *
  *     0  "RFLOGSEG"          16  16 bytes store id, ASCII          40  20 bytes 0
- *     8  u32 format          32  u64 position of the first frame   60  u32 CRC-32 of bytes 0–59
+ *     8  u32 format          32  u64 offset of the first frame   60  u32 CRC-32 of bytes 0–59
  *    12  u32 0
  *
  * MANIFEST names the oldest and the newest segment that are in use, so that a missing one is noticed. A segment is in
@@ -23,7 +23,7 @@ const MAGIC = 'RFLOGSEG'
 const TWO_32 = 2 ** 32
 
 export interface LogManifest {
-  /** First positions of the segments, not names. */
+  /** First offsets of the segments, not names. */
   readonly oldest: number
   readonly newest: number
 }
@@ -51,7 +51,7 @@ export function encodeSegmentHeader(storeId: string, first: number): Buffer {
   return bytes
 }
 
-/** Throws {@link LogDamaged} unless `bytes` start with the header of this store's segment of that first position. */
+/** Throws {@link LogDamaged} unless `bytes` start with the header of this store's segment of that first offset. */
 export function checkSegmentHeader(bytes: Buffer, path: string, storeId: string, first: number): void {
   if (bytes.length < SEGMENT_HEADER_BYTES) throw new LogDamaged(path, 'the segment header is cut off')
   if (bytes.readUInt32LE(60) !== crc32(bytes.subarray(0, 60)) || bytes.toString('latin1', 0, 8) !== MAGIC) {
@@ -63,8 +63,8 @@ export function checkSegmentHeader(bytes: Buffer, path: string, storeId: string,
   }
   const found = bytes.toString('latin1', 16, 32)
   if (found !== storeId) throw new LogDamaged(path, `belongs to store ${found}, not to ${storeId}`)
-  const position = bytes.readUInt32LE(32) + bytes.readUInt32LE(36) * TWO_32
-  if (position !== first) throw new LogDamaged(path, `starts at frame ${position}, its name says ${first}`)
+  const offset = bytes.readUInt32LE(32) + bytes.readUInt32LE(36) * TWO_32
+  if (offset !== first) throw new LogDamaged(path, `starts at frame ${offset}, its name says ${first}`)
 }
 
 /** One line of JSON; its `crc` covers the other members in the order written here. */
@@ -100,9 +100,9 @@ export function readLogManifest(files: Files, folder: string, storeId: string): 
   return manifest
 }
 
-/** First positions of all segment files, ascending. Throws {@link LogDamaged} at a name that no segment has. */
+/** First offsets of all segment files, ascending. Throws {@link LogDamaged} at a name that no segment has. */
 export function listSegments(files: Files, folder: string): number[] {
-  const positions: number[] = []
+  const offsets: number[] = []
   for (const name of files.list(folder)) {
     if (!name.endsWith('.seg')) continue
     const first = Number.parseInt(name, 10)
@@ -110,9 +110,9 @@ export function listSegments(files: Files, folder: string): number[] {
     if (!(first > 0) || segmentPath(folder, first) !== path) {
       throw new LogDamaged(path, 'is not the name of a segment of this log')
     }
-    positions.push(first)
+    offsets.push(first)
   }
-  return positions.toSorted((a, b) => a - b)
+  return offsets.toSorted((a, b) => a - b)
 }
 
 /** Writes an empty log into the store's folder, durably. Part of creating a store, never of opening one. */

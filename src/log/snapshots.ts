@@ -4,7 +4,7 @@ import { basename, join } from 'node:path'
 import type { CopyableSnapshots, Snapshot, SnapshotStore } from './port.ts'
 import { SNAPSHOT_HEADER_BYTES, encodeHeader, snapshotProblem } from './snapshotFormat.ts'
 
-/** A snapshot is the file `snapshots/<partition>-<position>.snap`, of the format of snapshotFormat.ts. */
+/** A snapshot is the file `snapshots/<partition>-<offset>.snap`, of the format of snapshotFormat.ts. */
 const KEPT = 2
 const NAME = /^(\d+)-(\d+)\.snap$/
 
@@ -21,7 +21,7 @@ export function openSnapshots(
 ): SnapshotStore & CopyableSnapshots {
   const home = join(folder, 'snapshots')
   fs.mkdirSync(home, { recursive: true, mode: 0o700 })
-  /** Positions of each partition's snapshots, newest first. */
+  /** Offsets of each partition's snapshots, newest first. */
   const kept = new Map<number, number[]>()
   for (const name of fs.readdirSync(home)) {
     const match = NAME.exec(name)
@@ -52,7 +52,7 @@ class FileSnapshots implements SnapshotStore, CopyableSnapshots {
 
   /** Writes of different partitions may run concurrently; those of one partition must ascend. */
   async write(partition: number, snapshot: Snapshot): Promise<void> {
-    const path = this.#path(partition, snapshot.position)
+    const path = this.#path(partition, snapshot.offset)
     const header = encodeHeader(this.#storeId, partition, snapshot)
     const file = await open(`${path}.tmp`, 'w', 0o600)
     try {
@@ -65,47 +65,47 @@ class FileSnapshots implements SnapshotStore, CopyableSnapshots {
     await rename(`${path}.tmp`, path)
     await this.#syncHome()
 
-    const positions = add(this.#kept, partition, snapshot.position)
-    const old = positions.splice(KEPT)
-    // A damaged snapshot at this very position has been replaced.
-    const bad = (this.#bad.get(partition) ?? []).filter((position) => position !== snapshot.position)
-    this.#bad.set(partition, positions.length === KEPT ? [] : bad)
-    if (positions.length === KEPT) old.push(...bad)
-    for (const position of old) await rm(this.#path(partition, position), { force: true })
+    const offsets = add(this.#kept, partition, snapshot.offset)
+    const old = offsets.splice(KEPT)
+    // A damaged snapshot at this very offset has been replaced.
+    const bad = (this.#bad.get(partition) ?? []).filter((offset) => offset !== snapshot.offset)
+    this.#bad.set(partition, offsets.length === KEPT ? [] : bad)
+    if (offsets.length === KEPT) old.push(...bad)
+    for (const offset of old) await rm(this.#path(partition, offset), { force: true })
   }
 
   newest(partition: number): Snapshot | undefined {
-    const positions = this.#kept.get(partition) ?? []
+    const offsets = this.#kept.get(partition) ?? []
     for (;;) {
-      const position = positions[0]
-      if (position === undefined) return undefined
-      const path = this.#path(partition, position)
+      const offset = offsets[0]
+      if (offset === undefined) return undefined
+      const path = this.#path(partition, offset)
       const bytes = fs.readFileSync(path)
-      const reason = snapshotProblem(bytes, this.#storeId, partition, position)
-      if (reason === undefined) return { position, bytes: bytes.subarray(SNAPSHOT_HEADER_BYTES) }
-      positions.shift()
-      add(this.#bad, partition, position)
+      const reason = snapshotProblem(bytes, this.#storeId, partition, offset)
+      if (reason === undefined) return { offset, bytes: bytes.subarray(SNAPSHOT_HEADER_BYTES) }
+      offsets.shift()
+      add(this.#bad, partition, offset)
       this.#damaged(path, reason)
     }
   }
 
-  trimPosition(partition: number): number {
-    const positions = this.#kept.get(partition)
-    return positions !== undefined && positions.length >= KEPT ? positions[KEPT - 1]! + 1 : 0
+  trimOffset(partition: number): number {
+    const offsets = this.#kept.get(partition)
+    return offsets !== undefined && offsets.length >= KEPT ? offsets[KEPT - 1]! + 1 : 0
   }
 
   files(): string[] {
     const names: string[] = []
-    for (const [partition, positions] of this.#kept) {
-      for (const position of positions) {
-        names.push(`${basename(this.#home)}/${basename(this.#path(partition, position))}`)
+    for (const [partition, offsets] of this.#kept) {
+      for (const offset of offsets) {
+        names.push(`${basename(this.#home)}/${basename(this.#path(partition, offset))}`)
       }
     }
     return names
   }
 
-  #path(partition: number, position: number): string {
-    return join(this.#home, `${partition}-${position}.snap`)
+  #path(partition: number, offset: number): string {
+    return join(this.#home, `${partition}-${offset}.snap`)
   }
 
   async #syncHome(): Promise<void> {
@@ -118,11 +118,11 @@ class FileSnapshots implements SnapshotStore, CopyableSnapshots {
   }
 }
 
-/** Adds a position to a partition's list, newest first; returns the list. */
-function add(lists: Map<number, number[]>, partition: number, position: number): number[] {
-  const positions = lists.get(partition) ?? []
-  if (!positions.includes(position)) positions.push(position)
-  positions.sort((a, b) => b - a)
-  lists.set(partition, positions)
-  return positions
+/** Adds an offset to a partition's list, newest first; returns the list. */
+function add(lists: Map<number, number[]>, partition: number, offset: number): number[] {
+  const offsets = lists.get(partition) ?? []
+  if (!offsets.includes(offset)) offsets.push(offset)
+  offsets.sort((a, b) => b - a)
+  lists.set(partition, offsets)
+  return offsets
 }

@@ -57,7 +57,7 @@ export function registerActorMetrics(
 
 /** Metrics of the log on this machine. */
 export function registerLogMetrics(metrics: Metrics, log: CommitLog): void {
-  metrics.gauge('log_position', 'Position of the last durable frame.', () => log.position)
+  metrics.gauge('log_position', 'Position of the last durable frame.', () => log.offset)
   metrics.gauge('log_bytes', 'Bytes of the commit log on disk.', () => log.bytes)
 }
 
@@ -74,7 +74,7 @@ export function registerEventMetrics(metrics: Metrics, events: EventIndex): void
   metrics.gauge(
     'event_index_position',
     'Log position up to which events are indexed.',
-    () => events.durablePosition,
+    () => events.durableLogOffset,
   )
   metrics.gauge(
     'event_index_pending_bytes',

@@ -78,7 +78,7 @@ t.test('a command is refused as a whole, and one in flight is answered once it i
   const engine = new Engine({ types, partitions: 1 })
   const addition = { counter: 'a', amount: -1, sender: 's', number: 1 }
   await t.rejects(engine.host.execute(ADD, addition, 10), { code: 400, param: 'amount' })
-  t.equal(engine.log.position, 0)
+  t.equal(engine.log.offset, 0)
   engine.log.holding = true
   let told: number | undefined
   void engine.host.execute(ADD, { ...addition, amount: 3 }, 10).then((total) => (told = total))

@@ -41,7 +41,7 @@ t.test('G9: a resend is applied once', async (t) => {
     const second = engine.update({ deviceId: 'd', ...AWAY, stream: 's', sequence: 8 })
     t.same(kinds(applied(await engine.track(second))), ['exited'])
     const before = stateOf(engine.partitions)
-    const frames = engine.log.position
+    const frames = engine.log.offset
     for (const again of [first, second, { ...first, sequence: 0 }]) {
       engine.clock.advance(1000)
       const told = applied(await engine.track({ ...again, receivedAt: engine.clock.now() }))
@@ -50,7 +50,7 @@ t.test('G9: a resend is applied once', async (t) => {
       t.same(JSON.parse(told.user).location.coordinates, [0, 1], 'the user as it is')
     }
     t.same(stateOf(engine.partitions), before)
-    t.equal(engine.log.position, frames)
+    t.equal(engine.log.offset, frames)
     t.equal(engine.counters().repeats, 3)
     t.equal(engine.counters().updates, 2)
   })
@@ -132,7 +132,7 @@ t.test('the limit of one update per second and device', async (t) => {
     t.match(refused, { code: 429, type: 'second', retryAfter: 1 })
     t.ok(refused instanceof ApiError)
     t.same(stateOf(engine.partitions), state)
-    t.equal(engine.log.position, 1)
+    t.equal(engine.log.offset, 1)
     t.equal(engine.counters().rateLimited, 1)
     engine.clock.advance(500)
     t.same(kinds(applied(await send(AWAY))), ['exited'])
@@ -224,7 +224,7 @@ t.test('the mailbox', async (t) => {
     const full = { code: 503, retryAfter: 1 }
     t.throws(() => engine.host.submit(some(100), 100 * 100, collector), full)
     await engine.host.drained()
-    t.equal(engine.log.position, 0)
+    t.equal(engine.log.offset, 0)
     t.equal(engine.counters().updates, 0)
     t.same(
       stateOf(engine.partitions).map(({ count }) => count),
@@ -260,12 +260,12 @@ t.test('a batch reads one registry revision, and edits between batches are seen 
   await Promise.all(told)
   const updates = new Map<number, number>()
   const revisions = new Map<number, Set<number>>()
-  for (const { position, payload } of log.read(1)) {
-    revisions.set(position, new Set())
+  for (const { offset, payload } of log.read(1)) {
+    revisions.set(offset, new Set())
     readFrame(payload, {
       commit(_partition, _sequence, revision, rows) {
-        updates.set(position, (updates.get(position) ?? 0) + rows)
-        revisions.get(position)!.add(revision)
+        updates.set(offset, (updates.get(offset) ?? 0) + rows)
+        revisions.get(offset)!.add(revision)
         return false
       },
       tableOf: () => undefined,
@@ -273,14 +273,14 @@ t.test('a batch reads one registry revision, and edits between batches are seen 
       event() {},
     })
   }
-  const entries = (position: number) => events.positions.filter((each) => each === position).length
+  const entries = (offset: number) => events.offsets.filter((each) => each === offset).length
   let withEntries = 0
-  for (const [position, count] of updates) {
-    const [revision, ...others] = revisions.get(position)!
+  for (const [offset, count] of updates) {
+    const [revision, ...others] = revisions.get(offset)!
     t.strictSame(others, [], 'a frame names one revision')
     // The first edit is a removal, so the geofence exists at every other revision.
     const isThere = revision! % 2 === firstRevision % 2
-    t.equal(entries(position), isThere ? count : 0)
+    t.equal(entries(offset), isThere ? count : 0)
     if (isThere) withEntries++
   }
   t.ok(updates.size > withEntries && withEntries > 0, `${updates.size} frames, ${withEntries} with entries`)
@@ -325,7 +325,7 @@ t.test('no answer is sent before the frame is durable, and reads see durable sta
   await idle()
   t.same(told.splice(0), ['one entered', 'during the flush reads 0'])
   t.ok(log.isFlushing, 'what came meanwhile is the next batch')
-  t.equal(log.position, 1)
+  t.equal(log.offset, 1)
 
   const { id } = engine.partitions.find(({ table }) => table.exists(0))!.table.peek(0)
   void removeRecord(host, id).then((done) => told.push(`removed ${done}`))
@@ -384,7 +384,7 @@ t.test('G7: no update is evaluated while the event index is far behind', async (
   })
   await idle()
   t.notOk(told)
-  t.equal(engine.log.position, 0)
+  t.equal(engine.log.offset, 0)
   engine.events.pendingBytes = 0
   t.same(kinds(applied(await result)), ['entered'])
 })

@@ -41,9 +41,9 @@ export class MemoryLog implements CommitLog {
   trimmedTo = 1
   /** While true, an append stays in flight until {@link release}. */
   holding = false
-  private inFlight: { readonly payload: Uint8Array; readonly done: (position: number) => void } | undefined
+  private inFlight: { readonly payload: Uint8Array; readonly done: (offset: number) => void } | undefined
 
-  get position(): number {
+  get offset(): number {
     return this.frames.length
   }
 
@@ -61,7 +61,7 @@ export class MemoryLog implements CommitLog {
     events: readonly E[] = [],
   ): void {
     if (this.inFlight !== undefined) throw new Error('two appends in flight')
-    this.inFlight = { payload: Buffer.concat(parts), done: (position) => done({ position, events }) }
+    this.inFlight = { payload: Buffer.concat(parts), done: (offset) => done({ offset, events }) }
     if (!this.holding) setImmediate(() => this.release())
   }
 
@@ -70,7 +70,7 @@ export class MemoryLog implements CommitLog {
     const { payload, done } = this.inFlight
     this.inFlight = undefined
     this.frames.push(payload)
-    done(this.position)
+    done(this.offset)
   }
 
   /** What a process finds on the disk after this one was killed. The frame in flight is lost. */
@@ -81,14 +81,14 @@ export class MemoryLog implements CommitLog {
     return left
   }
 
-  *read(position: number): Iterable<LogFrame> {
-    for (let at = Math.max(position, this.trimmedTo); at <= this.frames.length; at++) {
-      yield { position: at, payload: this.frames[at - 1]! }
+  *read(offset: number): Iterable<LogFrame> {
+    for (let at = Math.max(offset, this.trimmedTo); at <= this.frames.length; at++) {
+      yield { offset: at, payload: this.frames[at - 1]! }
     }
   }
 
-  trim(position: number): void {
-    this.trimmedTo = Math.max(this.trimmedTo, position)
+  trim(offset: number): void {
+    this.trimmedTo = Math.max(this.trimmedTo, offset)
   }
 
   async close(): Promise<void> {}
@@ -97,8 +97,8 @@ export class MemoryLog implements CommitLog {
 export class MemorySnapshots implements SnapshotStore {
   private readonly kept = new Map<number, Snapshot[]>()
 
-  async write(partition: number, { position, bytes }: Snapshot): Promise<void> {
-    const kept = [{ position, bytes: Uint8Array.from(bytes) }, ...(this.kept.get(partition) ?? [])]
+  async write(partition: number, { offset, bytes }: Snapshot): Promise<void> {
+    const kept = [{ offset, bytes: Uint8Array.from(bytes) }, ...(this.kept.get(partition) ?? [])]
     this.kept.set(partition, kept.slice(0, 2))
   }
 
@@ -106,33 +106,33 @@ export class MemorySnapshots implements SnapshotStore {
     return this.kept.get(partition)?.[0]
   }
 
-  trimPosition(partition: number): number {
-    return this.kept.get(partition)?.[1]?.position ?? 0
+  trimOffset(partition: number): number {
+    return this.kept.get(partition)?.[1]?.offset ?? 0
   }
 }
 
 /** The part of the event index that the actors need, and what tests read. */
 export class MemoryEvents implements EventIndex {
   readonly all: StoredEvent[] = []
-  /** For each event, the position of its frame. */
-  readonly positions: number[] = []
-  durablePosition = 0
+  /** For each event, the offset of its frame. */
+  readonly offsets: number[] = []
+  durableLogOffset = 0
   pendingBytes = 0
   private last = 0
 
-  committed({ position, events }: Committed<StoredEvent>): void {
-    this.add(position, events)
+  committed({ offset, events }: Committed<StoredEvent>): void {
+    this.add(offset, events)
   }
 
-  add(position: number, events: readonly StoredEvent[]): void {
-    if (position < this.last) throw new Error(`position ${position} after ${this.last}`)
-    if (position === this.last) return
-    this.last = position
+  add(offset: number, events: readonly StoredEvent[]): void {
+    if (offset < this.last) throw new Error(`offset ${offset} after ${this.last}`)
+    if (offset === this.last) return
+    this.last = offset
     for (const event of events) {
       this.all.push(event)
-      this.positions.push(position)
+      this.offsets.push(offset)
     }
-    this.durablePosition = position
+    this.durableLogOffset = offset
   }
 
   async list(): Promise<{ events: string[]; hasMore: boolean }> {
@@ -311,7 +311,7 @@ export class Engine {
   async snapshot(): Promise<void> {
     for (const partition of this.partitions) {
       await this.snapshots.write(partition.number, {
-        position: this.log.position,
+        offset: this.log.offset,
         bytes: snapshotOf(partition, this.world.revision, this.clock.now()),
       })
     }

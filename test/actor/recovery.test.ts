@@ -96,17 +96,17 @@ t.test('recovery', async (t) => {
       fc.asyncProperty(fc.integer(), fc.double({ min: 0, max: 1, noNaN: true }), async (seed, share) => {
         const { engine: live, users } = await history(seed, 40)
         const events = new MemoryEvents()
-        const behind = Math.floor(share * live.log.position)
-        events.durablePosition = behind
+        const behind = Math.floor(share * live.log.offset)
+        events.durableLogOffset = behind
         const recovered = live.restarted({ events })
         assert.deepEqual(stateOf(recovered.partitions), stateOf(live.partitions))
 
         const whole = live.restarted({ events: new MemoryEvents(), snapshots: new MemorySnapshots() })
         assert.deepEqual(stateOf(whole.partitions), stateOf(live.partitions), 'without snapshots')
         assert.deepEqual(said(whole.events.all), said(live.events.all), 'every event once')
-        assert.equal(whole.recovered.frames, live.log.position)
+        assert.equal(whole.recovered.frames, live.log.offset)
         // The index that was behind receives exactly the events that it lacks.
-        const lacking = live.events.all.filter((_, i) => live.events.positions[i]! > behind)
+        const lacking = live.events.all.filter((_, i) => live.events.offsets[i]! > behind)
         assert.deepEqual(said(events.all), said(lacking))
 
         assert.ok(recovered.recovered.revision <= live.world.revision)
@@ -138,12 +138,12 @@ t.test('recovery', async (t) => {
     for (let i = 0; i < 5; i++)
       await engine.track(engine.update({ deviceId: `x${i}`, latitude: 0, longitude: 0 }))
     await engine.snapshot()
-    const older = Math.min(...engine.partitions.map(({ number }) => engine.snapshots.trimPosition(number)))
+    const older = Math.min(...engine.partitions.map(({ number }) => engine.snapshots.trimOffset(number)))
     engine.log.trim(older)
     t.same(stateOf(engine.restarted().partitions), stateOf(engine.partitions))
     await engine.track(engine.update({ deviceId: 'y', latitude: 0, longitude: 0 }))
     await engine.track(engine.update({ deviceId: 'z', latitude: 0, longitude: 0 }))
-    engine.log.trim(engine.log.position)
+    engine.log.trim(engine.log.offset)
     t.throws(() => engine.restarted(), RecoveryError)
   })
 

@@ -251,9 +251,9 @@ t.test('a hold waits for snapshots in progress, and none begin before it is rele
     host: {
       counters,
       partitions: [{ number: 0 }],
-      read: async () => ({ position: 1, bytes: new Uint8Array(1) }),
+      read: async () => ({ offset: 1, bytes: new Uint8Array(1) }),
     },
-    log: { position: 1, trim: () => {} },
+    log: { offset: 1, trim: () => {} },
     snapshots: {
       write: () => new Promise<void>((resolve) => written.push(resolve)),
       trimPosition: () => 0,

@@ -35,7 +35,7 @@ async function framesIn(streams: Client, partition = 0): Promise<string[]> {
   const log = await openLog(streams, partition, { troubled: ignore })
   const frames = await framesOf(log, 1)
   t.strictSame(
-    frames.map(({ position }) => position),
+    frames.map(({ offset }) => offset),
     frames.map((_, i) => i + 1),
     'positions ascend by one',
   )
@@ -75,7 +75,7 @@ t.test('an owner is fenced out by the next one, even while it is idle', { skip }
   const first = await openLog(streams, 0, { troubled: ignore, fencedOut: (error) => (fenced = error) })
   await commit(first, 'one')
   const second = await openLog(streams, 0, { owner: 'the next' })
-  t.equal(second.position, 1)
+  t.equal(second.offset, 1)
   t.ok(second.epoch > first.epoch)
   append(first, 'two, by the first', () => t.fail('it is not durable'))
   await commit(second, 'two')
@@ -272,7 +272,7 @@ t.test('while EVENTS accepts nothing, the owner commits no more than the limit (
     isWaiting = publisher.backlogBytes >= 5_000
   }
   t.ok(isWaiting)
-  t.ok(log.position < 40, `${log.position} frames`)
+  t.ok(log.offset < 40, `${log.offset} frames`)
   await streams.manager.streams.update('EVENTS', { ...config, discard: DiscardPolicy.New })
   t.strictSame(await eventsOf(streams.server, ids.length), ids)
   await log.close()

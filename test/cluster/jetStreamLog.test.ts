@@ -93,7 +93,7 @@ t.test('a full log waits, and continues when there is room', { skip }, async (t)
   const waiting = commit(log, Buffer.alloc(20_000))
   await until(() => reasons.size > 0)
   t.match([...reasons][0], /The stream P2 did not take 1 messages: maximum bytes exceeded/)
-  t.equal(log.position, 10)
+  t.equal(log.offset, 10)
   await openStreams(streams.connection, { ...STREAM_OPTIONS, maxPartitionBytes: 100_000 })
   await waiting
   t.equal((await framesOf(log, 1)).length, 11)
@@ -108,9 +108,9 @@ t.test('an owner that reads does not read the frames of the next owner', { skip 
   const next = await openLog(streams, 1)
   await commit(next, Buffer.from('three'))
   // As when the partition is taken while its new owner still reads it.
-  t.equal(first.position, 2)
+  t.equal(first.offset, 2)
   t.strictSame(
-    (await framesOf(first, 1)).map(({ position }) => position),
+    (await framesOf(first, 1)).map(({ offset }) => offset),
     [1, 2],
   )
   await next.close()

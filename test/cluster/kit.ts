@@ -70,7 +70,7 @@ export class SharedLogs {
     return {
       epoch,
       bytes: 0,
-      get position() {
+      get offset() {
         return position
       },
       append(parts, done, eventsOfFrame = []) {
@@ -80,14 +80,14 @@ export class SharedLogs {
           frames.push(frame)
           position = frames.length
           events.push(...eventsOfFrame)
-          done({ position, events: eventsOfFrame })
+          done({ offset: frames.length, events: eventsOfFrame })
         })
       },
       trim() {},
       async *read(from): AsyncGenerator<LogFrame> {
         for (let at = Math.max(1, from); at <= position; at++) {
           await nextTurn()
-          yield { position: at, payload: frames[at - 1]! }
+          yield { offset: at, payload: frames[at - 1]! }
         }
       },
       async close() {
@@ -108,8 +108,8 @@ export class SharedMemorySnapshots implements SharedSnapshotStore {
     return this.#kept.newest(partition)
   }
 
-  async trimPosition(partition: number): Promise<number> {
-    return this.#kept.trimPosition(partition)
+  async trimOffset(partition: number): Promise<number> {
+    return this.#kept.trimOffset(partition)
   }
 }
 

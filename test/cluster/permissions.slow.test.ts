@@ -294,9 +294,9 @@ t.test('each role can do what it must, and is refused everything else', { skip }
   const ofActors = await servers.connect(t, 'actors')
   const manager = await jetstreamManager(ofActors)
   const snapshots = await openJetStreamSnapshots(ofActors, '0'.repeat(16), REPLICAS, (name) => t.fail(name))
-  for (const position of [1, 2, 3]) {
-    await snapshots.write(1000, { position, bytes: Buffer.from('state') })
-    t.match(await snapshots.newest(1000), { position })
+  for (const offset of [1, 2, 3]) {
+    await snapshots.write(1000, { offset, bytes: Buffer.from('state') })
+    t.match(await snapshots.newest(1000), { offset })
   }
   await new JetStreamJournal(ofActors, manager, 1).purge(1)
   const registry = await jetstreamManager(await servers.connect(t, 'operator'))

@@ -204,7 +204,7 @@ t.test(
     await b!.acquire(n)
     for (let i = 0; i < 6; i++) await send(`${i}`.repeat(1_000_000))
     await b!.release(n)
-    t.equal((await snapshots.newest(n))?.position, logs.frames[n]!.length)
+    t.equal((await snapshots.newest(n))?.offset, logs.frames[n]!.length)
     await a!.acquire(n)
     const [found] = (
       await new HostUsers(() => a!.hosts, { salt: SALT, registry: engine.world, clock: engine.clock }).ask({

@@ -60,7 +60,7 @@ export class Streams {
     // After a trim, the log may begin in the middle of an ownership.
     let owner: string | undefined
     let claimer: string | undefined
-    let position: number | undefined
+    let offset: number | undefined
     let frames = 0
     for (const message of await this.#messages(name)) {
       const kind = message.subject.slice(journalSubject(partition).length + 1)
@@ -77,10 +77,10 @@ export class Streams {
         fault(`G4 ${name}, message ${message.seq}: ${by} commits before it has seen how far the log is`)
       const point = pointOf(record)
       const isNext = kind === COMMIT && point.part === 1
-      if (point.position !== (position ?? point.position - (isNext ? 1 : 0)) + (isNext ? 1 : 0))
-        fault(`G1 ${name}, message ${message.seq}: frame ${point.position} behind frame ${position}`)
+      if (point.offset !== (offset ?? point.offset - (isNext ? 1 : 0)) + (isNext ? 1 : 0))
+        fault(`G1 ${name}, message ${message.seq}: frame ${point.offset} behind frame ${offset}`)
       if (isNext) frames++
-      ;[owner, claimer, position] = [by, undefined, point.position]
+      ;[owner, claimer, offset] = [by, undefined, point.offset]
       owners.add(by)
     }
     return { frames, owners: owners.size }

@@ -398,7 +398,7 @@ t.test(
     const { world, urls } = answering(t, { status: 200 })
     const start = world.time.now()
     world.feed.committed({
-      position: 1,
+      offset: 1,
       events: [1, 5, 3, 6].map((second, i) =>
         whole(i, { scope: 1, deviceId: `d${i}`, actualCreatedAt: start + second * 1000 }),
       ),

@@ -132,7 +132,7 @@ export class World {
     const first = this.events.all.length
     const now = this.time.now()
     this.feed.committed({
-      position: ++this.#position,
+      offset: ++this.#position,
       events: deviceIds.map((deviceId, i) =>
         whole(first + i, { scope: 1, deviceId, createdAt: now, actualCreatedAt: now }),
       ),

@@ -324,12 +324,12 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
   t.test(`${name}: everything that was added becomes durable`, async (t) => {
     const index = await open()
     t.teardown(() => index.close())
-    t.equal(index.durablePosition, 0)
+    t.equal(index.durableLogOffset, 0)
     index.add(1, [event(1)])
     index.add(2, [])
     index.add(9, [event(2)])
     index.add(10, [])
-    while (index.durablePosition < 10) await new Promise((resolve) => setTimeout(resolve, 5))
-    t.equal(index.durablePosition, 10)
+    while (index.durableLogOffset < 10) await new Promise((resolve) => setTimeout(resolve, 5))
+    t.equal(index.durableLogOffset, 10)
   })
 }

@@ -31,13 +31,13 @@ t.test('a reopened index has its events and continues from its position', async 
   t.equal(first.pendingBytes, 0, 'a query waits for what was added before')
   t.equal(await first.delete(0, event(7).id), true)
   await first.close()
-  t.equal(first.durablePosition, 300)
+  t.equal(first.durableLogOffset, 300)
   await t.rejects(first.list(0, { limit: 1 }), EventIndexFailed)
   first.add(301, [event(301)])
   await first.close()
 
   const second = await openEventIndex({ file, failed: unexpected })
-  t.equal(second.durablePosition, 300)
+  t.equal(second.durableLogOffset, 300)
   t.equal(second.lastOffset, 300)
   second.add(300, [event(7)])
   t.equal(
@@ -71,8 +71,8 @@ t.test('killed at any moment, it replays from its position to the same events', 
 
   const index = await openEventIndex({ file, failed: unexpected })
   t.teardown(() => index.close())
-  const end = index.durablePosition + 20
-  for (let position = index.durablePosition + 1; position <= end; position++) {
+  const end = index.durableLogOffset + 20
+  for (let position = index.durableLogOffset + 1; position <= end; position++) {
     index.add(position, framesFor(position))
   }
   const stored = new Map<string, number>()
@@ -100,7 +100,7 @@ t.test(
     const index = await openEventIndex({ file, failed: unexpected })
     t.teardown(() => index.close())
     for (let position = 1; position <= 50; position++) index.add(position, framesFor(position))
-    while (index.durablePosition < 50) await new Promise((resolve) => setTimeout(resolve, 5))
+    while (index.durableLogOffset < 50) await new Promise((resolve) => setTimeout(resolve, 5))
     for (let position = 51; position <= 60; position++) index.add(position, framesFor(position))
     await index.list(0, { limit: 1 })
 
@@ -108,7 +108,7 @@ t.test(
     copyFileSync(file, copy)
     const recovered = await openEventIndex({ file: copy, failed: unexpected })
     t.teardown(() => recovered.close())
-    t.equal(recovered.durablePosition, 50)
+    t.equal(recovered.durableLogOffset, 50)
     const events = Array.from({ length: 50 }, (_, i) => framesFor(i + 1)).flat()
     t.equal((await recovered.list(0, { limit: 1000 })).events.length, events.length)
   },
@@ -152,7 +152,7 @@ t.test('a verdict is in the write-ahead log together with everything that it dep
   copyFileSync(`${file}-wal`, `${copy}-wal`)
   const recovered = await openEventIndex({ file: copy, failed: unexpected })
   t.teardown(() => recovered.close())
-  t.equal(recovered.durablePosition, 1)
+  t.equal(recovered.durableLogOffset, 1)
   recovered.add(1, framesFor(1))
   t.equal(await recovered.get(0, id), verified)
 })
@@ -203,11 +203,11 @@ t.test('a batch that fails changes neither events nor position', async (t) => {
   database.add(3, rows)
   packEvents([event(2), event(3, { type: null as never })], 1, rows)
   t.throws(() => database.add(4, rows), { code: 'SQLITE_CONSTRAINT_NOTNULL' })
-  t.equal(database.position, 3)
+  t.equal(database.logOffset, 3)
   database.close()
   const again = new EventDatabase(file)
   t.teardown(() => again.close())
-  t.equal(again.position, 3)
+  t.equal(again.logOffset, 3)
   t.same(again.list(0, { limit: 10 }), { events: [event(1).json], hasMore: false })
 })
 
@@ -262,7 +262,7 @@ t.test('a database that fails later is reported once, and nothing hangs', async 
   await index.close()
   t.equal(failures.length, 1)
   t.match(failures[0]!.message, /no such table/)
-  t.ok(index.durablePosition < 2, 'what failed is not durable')
+  t.ok(index.durableLogOffset < 2, 'what failed is not durable')
 })
 
 t.test('the routes answer stored JSON as it is', async (t) => {

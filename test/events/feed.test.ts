@@ -33,7 +33,7 @@ t.test(
             if (position === to) ended.abort()
             if (position === to) await end
             const events = frame.map((scope, i) => whole(all.length + i, { scope }))
-            feed.committed({ position: position + 1, events })
+            feed.committed({ offset: position + 1, events })
             all.push(...events)
             // A reader that falls behind, and catches up at the end.
             if (position % 3 === 0 && offset < feed.lastOffset) offset = await readOn()
@@ -66,7 +66,7 @@ t.test('large events are handed out a few at a time, also from memory', async (t
   const ended = new AbortController()
   const following = feed.follow('all', Infinity, 1, ended.signal).next()
   feed.committed({
-    position: 1,
+    offset: 1,
     events: Array.from({ length: 20 }, (_, i) => whole(i, { userId: 'x'.repeat(100_000) })),
   })
   const seen: number[] = []
@@ -100,14 +100,14 @@ t.test('the last events are kept in memory only while somebody follows', async (
     const { events } = await feed.read('all', after, 10)
     return events.map(({ offset }) => offset)
   }
-  feed.committed({ position: 1, events: [whole(1), whole(2)] })
+  feed.committed({ offset: 1, events: [whole(1), whole(2)] })
   t.same(await offsets(0), [1, 2])
   t.equal(reads, 1, 'from the index')
 
   const ended = new AbortController()
   const follower = feed.follow('all', 2, 10, ended.signal)
   const following = follower.next()
-  feed.committed({ position: 2, events: [whole(3)] })
+  feed.committed({ offset: 2, events: [whole(3)] })
   t.same(await offsets(2), [3])
   t.equal(reads, 1, 'from memory')
   t.same(await offsets(0), [1, 2, 3])
@@ -117,7 +117,7 @@ t.test('the last events are kept in memory only while somebody follows', async (
   const waiting = follower.next()
   ended.abort()
   t.ok((await waiting).done)
-  feed.committed({ position: 3, events: [whole(4)] })
+  feed.committed({ offset: 3, events: [whole(4)] })
   t.same(await offsets(3), [4])
   t.equal(reads, 3, 'from the index again')
 })
@@ -126,7 +126,7 @@ t.test('a reader from memory skips deleted events and is not blocked by them', a
   const feed = new EventFeed(new MemoryEvents())
   const ended = new AbortController()
   const following = feed.follow('all', Infinity, 1, ended.signal).next()
-  feed.committed({ position: 1, events: [whole(1), whole(2), whole(3), whole(4)] })
+  feed.committed({ offset: 1, events: [whole(1), whole(2), whole(3), whole(4)] })
   feed.forget(0, whole(2).id)
   feed.forget(0, whole(4).id)
   feed.forget(1, whole(3).id)
@@ -140,7 +140,7 @@ t.test('a reader from memory skips deleted events and is not blocked by them', a
   t.same(await feed.read(0, 3, 10), { events: [], offset: feed.lastOffset })
   t.equal((await feed.read(0, 0, 1)).offset, 1)
   for (const one of [1, 3]) feed.forget(0, whole(one).id)
-  feed.committed({ position: 2, events: [whole(5)] })
+  feed.committed({ offset: 2, events: [whole(5)] })
   t.same((await feed.read(0, feed.lastOffset - 1, 10)).events, [{ offset: 5, event: whole(5) }])
   ended.abort()
   await following
@@ -163,7 +163,7 @@ t.test('however many readers are behind, only few read at a time, and none that 
     },
   })
   const feed = new EventFeed(index, 0)
-  feed.committed({ position: 1, events: [whole(1), whole(2)] })
+  feed.committed({ offset: 1, events: [whole(1), whole(2)] })
   const gone = new AbortController()
   const staying = Array.from({ length: 100 }, () => feed.read(0, 0, 10))
   const leaving = Array.from({ length: 100 }, () => feed.read(0, 0, 10, gone.signal))
@@ -176,7 +176,7 @@ t.test('however many readers are behind, only few read at a time, and none that 
 
 t.test('followers are notified of new events until they end', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
-  feed.committed({ position: 1, events: [whole(1), whole(2, { scope: 1 })] })
+  feed.committed({ offset: 1, events: [whole(1), whole(2, { scope: 1 })] })
   const ended = new AbortController()
   const seen: string[] = []
   const following = (async () => {
@@ -185,8 +185,8 @@ t.test('followers are notified of new events until they end', async (t) => {
   })()
   await new Promise((resolve) => setImmediate(resolve))
   t.same(seen, [whole(1).id])
-  feed.committed({ position: 2, events: [whole(3)] })
-  feed.committed({ position: 3, events: [whole(4), whole(5)] })
+  feed.committed({ offset: 2, events: [whole(3)] })
+  feed.committed({ offset: 3, events: [whole(4), whole(5)] })
   await new Promise((resolve) => setImmediate(resolve))
   t.same(
     seen,
@@ -194,6 +194,6 @@ t.test('followers are notified of new events until they end', async (t) => {
   )
   ended.abort()
   await following
-  feed.committed({ position: 4, events: [whole(6)] })
+  feed.committed({ offset: 4, events: [whole(6)] })
   t.equal(seen.length, 4)
 })

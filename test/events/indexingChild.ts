@@ -20,15 +20,15 @@ if (process.send !== undefined && file !== undefined && import.meta.filename ===
       throw error
     },
   })
-  process.send(index.durablePosition)
-  let position = index.durablePosition
+  process.send(index.durableLogOffset)
+  let position = index.durableLogOffset
   let told = position
   setInterval(() => {
     for (let i = 0; i < 20; i++) index.add(++position, framesFor(position))
     // A query does not wait for more events to gather, so the transactions become small and many.
     if (position % 100 === 0) void index.list(0, { limit: 1 })
-    if (index.durablePosition === told) return
-    told = index.durablePosition
+    if (index.durableLogOffset === told) return
+    told = index.durableLogOffset
     process.send!(told)
   }, 2)
 }

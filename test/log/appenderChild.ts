@@ -1,4 +1,4 @@
-/** Appends the given number of frames, and writes `ack <position>` to stdout at each acknowledgement. */
+/** Appends the given number of frames, and writes `ack <offset>` to stdout at each acknowledgement. */
 import { writeSync } from 'node:fs'
 import { openCommitLog } from '../../src/log/commitLog.ts'
 import { openStore } from '../../src/log/store.ts'
@@ -15,12 +15,12 @@ const log = openCommitLog({
 })
 
 function acknowledged(): void {
-  writeSync(1, `ack ${log.position}\n`)
-  if (log.position < Number(frames)) next()
+  writeSync(1, `ack ${log.offset}\n`)
+  if (log.offset < Number(frames)) next()
 }
 
 function next(): void {
-  log.append([Buffer.from(`frame ${log.position + 1}`), Buffer.alloc(600, 7)], acknowledged)
+  log.append([Buffer.from(`frame ${log.offset + 1}`), Buffer.alloc(600, 7)], acknowledged)
 }
 
 next()

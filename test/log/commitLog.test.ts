@@ -6,7 +6,7 @@ import { openCommitLog } from '../../src/log/commitLog.ts'
 import { systemFiles } from '../../src/log/files.ts'
 import type { Files } from '../../src/log/files.ts'
 import { createLog } from '../../src/log/segments.ts'
-import { append, commitLogContract, payloads, positions } from './contract.ts'
+import { append, commitLogContract, payloads, offsets } from './contract.ts'
 import { until } from '../kit/waiting.ts'
 import { MemoryFiles } from './memoryFiles.ts'
 
@@ -42,7 +42,7 @@ commitLogContract(t, 'segments on the simulated disk', async () => {
   }
 })
 
-t.test('segments have the configured length, and start at the position in their name', async (t) => {
+t.test('segments have the configured length, and start at the offset in their name', async (t) => {
   const store = emptyLog(t)
   const log = openCommitLog({ store, durability: 'fsync', segmentBytes: 8192, failed: unexpected })
   for (let i = 0; i < 40; i++) await append(log, Buffer.alloc(1_000, i))
@@ -74,7 +74,7 @@ t.test('the listed files are a complete log, whatever is appended later', async 
   for (let i = 1; i <= 30; i++) {
     await append(log, Buffer.alloc(700, i))
     if (i % 10 === 0) log.trim(i - 4)
-    const { position, files, manifest } = await log.files()
+    const { offset, files, manifest } = await log.files()
     const oldest = Number.parseInt(files[0]!.name.slice(4), 10)
     // Appends more frames, which may start another segment, before the copy is made.
     for (let more = 0; more < i % 4; more++) await append(log, Buffer.alloc(1500, 255))
@@ -92,8 +92,8 @@ t.test('the listed files are a complete log, whatever is appended later', async 
       segmentBytes: 4096,
       failed: unexpected,
     })
-    t.equal(copied.position, position)
-    t.strictSame(payloads(copied.read(oldest)), payloads(log.read(oldest)).slice(0, position - oldest + 1))
+    t.equal(copied.offset, offset)
+    t.strictSame(payloads(copied.read(oldest)), payloads(log.read(oldest)).slice(0, offset - oldest + 1))
     await copied.close()
   }
   t.notOk(existsSync(join(store.folder, 'log', '0000000000000001.seg')), 'trims came between')
@@ -118,8 +118,8 @@ t.test('open leaves no descriptor behind, nor does a reader that stops early', a
   const store = { folder: '/store', storeId: STORE_ID }
   const log = openCommitLog({ store, durability: 'fsync', segmentBytes: 4096, failed: unexpected, files })
   for (let i = 0; i < 20; i++) await append(log, Buffer.alloc(1_000, i))
-  for (const frame of log.read(3)) if (frame.position === 9) break
-  positions(log.read(1))
+  for (const frame of log.read(3)) if (frame.offset === 9) break
+  offsets(log.read(1))
   t.equal(files.openDescriptors, 1)
   await log.close()
   t.equal(files.openDescriptors, 0)
@@ -130,11 +130,11 @@ t.test('a reader that is overtaken by a trim reports it', async (t) => {
   const log = openCommitLog({ store, durability: 'os', segmentBytes: 4096, failed: unexpected })
   for (let i = 0; i < 60; i++) await append(log, Buffer.alloc(500, i))
   const reader = log.read(1)
-  t.equal(reader[Symbol.iterator]().next().value?.position, 1)
+  t.equal(reader[Symbol.iterator]().next().value?.offset, 1)
   const before = log.bytes
   log.trim(50)
   await until(() => log.bytes < before)
-  t.throws(() => positions(reader), /Frame \d+ has been trimmed: the oldest kept frame is 50/)
+  t.throws(() => offsets(reader), /Frame \d+ has been trimmed: the oldest kept frame is 50/)
   await log.close()
 })
 
@@ -146,10 +146,10 @@ t.test('finds damage that happened after opening', async (t) => {
   const descriptor = systemFiles.open(path, 'r+')
   systemFiles.write(descriptor, Buffer.from([0x99]), 0, 1, 300)
   systemFiles.close(descriptor)
-  t.throws(() => positions(log.read(1)), { name: 'LogDamaged', file: path })
+  t.throws(() => offsets(log.read(1)), { name: 'LogDamaged', file: path })
   truncateSync(path, 200)
-  t.throws(() => positions(log.read(5)), { name: 'LogDamaged', file: path })
-  t.strictSame(positions(log.read(7)), [7, 8, 9, 10, 11, 12], 'the others are not concerned')
+  t.throws(() => offsets(log.read(5)), { name: 'LogDamaged', file: path })
+  t.strictSame(offsets(log.read(7)), [7, 8, 9, 10, 11, 12], 'the others are not concerned')
   await log.close()
 })
 
@@ -179,7 +179,7 @@ t.test('refuses a frame that is too large and a segment that is too small', asyn
   const part = Buffer.alloc(64 * 1024 * 1024)
   t.throws(() => log.append([part, part, part, part, Buffer.alloc(1)], () => {}), /is over 268435456/)
   await append(log, Buffer.from('and goes on'))
-  t.equal(log.position, 1)
+  t.equal(log.offset, 1)
   await log.close()
 })
 

@@ -7,7 +7,7 @@ import { LogDamaged } from '../../src/log/errors.ts'
 import { frameBytes } from '../../src/log/frame.ts'
 import { createLog, encodeLogManifest, encodeSegmentHeader } from '../../src/log/segments.ts'
 import fc from '../kit/fastCheck.ts'
-import { append, payloads, positions, RUNS } from './contract.ts'
+import { append, payloads, offsets, RUNS } from './contract.ts'
 import { MachineDown, MemoryFiles, seededRandom } from './memoryFiles.ts'
 
 const STORE_ID = '0123456789abcdef'
@@ -130,7 +130,7 @@ t.test('a torn last frame is cut off, and the log continues', async (t) => {
 
       const files = MemoryFiles.of(changed(contents, segment(1), (bytes) => bytes.fill(0, to - 4, to)))
       const log = open(files)
-      t.equal(log.position, 2)
+      t.equal(log.offset, 2)
       await append(log, Buffer.from('next'))
       t.strictSame(recovered(files.kill().contents()), [...kept, Buffer.from('next')])
     })
@@ -291,12 +291,12 @@ t.test('a segment that was being created or trimmed during a crash is skipped', 
     deepStrictEqual(payloads(log.read(1)), frames)
     await append(log, noise(1_000, 7))
     await log.close()
-    deepStrictEqual(positions(open(files).read(1)), [1, 2, 3, 4, 5, 6, 7])
+    deepStrictEqual(offsets(open(files).read(1)), [1, 2, 3, 4, 5, 6, 7])
   }
   const files = MemoryFiles.of(
     new Map(contents).set(MANIFEST, encodeLogManifest(STORE_ID, { oldest: 4, newest: 4 })),
   )
-  t.strictSame(positions(open(files).read(4)), [4, 5, 6])
+  t.strictSame(offsets(open(files).read(4)), [4, 5, 6])
   t.notOk(files.contents().has(segment(1)), 'the trim is finished')
 })
 
@@ -343,11 +343,11 @@ function checkRecovered(
   oldest: number,
 ): void {
   ok(
-    log.position === seen.acknowledged ||
-      (log.position === seen.acknowledged + 1 && seen.tried.length > seen.acknowledged),
-    `${seen.acknowledged} acknowledged, ${seen.tried.length} tried, ${log.position} recovered`,
+    log.offset === seen.acknowledged ||
+      (log.offset === seen.acknowledged + 1 && seen.tried.length > seen.acknowledged),
+    `${seen.acknowledged} acknowledged, ${seen.tried.length} tried, ${log.offset} recovered`,
   )
-  deepStrictEqual(payloads(log.read(oldest)), seen.tried.slice(oldest - 1, log.position))
+  deepStrictEqual(payloads(log.read(oldest)), seen.tried.slice(oldest - 1, log.offset))
 }
 
 const LENGTHS = [10, 1_000, 0, 2_000, 700, 1_500, 3_000, 5_000, 20, 900, 1_800, 300]
@@ -440,8 +440,8 @@ async function live(
     found.slice(0, debt.acknowledged.length - debt.oldest + 1),
     debt.acknowledged.slice(debt.oldest - 1),
   )
-  if (log.position > debt.acknowledged.length) {
-    equal(log.position, debt.acknowledged.length + 1)
+  if (log.offset > debt.acknowledged.length) {
+    equal(log.offset, debt.acknowledged.length + 1)
     deepStrictEqual(found.at(-1), debt.inFlight)
     // The process acts on what it has seen after its start, so from then on it must stay.
     debt.acknowledged.push(found.at(-1)!)

@@ -191,8 +191,8 @@ t.test('snapshot files', async (t) => {
   const open = (storeId = STORE_ID) =>
     openSnapshots(folder, storeId, (file, reason) => told.push(`${file}: ${reason}`))
   const state = Buffer.from('the state of partition 7')
-  await open().write(7, { position: 100, bytes: state })
-  await open().write(7, { position: 200, bytes: state })
+  await open().write(7, { offset: 100, bytes: state })
+  await open().write(7, { offset: 200, bytes: state })
   const path = join(home, '7-200.snap')
   const good = readFileSync(path)
 
@@ -203,40 +203,40 @@ t.test('snapshot files', async (t) => {
         const bytes = Buffer.from(good)
         bytes[at]! ^= bit
         writeFileSync(path, bytes)
-        if (open().newest(7)?.position !== 100) t.fail(`byte ${at}, bit ${bit}`)
+        if (open().newest(7)?.offset !== 100) t.fail(`byte ${at}, bit ${bit}`)
       }
       writeFileSync(path, good.subarray(0, at))
-      if (open().newest(7)?.position !== 100) t.fail(`cut at ${at}`)
+      if (open().newest(7)?.offset !== 100) t.fail(`cut at ${at}`)
     }
     writeFileSync(path, Buffer.concat([good, Buffer.from('x')]))
-    t.equal(open().newest(7)?.position, 100)
+    t.equal(open().newest(7)?.offset, 100)
     t.equal(told.length, good.length * 9 + 1)
     t.ok(told.every((line) => line.startsWith(`${path}: `)))
     writeFileSync(path, good)
-    t.equal(open().newest(7)?.position, 200)
+    t.equal(open().newest(7)?.offset, 200)
   })
 
-  await t.test('a snapshot of another store, partition or position is not used', async (t) => {
+  await t.test('a snapshot of another store, partition or offset is not used', async (t) => {
     told.length = 0
     t.equal(open('fedcba9876543210').newest(7), undefined)
     t.match(told, [/belongs to store 0123456789abcdef/, /belongs to store/])
     told.length = 0
     writeFileSync(join(home, '8-300.snap'), good)
     t.equal(open().newest(8), undefined)
-    t.match(told, [/8-300\.snap: is the snapshot of another partition or position/])
+    t.match(told, [/8-300\.snap: is the snapshot of another partition or offset/])
   })
 
   await t.test('what an interrupted write left behind is removed on opening', async (t) => {
     writeFileSync(join(home, '7-300.snap.tmp'), good.subarray(0, 30))
-    t.equal(open().newest(7)?.position, 200)
+    t.equal(open().newest(7)?.offset, 200)
     t.notOk(readdirSync(home).includes('7-300.snap.tmp'))
   })
 
   await t.test('damaged ones are removed when two intact ones are there', async (t) => {
     writeFileSync(path, 'damaged')
     const snapshots = open()
-    t.equal(snapshots.newest(7)?.position, 100)
-    await snapshots.write(7, { position: 300, bytes: state })
+    t.equal(snapshots.newest(7)?.offset, 100)
+    await snapshots.write(7, { offset: 300, bytes: state })
     t.strictSame(
       readdirSync(home).filter((name) => name.startsWith('7-')),
       ['7-100.snap', '7-300.snap'],
@@ -246,20 +246,20 @@ t.test('snapshot files', async (t) => {
   await t.test('a damaged one that is written again stays', async (t) => {
     writeFileSync(join(home, '7-300.snap'), 'damaged')
     const snapshots = open()
-    t.equal(snapshots.newest(7)?.position, 100)
-    await snapshots.write(7, { position: 300, bytes: state })
-    t.equal(open().newest(7)?.position, 300)
+    t.equal(snapshots.newest(7)?.offset, 100)
+    await snapshots.write(7, { offset: 300, bytes: state })
+    t.equal(open().newest(7)?.offset, 300)
   })
 
   await t.test('damaged ones stay until the second intact one is there', async (t) => {
-    await open().write(9, { position: 100, bytes: state })
+    await open().write(9, { offset: 100, bytes: state })
     writeFileSync(join(home, '9-100.snap'), 'damaged')
     const snapshots = open()
     t.equal(snapshots.newest(9), undefined)
     const names = () => readdirSync(home).filter((name) => name.startsWith('9-'))
-    await snapshots.write(9, { position: 200, bytes: state })
+    await snapshots.write(9, { offset: 200, bytes: state })
     t.strictSame(names(), ['9-100.snap', '9-200.snap'])
-    await snapshots.write(9, { position: 300, bytes: state })
+    await snapshots.write(9, { offset: 300, bytes: state })
     t.strictSame(names(), ['9-200.snap', '9-300.snap'])
   })
 })

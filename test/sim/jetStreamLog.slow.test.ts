@@ -46,7 +46,7 @@ async function live(seed: number): Promise<void> {
       stream: new SimulatedStream(),
       /** Frames whose `done` was called. */
       acknowledged: [] as string[],
-      /** The position up to which a host asked to trim. */
+      /** The offset up to which a host asked to trim. */
       trimmed: 0,
     }
   })
@@ -137,8 +137,8 @@ async function live(seed: number): Promise<void> {
           if (draw() < trimShare) {
             // Time to publish events; otherwise nothing would be trimmed.
             if (draw() < 0.5) await self.pause(draw() * 1000)
-            partitions[partition]!.trimmed = Math.max(partitions[partition]!.trimmed, log.position - 1)
-            log.trim(log.position - 1)
+            partitions[partition]!.trimmed = Math.max(partitions[partition]!.trimmed, log.offset - 1)
+            log.trim(log.offset - 1)
           }
         }
         if (draw() < 0.3) await log.close()
@@ -161,7 +161,7 @@ async function live(seed: number): Promise<void> {
   weather = FAIR
   const last = new SimulatedHost(scheduler, undefined, () => {})
   const { publisher, open } = process(last)
-  const found: { readonly position: number; readonly frame: string }[][] = []
+  const found: { readonly offset: number; readonly frame: string }[][] = []
   async function look(partition: number): Promise<void> {
     let log: PartitionLog | undefined
     while (log === undefined) {
@@ -169,8 +169,8 @@ async function live(seed: number): Promise<void> {
       await last.pause(1000)
     }
     const frames: (typeof found)[number] = []
-    for await (const { position, payload } of log.read(Math.max(1, partitions[partition]!.trimmed))) {
-      frames.push({ position, frame: Buffer.from(payload).toString() })
+    for await (const { offset, payload } of log.read(Math.max(1, partitions[partition]!.trimmed))) {
+      frames.push({ offset, frame: Buffer.from(payload).toString() })
     }
     found[partition] = frames
   }
@@ -219,7 +219,7 @@ function framesOf({ history }: SimulatedStream): string[] {
   const frames: string[] = []
   let claimer = ''
   let frame = ''
-  let position = 0
+  let offset = 0
   for (const message of history) {
     const { subject, data } = message
     if (subject.startsWith('claim.')) claimer = ownerOf(message)
@@ -228,7 +228,7 @@ function framesOf({ history }: SimulatedStream): string[] {
       const point = pointOf(message)
       if (subject !== 'commit') continue
       if (point.part === 1) {
-        ok(point.position === ++position, 'positions ascend by one')
+        ok(point.offset === ++offset, 'offsets ascend by one')
         frame = ''
       }
       frame += Buffer.from(data).toString()

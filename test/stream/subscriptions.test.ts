@@ -130,7 +130,7 @@ t.test('property: each wanted event once, in log order, however readers stall an
         const feed = new EventFeed(new MemoryEvents(), recentBytes)
         const subscriptions = new Subscriptions(feed, new FanoutGroups(feed), log, tokens)
         const first = whole(0)
-        feed.committed({ position: 1, events: [first] })
+        feed.committed({ offset: 1, events: [first] })
         // Two clients for each filter, so that they form groups.
         const clients = [...wanted, ...wanted].map((filter) => new Client(subscriptions, filter))
         const all: StoredEvent[] = []
@@ -138,7 +138,7 @@ t.test('property: each wanted event once, in log order, however readers stall an
         for (const step of script) {
           if (step.kind === 'frame') {
             const events = step.events.map((detail, i) => whole(all.length + i + 1, detail))
-            feed.committed({ position: ++position, events })
+            feed.committed({ offset: ++position, events })
             all.push(...events)
           } else if (step.kind === 'settle') await settle()
           else if (step.kind === 'breathe') await Promise.resolve()
@@ -175,7 +175,7 @@ t.test('a stalled reader costs one part, and later gets the rest from the disk',
   slow.isStalled = true
   let number = 0
   for (let frame = 1; frame <= 20; frame++) {
-    feed.committed({ position: frame, events: Array.from({ length: 300 }, () => whole(++number)) })
+    feed.committed({ offset: frame, events: Array.from({ length: 300 }, () => whole(++number)) })
     await settle()
   }
   await settle()
@@ -201,11 +201,11 @@ t.test('a reader that joins during a large delivery misses nothing and gets noth
     link.subscribe('s', filter, from)
     links.push(link)
   }
-  feed.committed({ position: 1, events: [whole(0)] })
+  feed.committed({ offset: 1, events: [whole(0)] })
   for (let i = 0; i < 3500; i++) join()
   const expected = links.map(() => 5)
   for (let frame = 1; frame <= 5; frame++) {
-    feed.committed({ position: frame + 1, events: [whole(frame, { deviceId: 'd0' })] })
+    feed.committed({ offset: frame + 1, events: [whole(frame, { deviceId: 'd0' })] })
     // By now the delivery has sent some of the thousands of events.
     for (let turns = 0; turns < 2; turns++) await new Promise((resolve) => setImmediate(resolve))
     join(undefined, whole(0).id)
@@ -251,7 +251,7 @@ t.test('a reader that does not read for too long is closed, one that reads in ti
 
 t.test('subscriptions that are refused, end, or are looked up for too long', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
-  feed.committed({ position: 1, events: [whole(1), whole(2, { scope: 1 })] })
+  feed.committed({ offset: 1, events: [whole(1), whole(2, { scope: 1 })] })
   const subscriptions = new Subscriptions(feed, new FanoutGroups(feed), log, tokens)
   const connection = new FakeConnection()
   const link = subscribe(subscriptions, connection)
@@ -266,11 +266,11 @@ t.test('subscriptions that are refused, end, or are looked up for too long', asy
   link.unsubscribe('b')
   link.subscribe('b')
   await settle()
-  feed.committed({ position: 2, events: [whole(3)] })
+  feed.committed({ offset: 2, events: [whole(3)] })
   await settle()
   t.same(link.ids('b'), [whole(3).id], 'from now: the look-up was overtaken')
   link.unsubscribe('b')
-  feed.committed({ position: 3, events: [whole(4)] })
+  feed.committed({ offset: 3, events: [whole(4)] })
   await settle()
   t.same(link.ids('a'), [whole(3).id, whole(4).id])
   t.same(link.ids('b'), [whole(3).id])
@@ -278,14 +278,14 @@ t.test('subscriptions that are refused, end, or are looked up for too long', asy
   t.throws(() => link.subscribe('one more'), { code: 400, param: 'id' })
   link.feature.closed()
   const sent = connection.sent.length
-  feed.committed({ position: 4, events: [whole(5)] })
+  feed.committed({ offset: 4, events: [whole(5)] })
   await settle()
   t.equal(connection.sent.length, sent)
 })
 
 t.test('a publishable key gets only events of the devices and users that it names', async (t) => {
   const feed = new EventFeed(new MemoryEvents())
-  feed.committed({ position: 1, events: [whole(1)] })
+  feed.committed({ offset: 1, events: [whole(1)] })
   const connection = new FakeConnection(0, false)
   const link = subscribe(new Subscriptions(feed, new FanoutGroups(feed), log, tokens), connection)
   t.throws(() => link.subscribe('a'), { code: 403, param: 'filter' })
@@ -294,7 +294,7 @@ t.test('a publishable key gets only events of the devices and users that it name
   link.subscribe('user', { userIds: ['me'] }, whole(1).id)
   await settle()
   feed.committed({
-    position: 2,
+    offset: 2,
     events: [
       whole(2, { deviceId: 'mine' }),
       whole(3, { deviceId: 'other', userId: 'other' }),

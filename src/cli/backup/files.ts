@@ -28,15 +28,15 @@ export async function hashFile(
   const hash = createHash('sha256')
   const buffer = Buffer.allocUnsafe(CHUNK_BYTES)
   const limit = options.bytes ?? Infinity
-  let position = 0
+  let byteOffset = 0
   const file = await open(path, 'r')
   try {
-    while (position < limit) {
+    while (byteOffset < limit) {
       options.signal.throwIfAborted()
       const began = performance.now()
-      const { bytesRead } = await file.read(buffer, 0, Math.min(CHUNK_BYTES, limit - position), position)
+      const { bytesRead } = await file.read(buffer, 0, Math.min(CHUNK_BYTES, limit - byteOffset), byteOffset)
       if (bytesRead === 0) break
-      position += bytesRead
+      byteOffset += bytesRead
       const part = buffer.subarray(0, bytesRead)
       hash.update(part)
       await chunk(part)
@@ -47,7 +47,7 @@ export async function hashFile(
   } finally {
     await file.close()
   }
-  return { name, bytes: position, sha256: hash.digest('hex') }
+  return { name, bytes: byteOffset, sha256: hash.digest('hex') }
 }
 
 /** {@link hashFile}, into a new file that is durable when it resolves, except for its name. */

@@ -70,13 +70,13 @@ export class OpenStore implements BackupSource {
     try {
       releases.push(await this.parts.holdSnapshots())
       const eventsPosition = await this.copyEvents(`${folder}/events.sqlite`, progress, signal)
-      const { position, files, manifest } = await log.files()
+      const { offset, files, manifest } = await log.files()
       releases.push(registry.freeze())
       const whole = ['registry.sqlite', ...snapshots.files(), 'store.json']
       return {
         storeId,
         partitions,
-        logPosition: position,
+        logPosition: offset,
         eventsPosition,
         registryRevision: registry.revision,
         files: [...files, ...whole.map((name) => ({ name }))],

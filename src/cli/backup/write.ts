@@ -165,9 +165,9 @@ async function copyImage(
 
 /** Otherwise, a backup of damaged files would be noticed only when it is needed. */
 function checkCopy(image: FolderImage, folder: string, options: BackupOptions): void {
-  const position = options.checkLog(folder, image.storeId)
-  if (position !== image.logPosition) {
-    throw new BackupRefused(`The copy of the log ends at frame ${position}, not at ${image.logPosition}.`)
+  const logOffset = options.checkLog(folder, image.storeId)
+  if (logOffset !== image.logPosition) {
+    throw new BackupRefused(`The copy of the log ends at frame ${logOffset}, not at ${image.logPosition}.`)
   }
   for (const name of DATABASES) {
     const file = join(folder, name)

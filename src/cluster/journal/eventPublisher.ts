@@ -44,7 +44,7 @@ export interface PublisherOptions {
 export interface PartitionEvents extends CommittedConsumer {
   /** As found when the partition was opened. */
   readonly found: Progress
-  /** Position of the first frame that may have unpublished events; Infinity if there is none. */
+  /** Offset of the first frame that may have unpublished events; Infinity if there is none. */
   readonly unpublished: number
   /** Resolves when there is room for more. */
   room(): Promise<void>
@@ -232,7 +232,7 @@ interface Share {
   readonly isAll: boolean
 }
 
-const NO_MARK: Mark = { sequence: 0, position: 0, events: 0 }
+const NO_MARK: Mark = { sequence: 0, offset: 0, events: 0 }
 
 /** A waiting event; the progress is valid once it is published. */
 interface Waiting {
@@ -258,14 +258,14 @@ class Backlog {
     return this.#waiting.length === 0
   }
 
-  /** Position of the first frame with a waiting event. */
+  /** Offset of the first frame with a waiting event. */
   get first(): number | undefined {
-    return this.#waiting[0]?.progress.position
+    return this.#waiting[0]?.progress.offset
   }
 
-  add({ position, events }: Committed): void {
+  add({ offset, events }: Committed): void {
     for (const [i, one] of events.entries()) {
-      const progress = { position, events: i + 1 }
+      const progress = { offset, events: i + 1 }
       if (!isBehind(this.mark, progress)) continue
       const event = { subject: subjectOf(one), id: one.id, data: Buffer.from(one.json) }
       this.#waiting.push({ progress, event })
@@ -317,7 +317,7 @@ class Backlog {
 
 /** Whether the first is less than the second. */
 function isBehind(one: Progress, other: Progress): boolean {
-  return one.position < other.position || (one.position === other.position && one.events < other.events)
+  return one.offset < other.offset || (one.offset === other.offset && one.events < other.events)
 }
 
 function bytesOf({ data }: PublishedEvent): number {

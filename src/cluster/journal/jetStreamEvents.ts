@@ -41,11 +41,11 @@ export class JetStreamEvents implements EventStream {
     const message = await unlessLost(this.#connection, asked)
     if (message === null) return undefined
     const text = message.header.get(MARK_HEADER)
-    const [position, events] = text.split(' ').map(Number)
-    if (position === undefined || events === undefined || !(position > 0 && events > 0)) {
+    const [offset, events] = text.split(' ').map(Number)
+    if (offset === undefined || events === undefined || !(offset > 0 && events > 0)) {
       throw new Error(`the mark ${message.seq} of ${EVENTS} cannot be read: its ${MARK_HEADER} is "${text}"`)
     }
-    return { sequence: message.seq, position, events }
+    return { sequence: message.seq, offset, events }
   }
 }
 
@@ -54,7 +54,7 @@ function markMessage({ partition, after, progress }: Publication): JournalMessag
     'Nats-Expected-Last-Subject-Sequence': String(after),
     'Nats-Rollup': 'sub',
     'Nats-TTL': 'never',
-    [MARK_HEADER]: `${progress.position} ${progress.events}`,
+    [MARK_HEADER]: `${progress.offset} ${progress.events}`,
   }
   return { subject: markOf(partition), headers, data: NOTHING }
 }

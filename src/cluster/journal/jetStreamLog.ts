@@ -37,7 +37,7 @@ import { ATTEMPTS, asked, MAX_LEADER_MS, PAUSES } from './askAgain.ts'
  *
  * Invariants
  * - JOURNAL-1: Of two owners only the later one can append (G4). The earlier one learns of it when it tries.
- * - JOURNAL-2: The stream holds each frame once, in the order of their positions (G2, G3).
+ * - JOURNAL-2: The stream holds each frame once, in the order of their offsets (G2, G3).
  * - JOURNAL-3: `done` means durable. A frame whose `done` was not called may be durable.
  * - JOURNAL-4: No frame is removed before its events are published.
  */
@@ -166,20 +166,20 @@ class JetStreamLog implements PartitionLog {
     await log.#store([ownerRecord(options.owner, point)])
     // From here on it is known that nobody has committed since the claim.
     const { found } = events
-    if (found.position > point.position) {
-      throw log.#damaged(`events are published up to frame ${found.position}, the last is ${point.position}`)
+    if (found.offset > point.offset) {
+      throw log.#damaged(`events are published up to frame ${found.offset}, the last is ${point.offset}`)
     }
     log.#bytes = await asked(() => log.#journal.bytes(), log.#pause)
     // The events of a trimmed frame are published.
-    for await (const { position, payload } of log.#frames(Math.max(found.position, point.published + 1))) {
+    for await (const { offset, payload } of log.#frames(Math.max(found.offset, point.published + 1))) {
       await events.room()
-      events.committed({ position, events: options.eventsOf(payload) })
+      events.committed({ offset, events: options.eventsOf(payload) })
     }
     return log
   }
 
-  get position(): number {
-    return this.#point.position
+  get offset(): number {
+    return this.#point.offset
   }
 
   /** Approximate: what others have removed is noticed at the next trim. */
@@ -196,33 +196,33 @@ class JetStreamLog implements PartitionLog {
       throw new Error('The log has another owner.', { cause: this.#fencedOut })
     if (this.#closed) throw new Error('The log is closed.')
     if (this.#inFlight) throw new Error('The log has an append in flight.')
-    const position = this.position + 1
+    const offset = this.offset + 1
     const published = this.#published
     const { maxDataBytes } = this.#journal
-    const batch = frameBatch(this.#owner, position, Buffer.concat(parts), published, maxDataBytes)
+    const batch = frameBatch(this.#owner, offset, Buffer.concat(parts), published, maxDataBytes)
     this.#inFlight = true
     this.#enqueue(async () => {
       if (events.length > 0) await this.#events.room()
       await this.#store(batch)
-      this.#point = { ...NO_FRAME, position, published }
+      this.#point = { ...NO_FRAME, offset, published }
       this.#inFlight = false
-      const frame = { position, events }
+      const frame = { offset, events }
       this.#events.committed(frame)
       done(frame)
     })
   }
 
-  async *read(position: number): AsyncGenerator<LogFrame, void, undefined> {
-    let expected = Math.max(1, position)
+  async *read(offset: number): AsyncGenerator<LogFrame, void, undefined> {
+    let expected = Math.max(1, offset)
     for await (const frame of this.#frames(expected)) {
-      if (frame.position !== expected++) throw new LogTrimmed(expected - 1, frame.position)
+      if (frame.offset !== expected++) throw new LogTrimmed(expected - 1, frame.offset)
       yield frame
     }
   }
 
-  trim(position: number): void {
+  trim(offset: number): void {
     this.#trims = this.#trims
-      .then(() => this.#trim(position))
+      .then(() => this.#trim(offset))
       // What was not removed now will be removed with the next trim.
       .catch((error) => this.#troubled(error as Error))
   }
@@ -236,7 +236,7 @@ class JetStreamLog implements PartitionLog {
 
   /** The events of all frames up to here are published. */
   get #published(): number {
-    return Math.min(this.position, this.#events.unpublished - 1)
+    return Math.min(this.offset, this.#events.unpublished - 1)
   }
 
   #enqueue(work: () => Promise<void>): void {
@@ -287,24 +287,24 @@ class JetStreamLog implements PartitionLog {
     for (const { data } of messages) this.#bytes += data.length
   }
 
-  /** From a position on, without trimmed frames, also if they are trimmed while it reads. */
-  async *#frames(position: number): AsyncGenerator<LogFrame> {
-    if (position > this.position) return
-    let sequence = await this.#sequenceOf(position)
+  /** From an offset on, without trimmed frames, also if they are trimmed while it reads. */
+  async *#frames(offset: number): AsyncGenerator<LogFrame> {
+    if (offset > this.offset) return
+    let sequence = await this.#sequenceOf(offset)
     let next: number | undefined
     let pieces: Uint8Array[] = []
-    for (let attempt = 0; next === undefined || next <= this.position; attempt++) {
+    for (let attempt = 0; next === undefined || next <= this.offset; attempt++) {
       const page = await asked(() => this.#journal.page(COMMIT, sequence), this.#pause)
       if (page.length === 0) {
         // The replica that answers may not have the newest frames yet.
-        if (attempt === PAGE_ATTEMPTS) throw this.#damaged(`the frame ${next ?? position} is missing`)
+        if (attempt === PAGE_ATTEMPTS) throw this.#damaged(`the frame ${next ?? offset} is missing`)
         await this.#pause(BEHIND_MS)
         continue
       }
       attempt = 0
       for (const record of page) {
         sequence = record.sequence + 1
-        const { position: found, part, parts } = pointOf(record)
+        const { offset: found, part, parts } = pointOf(record)
         if (next !== undefined && (found !== next || part !== pieces.length + 1)) {
           const first = await asked(() => this.#journal.next(COMMIT, 1), this.#pause)
           if (first !== undefined && first.sequence < record.sequence) {
@@ -316,35 +316,35 @@ class JetStreamLog implements PartitionLog {
           pieces = []
         }
         // A replica that was behind names a beginning that is too early: here, or for a trim, which may cut a frame.
-        if (next === undefined && (found < position || part > 1)) continue
+        if (next === undefined && (found < offset || part > 1)) continue
         next ??= found
         pieces.push(record.data)
         if (part < parts) continue
-        yield { position: next, payload: parts === 1 ? pieces[0]! : Buffer.concat(pieces) }
+        yield { offset: next, payload: parts === 1 ? pieces[0]! : Buffer.concat(pieces) }
         pieces = []
         // What follows is of a later owner, who took the partition while this one read.
-        if (next++ === this.position) return
+        if (next++ === this.offset) return
       }
     }
   }
 
-  /** The first sequence from which on there is no frame before a position. */
-  async #sequenceOf(position: number): Promise<number> {
+  /** The first sequence from which on there is no frame before an offset. */
+  async #sequenceOf(offset: number): Promise<number> {
     let low = 1
     let high = this.#lastSequence
     while (low < high) {
       const middle = Math.floor((low + high) / 2)
       const record = await asked(() => this.#journal.next(COMMIT, middle), this.#pause)
-      if (record !== undefined && pointOf(record).position < position) low = record.sequence + 1
+      if (record !== undefined && pointOf(record).offset < offset) low = record.sequence + 1
       else high = middle
     }
     return low
   }
 
-  async #trim(position: number): Promise<void> {
+  async #trim(offset: number): Promise<void> {
     if (this.#closed || this.#fencedOut !== undefined) return
-    // The last frame stays, because it tells where positions continue.
-    const upTo = Math.min(position, this.position, this.#published + 1)
+    // The last frame stays, because it tells where offsets continue.
+    const upTo = Math.min(offset, this.offset, this.#published + 1)
     if (upTo <= 1) return
     await this.#journal.purge(await this.#sequenceOf(upTo))
     this.#bytes = await this.#journal.bytes()

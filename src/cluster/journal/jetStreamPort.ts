@@ -55,12 +55,12 @@ export interface PublishedEvent {
 }
 
 /**
- * How far the events of a partition are published: those of all frames before `position`, and the first `events` of
+ * How far the events of a partition are published: those of all frames before `offset`, and the first `events` of
  * the frame there.
  */
 export interface Progress {
-  readonly position: number
-  /** Of the frame at `position`. */
+  readonly offset: number
+  /** Of the frame at `offset`. */
   readonly events: number
 }
 

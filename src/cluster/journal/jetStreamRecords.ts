@@ -26,7 +26,7 @@ const NOTHING = new Uint8Array(0)
 /** The state of the log according to a record. */
 export interface LogPoint {
   /** Of the last frame. */
-  readonly position: number
+  readonly offset: number
   /** Which of the frame's parts the record is, from 1; 0 if it is none. */
   readonly part: number
   readonly parts: number
@@ -37,7 +37,7 @@ export interface LogPoint {
 }
 
 /** Of an empty log. */
-export const NO_FRAME: LogPoint = { position: 0, part: 0, parts: 0, published: 0, behind: 0 }
+export const NO_FRAME: LogPoint = { offset: 0, part: 0, parts: 0, published: 0, behind: 0 }
 
 /** The owner that wrote a record or a claim. */
 export function ownerOf(record: JournalEntry): string {
@@ -47,11 +47,11 @@ export function ownerOf(record: JournalEntry): string {
 /** @throws Error if the record was written by a newer release, or not by us */
 export function pointOf(record: JournalEntry): LogPoint {
   const text = record.header(LOG_HEADER)
-  const [format, position, part, parts, published, behind] = text.split(' ').map(Number)
+  const [format, offset, part, parts, published, behind] = text.split(' ').map(Number)
   if (format !== FORMAT || behind === undefined || Number.isNaN(behind)) {
     throw new Error(`the record ${record.sequence} cannot be read: its ${LOG_HEADER} is "${text}"`)
   }
-  return { position: position!, part: part!, parts: parts!, published: published!, behind }
+  return { offset: offset!, part: part!, parts: parts!, published: published!, behind }
 }
 
 /** With a subject of two tokens, so that {@link ANY_RECORD} does not find it. */
@@ -72,7 +72,7 @@ export function ownerRecord(owner: string, point: LogPoint): JournalMessage {
  */
 export function frameBatch(
   owner: string,
-  position: number,
+  offset: number,
   frame: Uint8Array,
   published: number,
   maxDataBytes: number,
@@ -83,13 +83,13 @@ export function frameBatch(
     throw new RangeError(`A frame of ${frame.length} bytes fits into no batch.`)
   }
   return chunks.map((data, i) =>
-    recordMessage(owner, COMMIT, { position, part: i + 1, parts, published, behind: parts - 1 - i }, data),
+    recordMessage(owner, COMMIT, { offset, part: i + 1, parts, published, behind: parts - 1 - i }, data),
   )
 }
 
 function recordMessage(owner: string, subject: string, point: LogPoint, data: Uint8Array): JournalMessage {
-  const { position, part, parts, published, behind } = point
-  const log = [FORMAT, position, part, parts, published, behind].join(' ')
+  const { offset, part, parts, published, behind } = point
+  const log = [FORMAT, offset, part, parts, published, behind].join(' ')
   return { subject, headers: { [OWNER_HEADER]: owner, [LOG_HEADER]: log }, data }
 }
 

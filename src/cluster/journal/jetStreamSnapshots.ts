@@ -27,7 +27,7 @@ export async function openJetStreamSnapshots(
 
 interface Slot {
   readonly name: string
-  readonly position: number
+  readonly offset: number
 }
 
 class ObjectSnapshots implements SharedSnapshotStore {
@@ -46,21 +46,18 @@ class ObjectSnapshots implements SharedSnapshotStore {
   /** A snapshot that is older than the stored one, from a former owner, is not written. */
   async write(partition: number, snapshot: Snapshot): Promise<void> {
     const [newest, oldest] = await this.#slots(partition)
-    if (newest.position >= snapshot.position) return
+    if (newest.offset >= snapshot.offset) return
     const bytes = Buffer.concat([encodeHeader(this.#storeId, partition, snapshot), snapshot.bytes])
-    await this.#objects.putBlob(
-      { name: oldest.name, metadata: { position: String(snapshot.position) } },
-      bytes,
-    )
+    await this.#objects.putBlob({ name: oldest.name, metadata: { position: String(snapshot.offset) } }, bytes)
   }
 
   async newest(partition: number): Promise<Snapshot | undefined> {
     for (;;) {
-      const [{ name, position }] = await this.#slots(partition)
-      if (position === EMPTY) return undefined
+      const [{ name, offset }] = await this.#slots(partition)
+      if (offset === EMPTY) return undefined
       const info = await this.#objects.info(name)
-      const { bytes, reason } = await this.#read(name, partition, position)
-      if (reason === undefined) return { position, bytes: bytes.subarray(SNAPSHOT_HEADER_BYTES) }
+      const { bytes, reason } = await this.#read(name, partition, offset)
+      if (reason === undefined) return { offset, bytes: bytes.subarray(SNAPSHOT_HEADER_BYTES) }
       // Another one may have been written in the meantime, and must be read instead.
       if ((await this.#objects.info(name))?.nuid !== info?.nuid) continue
       this.#bad.add(info!.nuid)
@@ -68,15 +65,15 @@ class ObjectSnapshots implements SharedSnapshotStore {
     }
   }
 
-  async trimPosition(partition: number): Promise<number> {
+  async trimOffset(partition: number): Promise<number> {
     const [, older] = await this.#slots(partition)
-    return older.position === EMPTY ? 0 : older.position + 1
+    return older.offset === EMPTY ? 0 : older.offset + 1
   }
 
   async #read(
     name: string,
     partition: number,
-    position: number,
+    offset: number,
   ): Promise<{ readonly bytes: Uint8Array; readonly reason: string | undefined }> {
     let bytes: Uint8Array
     try {
@@ -86,7 +83,7 @@ class ObjectSnapshots implements SharedSnapshotStore {
       if (!/corrupt|digest/.test((error as Error).message)) throw error
       return { bytes: new Uint8Array(0), reason: (error as Error).message }
     }
-    return { bytes, reason: snapshotProblem(Buffer.from(bytes), this.#storeId, partition, position) }
+    return { bytes, reason: snapshotProblem(Buffer.from(bytes), this.#storeId, partition, offset) }
   }
 
   /** Newest first. */
@@ -96,9 +93,9 @@ class ObjectSnapshots implements SharedSnapshotStore {
         const name = `${partition}-${slot}`
         const info = await this.#objects.info(name)
         const isWhole = info !== null && !info.deleted && !this.#bad.has(info.nuid)
-        return { name, position: isWhole ? Number(info.metadata?.['position']) : EMPTY }
+        return { name, offset: isWhole ? Number(info.metadata?.['position']) : EMPTY }
       }),
     )
-    return slots.sort((a, b) => b.position - a.position) as [Slot, Slot]
+    return slots.sort((a, b) => b.offset - a.offset) as [Slot, Slot]
   }
 }

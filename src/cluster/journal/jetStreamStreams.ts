@@ -18,7 +18,7 @@ import { EVERY_SUBJECT } from '../../model/eventSubject.ts'
  * | stream | holds | filled by |
  * |---|---|---|
  * | `P0`, `P1`, … | the log of a partition, subjects `partition.<n>.>` | its owner |
- * | `EVENTS` | every event once, subjects `events.>`; for each partition `mark.<n>`, the position up to which its events are there | all owners |
+ * | `EVENTS` | every event once, subjects `events.>`; for each partition `mark.<n>`, the offset up to which its events are there | all owners |
  * | | what clients did to events, `event-changes` | gateways |
  *
  * What must never change is in the bucket `ringfence` under `store`.

@@ -16,7 +16,7 @@ import { readEvent } from '../../events/record.ts'
 
 /**
  * The events of the distributed engine in one of its processes: its own index, which follows the shared stream and
- * only gets what is in there. Its log position, and the offset of an event, is the stream's sequence. So a start
+ * only gets what is in there. Its log offset, and the offset of an event, is the stream's sequence. So a start
  * continues where the last run ended, and an offset means the same to all processes.
  *
  * Clients' changes to events go into the stream too, and from there into each index. So all indices say the same, and
@@ -71,16 +71,16 @@ export class SharedIndex implements EventQueries {
 
   private constructor(parts: SharedIndexParts) {
     this.#parts = parts
-    this.#sequence = parts.index.durablePosition
+    this.#sequence = parts.index.durableLogOffset
   }
 
   /** @throws {EventsMissing} */
   static async open(parts: SharedIndexParts): Promise<SharedIndex> {
     const { shared, index } = parts
     const last = await shared.lastSequence()
-    if (last < index.durablePosition) throw new EventsMissing(index.durablePosition, last)
+    if (last < index.durableLogOffset) throw new EventsMissing(index.durableLogOffset, last)
     const opened = new SharedIndex(parts)
-    if (!(await shared.hasMore(index.durablePosition))) opened.#behind = 0
+    if (!(await shared.hasMore(index.durableLogOffset))) opened.#behind = 0
     return opened
   }
 
@@ -176,16 +176,16 @@ export class SharedIndex implements EventQueries {
   async #take({ sequence, behind, event, change }: SharedMessage): Promise<void> {
     const { index, feed, pause } = this.#parts
     if (sequence <= this.#sequence) return
-    // Before the position moves: after a crash, the change comes again.
+    // Before the offset moves: after a crash, the change comes again.
     if (change?.verdict !== undefined) await index.verify(change.scope, change.id, change.verdict)
     else if (change !== undefined) {
       await index.delete(change.scope, change.id)
       feed.forget(change.scope, change.id)
     }
     feed.committed({
-      position: sequence,
+      offset: sequence,
       events: event === undefined ? [] : this.#read(event),
-      firstOffset: sequence,
+      firstEventOffset: sequence,
     })
     this.#sequence = sequence
     if (behind === 0 || this.#behind !== Infinity) this.#behind = behind

@@ -164,11 +164,11 @@ export class OwnedPartition {
     const { host, log } = this
     const snapshot = await host.read(() => {
       this.#snapshotAt = host.counters.frameBytes
-      return { position: log.position, bytes: snapshotOf(this.#partition, registry.revision, clock.now()) }
+      return { offset: log.offset, bytes: snapshotOf(this.#partition, registry.revision, clock.now()) }
     })
     await snapshots.write(this.number, snapshot)
-    const position = await snapshots.trimPosition(this.number)
-    if (!this.isDropped) log.trim(position)
+    const offset = await snapshots.trimOffset(this.number)
+    if (!this.isDropped) log.trim(offset)
   }
 
   /** Handles a request of a gateway. */
