@@ -47,7 +47,7 @@ try {
   progress('building its place database')
   const signal = new AbortController().signal
   const began = cpuMicros()
-  await buildPlaces({ extract, members, folder, signal, onProgress() {} })
+  await buildPlaces({ extract, members, folder, signal, onProgress() {}, onNote() {} })
   const built = cpuMicros() - began
   const file = placesIn(folder)
   const addresses = new Database(file, { readonly: true })

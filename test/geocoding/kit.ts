@@ -25,7 +25,7 @@ export async function buildRegion(t: Test, name: string, extract: string | OsmEx
   if (typeof extract !== 'string') writeOsmPbf(path, extract)
   const { members, bounds } = await readExtract(path, () => {})
   const signal = new AbortController().signal
-  await buildPlaces({ extract: path, members, folder, signal, onProgress() {} })
+  await buildPlaces({ extract: path, members, folder, signal, onProgress() {}, onNote() {} })
   return {
     id: `${name}-00000000`,
     name,

@@ -132,6 +132,7 @@ t.test('nearest and containing records are those of a look at all records', asyn
           rings: i % 2 === 0 ? [square(at(corner), side)] : undefined,
           size: i % 2 === 0 ? side : 0,
           details: {},
+          chain: undefined,
         })),
         areas: world.rings.map(([corner, side, kind], i) => ({
           kind,
@@ -221,6 +222,7 @@ t.test('500 points among 32,000 real addresses: the nearest each time', { skip }
     },
     new Set(facts.members),
     () => 'US',
+    () => undefined,
   )
   for await (const { type, content } of osmPbfBlobs(QUEENS, () => {}))
     if (type === 'OSMData') readObjects(content, collector)

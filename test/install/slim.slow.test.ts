@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 import t, { type Test } from 'tap'
 import { freePort, KEYS } from '../kit/server.ts'
+import { CHAIN_PACKAGE } from '../../src/geo/extract/chainFiles.ts'
 import { IP_PACKAGES } from '../../src/geo/ip/packageFile.ts'
 import { WORLD_PACKAGES } from '../../src/geo/world/schema.ts'
 
@@ -57,7 +58,10 @@ t.test(
     const said = await npm('run', 'slim')
     t.ok(existsSync(join(folder, 'sdk/README.md')), 'no file of the project is removed')
     const bytes = sizeOf(packages)
-    const world = WORLD_PACKAGES.reduce((sum, name) => sum + sizeOf(join(packages, name)), 0)
+    const world = [...WORLD_PACKAGES, CHAIN_PACKAGE].reduce(
+      (sum, name) => sum + sizeOf(join(packages, name)),
+      0,
+    )
     t.ok(world < 120 * MEGABYTE, `${world} bytes of geocoding`)
     const ip = IP_PACKAGES.reduce((sum, name) => sum + sizeOf(join(packages, name)), 0)
     t.ok(ip < 200 * MEGABYTE, `${ip} bytes of IP addresses`)

@@ -12,6 +12,7 @@
 import fs from 'node:fs'
 import { basename, join } from 'node:path'
 import { systemReason } from '../../runtime/errors.ts'
+import { chainSource } from './chainFiles.ts'
 import { readExtract } from './extractReader.ts'
 import { isFull, tilesRoom } from './importNeeds.ts'
 import { checkRoom, NoRoom, putIntoService } from './finishedBuild.ts'
@@ -34,7 +35,7 @@ import {
   type MapRegionStage,
   type StageRecord,
 } from './mapRegionFiles.ts'
-import { buildPlaces, PLACE_DATABASE_ENGINE } from './placeRecords.ts'
+import { buildPlaces, hasCurrentPlaces, PLACE_DATABASE_ENGINE } from './placeRecords.ts'
 import { buildTiles } from './routingTiles.ts'
 import { timeZoneAt } from './timeZones.ts'
 import { valhallaVersion } from './valhallaTools.ts'
@@ -121,7 +122,7 @@ export async function importMapRegion(job: MapRegionImport): Promise<MapRegionRe
       progress = { ...progress, routing: await buildStage(job, build, 'routing', progress) }
       writeProgress(build, progress)
     }
-    if (progress.places?.engine !== PLACE_DATABASE_ENGINE) {
+    if (!hasCurrentPlaces(progress)) {
       progress = { ...progress, places: await buildStage(job, build, 'places', progress) }
       writeProgress(build, progress)
     }
@@ -210,15 +211,16 @@ async function buildStage(
   stage: MapRegionStage,
   progress: Progress,
 ): Promise<StageRecord> {
-  const { path: extract, signal, now, onProgress } = job
+  const { path: extract, signal, now, onProgress, onNote } = job
   const began = now()
   for (const left of fs.readdirSync(build).filter((name) => name.startsWith(stage)))
     fs.rmSync(join(build, left), { recursive: true })
   // Not in the folder itself, because processes of a killed import may write for a moment more.
   const folder = fs.mkdtempSync(join(build, `${stage}-`))
   const engine = stage === 'routing' ? progress.engine : PLACE_DATABASE_ENGINE
-  const earlier = job.earlier === undefined ? undefined : readRecord(job.earlier).stages[stage]
-  const isKept = earlier?.engine === engine
+  const stages = job.earlier === undefined ? {} : readRecord(job.earlier).stages
+  const earlier = stages[stage]
+  const isKept = earlier?.engine === engine && (stage === 'routing' || hasCurrentPlaces(stages))
   if (isKept) linkTree(stageFolder(job.earlier!, stage), folder)
   else if (stage === 'routing') await buildRouting(job, build, progress, folder)
   else
@@ -228,8 +230,15 @@ async function buildStage(
       folder,
       signal,
       onProgress: (share) => onProgress('building the place database', share),
+      onNote,
     })
-  const made = { engine, seconds: Math.round((now() - began) / 100) / 10, bytes: sizeOfTree(folder) }
+  const chains = stage === 'places' ? chainSource() : undefined
+  const made = {
+    engine,
+    seconds: Math.round((now() - began) / 100) / 10,
+    bytes: sizeOfTree(folder),
+    ...(chains !== undefined && { chains }),
+  }
   fs.renameSync(folder, stageFolder(build, stage))
   return isKept ? earlier : made
 }

@@ -62,6 +62,8 @@ export interface StageRecord {
   readonly engine: string
   readonly seconds: number
   readonly bytes: number
+  /** What the chains of places were found by, e.g. `name-suggestion-index 8.0.20260918`. */
+  readonly chains?: string
 }
 
 export interface MapRegionManifest {

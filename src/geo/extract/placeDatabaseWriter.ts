@@ -11,15 +11,19 @@ import {
   type WayRecord,
 } from '../records/records.ts'
 import { middleOf } from '../records/areas.ts'
+import type { Chain } from '../records/chains.ts'
 import { numberValue } from '../records/houseNumbers.ts'
 import { rangeValues } from '../records/numberRanges.ts'
+import { radiusOf } from '../records/placeExtent.ts'
 import type { RecordSink } from './recordCollector.ts'
+import { boxesAround } from '../placeDatabase/boxes.ts'
 import {
   ADDRESS_BOXES,
   addressBox,
   APPLICATION_ID,
   centreBox,
   crossingKey,
+  GROUND_BOX,
   INDEXES,
   PLACE_DATABASE_VERSION,
   SCHEMA,
@@ -27,6 +31,7 @@ import {
 } from '../placeDatabase/schema.ts'
 import { SearchIndexWriter } from '../placeDatabase/searchIndex.ts'
 import { packLines, unitsOf } from '../placeDatabase/shapes.ts'
+import { traitsOf, type Trait } from '../placeDatabase/traitIndex.ts'
 import { searchDocuments } from './searchDocuments.ts'
 
 /**
@@ -36,10 +41,13 @@ import { searchDocuments } from './searchDocuments.ts'
 export class PlaceDatabaseWriter implements RecordSink {
   readonly #database: Database.Database
   readonly #labels = new Map<string, number>()
+  readonly #chains = new Map<string, number>()
+  readonly #traits = new Map<string, number>()
   /** The last of each table. */
   readonly #ids = new Map<RecordTable, number>()
   readonly #statements: Readonly<Record<string, Database.Statement>>
   readonly #label: Database.Statement
+  readonly #isPlaceKnown: Database.Statement
   readonly #file: string
   /** Of streets that have more than one. */
   readonly #spellings = new Map<number, readonly string[]>()
@@ -57,12 +65,14 @@ export class PlaceDatabaseWriter implements RecordSink {
     const into = (table: string, columns: number): Database.Statement =>
       database.prepare(`INSERT INTO ${table} VALUES (${Array.from({ length: columns }, () => '?').join()})`)
     this.#label = into('label', 2)
+    this.#isPlaceKnown = database.prepare('SELECT 1 FROM place WHERE key = ?')
     const boxes = [
       ...ADDRESS_BOXES,
       'range_box',
       'way_box',
       'intersection_box',
       'place_box',
+      GROUND_BOX,
       'area_box',
       ...AREA_KINDS.map(centreBox),
     ]
@@ -72,7 +82,10 @@ export class PlaceDatabaseWriter implements RecordSink {
       street: into('street', 9),
       way: into('way', 3),
       intersection: into('intersection', 6),
-      place: into('place', 10),
+      place: into('place', 11),
+      chain: into('chain', 4),
+      trait: into('trait', 2),
+      place_trait: into('place_trait', 4),
       area: into('area', 10),
       ...Object.fromEntries(boxes.map((box) => [box, into(box, 5)])),
     }
@@ -111,20 +124,25 @@ export class PlaceDatabaseWriter implements RecordSink {
     ])
   }
 
-  addPlace({ id: key, name, names, categories, position, rings, size, details }: PlaceRecord): void {
-    const [x, y] = position.map(unitsOf)
-    this.#add('place', 'place_box', rings ?? [[position]], (id) => [
-      id,
-      key,
-      name,
-      jsonOf(names),
-      categories.join(','),
-      x,
-      y,
-      size,
-      rings === undefined ? null : packLines(rings),
+  /** Nothing, if there is a place with its id: of two objects with one id, the first counts. */
+  addPlace(place: PlaceRecord): void {
+    const { id: key, name, names, categories, position, rings, size, details } = place
+    if (this.#isPlaceKnown.get(key) !== undefined) return
+    const [x, y] = position.map(unitsOf) as [number, number]
+    const chain = this.#chainOf(place.chain)
+    const shape = rings === undefined ? null : packLines(rings)
+    const row = [key, name, jsonOf(names), categories.join(','), x, y, size, shape]
+    const id = this.#add('place', 'place_box', rings ?? [[position]], (number) => [
+      number,
+      ...row,
       JSON.stringify(details),
+      chain,
     ])
+    this.#statements[GROUND_BOX]!.run(
+      id,
+      rings === undefined ? circleBox(position, radiusOf(categories)) : boxOf(rings),
+    )
+    for (const trait of traitsOf(place)) this.#statements['place_trait']!.run(this.#traitOf(trait), y, x, id)
   }
 
   addArea(area: AreaRecord): void {
@@ -196,34 +214,61 @@ export class PlaceDatabaseWriter implements RecordSink {
     box: string,
     lines: readonly (readonly Position[])[],
     row: (id: number) => readonly unknown[],
-  ): void {
+  ): number {
     const id = (this.#ids.get(table) ?? 0) + 1
     this.#ids.set(table, id)
     this.#statements[table]!.run(row(id))
-    let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity]
-    for (const line of lines) {
-      for (const [x, y] of line) {
-        west = Math.min(west, x)
-        east = Math.max(east, x)
-        south = Math.min(south, y)
-        north = Math.max(north, y)
-      }
-    }
-    this.#statements[box]!.run(id, unitsOf(west), unitsOf(east), unitsOf(south), unitsOf(north))
+    this.#statements[box]!.run(id, boxOf(lines))
+    return id
+  }
+
+  #chainOf(chain: Chain | undefined): number | null {
+    if (chain === undefined) return null
+    const { slug, name, domain } = chain
+    const key = `${slug} ${domain ?? ''}`
+    return numberOf(this.#chains, key, (id) => this.#statements['chain']!.run(id, slug, name, domain ?? null))
+  }
+
+  #traitOf(trait: Trait): number {
+    return numberOf(this.#traits, trait, (id) => this.#statements['trait']!.run(id, trait))
   }
 
   #labelOf(text: string): number
   #labelOf(text: string | undefined): number | null
   #labelOf(text: string | undefined): number | null {
     if (text === undefined) return null
-    let id = this.#labels.get(text)
-    if (id === undefined) {
-      id = this.#labels.size + 1
-      this.#labels.set(text, id)
-      this.#label.run(id, text)
-    }
-    return id
+    return numberOf(this.#labels, text, (id) => this.#label.run(id, text))
   }
+}
+
+/** The number of a text. @param write called with the number if it is new */
+function numberOf(numbers: Map<string, number>, text: string, write: (id: number) => void): number {
+  let id = numbers.get(text)
+  if (id === undefined) {
+    id = numbers.size + 1
+    numbers.set(text, id)
+    write(id)
+  }
+  return id
+}
+
+/** West, east, south and north, in units of the database. */
+function boxOf(lines: readonly (readonly Position[])[]): number[] {
+  let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity]
+  for (const line of lines) {
+    for (const [x, y] of line) {
+      west = Math.min(west, x)
+      east = Math.max(east, x)
+      south = Math.min(south, y)
+      north = Math.max(north, y)
+    }
+  }
+  return [west, east, south, north].map(unitsOf)
+}
+
+function circleBox(centre: Position, radius: number): number[] {
+  const [east, west, north, south] = boxesAround(centre, radius)[0]!
+  return [west, east, south, north]
 }
 
 /** The least and the largest value of house numbers, or nothing. */

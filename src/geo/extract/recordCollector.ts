@@ -5,6 +5,7 @@
 import type { Position } from '../../model/geofence.ts'
 import { isPlainAddress, areaOf, placeOf, propertyOf, streetOf } from '../records/objectRecords.ts'
 import { taggedAddress, type TaggedAddress } from '../records/addressTags.ts'
+import type { ChainOf } from '../records/chains.ts'
 import { centroid, joinRings, middleOf, pointInside, sizeOf, type Rings } from '../records/areas.ts'
 import type {
   AddressRecord,
@@ -36,6 +37,7 @@ export class RecordCollector implements ObjectSink {
   readonly #out: RecordSink
   readonly #members: ReadonlySet<number>
   readonly #countryAt: (longitude: number, latitude: number) => string | undefined
+  readonly #chainOf: ChainOf
   readonly #nodes = new NodeStore()
   /** Ways that relations are made of. */
   readonly #lines = new Map<number, readonly Position[]>()
@@ -53,10 +55,12 @@ export class RecordCollector implements ObjectSink {
     out: RecordSink,
     members: ReadonlySet<number>,
     countryAt: (longitude: number, latitude: number) => string | undefined,
+    chainOf: ChainOf,
   ) {
     this.#out = out
     this.#members = members
     this.#countryAt = countryAt
+    this.#chainOf = chainOf
   }
 
   node(id: number, longitude: number, latitude: number, tags: Tags | undefined): void {
@@ -117,8 +121,7 @@ export class RecordCollector implements ObjectSink {
     for (const houses of this.#houses.values())
       for (const house of distinctHouses(houses)) this.#streets.addHouse(house)
     for (const street of this.#streets.streets()) this.#out.addStreet(street)
-    for (const places of this.#places.values())
-      for (const place of joinPieces(places)) this.#out.addPlace(place)
+    this.#addPlaces()
     for (const crossing of this.#crossings.found((node) => this.#nodes.positionOf(node)))
       this.#out.addIntersection(crossing)
   }
@@ -147,7 +150,10 @@ export class RecordCollector implements ObjectSink {
       size: sum(outer ?? []) - sum(inner),
     }
     if (area !== undefined) this.#out.addArea({ ...area, ...shape })
-    if (place !== undefined) this.#addPlace({ ...place, ...shape })
+    if (place !== undefined) {
+      const chain = this.#chainOf(tags, () => this.#countryAt(...centre))
+      this.#addPlace({ ...place, ...shape, chain })
+    }
   }
 
   #addHouses(type: ObjectType, id: number, tags: Tags, position: Position, address: TaggedAddress): void {
@@ -161,6 +167,18 @@ export class RecordCollector implements ObjectSink {
       if (others === undefined) this.#houses.set(key, [house])
       else others.push(house)
     }
+  }
+
+  /** Of objects with one IATA code, such as an airport and its terminal, the largest is the airport. */
+  #addPlaces(): void {
+    const airports = new Map<string, PlaceRecord>()
+    for (const places of this.#places.values()) {
+      for (const place of joinPieces(places)) {
+        if (place.details.iataCode === undefined) this.#out.addPlace(place)
+        else if (place.size >= (airports.get(place.id)?.size ?? 0)) airports.set(place.id, place)
+      }
+    }
+    for (const airport of airports.values()) this.#out.addPlace(airport)
   }
 
   #addPlace(place: PlaceRecord): void {

@@ -54,15 +54,22 @@ export function* searchDocuments(
       position,
     }
   }
-  type Place = Point & { id: number; name: string; names: string | null; size: number; details: string }
-  const places = database.prepare('SELECT id, name, names, size, details, x, y FROM place')
-  for (const { id, name, names, size, details, ...point } of places.iterate() as Iterable<Place>) {
-    const { city, postalCode, street, brand, isNotable, brandId } = JSON.parse(details) as PlaceDetails
+  type Place = Point & {
+    id: number
+    name: string
+    names: string | null
+    size: number
+    details: string
+    chain: number | null
+  }
+  const places = database.prepare('SELECT id, name, names, size, details, chain, x, y FROM place')
+  for (const { id, name, names, size, details, chain, ...point } of places.iterate() as Iterable<Place>) {
+    const { city, postalCode, street, brand, isNotable } = JSON.parse(details) as PlaceDetails
     const position = positionOf(point)
     yield {
       kind: 'place',
       record: id,
-      importance: placeImportance(isNotable === true, brandId !== undefined, size),
+      importance: placeImportance(isNotable === true, chain !== null, size),
       names: wordsOfAll([name, brand, ...valuesOf(names)]),
       context: contextAt(position, [street, city, postalCode]),
       position,

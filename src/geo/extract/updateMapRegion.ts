@@ -8,7 +8,7 @@ import { systemReason } from '../../runtime/errors.ts'
 import { importAddresses } from './importAddresses.ts'
 import { importMapRegion, routingEngine, type ImportProgress } from './importMapRegion.ts'
 import { readManifest, readRecord, type MapRegionRecord, type SourceRecord } from './mapRegionFiles.ts'
-import { PLACE_DATABASE_ENGINE } from './placeRecords.ts'
+import { hasCurrentPlaces } from './placeRecords.ts'
 import { isSampleRegion, writeSampleFile } from './samples.ts'
 
 /** A file that a map region was built from is not where it was, or has changed. */
@@ -62,10 +62,7 @@ export async function updateMapRegion(job: MapRegionUpdate): Promise<MapRegionRe
 
 function isUpToDate({ stages }: MapRegionRecord): boolean {
   const isRouted = stages.routing !== undefined
-  return (
-    (!isRouted || stages.routing.engine === routingEngine()) &&
-    stages.places?.engine === PLACE_DATABASE_ENGINE
-  )
+  return (!isRouted || stages.routing.engine === routingEngine()) && hasCurrentPlaces(stages)
 }
 
 /** @throws {SourceMissing} if the file is gone or has another size */

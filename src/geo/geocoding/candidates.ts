@@ -72,7 +72,7 @@ function hitCandidates(
   const { language } = options
   if (kind === 'street') return streetCandidates(region, region.streetById(record), query, options)
   if (kind === 'place') {
-    const { name, names, categories, details, size, position } = region.placeById(record)
+    const { name, names, categories, details, size, position, chain } = region.placeById(record)
     const spellings = [name, details.brand, ...Object.values(names)].filter((one) => one !== undefined)
     const best = bestFit(query, spellings.map(wordsOf), NOTHING_TAKEN)
     if (best === undefined) return []
@@ -86,7 +86,7 @@ function hitCandidates(
         street,
         unit,
         place: { name: names[language] ?? name, categories },
-        importance: placeImportance(details.isNotable === true, details.brandId !== undefined, size),
+        importance: placeImportance(details.isNotable === true, chain !== undefined, size),
         ...best,
         reading: undefined,
         precision: undefined,

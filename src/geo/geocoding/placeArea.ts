@@ -3,20 +3,9 @@ import { pointDistance } from '../../geometry/distance.ts'
 import { checkRing, MAX_RING_POSITIONS } from '../../geometry/ring.ts'
 import type { Position } from '../../model/geofence.ts'
 import type { PlaceArea } from '../../registry/geofences/areaFinder.ts'
+import { radiusOf } from '../records/placeExtent.ts'
 import type { SearchSources } from './sources.ts'
 
-/** Metres around a place of which only the point is known. */
-const USUAL_RADIUS = 30
-/** Of categories whose places are larger. */
-const RADII: Readonly<Record<string, number>> = {
-  'gas-station': 60,
-  supermarket: 60,
-  'shopping-mall': 60,
-  'sports-venue-stadium': 150,
-  hospital: 150,
-  university: 150,
-  airport: 1000,
-}
 /** Metres between the corners of an outline, tried in order until a geofence may have it. */
 const LEAST_STEPS = [0, 1, 3, 10, 30, 100, 300] as const
 /** Of the way around the outline: larger steps would make another shape of it. */
@@ -32,12 +21,7 @@ export function placeArea(sources: SearchSources, id: string): PlaceArea | undef
     return { position, radius: radiusOf(categories), ...(ring !== undefined && { ring }) }
   }
   const airport = sources.world.airports.byKey(id)
-  return airport && { position: airport.position, radius: RADII['airport']! }
-}
-
-/** The largest that any of the categories has. */
-function radiusOf(categories: readonly string[]): number {
-  return Math.max(USUAL_RADIUS, ...categories.map((slug) => RADII[slug] ?? 0))
+  return airport && { position: airport.position, radius: radiusOf(['airport']) }
 }
 
 /** The largest ring with as many corners as a geofence may have; undefined if it cannot be one. */

@@ -1,10 +1,12 @@
 /** What the geo services ask the place database of a map region. */
 import type { Position } from '../../model/geofence.ts'
+import type { Chain } from '../records/chains.ts'
 import type { NumberRange } from '../records/numberRanges.ts'
 import type { AreaKind, PlaceDetails, PropertyType, StreetImportance } from '../records/records.ts'
 import type { SearchIndex } from './searchIndex.ts'
+import type { TraitIndex } from './traitIndex.ts'
 
-/** A record and how far it is from the point that was asked about: 0 inside of it. */
+/** A record and how far it is from the point that was asked about: 0 inside of it, unless it says otherwise. */
 export interface Near<RecordType> {
   readonly record: RecordType
   readonly meters: number
@@ -60,6 +62,7 @@ export interface StoredPlace {
   readonly details: PlaceDetails
   readonly size: number
   readonly position: Position
+  readonly chain: Chain | undefined
 }
 
 /** A place with its shape. */
@@ -95,6 +98,13 @@ export interface PlaceRecords {
   nearestIntersection(point: Position, maxMeters: number): Near<StoredIntersection> | undefined
   /** The smallest place that contains the point, otherwise the nearest. */
   nearestPlace(point: Position, maxMeters: number): Near<StoredPlace> | undefined
+  /**
+   * The places whose ground is within a distance: their area, or a circle around their point (see radiusOf). `meters` is
+   * the distance from its edge, negative inside. In no order.
+   */
+  placesAround(point: Position, maxMeters: number): Near<ShapedPlace>[]
+  /** Finds places by chain, category and group. */
+  readonly traits: TraitIndex
   /** The areas that contain the point, the smallest first. */
   areasAt(point: Position): StoredArea[]
   /** The nearest area of a kind of which only the centre is known. */

@@ -2,8 +2,11 @@ import Database from 'better-sqlite3'
 import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
 import { nearestOnLine } from '../records/areas.ts'
+import type { Chain } from '../records/chains.ts'
 import { hasParity } from '../records/numberRanges.ts'
+import { signedMeters } from '../records/placeExtent.ts'
 import { AREA_KINDS, type AreaKind, type PlaceDetails } from '../records/records.ts'
+import { boxesAround } from './boxes.ts'
 import type {
   Near,
   PlaceRecords,
@@ -17,8 +20,16 @@ import type {
   StoredWay,
 } from './port.ts'
 import { SearchIndex } from './searchIndex.ts'
-import { ADDRESS_BOXES, centreBox, PLACE_DATABASE_VERSION, UNITS, type RecordTable } from './schema.ts'
+import {
+  ADDRESS_BOXES,
+  centreBox,
+  GROUND_BOX,
+  PLACE_DATABASE_VERSION,
+  UNITS,
+  type RecordTable,
+} from './schema.ts'
 import { isInPackedRings, unitsOf, unpackLines } from './shapes.ts'
+import { TraitIndex } from './traitIndex.ts'
 
 type Row = Readonly<Record<string, number | string | Buffer | null>>
 
@@ -44,7 +55,10 @@ export class PlaceDatabase implements PlaceRecords {
   readonly #ranges: Database.Statement
   readonly #crossings: Database.Statement
   readonly #placeByKey: Database.Statement
+  readonly #grounds: Database.Statement
+  readonly #chains: ReadonlyMap<number, Chain>
   readonly index: SearchIndex
+  readonly traits: TraitIndex
 
   /** @throws the errors of SQLite, or if the file has another version */
   constructor(file: string) {
@@ -91,6 +105,13 @@ export class PlaceDatabase implements PlaceRecords {
       Database.Statement
     >
     this.index = new SearchIndex(database)
+    this.traits = new TraitIndex(database, UNITS)
+    this.#grounds = box(GROUND_BOX)
+    // Some hundreds at most, because chains are few.
+    const chains = database.prepare('SELECT id, slug, name, domain FROM chain').all() as (Row & Chain)[]
+    this.#chains = new Map(
+      chains.map(({ id, slug, name, domain }) => [id as number, { slug, name, domain: domain ?? undefined }]),
+    )
     this.#street = database.prepare(
       `SELECT id, importance, x, y, low, high, ${['name', 'city', 'postalCode'].map(label).join()} FROM street WHERE id = ?`,
     )
@@ -150,11 +171,11 @@ export class PlaceDatabase implements PlaceRecords {
   }
 
   nearestPlace(point: Position, maxMeters: number): Near<StoredPlace> | undefined {
-    const containing = this.#containing('place', point).map(placeOf)
+    const containing = this.#containing('place', point).map((row) => this.#placeOf(row))
     const [smallest] = containing.sort((a, b) => a.size - b.size)
     if (smallest !== undefined) return { record: smallest, meters: 0 }
     return this.#nearest('place', point, maxMeters, (row) => {
-      const record = placeOf(row)
+      const record = this.#placeOf(row)
       const lines = row['rings'] === null ? undefined : unpackLines(row['rings'] as Buffer)
       const meters =
         lines === undefined
@@ -162,6 +183,18 @@ export class PlaceDatabase implements PlaceRecords {
           : Math.min(...lines.map((line) => nearestOnLine(line, point).meters))
       return { record, meters }
     })[0]
+  }
+
+  placesAround(point: Position, maxMeters: number): Near<ShapedPlace>[] {
+    const boxes = boxesAround(point, Math.max(0, maxMeters)).flatMap(
+      (box) => this.#grounds.all(...box) as Box[],
+    )
+    return boxes
+      .map(([id]) => {
+        const record = this.#shapedPlace(this.#rows.place.get(id) as Row)
+        return { record, meters: signedMeters(record, point) }
+      })
+      .filter(({ meters }) => meters <= maxMeters)
   }
 
   areasAt(point: Position): StoredArea[] {
@@ -186,14 +219,12 @@ export class PlaceDatabase implements PlaceRecords {
   }
 
   placeById(id: number): StoredPlace {
-    return placeOf(this.#rows.place.get(id) as Row)
+    return this.#placeOf(this.#rows.place.get(id) as Row)
   }
 
   placeByKey(key: string): ShapedPlace | undefined {
     const row = this.#placeByKey.get(key) as Row | undefined
-    if (row === undefined) return undefined
-    const rings = row['rings'] as Buffer | null
-    return { ...placeOf(row), rings: rings === null ? [] : unpackLines(rings) }
+    return row && this.#shapedPlace(row)
   }
 
   areaById(id: number): StoredArea {
@@ -217,6 +248,24 @@ export class PlaceDatabase implements PlaceRecords {
 
   intersectionsOf(key: string, limit: number): StoredIntersection[] {
     return (this.#crossings.all(key, limit) as Row[]).map(intersectionOf)
+  }
+
+  #placeOf(row: Row): StoredPlace {
+    return {
+      key: row['key'] as string,
+      name: row['name'] as string,
+      names: namesOf(row),
+      categories: (row['categories'] as string).split(','),
+      details: JSON.parse(row['details'] as string) as PlaceDetails,
+      size: row['size'] as number,
+      position: positionOf(row),
+      chain: row['chain'] === null ? undefined : this.#chains.get(row['chain'] as number),
+    }
+  }
+
+  #shapedPlace(row: Row): ShapedPlace {
+    const rings = row['rings'] as Buffer | null
+    return { ...this.#placeOf(row), rings: rings === null ? [] : unpackLines(rings) }
   }
 
   #containing(table: 'place' | 'area', point: Position): Row[] {
@@ -293,18 +342,6 @@ function rangeOf(row: Row): StoredRange {
 
 function intersectionOf(row: Row): StoredIntersection {
   return { streets: [row['first'] as string, row['second'] as string], position: positionOf(row) }
-}
-
-function placeOf(row: Row): StoredPlace {
-  return {
-    key: row['key'] as string,
-    name: row['name'] as string,
-    names: namesOf(row),
-    categories: (row['categories'] as string).split(','),
-    details: JSON.parse(row['details'] as string) as PlaceDetails,
-    size: row['size'] as number,
-    position: positionOf(row),
-  }
 }
 
 function areaOf(row: Row): StoredArea {

@@ -7,9 +7,10 @@
 import { AREA_KINDS, type AreaKind } from '../records/records.ts'
 import { nameKey } from '../text/words.ts'
 import { SEARCH_SCHEMA } from './searchIndex.ts'
+import { TRAIT_SCHEMA } from './traitIndex.ts'
 
 /** Raised with each change of the tables or of what is written into them: then an import is due again. */
-export const PLACE_DATABASE_VERSION = 6
+export const PLACE_DATABASE_VERSION = 7
 
 /** `RFpl` in the header of the file. */
 export const APPLICATION_ID = 0x5246706c
@@ -38,6 +39,9 @@ export function centreBox(kind: AreaKind): string {
   return `centre_box_${kind}`
 }
 
+/** The boxes of the grounds of places: of their areas, or of the circles around their points. */
+export const GROUND_BOX = 'ground_box'
+
 export const SCHEMA = `
   CREATE TABLE label (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
   CREATE TABLE address (
@@ -65,9 +69,12 @@ export const SCHEMA = `
   CREATE VIRTUAL TABLE intersection_box USING rtree_i32(id, west, east, south, north);
   CREATE TABLE place (
     id INTEGER PRIMARY KEY, key TEXT NOT NULL UNIQUE, name TEXT NOT NULL, names TEXT, categories TEXT NOT NULL,
-    x INTEGER NOT NULL, y INTEGER NOT NULL, size REAL NOT NULL, rings BLOB, details TEXT NOT NULL
+    x INTEGER NOT NULL, y INTEGER NOT NULL, size REAL NOT NULL, rings BLOB, details TEXT NOT NULL, chain INTEGER
   );
   CREATE VIRTUAL TABLE place_box USING rtree_i32(id, west, east, south, north);
+  CREATE VIRTUAL TABLE ${GROUND_BOX} USING rtree_i32(id, west, east, south, north);
+  CREATE TABLE chain (id INTEGER PRIMARY KEY, slug TEXT NOT NULL, name TEXT NOT NULL, domain TEXT);
+  ${TRAIT_SCHEMA}
   CREATE TABLE area (
     id INTEGER PRIMARY KEY, kind TEXT NOT NULL, name TEXT NOT NULL, names TEXT, code TEXT, population INTEGER NOT NULL,
     x INTEGER NOT NULL, y INTEGER NOT NULL, size REAL NOT NULL, rings BLOB

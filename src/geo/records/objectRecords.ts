@@ -69,7 +69,7 @@ export function areaOf(tags: Tags): Omit<AreaRecord, 'position' | 'rings' | 'siz
 }
 
 /**
- * The place that an object is: it has a category, and a name or brand. Without its geometry.
+ * The place that an object is: it has a category, and a name or brand. Without its geometry and its chain.
  * @param address of the object, if it has one
  */
 export function placeOf(
@@ -77,7 +77,7 @@ export function placeOf(
   type: ObjectType,
   id: number,
   address: TaggedAddress | undefined,
-): Omit<PlaceRecord, 'position' | 'rings' | 'size'> | undefined {
+): Omit<PlaceRecord, 'position' | 'rings' | 'size' | 'chain'> | undefined {
   const brand = cleanName(tags.get('brand'))
   const name = cleanName(tags.get('name')) ?? brand
   if (name === undefined) return undefined
@@ -98,7 +98,6 @@ export function placeOf(
       state: address?.state ?? cleanName(tags.get('addr:state')),
       postalCode: address?.postalCode ?? cleanName(tags.get('addr:postcode')),
       brand,
-      brandId: /^Q\d{1,12}$/.exec(tags.get('brand:wikidata') ?? '')?.[0],
       iataCode,
       openingHours: cleanName(tags.get('opening_hours')),
       phone: cleanName(tags.get('phone') ?? tags.get('contact:phone')),

@@ -1,6 +1,7 @@
 /** What the geo services know of a map region: records made from the objects of an extract. */
 import type { Position } from '../../model/geofence.ts'
 import type { Rings } from './areas.ts'
+import type { Chain } from './chains.ts'
 import type { Language } from './names.ts'
 import type { NumberRange } from './numberRanges.ts'
 import type { ObjectType } from './tags.ts'
@@ -77,6 +78,8 @@ export interface PlaceRecord {
   /** In square metres; 0 for a point. */
   readonly size: number
   readonly details: PlaceDetails
+  /** The one that it belongs to, if any. */
+  readonly chain: Chain | undefined
 }
 
 /** What an object says about a place besides its name; absent where it does not. */
@@ -88,8 +91,6 @@ export interface PlaceDetails {
   readonly state?: string
   readonly postalCode?: string
   readonly brand?: string
-  /** Of Wikidata, e.g. `Q38076`. */
-  readonly brandId?: string
   readonly iataCode?: string
   readonly openingHours?: string
   readonly phone?: string

@@ -3,6 +3,7 @@ import Database from 'better-sqlite3'
 import { join } from 'node:path'
 import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
+import { boxesAround } from '../placeDatabase/boxes.ts'
 import { UNITS } from '../placeDatabase/schema.ts'
 import { unitsOf } from '../placeDatabase/shapes.ts'
 import { cleanName } from '../records/names.ts'
@@ -28,7 +29,6 @@ const SIZES: Readonly<Record<string, AirportSize>> = {
   seaplane_base: 'seaplane',
   heliport: 'heliport',
 }
-const DEGREE_METERS = 110_574
 
 interface SourceRow {
   readonly iata: string
@@ -110,17 +110,4 @@ export class AirportTable implements Airports {
 
 function airportOf({ x, y, ...fields }: Row): Airport {
   return { ...fields, position: [x / UNITS, y / UNITS] }
-}
-
-/**
- * East, west, north and south of the boxes that contain all points within a distance, as the statement takes them: two
- * where they lie on both sides of the 180th meridian.
- */
-function boxesAround([x, y]: Position, meters: number): number[][] {
-  const height = (1.01 * meters) / DEGREE_METERS
-  const width = height / Math.max(0.01, Math.cos((Math.min(90, Math.abs(y) + height) * Math.PI) / 180))
-  if (width >= 180) return [[180, -180, y + height, y - height].map(unitsOf)]
-  return [x, x - 360, x + 360]
-    .filter((longitude) => Math.abs(longitude) - width <= 180)
-    .map((longitude) => [longitude + width, longitude - width, y + height, y - height].map(unitsOf))
 }

@@ -7,6 +7,7 @@ import type { Position } from '../../model/geofence.ts'
 import { SearchIndexWriter } from '../placeDatabase/searchIndex.ts'
 import { packLines, unitsOf } from '../placeDatabase/shapes.ts'
 import { pointInside } from '../records/areas.ts'
+import { packageFolder, packageVersion } from '../../runtime/packageFolder.ts'
 import { addAirports, AIRPORT_PACKAGE } from './airports.ts'
 import { addMarketAreas } from './marketAreas.ts'
 import { APPLICATION_ID, LARGE_POPULATION, SCHEMA, WORLD_PACKAGES, worldFileName } from './schema.ts'
@@ -93,7 +94,7 @@ export function buildWorld(folder: string): string {
     addPostalCodes(database)
     addCountries(database)
     addMarketAreas(database)
-    addAirports(database, folderOf(AIRPORT_PACKAGE)!)
+    addAirports(database, packageFolder(AIRPORT_PACKAGE)!)
     database.exec('COMMIT')
     const index = new SearchIndexWriter(database)
     for (const document of worldDocuments(unfinished)) index.add(document)
@@ -233,15 +234,8 @@ function least(values: readonly number[]): number {
 
 /** @throws {WorldMissing} */
 function versionOf(name: string): string {
-  const folder = folderOf(name)
+  const folder = packageFolder(name)
   if (folder === undefined)
     throw new WorldMissing(`The package ${name} is not installed: npm install ${WORLD_PACKAGES.join(' ')}.`)
-  const { version } = JSON.parse(fs.readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }
-  return `${name} ${version}`
-}
-
-/** Where a package is installed. Not every package exports its package.json. */
-function folderOf(name: string): string | undefined {
-  const paths = require.resolve.paths(name) ?? []
-  return paths.map((path) => join(path, name)).find((path) => fs.existsSync(join(path, 'package.json')))
+  return packageVersion(name, folder)
 }

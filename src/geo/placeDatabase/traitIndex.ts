@@ -1,0 +1,113 @@
+/**
+ * The places of a map region by what they are: a row for each place and trait, in the order of trait, latitude and
+ * longitude. So those of a chain around a point are read at once, without their records.
+ */
+import type Database from 'better-sqlite3'
+import { pointDistance } from '../../geometry/distance.ts'
+import type { Position } from '../../model/geofence.ts'
+import type { PlaceRecord } from '../records/records.ts'
+import { boxesAround } from './boxes.ts'
+
+export const TRAIT_SCHEMA = `
+  CREATE TABLE trait (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
+  CREATE TABLE place_trait (
+    trait INTEGER NOT NULL, y INTEGER NOT NULL, x INTEGER NOT NULL, place INTEGER NOT NULL,
+    PRIMARY KEY (trait, y, x, place)
+  ) WITHOUT ROWID;
+`
+
+/** A chain by its slug, a category by its slug, or a group. */
+export type Trait = `chain/${string}` | `category/${string}` | 'group/airport'
+
+export function traitsOf({ categories, chain, details }: PlaceRecord): Trait[] {
+  return [
+    ...categories.map((slug): Trait => `category/${slug}`),
+    ...(chain === undefined ? [] : [`chain/${chain.slug}` as const]),
+    ...(details.iataCode === undefined ? [] : ['group/airport' as const]),
+  ]
+}
+
+/** A place that was found, by its row. */
+export interface FoundPlace {
+  readonly id: number
+  /** From the point that was asked about to the place's own point. */
+  readonly meters: number
+}
+
+/** The smallest box that is searched, as a share of the largest, and how much larger each next one is. */
+const FIRST_SHARE = 1 / 16
+const GROWTH = 2
+/** Rows of a trait that are looked at in a box. */
+const MOST_ROWS = 50_000
+
+type TraitRow = [y: number, x: number, place: number]
+
+export class TraitIndex {
+  readonly #id: Database.Statement
+  readonly #inBox: Database.Statement
+  readonly #has: Database.Statement
+  readonly #key: Database.Statement
+  readonly #units: number
+
+  /** @param units in a degree */
+  constructor(database: Database.Database, units: number) {
+    this.#units = units
+    this.#id = database.prepare('SELECT id FROM trait WHERE text = ?').pluck()
+    this.#inBox = database
+      .prepare(
+        `SELECT y, x, place FROM place_trait WHERE x <= ? AND x >= ? AND y <= ? AND y >= ? AND trait = ? LIMIT ${MOST_ROWS}`,
+      )
+      .raw()
+    this.#has = database
+      .prepare('SELECT 1 FROM place_trait WHERE trait = ? AND y = ? AND x = ? AND place = ?')
+      .pluck()
+    this.#key = database.prepare('SELECT key FROM place WHERE id = ?').pluck()
+  }
+
+  /**
+   * The places within a distance that have one trait of each list, the nearest first; those at the same distance in the
+   * order of their `_id`. It reads no more of them than are taken, and some around.
+   * @param lists at least one
+   */
+  *near(point: Position, maxMeters: number, lists: readonly (readonly Trait[])[]): Generator<FoundPlace> {
+    const wanted = lists.map((traits) => traits.map((text) => this.#id.get(text)).filter(isNumber))
+    if (wanted.some((ids) => ids.length === 0)) return
+    let done = -1
+    for (let reach = maxMeters * FIRST_SHARE; ; reach *= GROWTH) {
+      const within = Math.min(reach, maxMeters)
+      const found = this.#within(point, within, wanted).filter(({ meters }) => meters > done)
+      yield* this.#sorted(found)
+      if (within === maxMeters) return
+      done = within
+    }
+  }
+
+  #within(point: Position, reach: number, [first, ...others]: readonly (readonly number[])[]): FoundPlace[] {
+    const found = new Map<number, FoundPlace>()
+    for (const box of boxesAround(point, reach)) {
+      for (const trait of first!) {
+        for (const [y, x, id] of this.#inBox.all(...box, trait) as TraitRow[]) {
+          const meters = pointDistance(point[1], point[0], y / this.#units, x / this.#units)
+          if (meters > reach || found.has(id)) continue
+          const has = (one: number): boolean => this.#has.get(one, y, x, id) !== undefined
+          if (others.every((ids) => ids.some(has))) found.set(id, { id, meters })
+        }
+      }
+    }
+    return [...found.values()]
+  }
+
+  #sorted(found: FoundPlace[]): FoundPlace[] {
+    const keys = new Map<number, string>()
+    const keyOf = (id: number): string => {
+      const key = keys.get(id) ?? (this.#key.get(id) as string)
+      keys.set(id, key)
+      return key
+    }
+    return found.sort((a, b) => a.meters - b.meters || (keyOf(a.id) < keyOf(b.id) ? -1 : 1))
+  }
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number'
+}
