@@ -29,9 +29,10 @@ export async function tellStory(recording: Recording): Promise<void> {
   await beacons(recording)
   await imports(recording)
   await tracking(recording)
-  await context(recording)
   await routing(recording)
   await geocoding(recording)
+  // Its regions are there now, because geocoding waits until the data of the world are made.
+  await context(recording)
   await users(recording)
   await events(recording)
   await settings(recording)

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import Type from 'typebox'
 import { listPieces } from '../http/answerText.ts'
 import { route, type Route } from '../http/route.ts'
@@ -10,6 +11,9 @@ import { REGION_KINDS, type RegionFinder, type Regions } from '../model/region.t
 import type { RegistryView } from '../rules/port.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { mapInSlices } from '../runtime/slices.ts'
+
+/** The first question makes the data of the world, which takes half a minute on a slow machine. SDKs wait for 10 s. */
+const REGIONS_MS = 2000
 
 const RegionSchema = Type.Object({
   _id: Type.String(),
@@ -39,7 +43,8 @@ export function contextRoutes(registry: RegistryView, finder: RegionFinder): Rou
       description:
         'The geofences that a location lies in, by their boundary alone: stop detection, buffers, hours and addresses ' +
         'do not count. Geofences for certain users are listed for those only. The country and, in the United States, the ' +
-        'state, television market (DMA) and postal code of the location. Nothing is stored. The web SDK reads the ' +
+        'state, television market (DMA) and postal code of the location; without these while the server still prepares them, ' +
+        'after its first start. Nothing is stored. The web SDK reads the ' +
         'root of the answer, native SDKs read `context`.',
       query: Type.Object({
         coordinates: CoordinatesText,
@@ -69,12 +74,19 @@ export function contextRoutes(registry: RegistryView, finder: RegionFinder): Rou
   ]
 }
 
-/** None where the data of the world are not installed; the geofences are answered all the same. */
+/**
+ * None where the data of the world are not installed, or are still being made; the geofences are answered all the
+ * same.
+ */
 async function regionsAt(finder: RegionFinder, position: Position): Promise<Regions> {
-  try {
-    return await finder.regionsAt(position)
-  } catch (error) {
+  const late = new AbortController()
+  const found = finder.regionsAt(position).catch((error: unknown) => {
     if (error instanceof ApiError && error.retryAfter === undefined) return {}
     throw error
+  })
+  try {
+    return await Promise.race([found, sleep(REGIONS_MS, {}, { ref: false, signal: late.signal })])
+  } finally {
+    late.abort()
   }
 }
