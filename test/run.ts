@@ -1,4 +1,5 @@
 /** `npm test` and `npm run test:slow`: see {@link HELP}. */
+import { createHash, randomUUID } from 'node:crypto'
 import { globSync, readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { runTestFile, type FileResult, type RunningFile } from './kit/testFile.ts'
@@ -22,6 +23,7 @@ Runs the test files below test/, or those whose path contains one of PATH. Each 
 also be run by itself: node test/config/options.test.ts
 
   --slow        the files *.slow.test.ts, and those that draw, with ${SLOW_SIZES.RINGFENCE_TEST_RUNS} times the draws: what npm run test:slow does
+  --draw N      one of N of these files, drawn by RINGFENCE_SEED; without a seed anew each time
   --jobs N      files at a time; default 2
   --patience S  ends a file after S seconds without any progress; default 300
   --list        prints the files and runs none
@@ -32,6 +34,7 @@ function options() {
     allowPositionals: true,
     options: {
       slow: { type: 'boolean', default: false },
+      draw: { type: 'string', default: '1' },
       jobs: { type: 'string', default: '2' },
       patience: { type: 'string', default: '300' },
       list: { type: 'boolean', default: false },
@@ -40,6 +43,8 @@ function options() {
   })
   const jobs = Number(values.jobs)
   const patience = Number(values.patience)
+  const share = Number(values.draw)
+  if (!Number.isInteger(share) || share < 1) throw new TypeError('--draw: a whole number above 0')
   if (!Number.isInteger(jobs) || jobs < 1) throw new TypeError('--jobs: a whole number above 0')
   if (!(patience > 0)) throw new TypeError('--patience: a number of seconds above 0')
   const found = globSync('test/**/*.test.ts')
@@ -47,8 +52,20 @@ function options() {
     .filter((path) => positionals.length === 0 || positionals.some((part) => path.includes(part)))
   if (found.length === 0) throw new TypeError('no test file has such a path')
   // Slow files first, because at the end one of them would run alone.
-  const files = found.toSorted((a, b) => Number(isSlow(b)) - Number(isSlow(a)) || a.localeCompare(b, 'en'))
+  const files = drawn(found, share).toSorted(
+    (a, b) => Number(isSlow(b)) - Number(isSlow(a)) || a.localeCompare(b, 'en'),
+  )
   return { ...values, jobs, patience, files }
+}
+
+/** One of `share` files, at least one: the order of their hashes with the seed decides. */
+function drawn(paths: readonly string[], share: number): readonly string[] {
+  if (share === 1) return paths
+  const seed = process.env['RINGFENCE_SEED'] ?? randomUUID()
+  const rank = (path: string) => createHash('sha256').update(`${seed}/${path}`).digest('hex')
+  const ranks = new Map(paths.map((path) => [path, rank(path)]))
+  const order = paths.toSorted((a, b) => (ranks.get(a)! < ranks.get(b)! ? -1 : 1))
+  return order.slice(0, Math.ceil(order.length / share))
 }
 
 function isSlow(path: string): boolean {
