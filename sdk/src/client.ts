@@ -1,5 +1,6 @@
 import type { paths } from './api.ts'
 import { call, type Call } from './http.ts'
+import { Servers } from './servers.ts'
 import { RingfenceStream, type StreamOptions } from './stream/stream.ts'
 import type { WebSocketConstructor } from './stream/socket.ts'
 import type {
@@ -14,8 +15,11 @@ import type {
 } from './types.ts'
 
 export interface RingfenceOptions {
-  /** Of the server, e.g. `https://ringfence.example.com`. */
-  readonly url: string
+  /**
+   * Of the server, e.g. `https://ringfence.example.com`, or of several gateways of one cluster: when one fails, calls and
+   * streams go to the next.
+   */
+  readonly url: string | readonly string[]
   /** `prj_…`: a publishable key in apps and browsers, a secret one on servers only. */
   readonly key: string
   /** For Node 20, which has none of its own: that of the package `ws`. */
@@ -30,14 +34,22 @@ export interface RingfenceOptions {
  * carries its `stream` and `sequence`.
  */
 export class Ringfence {
-  readonly url: string
+  readonly #urls: string | readonly string[]
+  /** Of calls; each stream has its own. */
+  readonly #servers: Servers
   readonly #key: string
   readonly #WebSocket: WebSocketConstructor | undefined
 
   constructor({ url, key, WebSocket }: RingfenceOptions) {
-    this.url = url.replace(/(?<!\/)\/+$/, '')
+    this.#urls = url
+    this.#servers = new Servers(url)
     this.#key = key
     this.#WebSocket = WebSocket
+  }
+
+  /** The address that calls go to. */
+  get url(): string {
+    return this.#servers.url
   }
 
   get<P extends PathOf<'get'>>(path: P, ...[options]: Arguments<P, 'get'>): Promise<AnswerOf<P, 'get'>> {
@@ -88,7 +100,7 @@ export class Ringfence {
 
   /** Opens a connection for many updates, events and positions; it connects again by itself until it is closed. */
   stream(options?: StreamOptions): RingfenceStream {
-    return new RingfenceStream({ url: this.url, key: this.#key, WebSocket: this.#WebSocket }, options)
+    return new RingfenceStream({ url: this.#urls, key: this.#key, WebSocket: this.#WebSocket }, options)
   }
 
   async #call<P extends keyof paths, M extends Method>(
@@ -96,7 +108,7 @@ export class Ringfence {
     path: P,
     options: Omit<Call, 'method' | 'path'> | undefined,
   ): Promise<AnswerOf<P, M>> {
-    const answer = await call(this.url, this.#key, { ...options, method: method.toUpperCase(), path })
+    const answer = await call(this.#servers, this.#key, { ...options, method: method.toUpperCase(), path })
     return answer as AnswerOf<P, M>
   }
 }

@@ -1,5 +1,6 @@
 import { backoffMs, sleep } from './backoff.ts'
 import { ConnectionError, RingfenceError } from './errors.ts'
+import type { Servers } from './servers.ts'
 
 /** One call, as it goes out. */
 export interface Call {
@@ -22,15 +23,17 @@ const MAX_RETRY_AFTER = 30
 
 /**
  * Makes the call and reads its answer. What may be sent twice is sent again, up to three times, when the server cannot
- * be reached, is overloaded (503) or limits its rate (429): after `Retry-After`, else with exponential backoff.
- * @param url of the server, without a slash at its end
+ * be reached, is overloaded (503) or limits its rate (429): after `Retry-After`, else with exponential backoff. A server
+ * that cannot be reached, or is overloaded, is not used again while another one works.
  * @throws RingfenceError what the server refuses; ConnectionError; the signal's reason
  */
-export async function call(url: string, key: string, request: Call): Promise<unknown> {
+export async function call(servers: Servers, key: string, request: Call): Promise<unknown> {
   for (let attempt = 0; ; attempt++) {
+    const { url } = servers
     try {
       return await callOnce(url, key, request)
     } catch (error) {
+      if (isOfServer(error)) servers.failed(url)
       const waitMs = retryMs(error, attempt)
       if (waitMs === undefined || attempt + 1 === ATTEMPTS || !isRepeatable(request)) throw error
       await sleep(waitMs, request.signal)
@@ -38,7 +41,16 @@ export async function call(url: string, key: string, request: Call): Promise<unk
   }
 }
 
-/** One attempt of {@link call}. */
+/** Whether another server may answer differently. */
+function isOfServer(error: unknown): boolean {
+  if (error instanceof ConnectionError) return true
+  return error instanceof RingfenceError && error.status >= 502 && error.status <= 504
+}
+
+/**
+ * One attempt of {@link call}.
+ * @param url of the server, without a slash at its end
+ */
 export async function callOnce(
   url: string,
   key: string,

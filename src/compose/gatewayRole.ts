@@ -38,11 +38,11 @@ export async function openEvents({
     file: join(options.data, `events-${storeId}.sqlite`),
     failed: fatal,
   })
-  const feed = new EventFeed(index)
+  const feed = new EventFeed(index, undefined, () => shared.upToDate())
   const reader = new JetStreamEventReader(nats.connection, manager, (sequence, reason) =>
     logger.error({ sequence, reason }, 'skipped a message of the stream EVENTS that cannot be read'),
   )
-  const shared = await persistently(
+  const shared: SharedIndex = await persistently(
     () => SharedIndex.open({ shared: reader, index, feed, troubled, pause: sleep }),
     (error) => {
       if (error instanceof EventsMissing) throw error

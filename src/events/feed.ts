@@ -34,6 +34,7 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
   forgotten = 0
   readonly #index: EventIndex
   readonly #recentBytes: number
+  readonly #complete: () => Promise<void>
   readonly #reads = new ConcurrencyLimit(READS_AT_ONCE)
   /** Ascending offsets, complete from the first one on; entries before `#first` are dropped from time to time. */
   #recent: LoggedEvent[] = []
@@ -43,9 +44,18 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
   #followers = 0
   readonly #waiting = new Set<() => void>()
 
-  constructor(index: EventIndex, recentBytes = RECENT_BYTES) {
+  /**
+   * @param complete resolves once everything is here that was in the log when it was called, for a feed that follows a
+   *   log of several processes
+   */
+  constructor(
+    index: EventIndex,
+    recentBytes = RECENT_BYTES,
+    complete: () => Promise<void> = () => Promise.resolve(),
+  ) {
     this.#index = index
     this.#recentBytes = recentBytes
+    this.#complete = complete
   }
 
   /** The offset of the last event. */
@@ -84,9 +94,21 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
     this.#bytes -= bytesOf(dropped!.event)
   }
 
-  /** The offset of an event, to continue from; undefined if there is none with that id in the scope. */
-  offsetOf(scope: ScopeId, id: string): Promise<number | undefined> {
+  /**
+   * The offset of an event, to continue from; undefined if there is none with that id in the scope. The client may have
+   * it from another process, before it came here.
+   */
+  async offsetOf(scope: ScopeId, id: string): Promise<number | undefined> {
+    const offset = await this.#index.offsetOf(scope, id)
+    if (offset !== undefined) return offset
+    await this.#complete()
     return this.#index.offsetOf(scope, id)
+  }
+
+  /** An offset from any process, or the end of the log if that is before it, as after a restore. */
+  async within(offset: number): Promise<number> {
+    if (offset > this.lastOffset) await this.#complete()
+    return Math.min(offset, this.lastOffset)
   }
 
   /**

@@ -165,8 +165,8 @@ export interface SharedMessage {
 export interface SharedEvents {
   /** Of the last message in the stream. */
   lastSequence(): Promise<number>
-  /** Whether there is any message after a sequence. */
-  hasMore(after: number): Promise<boolean>
+  /** Of the newest event in the stream; 0 if there is none. */
+  newestEvent(): Promise<number>
   /** All messages after a sequence, including those yet to come, until the signal; throws if it is cut off. */
   follow(after: number, signal: AbortSignal): Promise<AsyncIterable<SharedMessage>>
   /** Stores a change; resolves to its sequence. */

@@ -163,27 +163,33 @@ class ConnectionSubscriptions implements StreamFeature {
     const subscription: Subscription = { bytes, reader: undefined, isEnded: false }
     this.#subscriptions.set(id, subscription)
     const kept = keptFilter(filter)
-    const offset =
-      from === 'now' ? this.#feed.lastOffset : this.#all.tokens.open(this.#connection.scope, from)
-    if (offset === undefined) void this.#beginAfter(id, kept, subscription, from)
-    else this.#begin(id, kept, subscription, Math.min(offset, this.#feed.lastOffset))
+    const { lastOffset } = this.#feed
+    const offset = from === 'now' ? lastOffset : this.#all.tokens.open(this.#connection.scope, from)
+    if (offset !== undefined && offset <= lastOffset) this.#begin(id, kept, subscription, offset)
+    else void this.#beginLater(id, kept, subscription, () => this.#look(from, offset))
   }
 
-  async #beginAfter(
+  #look(from: string, offset: number | undefined): Promise<number | undefined> {
+    if (offset !== undefined) return this.#feed.within(offset)
+    return this.#feed.offsetOf(this.#connection.scope, from)
+  }
+
+  /** @param look resolves to the offset to begin after, or to undefined if there is no such event */
+  async #beginLater(
     id: string,
     filter: EventFilter,
     subscription: Subscription,
-    eventId: string,
+    look: () => Promise<number | undefined>,
   ): Promise<void> {
     let refusal = new ApiError(404, 'from: No event has this `_id`, or it has been deleted.', {
       param: 'from',
     })
     let offset: number | undefined
     try {
-      offset = await this.#feed.offsetOf(this.#connection.scope, eventId)
+      offset = await look()
     } catch (error) {
-      this.#all.failed(error)
-      refusal = new ApiError(500, 'Internal server error.')
+      if (!(error instanceof ApiError)) this.#all.failed(error)
+      refusal = error instanceof ApiError ? error : new ApiError(500, 'Internal server error.')
     }
     // Its memory counts until here. Otherwise a client could fill the index's queue by subscribing and unsubscribing
     // over and over.
@@ -192,8 +198,8 @@ class ConnectionSubscriptions implements StreamFeature {
     else {
       this.#subscriptions.delete(id)
       this.#connection.kept.release(subscription.bytes)
-      const { code, param, message } = refusal
-      this.#connection.send({ type: 'error', subscription: id, code, param, message })
+      const { code, param, message, retryAfter } = refusal
+      this.#connection.send({ type: 'error', subscription: id, code, param, message, retryAfter })
     }
   }
 

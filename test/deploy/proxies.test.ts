@@ -2,113 +2,19 @@
  * Runs the real proxies of deploy/proxy: what they pass on of hostile requests is strict HTTP/1.1, and the API works
  * behind them. With RINGFENCE_REQUIRE_PROXIES=1 a missing program is a failure.
  */
-import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect as connectHttp2 } from 'node:http2'
 import { request } from 'node:https'
 import { createServer, type AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { connect } from 'node:tls'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { WebSocket } from 'ws'
-import { makeCertificates } from '../kit/certificates.ts'
 import { BODY, CHUNKS, FRAMINGS, HEADERS, HEADS, SMUGGLED } from '../kit/framings.ts'
-import { freePort, KEYS, startServer } from '../kit/server.ts'
-import { skipWithoutTool, text as fileText } from './tools.ts'
+import { KEYS, startServer } from '../kit/server.ts'
+import { PROXIES, skipWithoutProxy, startProxy } from './proxyKit.ts'
 
 t.setTimeout(240_000)
-
-const folder = mkdtempSync(join(tmpdir(), 'ringfence-proxies-'))
-t.teardown(() => rmSync(folder, { recursive: true, force: true }))
-
-interface Proxy {
-  readonly name: string
-  /** The configuration from the repository, with the test's ports and files. */
-  configure(certificate: string, key: string, port: number, upstream: number): string
-  readonly args: (file: string) => readonly string[]
-}
-
-/** @throws Error if the configuration does not contain the text */
-function replaced(config: string, changes: readonly (readonly [from: string, to: string])[]): string {
-  let changed = config
-  for (const [from, to] of changes) {
-    if (!changed.includes(from)) throw new Error(`no ${from} in the configuration`)
-    changed = changed.replaceAll(from, to)
-  }
-  return changed
-}
-
-const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-  .map((what) => `${what}_temp_path ${folder}/${what};`)
-  .join(' ')
-
-const PROXIES: readonly Proxy[] = [
-  {
-    name: 'nginx',
-    configure: (certificate, key, port, upstream) =>
-      replaced(fileText('deploy/proxy/nginx.conf'), [
-        ['/etc/ssl/certs/ringfence.pem', certificate],
-        ['/etc/ssl/private/ringfence.key', key],
-        ['listen 443 ', `listen 127.0.0.1:${port} `],
-        ['server 127.0.0.1:8080;', `server 127.0.0.1:${upstream};`],
-        ['http {', `http { access_log off; ${temporary}`],
-      ]),
-    args: (file) => [
-      '-p',
-      folder,
-      '-c',
-      file,
-      '-e',
-      'stderr',
-      '-g',
-      `daemon off; pid ${file}.pid; error_log stderr; ${process.getuid?.() === 0 ? 'user root;' : ''}`,
-    ],
-  },
-  {
-    name: 'haproxy',
-    configure: (certificate, key, port, upstream) => {
-      const both = join(folder, 'both.pem')
-      writeFileSync(both, readFileSync(certificate, 'utf8') + readFileSync(key, 'utf8'))
-      return replaced(fileText('deploy/proxy/haproxy.cfg'), [
-        ['/etc/ssl/private/ringfence.pem', both],
-        ['bind :443 ', `bind 127.0.0.1:${port} `],
-        ['127.0.0.1:8080', `127.0.0.1:${upstream}`],
-        ['maxconn 20000', 'maxconn 200'],
-      ])
-    },
-    args: (file) => ['-db', '-f', file],
-  },
-]
-
-/** Starts a proxy in front of the port. Resolves to the proxy's port once it listens. */
-async function start(t: Test, proxy: Proxy, upstream: number): Promise<number> {
-  const { certificate, key } = await makeCertificates(folder)
-  const port = await freePort()
-  const file = join(folder, `${proxy.name}-${port}`)
-  writeFileSync(file, proxy.configure(certificate, key, port, upstream))
-  const child = spawn(proxy.name, proxy.args(file), { stdio: ['ignore', 'pipe', 'pipe'] })
-  let output = ''
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (piece: string) => (output += piece))
-  t.teardown(async () => {
-    child.kill('SIGTERM')
-    if (child.exitCode === null && child.signalCode === null) await once(child, 'close')
-  })
-  for (;;) {
-    if (child.exitCode !== null) throw new Error(`${proxy.name} ended\n${output}`)
-    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false })
-    const listens = await new Promise<boolean>((resolve) => {
-      socket.once('secureConnect', () => resolve(true))
-      socket.once('error', () => resolve(false))
-    })
-    socket.destroy()
-    if (listens) return port
-    await sleep(20)
-  }
-}
 
 /** Sends bytes, and resolves to the answer when the proxy closes the connection or after a while. */
 async function send(port: number, bytes: string): Promise<string> {
@@ -219,8 +125,7 @@ t.test('the strict reader', (t) => {
 })
 
 for (const proxy of PROXIES) {
-  const missing = skipWithoutTool(proxy.name)
-  const skip = process.env.RINGFENCE_REQUIRE_PROXIES === '1' ? false : missing
+  const skip = skipWithoutProxy(proxy)
 
   t.test(`${proxy.name} passes on only strict HTTP`, { skip }, async (t) => {
     const connections: { bytes: string }[] = []
@@ -242,7 +147,7 @@ for (const proxy of PROXIES) {
     }).listen(0, '127.0.0.1')
     await once(upstream, 'listening')
     t.teardown(() => upstream.close())
-    const port = await start(t, proxy, (upstream.address() as AddressInfo).port)
+    const port = await startProxy(t, proxy, [(upstream.address() as AddressInfo).port])
 
     const head = 'POST /v1/track HTTP/1.1\r\nHost: x\r\n'
     const attacks: (readonly [string, string])[] = [
@@ -271,7 +176,7 @@ for (const proxy of PROXIES) {
 
   t.test(`the API behind ${proxy.name}`, { skip }, async (t) => {
     const server = await startServer(t, { env: { RINGFENCE_TRUSTED_PROXIES: '127.0.0.1' } })
-    const port = await start(t, proxy, server.port)
+    const port = await startProxy(t, proxy, [server.port])
     const ask = (
       method: string,
       path: string,

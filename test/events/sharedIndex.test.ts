@@ -42,8 +42,9 @@ class MemoryStream implements SharedEvents {
     return this.messages.at(-1)?.sequence ?? 0
   }
 
-  async hasMore(after: number): Promise<boolean> {
-    return (await this.lastSequence()) > after
+  async newestEvent(): Promise<number> {
+    if (this.isDown) throw new Error('down')
+    return this.lastEvent
   }
 
   async follow(after: number, signal: AbortSignal): Promise<AsyncIterable<SharedMessage>> {
@@ -83,8 +84,8 @@ async function open(file: string, shared: SharedEvents) {
       throw error
     },
   })
-  const feed = new EventFeed(index)
-  const opened = await SharedIndex.open({ shared, index, feed, troubled() {}, pause }).catch(
+  const feed = new EventFeed(index, undefined, () => opened.upToDate())
+  const opened: SharedIndex = await SharedIndex.open({ shared, index, feed, troubled() {}, pause }).catch(
     async (error) => {
       await index.close()
       throw error
@@ -203,6 +204,22 @@ t.test('a stream that cannot be reached, and a different stream', async (t) => {
   await t.rejects(opened.delete(0, event.id), { code: 503, retryAfter: 1 })
   await close()
   await t.rejects(open(file, new MemoryStream(1)), { name: 'EventsMissing' })
+})
+
+t.test('where to continue after what another process has already told the client', async (t) => {
+  const shared = new MemoryStream(Infinity)
+  const { feed, close } = await open(join(folderOf(t), 'index'), shared)
+  const events = Array.from({ length: 20 }, (_, i) => whole(i))
+  for (const event of events.slice(0, 19)) shared.add({ event })
+  shared.add({})
+  t.equal(await feed.offsetOf(0, events[18]!.id), 38, 'an event that has not come here yet')
+  t.equal(await feed.offsetOf(0, events[19]!.id), undefined, 'one that does not exist')
+  shared.add({ event: events[19]! })
+  t.equal(await feed.within(shared.lastEvent), shared.lastEvent, 'a place that has not come here yet')
+  t.equal(await feed.within(1000), shared.lastEvent, 'one after the end')
+  shared.isDown = true
+  await t.rejects(feed.offsetOf(0, whole(99).id), { code: 503, retryAfter: 1 })
+  await close()
 })
 
 const skip = await skipWithout(NATS_SERVER)

@@ -131,6 +131,33 @@ t.test('requests that may be sent twice are sent again while the server fails; o
   t.match(error, { status: 413, message: '413 Payload Too Large' }, 'of a proxy that speaks no JSON')
 })
 
+t.test('with several servers, calls go to the next one when one fails', async (t) => {
+  const [one, two] = [await failingServer(t), await failingServer(t)]
+  const client = new Ringfence({ url: [`${one.url}/`, two.url], key: 'k' })
+  const [used, other] = client.url === one.url ? [one, two] : [two, one]
+  const ok: Handler = (_, response) => response.setHeader('content-type', 'application/json').end('{}')
+  used.answer((request) => request.socket.destroy())
+  other.answer(ok)
+  await client.get('/v1/settings')
+  await client.get('/v1/settings')
+  t.same([used.seen.length, other.seen.length], [1, 2])
+  t.equal(client.url, other.url)
+
+  used.answer(ok)
+  other.answer((_, response) => response.writeHead(503).end())
+  await t.rejects(
+    client.patch('/v1/settings', { body: {} }),
+    { name: 'RingfenceError', status: 503 },
+    'what may not be sent twice',
+  )
+  await client.patch('/v1/settings', { body: {} })
+  t.equal(client.url, used.url, 'goes to the other one the next time')
+  used.answer((_, response) => response.writeHead(400).end())
+  await t.rejects(client.get('/v1/settings'), { name: 'RingfenceError', status: 400 })
+  t.equal(client.url, used.url, 'a request that is wrong stays wrong')
+  t.throws(() => new Ringfence({ url: [], key: 'k' }), TypeError)
+})
+
 t.test('webhooks are verified as Standard Webhooks says', async (t) => {
   const secret = `whsec_${Buffer.from('a secret of some bytes').toString('base64')}`
   const signer = new Webhook(secret)

@@ -26,6 +26,8 @@ export class EventIterator implements AsyncIterableIterator<Event, undefined>, L
   #name: string | undefined
   /** Given up until what waits is taken. */
   #isPaused = false
+  /** Of a subscription for which the server had no room, or was not ready. */
+  #retryTimer: ReturnType<typeof setTimeout> | undefined
 
   constructor(host: ListenerHost, filter: EventFilter, from: string) {
     this.#host = host
@@ -56,6 +58,7 @@ export class EventIterator implements AsyncIterableIterator<Event, undefined>, L
   }
 
   lost(): void {
+    clearTimeout(this.#retryTimer)
     if (this.#name !== undefined) this.#host.forget(this.#name)
     this.#name = undefined
   }
@@ -72,6 +75,9 @@ export class EventIterator implements AsyncIterableIterator<Event, undefined>, L
     } else if (message.type === 'subscribed') {
       this.#from = message.from
       this.#inlet.begin()
+    } else if (message.type === 'error' && message.code === 503) {
+      this.lost()
+      this.#retryTimer = setTimeout(() => this.#subscribeAgain(), (message.retryAfter ?? 1) * 1000)
     } else if (message.type === 'error') {
       const error = new RingfenceError(message.code, message.message, message)
       this.#host.remove(this)
@@ -81,6 +87,7 @@ export class EventIterator implements AsyncIterableIterator<Event, undefined>, L
   }
 
   ended(end: { readonly error?: unknown }): void {
+    clearTimeout(this.#retryTimer)
     this.#unsubscribe()
     this.#isPaused = false
     this.#inlet.end(end)
@@ -95,6 +102,10 @@ export class EventIterator implements AsyncIterableIterator<Event, undefined>, L
     return event
   }
 
+  #subscribeAgain(): void {
+    if (this.#host.isOpen && this.#name === undefined && !this.#isPaused) this.#subscribe()
+  }
+
   #subscribe(): void {
     this.#name = this.#host.register(this)
     this.#host.send({ type: 'subscribe', id: this.#name, filter: this.#filter, from: this.#from })
@@ -107,6 +118,7 @@ export class EventIterator implements AsyncIterableIterator<Event, undefined>, L
   }
 
   #leave(): void {
+    clearTimeout(this.#retryTimer)
     this.#unsubscribe()
     this.#isPaused = false
     this.#waiting = []

@@ -1,14 +1,15 @@
 import { backoffMs } from '../backoff.ts'
 import { ConnectionError, RingfenceError } from '../errors.ts'
 import type { StreamEncoding } from './encoding.ts'
+import type { Servers } from '../servers.ts'
 import type { ClientMessage, ServerMessage } from './messages.ts'
 import type { Socket } from './socket.ts'
 
 /**
- * A connection that comes back: it reconnects with exponential backoff and jitter whenever it is lost, and gives up only
- * where the server says that the key is not good.
+ * A connection that comes back: it reconnects with exponential backoff and jitter whenever it is lost, to each server in
+ * turn, and gives up only where the server says that the key is not good.
  *
- * Owns: the socket, its health, when to try again. Does not own: what is sent again (stream.ts).
+ * Owns: the socket, its health, when and where to try again. Does not own: what is sent again (stream.ts).
  */
 
 const BASE_MS = 200
@@ -24,9 +25,10 @@ const UPGRADE_REQUIRED = 426
 
 export interface LinkParts {
   readonly encoding: StreamEncoding
-  open(): Socket
+  readonly servers: Servers
+  open(server: string): Socket
   /** Rejects with what a plain request is answered: WebSockets do not tell why a connection was refused. */
-  ask(signal: AbortSignal): Promise<void>
+  ask(server: string, signal: AbortSignal): Promise<void>
   opened(): void
   received(message: ServerMessage): void
   lost(): void
@@ -62,7 +64,7 @@ export class Link {
   connect(): void {
     let socket: Socket
     try {
-      socket = this.#parts.open()
+      socket = this.#parts.open(this.#parts.servers.url)
     } catch (error) {
       this.#fail(error)
       return
@@ -118,8 +120,12 @@ export class Link {
   }
 
   async #connectUnlessRefused(reason: ConnectionError | RingfenceError): Promise<void> {
+    const { servers } = this.#parts
     try {
-      await this.#parts.ask(AbortSignal.any([this.#ended.signal, AbortSignal.timeout(SILENCE_MS)]))
+      await this.#parts.ask(
+        servers.url,
+        AbortSignal.any([this.#ended.signal, AbortSignal.timeout(SILENCE_MS)]),
+      )
     } catch (error) {
       if (error instanceof RingfenceError && FINAL_STATUSES.has(error.status)) {
         this.#fail(error)
@@ -133,6 +139,8 @@ export class Link {
 
   #connectLater(reason: ConnectionError | RingfenceError): void {
     if (this.#ended.signal.aborted) return
+    const { servers } = this.#parts
+    servers.failed(servers.url)
     this.#timer = setTimeout(() => this.connect(), backoffMs(this.#attempt++, BASE_MS, CAP_MS))
     this.#parts.waiting(reason)
   }
@@ -142,7 +150,8 @@ export class Link {
     this.#isAsked = false
     this.#timer = setInterval(() => {
       if (this.#isAsked || !this.#isOpen) {
-        this.#gone(new ConnectionError('The server does not answer.', undefined))
+        this.#drop()
+        this.#connectLater(new ConnectionError('The server does not answer.', undefined))
         return
       }
       this.#isAsked = true

@@ -1,6 +1,7 @@
 import { callOnce } from '../http.ts'
 import { StreamClosedError, type ConnectionError, type RingfenceError } from '../errors.ts'
 import type { Update } from '../types.ts'
+import { Servers } from '../servers.ts'
 import { JSON_ENCODING, type StreamEncoding } from './encoding.ts'
 import { EventIterator } from './events.ts'
 import { Link } from './link.ts'
@@ -12,7 +13,8 @@ import { openSocket, type WebSocketConstructor } from './socket.ts'
 
 /** Where a stream goes. */
 export interface StreamTarget {
-  readonly url: string
+  /** Of the server, or of several of which each serves all. */
+  readonly url: string | readonly string[]
   readonly key: string
   readonly WebSocket: WebSocketConstructor | undefined
 }
@@ -50,8 +52,8 @@ export interface WatchOptions {
 }
 
 /**
- * One connection for updates, events and positions. When it is lost it comes back by itself: updates that were not
- * acknowledged are sent again and applied once, events go on where they were.
+ * One connection for updates, events and positions. When it is lost it comes back by itself, to the next server where
+ * there are several: updates that were not acknowledged are sent again and applied once, events go on where they were.
  *
  * It fails for good where the key is not good (401, 402, 403): then all that waits is rejected with that error.
  */
@@ -82,9 +84,10 @@ export class RingfenceStream {
     this.#onStateChange = onStateChange
     this.#link = new Link({
       encoding,
-      open: () => openSocket(url, key, encoding.protocol, WebSocket),
-      ask: async (ended) =>
-        void (await callOnce(url, key, { method: 'GET', path: '/v1/stream', signal: ended })),
+      servers: new Servers(url),
+      open: (server) => openSocket(server, key, encoding.protocol, WebSocket),
+      ask: async (server, ended) =>
+        void (await callOnce(server, key, { method: 'GET', path: '/v1/stream', signal: ended })),
       opened: () => this.#opened(),
       received: (message) => this.#received(message),
       lost: () => this.#lost(),

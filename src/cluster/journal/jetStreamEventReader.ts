@@ -44,9 +44,9 @@ export class JetStreamEventReader implements SharedEvents {
     return (await this.#manager.streams.info(EVENTS)).state.last_seq
   }
 
-  async hasMore(after: number): Promise<boolean> {
-    const query = { seq: after + 1, next_by_subj: EVERY_SUBJECT }
-    return (await this.#manager.streams.getMessage(EVENTS, query)) !== null
+  async newestEvent(): Promise<number> {
+    const message = await this.#manager.streams.getMessage(EVENTS, { last_by_subj: EVERY_SUBJECT })
+    return message?.seq ?? 0
   }
 
   async follow(after: number, signal: AbortSignal): Promise<AsyncIterable<SharedMessage>> {

@@ -55,8 +55,8 @@ const PAUSES: RetryPauses = { firstMs: 500, lastMs: 500 }
 /** How far the index may be behind before reading pauses. */
 const PENDING_BYTES = 32 * 1024 * 1024
 const PENDING_PAUSE_MS = 10
-/** How long a change may take to come back. */
-const CHANGE_MS = 5000
+/** How long something in the stream may take to come here. */
+const LATE_MS = 5000
 const RETRY = { retryAfter: 1 }
 
 export class SharedIndex implements EventQueries {
@@ -80,7 +80,7 @@ export class SharedIndex implements EventQueries {
     const last = await shared.lastSequence()
     if (last < index.durableLogOffset) throw new EventsMissing(index.durableLogOffset, last)
     const opened = new SharedIndex(parts)
-    if (!(await shared.hasMore(index.durableLogOffset))) opened.#behind = 0
+    if ((await shared.newestEvent()) <= index.durableLogOffset) opened.#behind = 0
     return opened
   }
 
@@ -96,6 +96,20 @@ export class SharedIndex implements EventQueries {
   async caughtUp(): Promise<void> {
     while (this.#behind === Infinity && !this.#stopped.signal.aborted)
       await new Promise<void>((resolve) => this.#waiting.add(resolve))
+  }
+
+  /**
+   * Resolves once every event is here that is in the stream now.
+   * @throws {ApiError} 503 if that takes too long
+   */
+  async upToDate(): Promise<void> {
+    let newest: number
+    try {
+      newest = await this.#parts.shared.newestEvent()
+    } catch (cause) {
+      throw this.#outOfReach(cause as Error)
+    }
+    await this.#reached(newest, 'The newest events are not visible here yet. Try again.')
   }
 
   start(): void {
@@ -134,22 +148,30 @@ export class SharedIndex implements EventQueries {
 
   /** @throws {ApiError} 503 if it is not known whether it was done */
   async #change(change: EventChange): Promise<void> {
-    const { shared, troubled, pause } = this.#parts
     let sequence: number
     try {
-      sequence = await shared.append(change)
+      sequence = await this.#parts.shared.append(change)
     } catch (cause) {
-      troubled(cause as Error)
-      throw new ApiError(503, 'The event log cannot be reached. Try again.', RETRY)
+      throw this.#outOfReach(cause as Error)
     }
+    await this.#reached(sequence, 'The change was made but is not visible here yet.')
+  }
+
+  #outOfReach(cause: Error): ApiError {
+    this.#parts.troubled(cause)
+    return new ApiError(503, 'The event log cannot be reached. Try again.', RETRY)
+  }
+
+  /** @throws {ApiError} 503 with the message if that takes too long */
+  async #reached(sequence: number, otherwise: string): Promise<void> {
+    const { pause } = this.#parts
     let isLate = false
-    void pause(CHANGE_MS).then(() => {
+    void pause(LATE_MS).then(() => {
       isLate = true
       this.#wake()
     })
     while (this.#sequence < sequence) {
-      if (isLate || this.#stopped.signal.aborted)
-        throw new ApiError(503, 'The change was made but is not visible here yet.', RETRY)
+      if (isLate || this.#stopped.signal.aborted) throw new ApiError(503, otherwise, RETRY)
       await new Promise<void>((resolve) => this.#waiting.add(resolve))
     }
   }
