@@ -1729,6 +1729,21 @@ export interface components {
             /** @description A geofence that is crossed between two locations causes an entry and an exit. */
             detectCrossings: boolean;
             maxGapSeconds: number;
+            /** @description Your own ids of chains, by slug: `{"burger-king": "17"}`. Responses show them as `externalId`, and searches accept them in place of slugs. */
+            chainMappings: {
+                [key: string]: string;
+            };
+            /** @description Custom data of chains, by slug: 1 to 16 strings, booleans and numbers for each. */
+            chainMetadata: {
+                [key: string]: {
+                    [key: string]: string | number | boolean;
+                };
+            };
+            /** @description Slugs of the chains and categories of which a place must have one to be detected as visited. Empty: every place. */
+            placeFilters: {
+                chain: string[];
+                category: string[];
+            };
         };
         /** SettingsChange */
         SettingsChange: {
@@ -1757,6 +1772,20 @@ export interface components {
             /** @description A geofence that is crossed between two locations causes an entry and an exit. */
             detectCrossings?: boolean | string;
             maxGapSeconds?: number | string;
+            /** @description Your own ids of chains, by slug: `{"burger-king": "17"}`. Responses show them as `externalId`, and searches accept them in place of slugs. */
+            chainMappings?: {
+                [key: string]: string;
+            } | null | string;
+            /** @description Custom data of chains, by slug: 1 to 16 strings, booleans and numbers for each. */
+            chainMetadata?: {
+                [key: string]: {
+                    [key: string]: string | number | boolean;
+                };
+            } | null | string;
+            /** @description Slugs of the chains and categories of which a place must have one to be detected as visited. Empty: every place. */
+            placeFilters?: {
+                [key: string]: unknown;
+            } | null | string;
         };
         /** Webhook */
         Webhook: {
@@ -4316,6 +4345,21 @@ export interface operations {
                         };
                     } & {
                         settings: components["schemas"]["Settings"];
+                        /** @description Your own ids of chains, by slug: `{"burger-king": "17"}`. Responses show them as `externalId`, and searches accept them in place of slugs. */
+                        chainMappings: {
+                            [key: string]: string;
+                        };
+                        /** @description Custom data of chains, by slug: 1 to 16 strings, booleans and numbers for each. */
+                        chainMetadata: {
+                            [key: string]: {
+                                [key: string]: string | number | boolean;
+                            };
+                        };
+                        /** @description Slugs of the chains and categories of which a place must have one to be detected as visited. Empty: every place. */
+                        placeFilters: {
+                            chain: string[];
+                            category: string[];
+                        };
                     };
                 };
             };
@@ -4347,6 +4391,21 @@ export interface operations {
                         };
                     } & {
                         settings: components["schemas"]["Settings"];
+                        /** @description Your own ids of chains, by slug: `{"burger-king": "17"}`. Responses show them as `externalId`, and searches accept them in place of slugs. */
+                        chainMappings: {
+                            [key: string]: string;
+                        };
+                        /** @description Custom data of chains, by slug: 1 to 16 strings, booleans and numbers for each. */
+                        chainMetadata: {
+                            [key: string]: {
+                                [key: string]: string | number | boolean;
+                            };
+                        };
+                        /** @description Slugs of the chains and categories of which a place must have one to be detected as visited. Empty: every place. */
+                        placeFilters: {
+                            chain: string[];
+                            category: string[];
+                        };
                     };
                 };
             };

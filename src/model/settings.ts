@@ -1,3 +1,5 @@
+import type { Metadata } from './metadata.ts'
+
 /**
  * Project settings of one environment: the table of GET and PATCH /v1/settings. They decide how updates are
  * evaluated; a change applies from the next update on.
@@ -31,6 +33,17 @@ export interface Settings {
   readonly detectCrossings: boolean
   /** Seconds, > 0: the longest gap between two updates in which crossings are detected. */
   readonly maxGapSeconds: number
+  /** The customer's ids of chains, by slug. */
+  readonly chainMappings: Readonly<Record<string, string>>
+  /** Custom data of chains, by slug. */
+  readonly chainMetadata: Readonly<Record<string, Metadata>>
+  readonly placeFilters: PlaceFilters
+}
+
+/** Slugs: a place passes if it has one of either list, or if both are empty. */
+export interface PlaceFilters {
+  readonly chain: readonly string[]
+  readonly category: readonly string[]
 }
 
 /** The settings of a new environment. */
@@ -49,4 +62,7 @@ export const DEFAULT_SETTINGS: Settings = {
   maxAccuracyMeters: null,
   detectCrossings: false,
   maxGapSeconds: 300,
+  chainMappings: {},
+  chainMetadata: {},
+  placeFilters: { chain: [], category: [] },
 }

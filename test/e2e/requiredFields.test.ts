@@ -124,6 +124,9 @@ const SETTINGS: Values = {
   maxAccuracyMeters: 1000,
   detectCrossings: false,
   maxGapSeconds: 600,
+  chainMappings: { kfc: '17' },
+  chainMetadata: { kfc: { tier: 1 } },
+  placeFilters: { chain: ['kfc'], category: [] },
 }
 
 /** Operations with a body, and what the test knows about each. Uses a server with a record of each kind. */

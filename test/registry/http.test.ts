@@ -800,6 +800,8 @@ t.test('the reference describes all of it', async (t) => {
 const UUID = 'e2c56db5-dffb-48d2-b060-d0f5a71096e0'
 const OTHER_UUID = 'f7826da6-4fa2-4e98-8024-bc5b71e0893e'
 
+const NO_PLACES = { chainMappings: {}, chainMetadata: {}, placeFilters: { chain: [], category: [] } }
+
 t.test('settings: defaults, partial changes, every rule', async (t) => {
   const { call, keys, registry } = await serve(t)
   const defaults = {
@@ -817,8 +819,13 @@ t.test('settings: defaults, partial changes, every rule', async (t) => {
     maxAccuracyMeters: null,
     detectCrossings: false,
     maxGapSeconds: 300,
+    ...NO_PLACES,
   }
-  t.strictSame((await call('GET', '/v1/settings')).body, { meta: { code: 200 }, settings: defaults })
+  t.strictSame((await call('GET', '/v1/settings')).body, {
+    meta: { code: 200 },
+    settings: defaults,
+    ...NO_PLACES,
+  })
   const change = {
     stopDetection: true,
     dwellThreshold: 5,
@@ -901,6 +908,103 @@ t.test('settings: defaults, partial changes, every rule', async (t) => {
   }
   const { body } = await call('PATCH', '/v1/settings', { minimumConfidence: 4 })
   t.equal(body.meta.message, 'minimumConfidence: Invalid minimumConfidence. Valid range: [1, 3].')
+  t.equal(registry.revision, revision, 'a refused change changes nothing')
+})
+
+t.test('settings of places: in settings and at the root, each replaced as a whole, every rule', async (t) => {
+  const { call, keys, registry } = await serve(t)
+  const change = async (body: unknown) => {
+    const { status, body: answer } = await call('PATCH', '/v1/settings', body)
+    t.equal(status, 200)
+    const { chainMappings, chainMetadata, placeFilters } = answer
+    t.match(answer.settings, { chainMappings, chainMetadata, placeFilters })
+    t.strictSame((await call('GET', '/v1/settings')).body, answer)
+    return { chainMappings, chainMetadata, placeFilters }
+  }
+  const all = {
+    chainMappings: { 'burger-king': '17', mcdonalds: 'mc' },
+    chainMetadata: { mcdonalds: { tier: 1, isOpen: true, note: 'a' } },
+    placeFilters: { chain: ['burger-king'], category: ['cafe'] },
+  }
+  t.strictSame(await change(all), all)
+  t.match((await call('GET', '/v1/settings', undefined, keys.liveSecret)).body, NO_PLACES, 'G8')
+  const fewer = { mcdonalds: '1' }
+  t.strictSame(await change({ chainMappings: fewer }), { ...all, chainMappings: fewer }, 'replaced')
+  t.strictSame(await change({ placeFilters: { chain: 'kfc, KFC, subway' } }), {
+    ...all,
+    chainMappings: fewer,
+    placeFilters: { chain: ['kfc', 'subway'], category: [] },
+  })
+  for (const none of [null, '', {}])
+    t.strictSame(await change({ chainMappings: none, chainMetadata: none, placeFilters: none }), NO_PLACES)
+  const form = new URLSearchParams()
+  for (const [name, value] of Object.entries(all)) form.set(name, JSON.stringify(value))
+  t.strictSame(await change(form.toString()), all, 'JSON text in a form')
+  t.strictSame(
+    await change('chainMappings[kfc]=9'),
+    { ...all, chainMappings: { kfc: '9' } },
+    'members in a form',
+  )
+  const removed = { chainMappings: { kfc: null, subway: '5' }, chainMetadata: { kfc: null } }
+  t.match(await change(removed), { chainMappings: { subway: '5' }, chainMetadata: {} }, 'null is absent')
+
+  const { revision } = registry
+  const many = (count: number, of: (i: number) => unknown) =>
+    Object.fromEntries(Array.from({ length: count }, (_, i) => [`chain-${i}`, of(i)]))
+  const CASES: readonly (readonly [param: string, values: readonly unknown[]])[] = [
+    [
+      'chainMappings',
+      [
+        [],
+        5,
+        'x',
+        { 'Burger King': '1' },
+        { 'kfc-': '1' },
+        { kfc: 1 },
+        { kfc: '' },
+        { kfc: 'a,b' },
+        { kfc: 'x'.repeat(257) },
+        { ['x'.repeat(257)]: '1' },
+        { kfc: 'a\0' },
+        many(4001, String),
+        many(2100, () => 'é'.repeat(128)),
+        '{"__proto__": "1"}',
+      ],
+    ],
+    [
+      'chainMetadata',
+      [
+        [],
+        true,
+        { kfc: {} },
+        { kfc: 'a' },
+        { kfc: [] },
+        { kfc: { a: { b: 1 } } },
+        { 'K F C': { a: 1 } },
+        { kfc: many(17, String) },
+        many(4000, () => ({ a: 'x'.repeat(130) })),
+      ],
+    ],
+    [
+      'placeFilters',
+      [
+        [],
+        'cafe',
+        { chains: [] },
+        { chain: [5] },
+        { chain: ['K F C'] },
+        { category: {} },
+        { category: Array.from({ length: 1001 }, (_, i) => `c${i}`) },
+      ],
+    ],
+  ]
+  for (const [param, values] of CASES) {
+    for (const value of values) {
+      const { status, body } = await call('PATCH', '/v1/settings', { bufferExits: true, [param]: value })
+      t.equal(status, 400, `${param} ${JSON.stringify(value).slice(0, 40)}`)
+      t.equal(body.meta.param.split('.')[0], param)
+    }
+  }
   t.equal(registry.revision, revision, 'a refused change changes nothing')
 })
 

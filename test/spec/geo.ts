@@ -84,7 +84,7 @@ record | _id, name, categories, location, chain, address, group, operatingHours,
 _id | 24 hexadecimal digits, the same after each import | geocoding/records.test.ts: what an object is: street, area, place, with ids that stay
 categories | slugs from the root; a parent finds its children; groups of airports
 chain | by Wikidata, otherwise by name, where the chain is present; slugs
-settings | chainMappings, chainMetadata, placeFilters
+settings | chainMappings, chainMetadata, placeFilters | registry/http.test.ts: settings of places: in settings and at the root, each replaced as a whole, every rule
 
 # Validation of addresses (addresses)
 parameters | those of the interface; US and CA only; addressLabel wins | geocoding/validate.test.ts: wrong parameters are named

@@ -58,20 +58,19 @@ export function checkPoint(name: string, value: unknown): Position {
 }
 
 /** A flat dictionary of texts, booleans and numbers, or its JSON text; undefined when it has no keys. */
-export function metadataField(fields: Fields): Metadata | undefined {
-  const given = dictionaryField(fields, 'metadata')
+export function metadataField(fields: Fields, name = 'metadata'): Metadata | undefined {
+  const given = dictionaryField(fields, name)
   if (given === undefined) return undefined
   const entries = Object.entries(given).filter(([, value]) => value !== null)
   if (entries.length > GEOFENCE_METADATA_KEYS) {
-    throw badParam('metadata', `Invalid metadata. It must have at most ${GEOFENCE_METADATA_KEYS} keys.`)
+    throw badParam(name, `Invalid ${name}. It must have at most ${GEOFENCE_METADATA_KEYS} keys.`)
   }
   for (const [key, value] of entries) {
-    checkTextField('metadata', key, MAX_METADATA_KEY_LENGTH)
-    if (key === '' || key === '__proto__')
-      throw badParam('metadata', `Invalid metadata. No key may be "${key}".`)
-    if (typeof value === 'string') checkTextField('metadata', value, METADATA_TEXT_LENGTH)
+    checkTextField(name, key, MAX_METADATA_KEY_LENGTH)
+    if (key === '' || key === '__proto__') throw badParam(name, `Invalid ${name}. No key may be "${key}".`)
+    if (typeof value === 'string') checkTextField(name, value, METADATA_TEXT_LENGTH)
     else if (typeof value !== 'boolean' && !Number.isFinite(value)) {
-      throw badParam('metadata', 'Invalid metadata. Values must be strings, booleans or numbers.')
+      throw badParam(name, `Invalid ${name}. Values must be strings, booleans or numbers.`)
     }
   }
   return entries.length === 0 ? undefined : (Object.fromEntries(entries) as Metadata)

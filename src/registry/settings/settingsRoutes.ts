@@ -2,10 +2,18 @@ import Type from 'typebox'
 import type { Route } from '../../http/route.ts'
 import { route } from '../../http/route.ts'
 import type { Fields } from '../../http/fields.ts'
+import type { Settings } from '../../model/settings.ts'
+import { PLACE_SETTINGS } from './placeSettings.ts'
 import type { SettingsRegistry } from './settingsRegistry.ts'
 import { parseSettingsChange, SettingsChange, SettingsRecord } from './settingsSchema.ts'
 
-const Answer = Type.Object({ settings: SettingsRecord })
+/** Clients of the interface find the settings of places at the root. */
+const Answer = Type.Object({
+  settings: SettingsRecord,
+  chainMappings: PLACE_SETTINGS.chainMappings.schema,
+  chainMetadata: PLACE_SETTINGS.chainMetadata.schema,
+  placeFilters: PLACE_SETTINGS.placeFilters.schema,
+})
 const TAG = 'Settings'
 
 /** Settings of the key's environment. */
@@ -18,7 +26,7 @@ export function settingsRoutes(registry: SettingsRegistry): Route[] {
       tag: TAG,
       summary: "Get the environment's settings",
       answers: { 200: Answer },
-      handler: (call) => ({ body: { settings: registry.of(call.credentials!.scope) } }),
+      handler: (call) => ({ body: shown(registry.of(call.credentials!.scope)) }),
     }),
     route({
       method: 'PATCH',
@@ -28,15 +36,20 @@ export function settingsRoutes(registry: SettingsRegistry): Route[] {
       summary: 'Change settings',
       description:
         'The settings in the body change and the others stay the same. null, or an empty value in a form, removes dwellThreshold and ' +
-        'maxAccuracyMeters and empties beaconUuids and beaconUids; for other settings it is ignored.',
+        'maxAccuracyMeters and empties lists and dictionaries; for other settings it is ignored. A dictionary is replaced as a whole.',
       body: SettingsChange,
       answers: { 200: Answer },
       handler: async (call) => {
         const change = parseSettingsChange(call.body as Fields)
         const { scope } = call.credentials!
         const settings = await registry.edit(() => registry.update(scope, change))
-        return { body: { settings } }
+        return { body: shown(settings) }
       },
     }),
   ]
+}
+
+function shown(settings: Settings) {
+  const { chainMappings, chainMetadata, placeFilters } = settings
+  return { settings, chainMappings, chainMetadata, placeFilters }
 }

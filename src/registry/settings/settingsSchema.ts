@@ -1,4 +1,4 @@
-import Type, { IsArray } from 'typebox'
+import Type, { IsArray, IsObject, IsRecord } from 'typebox'
 import type { TObject, TSchema } from 'typebox'
 import { MAX_DECIMAL_LENGTH } from '../../model/decimal.ts'
 import type { Settings } from '../../model/settings.ts'
@@ -13,6 +13,7 @@ import {
   present,
   textsField,
 } from '../../http/fields.ts'
+import { PLACE_SETTINGS } from './placeSettings.ts'
 import { MAX_IDENTIFIER_LENGTH } from '../records/recordFields.ts'
 import { optional } from '../records/recordSchemas.ts'
 
@@ -80,6 +81,7 @@ const SETTINGS: { readonly [K in keyof Settings]: SettingRule<Settings[K]> } = {
     schema: Type.Number({ exclusiveMinimum: 0, maximum: MAX_DELAY_SECONDS }),
     read: gapField,
   },
+  ...PLACE_SETTINGS,
 }
 
 /** The settings of an environment, for the reference. */
@@ -94,10 +96,9 @@ export const SettingsChange = Type.Object(
     Object.fromEntries(
       Object.entries<TSchema>(SettingsRecord.properties).map(([name, setting]) => {
         const { description } = setting as { description?: string }
-        const forms = 'anyOf' in setting ? (setting.anyOf as TSchema[]) : [setting]
-        const given = IsArray(setting) ? [Type.Array(Identifier), Type.Null()] : forms
-        const text = Type.String(IsArray(setting) ? {} : { maxLength: MAX_DECIMAL_LENGTH })
-        return [name, Type.Union([...given, text], { ...(description && { description }) })]
+        const isWhole = IsArray(setting) || IsObject(setting) || IsRecord(setting)
+        const text = Type.String(isWhole ? {} : { maxLength: MAX_DECIMAL_LENGTH })
+        return [name, Type.Union([...formsOf(setting), text], { ...(description && { description }) })]
       }),
     ),
   ),
@@ -105,9 +106,18 @@ export const SettingsChange = Type.Object(
   { title: 'SettingsChange', additionalProperties: false },
 )
 
+/** What a change may have for a setting, besides its text. The rules of lists and dictionaries are below. */
+function formsOf(setting: TSchema): TSchema[] {
+  if (IsArray(setting)) return [Type.Array(Identifier), Type.Null()]
+  // Its members decide how a form's texts are read.
+  if (IsRecord(setting)) return [setting, Type.Null()]
+  if (IsObject(setting)) return [Type.Record(Type.String(), Type.Unknown()), Type.Null()]
+  return 'anyOf' in setting ? (setting.anyOf as TSchema[]) : [setting]
+}
+
 /**
- * Reads a change of settings. `null` or an empty text removes dwellThreshold and maxAccuracyMeters and empties
- * beaconUuids and beaconUids; for other settings it means absent.
+ * Reads a change of settings. `null` or an empty text removes dwellThreshold and maxAccuracyMeters and empties lists and
+ * dictionaries; for other settings it means absent.
  * @throws ApiError 400 naming the setting; unknown names are refused by {@link SettingsChange} before
  */
 export function parseSettingsChange(body: Fields): Partial<Settings> {
