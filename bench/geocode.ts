@@ -10,7 +10,7 @@ import Database from 'better-sqlite3'
 import { seededRandom } from '../demo/streets.ts'
 import { readExtract } from '../src/geo/extract/extractReader.ts'
 import { placesIn } from '../src/geo/extract/mapRegionFiles.ts'
-import { buildPlaces } from '../src/geo/extract/placeRecords.ts'
+import { buildProducts } from '../src/geo/extract/products.ts'
 import { writeSampleCity } from '../src/geo/extract/sampleCity.ts'
 import { REVERSE_LAYERS } from '../src/geo/geocoding/parameters.ts'
 import { LAYERS, type Layer } from '../src/geo/geocoding/port.ts'
@@ -47,7 +47,7 @@ try {
   progress('building its place database')
   const signal = new AbortController().signal
   const began = cpuMicros()
-  await buildPlaces({ extract, members, folder, signal, onProgress() {}, onNote() {} })
+  await buildProducts({ extract, members, folders: { places: folder }, signal, onProgress() {}, onNote() {} })
   const built = cpuMicros() - began
   const file = placesIn(folder)
   const addresses = new Database(file, { readonly: true })

@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs'
 import { readExtract } from '../../src/geo/extract/extractReader.ts'
-import { buildPlaces } from '../../src/geo/extract/placeRecords.ts'
+import { buildProducts } from '../../src/geo/extract/products.ts'
 
 /** Builds the place database of an extract into a new folder. @returns its bounds: west, south, east, north */
 export async function buildPlacesOf(
@@ -10,6 +10,6 @@ export async function buildPlacesOf(
   mkdirSync(folder, { recursive: true })
   const { members, bounds } = await readExtract(extract, () => {})
   const { signal } = new AbortController()
-  await buildPlaces({ extract, members, folder, signal, onProgress() {}, onNote() {} })
+  await buildProducts({ extract, members, folders: { places: folder }, signal, onProgress() {}, onNote() {} })
   return bounds
 }

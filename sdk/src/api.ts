@@ -960,6 +960,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/maps/tiles/{z}/{x}/{y}.mvt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A vector tile of the map */
+        get: operations["getV1MapsTilesByZByXByYMvt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/healthz": {
         parameters: {
             query?: never;
@@ -6469,6 +6486,38 @@ export interface operations {
                             confidence?: "exact" | "interpolated" | "fallback";
                         };
                     };
+                };
+            };
+        };
+    };
+    getV1MapsTilesByZByXByYMvt: {
+        parameters: {
+            query?: {
+                /** @description The version in the URLs of styles: tiles may then be kept for a day. */
+                v?: string;
+                /** @description A publishable key, for clients that cannot send the Authorization header. */
+                publishableKey?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Zoom. */
+                z: string;
+                /** @description Column from the west, from 0 to 2^z - 1. */
+                x: string;
+                /** @description Row from the north, from 0 to 2^z - 1. */
+                y: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.mapbox-vector-tile": string;
                 };
             };
         };

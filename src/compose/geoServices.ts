@@ -21,6 +21,8 @@ import { CityFiles } from '../geo/ip/cityFiles.ts'
 import { IpGeocoder } from '../geo/ip/ipGeocoder.ts'
 import { ipRoutes } from '../geo/ip/ipRoutes.ts'
 import { ProxyLists } from '../geo/ip/proxyLists.ts'
+import { tileRoute } from '../geo/maps/mapRoutes.ts'
+import { TilePool } from '../geo/maps/tilePool.ts'
 import { WorldData } from '../geo/world/worldData.ts'
 import { AnswerCache } from '../geo/routing/cache.ts'
 import { CachedEngine } from '../geo/routing/engine.ts'
@@ -70,6 +72,7 @@ export function openGeoServices(parts: {
   const isochrones = new IsochroneWorker(registry.geofences, areas, areThere)
   registerIsochroneMetrics(metrics, isochrones)
   const geocoder = new GeocoderPool(regions, () => world.file(), logger)
+  const tiles = new TilePool(regions, () => world.file(), logger)
   const cities = new CityFiles(options.ipCityFile, { clock, logger })
   const proxies = new ProxyLists(
     { proxies: options.ipProxyFiles, tor: options.ipTorFile, allowed: options.ipAllowedFile },
@@ -87,10 +90,11 @@ export function openGeoServices(parts: {
       ...validationRoutes(geocoder),
       ...geocodingRoutes(geocoder, (ip) => ipGeocoder.positionOf(ip)),
       ...ipRoutes(ipGeocoder),
+      tileRoute(tiles),
     ],
     times: new RoadTravelTimes(routing.engines),
     checks: [check, routing.check, worldCheck],
-    services: [regions, routing.service, world, geocoder, cities, proxies],
+    services: [regions, routing.service, world, geocoder, tiles, cities, proxies],
     isochrones,
     finder: geocoder,
     sample,

@@ -66,7 +66,13 @@ export function openMapRegions({
   return { regions, sample: isWanted ? sample : nothing, check }
 }
 
-/** A region that an earlier version imported has no place database, or one that this version cannot read. */
-function nameOf({ name, places }: MapRegion): string {
-  return places === undefined ? `${name} (without geocoding: npm run region -- update ${name})` : name
+/** A region that an earlier version imported lacks products, or has some that this version cannot read. */
+function nameOf({ name, places, map, tiles }: MapRegion): string {
+  const isOfExtract = tiles !== undefined
+  const lacks = [places === undefined && 'geocoding', isOfExtract && map === undefined && 'a map'].filter(
+    Boolean,
+  )
+  return lacks.length === 0
+    ? name
+    : `${name} (without ${lacks.join(' and ')}: npm run region -- update ${name})`
 }

@@ -40,6 +40,17 @@ export function authenticate(
   return credentials
 }
 
+/**
+ * The key in a URL, as the value of an Authorization header.
+ * @param key value of the query parameter `publishableKey`, if there is one
+ * @throws ApiError 403 for a secret key: addresses end up in logs and histories
+ */
+export function publishableKey(key = ''): string {
+  if (/_sk_/.test(key))
+    throw new ApiError(403, 'Forbidden. Send a secret key in the Authorization header only.')
+  return key
+}
+
 /** Keys contain no space, so a space means that there is a scheme before the key. */
 function keyOf(authorization: string): string {
   const space = authorization.indexOf(' ')

@@ -24,6 +24,8 @@ export class Endpoint {
   /** A path without parameters. */
   readonly isFixed: boolean
   readonly #paramNames: readonly string[]
+  /** By parameter: with what its segment must end. */
+  readonly #endings: readonly string[]
   readonly #params: Validator | undefined
   readonly #query: Validator | undefined
   readonly #body: Validator | undefined
@@ -33,10 +35,9 @@ export class Endpoint {
     this.observe = observe
     const { limit } = route
     this.limiter = limit === undefined || limit.by === 'device' ? undefined : new RateLimiter(limit.perSecond)
-    this.#paramNames = route.path
-      .split('/')
-      .filter((segment) => segment.startsWith(':'))
-      .map((segment) => segment.slice(1))
+    const params = [...route.path.matchAll(/\/:(\w+)([^/]*)/g)]
+    this.#paramNames = params.map(([, name]) => name!)
+    this.#endings = params.map(([, , ending]) => ending!)
     this.isFixed = this.#paramNames.length === 0
     this.#params = route.params === undefined ? undefined : new Validator(route.params)
     this.#query = route.query === undefined ? undefined : new Validator(route.query, true)
@@ -59,14 +60,18 @@ export class Endpoint {
 
   /**
    * The parameters of the path, from the raw texts of its segments.
-   * @throws ApiError 400 naming the parameter
+   * @throws ApiError 400 naming the parameter, 404 without its ending
    */
   readParams(segments: readonly string[]): Record<string, unknown> | undefined {
     if (this.isFixed) return undefined
     const params: Record<string, unknown> = {}
     for (let i = 0; i < this.#paramNames.length; i++) {
       const name = this.#paramNames[i]!
-      params[name] = decodeSegment(segments[i]!, name)
+      const text = decodeSegment(segments[i]!, name)
+      const ending = this.#endings[i]!
+      if (!text.endsWith(ending))
+        throw new ApiError(404, `${name}: Must be followed by ${ending}.`, { param: name })
+      params[name] = text.slice(0, text.length - ending.length)
     }
     this.#params?.check(params)
     return params

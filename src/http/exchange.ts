@@ -1,7 +1,7 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { ApiError } from '../runtime/errors.ts'
 import type { Credentials } from './credentials.ts'
-import { authenticate, keyName } from './authenticate.ts'
+import { authenticate, keyName, publishableKey } from './authenticate.ts'
 import { bodyFormat, checkUpload, type BodyFormat, type Endpoint } from './endpoint.ts'
 import { errorAnswer, shuttingDown, tooLarge } from './errors.ts'
 import { readHeaders } from './requestHeaders.ts'
@@ -130,22 +130,26 @@ export class Exchange implements Reply, BodyHolder {
   #admit(req: HttpRequest, segments: readonly string[]): void {
     const shared = this.#shared
     const endpoint = this.#endpoint
-    const { auth, method } = endpoint.route
+    const { auth, method, keyInQuery, isFree } = endpoint.route
     const headers = shared.headers.read(req)
     const fault = headers.fault(method !== 'GET')
     this.#isLast = fault !== undefined || headers.isChunked
     if (fault !== undefined) throw fault
     if (shared.draining) throw shuttingDown()
     if (auth !== 'none') {
-      this.credentials = authenticate(headers.authorization, auth, shared.keys)
-      shared.quotas?.take(this.credentials.scope, shared.clock.now())
-      this.#counted = true
+      const inQuery = keyInQuery === true ? publishableKey(req.getQuery('publishableKey')) : ''
+      this.credentials = authenticate(headers.authorization || inQuery, auth, shared.keys)
+      if (isFree !== true) {
+        shared.quotas?.take(this.credentials.scope, shared.clock.now())
+        this.#counted = true
+      }
     }
     const peer = shared.peers.sole ?? shared.addresses.peer(this.#res.getRemoteAddress())
     this.ip = shared.addresses.trustsAnybody ? shared.addresses.requester(peer, headers.forwardedFor) : peer
     if (endpoint.limiter !== undefined) endpoint.limiter.take(this.#caller(), shared.clock.now())
     this.fromSdk = headers.sdkVersion !== ''
-    if (endpoint.route.headers !== undefined) this.headers = readHeaders(req, endpoint.route.headers)
+    if (endpoint.route.headers !== undefined)
+      this.headers = readHeaders(req, endpoint.route.headers, () => shared.addresses.trusts(peer))
     if (!endpoint.isFixed) this.params = endpoint.readParams(segments)
     if (endpoint.takesQuery) this.query = endpoint.readQuery(req.getQuery() ?? '')
     if (endpoint.takesBody) this.#format = bodyFormat(headers.contentType)

@@ -27,6 +27,7 @@ const TABLE = {
   'POST /v1/route/match': { perSecond: 10, by: 'key' },
   'GET /v1/route/directions': { perSecond: 10, by: 'key' },
   'GET /v1/route/optimize': { perSecond: 10, by: 'key' },
+  'GET /v1/maps/tiles/:z/:x/:y.mvt': { perSecond: 200, by: 'address' },
 } as const satisfies Record<string, RateLimit>
 
 /** For all other endpoints that need a secret key: servers use them to read and change records. */

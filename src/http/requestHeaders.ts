@@ -95,10 +95,18 @@ export class RequestHeaders {
   }
 }
 
-/** The named headers that were sent. */
-export function readHeaders(req: HttpRequest, names: readonly string[]): Record<string, string> {
+/**
+ * The named headers that were sent.
+ * @param isForwarded whether a trusted proxy sent them, so that what it says about the request is true
+ */
+export function readHeaders(
+  req: HttpRequest,
+  names: readonly string[],
+  isForwarded: () => boolean,
+): Record<string, string> {
   const headers: Record<string, string> = {}
   for (const name of names) {
+    if (name.startsWith('x-forwarded-') && !isForwarded()) continue
     const value = req.getHeader(name)
     if (value !== '') headers[name] = value
   }

@@ -111,7 +111,7 @@ export interface Route<
   B extends TSchema | undefined = TSchema | undefined,
 > {
   readonly method: Method
-  /** `/v1/geofences/:tag/:externalId`; a parameter fills one segment. */
+  /** `/v1/geofences/:tag/:externalId`; a parameter fills one segment, but for an ending: `/v1/tiles/:y.mvt`. */
   readonly path: string
   /**
    * If another route of the method has some of the paths: `/x/:id/users` those with an id, `/x/:tag/:externalId` the
@@ -119,6 +119,13 @@ export interface Route<
    */
   readonly accepts?: AcceptsSegments
   readonly auth: AuthLevel
+  /**
+   * The publishable key may also come as the query parameter `publishableKey`, because pictures and the like are asked
+   * for by URL alone. A secret key may not: URLs are logged and passed on.
+   */
+  readonly keyInQuery?: true
+  /** Does not count towards the project's quota of requests. */
+  readonly isFree?: true
   /** From the table in limits.ts. */
   readonly limit?: RateLimit
   /** The title of the OpenAPI operation. */
@@ -129,7 +136,10 @@ export interface Route<
   readonly params?: P
   /** Texts are converted to the types of the schema; a property with a `default` gets it if it is absent. */
   readonly query?: Q
-  /** Names, in lower case, of the request headers that the handler reads. */
+  /**
+   * Names, in lower case, of the request headers that the handler reads. Those that begin with `x-forwarded-` are only
+   * passed on if a trusted proxy sent them.
+   */
   readonly headers?: readonly string[]
   /**
    * An empty body stands for `{}`, null for absent (where the schema does not admit null at its top level). Fields

@@ -95,6 +95,8 @@ const LISTEN_EXCLUSIVE_PORT = 1
 
 /** The geofence endpoints are documented with and without this prefix: both are served. */
 const API_PREFIX = '/api'
+/** Map plugins of SDKs ask without the version: both are served. */
+const MAPS_PATH = '/maps/'
 
 const NATIVE = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const
 
@@ -188,7 +190,7 @@ export function createServer(options: ServerOptions): Server {
   function dispatch(res: HttpResponse, req: HttpRequest): void {
     const method = req.getCaseSensitiveMethod()
     const url = req.getUrl()
-    const path = url.startsWith(`${API_PREFIX}/v1/`) ? url.slice(API_PREFIX.length) : url
+    const path = usualPath(url)
     const isHead = method === 'HEAD'
     const match = router.match((isHead ? 'GET' : method) as Method, path)
     if (match?.value !== undefined) {
@@ -355,6 +357,12 @@ function requestIds(): () => string {
   const prefix = `${randomBytes(6).toString('hex')}-`
   let count = 0
   return () => prefix + (++count).toString(36)
+}
+
+/** The path in the route table for one that is served too. */
+function usualPath(path: string): string {
+  if (path.startsWith(`${API_PREFIX}/v1/`)) return path.slice(API_PREFIX.length)
+  return path.startsWith(MAPS_PATH) ? `/v1${path}` : path
 }
 
 function allowedText(methods: readonly Method[]): string {

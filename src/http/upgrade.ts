@@ -6,7 +6,7 @@ import type {
   WebSocketBehavior,
 } from 'uWebSockets.js'
 import { ApiError, badParam } from '../runtime/errors.ts'
-import { authenticate } from './authenticate.ts'
+import { authenticate, publishableKey } from './authenticate.ts'
 import { shuttingDown } from './errors.ts'
 import type { Shared } from './shared.ts'
 import type { SocketHandler, SocketReceiver, SocketRequest } from './socket.ts'
@@ -176,13 +176,6 @@ function admitted(
     shared.quotas?.giveBack(credentials.scope)
     throw error
   }
-}
-
-/** @throws ApiError 403 for a secret key: addresses end up in logs and histories */
-function publishableKey(key = ''): string {
-  if (/_sk_/.test(key))
-    throw new ApiError(403, 'Forbidden. Send a secret key in the Authorization header only.')
-  return key
 }
 
 /** @throws ApiError 400 where the client wants none that we speak */

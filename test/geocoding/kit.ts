@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import { readExtract } from '../../src/geo/extract/extractReader.ts'
 import { placesIn } from '../../src/geo/extract/mapRegionFiles.ts'
 import { writeOsmPbf, type OsmExtract } from '../../src/geo/extract/osmPbfWriter.ts'
-import { buildPlaces } from '../../src/geo/extract/placeRecords.ts'
+import { buildProducts } from '../../src/geo/extract/products.ts'
 import type { MapRegion, MapRegions } from '../../src/geo/extract/port.ts'
 import { GeocoderPool } from '../../src/geo/geocoding/geocoderPool.ts'
 import { geocodingRoutes } from '../../src/geo/geocoding/geocodingRoutes.ts'
@@ -25,7 +25,14 @@ export async function buildRegion(t: Test, name: string, extract: string | OsmEx
   if (typeof extract !== 'string') writeOsmPbf(path, extract)
   const { members, bounds } = await readExtract(path, () => {})
   const signal = new AbortController().signal
-  await buildPlaces({ extract: path, members, folder, signal, onProgress() {}, onNote() {} })
+  await buildProducts({
+    extract: path,
+    members,
+    folders: { places: folder },
+    signal,
+    onProgress() {},
+    onNote() {},
+  })
   return {
     id: `${name}-00000000`,
     name,
@@ -33,6 +40,7 @@ export async function buildRegion(t: Test, name: string, extract: string | OsmEx
     attribution: `© ${name}`,
     tiles: '/',
     places: placesIn(folder),
+    map: undefined,
   }
 }
 

@@ -8,6 +8,7 @@ import { osmPbfBlobs } from '../../src/geo/extract/osmPbfBlobs.ts'
 import { readObjects } from '../../src/geo/extract/osmReader.ts'
 import { PlaceDatabaseWriter } from '../../src/geo/extract/placeDatabaseWriter.ts'
 import { RecordCollector } from '../../src/geo/extract/recordCollector.ts'
+import { ShapeAssembler } from '../../src/geo/extract/shapeAssembler.ts'
 import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
 import { isInside, nearestOnLine } from '../../src/geo/records/areas.ts'
 import type { AddressRecord, AreaRecord, PlaceRecord, WayRecord } from '../../src/geo/records/records.ts'
@@ -220,13 +221,13 @@ t.test('500 points among 32,000 real addresses: the nearest each time', { skip }
       addArea: (one) => records.areas.push(one),
       addIntersection() {},
     },
-    new Set(facts.members),
     () => 'US',
     () => undefined,
   )
+  const shapes = new ShapeAssembler([collector], new Set(facts.members))
   for await (const { type, content } of osmPbfBlobs(QUEENS, () => {}))
-    if (type === 'OSMData') readObjects(content, collector)
-  collector.finish()
+    if (type === 'OSMData') readObjects(content, shapes)
+  collector.finish((node) => shapes.positionOf(node))
   t.ok(records.addresses.length > 32_000, `${records.addresses.length} addresses`)
   const found = database(records)
   const [west, south, east, north] = facts.bounds

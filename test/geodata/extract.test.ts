@@ -207,6 +207,7 @@ t.test('which region contains a point, and which contains all points', async (t)
       bounds: [west, south, west + 1, south + 1],
       attribution: '©',
       tiles: '/',
+      map: undefined,
       places: undefined,
       coverage: counter.coverage(),
     }

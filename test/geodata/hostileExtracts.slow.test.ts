@@ -249,7 +249,15 @@ t.test('hostile names in a file of addresses', async (t) => {
   const [build] = readManifest(folder).regions
   const places = placesIn(stageFolder(join(folder, build!.folder), 'places'))
   served.regions = [
-    { id: 'x', name: 'hostile', bounds: [-57, -35, -55, -33], attribution: '', tiles: undefined, places },
+    {
+      id: 'x',
+      name: 'hostile',
+      bounds: [-57, -35, -55, -33],
+      attribution: '',
+      tiles: undefined,
+      places,
+      map: undefined,
+    },
   ]
   await checkAnswers(t)
 })

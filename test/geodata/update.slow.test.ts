@@ -69,6 +69,18 @@ t.test('a region gets what is missing, from the same extract', async (t) => {
     'in the same order',
   )
 
+  // An import by a version without maps.
+  const file = join(buildOf(data, 'town'), 'region.json')
+  const { stages: made, ...rest } = JSON.parse(readFileSync(file, 'utf8'))
+  const { map, ...others } = made
+  t.match(map, { engine: /^map / })
+  writeFileSync(file, JSON.stringify({ ...rest, stages: others }))
+  rmSync(join(buildOf(data, 'town'), 'map'), { recursive: true })
+  t.match(await region('update', 'town', '--data', data), { code: 0, output: /The region town is ready/ })
+  const mapped = readRecord(buildOf(data, 'town'))
+  t.match(mapped.stages.map, { engine: map.engine })
+  t.strictSame(mapped.stages.places, after.stages.places, 'the place database is the same')
+
   // A record of an earlier version, which does not say where the extract was.
   age(data, 'town', (record) => {
     const [source] = record['sources'] as unknown as [{ path?: string }]

@@ -222,6 +222,8 @@ t.test('quotas count the requests of a key', async (t) => {
   t.equal(used, 2, 'requests over a limit do not')
   t.equal(await status('/fails', 'pk'), 500)
   t.equal(used, 2, 'nor do our failures')
+  t.equal(await status('/v1/maps/a.txt', 'pk'), 200)
+  t.equal(used, 2, 'nor those of a free route')
   for (let i = 0; i < 2; i++) t.equal(await status('/v1/things/a/users', 'sk'), 200)
   const refused = await toy.call('/v1/track', { key: 'pk', method: 'POST', body: '{' })
   t.strictSame(
@@ -230,6 +232,38 @@ t.test('quotas count the requests of a key', async (t) => {
   )
   t.equal(await status('/v1/limited', 'nope'), 401, 'keys come first')
 })
+
+t.test(
+  'a key in the URL, a parameter with an ending, what proxies say, a path without its version',
+  async (t) => {
+    const toy = await toyServer(t)
+    const { status, body } = await toy.call('/maps/map.txt?publishableKey=pk', {
+      headers: { 'x-forwarded-host': 'elsewhere' },
+    })
+    t.equal(status, 200)
+    t.match(body, { name: 'map', headers: { host: `127.0.0.1:${toy.port}` } })
+    t.equal(body.headers['x-forwarded-host'], undefined, 'anybody can write that')
+    const proxied = await toyServer(t, { trustedProxies: ['127.0.0.0/8'] })
+    const forwarded = await proxied.call('/v1/maps/map.txt', {
+      key: 'pk',
+      headers: { 'x-forwarded-host': 'elsewhere' },
+    })
+    t.equal(forwarded.body.headers['x-forwarded-host'], 'elsewhere')
+
+    for (const [path, code] of [
+      ['/maps/map.txt', 401],
+      ['/maps/map.txt?publishableKey=', 401],
+      ['/maps/map.txt?publishableKey=nobody', 401],
+      ['/maps/map.txt?publishableKey=prj_test_sk_1', 403],
+      ['/v1/limited?must=1&publishableKey=pk', 401],
+      ['/maps/map.png?publishableKey=pk', 404],
+      ['/maps/map?publishableKey=pk', 404],
+      ['/maps/longer-than-8.txt?publishableKey=pk', 400],
+      ['/maps/?publishableKey=pk', 404],
+    ] as const)
+      t.equal((await toy.call(path)).status, code, path)
+  },
+)
 
 t.test('pipelined requests', async (t) => {
   const toy = await toyServer(t)

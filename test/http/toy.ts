@@ -156,6 +156,17 @@ function routes(pending: Reply[]): Route[] {
     route({
       ...common,
       method: 'GET',
+      path: '/v1/maps/:name.txt',
+      auth: 'publishable',
+      keyInQuery: true,
+      isFree: true,
+      params: Type.Object({ name: Type.String({ maxLength: 8 }) }),
+      headers: ['host', 'x-forwarded-host'],
+      handler: (call) => ({ body: { name: call.params.name, headers: call.headers } }),
+    }),
+    route({
+      ...common,
+      method: 'GET',
       path: '/fails',
       auth: 'publishable',
       handler: () => Promise.reject(new Error('secret detail')),

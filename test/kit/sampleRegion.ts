@@ -18,7 +18,7 @@ import {
 import { SAMPLE_CITY, SAMPLE_RANGES, writeSampleFile } from '../../src/geo/extract/samples.ts'
 
 const CACHE = fileURLToPath(new URL('../../node_modules/.cache/ringfence-sample/', import.meta.url))
-const MAKERS = ['extract', 'records', 'text', 'placeDatabase', 'addressFiles'].map((folder) =>
+const MAKERS = ['extract', 'records', 'text', 'placeDatabase', 'mapFile', 'addressFiles'].map((folder) =>
   fileURLToPath(new URL(`../../src/geo/${folder}/`, import.meta.url)),
 )
 const PACKAGES = ['@mapbox/mvt-fixtures', '@valhallajs/valhallajs']

@@ -386,6 +386,7 @@ const region = (id: string, tiles: string): RoutedMapRegion => ({
   name: 'grid',
   bounds: [-57, -35, -56, -34],
   attribution: 'nobody',
+  map: undefined,
   tiles,
   places: undefined,
 })

@@ -117,6 +117,14 @@ segments | rules of metadata, regions, geofences, chains, categories and counted
 address | resolved when written; 400 if not found, or far from the coordinates | geocoding/geofenceAreas.test.ts: an address alone: the first result, exact or between known numbers; geocoding/geofenceAreas.test.ts: coordinates win over an address, which must be near them if it is found
 placeId | the area of the place, or its point with a radius; 400 if unknown | geocoding/geofenceAreas.test.ts: a place by its _id
 
+# Maps (maps)
+tiles | vector tiles of the imported regions merged: roads by class, buildings, water, land use, places, house numbers | maps/tiles.test.ts: a city by zoom: roads by class, buildings, water, land use, places, house numbers
+world | an outline of the world with borders, countries and cities, where no region is | maps/tiles.test.ts: the world: land, borders, names of countries in the languages of answers; maps/geometry.test.ts: land by coastlines: islands, bays, straits and cut off lines
+keys | publishable, in the Authorization header or as publishableKey; with and without /v1 | maps/tiles.test.ts: who gets it: any key, in the header or in the URL; secret keys not in the URL
+limits | 200 a second for each address; not counted in quotas | maps/tiles.test.ts: not counted in quotas; 200 a second for each address
+bad input | a zoom, column or row outside of the world is a 400 that names it | maps/tiles.test.ts: wrong addresses are named
+replaced regions | tiles are those of the regions in service | maps/tiles.test.ts: a region that comes and goes while tiles are asked for
+
 # Fraud flags (fraud)
 settings | thresholds and lists, with limits
 mocked | from a mock provider, or an IP address in another country

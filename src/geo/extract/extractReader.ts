@@ -1,10 +1,11 @@
 /**
  * Reads an OpenStreetMap extract from beginning to end for what a map region needs: where it has nodes, whether it
- * has roads, whether it is complete, and which ways its recorded areas consist of.
+ * has roads, whether it is complete, and which ways its areas consist of.
  */
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import protobuf from 'protobufjs/minimal.js'
+import { isMapArea } from '../records/mapObjects.ts'
 import { isRecordedArea } from '../records/objectRecords.ts'
 import type { Tags } from '../records/tags.ts'
 import { CoverageCounter, type Coverage } from './coverage.ts'
@@ -22,7 +23,7 @@ export interface ExtractFacts {
   readonly nodes: number
   /** Ways with the key `highway`. */
   readonly roads: number
-  /** Ids of the ways of areas of which records are made, ascending. */
+  /** Ids of the ways of areas that are recorded or that maps show, ascending. */
   readonly members: Float64Array
   /** When the data was taken from OpenStreetMap, in milliseconds of the epoch, if the file says so. */
   readonly dataOf: number | undefined
@@ -123,6 +124,7 @@ class Counts implements ObjectSink {
   }
 
   relation(_: number, members: readonly Member[], tags: Tags): void {
-    if (isRecordedArea(tags)) for (const { type, id } of members) if (type === 'way') this.members.add(id)
+    if (isRecordedArea(tags) || isMapArea(tags))
+      for (const { type, id } of members) if (type === 'way') this.members.add(id)
   }
 }

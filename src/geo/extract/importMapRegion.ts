@@ -35,7 +35,7 @@ import {
   type MapRegionStage,
   type StageRecord,
 } from './mapRegionFiles.ts'
-import { buildPlaces, hasCurrentPlaces, PLACE_DATABASE_ENGINE } from './placeRecords.ts'
+import { buildProducts, isCurrent, PRODUCT_ENGINES, PRODUCTS } from './products.ts'
 import { buildTiles } from './routingTiles.ts'
 import { timeZoneAt } from './timeZones.ts'
 import { valhallaVersion } from './valhallaTools.ts'
@@ -46,6 +46,7 @@ export type ImportStage =
   | 'reading the addresses'
   | 'building routing tiles'
   | 'building the place database'
+  | 'building the place database and the map'
 
 /** Called with the progress of a stage, 0 to 1. */
 export type ImportProgress = (stage: ImportStage, share: number) => void
@@ -76,7 +77,7 @@ export interface MapRegionImport {
 
 /** The facts about an extract once it has been read: progress.json, beside the results of the stages. */
 interface Progress {
-  readonly format: 1
+  readonly format: 2
   /** The file at that time: another one is built from the beginning. */
   readonly source: { readonly path: string; readonly bytes: number; readonly modifiedAt: number }
   readonly engine: string
@@ -89,6 +90,7 @@ interface Progress {
   }
   readonly routing?: StageRecord
   readonly places?: StageRecord
+  readonly map?: StageRecord
 }
 
 const ATTRIBUTION = '© OpenStreetMap contributors'
@@ -113,17 +115,19 @@ export async function importMapRegion(job: MapRegionImport): Promise<MapRegionRe
     if (progress === undefined) {
       fs.rmSync(build, { recursive: true, force: true })
       fs.mkdirSync(build)
-      progress = { format: 1, source, engine, facts: await readFacts(job, build) }
+      progress = { format: 2, source, engine, facts: await readFacts(job, build) }
       writeProgress(build, progress)
     }
     if (job.earlier !== undefined) refuseOther(job, job.earlier, progress.facts.sha256)
     if (progress.routing === undefined) {
       checkRoom(folder, tilesRoom(progress.facts.roads))
-      progress = { ...progress, routing: await buildStage(job, build, 'routing', progress) }
+      progress = { ...progress, ...(await buildStages(job, build, ['routing'], progress)) }
       writeProgress(build, progress)
     }
-    if (!hasCurrentPlaces(progress)) {
-      progress = { ...progress, places: await buildStage(job, build, 'places', progress) }
+    const stages = progress
+    const missing = PRODUCTS.filter((stage) => !isCurrent(stage, stages))
+    if (missing.length > 0) {
+      progress = { ...progress, ...(await buildStages(job, build, missing, progress)) }
       writeProgress(build, progress)
     }
     signal.throwIfAborted()
@@ -137,7 +141,7 @@ export async function importMapRegion(job: MapRegionImport): Promise<MapRegionRe
       attribution: ATTRIBUTION,
       licence: LICENCE,
       importedAt: new Date(now()).toISOString(),
-      stages: { routing: progress.routing!, places: progress.places! },
+      stages: { routing: progress.routing!, places: progress.places!, map: progress.map! },
     }
     fs.rmSync(progressPath(build))
     removeMembers(build)
@@ -191,7 +195,7 @@ function resume(build: string, source: Progress['source'], engine: string): Prog
     found.source.path === source.path &&
     found.source.bytes === source.bytes &&
     found.source.modifiedAt === source.modifiedAt
-  return found.format === 1 && found.engine === engine && isSame ? found : undefined
+  return found.format === 2 && found.engine === engine && isSame ? found : undefined
 }
 
 async function readFacts(job: MapRegionImport, build: string): Promise<Progress['facts']> {
@@ -204,43 +208,56 @@ async function readFacts(job: MapRegionImport, build: string): Promise<Progress[
   return { sha256, bounds, nodes, roads, ...when }
 }
 
-/** Builds a stage in a folder of its own, which gets its name once it is complete. */
-async function buildStage(
+/**
+ * Builds stages in folders of their own, which get their names once they are complete. Those of this version are taken
+ * from the earlier build.
+ */
+async function buildStages(
   job: MapRegionImport,
   build: string,
-  stage: MapRegionStage,
+  stages: readonly MapRegionStage[],
   progress: Progress,
-): Promise<StageRecord> {
-  const { path: extract, signal, now, onProgress, onNote } = job
-  const began = now()
-  for (const left of fs.readdirSync(build).filter((name) => name.startsWith(stage)))
+): Promise<Partial<Record<MapRegionStage, StageRecord>>> {
+  const began = job.now()
+  for (const left of fs.readdirSync(build).filter((name) => stages.some((stage) => name.startsWith(stage))))
     fs.rmSync(join(build, left), { recursive: true })
-  // Not in the folder itself, because processes of a killed import may write for a moment more.
-  const folder = fs.mkdtempSync(join(build, `${stage}-`))
-  const engine = stage === 'routing' ? progress.engine : PLACE_DATABASE_ENGINE
-  const stages = job.earlier === undefined ? {} : readRecord(job.earlier).stages
-  const earlier = stages[stage]
-  const isKept = earlier?.engine === engine && (stage === 'routing' || hasCurrentPlaces(stages))
-  if (isKept) linkTree(stageFolder(job.earlier!, stage), folder)
-  else if (stage === 'routing') await buildRouting(job, build, progress, folder)
-  else
-    await buildPlaces({
-      extract,
-      members: readMembers(build),
-      folder,
-      signal,
-      onProgress: (share) => onProgress('building the place database', share),
-      onNote,
-    })
-  const chains = stage === 'places' ? chainSource() : undefined
-  const made = {
-    engine,
-    seconds: Math.round((now() - began) / 100) / 10,
-    bytes: sizeOfTree(folder),
-    ...(chains !== undefined && { chains }),
+  const records: Partial<Record<MapRegionStage, StageRecord>> = {}
+  const folders: Partial<Record<MapRegionStage, string>> = {}
+  for (const stage of stages) {
+    // Not in the folder itself, because processes of a killed import may write for a moment more.
+    const folder = fs.mkdtempSync(join(build, `${stage}-`))
+    const earlier = job.earlier === undefined ? {} : readRecord(job.earlier).stages
+    const isKept =
+      stage === 'routing' ? earlier.routing?.engine === progress.engine : isCurrent(stage, earlier)
+    if (isKept && earlier[stage] !== undefined) {
+      linkTree(stageFolder(job.earlier!, stage), folder)
+      records[stage] = earlier[stage]
+      fs.renameSync(folder, stageFolder(build, stage))
+    } else folders[stage] = folder
   }
-  fs.renameSync(folder, stageFolder(build, stage))
-  return isKept ? earlier : made
+  const { routing, ...products } = folders
+  if (routing !== undefined) await buildRouting(job, build, progress, routing)
+  if (Object.keys(products).length > 0)
+    await buildProducts({
+      extract: job.path,
+      members: readMembers(build),
+      folders: products,
+      signal: job.signal,
+      onProgress: (share) => job.onProgress('building the place database and the map', share),
+      onNote: job.onNote,
+    })
+  const seconds = Math.round((job.now() - began) / 100) / 10
+  for (const [stage, folder] of Object.entries(folders) as [MapRegionStage, string][]) {
+    const chains = stage === 'places' ? chainSource() : undefined
+    records[stage] = {
+      engine: stage === 'routing' ? progress.engine : PRODUCT_ENGINES[stage],
+      seconds,
+      bytes: sizeOfTree(folder),
+      ...(chains !== undefined && { chains }),
+    }
+    fs.renameSync(folder, stageFolder(build, stage))
+  }
+  return records
 }
 
 async function buildRouting(

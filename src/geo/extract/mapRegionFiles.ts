@@ -7,6 +7,7 @@
  *       coverage.bin         where the extract has nodes
  *       routing/tiles/       of the stage "routing", unless the region has only addresses
  *       places/places.db     of the stage "places"
+ *       map/map.db           of the stage "map", unless the region has only addresses
  *     <name>.building/       a build that is in progress or was interrupted
  *     lock                   held by the process that changes any of this
  *
@@ -55,7 +56,7 @@ export interface SourceRecord {
 }
 
 /** The stages of a build, each in a folder of that name. */
-export type MapRegionStage = 'routing' | 'places'
+export type MapRegionStage = 'routing' | 'places' | 'map'
 
 export interface StageRecord {
   /** The program that made it, e.g. `@valhallajs/valhallajs 3.6.1`. */
@@ -254,6 +255,11 @@ export function tilesIn(folder: string): string {
 /** The place database in the folder of the places stage. */
 export function placesIn(folder: string): string {
   return join(folder, 'places.db')
+}
+
+/** The map file in the folder of the map stage. */
+export function mapIn(folder: string): string {
+  return join(folder, 'map.db')
 }
 
 /** The progress of an import, as a line. */

@@ -18,12 +18,13 @@ import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { containingMapRegion, mapRegionAt, type CoveredMapRegion } from './choice.ts'
 import type { PlacedPoint, MapRegion, MapRegions, RoutedMapRegion } from './port.ts'
-import { PLACE_DATABASE_ENGINE } from './placeRecords.ts'
+import { PRODUCT_ENGINES, type ProductStage } from './products.ts'
 import {
   manifestPath,
   readCoverage,
   readManifest,
   readRecord,
+  mapIn,
   mapRegionsFolder,
   placesIn,
   stageFolder,
@@ -190,9 +191,10 @@ function openRegion(folder: string, id: string): CoveredMapRegion {
   const build = join(folder, id)
   const { name, bounds, attribution, stages } = readRecord(build)
   const tiles = stages.routing === undefined ? undefined : tilesIn(stageFolder(build, 'routing'))
-  const isCurrent = stages.places?.engine === PLACE_DATABASE_ENGINE
-  const places = isCurrent ? placesIn(stageFolder(build, 'places')) : undefined
-  return { id, name, bounds, attribution, tiles, places, coverage: readCoverage(build) }
+  const isCurrent = (stage: ProductStage): boolean => stages[stage]?.engine === PRODUCT_ENGINES[stage]
+  const places = isCurrent('places') ? placesIn(stageFolder(build, 'places')) : undefined
+  const map = isCurrent('map') ? mapIn(stageFolder(build, 'map')) : undefined
+  return { id, name, bounds, attribution, tiles, places, map, coverage: readCoverage(build) }
 }
 
 /** Differs whenever the file is replaced; empty if it does not exist. */

@@ -17,6 +17,8 @@ export interface MapRegion {
   readonly tiles: string | undefined
   /** Absolute path of the place database; undefined for a build of an earlier version. */
   readonly places: string | undefined
+  /** Absolute path of the map file; undefined for a build of an earlier version, and for one of addresses. */
+  readonly map: string | undefined
 }
 
 /** A map region with roads. */

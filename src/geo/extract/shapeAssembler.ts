@@ -1,0 +1,94 @@
+/**
+ * Puts the objects of an extract together: ways with the positions of their nodes, relations with the rings of their
+ * ways. It gets the objects in the order of the file, and hands those with tags to all products that are made of it, so
+ * that the file is read once for all of them.
+ */
+import type { Position } from '../../model/geofence.ts'
+import { joinRings, type Rings } from '../records/areas.ts'
+import type { Tags } from '../records/tags.ts'
+import { NodeStore } from './nodeStore.ts'
+import type { Member, ObjectSink } from './osmReader.ts'
+
+/** A way as far as the extract has its nodes. */
+export interface ShapedWay {
+  readonly id: number
+  readonly tags: Tags
+  /** Ids of the nodes that the extract has, at least one. */
+  readonly nodes: readonly number[]
+  /** Their positions. */
+  readonly line: readonly Position[]
+  /** It is a ring, and the extract has all of it. */
+  readonly isRing: boolean
+}
+
+/** Gets every object with tags. */
+export interface ShapeSink {
+  node(id: number, position: Position, tags: Tags): void
+  way(way: ShapedWay): void
+  /** An area of several ways. @param outer its complete rings, at least one @param inner those of its holes */
+  relation(id: number, tags: Tags, outer: Rings, inner: Rings): void
+}
+
+/** A product in the making. */
+export interface Product {
+  readonly sink: ShapeSink
+  /** Makes it complete, once the whole file was read. */
+  finish(shapes: ShapeAssembler): void
+  /** Closes its files in whatever state they are. */
+  abandon(): void
+}
+
+export class ShapeAssembler implements ObjectSink {
+  readonly #sinks: readonly ShapeSink[]
+  readonly #members: ReadonlySet<number>
+  readonly #nodes = new NodeStore()
+  /** Ways that relations are made of. */
+  readonly #lines = new Map<number, readonly Position[]>()
+
+  /** @param members ids of the ways of relations that are used */
+  constructor(sinks: readonly ShapeSink[], members: ReadonlySet<number>) {
+    this.#sinks = sinks
+    this.#members = members
+  }
+
+  /** Of a node; undefined if the extract does not have it. */
+  positionOf(node: number): Position | undefined {
+    return this.#nodes.positionOf(node)
+  }
+
+  node(id: number, longitude: number, latitude: number, tags: Tags | undefined): void {
+    this.#nodes.add(id, longitude, latitude)
+    if (tags !== undefined) for (const sink of this.#sinks) sink.node(id, [longitude, latitude], tags)
+  }
+
+  way(id: number, nodes: readonly number[], tags: Tags): void {
+    const isMember = this.#members.has(id)
+    if (tags.size === 0 && !isMember) return
+    const line: Position[] = []
+    const found: number[] = []
+    for (const node of nodes) {
+      const position = this.#nodes.positionOf(node)
+      if (position === undefined) continue
+      line.push(position)
+      found.push(node)
+    }
+    if (line.length === 0) return
+    if (isMember) this.#lines.set(id, line)
+    const isRing = line.length > 3 && found.length === nodes.length && nodes[0] === nodes.at(-1)
+    if (tags.size > 0) for (const sink of this.#sinks) sink.way({ id, tags, nodes: found, line, isRing })
+  }
+
+  relation(id: number, members: readonly Member[], tags: Tags): void {
+    const type = tags.get('type')
+    if (type !== 'multipolygon' && type !== 'boundary') return
+    const linesOf = (isInner: boolean): (readonly Position[])[] =>
+      members
+        .filter((member) => member.type === 'way' && (member.role === 'inner') === isInner)
+        .map((member) => this.#lines.get(member.id))
+        .filter((line) => line !== undefined)
+    const outer = joinRings(linesOf(false))
+    if (outer.length === 0) return
+    const inner = joinRings(linesOf(true))
+    for (const sink of this.#sinks) sink.relation(id, tags, outer, inner)
+  }
+}

@@ -1,0 +1,105 @@
+/** Bytes that are written and read number by number: LEB128 numbers, zigzag for signed ones, as in Protocol Buffers. */
+
+const FIRST_BYTES = 256
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+/** Grows by doubling. */
+export class ByteWriter {
+  #bytes = new Uint8Array(FIRST_BYTES)
+  length = 0
+
+  /** A whole number from 0 to 2^32 - 1. */
+  number(value: number): void {
+    if (this.length + 5 > this.#bytes.length) this.#grow(5)
+    let rest = value >>> 0
+    while (rest > 127) {
+      this.#bytes[this.length++] = (rest & 127) | 128
+      rest >>>= 7
+    }
+    this.#bytes[this.length++] = rest
+  }
+
+  /** A whole number from -2^31 to 2^31 - 1. */
+  signed(value: number): void {
+    this.number((value << 1) ^ (value >> 31))
+  }
+
+  /** With its length before it. */
+  text(text: string): void {
+    this.bytes(encoder.encode(text))
+  }
+
+  /** With their length before them. */
+  bytes(bytes: Uint8Array): void {
+    this.number(bytes.length)
+    this.raw(bytes)
+  }
+
+  raw(bytes: Uint8Array): void {
+    if (this.length + bytes.length > this.#bytes.length) this.#grow(bytes.length)
+    this.#bytes.set(bytes, this.length)
+    this.length += bytes.length
+  }
+
+  /** What was written; only valid until more is. */
+  written(): Uint8Array {
+    return this.#bytes.subarray(0, this.length)
+  }
+
+  /** Begins anew, with the same memory. */
+  clear(): this {
+    this.length = 0
+    return this
+  }
+
+  #grow(more: number): void {
+    const grown = new Uint8Array(Math.max(2 * this.#bytes.length, this.length + more))
+    grown.set(this.written())
+    this.#bytes = grown
+  }
+}
+
+/** The inverse. Reading beyond the end gives zeros: what is read was written by this program. */
+export class ByteReader {
+  readonly #bytes: Uint8Array
+  at = 0
+
+  constructor(bytes: Uint8Array) {
+    this.#bytes = bytes
+  }
+
+  number(): number {
+    let byte = this.#bytes[this.at++] ?? 0
+    if (byte < 128) return byte
+    let value = byte & 127
+    for (let shift = 7; byte > 127 && shift < 35; shift += 7) {
+      byte = this.#bytes[this.at++] ?? 0
+      value |= (byte & 127) << shift
+    }
+    return value >>> 0
+  }
+
+  signed(): number {
+    const value = this.number()
+    return (value >>> 1) ^ -(value & 1)
+  }
+
+  /** Passes over bytes with a length. @returns where they are, for {@link textAt} */
+  skipBytes(): number {
+    const { at } = this
+    const length = this.number()
+    this.at += length
+    return at
+  }
+
+  /** A text that was passed over. */
+  textAt(place: number): string {
+    const { at } = this
+    this.at = place
+    const length = this.number()
+    const text = decoder.decode(this.#bytes.subarray(this.at, this.at + length))
+    this.at = at
+    return text
+  }
+}

@@ -1,0 +1,55 @@
+/** A shape as a level shows it: in its units, with fewer points, without what is too small. Pure. */
+import type { Part } from './block.ts'
+import { doubleArea } from './clip.ts'
+import { LARGEST_ZOOM, type Level } from './grid.ts'
+import type { MapShape } from './kinds.ts'
+import { simplifyLine, simplifyRing } from './simplify.ts'
+
+/**
+ * A pixel of the map is eight units of a tile; lines may be off by half of one. Tiles of the largest zoom are enlarged
+ * by clients, so theirs are more exact.
+ */
+const TOLERANCE = 4
+const LARGEST_ZOOM_TOLERANCE = 1.5
+/** Areas that are smaller than this many square units, a pixel and a half, are not shown. */
+const LEAST_AREA = 96
+
+/**
+ * The shape in the units of the level.
+ * @param parts in units of the grid, not rounded. Of an area: its rings, each outer one before its holes
+ * @returns empty if nothing of it is seen there
+ */
+export function generalise(shape: MapShape, parts: readonly Part[], level: Level): Part[] {
+  const scale = 2 ** -level.shift
+  const scaled = parts.map((part) => Array.from(part, (value) => Math.round(value * scale)))
+  const tolerance = level.until === LARGEST_ZOOM ? LARGEST_ZOOM_TOLERANCE : TOLERANCE
+  return thinned(shape, scaled, tolerance, LEAST_AREA)
+}
+
+/**
+ * @param tolerance how far lines and rings may be off
+ * @param leastArea of a ring, in square units
+ */
+export function thinned(
+  shape: MapShape,
+  parts: readonly ArrayLike<number>[],
+  tolerance: number,
+  leastArea: number,
+): Part[] {
+  if (shape === 'point') return parts.map((part) => Array.from(part))
+  if (shape === 'line')
+    return parts.map((part) => simplifyLine(part, tolerance)).filter((part) => part.length >= 4)
+  const rings: Part[] = []
+  let isShown = false
+  for (const part of parts) {
+    if (part.length < 6) continue
+    const size = doubleArea(part) / 2
+    // Holes go with the outer ring before them.
+    if (size >= 0) isShown = size >= leastArea
+    if (!isShown || Math.abs(size) < leastArea) continue
+    const ring = simplifyRing(part, tolerance)
+    if (ring.length > 0) rings.push(ring)
+    else if (size >= 0) isShown = false
+  }
+  return rings
+}

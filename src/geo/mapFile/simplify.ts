@@ -1,0 +1,74 @@
+/**
+ * Fewer points for lines and rings, in time proportional to their length, whatever their form: extracts and files may
+ * contain any. Pure.
+ */
+
+/**
+ * The line without points that lie closer than the tolerance to what is left of it: from each point that stays, the
+ * line goes on as long as one segment passes all points in between within the tolerance (the sleeve of Zhao and
+ * Saalfeld). Its ends stay.
+ * @param line x, y, x, y
+ * @param tolerance in the units of the line; 0 leaves out only points that are equal to the one before
+ */
+export function simplifyLine(line: ArrayLike<number>, tolerance: number): number[] {
+  const points = withoutRepeats(line)
+  if (tolerance === 0 || points.length <= 4) return points
+  const kept: number[] = [points[0]!, points[1]!]
+  let [x, y] = [points[0]!, points[1]!]
+  // The directions in which a segment from the last kept point passes all points since then: between right and left.
+  let isOpen = true
+  let [rightX, rightY, leftX, leftY] = [0, 0, 0, 0]
+  let farthest = 0
+  for (let i = 2; i < points.length; i += 2) {
+    const [dx, dy] = [points[i]! - x, points[i + 1]! - y]
+    const length = Math.hypot(dx, dy)
+    const isPassed = isOpen || (rightX * dy - rightY * dx >= 0 && dx * leftY - dy * leftX >= 0)
+    if (!isPassed || length < farthest - tolerance) {
+      // The point before is the last one that a segment from there reaches.
+      x = points[i - 2]!
+      y = points[i - 1]!
+      kept.push(x, y)
+      isOpen = true
+      farthest = 0
+      i -= 2
+      continue
+    }
+    farthest = Math.max(farthest, length)
+    if (length <= tolerance) continue
+    // The tangents from the kept point to the circle of the tolerance around this one.
+    const sine = tolerance / length
+    const cosine = Math.sqrt(1 - sine * sine)
+    const [nowRightX, nowRightY] = [dx * cosine + dy * sine, dy * cosine - dx * sine]
+    const [nowLeftX, nowLeftY] = [dx * cosine - dy * sine, dy * cosine + dx * sine]
+    if (isOpen || rightX * nowRightY - rightY * nowRightX > 0) [rightX, rightY] = [nowRightX, nowRightY]
+    if (isOpen || leftX * nowLeftY - leftY * nowLeftX < 0) [leftX, leftY] = [nowLeftX, nowLeftY]
+    isOpen = false
+  }
+  kept.push(points.at(-2)!, points.at(-1)!)
+  return kept
+}
+
+/**
+ * The ring with fewer points; empty if nothing is left of it.
+ * @param ring x, y, x, y, not closed
+ */
+export function simplifyRing(ring: ArrayLike<number>, tolerance: number): number[] {
+  const closed: number[] = []
+  for (let i = 0; i < ring.length; i++) closed.push(ring[i]!)
+  closed.push(ring[0]!, ring[1]!)
+  const simple = simplifyLine(closed, tolerance)
+  simple.length -= 2
+  return simple.length < 6 ? [] : simple
+}
+
+function withoutRepeats(line: ArrayLike<number>): number[] {
+  let [x, y] = [line[0]!, line[1]!]
+  const distinct: number[] = [x, y]
+  for (let i = 2; i < line.length; i += 2) {
+    if (line[i] === x && line[i + 1] === y) continue
+    x = line[i]!
+    y = line[i + 1]!
+    distinct.push(x, y)
+  }
+  return distinct
+}

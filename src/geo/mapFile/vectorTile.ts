@@ -1,0 +1,160 @@
+/** Writes vector tiles, https://github.com/mapbox/vector-tile-spec/tree/master/2.1. Pure. */
+import { ByteWriter } from './bytes.ts'
+import { TILE_UNITS } from './grid.ts'
+import type { MapShape } from './kinds.ts'
+
+/** Values of features by name; those that are undefined are left out. */
+export type TileValues = Readonly<Record<string, string | number | boolean | undefined>>
+
+const TYPES: Readonly<Record<MapShape, number>> = { point: 1, line: 2, area: 3 }
+const MOVE_TO = 1
+const LINE_TO = 2
+const CLOSE_PATH = 7
+
+/** Fields of the messages with their wire types: 2 is a length and bytes, 0 a number. */
+const TILE_LAYER = (3 << 3) | 2
+const LAYER_NAME = (1 << 3) | 2
+const LAYER_FEATURE = (2 << 3) | 2
+const LAYER_KEY = (3 << 3) | 2
+const LAYER_VALUE = (4 << 3) | 2
+const LAYER_EXTENT = 5 << 3
+const LAYER_VERSION = 15 << 3
+const FEATURE_TAGS = (2 << 3) | 2
+const FEATURE_TYPE = 3 << 3
+const FEATURE_GEOMETRY = (4 << 3) | 2
+const VALUE_TEXT = (1 << 3) | 2
+const VALUE_NUMBER = 5 << 3
+const VALUE_BOOLEAN = 7 << 3
+
+interface Feature {
+  readonly shape: MapShape
+  /** Numbers of keys and values, by turns. */
+  readonly tags: readonly number[]
+  readonly parts: ArrayLike<number>[]
+}
+
+/**
+ * A layer of a tile. Features of one shape with equal values become one with several parts: it is drawn in the same
+ * way, and takes less.
+ */
+class TileLayer {
+  readonly #extent: number
+  readonly #features = new Map<string, Feature>()
+  readonly #keys = new Map<string, number>()
+  readonly #values = new Map<string | number | boolean, number>()
+
+  /** @param extent units of its side */
+  constructor(extent: number) {
+    this.#extent = extent
+  }
+
+  add(shape: MapShape, values: TileValues, parts: readonly ArrayLike<number>[]): void {
+    const tags: number[] = []
+    for (const key in values) {
+      const value = values[key]
+      if (value !== undefined) tags.push(numberOf(this.#keys, key), numberOf(this.#values, value))
+    }
+    // Points of one name are different places.
+    const known = `${shape} ${tags.join()} ${shape === 'point' ? this.#features.size : ''}`
+    const feature = this.#features.get(known)
+    if (feature === undefined) this.#features.set(known, { shape, tags, parts: [...parts] })
+    else for (const part of parts) feature.parts.push(part)
+  }
+
+  bytes(name: string): Uint8Array {
+    const out = new ByteWriter()
+    const [feature, numbers] = [new ByteWriter(), new ByteWriter()]
+    out.number(LAYER_NAME)
+    out.text(name)
+    for (const { shape, tags, parts } of this.#features.values()) {
+      feature.clear()
+      numbers.clear()
+      for (const tag of tags) numbers.number(tag)
+      feature.number(FEATURE_TAGS)
+      feature.bytes(numbers.written())
+      feature.number(FEATURE_TYPE)
+      feature.number(TYPES[shape])
+      numbers.clear()
+      writeGeometry(numbers, shape, parts)
+      feature.number(FEATURE_GEOMETRY)
+      feature.bytes(numbers.written())
+      out.number(LAYER_FEATURE)
+      out.bytes(feature.written())
+    }
+    for (const key of this.#keys.keys()) {
+      out.number(LAYER_KEY)
+      out.text(key)
+    }
+    for (const value of this.#values.keys()) {
+      out.number(LAYER_VALUE)
+      feature.clear()
+      if (typeof value === 'string') {
+        feature.number(VALUE_TEXT)
+        feature.text(value)
+      } else {
+        feature.number(typeof value === 'number' ? VALUE_NUMBER : VALUE_BOOLEAN)
+        feature.number(Number(value))
+      }
+      out.bytes(feature.written())
+    }
+    out.number(LAYER_EXTENT)
+    out.number(this.#extent)
+    out.number(LAYER_VERSION)
+    out.number(2)
+    return out.written()
+  }
+}
+
+/** A tile in the making. */
+export class VectorTile {
+  readonly #layers = new Map<string, TileLayer>()
+  readonly #extents: Readonly<Record<string, number>>
+
+  /** @param extents by layer: units of its side, if they are not those of tiles */
+  constructor(extents: Readonly<Record<string, number>> = {}) {
+    this.#extents = extents
+  }
+
+  /**
+   * @param values numbers are whole, from 0 to 2^32 - 1
+   * @param parts x, y, x, y in units of the layer. Of a line with two points at least, of an area with three, not
+   * closed, each outer ring clockwise on the map before the holes in it, which run the other way round
+   */
+  add(layer: string, shape: MapShape, values: TileValues, parts: readonly ArrayLike<number>[]): void {
+    let found = this.#layers.get(layer)
+    if (found === undefined)
+      this.#layers.set(layer, (found = new TileLayer(this.#extents[layer] ?? TILE_UNITS)))
+    found.add(shape, values, parts)
+  }
+
+  /** The whole tile; nothing if it has no feature. */
+  bytes(): Uint8Array {
+    const out = new ByteWriter()
+    for (const [name, layer] of this.#layers) {
+      out.number(TILE_LAYER)
+      out.bytes(layer.bytes(name))
+    }
+    return out.written()
+  }
+}
+
+function writeGeometry(out: ByteWriter, shape: MapShape, parts: readonly ArrayLike<number>[]): void {
+  let [x, y] = [0, 0]
+  for (const part of parts) {
+    for (let i = 0; i < part.length; i += 2) {
+      if (i === 0) out.number(MOVE_TO | (1 << 3))
+      else if (i === 2) out.number(LINE_TO | ((part.length / 2 - 1) << 3))
+      out.signed(part[i]! - x)
+      out.signed(part[i + 1]! - y)
+      x = part[i]!
+      y = part[i + 1]!
+    }
+    if (shape === 'area') out.number(CLOSE_PATH | (1 << 3))
+  }
+}
+
+function numberOf<Key>(numbers: Map<Key, number>, key: Key): number {
+  let number = numbers.get(key)
+  if (number === undefined) numbers.set(key, (number = numbers.size))
+  return number
+}

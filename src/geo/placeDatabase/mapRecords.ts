@@ -1,0 +1,91 @@
+import Database from 'better-sqlite3'
+import { ADDRESS_BOXES, UNITS } from './schema.ts'
+
+/** West, south, east and north, in degrees. */
+export type DegreeBox = readonly [west: number, south: number, east: number, north: number]
+
+/** A house number, where it is. */
+export interface MapHouse {
+  readonly number: string
+  readonly longitude: number
+  readonly latitude: number
+}
+
+/** A place, where it is. */
+export interface MapPlace {
+  readonly name: string
+  /** By language. */
+  readonly names: Readonly<Record<string, string>>
+  readonly categories: readonly string[]
+  /** In square metres; 0 for a point. */
+  readonly size: number
+  readonly longitude: number
+  readonly latitude: number
+}
+
+/** Of each kind in one box. More would not be readable; a hostile extract may have any number. */
+const MOST = 4000
+
+interface PlaceRow {
+  readonly name: string
+  readonly names: string | null
+  readonly categories: string
+  readonly size: number
+  readonly x: number
+  readonly y: number
+}
+
+/** What maps show of a place database. It is synchronous: use it in a thread of its own. */
+export class MapRecords {
+  readonly #database: Database.Database
+  readonly #houses: readonly Database.Statement[]
+  readonly #places: Database.Statement
+
+  /** @param file of the present version. @throws the errors of SQLite */
+  constructor(file: string) {
+    const database = new Database(file, { readonly: true, fileMustExist: true })
+    this.#database = database
+    database.pragma('mmap_size = 1073741824')
+    const within = 'west <= ? AND east >= ? AND south <= ? AND north >= ?'
+    this.#houses = ADDRESS_BOXES.map((box) =>
+      database
+        .prepare(`SELECT number, x, y FROM ${box} JOIN address USING (id) WHERE ${within} LIMIT ${MOST}`)
+        .raw(),
+    )
+    // The middle of a place may be in another box than its edge, so the coordinates of the row decide.
+    this.#places = database.prepare(
+      `SELECT name, names, categories, size, x, y FROM place_box JOIN place USING (id)
+       WHERE ${within} AND size >= ? AND x >= ? AND x < ? AND y >= ? AND y < ? LIMIT ${MOST}`,
+    )
+  }
+
+  houses(box: DegreeBox): MapHouse[] {
+    const [west, south, east, north] = unitsOf(box)
+    const rows = this.#houses.flatMap(
+      (houses) => houses.all(east, west, north, south) as [string, number, number][],
+    )
+    return rows.map(([number, x, y]) => ({ number, longitude: x / UNITS, latitude: y / UNITS }))
+  }
+
+  /** @param leastSize in square metres */
+  places(box: DegreeBox, leastSize: number): MapPlace[] {
+    const [west, south, east, north] = unitsOf(box)
+    const rows = this.#places.all(east, west, north, south, leastSize, west, east, south, north) as PlaceRow[]
+    return rows.map(({ name, names, categories, size, x, y }) => ({
+      name,
+      names: names === null ? {} : (JSON.parse(names) as Record<string, string>),
+      categories: categories.split(','),
+      size,
+      longitude: x / UNITS,
+      latitude: y / UNITS,
+    }))
+  }
+
+  close(): void {
+    this.#database.close()
+  }
+}
+
+function unitsOf(box: DegreeBox): number[] {
+  return box.map((degrees) => Math.round(degrees * UNITS))
+}
