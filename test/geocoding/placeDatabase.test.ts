@@ -28,6 +28,17 @@ interface Records {
   readonly areas: AreaRecord[]
 }
 
+const HOUSE = {
+  street: 's',
+  unit: undefined,
+  state: undefined,
+  type: 'node',
+  isPlain: true,
+  property: undefined,
+  city: undefined,
+  postalCode: undefined,
+} as const
+
 const folder = mkdtempSync(join(tmpdir(), 'ringfence-places-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
 let files = 0
@@ -111,15 +122,10 @@ t.test('nearest and containing records are those of a look at all records', asyn
       ]
       const records: Records = {
         addresses: world.addresses.map((one, id) => ({
+          ...HOUSE,
           number: String(id),
-          street: 's',
-          unit: undefined,
-          state: undefined,
           position: at(one.at),
-          type: 'node',
           id,
-          isPlain: true,
-          property: undefined,
           city: one.city,
           postalCode: one.postalCode,
         })),
@@ -200,6 +206,64 @@ t.test('nearest and containing records are those of a look at all records', asyn
     }),
     { numRuns },
   )
+})
+
+t.test('one of many: the nearest beside a crowd, and from within it', async (t) => {
+  // More than are looked at in one part, in rows of a kilometre.
+  const positions = Array.from({ length: 3000 }, (_, i): Position => [
+    10 + (i % 60) * 2e-4,
+    50 + Math.floor(i / 60) * 2e-4,
+  ])
+  const records: Records = { addresses: [], ways: [], places: [], areas: [] }
+  for (const [id, position] of positions.entries())
+    records.addresses.push({ ...HOUSE, id, number: String(id), position })
+  const found = database(records)
+  for (const point of [
+    [10 - 0.012, 50 - 0.001],
+    [10 - 0.012, 50.005],
+    [10.006, 50.005],
+    [10.006, 50.0185],
+    [10.0247, 50.0047],
+  ] as const)
+    t.ok(
+      agrees(
+        found.nearestAddress(point, 1000)?.meters,
+        least(
+          positions.map((one) => meters(point, one)),
+          1000,
+        ),
+        1000,
+      ),
+      point.join(),
+    )
+  found.close()
+})
+
+t.test('areas: the same at every point of a cell, whether a border passes through it or not', async (t) => {
+  const triangle: Position[] = [
+    [10, 50],
+    [10.1, 50.03],
+    [10.02, 50.1],
+    [10, 50],
+  ]
+  const records: Records = { addresses: [], ways: [], places: [], areas: [] }
+  records.areas.push({
+    kind: 'county',
+    name: 'triangle',
+    names: new Map(),
+    code: undefined,
+    population: 0,
+    position: [10.04, 50.04],
+    rings: [triangle],
+    size: 1,
+  })
+  const found = database(records)
+  for (let x = 9.99; x < 10.12; x += 0.0047)
+    for (let y = 49.99; y < 50.11; y += 0.0043) {
+      const expected = isInside([triangle], [x, y]) ? 1 : 0
+      if (found.areasAt([x, y]).length !== expected) t.fail(`${x},${y}: ${expected} expected`)
+    }
+  found.close()
 })
 
 t.test('a database of another version is not opened', async (t) => {

@@ -5,8 +5,7 @@ import { nearestOnLine } from '../records/areas.ts'
 import type { Chain } from '../records/chains.ts'
 import { hasParity } from '../records/numberRanges.ts'
 import { signedMeters } from '../records/placeExtent.ts'
-import { AREA_KINDS, type AreaKind, type PlaceDetails } from '../records/records.ts'
-import { boxesAround } from './boxes.ts'
+import type { AreaKind, PlaceDetails } from '../records/records.ts'
 import type {
   Near,
   PlaceRecords,
@@ -19,10 +18,12 @@ import type {
   StoredStreet,
   StoredWay,
 } from './port.ts'
+import { AreaCells } from './areaCells.ts'
+import { BoxSearch } from './boxSearch.ts'
 import { SearchIndex } from './searchIndex.ts'
 import {
   ADDRESS_BOXES,
-  centreBox,
+  addressBox,
   GROUND_BOX,
   PLACE_DATABASE_VERSION,
   UNITS,
@@ -33,29 +34,23 @@ import { TraitIndex } from './traitIndex.ts'
 
 type Row = Readonly<Record<string, number | string | Buffer | null>>
 
-/** The smallest box that is searched, as a share of the largest, and how much larger each next one is. */
-const FIRST_SHARE = 1 / 16
-const GROWTH = 2
-/** Records of a box that are looked at. So many on one spot are a mistake in the data; others would wait for them. */
-const MAX_IN_BOX = 5000
 /** Number ranges of a street that are looked at: those that begin closest below the number. */
 const MOST_RANGES = 200
-/** Coordinates are rounded; along a parallel, the nearest point of a box is a little further north or south. */
-const BOX_ERROR_METERS = 0.5
-const DEGREE_METERS = 110_574
 
 /** A place database, opened for reading. It is synchronous: use it in a thread of its own. */
 export class PlaceDatabase implements PlaceRecords {
   readonly #database: Database.Database
   readonly #rows: Readonly<Record<RecordTable, Database.Statement>>
-  readonly #boxes: Readonly<Record<RecordTable, readonly Database.Statement[]>>
-  readonly #centres: Readonly<Record<AreaKind, Database.Statement>>
+  readonly #boxes: Readonly<Record<Exclude<RecordTable, 'address' | 'area'>, BoxSearch>>
+  /** By what the addresses know, see addressBox. */
+  readonly #addressBoxes: readonly BoxSearch[]
+  readonly #areas: AreaCells
   readonly #street: Database.Statement
   readonly #houses: Readonly<Record<'ascending' | 'descending', Database.Statement>>
   readonly #ranges: Database.Statement
   readonly #crossings: Database.Statement
   readonly #placeByKey: Database.Statement
-  readonly #grounds: Database.Statement
+  readonly #grounds: BoxSearch
   readonly #chains: ReadonlyMap<number, Chain>
   readonly index: SearchIndex
   readonly traits: TraitIndex
@@ -66,6 +61,9 @@ export class PlaceDatabase implements PlaceRecords {
     this.#database = database
     // Pages are read without a copy; the system decides how many stay in memory.
     database.pragma('mmap_size = 1073741824')
+    // The file does not change. Outside of a transaction, each question would lock it and look for a journal: that
+    // takes longer than most questions.
+    database.exec('BEGIN')
     const version = database.pragma('user_version', { simple: true })
     if (version !== PLACE_DATABASE_VERSION) {
       database.close()
@@ -77,12 +75,7 @@ export class PlaceDatabase implements PlaceRecords {
       `(SELECT text FROM label WHERE label.id = ${column}) AS ${column}`
     const row = (table: RecordTable, columns: string): Database.Statement =>
       database.prepare(`SELECT ${columns} FROM ${table} WHERE id = ?`)
-    const box = (name: string): Database.Statement =>
-      database
-        .prepare(
-          `SELECT * FROM ${name} WHERE west <= ? AND east >= ? AND south <= ? AND north >= ? LIMIT ${MAX_IN_BOX}`,
-        )
-        .raw()
+    const box = (...trees: string[]): BoxSearch => new BoxSearch(database, trees)
     const labels = ['street', 'city', 'state', 'postalCode'].map(label).join()
     this.#rows = {
       address: row('address', `number, unit, property, x, y, ${labels}`),
@@ -93,17 +86,15 @@ export class PlaceDatabase implements PlaceRecords {
       area: row('area', '*'),
     }
     this.#boxes = {
-      address: ADDRESS_BOXES.map(box),
-      range: [box('range_box')],
-      way: [box('way_box')],
-      intersection: [box('intersection_box')],
-      place: [box('place_box')],
-      area: [box('area_box')],
+      range: box('range_box'),
+      way: box('way_box'),
+      intersection: box('intersection_box'),
+      place: box('place_box'),
     }
-    this.#centres = Object.fromEntries(AREA_KINDS.map((kind) => [kind, box(centreBox(kind))])) as Record<
-      AreaKind,
-      Database.Statement
-    >
+    this.#addressBoxes = ADDRESS_BOXES.map((_, least) =>
+      box(...ADDRESS_BOXES.filter((_tree, known) => (known & least) === least)),
+    )
+    this.#areas = new AreaCells(database, (id) => areaOf(this.#row('area', id)))
     this.index = new SearchIndex(database)
     this.traits = new TraitIndex(database, UNITS)
     this.#grounds = box(GROUND_BOX)
@@ -138,43 +129,49 @@ export class PlaceDatabase implements PlaceRecords {
     maxMeters: number,
     known: { readonly city?: true; readonly postalCode?: true } = {},
   ): Near<StoredAddress> | undefined {
-    const boxes = this.#boxes.address.filter(
-      (_, index) => (known.city !== true || index % 2 === 1) && (known.postalCode !== true || index >= 2),
-    )
-    const measure = (row: Row): Near<StoredAddress> => {
-      const record = addressOf(row)
+    const boxes = this.#addressBoxes[addressBox(known.city === true, known.postalCode === true)]!
+    const found = boxes.nearest(point, maxMeters, (id) => {
+      const record = addressOf(this.#row('address', id))
       return { record, meters: distance(point, record.position) }
-    }
-    const found = this.#nearest('address', point, maxMeters, measure, boxes)
+    })
     return found.sort((a, b) => compareNumbers(a.record.number, b.record.number))[0]
   }
 
   nearestRanges(point: Position, maxMeters: number): Near<StoredRange>[] {
-    return this.#nearest('range', point, maxMeters, (row) => {
+    return this.#boxes.range.nearest(point, maxMeters, (id) => {
+      const row = this.#row('range', id)
       const record = rangeOf(row)
       return { record, meters: nearestOnLine(record.line, point).meters }
     })
   }
 
   nearestStreet(point: Position, maxMeters: number): Near<StoredWay> | undefined {
-    return this.#nearest('way', point, maxMeters, (row) => {
+    return this.#boxes.way.nearest(point, maxMeters, (id) => {
+      const row = this.#row('way', id)
       const { at, meters } = nearestOnLine(unpackLines(row['line'] as Buffer)[0]!, point)
       return { record: { name: row['name'] as string, position: at }, meters }
     })[0]
   }
 
   nearestIntersection(point: Position, maxMeters: number): Near<StoredIntersection> | undefined {
-    return this.#nearest('intersection', point, maxMeters, (row) => {
+    return this.#boxes.intersection.nearest(point, maxMeters, (id) => {
+      const row = this.#row('intersection', id)
       const record = intersectionOf(row)
       return { record, meters: distance(point, record.position) }
     })[0]
   }
 
   nearestPlace(point: Position, maxMeters: number): Near<StoredPlace> | undefined {
-    const containing = this.#containing('place', point).map((row) => this.#placeOf(row))
-    const [smallest] = containing.sort((a, b) => a.size - b.size)
+    const [x, y] = point.map(unitsOf) as [number, number]
+    const [smallest] = this.#boxes.place
+      .touching([x, y, x, y])
+      .map((id) => this.#row('place', id))
+      .filter(({ rings }) => rings !== null && isInPackedRings(rings as Buffer, point))
+      .map((row) => this.#placeOf(row))
+      .sort((a, b) => a.size - b.size)
     if (smallest !== undefined) return { record: smallest, meters: 0 }
-    return this.#nearest('place', point, maxMeters, (row) => {
+    return this.#boxes.place.nearest(point, maxMeters, (id) => {
+      const row = this.#row('place', id)
       const record = this.#placeOf(row)
       const lines = row['rings'] === null ? undefined : unpackLines(row['rings'] as Buffer)
       const meters =
@@ -186,29 +183,21 @@ export class PlaceDatabase implements PlaceRecords {
   }
 
   placesAround(point: Position, maxMeters: number): Near<ShapedPlace>[] {
-    const boxes = boxesAround(point, Math.max(0, maxMeters)).flatMap(
-      (box) => this.#grounds.all(...box) as Box[],
-    )
-    return boxes
-      .map(([id]) => {
-        const record = this.#shapedPlace(this.#rows.place.get(id) as Row)
+    return this.#grounds
+      .within(point, Math.max(0, maxMeters))
+      .map((id) => {
+        const record = this.#shapedPlace(this.#row('place', id))
         return { record, meters: signedMeters(record, point) }
       })
       .filter(({ meters }) => meters <= maxMeters)
   }
 
   areasAt(point: Position): StoredArea[] {
-    return this.#containing('area', point)
-      .map(areaOf)
-      .sort((a, b) => a.size - b.size)
+    return this.#areas.containing(point)
   }
 
   nearestCentre(point: Position, maxMeters: number, kind: AreaKind): Near<StoredArea> | undefined {
-    const measure = (row: Row): Near<StoredArea> => {
-      const record = areaOf(row)
-      return { record, meters: distance(point, record.position) }
-    }
-    return this.#nearest('area', point, maxMeters, measure, [this.#centres[kind]], maxMeters)[0]
+    return this.#areas.nearestCentre(point, maxMeters, kind)
   }
 
   streetById(id: number): StoredStreet {
@@ -219,7 +208,7 @@ export class PlaceDatabase implements PlaceRecords {
   }
 
   placeById(id: number): StoredPlace {
-    return this.#placeOf(this.#rows.place.get(id) as Row)
+    return this.#placeOf(this.#row('place', id))
   }
 
   placeByKey(key: string): ShapedPlace | undefined {
@@ -228,7 +217,7 @@ export class PlaceDatabase implements PlaceRecords {
   }
 
   areaById(id: number): StoredArea {
-    return areaOf(this.#rows.area.get(id) as Row)
+    return this.#areas.byId(id)
   }
 
   housesOf(
@@ -268,65 +257,9 @@ export class PlaceDatabase implements PlaceRecords {
     return { ...this.#placeOf(row), rings: rings === null ? [] : unpackLines(rings) }
   }
 
-  #containing(table: 'place' | 'area', point: Position): Row[] {
-    const [x, y] = point.map(unitsOf) as [number, number]
-    const boxes = this.#boxes[table][0]!.all(x, x, y, y) as [id: number][]
-    return boxes
-      .map(([id]) => this.#rows[table].get(id) as Row)
-      .filter(({ rings }) => rings !== null && isInPackedRings(rings as Buffer, point))
+  #row(table: RecordTable, id: number): Row {
+    return this.#rows[table].get(id) as Row
   }
-
-  /**
-   * The nearest records within a distance, all at the same distance. It measures records in the order of the distance
-   * of their boxes, and ends when no box can hold a nearer one.
-   * @param measure the record of a row and its distance
-   * @param firstMeters the smallest box that is searched
-   */
-  #nearest<RecordType>(
-    table: RecordTable,
-    point: Position,
-    maxMeters: number,
-    measure: (row: Row) => Near<RecordType>,
-    boxes = this.#boxes[table],
-    firstMeters = maxMeters * FIRST_SHARE,
-  ): Near<RecordType>[] {
-    for (let reach = firstMeters; ; reach *= GROWTH) {
-      const within = Math.min(reach, maxMeters)
-      let nearest: Near<RecordType>[] = []
-      let least = within
-      for (const { id, meters: fromBox } of nearBoxes(boxes, point, within)) {
-        if (fromBox > least + BOX_ERROR_METERS) break
-        const near = measure(this.#rows[table].get(id) as Row)
-        if (near.meters > least) continue
-        if (near.meters < least) nearest = []
-        least = near.meters
-        nearest.push(near)
-      }
-      if (nearest.length > 0 || within === maxMeters) return nearest
-    }
-  }
-}
-
-type Box = [id: number, west: number, east: number, south: number, north: number]
-
-/** The boxes within a distance (and a few more in the corners), with their own distance, the nearest first. */
-function nearBoxes(
-  statements: readonly Database.Statement[],
-  [x, y]: Position,
-  meters: number,
-): { id: number; meters: number }[] {
-  const height = (1.01 * meters) / DEGREE_METERS
-  const scale = Math.max(0.01, Math.cos(((Math.abs(y) + height) * Math.PI) / 180))
-  const width = height / scale
-  const reach = [x + width, x - width, y + height, y - height].map(unitsOf)
-  const boxes = statements.flatMap((statement) => statement.all(...reach) as Box[])
-  return boxes
-    .map(([id, west, east, south, north]) => {
-      const nearestX = Math.min(east / UNITS, Math.max(west / UNITS, x))
-      const nearestY = Math.min(north / UNITS, Math.max(south / UNITS, y))
-      return { id, meters: distance([x, y], [nearestX, nearestY]) }
-    })
-    .sort((a, b) => a.meters - b.meters)
 }
 
 function addressOf(row: Row): StoredAddress {

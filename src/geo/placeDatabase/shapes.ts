@@ -41,6 +41,36 @@ export function isInPackedRings(bytes: Buffer, position: Position): boolean {
   return inside
 }
 
+/**
+ * Whether packed rings may have a part in a box in units; if not, all points of the box are inside of the same rings.
+ */
+export function passesThrough(
+  bytes: Buffer,
+  [west, south, east, north]: readonly [number, number, number, number],
+): boolean {
+  const numbers = numbersOf(bytes)
+  let at = 1 + numbers[0]!
+  for (let i = 1; i <= numbers[0]!; i++) {
+    let ax = numbers[at]!
+    let ay = numbers[at + 1]!
+    const end = at + 2 * numbers[i]!
+    for (at += 2; at < end; at += 2) {
+      const bx = numbers[at]!
+      const by = numbers[at + 1]!
+      if (
+        Math.min(ax, bx) <= east &&
+        Math.max(ax, bx) >= west &&
+        Math.min(ay, by) <= north &&
+        Math.max(ay, by) >= south
+      )
+        return true
+      ax = bx
+      ay = by
+    }
+  }
+  return false
+}
+
 /** The inverse of {@link packLines}, in degrees. */
 export function unpackLines(bytes: Buffer): Position[][] {
   const numbers = numbersOf(bytes)

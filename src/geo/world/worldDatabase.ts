@@ -55,6 +55,8 @@ export class WorldDatabase implements World {
     const database = new Database(file, { readonly: true, fileMustExist: true })
     this.#database = database
     database.pragma('mmap_size = 268435456')
+    // As in a place database.
+    database.exec('BEGIN')
     const near = (table: string, box: string, columns: string, more = ''): Database.Statement =>
       database.prepare(
         `SELECT ${columns} FROM ${box} JOIN ${table} USING (id) WHERE west <= ? AND east >= ? AND south <= ? AND north >= ? ${more}`,
