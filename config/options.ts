@@ -139,7 +139,24 @@ export const OPTIONS = {
     value: 'LIMITS',
     help:
       'Requests per second that replace the standard limits, e.g. "GET /v1/context=50,management=off". ' +
-      'management means every endpoint that needs a secret key. docs/operating.md has the table.',
+      'management means every endpoint that needs a secret key or a session. docs/operating.md has the table.',
+  },
+  publicUrl: {
+    type: 'text',
+    default: '',
+    problem: originProblem,
+    env: 'RINGFENCE_PUBLIC_URL',
+    value: 'URL',
+    help:
+      'The address of this server as people see it in their browsers, e.g. https://fleet.example.com: for invitation ' +
+      'links and session cookies. Without it, the Host header of a request says it.',
+  },
+  keySignIn: {
+    type: 'switch',
+    default: true,
+    env: 'RINGFENCE_KEY_SIGN_IN',
+    value: 'on|off',
+    help: 'Whether people may sign in with a secret key instead of an account.',
   },
   trustedProxies: {
     type: 'list',
@@ -147,7 +164,7 @@ export const OPTIONS = {
     problem: proxiesProblem,
     env: 'RINGFENCE_TRUSTED_PROXIES',
     value: 'ADDRESSES',
-    help: 'Addresses or CIDR ranges of the proxies whose X-Forwarded-For header is trusted.',
+    help: 'Addresses or CIDR ranges of the proxies whose X-Forwarded-For and X-Forwarded-Proto headers are trusted.',
   },
   durability: {
     type: 'choice',
@@ -634,6 +651,7 @@ export function helpText(): string {
     'Usage: npm start -- [options]                 run the server',
     '       npm run keys -- <command>              list and rotate API keys',
     '       npm run projects -- <command>          create and disable projects, give them a monthly quota',
+    '       npm run accounts -- <command>          the people who may sign in, and links that set their passwords',
     '       npm run import -- KIND FILE.csv        import geofences or beacons into a running server',
     '       npm run region -- <command>            make regions of OpenStreetMap extracts',
     '       npm run backup -- FOLDER               copy the data folder, while the server runs',
@@ -848,6 +866,13 @@ function routingProblem(text: string): string | undefined {
     url !== undefined && ['http:', 'https:'].includes(url.protocol) && url.search === '' && url.hash === ''
   if (!isServer) return 'must be a URL like http://HOST:PORT'
   return url.username === '' && url.password === '' ? undefined : 'must hold no password'
+}
+
+function originProblem(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isOrigin =
+    url !== undefined && ['http:', 'https:'].includes(url.protocol) && url.href === `${url.origin}/`
+  return isOrigin ? undefined : 'must be a URL like https://HOST, without a path'
 }
 
 function tokenProblem(text: string): string | undefined {

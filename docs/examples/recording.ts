@@ -5,6 +5,7 @@
  */
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { command } from '../../test/cli/command.ts'
 import { KEYS, type Server } from '../../test/kit/server.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- bodies of every shape
@@ -12,7 +13,8 @@ type Json = any
 
 /** What a request is made of; the key is the secret one of the test environment unless it says otherwise. */
 export interface ExampleRequest {
-  readonly key?: 'publishable' | 'secret' | 'none'
+  /** `session`: the cookie of the latest sign-in instead. */
+  readonly key?: 'publishable' | 'secret' | 'none' | 'session'
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, string | number | boolean>>
   readonly body?: Json
@@ -54,6 +56,8 @@ export class Recording {
   readonly #aliases = new Map<string, string>()
   /** What rotated keys are now. */
   readonly #keys: Record<string, string> = { publishable: KEYS.testPublishable, secret: KEYS.testSecret }
+  /** Of the latest sign-in. */
+  #cookie = ''
 
   constructor(server: Server) {
     this.#server = server
@@ -118,6 +122,12 @@ export class Recording {
     this.#errors[status] = body
   }
 
+  /** Runs a command of the operator; returns what it prints. */
+  async operator(...line: string[]): Promise<string> {
+    const { output } = await command([...line, '--data', this.#server.data])
+    return output
+  }
+
   /** Puts the key of that kind in place of the one used so far. */
   useKey(kind: 'publishable' | 'secret', key: string): void {
     this.#keys[kind] = key
@@ -167,13 +177,23 @@ export class Recording {
     // Later than any time of the answer before, so that each time belongs to one request.
     await sleep(2)
     this.#sentAt.push(Date.now())
-    return this.#server.api(
+    const answer = await this.#server.api(
       method,
       path + search,
       upload?.content ?? body,
-      key === 'none' ? null : this.#keys[key]!,
-      upload === undefined ? {} : { 'content-type': upload.contentType },
+      this.#keys[key] ?? null,
+      {
+        ...(upload !== undefined && { 'content-type': upload.contentType }),
+        ...(key === 'session' && {
+          cookie: this.#cookie,
+          origin: this.#server.url,
+          'x-ringfence-environment': 'test',
+        }),
+      },
     )
+    const cookie = answer.headers.get('set-cookie')
+    if (cookie !== null) this.#cookie = cookie.slice(0, cookie.indexOf(';'))
+    return answer
   }
 }
 

@@ -4,7 +4,7 @@
  * Every operation of the reference that answers JSON occurs; the first example of each is the one that it opens with.
  */
 import { EXAMPLE } from '../../src/ops/welcome.ts'
-import type { ServerOptions } from '../../test/kit/server.ts'
+import { KEYS, type ServerOptions } from '../../test/kit/server.ts'
 import { Receiver } from './receiver.ts'
 import type { Recording } from './recording.ts'
 
@@ -39,6 +39,7 @@ export async function tellStory(recording: Recording): Promise<void> {
   await webhooks(recording)
   await hooks(recording)
   await operations(recording)
+  await people(recording)
   await farewell(recording)
   await refusals(recording)
 }
@@ -492,6 +493,63 @@ async function operations({ show }: Recording): Promise<void> {
   await show('GET /healthz', 'Alive', { key: 'none' })
   await show('GET /readyz', 'Ready', { key: 'none' })
   await show('GET /v1/keys', 'Of the test environment', {})
+}
+
+/** The link of an invitation, in what an answer or a command says. */
+const INVITATION = /http:\/\/\S+#invitation=([\w-]+)/
+
+async function people(recording: Recording): Promise<void> {
+  const { show } = recording
+  const tokenIn = (text: string) => {
+    const [link, token] = INVITATION.exec(text)!
+    recording.alias(
+      link,
+      'https://fleet.example.com/welcome#invitation=5u9hX7cP2kq0Zr3mB8wLtYvN1dGf6sJaEoQi4RxUyWc',
+    )
+    recording.alias(token!, '5u9hX7cP2kq0Zr3mB8wLtYvN1dGf6sJaEoQi4RxUyWc')
+    return token!
+  }
+  recording.alias('"userAgent":"node"', '"userAgent":"Mozilla/5.0 (X11; Linux x86_64; rv:140.0)"')
+  await show('GET /v1/sign-in', 'There are no accounts yet', { key: 'none' })
+  await show('POST /v1/sessions', 'With a secret key', {
+    key: 'none',
+    body: { key: KEYS.testSecret },
+  })
+  const key = 'session'
+  await show('GET /v1/sessions/current', 'With a secret key', { key })
+  await show('DELETE /v1/sessions/current', 'Sign out', { key })
+  const first = tokenIn(await recording.operator('accounts', 'add', 'ann@example.com'))
+  const password = 'correct horse battery staple'
+  await show('POST /v1/invitations/:token', 'The first admin', {
+    key: 'none',
+    params: { token: first },
+    body: { name: 'Ann', password },
+  })
+  await show('POST /v1/sessions', 'With an e-mail address and a password', {
+    key: 'none',
+    body: { email: 'ann@example.com', password },
+  })
+  await show('GET /v1/sessions/current', 'With an account', { key })
+  const { sessions } = await show('GET /v1/sessions', 'All of the project, as an admin', { key })
+  const other = sessions.find(({ current }: { current: boolean }) => !current)
+  await show('DELETE /v1/sessions/:id', 'Another browser', { key, params: { id: other._id } })
+  const { ticket } = await show('POST /v1/sessions/current/ticket', 'For a stream', { key })
+  recording.alias(ticket, 'here.Jd2mXq8PzY0rT5vKcW3nB7uL1eHs6aGf')
+  const { account, invitation } = await show('POST /v1/accounts', 'Somebody who may edit', {
+    key,
+    body: { email: 'bob@example.com', name: 'Bob', role: 'write' },
+  })
+  tokenIn(invitation.url)
+  const params = { id: account._id as string }
+  const again = await show('POST /v1/accounts/:id/invitation', 'The link was lost', { key, params })
+  tokenIn(again.invitation.url)
+  await show('PATCH /v1/accounts/:id', 'May only look', { key, params, body: { role: 'read' } })
+  await show('GET /v1/accounts', 'All', { key })
+  await show('DELETE /v1/accounts/:id', 'By its id', { key, params })
+  await show('PUT /v1/account/password', 'One’s own', {
+    key,
+    body: { current: password, password: 'another horse battery staple' },
+  })
 }
 
 /** What takes away, last. */

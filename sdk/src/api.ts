@@ -612,6 +612,180 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/sign-in": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** How one can sign in */
+        get: operations["getV1SignIn"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List sessions, the latest used first */
+        get: operations["getV1Sessions"];
+        put?: never;
+        /** Sign in */
+        post: operations["postV1Sessions"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/current": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Who has signed in */
+        get: operations["getV1SessionsCurrent"];
+        put?: never;
+        post?: never;
+        /** Sign out */
+        delete: operations["deleteV1SessionsCurrent"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** End a session */
+        delete: operations["deleteV1SessionsById"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/sessions/current/ticket": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Get a ticket for a stream */
+        post: operations["postV1SessionsCurrentTicket"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/account/password": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Change one’s password */
+        put: operations["putV1AccountPassword"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/invitations/{token}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Accept an invitation */
+        post: operations["postV1InvitationsByToken"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the project’s accounts */
+        get: operations["getV1Accounts"];
+        put?: never;
+        /** Create an account */
+        post: operations["postV1Accounts"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/accounts/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /** Delete an account */
+        delete: operations["deleteV1AccountsById"];
+        options?: never;
+        head?: never;
+        /** Change an account */
+        patch: operations["patchV1AccountsById"];
+        trace?: never;
+    };
+    "/v1/accounts/{id}/invitation": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Make a new link for an account */
+        post: operations["postV1AccountsByIdInvitation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/webhooks": {
         parameters: {
             query?: never;
@@ -1803,6 +1977,79 @@ export interface components {
             placeFilters?: {
                 [key: string]: unknown;
             } | null | string;
+        };
+        /** Account */
+        Account: {
+            _id: string;
+            email: string;
+            name: string;
+            /**
+             * @description `admin` includes `write`, and `write` includes `read`.
+             * @enum {unknown}
+             */
+            role: "read" | "write" | "admin";
+            /** @description Whether the person cannot sign in. */
+            disabled: boolean;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            lastSignInAt?: string;
+            /**
+             * Format: date-time
+             * @description While there is a link that was not used yet.
+             */
+            invitedUntil?: string;
+        };
+        /** Session */
+        Session: {
+            _id: string;
+            /** @description Absent for a session that was opened with a key. */
+            account?: {
+                _id: string;
+                email: string;
+                name: string;
+            };
+            /** @description Where the person signed in. */
+            ip: string;
+            /** @description With which browser. */
+            userAgent: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @description About when it was used last. It ends 12 hours later.
+             */
+            usedAt: string;
+            /**
+             * Format: date-time
+             * @description When it ends, however much it is used.
+             */
+            expiresAt: string;
+            /** @description Whether it is the one of this request. */
+            current: boolean;
+        };
+        /** SignedIn */
+        SignedIn: {
+            account?: components["schemas"]["Account"];
+            /** @description Instead of an account: the last four characters of the secret key. */
+            key?: string;
+            /**
+             * @description `admin` includes `write`, and `write` includes `read`.
+             * @enum {unknown}
+             */
+            role: "read" | "write" | "admin";
+            /** @description For the header X-Ringfence-Environment. */
+            environments: ("test" | "live")[];
+            session: components["schemas"]["Session"];
         };
         /** Webhook */
         Webhook: {
@@ -4537,6 +4784,484 @@ export interface operations {
                             validUntil?: string;
                             /** @description The whole key; only in the response to a rotation. */
                             key?: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1SignIn: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        /** @description Whether there are accounts. */
+                        password: boolean;
+                        /** @description Whether a secret key is enough. */
+                        key: boolean;
+                    };
+                };
+            };
+        };
+    };
+    getV1Sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        sessions: components["schemas"]["Session"][];
+                    };
+                };
+            };
+        };
+    };
+    postV1Sessions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description In any case; it is kept in lower case. */
+                    email?: string;
+                    password?: string;
+                    /** @description A secret key. */
+                    key?: string;
+                } & (unknown | unknown);
+                "application/x-www-form-urlencoded": {
+                    /** @description In any case; it is kept in lower case. */
+                    email?: string;
+                    password?: string;
+                    /** @description A secret key. */
+                    key?: string;
+                } & (unknown | unknown);
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & components["schemas"]["SignedIn"];
+                };
+            };
+        };
+    };
+    getV1SessionsCurrent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & components["schemas"]["SignedIn"];
+                };
+            };
+        };
+    };
+    deleteV1SessionsCurrent: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    deleteV1SessionsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example a78300cabca36d8285017ea6 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    postV1SessionsCurrentTicket: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        ticket: string;
+                        /**
+                         * Format: date-time
+                         * @example 2026-11-20T04:21:00.123Z
+                         */
+                        expiresAt: string;
+                    };
+                };
+            };
+        };
+    };
+    putV1AccountPassword: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    current: string;
+                    /** @description 12 to 256 characters, none of the commonest passwords, and not the e-mail address. */
+                    password: string;
+                };
+                "application/x-www-form-urlencoded": {
+                    current: string;
+                    /** @description 12 to 256 characters, none of the commonest passwords, and not the e-mail address. */
+                    password: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    postV1InvitationsByToken: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 5u9hX7cP2kq0Zr3mB8wLtYvN1dGf6sJaEoQi4RxUyWc */
+                token: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description 12 to 256 characters, none of the commonest passwords, and not the e-mail address. */
+                    password: string;
+                    name?: string;
+                };
+                "application/x-www-form-urlencoded": {
+                    /** @description 12 to 256 characters, none of the commonest passwords, and not the e-mail address. */
+                    password: string;
+                    name?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & components["schemas"]["SignedIn"];
+                };
+            };
+        };
+    };
+    getV1Accounts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        accounts: components["schemas"]["Account"][];
+                    };
+                };
+            };
+        };
+    };
+    postV1Accounts: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description In any case; it is kept in lower case. */
+                    email: string;
+                    name: string;
+                    /**
+                     * @description `admin` includes `write`, and `write` includes `read`.
+                     * @enum {unknown}
+                     */
+                    role: "read" | "write" | "admin";
+                };
+                "application/x-www-form-urlencoded": {
+                    /** @description In any case; it is kept in lower case. */
+                    email: string;
+                    name: string;
+                    /**
+                     * @description `admin` includes `write`, and `write` includes `read`.
+                     * @enum {unknown}
+                     */
+                    role: "read" | "write" | "admin";
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        account: components["schemas"]["Account"];
+                        invitation: {
+                            /** @description The link, for you to hand over. Only this response contains it. */
+                            url: string;
+                            /**
+                             * Format: date-time
+                             * @example 2026-11-20T04:21:00.123Z
+                             */
+                            expiresAt: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    deleteV1AccountsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example d7b8b8afee4dd2dcecc1b80e */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    patchV1AccountsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example d7b8b8afee4dd2dcecc1b80e */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    name?: string;
+                    /**
+                     * @description `admin` includes `write`, and `write` includes `read`.
+                     * @enum {unknown}
+                     */
+                    role?: "read" | "write" | "admin";
+                    disabled?: boolean;
+                };
+                "application/x-www-form-urlencoded": {
+                    name?: string;
+                    /**
+                     * @description `admin` includes `write`, and `write` includes `read`.
+                     * @enum {unknown}
+                     */
+                    role?: "read" | "write" | "admin";
+                    disabled?: boolean;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        account: components["schemas"]["Account"];
+                    };
+                };
+            };
+        };
+    };
+    postV1AccountsByIdInvitation: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example d7b8b8afee4dd2dcecc1b80e */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        account: components["schemas"]["Account"];
+                        invitation: {
+                            /** @description The link, for you to hand over. Only this response contains it. */
+                            url: string;
+                            /**
+                             * Format: date-time
+                             * @example 2026-11-20T04:21:00.123Z
+                             */
+                            expiresAt: string;
                         };
                     };
                 };

@@ -11,6 +11,8 @@ import { restoreBackup } from './backup/restore.ts'
 import { OpenStore } from './backup/source.ts'
 import { megabytes, writeBackup } from './backup/write.ts'
 import { connectControl } from './control/client.ts'
+import { ACCOUNTS_USAGE } from './accountCommands.ts'
+import { siteOf } from './site.ts'
 import { openEventIndex } from '../events/eventIndex.ts'
 import { openCommitLog } from '../log/commitLog.ts'
 import { systemFiles } from '../log/files.ts'
@@ -40,6 +42,7 @@ Copies a backup into the data folder, which must be new or empty, and checks eve
 const USAGES: Readonly<Record<string, string>> = {
   keys: KEYS_USAGE,
   projects: PROJECTS_USAGE,
+  accounts: ACCOUNTS_USAGE,
   backup: BACKUP_USAGE,
   restore: RESTORE_USAGE,
 }
@@ -88,8 +91,9 @@ function folderProblem([command, folder, ...more]: readonly string[]): string | 
   return more.length === 0 ? undefined : `${command} does not accept the argument ${JSON.stringify(more[0])}.`
 }
 
-async function registry(line: readonly string[], { data }: Options, print: Print): Promise<number> {
-  const command = readRegistryCommand(line)
+async function registry(line: readonly string[], options: Options, print: Print): Promise<number> {
+  const { data } = options
+  const command = readRegistryCommand(line, siteOf(options))
   if (typeof command === 'string') {
     print(command)
     return 2

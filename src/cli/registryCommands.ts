@@ -10,6 +10,10 @@ import type { KeyKind, Rotation } from '../registry/projects/keys.ts'
 import { KEY_KINDS, Keys, OverlapRefused } from '../registry/projects/keys.ts'
 import { PROJECT_ROWS } from '../registry/projects/projectRows.ts'
 import { Projects } from '../registry/projects/projects.ts'
+import { People } from '../accounts/people.ts'
+import { ACCOUNT_ROWS } from '../accounts/rows.ts'
+import { accountsCommand, ACCOUNTS_USAGE } from './accountCommands.ts'
+import { noMoreThan, projectNumber, quoted, WrongCommand } from './commandWords.ts'
 
 export const KEYS_USAGE = `Usage: npm run keys -- <command>
 
@@ -36,29 +40,34 @@ The commands work while the server runs and while it is stopped.`
 export interface OperatedRegistry {
   readonly keys: Keys
   readonly projects: Projects
+  readonly people: People
 }
 
-type Print = (line: string) => void
+export type Print = (line: string) => void
 /** Prints one line at a time; returns the exit code. */
-type RegistryCommand = (registry: OperatedRegistry, print: Print) => number
+export type RegistryCommand = (registry: OperatedRegistry, print: Print) => number
 
 /** Characters of a project's name, which lists show in full. */
 const MAX_NAME_LENGTH = 256
 
-/** Whether it is `npm run keys` or `npm run projects`. */
-export function isRegistryCommand(name: string | undefined): name is 'keys' | 'projects' {
-  return name === 'keys' || name === 'projects'
+const USAGES = { keys: KEYS_USAGE, projects: PROJECTS_USAGE, accounts: ACCOUNTS_USAGE } as const
+type Name = keyof typeof USAGES
+
+/** Whether it is `npm run keys`, `npm run projects` or `npm run accounts`. */
+export function isRegistryCommand(name: string | undefined): name is Name {
+  return name !== undefined && Object.hasOwn(USAGES, name)
 }
 
-/** The input is not a command; the message says what is wrong with it. */
-class WrongCommand extends Error {}
-
-/** The command that was typed after `npm run`, or the text that says what is wrong with it and lists the commands. */
-export function readRegistryCommand(line: readonly string[]): RegistryCommand | string {
+/**
+ * The command that was typed after `npm run`, or the text that says what is wrong with it and lists the commands.
+ * @param site the address of the server for links, without a slash at the end
+ */
+export function readRegistryCommand(line: readonly string[], site: string): RegistryCommand | string {
   const [name, command, ...rest] = line
-  const usageText = name === 'keys' ? KEYS_USAGE : PROJECTS_USAGE
+  const usageText = isRegistryCommand(name) ? USAGES[name] : PROJECTS_USAGE
   if (command === undefined) return usageText
   try {
+    if (name === 'accounts') return accountsCommand(command, rest, site)
     return name === 'keys' ? keysCommand(command, rest) : projectsCommand(command, rest)
   } catch (error) {
     if (error instanceof WrongCommand) return `${error.message}\n\n${usageText}`
@@ -73,9 +82,10 @@ export function readRegistryCommand(line: readonly string[]): RegistryCommand | 
 export async function runRegistryCommand(
   line: readonly string[],
   registry: OperatedRegistry & Pick<EditLog, 'edit'>,
+  site: string,
   print: Print,
 ): Promise<number> {
-  const command = readRegistryCommand(line)
+  const command = readRegistryCommand(line, site)
   if (typeof command === 'string') {
     print(command)
     return 2
@@ -109,13 +119,17 @@ export function withRegistry<T>(folder: string, clock: Clock, work: (registry: O
   const database = new RegistryDatabase(folder)
   try {
     if (database.origin !== undefined) throw new RegistryElsewhere(database.file)
-    const image = new RegistryReplica(database, PROJECT_ROWS)
+    const image = new RegistryReplica(database, [...PROJECT_ROWS, ...ACCOUNT_ROWS])
     const edits = new LocalEdits(image)
-    const projects = new Projects(image, edits, clock, (error) => {
+    const troubled = (error: unknown): never => {
       throw error
-    })
+    }
+    const projects = new Projects(image, edits, clock, troubled)
     try {
-      return work({ keys: new Keys(image, edits, clock), projects })
+      const keys = new Keys(image, edits, clock)
+      const people = new People({ image, edits, clock, keys, troubled })
+      people.load()
+      return work({ keys, projects, people })
     } finally {
       projects.close()
     }
@@ -255,22 +269,6 @@ function untilOf(command: string, rest: readonly string[]): { words: readonly st
   } catch {
     throw new WrongCommand(`${command} needs a date such as 2026-12-24 after "until", not ${quoted(date)}.`)
   }
-}
-
-/** @throws {WrongCommand} for more words than the command takes */
-function noMoreThan(count: number, command: string, rest: readonly string[]): void {
-  if (rest.length > count)
-    throw new WrongCommand(`${command} does not accept the argument ${quoted(rest[count])}.`)
-}
-
-/** @throws {WrongCommand} */
-function projectNumber(command: string, text: string | undefined): number {
-  if (text !== undefined && /^\d{1,15}$/.test(text)) return Number(text)
-  throw new WrongCommand(`${command} needs the number of a project, not ${quoted(text)}.`)
-}
-
-function quoted(word: string | undefined): string {
-  return word === undefined ? 'nothing' : JSON.stringify(word)
 }
 
 function listProjects({ projects }: OperatedRegistry, print: Print): number {

@@ -11,6 +11,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROLES, type Options } from '../../config/options.ts'
+import { ExpirySweep } from '../accounts/expirySweep.ts'
 import { housekeepingJobs } from '../actor/housekeeping.ts'
 import { createServer } from '../http/server.ts'
 import type { BackupSource } from '../cli/backup/port.ts'
@@ -25,6 +26,7 @@ import type { Job } from '../jobs/port.ts'
 import { registerJobMetrics } from '../ops/jobMetrics.ts'
 import { Metrics } from '../ops/metrics.ts'
 import { DateSweep } from '../registry/geofences/dateSweep.ts'
+import { siteOf } from '../cli/site.ts'
 import { runRegistryCommand } from '../cli/registryCommands.ts'
 import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
@@ -81,6 +83,10 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   for (const service of events?.services ?? []) lifecycle.add(service)
   for (const service of geo?.services ?? []) lifecycle.add(service)
   if (geo !== undefined) lifecycle.add(jobs.service(geo.isochrones))
+  if (front !== undefined) {
+    lifecycle.add(front.ticketService)
+    lifecycle.add(jobs.service(new ExpirySweep(registry.people)))
+  }
   if (owners !== undefined) lifecycle.add(jobs.service(new DateSweep(registry.geofences)))
   lifecycle.add({ name: 'geometry threads', stop: () => measurer.close() })
   lifecycle.add({ name: 'Tile38', stop: () => tile38?.copies.stop() })
@@ -157,7 +163,7 @@ function openBackServer({ options, logger, metrics }: DistributedParts, checks: 
   return server
 }
 
-/** `npm run keys` and `npm run projects` beside any of the processes. */
+/** `npm run keys`, `projects` and `accounts` beside any of the processes. */
 function control({ options, logger, registry }: DistributedParts): ControlServer {
   const store: BackupSource = {
     hold: () =>
@@ -168,6 +174,6 @@ function control({ options, logger, registry }: DistributedParts): ControlServer
       ),
   }
   const run = (line: readonly string[], print: (line: string) => void) =>
-    runRegistryCommand(line, registry, print)
+    runRegistryCommand(line, registry, siteOf(options), print)
   return new ControlServer({ dataFolder: options.data, run, store, logger })
 }

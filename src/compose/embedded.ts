@@ -7,6 +7,8 @@ import { failureFields } from '../runtime/errors.ts'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Options } from '../../config/options.ts'
+import { ExpirySweep } from '../accounts/expirySweep.ts'
+import { Tickets } from '../accounts/tickets.ts'
 import { Checkpointer } from '../actor/checkpoint.ts'
 import { ActorHost } from '../actor/host.ts'
 import { deviceMemoryOf, unpackedBytesOf } from '../actor/deviceMemory.ts'
@@ -39,6 +41,7 @@ import { registerJobMetrics } from '../ops/jobMetrics.ts'
 import { Metrics } from '../ops/metrics.ts'
 import { registerNatsMetrics } from '../ops/natsMetrics.ts'
 import { registerWebhookMetrics } from '../ops/webhookMetrics.ts'
+import { siteOf } from '../cli/site.ts'
 import { runRegistryCommand } from '../cli/registryCommands.ts'
 import { parseKeys } from '../registry/projects/keys.ts'
 import { openRegistry } from '../registry/registry.ts'
@@ -158,6 +161,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     events,
     feed,
     positions: copied ?? positions,
+    tickets: new Tickets({ process: 'here', clock }),
     secret: store.secret,
     webhooks: [
       ...webhookRoutes({ webhooks, outgoing, clock }),
@@ -204,6 +208,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   for (const service of geo.services) lifecycle.add(service)
   lifecycle.add(jobs.service(geo.isochrones))
   lifecycle.add(jobs.service(new DateSweep(registry.geofences)))
+  lifecycle.add(jobs.service(new ExpirySweep(registry.people)))
   if (nats !== undefined) lifecycle.add(nats)
   if (tile38 !== undefined) lifecycle.add(tile38)
   lifecycle.add({ name: 'snapshots under way', stop: () => checkpointer.stop() })
@@ -230,7 +235,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add(
     new ControlServer({
       dataFolder: options.data,
-      run: (line, print) => runRegistryCommand(line, registry, print),
+      run: (line, print) => runRegistryCommand(line, registry, siteOf(options), print),
       store: new OpenStore({
         ...store,
         log,

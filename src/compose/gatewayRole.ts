@@ -1,9 +1,12 @@
 /** The role `gateway` of the distributed engine: the whole API, by asking owners. Part of the composition roots. */
 import { join } from 'node:path'
+import { Tickets } from '../accounts/tickets.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { hookRoutes, type HookRouteParts } from '../registry/hooks/hookRoutes.ts'
 import { webhookRoutes, type WebhookRouteParts } from '../delivery/webhookRoutes.ts'
 import { Gateway } from '../cluster/gateway/gateway.ts'
+import type { Served } from '../cluster/nats/calls.ts'
+import { serveTickets, ticketsThrough } from '../cluster/gateway/remoteTickets.ts'
 import { RemotePositions } from '../cluster/gateway/remotePositions.ts'
 import { remoteRoutes } from '../cluster/gateway/remoteRoutes.ts'
 import { webhooksSubject } from '../cluster/nats/subjects.ts'
@@ -15,6 +18,7 @@ import { JetStreamEventReader } from '../cluster/journal/jetStreamEventReader.ts
 import { registerEventMetrics, registerMailboxMetrics } from '../ops/engineMetrics.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
+import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import { openPublicApi, roomIn, type PublicApi } from './publicApi.ts'
 import { type DistributedParts, groundChecks } from './distributedParts.ts'
@@ -73,7 +77,7 @@ export function openGatewayFront(
   { gateway, mailbox }: ReturnType<typeof openGateway>,
   geo: GeoServices,
   tile38Checks: readonly ReadinessCheck[],
-): PublicApi {
+): PublicApi & { readonly ticketService: Service } {
   const { options, logger, id, streams, registry, measurer, metrics, calls, tile38 } = ground
   const { partitions } = options
   const shares = Array.from({ length: partitions }, (_, partition) => String(partition))
@@ -83,7 +87,14 @@ export function openGatewayFront(
     ...hookRoutes({ registry: registry.hooks } as HookRouteParts),
   ]
   const nobody = 'No process delivers webhooks at the moment. Try again.'
-  return openPublicApi({
+  const tickets = new Tickets({ process: id, clock, ask: ticketsThrough(calls) })
+  let served: Served | undefined
+  const ticketService: Service = {
+    name: 'tickets',
+    start: () => void (served = serveTickets(tickets, calls, id)),
+    stop: () => served?.stop(),
+  }
+  const front = openPublicApi({
     options,
     logger,
     registry,
@@ -94,10 +105,12 @@ export function openGatewayFront(
     events: shared,
     feed,
     positions: read?.positions ?? new RemotePositions({ calls, gateway: id, partitions }),
+    tickets,
     secret: streams.secret,
     webhooks: remoteRoutes(managed, calls, webhooksSubject, nobody),
     geo,
     checks: [...groundChecks(ground), ...tile38Checks, roomIn(mailbox), ...checks],
     metrics,
   })
+  return { ...front, ticketService }
 }

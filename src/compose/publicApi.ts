@@ -5,6 +5,11 @@
 import type { Senders } from '../wire/senders.ts'
 import { OPTIONS, type Options } from '../../config/options.ts'
 import packageJson from '../../package.json' with { type: 'json' }
+import { accountRoutes } from '../accounts/accountRoutes.ts'
+import { sessionLookup } from '../accounts/sessionLookup.ts'
+import { sessionRoutes } from '../accounts/sessionRoutes.ts'
+import { SignIn } from '../accounts/signIn.ts'
+import type { Tickets } from '../accounts/tickets.ts'
 import { KeyWatch } from '../http/keyWatch.ts'
 import { withLimits } from '../http/limits.ts'
 import { openApiRoute } from '../http/openapi.ts'
@@ -72,6 +77,8 @@ export interface PublicApiParts {
   readonly events: EventQueries
   readonly feed: EventFeed
   readonly positions: Positions
+  /** For the streams of people who signed in. */
+  readonly tickets: Tickets
   /** Seals offsets in the log, for clients that resume. */
   readonly secret: string
   /** Management of webhooks and hooks. */
@@ -104,11 +111,16 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     geo,
     metrics,
   } = parts
+  const { people } = registry
   const keyWatch = new KeyWatch({
-    isCurrent: (credentials) => registry.keys.isCurrent(credentials),
+    isCurrent: (credentials) =>
+      credentials.session === undefined
+        ? registry.keys.isCurrent(credentials)
+        : people.sessions.isCurrent(credentials),
     quotas: registry.projects,
     clock,
   })
+  const signIn = new SignIn({ people, keys: registry.keys, clock, byKey: options.keySignIn })
   const audiences = new FanoutGroups(feed)
   const kept = new KeyedBound('Filters and areas', boundsOf(options.subscriptionBytes))
   const eventStreams = new ServerSentEvents(feed, audiences, keyWatch, kept)
@@ -133,6 +145,8 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     ...exportRoutes(registry),
     ...settingsRoutes(registry.settings),
     ...keyRoutes(registry),
+    ...sessionRoutes({ people, signIn, tickets: parts.tickets }),
+    ...accountRoutes(people),
     ...parts.webhooks,
     ...geo.routes,
     ...healthRoutes([...parts.checks, ...geo.checks], metrics, options.metricsToken),
@@ -158,6 +172,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     routes: [...routes, openApiRoute(routes, packageJson.version, referenceTexts), ...referenceRoutes()],
     observe: (route) => metrics.observe(route),
     authenticate: (key) => registry.keys.authenticate(key),
+    sessions: sessionLookup(people.sessions, parts.tickets),
     quotas: registry.projects,
     maxConnections: roomFor(options, logger),
     refusedConnection: (refusal) => logger.warn(refusal, 'too many connections; refused one'),

@@ -52,6 +52,7 @@ function recordRoutes({ webhooks, outgoing }: WebhookRouteParts): Route[] {
       method: 'POST',
       path: '/v1/webhooks',
       auth: 'secret',
+      role: 'admin',
       tag: TAG,
       summary: 'Create a webhook',
       description:
@@ -93,6 +94,7 @@ function recordRoutes({ webhooks, outgoing }: WebhookRouteParts): Route[] {
       method: 'PATCH',
       path: '/v1/webhooks/:id',
       auth: 'secret',
+      role: 'admin',
       tag: TAG,
       summary: 'Change a webhook',
       description:
@@ -111,6 +113,7 @@ function recordRoutes({ webhooks, outgoing }: WebhookRouteParts): Route[] {
       method: 'DELETE',
       path: '/v1/webhooks/:id',
       auth: 'secret',
+      role: 'admin',
       tag: TAG,
       summary: 'Delete a webhook',
       description: 'Its delivery log is deleted too, and waiting events are not sent.',
@@ -130,6 +133,7 @@ function actionRoutes({ webhooks }: WebhookRouteParts): Route[] {
       method: 'POST',
       path: '/v1/webhooks/:id/rotate',
       auth: 'secret',
+      role: 'admin',
       tag: TAG,
       summary: 'Replace the secret',
       description:
@@ -143,6 +147,7 @@ function actionRoutes({ webhooks }: WebhookRouteParts): Route[] {
       method: 'POST',
       path: '/v1/webhooks/:id/enable',
       auth: 'secret',
+      role: 'admin',
       tag: TAG,
       summary: 'Enable a webhook again',
       description:
@@ -155,6 +160,7 @@ function actionRoutes({ webhooks }: WebhookRouteParts): Route[] {
       method: 'POST',
       path: '/v1/webhooks/:id/test',
       auth: 'secret',
+      role: 'admin',
       tag: TAG,
       summary: 'Send a sample event now',
       description: 'The response contains the result. This works with any status of the webhook.',
@@ -202,6 +208,7 @@ function deliveryRoutes({ webhooks, clock }: WebhookRouteParts): Route[] {
       method: 'POST',
       path: '/v1/webhooks/:id/redeliver',
       auth: 'secret',
+      role: 'write',
       tag: TAG,
       summary: 'Send again',
       description:

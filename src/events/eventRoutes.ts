@@ -91,6 +91,7 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
       method: 'PUT',
       path: '/v1/events/:id/verification',
       auth: 'publishable',
+      role: 'write',
       summary: 'Accept or reject an event',
       description:
         'Stores the verification of a client; the last one counts. The response contains the event only for a secret key. All apps share the publishable ' +
@@ -117,6 +118,7 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
       method: 'DELETE',
       path: '/v1/events/:id',
       auth: 'secret',
+      role: 'write',
       summary: 'Delete an event',
       tag: 'Events',
       params: EventId,

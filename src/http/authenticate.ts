@@ -1,9 +1,26 @@
-import { ApiError } from '../runtime/errors.ts'
+import { includes, type Role } from '../model/role.ts'
 import type { ScopeId } from '../model/scope.ts'
+import { ApiError, badParam } from '../runtime/errors.ts'
 import type { Credentials } from './credentials.ts'
+import type { Route } from './route.ts'
+import { sessionToken, type Site, type Sites } from './site.ts'
 
 /** Looks up a key; undefined if nobody has it. Called for every request, so it must be fast. */
 export type KeyLookup = (key: string) => Credentials | undefined
+
+/** The sessions of people. Called for every request of one, so it must be fast. */
+export interface SessionLookup {
+  /**
+   * @param token as the cookie holds it
+   * @throws ApiError 403 if the session is not for this environment
+   */
+  find(token: string, live: boolean): Credentials | undefined
+  /**
+   * Takes a ticket, which is then used up; undefined for an unknown one. A ticket of another process has to be asked
+   * for there.
+   */
+  takeTicket(ticket: string): Credentials | undefined | Promise<Credentials | undefined>
+}
 
 /** Who may make requests, and how many. Called for every authenticated request, so it must be fast. */
 export interface RequestQuotas {
@@ -21,7 +38,7 @@ export interface RequestQuotas {
 }
 
 /**
- * The credentials of a request.
+ * The credentials of a request with a key.
  * @param authorization value of the Authorization header: the key itself, or `Bearer` and the key
  * @throws ApiError 401 if the key is missing or unknown, 403 if its level does not suffice
  */
@@ -51,6 +68,62 @@ export function publishableKey(key = ''): string {
   return key
 }
 
+/** The request headers that make a session count; '' for one that was not sent. */
+export interface SessionHeaders {
+  /** Of X-Ringfence-Environment. */
+  readonly environment: string
+  readonly cookie: string
+  readonly origin: string
+}
+
+/**
+ * The credentials of a request with the cookie of a session. A page of another origin can make browsers send the
+ * cookie at most with requests that need no preflight; the environment header needs one, which is refused. What
+ * changes something must also say that it comes from a page of this server.
+ * @throws ApiError 400 for an unknown environment, 401 without a session, 403 if it may not do this
+ */
+export function authenticateSession(
+  headers: SessionHeaders,
+  route: Route,
+  site: Site,
+  sites: Sites,
+  sessions: SessionLookup,
+): Credentials {
+  const { environment, cookie, origin } = headers
+  if (environment !== 'test' && environment !== 'live')
+    throw badParam('X-Ringfence-Environment', 'Must be test or live.')
+  const token = sessionToken(cookie, site)
+  const credentials = token === '' ? undefined : sessions.find(token, environment === 'live')
+  if (credentials === undefined) throw new ApiError(401, 'Unauthorized. Sign in first, or send an API key.')
+  if (route.method !== 'GET') checkOrigin(origin, site, sites)
+  checkRole(route, credentials)
+  return credentials
+}
+
+/** @throws ApiError 403 for a request that no page of this server makes */
+export function checkOrigin(origin: string, site: Site, sites: Sites): void {
+  if (sites.isOwn(origin, site)) return
+  throw new ApiError(
+    403,
+    `Forbidden. The Origin header must be ${site.url}. The setting publicUrl says how this server is reached.`,
+  )
+}
+
+/** The role that a person needs for a route. What changes something and says no role is for admins. */
+export function roleOf({ role, method }: Pick<Route, 'role' | 'method'>): Role {
+  return role ?? (method === 'GET' ? 'read' : 'admin')
+}
+
+function checkRole(route: Route, { session }: Credentials): void {
+  const { role, account } = session!
+  const isForAccounts = route.auth === 'account' || route.keySession === false
+  if (isForAccounts && account === undefined)
+    throw new ApiError(403, 'Forbidden. You signed in with a key. Sign in with an account.')
+  const needed = roleOf(route)
+  if (!includes(role, needed))
+    throw new ApiError(403, `Forbidden. This needs the role ${needed}. Your role is ${role}.`)
+}
+
 /** Keys contain no space, so a space means that there is a scheme before the key. */
 function keyOf(authorization: string): string {
   const space = authorization.indexOf(' ')
@@ -58,7 +131,7 @@ function keyOf(authorization: string): string {
   return authorization.slice(0, space).toLowerCase() === 'bearer' ? authorization.slice(space + 1).trim() : ''
 }
 
-/** A name under which a key's requests are counted, without the key itself. */
+/** A name under which a caller's requests are counted, without the key itself. */
 export function keyName({ scope, keyId }: Credentials): string {
   return `${scope} ${keyId}`
 }

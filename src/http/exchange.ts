@@ -1,13 +1,15 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { ApiError } from '../runtime/errors.ts'
 import type { Credentials } from './credentials.ts'
-import { authenticate, keyName, publishableKey } from './authenticate.ts'
+import { authenticate, authenticateSession, checkOrigin, keyName, publishableKey } from './authenticate.ts'
 import { bodyFormat, checkUpload, type BodyFormat, type Endpoint } from './endpoint.ts'
 import { errorAnswer, shuttingDown, tooLarge } from './errors.ts'
 import { readHeaders } from './requestHeaders.ts'
 import { LATER, type Answer, type AnswerStream, type Call, type Reply } from './route.ts'
 import type { BodyHolder } from './bodyRoom.ts'
+import type { RequestHeaders } from './requestHeaders.ts'
 import type { Shared } from './shared.ts'
+import type { Site } from './site.ts'
 import { StreamOut } from './streamOut.ts'
 import { Upload, UPLOAD_MEMORY_BYTES } from './upload.ts'
 import { JSON_CONTENT_TYPE, successBytes, successText } from './answerText.ts'
@@ -43,6 +45,7 @@ export class Exchange implements Reply, BodyHolder {
   body: unknown = undefined
   upload: Upload | undefined = undefined
   credentials: Credentials | undefined = undefined
+  site: Site | undefined = undefined
   ip = ''
   receivedAt = 0
   fromSdk = false
@@ -136,15 +139,21 @@ export class Exchange implements Reply, BodyHolder {
     this.#isLast = fault !== undefined || headers.isChunked
     if (fault !== undefined) throw fault
     if (shared.draining) throw shuttingDown()
+    const peer = shared.peers.sole ?? shared.addresses.peer(this.#res.getRemoteAddress())
+    if (endpoint.route.forPages) {
+      this.site = shared.sites.of(headers, peer)
+      if (headers.origin !== '') checkOrigin(headers.origin, this.site, shared.sites)
+    }
     if (auth !== 'none') {
       const inQuery = keyInQuery === true ? publishableKey(req.getQuery('publishableKey')) : ''
-      this.credentials = authenticate(headers.authorization || inQuery, auth, shared.keys)
-      if (isFree !== true) {
-        shared.quotas?.take(this.credentials.scope, shared.clock.now())
+      const credentials = this.#authenticate(headers, inQuery, peer)
+      this.credentials = credentials
+      // People can always sign out, and see who they are.
+      if (isFree !== true && auth !== 'session' && auth !== 'account') {
+        shared.quotas?.take(credentials.scope, shared.clock.now())
         this.#counted = true
       }
     }
-    const peer = shared.peers.sole ?? shared.addresses.peer(this.#res.getRemoteAddress())
     this.ip = shared.addresses.trustsAnybody ? shared.addresses.requester(peer, headers.forwardedFor) : peer
     if (endpoint.limiter !== undefined) endpoint.limiter.take(this.#caller(), shared.clock.now())
     this.fromSdk = headers.sdkVersion !== ''
@@ -158,6 +167,18 @@ export class Exchange implements Reply, BodyHolder {
       this.#hold(UPLOAD_MEMORY_BYTES)
     }
     if (method === 'GET') this.#ifNoneMatch = headers.ifNoneMatch
+  }
+
+  /** A key counts before a cookie; a cookie only counts beside the environment header. */
+  #authenticate(headers: RequestHeaders, inQuery: string, peer: string): Credentials {
+    const { keys, sessions, sites } = this.#shared
+    const { route } = this.#endpoint
+    const authorization = headers.authorization || inQuery
+    if (authorization === '' && headers.environment !== '' && sessions !== undefined)
+      return authenticateSession(headers, route, this.site ?? sites.of(headers, peer), sites, sessions)
+    if (route.auth === 'session' || route.auth === 'account')
+      throw new ApiError(401, 'Unauthorized. This is for people: sign in. A key cannot do this.')
+    return authenticate(authorization, route.auth === 'secret' ? 'secret' : 'publishable', keys)
   }
 
   /** The name under which the rate limit counts. */

@@ -30,12 +30,12 @@ const TABLE = {
   'GET /v1/maps/tiles/:z/:x/:y.mvt': { perSecond: 200, by: 'address' },
 } as const satisfies Record<string, RateLimit>
 
-/** For all other endpoints that need a secret key: servers use them to read and change records. */
+/** For all other endpoints that need a secret key, or a person who signed in: to read and change records. */
 const MANAGEMENT: RateLimit = { perSecond: 100, by: 'key' }
 
 /**
- * The names that the operator may set: the endpoints of the table, and `management` for every other endpoint with a
- * secret key.
+ * The names that the operator may set: the endpoints of the table, and `management` for every other endpoint that needs
+ * a secret key or a session.
  */
 export const LIMIT_NAMES: readonly string[] = [...Object.keys(TABLE), 'management']
 
@@ -53,7 +53,7 @@ export function withLimits(routes: readonly Route[], changes: LimitChanges): Rou
 function limitOf({ method, path, auth }: Route, changes: LimitChanges): RateLimit | undefined {
   const endpoint = `${method} ${path}`
   const inTable = Object.hasOwn(TABLE, endpoint)
-  if (!inTable && auth !== 'secret') return undefined
+  if (!inTable && (auth === 'none' || auth === 'publishable')) return undefined
   const standard = inTable ? TABLE[endpoint as keyof typeof TABLE] : MANAGEMENT
   const perSecond = changes[inTable ? endpoint : 'management'] ?? standard.perSecond
   return perSecond === Infinity ? undefined : { perSecond, by: standard.by }

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import type { TSchema } from 'typebox'
 import { Check } from 'typebox/value'
+import { roleOf } from './authenticate.ts'
 import { addExamples, type Examples } from './openapiExamples.ts'
 import { route, type RateLimit, type Route, type UploadRule } from './route.ts'
 
@@ -10,9 +11,9 @@ const MIB = 1024 * 1024
 
 const ERROR_DESCRIPTIONS: Readonly<Record<number, string>> = {
   400: 'Bad request: a parameter is missing or invalid; `meta.param` names it.',
-  401: 'Unauthorized: the API key is missing or unknown.',
+  401: 'Unauthorized: the API key is missing or unknown, or nobody has signed in.',
   402: "Payment required: the operator has disabled the key's project, or its monthly quota is used up.",
-  403: 'Forbidden: the endpoint needs a secret key.',
+  403: 'Forbidden: the endpoint needs a secret key, another role, or an `Origin` of this server.',
   404: 'Not found.',
   413: 'The body is too large.',
   415: 'The API does not accept this content type.',
@@ -150,6 +151,15 @@ export function openApiDocument(
       securitySchemes: {
         publishableKey: keyScheme('A publishable key, or a secret one. `Bearer` before it is accepted.'),
         secretKey: keyScheme('A secret key. `Bearer` before it is accepted.'),
+        session: {
+          type: 'apiKey',
+          in: 'cookie',
+          name: 'ringfence_session',
+          description:
+            'Of a person who signed in; `__Host-ringfence_session` over HTTPS. It counts only beside the header ' +
+            '`X-Ringfence-Environment: test` or `live`, without `Authorization`, and for other methods than GET beside an ' +
+            '`Origin` of this server.',
+        },
       },
     },
   }
@@ -176,13 +186,24 @@ const KEY_NOTES = {
   none: 'Needs no key.',
   publishable: 'Needs a key, publishable or secret.',
   secret: 'Needs a secret key.',
+  session: 'Needs a session, of an account or of a secret key.',
+  account: 'Needs a session of an account. Keys cannot do this.',
+} as const
+
+const SCHEMES = {
+  none: [],
+  publishable: [{ publishableKey: [] }, { session: [] }],
+  secret: [{ secretKey: [] }, { session: [] }],
+  session: [{ session: [] }],
+  account: [{ session: [] }],
 } as const
 
 function operation(definition: Route, schemas: Record<string, Json>): Json {
-  const { auth, body, upload, limit } = definition
+  const { auth, body, upload, limit, forPages, keySession } = definition
   const errors = [400, 500, 503, ...Object.keys(LIBRARY_DESCRIPTIONS).map(Number)]
-  if (auth !== 'none') errors.push(401, 402)
-  if (auth === 'secret') errors.push(403)
+  if (auth !== 'none') errors.push(401, 403)
+  if (auth === 'publishable' || auth === 'secret') errors.push(402)
+  if (forPages) errors.push(403)
   if (definition.path.includes(':')) errors.push(404)
   if (body !== undefined || upload !== undefined) errors.push(413, 415)
   const responses: Json = {}
@@ -204,14 +225,17 @@ function operation(definition: Route, schemas: Record<string, Json>): Json {
             ),
     }
   }
-  const notes = [definition.description, KEY_NOTES[auth], limit && limitText(limit)]
+  const role = auth === 'none' ? undefined : roleOf(definition)
+  const roleNote = role && `People need the role \`${role}\`${keySession === false ? ' and an account' : ''}.`
+  const notes = [definition.description, KEY_NOTES[auth], roleNote, limit && limitText(limit)]
   const description = notes.filter(Boolean).join('\n\n')
   return {
     operationId: operationId(definition),
     summary: definition.summary,
     ...(description === '' ? {} : { description }),
     tags: [definition.tag],
-    security: auth === 'none' ? [] : [{ [auth === 'secret' ? 'secretKey' : 'publishableKey']: [] }],
+    security: SCHEMES[auth],
+    ...(role !== undefined && { 'x-ringfence-role': role }),
     parameters: parameters(definition, schemas),
     ...(body === undefined ? {} : { requestBody: requestBody(body, schemas) }),
     ...(upload === undefined ? {} : { requestBody: uploadBody(upload) }),

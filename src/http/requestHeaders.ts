@@ -19,6 +19,14 @@ export class RequestHeaders {
   ifNoneMatch = ''
   /** All lines of X-Forwarded-For as one: some proxies add a line, others append to the last. */
   forwardedFor = ''
+  forwardedProto = ''
+  host = ''
+  origin = ''
+  /** Of X-Ringfence-Environment. */
+  environment = ''
+  /** All lines of Cookie as one. */
+  cookie = ''
+  userAgent = ''
   #transferEncoding = ''
   #hosts = 0
   #lengths = 0
@@ -28,7 +36,8 @@ export class RequestHeaders {
   /** Replaces the values of the previous request. */
   read(req: HttpRequest): this {
     this.authorization = this.contentType = this.contentLength = this.sdkVersion = ''
-    this.ifNoneMatch = this.forwardedFor = this.#transferEncoding = ''
+    this.ifNoneMatch = this.forwardedFor = this.forwardedProto = this.#transferEncoding = ''
+    this.host = this.origin = this.environment = this.cookie = this.userAgent = ''
     this.#hosts = this.#lengths = this.#transferEncodings = 0
     req.forEach(this.#visit)
     return this
@@ -49,7 +58,19 @@ export class RequestHeaders {
         if (this.#transferEncodings++ === 0) this.#transferEncoding = value
         break
       case 'host':
-        this.#hosts++
+        if (this.#hosts++ === 0) this.host = value
+        break
+      case 'origin':
+        this.origin ||= value
+        break
+      case 'cookie':
+        this.cookie = this.cookie === '' ? value : `${this.cookie};${value}`
+        break
+      case 'user-agent':
+        this.userAgent ||= value
+        break
+      case 'x-ringfence-environment':
+        this.environment ||= value
         break
       case 'if-none-match':
         this.ifNoneMatch ||= value
@@ -59,6 +80,9 @@ export class RequestHeaders {
         break
       case 'x-forwarded-for':
         this.forwardedFor = this.forwardedFor === '' ? value : `${this.forwardedFor},${value}`
+        break
+      case 'x-forwarded-proto':
+        this.forwardedProto ||= value
         break
     }
   }

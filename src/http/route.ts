@@ -1,12 +1,17 @@
 import type { Readable } from 'node:stream'
 import type { Static, TObject, TSchema } from 'typebox'
+import type { Role } from '../model/role.ts'
 import type { Credentials } from './credentials.ts'
 import type { AcceptsSegments } from './router.ts'
+import type { Site } from './site.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** Who may call: anybody, holders of any key, holders of a secret key. */
-export type AuthLevel = 'none' | 'publishable' | 'secret'
+/**
+ * Who may call: anybody, holders of any key, holders of a secret key; of people, also who has the route's role. Or
+ * people alone: everybody who has signed in, or those with an account.
+ */
+export type AuthLevel = 'none' | 'publishable' | 'secret' | 'session' | 'account'
 
 /** A token bucket that holds one second's worth of requests. */
 export interface RateLimit {
@@ -34,6 +39,8 @@ export interface Call<
   readonly upload: Readable | undefined
   /** Undefined only on routes of auth level `none`. */
   readonly credentials: Credentials | undefined
+  /** How the requester reaches the server; undefined except on routes with {@link Route.forPages}. */
+  readonly site: Site | undefined
   /** The requester's address: the peer's, or that in X-Forwarded-For if the peer is a trusted proxy. */
   readonly ip: string
   /** Epoch milliseconds when the request had arrived completely; with an `upload`, its head. */
@@ -126,6 +133,15 @@ export interface Route<
   readonly keyInQuery?: true
   /** Does not count towards the project's quota of requests. */
   readonly isFree?: true
+  /** What a person needs to call it. Absent: `read` for GET, `admin` for every other method. */
+  readonly role?: Role
+  /** False: a session that was opened with a key may not call it, although the key itself may. */
+  readonly keySession?: false
+  /**
+   * It handles the cookie of sessions or makes links to pages: it gets {@link Call.site}, and a page of another origin
+   * may not call it.
+   */
+  readonly forPages?: true
   /** From the table in limits.ts. */
   readonly limit?: RateLimit
   /** The title of the OpenAPI operation. */

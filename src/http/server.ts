@@ -6,7 +6,7 @@ import * as uWS from 'uWebSockets.js'
 import type { HttpRequest, HttpResponse, us_listen_socket } from 'uWebSockets.js'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
-import type { KeyLookup, RequestQuotas } from './authenticate.ts'
+import type { KeyLookup, RequestQuotas, SessionLookup } from './authenticate.ts'
 import { BodyRoom } from './bodyRoom.ts'
 import { ClientAddress, Peers } from './clientAddress.ts'
 import { Connections, connectionsOf, type ConnectionRefusal } from './connections.ts'
@@ -20,6 +20,7 @@ import type { ErrorLog } from '../runtime/logger.ts'
 import type { Shared } from './shared.ts'
 import type { SocketHandler } from './socket.ts'
 import { RequestHeaders } from './requestHeaders.ts'
+import { Sites } from './site.ts'
 import { Turn } from './turn.ts'
 import { upgradeRefusal, serveSockets, UPGRADE_HEADERS } from './upgrade.ts'
 import { JSON_CONTENT_TYPE } from './answerText.ts'
@@ -30,6 +31,10 @@ export interface ServerOptions {
   /** WebSockets; each handler has its own path. */
   readonly sockets?: readonly SocketHandler[]
   readonly authenticate: KeyLookup
+  /** Absent: nobody can sign in. */
+  readonly sessions?: SessionLookup
+  /** The origin that people see in their browsers; '' or absent: the Host header says it. */
+  readonly publicUrl?: string
   /** Absent: every key may make any number of requests. */
   readonly quotas?: RequestQuotas
   /** Addresses or CIDR ranges whose X-Forwarded-For is trusted. */
@@ -116,10 +121,13 @@ const ignore: RequestObserver = () => undefined
  * none of them as JSON.
  */
 export function createServer(options: ServerOptions): Server {
+  const addresses = new ClientAddress(options.trustedProxies)
   const shared: Shared = {
     keys: options.authenticate,
+    sessions: options.sessions,
+    sites: new Sites(options.publicUrl ?? '', addresses),
     quotas: options.quotas,
-    addresses: new ClientAddress(options.trustedProxies),
+    addresses,
     peers: new Peers(),
     headers: new RequestHeaders(),
     turn: new Turn(),
@@ -157,8 +165,13 @@ export function createServer(options: ServerOptions): Server {
   const socketHandlers = new Map<string, SocketHandler>()
   for (const handler of options.sockets ?? []) {
     for (const path of [handler.path, API_PREFIX + handler.path]) {
-      const answer = (res: HttpResponse, error: unknown) => refuse(res, false, error, undefined)
-      serveSockets(app, path, handler, shared, hasFault, answer, disconnected)
+      serveSockets(app, path, handler, shared, {
+        hasFault,
+        refuse: (res, error) => refuse(res, false, error, undefined),
+        refuseLater: (res, error) =>
+          void res.cork(() => writeRefusal(res, false, error, undefined, shared.draining)),
+        left: disconnected,
+      })
     }
     socketHandlers.set(handler.path, handler)
   }

@@ -1,15 +1,19 @@
 import type { Clock } from '../runtime/clock.ts'
 import type { ErrorLog } from '../runtime/logger.ts'
-import type { KeyLookup, RequestQuotas } from './authenticate.ts'
+import type { KeyLookup, RequestQuotas, SessionLookup } from './authenticate.ts'
 import type { BodyRoom } from './bodyRoom.ts'
 import type { ClientAddress, Peers } from './clientAddress.ts'
 import type { Exchange } from './exchange.ts'
 import type { RequestHeaders } from './requestHeaders.ts'
+import type { Sites } from './site.ts'
 import type { Turn } from './turn.ts'
 
 /** The state that all requests of a server share. */
 export interface Shared {
   readonly keys: KeyLookup
+  /** Undefined: nobody can sign in. */
+  readonly sessions: SessionLookup | undefined
+  readonly sites: Sites
   readonly quotas: RequestQuotas | undefined
   readonly addresses: ClientAddress
   readonly peers: Peers

@@ -23,8 +23,6 @@ export interface Socket {
 /** The upgrade request, once it has been admitted. */
 export interface SocketRequest {
   readonly credentials: Credentials
-  /** The key itself. */
-  readonly key: string
   readonly ip: string
   /** The request carries an SDK's version. */
   readonly fromSdk: boolean
@@ -60,8 +58,9 @@ export interface SocketHandler {
   readonly idleSeconds: number
   /**
    * Decides whether one more may be opened, and for messages of which size. If so, {@link open} follows at once.
+   * @param keyName the name under which the caller is counted
    * @throws ApiError the answer to the upgrade request
    */
-  admit(key: string): 'usual' | 'small'
+  admit(keyName: string): 'usual' | 'small'
   open(socket: Socket, request: SocketRequest): SocketReceiver
 }

@@ -6,7 +6,8 @@ import type {
   WebSocketBehavior,
 } from 'uWebSockets.js'
 import { ApiError, badParam } from '../runtime/errors.ts'
-import { authenticate, publishableKey } from './authenticate.ts'
+import { authenticate, keyName, publishableKey } from './authenticate.ts'
+import type { Credentials } from './credentials.ts'
 import { shuttingDown } from './errors.ts'
 import type { Shared } from './shared.ts'
 import type { SocketHandler, SocketReceiver, SocketRequest } from './socket.ts'
@@ -18,6 +19,8 @@ interface UserData {
 }
 
 const PROTOCOL_HEADER = 'sec-websocket-protocol'
+/** Before the ticket of a session among the offered protocols: pages can set no other header. */
+const TICKET_PREFIX = 'ringfence.ticket.'
 /** Of RFC 6455; drafts before it had others. */
 const VERSION = '13'
 const NO_HANDSHAKE =
@@ -29,34 +32,41 @@ export const UPGRADE_HEADERS = `Upgrade: websocket\r\nConnection: Upgrade\r\nSec
 /** Maximum bytes of a message that may come, in the answer to the upgrade request. */
 const MESSAGE_BYTES_HEADER = 'Ringfence-Max-Message-Bytes'
 
+/** How requests for WebSockets are answered that do not become one. */
+export interface SocketAnswers {
+  /** Reads the headers of a request, and answers it if they are at fault. */
+  hasFault(res: HttpResponse, req: HttpRequest, mayHaveBody: boolean): boolean
+  /** Answers the request with an error. */
+  refuse(res: HttpResponse, error: unknown): void
+  /** The same in a later turn than that in which the request came. */
+  refuseLater(res: HttpResponse, error: unknown): void
+  /** Told of each socket that has gone: the app's own filter is not. */
+  left(): void
+}
+
 /**
  * Lets WebSockets in on the handler's path. Who may not come is answered as any other request, before the upgrade; and
  * as it would be then, who asks without one: browsers do not tell a page why a WebSocket was refused.
- * Pages of any origin may connect: no cookie is read, the key decides.
+ * Pages of any origin may connect: no cookie is read, the key or the ticket decides.
  *
  * uWebSockets.js answers pings, sends its own when a connection is silent for long, closes on text that is not UTF-8
  * and on messages over the limit. Its bound on what waits for a reader is off: the handler looks at it before it sends.
  *
  * It keeps what has arrived of a message, does not say how much that is, and has one limit of messages for each of its
- * routes. So small connections have a route of their own, to which the first one passes the request on.
- *
- * @param hasFault reads the headers, and answers the request where they are at fault
- * @param refuse answers the request with an error
- * @param left told of each socket that has gone: the app's own filter is not
+ * routes. So small connections have a route of their own, to which the first one passes the request on. Those of people
+ * are small: they send no updates, and whether there is room for large messages cannot be known before their ticket.
  */
 export function serveSockets(
   app: TemplatedApp,
   path: string,
   handler: SocketHandler,
   shared: Shared,
-  hasFault: (res: HttpResponse, req: HttpRequest, mayHaveBody: boolean) => boolean,
-  refuse: (res: HttpResponse, error: unknown) => void,
-  left: () => void,
+  answers: SocketAnswers,
 ): void {
   app.get(path, (res, req) => {
-    if (!hasFault(res, req, false)) refuse(res, upgradeRefusal(res, req, handler, shared))
+    if (!answers.hasFault(res, req, false)) answers.refuse(res, upgradeRefusal(res, req, handler, shared))
   })
-  let passedOn: SocketRequest | undefined
+  let passedOn: PassedOn | undefined
   const { usual, small } = handler.messageBytes
   const behavior: WebSocketBehavior<UserData> = {
     idleTimeout: handler.idleSeconds,
@@ -72,7 +82,7 @@ export function serveSockets(
       ws.getUserData().receiver?.drained()
     },
     close(ws, code) {
-      left()
+      answers.left()
       ws.getUserData().receiver?.closed(code)
     },
   }
@@ -80,16 +90,18 @@ export function serveSockets(
     ...behavior,
     maxPayloadLength: usual + handler.excessBytes,
     upgrade(res, req, context) {
-      if (hasFault(res, req, false)) return
+      if (answers.hasFault(res, req, false)) return
       try {
-        const request = admitted(res, req, handler, shared, true)
-        if (request.messageBytes === usual) upgrade(res, req, context, request)
+        const asked = readRequest(res, req, shared, true)
+        const request =
+          asked.ticket === undefined ? admitted(asked, keyHolder(asked, shared), handler, shared) : undefined
+        if (request?.messageBytes === usual) upgrade(res, context, asked, request)
         else {
-          passedOn = request
+          passedOn = { asked, request }
           req.setYield(true)
         }
       } catch (error) {
-        refuse(res, error)
+        answers.refuse(res, error)
       }
     },
   })
@@ -98,12 +110,20 @@ export function serveSockets(
     ...behavior,
     maxPayloadLength: small + handler.excessBytes,
     upgrade(res, req, context) {
-      const request = passedOn
+      const passed = passedOn
       passedOn = undefined
-      if (request === undefined) req.setYield(true)
-      else upgrade(res, req, context, request)
+      if (passed === undefined) req.setYield(true)
+      else if (passed.request !== undefined) upgrade(res, context, passed.asked, passed.request)
+      else upgradeWithTicket(res, context, passed.asked, handler, shared, answers)
     },
   })
+}
+
+/** What the first route found out about a request that it passes on. */
+interface PassedOn {
+  readonly asked: Asked
+  /** Undefined: the ticket decides. */
+  readonly request: SocketRequest | undefined
 }
 
 /** What a request is answered that asks for no upgrade, once its headers were read. */
@@ -114,7 +134,10 @@ export function upgradeRefusal(
   shared: Shared,
 ): unknown {
   try {
-    return admitted(res, req, handler, shared, false)
+    const asked = readRequest(res, req, shared, false)
+    // Without an upgrade, a ticket is not used up.
+    if (asked.ticket !== undefined) return new ApiError(426, NO_HANDSHAKE)
+    return admitted(asked, keyHolder(asked, shared), handler, shared)
   } catch (error) {
     return error
   }
@@ -122,21 +145,99 @@ export function upgradeRefusal(
 
 function upgrade(
   res: HttpResponse,
-  req: HttpRequest,
   context: us_socket_context_t,
+  asked: Asked,
   request: SocketRequest,
 ): void {
   const data: UserData = { request, receiver: undefined }
   res.writeStatus('101 Switching Protocols')
   res.writeHeader(MESSAGE_BYTES_HEADER, String(request.messageBytes))
-  res.upgrade(
-    data,
-    req.getHeader('sec-websocket-key'),
-    // Named only where the client named some: browsers refuse a protocol that they have not offered.
-    req.getHeader(PROTOCOL_HEADER) === '' ? '' : request.protocol,
-    req.getHeader('sec-websocket-extensions'),
-    context,
+  // Named only where the client named some: browsers refuse a protocol that they have not offered.
+  const named = asked.offered === '' ? '' : onlyTicket(asked) ? asked.offered : request.protocol
+  res.upgrade(data, asked.key, named, asked.extensions, context)
+}
+
+/** The ticket may have to be asked for in another process. */
+function upgradeWithTicket(
+  res: HttpResponse,
+  context: us_socket_context_t,
+  asked: Asked,
+  handler: SocketHandler,
+  shared: Shared,
+  answers: SocketAnswers,
+): void {
+  const accept = (credentials: Credentials | undefined): void => {
+    if (credentials === undefined)
+      throw new ApiError(401, 'Unauthorized. The ticket is unknown, used or more than 30 seconds old.')
+    upgrade(res, context, asked, admitted(asked, credentials, handler, shared))
+  }
+  const found = shared.sessions?.takeTicket(asked.ticket!)
+  if (!(found instanceof Promise)) {
+    try {
+      accept(found)
+    } catch (error) {
+      answers.refuse(res, error)
+    }
+    return
+  }
+  let isGone = false
+  res.onAborted(() => (isGone = true))
+  found.then(
+    (credentials) => {
+      if (isGone) return
+      res.cork(() => {
+        try {
+          accept(credentials)
+        } catch (error) {
+          answers.refuseLater(res, error)
+        }
+      })
+    },
+    (error) => {
+      if (!isGone) answers.refuseLater(res, error)
+    },
   )
+}
+
+/** @throws ApiError 401 without a valid key */
+function keyHolder({ authorization }: Asked, shared: Shared): Credentials {
+  return authenticate(authorization, 'publishable', shared.keys)
+}
+
+/** The parts of a request for a WebSocket, which is valid during its first callback only. */
+interface Asked {
+  readonly isHandshake: boolean
+  readonly authorization: string
+  /** Instead of a key. */
+  readonly ticket: string | undefined
+  /** The protocols as the header names them. */
+  readonly offered: string
+  readonly protocols: readonly string[]
+  readonly version: string
+  readonly key: string
+  readonly extensions: string
+  readonly ip: string
+  readonly fromSdk: boolean
+}
+
+function readRequest(res: HttpResponse, req: HttpRequest, shared: Shared, isHandshake: boolean): Asked {
+  const { headers } = shared
+  const authorization = headers.authorization || publishableKey(req.getQuery('publishableKey'))
+  const offered = req.getHeader(PROTOCOL_HEADER)
+  const names = offered === '' ? [] : offered.split(',').map((name) => name.trim())
+  const ticket = names.find((name) => name.startsWith(TICKET_PREFIX))?.slice(TICKET_PREFIX.length)
+  return {
+    isHandshake,
+    authorization,
+    ticket: authorization === '' ? ticket : undefined,
+    offered,
+    protocols: names.filter((name) => !name.startsWith(TICKET_PREFIX)),
+    version: req.getHeader('sec-websocket-version'),
+    key: req.getHeader('sec-websocket-key'),
+    extensions: req.getHeader('sec-websocket-extensions'),
+    ip: requester(res, shared),
+    fromSdk: headers.sdkVersion !== '',
+  }
 }
 
 /**
@@ -144,34 +245,23 @@ function upgrade(
  * @throws ApiError why it may not come
  */
 function admitted(
-  res: HttpResponse,
-  req: HttpRequest,
+  asked: Asked,
+  credentials: Credentials,
   handler: SocketHandler,
   shared: Shared,
-  isHandshake: boolean,
 ): SocketRequest {
   if (shared.draining) throw shuttingDown()
-  const { headers } = shared
-  const authorization = headers.authorization || publishableKey(req.getQuery('publishableKey'))
-  const credentials = authenticate(authorization, 'publishable', shared.keys)
   shared.quotas?.take(credentials.scope, shared.clock.now())
   try {
-    const key = authorization.slice(authorization.lastIndexOf(' ') + 1)
-    const messageBytes = handler.messageBytes[handler.admit(key)]
-    const protocol = chosenProtocol(req.getHeader(PROTOCOL_HEADER), handler.protocols)
-    if (!isHandshake) throw new ApiError(426, NO_HANDSHAKE)
-    if (req.getHeader('sec-websocket-version') !== VERSION)
+    const size = handler.admit(keyName(credentials))
+    const messageBytes = handler.messageBytes[asked.ticket === undefined ? size : 'small']
+    const protocol = chosenProtocol(asked, handler.protocols)
+    if (!asked.isHandshake) throw new ApiError(426, NO_HANDSHAKE)
+    if (asked.version !== VERSION)
       throw new ApiError(426, `Sec-WebSocket-Version: Must be ${VERSION}.`, {
         param: 'Sec-WebSocket-Version',
       })
-    return {
-      credentials,
-      key,
-      ip: requester(res, shared),
-      fromSdk: headers.sdkVersion !== '',
-      protocol,
-      messageBytes,
-    }
+    return { credentials, ip: asked.ip, fromSdk: asked.fromSdk, protocol, messageBytes }
   } catch (error) {
     shared.quotas?.giveBack(credentials.scope)
     throw error
@@ -179,13 +269,17 @@ function admitted(
 }
 
 /** @throws ApiError 400 where the client wants none that we speak */
-function chosenProtocol(offered: string, protocols: SocketHandler['protocols']): string {
-  if (offered === '') return protocols[0]
-  const names = offered.split(',').map((name) => name.trim())
-  const chosen = names.find((name) => protocols.includes(name))
+function chosenProtocol(asked: Asked, protocols: SocketHandler['protocols']): string {
+  if (asked.offered === '' || onlyTicket(asked)) return protocols[0]
+  const chosen = asked.protocols.find((name) => protocols.includes(name))
   if (chosen === undefined)
     throw badParam('Sec-WebSocket-Protocol', `Must be one of ${protocols.join(', ')}.`)
   return chosen
+}
+
+/** The client has offered nothing but its ticket. */
+function onlyTicket({ ticket, protocols }: Asked): boolean {
+  return ticket !== undefined && protocols.length === 0
 }
 
 function requester(res: HttpResponse, shared: Shared): string {

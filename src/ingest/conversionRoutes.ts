@@ -89,6 +89,7 @@ export function conversionRoutes({
       method: 'POST',
       path: '/v1/events',
       auth: 'publishable',
+      role: 'write',
       tag: 'Events',
       summary: 'Send a custom event (a conversion)',
       description:

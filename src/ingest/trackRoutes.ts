@@ -81,6 +81,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
       method: 'POST',
       path: '/v1/track',
       auth: 'publishable',
+      role: 'write',
       tag: 'Track',
       summary: 'Track a location update',
       description:
@@ -113,6 +114,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
       method: 'POST',
       path: '/v1/track/replay',
       auth: 'publishable',
+      role: 'write',
       tag: 'Track',
       summary: 'Track updates that were recorded earlier',
       description:

@@ -8,7 +8,8 @@ export const STREAM_OPERATION = {
 messages, encodings, limits and close codes are in the guide [Streams](/docs/guides/stream).
 
 Send a publishable or secret key in \`Authorization\`. Browsers cannot send headers with a WebSocket; they send a publishable key in the parameter
-\`publishableKey\`. Watches, and subscriptions that name no devices or users, need a secret key. The package \`@ringfence/client\` implements the protocol.
+\`publishableKey\`. Pages of people who signed in get a ticket by POST /v1/sessions/current/ticket and send it as the subprotocol
+\`ringfence.ticket.{ticket}\`, beside that of the encoding; updates need the role \`write\`. Watches, and subscriptions that name no devices or users, need a secret key. The package \`@ringfence/client\` implements the protocol.
 
 A plain HTTP request gets the status with which a stream would be refused, such as 429 if the key has too many streams, or 426 if it would be accepted.`,
     tags: ['Streams'],

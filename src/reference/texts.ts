@@ -31,6 +31,7 @@ const TAGS: Readonly<Record<string, string>> = {
   SDK: 'Calls that SDKs make by themselves.',
   Settings: 'How the updates of an environment are evaluated.',
   Keys: 'Keys of the calling environment.',
+  People: 'People who sign in: sessions, accounts with roles, invitations.',
   Operations: 'Health, metrics and this document.',
 }
 
@@ -48,6 +49,9 @@ Every call needs a key in the header \`Authorization\`, with or without \`Bearer
 
 The test and live environments are separate: they share no geofences, users, events or settings. Enter a key in the field at the top of this page; the
 calls that you try here then use it. The key stays in this browser tab.
+
+People sign in with an e-mail address and a password, or with a secret key (\`POST /v1/sessions\`). Their browser then sends a cookie, which counts
+only beside the header \`X-Ringfence-Environment: test\` or \`live\`, without \`Authorization\`. Each call says which role people need.
 
 ## Requests and responses
 
@@ -69,9 +73,9 @@ An error has a description in \`meta.message\` and, if a parameter is the cause,
 | status | meaning |
 |---|---|
 | 400 | a parameter is missing or invalid |
-| 401 | the key is missing or unknown |
+| 401 | the key is missing or unknown, or nobody has signed in |
 | 402 | the project is disabled, or has used up its monthly quota |
-| 403 | the call needs a secret key |
+| 403 | the call needs a secret key, another role, or an \`Origin\` of this server |
 | 404 | the record or the path does not exist |
 | 405 | the path does not support this method; the header \`Allow\` lists the methods |
 | 409 | the record already exists |
@@ -103,13 +107,13 @@ function limits(routes: readonly Route[]): string {
   for (const { method, path, auth, limit } of routes) {
     if (limit === undefined) continue
     const row = `${limit.perSecond} | ${limit.by}`
-    const key = auth === 'secret' ? `secret ${row}` : `${method} ${path} ${row}`
+    const key = auth !== 'none' && auth !== 'publishable' ? `secret ${row}` : `${method} ${path} ${row}`
     const calls = rows.get(key) ?? []
     rows.set(key, [...calls, `\`${method} ${path}\` | ${row}`])
   }
   const lines = [...rows].map(([key, calls]) => {
     if (calls.length <= MOST_CALLS_ALIKE) return calls.map((call) => `| ${call} |`).join('\n')
-    return `| each of the ${calls.length} calls that need a secret key | ${key.slice('secret '.length)} |`
+    return `| each of the ${calls.length} other calls that need a secret key or a session | ${key.slice('secret '.length)} |`
   })
   return ['| call | requests per second | per |', '|---|---|---|', ...lines].join('\n')
 }

@@ -1,3 +1,5 @@
+import { ACCOUNT_ROWS } from '../accounts/rows.ts'
+import { People } from '../accounts/people.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { RegistryView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -33,6 +35,7 @@ import { WEBHOOKS, WebhookRegistry } from './webhooks/webhookRegistry.ts'
 export function registryRows(collections: readonly AnyEntity[] = []): RowKind[] {
   return [
     ...PROJECT_ROWS,
+    ...ACCOUNT_ROWS,
     SETTINGS_ROWS,
     GEOFENCES.rows,
     BEACONS.rows,
@@ -48,7 +51,7 @@ export interface RegistrySurroundings {
   readonly clock: Clock
   /** An empty geofence index for one scope. */
   readonly createIndex: () => GeofenceIndex
-  /** Called when the projects' counts of requests could not be stored; it is tried again. */
+  /** Called when counts of requests, or the last uses of sessions, could not be stored; it is tried again. */
   readonly onUsageFailure?: (error: unknown) => void
   /** If other processes count requests too. */
   readonly usage?: UsageSums
@@ -66,7 +69,7 @@ export interface RegistryOptions extends RegistrySurroundings {
 }
 
 /**
- * Geofences, beacons, settings, projects, keys, webhooks and hooks of all scopes.
+ * Geofences, beacons, settings, projects, keys, people, webhooks and hooks of all scopes.
  *
  * Owns: what an edit may do, and the image in memory, from which everything is read. Does not own: how an edit becomes durable
  * and comes into the image ({@link EditLog}), what is evaluated with it, and who may change it.
@@ -80,6 +83,7 @@ export interface RegistryOptions extends RegistrySurroundings {
 export class Registry implements RegistryView {
   readonly keys: Keys
   readonly projects: Projects
+  readonly people: People
   readonly settings: SettingsRegistry
   readonly geofences: Geofences
   readonly beacons: Beacons
@@ -119,9 +123,11 @@ export class Registry implements RegistryView {
     this.#collections = new Map(collections.map((entity) => [entity, new Collection(entity, parts)]))
     this.keys = new Keys(image, edits, clock)
     this.projects = new Projects(image, edits, clock, onUsageFailure, surroundings.usage)
+    this.people = new People({ image, edits, clock, keys: this.keys, troubled: onUsageFailure })
     try {
       this.imports = new ImportHistory(image, edits, clock)
       this.#database.readAll(() => {
+        this.people.load()
         this.geofences.load(onProgress)
         const more = this.#collections.values()
         for (const kind of [this.beacons, this.webhooks, this.hooks, this.settings, ...more]) kind.load()

@@ -40,6 +40,7 @@ export function syncRoutes(registry: RegistryView): Route[] {
       method: 'POST',
       path: '/v1/sync/region',
       auth: 'publishable',
+      role: 'write',
       tag: 'SDK',
       summary: 'Get the geofences and beacons around a location, for an SDK to monitor',
       description:

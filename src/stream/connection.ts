@@ -10,6 +10,7 @@ import type { ScopeId } from '../model/scope.ts'
 import type { Credentials } from '../http/credentials.ts'
 import type { Senders } from '../wire/senders.ts'
 import type { Clock } from '../runtime/clock.ts'
+import { includes } from '../model/role.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import type { KeyedBound, Share } from '../runtime/keyedBound.ts'
 import type { Admission, AdmissionClient, WaitingMessage } from './admission.ts'
@@ -95,8 +96,9 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   readonly credentials: Credentials
   readonly scope: ScopeId
   readonly isSecret: boolean
+  /** Whether it may send updates: not a person who may only read. */
+  readonly #mayTrack: boolean
   readonly rateLimited: boolean
-  readonly key: string
   readonly keyName: string
   /** Maximum bytes of a message. */
   readonly messageBytes: number
@@ -134,9 +136,10 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     this.#parts = parts
     this.credentials = request.credentials
     this.scope = request.credentials.scope
-    this.isSecret = request.credentials.level === 'secret'
+    const { level, session } = request.credentials
+    this.isSecret = level === 'secret'
+    this.#mayTrack = session === undefined || includes(session.role, 'write')
     this.rateLimited = parts.rateLimited
-    this.key = request.key
     this.keyName = keyName(request.credentials)
     this.messageBytes = request.messageBytes
     this.kept = parts.kept.share(this.keyName)
@@ -257,6 +260,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
 
   /** @param frame decoded, or not checked yet */
   #track(id: number, bytes: number, stamp: Stamp, frame: TrackFrame | RawMessage): void {
+    if (!this.#mayTrack) throw new ApiError(403, 'Forbidden. Updates need the role write.')
     if (!this.#isTurn(id)) return
     const { quotas } = this.#parts
     quotas.take(this.scope, stamp.receivedAt)

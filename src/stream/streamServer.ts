@@ -148,12 +148,12 @@ export class StreamServer implements SocketHandler {
     return this.#arriving.used + this.#smallStreams * (this.messageBytes.small + EXCESS_BYTES)
   }
 
-  admit(key: string): 'usual' | 'small' {
+  admit(keyName: string): 'usual' | 'small' {
     if (this.#draining) throw shuttingDown()
     const { maxStreamsPerKey } = this.#options
-    if ((this.#byKey.get(key)?.size ?? 0) >= maxStreamsPerKey)
+    if ((this.#byKey.get(keyName)?.size ?? 0) >= maxStreamsPerKey)
       throw new ApiError(429, `Too many streams: a key may have ${maxStreamsPerKey} at one time.`)
-    return this.#arriving.exceeded(key, 0, this.messageBytes.usual + EXCESS_BYTES) === undefined
+    return this.#arriving.exceeded(keyName, 0, this.messageBytes.usual + EXCESS_BYTES) === undefined
       ? 'usual'
       : 'small'
   }
@@ -161,8 +161,8 @@ export class StreamServer implements SocketHandler {
   open(socket: Socket, request: SocketRequest): Connection {
     const codec = CODECS.find(({ protocol }) => protocol === request.protocol)!
     const connection = new Connection(socket, request, codec, this.#parts)
-    const connections = this.#byKey.get(request.key)
-    if (connections === undefined) this.#byKey.set(request.key, new Set([connection]))
+    const connections = this.#byKey.get(connection.keyName)
+    if (connections === undefined) this.#byKey.set(connection.keyName, new Set([connection]))
     else connections.add(connection)
     this.#countArriving(connection, 1)
     this.#options.keyWatch.add(connection.credentials, connection)
@@ -190,16 +190,16 @@ export class StreamServer implements SocketHandler {
 
   #closed(connection: Connection): void {
     this.#options.keyWatch.remove(connection.credentials, connection)
-    const connections = this.#byKey.get(connection.key)!
+    const connections = this.#byKey.get(connection.keyName)!
     connections.delete(connection)
     this.#countArriving(connection, -1)
-    if (connections.size === 0) this.#byKey.delete(connection.key)
+    if (connections.size === 0) this.#byKey.delete(connection.keyName)
   }
 
   /** @param change 1 for a new connection, -1 for one that has gone */
-  #countArriving({ key, messageBytes }: Connection, change: 1 | -1): void {
+  #countArriving({ keyName, messageBytes }: Connection, change: 1 | -1): void {
     if (messageBytes === this.messageBytes.usual)
-      this.#arriving.add(key, change * (messageBytes + EXCESS_BYTES))
+      this.#arriving.add(keyName, change * (messageBytes + EXCESS_BYTES))
     else this.#smallStreams += change
   }
 }

@@ -96,6 +96,7 @@ function recordRoutes({ users, intake }: UserRouteParts): Route[] {
       method: 'DELETE',
       path: '/v1/users/:id',
       auth: 'secret',
+      role: 'write',
       tag: TAG,
       summary: 'Delete a user',
       description: 'Removes the record and its state. Its events are kept until they are deleted or expire.',

@@ -18,12 +18,13 @@ import { loadOptions } from '../../config/options.ts'
 import { controlAddress } from '../../src/cli/control/address.ts'
 import { connectControl } from '../../src/cli/control/client.ts'
 import { openStore } from '../../src/log/store.ts'
+import { ACCOUNTS_USAGE } from '../../src/cli/accountCommands.ts'
 import { KEYS_USAGE, PROJECTS_USAGE } from '../../src/cli/registryCommands.ts'
 import { commandHelp, operate } from '../../src/cli/operator.ts'
 import { command, type Ended } from './command.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
 
-const USAGES = { keys: KEYS_USAGE, projects: PROJECTS_USAGE }
+const USAGES = { keys: KEYS_USAGE, projects: PROJECTS_USAGE, accounts: ACCOUNTS_USAGE }
 
 /** A path that is short in every environment, because the path of a test folder is too long for a socket. */
 function folder(t: { teardown(work: () => void): void }): string {
@@ -116,6 +117,56 @@ t.test('commands have the same effect with a running server and with a stopped o
   }
 })
 
+t.test('accounts: the first admin gets a link, with a running server and with a stopped one', async (t) => {
+  const data = folder(t)
+  const server = await startServer(t, { data, env: { RINGFENCE_PUBLIC_URL: 'https://fleet.example.com' } })
+  t.match(await run(data, 'accounts', 'list'), { code: 0, output: /^There are no accounts yet/ })
+  for (const running of [true, false]) {
+    if (!running) await server.stop()
+    const email = running ? 'ann@example.com' : 'bob@example.com'
+    const added = await run(data, 'accounts', 'add', email.toUpperCase())
+    t.match(added, { code: 0, output: `${email} has the role admin in project 1.` })
+    // The address of a stopped server is in the settings of the command, of which this test gives none.
+    const site = running ? 'https://fleet.example.com' : 'http://localhost:8080'
+    t.match(added.output, `${site}/welcome#invitation=`)
+    t.match(await run(data, 'accounts', 'add', email), {
+      code: 2,
+      output: /Another account has this address/,
+    })
+    t.match(await run(data, 'accounts', 'add', 'x@y', 'read', '9'), {
+      code: 2,
+      output: 'There is no project 9.',
+    })
+    t.match(await run(data, 'accounts', 'disable', 'x@y'), { code: 2, output: 'There is no account x@y.' })
+    const link = await run(data, 'accounts', 'link', email)
+    t.match(link, { code: 0, output: /welcome#invitation=/ })
+    if (!running) await server.restart()
+    const token = /#invitation=([\w-]+)/.exec(link.output)![1]
+    const accepted = await server.api(
+      'POST',
+      `/v1/invitations/${token}`,
+      { password: 'correct horse battery' },
+      null,
+    )
+    t.match(accepted, { status: 200, body: { account: { email, role: 'admin' } } })
+  }
+  t.match(await run(data, 'accounts', 'role', 'bob@example.com', 'read'), {
+    code: 0,
+    output: 'bob@example.com has the role read.',
+  })
+  t.match(await run(data, 'accounts', 'disable', 'ann@example.com'), {
+    code: 2,
+    output: /last enabled admin/,
+  })
+  t.match(await run(data, 'accounts', 'disable', 'bob@example.com'), { code: 0 })
+  t.match(await run(data, 'accounts', 'list'), {
+    code: 0,
+    output:
+      /^Project 1: ann@example\.com {2}admin {2}20\S+\nProject 1: bob@example\.com {2}read \(disabled\) {2}20/,
+  })
+  t.match(await run(data, 'accounts', 'delete', 'bob@example.com'), { code: 0 })
+})
+
 t.test('a wrong command is answered with the list of commands, whatever the folder', async (t) => {
   const data = folder(t)
   const WRONG = [
@@ -149,12 +200,19 @@ t.test('a wrong command is answered with the list of commands, whatever the fold
     [['projects', 'quota', '1'], 'quota needs a whole number of requests, or none, not nothing.'],
     [['projects', 'quota', '1', '1.5'], 'quota needs a whole number of requests, or none, not "1.5".'],
     [['projects', 'quota', '1', '1e3'], 'quota needs a whole number of requests, or none, not "1e3".'],
+    [['accounts', 'frob'], 'Unknown command "frob".'],
+    [['accounts', 'add'], 'add needs an e-mail address, not nothing.'],
+    [['accounts', 'add', 'ann'], 'add needs an e-mail address, not "ann".'],
+    [['accounts', 'add', 'a@b', 'boss'], 'add needs a role (read, write, admin), not "boss".'],
+    [['accounts', 'add', 'a@b', 'read', 'x'], 'add needs the number of a project, not "x".'],
+    [['accounts', 'role', 'a@b'], 'role needs a role (read, write, admin), not nothing.'],
+    [['accounts', 'delete', 'a@b', 'c'], 'delete does not accept the argument "c".'],
   ] as const
   for (const [line, sentence] of WRONG) {
     const output = `${sentence}\n\n${USAGES[line[0]]}`
     t.strictSame(await run(data, ...line), { code: 2, output }, line.join(' '))
   }
-  for (const name of ['keys', 'projects'] as const) {
+  for (const name of ['keys', 'projects', 'accounts'] as const) {
     t.strictSame(await run(data, name), { code: 2, output: USAGES[name] })
     t.equal(commandHelp(name), USAGES[name])
   }

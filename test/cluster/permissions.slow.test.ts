@@ -11,6 +11,10 @@ import { connect, type NatsConnection } from '@nats-io/transport-node'
 import t, { type Test } from 'tap'
 import { WebSocket } from 'ws'
 import { Member } from '../../cluster/member.ts'
+import { Tickets } from '../../src/accounts/tickets.ts'
+import { serveTickets } from '../../src/cluster/gateway/remoteTickets.ts'
+import { NatsCalls } from '../../src/cluster/nats/natsCalls.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
 import { JetStreamJournal } from '../../src/cluster/journal/jetStreamJournal.ts'
 import { openJetStreamSnapshots } from '../../src/cluster/journal/jetStreamSnapshots.ts'
 import { Receiver } from '../delivery/webhookKit.ts'
@@ -140,6 +144,7 @@ const PUBLISHERS: Readonly<Record<string, readonly User[]>> = {
   'ringfence.look': ['gateway'],
   'ringfence.positions': ['gateway'],
   'ringfence.webhooks': ['gateway'],
+  'ringfence.tickets.x': ['gateway'],
   '_INBOX.gateway.x': ['actors', 'delivery'],
   '_INBOX.delivery.x': ['actors'],
   '_INBOX.actors.x': [],
@@ -181,6 +186,7 @@ const LISTENERS: Readonly<Record<string, readonly User[]>> = {
   'ringfence.look': ['actors'],
   'ringfence.positions': ['actors'],
   'ringfence.webhooks': ['delivery'],
+  'ringfence.tickets.x': ['gateway'],
 }
 
 /** Those of the subjects at which the user is not refused. */
@@ -289,6 +295,17 @@ t.test('each role can do what it must, and is refused everything else', { skip }
   const deliveries = `webhooks/${made.body.webhook._id}/deliveries`
   await until(async () => (await call('GET', deliveries)).body.deliveries[0]?.status === 'delivered')
   t.match(await call('DELETE', `webhooks/${made.body.webhook._id}`), { status: 200 })
+
+  // Gateways ask each other for tickets. An answer goes only where a question has asked for it.
+  const [asker, asked] = await Promise.all([servers.connect(t, 'gateway'), servers.connect(t, 'gateway')])
+  const tickets = serveTickets(
+    new Tickets({ process: 'x', clock: systemClock }),
+    new NatsCalls(asked, '_INBOX.gateway', (error) => t.fail(error.message)),
+    'x',
+  )
+  await asked.flush()
+  t.equal((await asker.request('ringfence.tickets.x', 'x.unknown')).string(), 'null')
+  await tickets.stop()
 
   // Operations that only happen after some time: snapshots, trims, and deletion by date.
   const ofActors = await servers.connect(t, 'actors')

@@ -64,6 +64,8 @@ t.test('every setting is read from its flag, its variable and its key', async (t
       { 'GET /v1/context': 50, management: Infinity },
       { 'GET /v1/context': 50, management: 'off' },
     ],
+    publicUrl: ['https://fleet.example.com', 'https://fleet.example.com'],
+    keySignIn: ['off', false],
     trustedProxies: ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1'], ['10.0.0.0/8', '::1']],
     durability: ['os', 'os'],
     partitions: ['16', 16, 16],

@@ -105,7 +105,7 @@ const schemaOf = (one: Operation): Json | undefined => {
   return api.resolve(schema)
 }
 /** Without file uploads and endless streams, which are tested with their readers. */
-const jsonOperations = api.operations.filter(
+const jsonOperations = api.withoutPeople.filter(
   (one) =>
     (one.definition.requestBody === undefined || schemaOf(one) !== undefined) &&
     one.definition.responses[200]?.content['text/event-stream'] === undefined,

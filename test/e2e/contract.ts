@@ -36,6 +36,11 @@ export class Api {
     )
   }
 
+  /** The operations that need no session of a person; the others are tested in test/accounts. */
+  get withoutPeople(): Operation[] {
+    return this.operations.filter(({ definition }) => !definition.tags.includes('People'))
+  }
+
   /**
    * Sends a request like {@link Server.api}.
    * @throws Error if the answer does not match the document

@@ -335,7 +335,7 @@ t.test('the OpenAPI document', async (t) => {
   t.strictSame(Object.keys(body.paths).toSorted(), [...new Set(wanted)].toSorted())
 
   const track = body.paths['/v1/track'].post
-  t.strictSame(track.security, [{ publishableKey: [] }])
+  t.strictSame(track.security, [{ publishableKey: [] }, { session: [] }])
   const sent = track.requestBody.content['application/json'].schema
   t.strictSame(sent.required, ['deviceId', 'latitude', 'longitude'])
   t.strictSame(
@@ -345,7 +345,7 @@ t.test('the OpenAPI document', async (t) => {
   )
   t.ok(body.components.schemas.Item)
   t.ok(track.responses[400] && track.responses[401] && track.responses[413])
-  t.strictSame(body.paths['/v1/things/{tag}/{externalId}'].put.security, [{ secretKey: [] }])
+  t.strictSame(body.paths['/v1/things/{tag}/{externalId}'].put.security, [{ secretKey: [] }, { session: [] }])
   t.strictSame(body.paths['/v1/things/{id}'].get.security, [])
   const search: { name: string; required: boolean; style?: string }[] =
     body.paths['/v1/search'].get.parameters

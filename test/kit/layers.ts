@@ -35,6 +35,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   ['actor', ['model', 'runtime', 'jobs', 'geometry', 'log', 'spatial', 'rules', 'events']],
   ['registry/store', ['runtime']],
   ['registry/projects', ['model', 'runtime', 'http', 'registry/store']],
+  ['accounts', ['model', 'runtime', 'jobs', 'http', 'registry/store', 'registry/projects']],
   ['registry/records', ['model', 'runtime', 'http', 'spatial', 'registry/store']],
   ['registry/beacons', ['model', 'runtime', 'http', 'spatial', 'rules', 'registry/records']],
   [
@@ -67,6 +68,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'runtime',
       'spatial',
       'rules',
+      'accounts',
       'registry/store',
       'registry/projects',
       'registry/records',
@@ -146,6 +148,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'events',
       'actor',
       'users',
+      'accounts',
       'cluster/nats',
       'cluster/protocol',
       'cluster/owner',
@@ -212,10 +215,12 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   [
     'cli',
     [
+      'model',
       'runtime',
       'http',
       'log',
       'events',
+      'accounts',
       'registry/store',
       'registry/projects',
       'registry/transfer',
@@ -236,6 +241,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'wire',
       'events',
       'actor',
+      'accounts',
       'registry/projects',
       'registry/beacons',
       'registry/geofences',
@@ -300,9 +306,12 @@ const WORKER_URLS = 'workers/urls.ts'
 
 /**
  * Folders whose technology is built on that of another folder. The registry that processes share is, in each of them,
- * a registry of its own that is edited in another way.
+ * a registry of its own that is edited in another way. People lie in the registry.
  */
-const BUILDS_ON: ReadonlyMap<string, string> = new Map([['cluster/registry', 'registry']])
+const BUILDS_ON: ReadonlyMap<string, string> = new Map([
+  ['cluster/registry', 'registry'],
+  ['accounts', 'registry'],
+])
 
 /** The folder whose technologies others may build on, because several folders need them. */
 const SHARED = 'runtime'

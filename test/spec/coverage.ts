@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { FIELD_ITEMS } from './fields.ts'
 import { GEO_ITEMS } from './geo.ts'
 import type { Item } from './item.ts'
+import { PEOPLE_ITEMS } from './people.ts'
 import { PARAMETER_ITEMS } from './parameters.ts'
 import { ROUTING_ITEMS } from './routing.ts'
 import { RULE_ITEMS } from './rules.ts'
@@ -19,6 +20,7 @@ export const ITEMS: readonly Item[] = [
   ...FIELD_ITEMS,
   ...ROUTING_ITEMS,
   ...GEO_ITEMS,
+  ...PEOPLE_ITEMS,
 ]
 
 /** What is wrong with the tests that an item names; undefined if each of them exists. */

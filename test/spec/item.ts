@@ -14,6 +14,7 @@ export type Part =
   | 'routing'
   | 'sync'
   | 'fraud'
+  | 'people'
 
 export interface Item {
   /** The place in the interface: `POST /v1/track`, `Geofence`, `Limits`. */

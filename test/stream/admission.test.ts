@@ -52,7 +52,6 @@ function open(streams: StreamServer, encoding: Encoding = 'json', keyId = 'key')
   }
   const connection = streams.open(socket, {
     credentials: { scope: 1, level: 'publishable', keyId },
-    key: keyId,
     ip: '127.0.0.1',
     fromSdk: false,
     protocol: `ringfence.${encoding}`,

@@ -330,7 +330,6 @@ function openFake(features: readonly StreamFeatureKind[] = []) {
   }
   const connection = streams.open(socket, {
     credentials: { scope: 1, level: 'secret' } as never,
-    key: 'key',
     ip: '127.0.0.1',
     fromSdk: false,
     protocol: 'ringfence.json',
@@ -372,7 +371,6 @@ t.test('unread bytes are bounded for the streams of one key, and in total', asyn
     }
     const connection = streams.open(socket, {
       credentials: { scope: 1, level: 'publishable', keyId },
-      key: keyId,
       ip: '127.0.0.1',
       fromSdk: false,
       protocol: 'ringfence.json',

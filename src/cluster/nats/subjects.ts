@@ -10,6 +10,11 @@ export const positionsSubject = 'ringfence.positions'
 /** The management of webhooks: the process that delivers them listens. */
 export const webhooksSubject = 'ringfence.webhooks'
 
+/** Tickets that a gateway has given out: it listens. */
+export function ticketsSubject(gateway: string): string {
+  return `ringfence.tickets.${gateway}`
+}
+
 /** Changes to devices of a partition: its owner listens. */
 export function ownerSubject(partition: number): string {
   return `ringfence.partition.${partition}`

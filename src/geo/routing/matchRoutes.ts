@@ -54,6 +54,7 @@ export function matchRoutes(engines: RoutingEngines): Route[] {
       method: 'POST',
       path: '/v1/route/match',
       auth: 'publishable',
+      role: 'read',
       tag: TAG,
       summary: 'Snap a path to roads',
       description:

@@ -32,6 +32,7 @@ export const HOOKS: Omit<Entity<HookDefinition, Hook>, 'parse'> = {
   singular: 'hook',
   plural: 'hooks',
   tag: 'Hooks',
+  role: 'admin',
   rows: HOOK_ROWS,
   newBody: NewHookBody,
   body: HookBody,

@@ -48,6 +48,7 @@ export function keyRoutes(registry: KeyRouteParts): Route[] {
       method: 'GET',
       path: '/v1/keys',
       auth: 'secret',
+      role: 'admin',
       tag: TAG,
       summary: "List the environment's keys by their last four characters",
       answers: { 200: Type.Object({ keys: Type.Array(KeyAnswer) }) },
@@ -61,6 +62,8 @@ export function keyRoutes(registry: KeyRouteParts): Route[] {
       method: 'POST',
       path: '/v1/keys/:kind/rotate',
       auth: 'secret',
+      role: 'admin',
+      keySession: false,
       tag: TAG,
       summary: 'Replace a key',
       description:

@@ -117,7 +117,11 @@ export class Keys {
   /** The owner of a key; undefined for an unknown or invalid one. Takes about a microsecond. */
   authenticate(key: string): Credentials | undefined {
     if (key.length > MAX_KEY_LENGTH) return undefined
-    const digest = hash('sha256', key, 'hex')
+    return this.ofDigest(hash('sha256', key, 'hex'))
+  }
+
+  /** {@link authenticate} for a key of which the SHA-256 is known, in hex. */
+  ofDigest(digest: string): Credentials | undefined {
     const entry = this.#byDigest.get(digest)
     if (entry === undefined || !timingSafeEqual(entry.digest, Buffer.from(digest, 'hex'))) return undefined
     return this.#isValid(entry) ? entry.credentials : undefined

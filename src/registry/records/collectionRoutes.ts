@@ -6,6 +6,7 @@ import { ListQuery, PageAnswers, recordPage } from '../../http/listQuery.ts'
 import { route, type Route } from '../../http/route.ts'
 import { MetadataFilter, Page, Text } from '../../http/schemas.ts'
 import { metadataMatcher, type Metadata } from '../../model/metadata.ts'
+import type { Role } from '../../model/role.ts'
 import type { ScopeId } from '../../model/scope.ts'
 import { ApiError, notFound } from '../../runtime/errors.ts'
 import { inSlices, mapInSlices } from '../../runtime/slices.ts'
@@ -45,6 +46,8 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
   /** `a geofence` */
   readonly #one: string
   readonly #shared: { readonly auth: 'secret'; readonly tag: string }
+  /** Of what changes records. */
+  readonly #edit: { readonly auth: 'secret'; readonly tag: string; readonly role: Role }
   readonly #answer: TObject
   readonly #conflict: TObject
 
@@ -56,6 +59,7 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
     this.#path = `/v1/${plural}`
     this.#one = `${/^[aeiou]/.test(singular) ? 'an' : 'a'} ${singular}`
     this.#shared = { auth: 'secret', tag }
+    this.#edit = { ...this.#shared, role: entity.role ?? 'write' }
     this.#answer = Type.Object({ [singular]: entity.record })
     const description = `Conflict: another ${singular} has the tag and externalId.`
     this.#conflict = Type.Object({}, { description })
@@ -66,7 +70,7 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
     const collection = this.#collection
     return [
       route({
-        ...this.#shared,
+        ...this.#edit,
         method: 'POST',
         path: this.#path,
         summary: `Create ${this.#one}`,
@@ -80,7 +84,7 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
         },
       }),
       route({
-        ...this.#shared,
+        ...this.#edit,
         method: 'PUT',
         path: `${this.#path}/:tag/:externalId`,
         summary: `Create or replace ${this.#one} by its pair`,
@@ -96,7 +100,7 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
         },
       }),
       route({
-        ...this.#shared,
+        ...this.#edit,
         method: 'PUT',
         path: `${this.#path}/:id`,
         summary: `Replace ${this.#one} by its id`,
@@ -198,7 +202,7 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
     }
     return [
       route({
-        ...this.#shared,
+        ...this.#edit,
         method: 'DELETE',
         path: `${this.#path}/:id`,
         summary: `Delete ${this.#one} by its id`,
@@ -207,7 +211,7 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
         handler: (call) => remove(scopeOf(call), (store) => store.get(call.params.id)),
       }),
       route({
-        ...this.#shared,
+        ...this.#edit,
         method: 'DELETE',
         path: `${this.#path}/:tag/:externalId`,
         summary: `Delete ${this.#one} by its pair`,

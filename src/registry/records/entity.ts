@@ -1,5 +1,6 @@
 import type { TObject } from 'typebox'
 import type { Fields } from '../../http/fields.ts'
+import type { Role } from '../../model/role.ts'
 import type { RowKind } from '../store/rowKind.ts'
 import type { Pair } from './recordFields.ts'
 import type { Referenced } from './recordList.ts'
@@ -28,6 +29,8 @@ export interface Entity<Definition extends Referenced, R extends ScopedRecord> e
   readonly plural: string
   /** The heading of its operations in the reference. */
   readonly tag: string
+  /** What a person needs to change its records; absent: `write`. */
+  readonly role?: Role
   /** The body of a definition that contains its pair. */
   readonly newBody: TObject
   /** The body of a definition whose pair is known from the path or from the record. */

@@ -32,6 +32,7 @@ export function settingsRoutes(registry: SettingsRegistry): Route[] {
       method: 'PATCH',
       path: '/v1/settings',
       auth: 'secret',
+      role: 'admin',
       tag: TAG,
       summary: 'Change settings',
       description:

@@ -90,6 +90,7 @@ function routesOf(registry: ImportRegistry, kind: ImportKind): Route[] {
       method: 'POST',
       path: `/v1/imports/${name}`,
       auth: 'secret',
+      role: 'write',
       tag: TAG,
       summary: `Import ${name} from a CSV file`,
       description:

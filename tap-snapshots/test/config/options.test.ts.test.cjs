@@ -9,6 +9,7 @@ exports[`test/config/options.test.ts > TAP > the text of --help > must match sna
 Usage: npm start -- [options]                 run the server
        npm run keys -- <command>              list and rotate API keys
        npm run projects -- <command>          create and disable projects, give them a monthly quota
+       npm run accounts -- <command>          the people who may sign in, and links that set their passwords
        npm run import -- KIND FILE.csv        import geofences or beacons into a running server
        npm run region -- <command>            make regions of OpenStreetMap extracts
        npm run backup -- FOLDER               copy the data folder, while the server runs
@@ -47,11 +48,19 @@ A setting is taken from the first that has it: flag, environment variable, file,
   --limits LIMITS
       Requests per second that replace the standard limits, e.g. "GET
       /v1/context=50,management=off". management means every endpoint that needs a secret
-      key. docs/operating.md has the table. Comma-separated, default none.
+      key or a session. docs/operating.md has the table. Comma-separated, default none.
       RINGFENCE_LIMITS
+  --public-url URL
+      The address of this server as people see it in their browsers, e.g.
+      https://fleet.example.com: for invitation links and session cookies. Without it, the
+      Host header of a request says it. Default none.
+      RINGFENCE_PUBLIC_URL
+  --key-sign-in on|off
+      Whether people may sign in with a secret key instead of an account. Default on.
+      RINGFENCE_KEY_SIGN_IN
   --trusted-proxies ADDRESSES
-      Addresses or CIDR ranges of the proxies whose X-Forwarded-For header is trusted.
-      Comma-separated, default none.
+      Addresses or CIDR ranges of the proxies whose X-Forwarded-For and X-Forwarded-Proto
+      headers are trusted. Comma-separated, default none.
       RINGFENCE_TRUSTED_PROXIES
   --durability fsync|os
       What an acknowledged update survives. fsync: a power failure. os: the end of the

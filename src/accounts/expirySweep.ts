@@ -1,0 +1,20 @@
+import { every, type Job } from '../jobs/port.ts'
+import type { People } from './people.ts'
+
+const HOUR_MS = 3_600_000
+
+/** The job that removes sessions and links which have ended. They do nothing any more, with or without it. */
+export class ExpirySweep implements Job {
+  readonly name = 'sessions'
+  readonly isShared = true
+  readonly dueAt = every(HOUR_MS)
+  readonly #people: People
+
+  constructor(people: People) {
+    this.#people = people
+  }
+
+  run(): Promise<void> {
+    return this.#people.edits.edit(() => this.#people.sweep())
+  }
+}

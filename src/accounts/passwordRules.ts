@@ -1,0 +1,29 @@
+import { badParam } from '../runtime/errors.ts'
+import { COMMON_PASSWORDS } from './commonPasswords.ts'
+
+const MIN_CHARACTERS = 12
+const MAX_CHARACTERS = 256
+/** UTF-16 units of a password as it is sent. NFKC may make it shorter or longer. */
+export const MAX_PASSWORD_LENGTH = 1024
+
+/** A password as it is hashed: keyboards and systems write the same characters in different ways. */
+export function normalized(password: string): string {
+  return password.normalize('NFKC')
+}
+
+/**
+ * Checks a new password. There are no rules about kinds of characters: they make passwords predictable.
+ * @param email of the account
+ * @returns it, normalized
+ * @throws ApiError 400
+ */
+export function checkPassword(password: string, email: string): string {
+  const text = normalized(password)
+  const { length } = [...text]
+  if (length < MIN_CHARACTERS) throw badParam('password', `Must be at least ${MIN_CHARACTERS} characters.`)
+  if (length > MAX_CHARACTERS) throw badParam('password', `Must be at most ${MAX_CHARACTERS} characters.`)
+  const lower = text.toLowerCase()
+  if (lower === email) throw badParam('password', 'Must not be the e-mail address.')
+  if (COMMON_PASSWORDS.has(lower)) throw badParam('password', 'Is one of the commonest passwords.')
+  return text
+}

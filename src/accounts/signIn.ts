@@ -1,0 +1,174 @@
+import { hash } from 'node:crypto'
+import type { Credentials } from '../http/credentials.ts'
+import { projectOf } from '../model/scope.ts'
+import type { Keys } from '../registry/projects/keys.ts'
+import type { Change } from '../registry/store/editLog.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { ApiError } from '../runtime/errors.ts'
+import { Attempts, type Attempt } from './attempts.ts'
+import { Passwords, type Cost } from './password.ts'
+import { checkPassword, normalized } from './passwordRules.ts'
+import type { People } from './people.ts'
+import type { Account } from './rows.ts'
+import type { Opened, Origin } from './sessions.ts'
+
+export interface SignInParts {
+  readonly people: People
+  readonly keys: Keys
+  readonly clock: Clock
+  /** Whether secret keys may be used to sign in. */
+  readonly byKey: boolean
+  /** Of hashing passwords; lower in tests. */
+  readonly cost?: Cost
+}
+
+/** The answer to every sign-in that fails: it does not tell which part was wrong. */
+const WRONG = 'The e-mail address, the password or the key is wrong.'
+
+/**
+ * How people prove who they are: by password, secret key or invitation.
+ *
+ * Invariants
+ * - SIGNIN-1: A failed sign-in has one answer, which takes the same time whether the account is unknown, disabled, has
+ *   no password yet, or the password is wrong.
+ * - SIGNIN-2: No password is hashed on the event loop.
+ */
+export class SignIn {
+  readonly #parts: SignInParts
+  readonly #attempts: Attempts
+  readonly #passwords: Passwords
+
+  constructor(parts: SignInParts) {
+    this.#parts = parts
+    this.#attempts = new Attempts(parts.clock)
+    this.#passwords = new Passwords(parts.cost)
+  }
+
+  /** Whether secret keys may be used to sign in. */
+  get byKey(): boolean {
+    return this.#parts.byKey
+  }
+
+  /**
+   * @param email in lower case
+   * @throws ApiError 401; 429 after too many failures; 503
+   */
+  async withPassword(email: string, password: string, origin: Origin): Promise<Opened> {
+    const { people } = this.#parts
+    const attempt = this.#attempts.begin(email, origin.ip)
+    const account = await this.#verified(people.accounts.byEmail(email), password, attempt)
+    const weak = this.#passwords.isWeak(account.password!)
+    const stronger = weak ? await this.#passwords.hash(normalized(password)) : undefined
+    return this.#open(() => {
+      // Meanwhile it may have been changed, also its password.
+      const now = people.accounts.get(account.id)
+      if (now === undefined || now.disabled || now.password?.hash !== account.password!.hash) throw wrong()
+      const opened = people.sessions.opening(now.project, { account: now.id }, origin)
+      const change = people.accounts.signingIn(now, stronger ?? now.password)
+      return { opened, changes: [change, ...opened.changes] }
+    })
+  }
+
+  /**
+   * @returns also whose key it is
+   * @throws ApiError 401, 403 if it is turned off, 429, 503
+   */
+  async withKey(key: string, origin: Origin): Promise<Opened & { readonly credentials: Credentials }> {
+    const { people, keys, byKey } = this.#parts
+    if (!byKey) throw new ApiError(403, 'Forbidden. Signing in with a key is turned off.')
+    const attempt = this.#attempts.begin('', origin.ip)
+    const credentials = keys.authenticate(key)
+    if (credentials?.level !== 'secret') throw wrong()
+    attempt.succeeded()
+    const opened = await this.#open(() => {
+      const owner = { key: hash('sha256', key, 'hex') }
+      const session = people.sessions.opening(projectOf(credentials.scope), owner, origin)
+      return { opened: session, changes: session.changes }
+    })
+    return { ...opened, credentials }
+  }
+
+  /**
+   * Sets the password of the account that was invited, and signs in.
+   * @param name instead of that of the account
+   * @throws ApiError 400 for the password; 404 if the link was used or is old; 429, 503
+   */
+  async accept(token: string, password: string, name: string | undefined, origin: Origin): Promise<Opened> {
+    const { people } = this.#parts
+    const attempt = this.#attempts.begin('', origin.ip)
+    const invited = (): Account => {
+      const account = people.accounts.ofInvitation(token)
+      if (account === undefined)
+        throw new ApiError(404, 'The invitation was used, is too old or does not exist. Ask for a new one.')
+      return account
+    }
+    const { email } = invited()
+    attempt.succeeded()
+    const hashed = await this.#passwords.hash(checkPassword(password, email))
+    return this.#open(() => {
+      const account = invited()
+      const opened = people.sessions.opening(account.project, { account: account.id }, origin)
+      const change = {
+        password: hashed,
+        name: name ?? account.name,
+        lastSignInAt: this.#parts.clock.now(),
+      }
+      return { opened, changes: [...people.accounts.settingPassword(account, change), ...opened.changes] }
+    })
+  }
+
+  /**
+   * Replaces the password of an account; its other sessions end.
+   * @throws ApiError 400 for the new password, 401 if the current one is wrong, 429, 503
+   */
+  async changePassword(
+    { session }: Credentials,
+    current: string,
+    password: string,
+    ip: string,
+  ): Promise<void> {
+    const { people } = this.#parts
+    const { edits } = people
+    const { id, email } = session!.account!
+    const attempt = this.#attempts.begin(email, ip)
+    const account = await this.#verified(people.accounts.get(id), current, attempt)
+    const hashed = await this.#passwords.hash(checkPassword(password, email))
+    await edits.edit(() => {
+      const now = people.accounts.get(id)
+      if (now === undefined || now.password?.hash !== account.password!.hash) throw wrong()
+      const except = people.sessions.get(session!.id)
+      edits.commit(people.accounts.settingPassword(now, { password: hashed }, except))
+    })
+  }
+
+  /** The account, if it is the password of one that may sign in. */
+  async #verified(account: Account | undefined, password: string, attempt: Attempt): Promise<Account> {
+    let isRight: boolean
+    try {
+      isRight = await this.#passwords.verify(
+        password,
+        account?.disabled === false ? account.password : undefined,
+      )
+    } catch (error) {
+      // It is not known whether it was right.
+      attempt.succeeded()
+      throw error
+    }
+    if (!isRight) throw wrong()
+    attempt.succeeded()
+    return account!
+  }
+
+  #open(work: () => { readonly opened: Opened; readonly changes: readonly Change[] }): Promise<Opened> {
+    const { edits } = this.#parts.people
+    return edits.edit(() => {
+      const { opened, changes } = work()
+      edits.commit(changes)
+      return opened
+    })
+  }
+}
+
+function wrong(): ApiError {
+  return new ApiError(401, WRONG)
+}

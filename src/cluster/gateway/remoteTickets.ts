@@ -1,0 +1,28 @@
+import type { TicketHolder, TicketParts, Tickets } from '../../accounts/tickets.ts'
+import type { Calls, Served } from '../nats/calls.ts'
+import { ticketsSubject } from '../nats/subjects.ts'
+
+/** A ticket that cannot be asked for in time is refused, and its owner gets another one. */
+const ANSWER_MS = 3000
+
+/** Lets the other gateways take the tickets of this one. */
+export function serveTickets(tickets: Tickets, calls: Calls, gateway: string): Served {
+  return calls.serve(ticketsSubject(gateway), (bytes, answer) => {
+    const holder = tickets.take(Buffer.from(bytes).toString())
+    answer(Buffer.from(JSON.stringify((holder as TicketHolder | undefined) ?? null)))
+  })
+}
+
+/** Takes tickets of other gateways. */
+export function ticketsThrough(calls: Calls): NonNullable<TicketParts['ask']> {
+  return async (gateway, ticket) => {
+    // It becomes a part of a subject.
+    if (!/^[0-9a-f]{16}$/.test(gateway)) return undefined
+    try {
+      const bytes = await calls.ask(ticketsSubject(gateway), Buffer.from(ticket), ANSWER_MS)
+      return (JSON.parse(Buffer.from(bytes).toString()) as TicketHolder | null) ?? undefined
+    } catch {
+      return undefined
+    }
+  }
+}

@@ -1,0 +1,112 @@
+/** People in the distributed engine: roles, tickets and changes on every gateway. */
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { WebSocket } from 'ws'
+import { Cluster } from '../../cluster/cluster.ts'
+import { ROLES, type Role } from '../../src/model/role.ts'
+import { command } from '../cli/command.ts'
+import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
+import { KEYS } from '../kit/server.ts'
+import { until } from '../kit/waiting.ts'
+import { Browser, PASSWORD } from './kit.ts'
+import { walkRoles } from './walk.ts'
+
+const skip = await skipWithout(NATS_SERVER)
+
+t.test('people on two gateways', { skip }, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'ringfence-people-'))
+  const cluster = await Cluster.start({
+    folder,
+    nats: 1,
+    gateways: 2,
+    actors: 1,
+    deliveries: 1,
+    env: {
+      RINGFENCE_KEYS: Object.values(KEYS).join(','),
+      RINGFENCE_RATE_LIMITS: 'off',
+      RINGFENCE_PARTITIONS: '8',
+    },
+  })
+  t.teardown(async () => {
+    if (!t.passing()) for (const { output } of cluster.members) console.error(output)
+    await cluster.kill()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  const [one, two] = cluster.gateways.map(({ options }) => options.url) as [string, string]
+  const [gateway] = cluster.gateways
+
+  const person = async (role: Role): Promise<Browser> => {
+    const line = ['accounts', 'add', `${role}@example.com`, role]
+    const { output } = await command([...line, '--data', gateway!.options.env.RINGFENCE_DATA!])
+    const token = /#invitation=([\w-]+)/.exec(output)![1]
+    const browser = new Browser(one)
+    const { status } = await browser.call('POST', `/v1/invitations/${token}`, { password: PASSWORD })
+    t.equal(status, 200, output)
+    return browser
+  }
+  const browsers = {} as Record<Role, Browser>
+  for (const role of ROLES) browsers[role] = await person(role)
+  const byKey = new Browser(one)
+  await byKey.call('POST', '/v1/sessions', { key: KEYS.testSecret })
+
+  /** The same session, on the other gateway. */
+  const elsewhere = (browser: Browser): Browser => {
+    const other = new Browser(two)
+    other.cookie = browser.cookie
+    return other
+  }
+
+  await t.test('roles and endpoints', async (t) => {
+    await until(async () => (await elsewhere(byKey).call('GET', '/v1/settings')).status === 200)
+    await walkRoles(t, two, {
+      read: browsers.read.cookie,
+      write: browsers.write.cookie,
+      admin: browsers.admin.cookie,
+      key: byKey.cookie,
+    })
+  })
+
+  await t.test('a ticket of one gateway opens one stream of another', async (t) => {
+    const { body } = await browsers.read.call('POST', '/v1/sessions/current/ticket')
+    const open = async (url: string): Promise<WebSocket | number> => {
+      const socket = new WebSocket(`${url.replace('http', 'ws')}/v1/stream`, [
+        'ringfence.json',
+        `ringfence.ticket.${body.ticket}`,
+      ])
+      return Promise.race([
+        once(socket, 'open').then(() => socket),
+        once(socket, 'unexpected-response').then(([request, answer]) => {
+          request.destroy()
+          return answer.statusCode as number
+        }),
+      ])
+    }
+    const sockets = await Promise.all([open(two), open(two), open(one)])
+    const opened = sockets.filter((socket): socket is WebSocket => typeof socket !== 'number')
+    t.equal(opened.length, 1)
+    t.strictSame(
+      sockets.filter((socket) => typeof socket === 'number'),
+      [401, 401],
+    )
+    const [socket] = opened
+    const answered = once(socket!, 'message')
+    socket!.send('{"type":"ping"}')
+    t.match(JSON.parse(String((await answered)[0])), { type: 'pong' })
+    const closed = once(socket!, 'close')
+    await browsers.read.call('DELETE', '/v1/sessions/current')
+    t.match(await closed, [4401], 'it ends with the session, which was ended on another gateway')
+  })
+
+  await t.test('a role counts on the other gateway too, within a second', async (t) => {
+    const { body } = await browsers.admin.call('GET', '/v1/accounts')
+    const { _id } = body.accounts.find(({ role }: { role: string }) => role === 'write')
+    const other = elsewhere(browsers.write)
+    t.equal((await other.call('GET', '/v1/settings')).status, 200)
+    t.match(await browsers.admin.call('PATCH', `/v1/accounts/${_id}`, { disabled: true }), { status: 200 })
+    await until(async () => (await other.call('GET', '/v1/settings')).status === 401)
+    t.pass()
+  })
+})
