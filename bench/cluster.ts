@@ -1,13 +1,14 @@
 /**
  * What the distributed engine costs compared with the embedded one. Both take the same frames from the same generator
  * in the same run (load/contest.ts). The CPU time of all processes together counts, with the events published and
- * indexed. Then measures what one and two actor hosts can take.
+ * indexed. Then measures what one and two actor hosts can take. If there is a tile38-server, a second distributed engine
+ * that copies the positions of its devices to it takes part, too.
  */
 import { cpSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { NATS_SERVER, serverBinary, ServerMissing } from '../test/kit/goServers.ts'
+import { NATS_SERVER, serverBinary, ServerMissing, TILE38_SERVER } from '../test/kit/goServers.ts'
 import { median, rounded, thousands } from './figures.ts'
 import { benchFolder } from './folder.ts'
 import { contest, requireClean, warnOfNeighbours, type Contender, type Outcome } from './load/contest.ts'
@@ -73,6 +74,9 @@ const WARM_UP_ROUNDS = 3
 const LOOK_MS = 50
 const EVENTS_MS = 10_000
 
+/** The name of the contender whose devices are copied to Tile38. */
+const WITH_TILE38 = 'with Tile38'
+
 const CASES: readonly Case[] = [
   { hosts: 1, sync: 'always', partitions: 64 },
   { hosts: 1, sync: '2m', partitions: 64 },
@@ -97,13 +101,19 @@ interface Made {
   readonly frames: number
 }
 
-interface Result {
-  readonly single: Case
-  readonly outcome: Outcome
+/** Medians over the windows of one contender. */
+interface Medians {
   /** Microseconds per update, by process. */
   readonly shares: Readonly<Record<string, number>>
   readonly eventsPerUpdate: number
   readonly updatesPerFrame: number
+}
+
+interface Result extends Medians {
+  readonly single: Case
+  readonly outcome: Outcome
+  /** Of the engine with Tile38. */
+  readonly withTile38?: Medians | undefined
 }
 
 /** A case that could not be measured. */
@@ -124,6 +134,11 @@ async function main(): Promise<number> {
     console.log(JSON.stringify({ bench: 'cluster', skipped: why, partial: true }))
     return 0
   }
+  const tile38 = await serverBinary(TILE38_SERVER).catch((error: unknown) => {
+    if (!(error instanceof ServerMissing)) throw error
+    console.log(`Without Tile38: ${error.message.split('\n')[0]}`)
+    return undefined
+  })
   const folder = benchFolder('cluster')
   const workload = writeWorkload({
     geofences,
@@ -151,7 +166,7 @@ async function main(): Promise<number> {
   const failures: Failure[] = []
   for (const single of cases) {
     try {
-      results.push(await measure(single, { binary, registryOf, embedded: one.contender, generator }))
+      results.push(await measure(single, { binary, tile38, registryOf, embedded: one.contender, generator }))
     } catch (error) {
       // The other cases still run.
       console.error(error)
@@ -165,53 +180,75 @@ async function main(): Promise<number> {
 }
 
 interface Ground {
+  /** Path of nats-server. */
   readonly binary: string
+  /** Path of tile38-server. */
+  readonly tile38: string | undefined
   readonly registryOf: string
   readonly embedded: Contender
   readonly generator: StreamGenerator
 }
 
 /** One case, taking turns with the embedded engine. */
-async function measure(single: Case, { binary, registryOf, embedded, generator }: Ground): Promise<Result> {
+async function measure(single: Case, ground: Ground): Promise<Result> {
   const title = nameOf(single)
-  progress(`${title}: starting`)
+  const begun: Begun[] = []
+  try {
+    if (ground.tile38 !== undefined) begun.push(await begin(WITH_TILE38, single, ground))
+    begun.push(await begin('distributed', single, { ...ground, tile38: undefined }))
+    const outcome = await contest(title, [ground.embedded, ...begun.map(({ contender }) => contender)], {
+      windows,
+      seconds,
+      searchSteps,
+      closedCount: size.closedCount,
+      rate: options.rate === undefined ? undefined : Number(options.rate),
+      p99BoundMs: P99_BOUND_MS,
+    })
+    done(`${title}: ${rounded(ratioOf(outcome), 2)} times embedded`)
+    const [plain, withTile38] = begun
+      .toReversed()
+      .map(({ parts }) => mediansOf(parts.filter(({ rate }) => rate === outcome.offeredRatePerSecond)))
+    return { single, outcome, withTile38, ...plain! }
+  } finally {
+    for (const { end } of begun) await end()
+  }
+}
+
+/** A distributed engine that takes part. */
+interface Begun {
+  readonly contender: Contender
+  readonly parts: readonly Parts[]
+  end(): Promise<void>
+}
+
+async function begin(
+  name: string,
+  single: Case,
+  { binary, tile38, registryOf, generator }: Ground,
+): Promise<Begun> {
+  progress(`${nameOf(single)}: starting`)
   const { profiles } = options
   const env = {
     RINGFENCE_PARTITIONS: String(single.partitions),
     ...(profiles === undefined ? {} : { NODE_OPTIONS: `--cpu-prof --cpu-prof-dir=${profiles}` }),
   }
-  const { processes, whole } = await startDistributed(benchFolder('cluster'), {
-    ...single,
-    binary,
-    registryOf,
-    env,
-  })
-  const ofRingfence = [...processes].flatMap(([name, server]) => (name === 'nats' ? [] : [server]))
+  const folder = benchFolder('cluster')
+  const { processes, whole } = await startDistributed(folder, { ...single, binary, tile38, registryOf, env })
+  const ofRingfence = [...processes].flatMap(([each, server]) =>
+    each === 'nats' || each === 'tile38' ? [] : [server],
+  )
   const parts: Parts[] = []
-  let outcome: Outcome
   try {
-    const { contender, close } = await open('distributed', whole, ofRingfence, generator)
-    try {
-      await warmUp(contender)
-      outcome = await contest(title, [embedded, inParts(contender, processes, parts)], {
-        windows,
-        seconds,
-        searchSteps,
-        closedCount: size.closedCount,
-        rate: options.rate === undefined ? undefined : Number(options.rate),
-        p99BoundMs: P99_BOUND_MS,
-      })
-    } finally {
+    const { contender, close } = await open(name, whole, ofRingfence, generator)
+    const end = async () => {
       await close()
+      await whole.stop()
     }
-  } finally {
+    await warmUp(contender)
+    return { contender: inParts(contender, processes, parts), parts, end }
+  } catch (error) {
     await whole.stop()
-  }
-  done(`${title}: ${rounded(ratioOf(outcome), 2)} times embedded`)
-  return {
-    single,
-    outcome,
-    ...mediansOf(parts.filter(({ rate }) => rate === outcome.offeredRatePerSecond)),
+    throw error
   }
 }
 
@@ -282,14 +319,17 @@ async function warmUp(contender: Contender): Promise<void> {
   requireClean(contender, await contender.offer(load))
 }
 
-/** Resolves when no event waits to be published or indexed, because that cost belongs to the window. */
+/**
+ * Resolves when no event waits to be published or indexed, and no position to be written to Tile38, because that cost
+ * belongs to the window.
+ */
 async function eventsArrived(servers: readonly ServerProcess[]): Promise<void> {
   for (const until = performance.now() + EVENTS_MS; performance.now() < until;) {
     await sleep(LOOK_MS)
     const waiting = await Promise.all(
       servers.map(async (server) => {
         const read = await metricsOf(server)
-        return read('event_backlog_bytes') + read('event_index_pending_bytes')
+        return read('event_backlog_bytes') + read('event_index_pending_bytes') + read('tile38_waiting')
       }),
     )
     if (waiting.every((bytes) => bytes === 0)) return
@@ -319,7 +359,7 @@ async function metricsOf({ port }: ServerProcess): Promise<(name: string) => num
 }
 
 /** Medians over the windows. */
-function mediansOf(parts: readonly Parts[]): Pick<Result, 'shares' | 'eventsPerUpdate' | 'updatesPerFrame'> {
+function mediansOf(parts: readonly Parts[]): Medians {
   const names = [...(parts[0]?.cpuSeconds.keys() ?? [])]
   const microsOf = (name: string) =>
     median(parts.map(({ cpuSeconds, updates }) => (cpuSeconds.get(name)! / updates) * 1e6))
@@ -344,8 +384,8 @@ function report(
   flushTimeMs: number,
   partial: boolean,
 ): number {
-  const rows = results.map(({ single, outcome, shares, eventsPerUpdate, updatesPerFrame }) => {
-    const { embedded, distributed } = outcome.standings
+  const rows = results.map(({ single, outcome, withTile38, shares, eventsPerUpdate, updatesPerFrame }) => {
+    const { embedded, distributed, [WITH_TILE38]: copying } = outcome.standings
     const { gateway, nats, ...hosts } = shares
     return {
       case: nameOf(single),
@@ -359,6 +399,8 @@ function report(
         2,
       ),
       nats,
+      withTile38: copying?.cpuMicrosPerUpdate,
+      tile38: withTile38?.shares['tile38'],
       p50Ms: distributed!.p50Ms,
       p99Ms: distributed!.p99Ms,
       answered: thousands(distributed!.answeredPerSecond),
@@ -379,7 +421,12 @@ function report(
       rows,
       failures,
       statedRatio: STATED_RATIO,
-      details: results.map(({ single, outcome, shares }) => ({ ...single, shares, ...outcome })),
+      details: results.map(({ single, outcome, shares, withTile38 }) => ({
+        ...single,
+        shares,
+        sharesWithTile38: withTile38?.shares,
+        ...outcome,
+      })),
       geofences,
       devices,
       seed,

@@ -106,7 +106,10 @@ async function checkPort(port: number): Promise<void> {
 async function tile38Server(): Promise<ClusterOptions['tile38']> {
   try {
     const command = await serverBinary(TILE38_SERVER)
-    return (port, data) => ({ command, args: ['-h', '127.0.0.1', '-p', String(port), '-d', data] })
+    return (port, data) => ({
+      command,
+      args: ['-h', '127.0.0.1', '-p', String(port), '-d', data, '--appendonly', 'no'],
+    })
   } catch (error) {
     if (!(error instanceof ServerMissing)) throw error
     console.log(`Without Tile38: ${error.message}`)

@@ -385,14 +385,23 @@ export const OPTIONS = {
     help: 'Format of events on NATS: JSON, or the message Event of proto/ringfence.proto.',
   },
   tile38Url: {
-    type: 'text',
-    default: '',
+    type: 'list',
+    default: [],
     problem: tile38Problem,
     env: 'RINGFENCE_TILE38_URL',
-    value: 'URL',
+    value: 'URLS',
     help:
-      'A Tile38 server to keep copies of geofences and positions in, tile38://HOST:PORT. Experimental: see ' +
-      'docs/operating.md.',
+      'Tile38 servers to keep copies of positions in, tile38://HOST:PORT or tile38s://HOST:PORT. Of several, ' +
+      'the first that can be reached and follows no other is used. See docs/operating.md.',
+  },
+  tile38TlsCa: {
+    type: 'text',
+    default: '',
+    env: 'RINGFENCE_TILE38_TLS_CA',
+    value: 'FILE',
+    help:
+      'File with the certificates (PEM) of the authorities to trust for tile38s://, instead of those that ' +
+      'Node trusts.',
   },
   tile38Password: {
     type: 'text',
@@ -400,15 +409,6 @@ export const OPTIONS = {
     env: 'RINGFENCE_TILE38_PASSWORD',
     value: 'PASSWORD',
     help: 'Password of the Tile38 server (requirepass).',
-  },
-  tile38Candidates: {
-    type: 'switch',
-    default: false,
-    env: 'RINGFENCE_TILE38_CANDIDATES',
-    value: 'on|off',
-    help:
-      'Whether Tile38 is asked for the geofences near a batch of updates. If it does not answer in time, the ' +
-      'index in memory is used. The events are the same.',
   },
   sampleRegion: {
     type: 'switch',
@@ -852,12 +852,15 @@ function natsProblem(urls: readonly string[]): string | undefined {
   return byAddress ? 'must name hosts, not addresses, after tls://' : undefined
 }
 
-function tile38Problem(text: string): string | undefined {
-  const url = URL.canParse(text) ? new URL(text) : undefined
-  const isAddress = url !== undefined && url.hostname !== '' && url.port !== ''
-  if (!isAddress || !['tile38:', 'tile38s:'].includes(url.protocol))
-    return 'must be a URL like tile38://HOST:PORT, or tile38s:// for TLS'
-  return url.username === '' && url.password === '' ? undefined : 'must hold no password: tile38Password does'
+function tile38Problem(urls: readonly string[]): string | undefined {
+  for (const text of urls) {
+    const url = URL.canParse(text) ? new URL(text) : undefined
+    const isAddress = url !== undefined && url.hostname !== '' && url.port !== ''
+    if (!isAddress || !['tile38:', 'tile38s:'].includes(url.protocol))
+      return 'must hold URLs like tile38://HOST:PORT, or tile38s:// for TLS'
+    if (url.username !== '' || url.password !== '') return 'must hold no password: tile38Password does'
+  }
+  return undefined
 }
 
 function routingProblem(text: string): string | undefined {

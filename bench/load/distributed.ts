@@ -1,10 +1,10 @@
 import { cpSync, mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { startNats, startRingfence, type ServerProcess } from './servers.ts'
+import { startNats, startRingfence, startTile38, type ServerProcess } from './servers.ts'
 
-/** The distributed engine under load: one NATS server with one replica, one gateway, and some actor hosts. */
+/** The distributed engine under load: one NATS server with one replica, one gateway, some actor hosts, perhaps Tile38. */
 export interface Distributed {
-  /** By name: `gateway`, `host-1`, …, `nats`. */
+  /** By name: `gateway`, `host-1`, …, `nats`, `tile38`. */
   readonly processes: ReadonlyMap<string, ServerProcess>
   /** All processes as one server: the gateway's port, the CPU time and memory of all, and the last output of each. */
   readonly whole: ServerProcess
@@ -13,6 +13,8 @@ export interface Distributed {
 export interface DistributedOptions {
   /** Path of nats-server. */
   readonly binary: string
+  /** Path of tile38-server; absent: without Tile38. */
+  readonly tile38?: string | undefined
   /** See {@link startNats}. */
   readonly sync: string
   readonly hosts: number
@@ -29,10 +31,12 @@ export interface DistributedOptions {
 export async function startDistributed(folder: string, options: DistributedOptions): Promise<Distributed> {
   const { binary, sync, hosts, registryOf } = options
   const nats = await startNats(folder, binary, sync, true)
+  const tile38 = options.tile38 && (await startTile38(folder, 'tile38', options.tile38, true))
   const env = {
     RINGFENCE_ENGINE: 'distributed',
     RINGFENCE_NATS_URL: `nats://127.0.0.1:${nats.port}`,
     RINGFENCE_NATS_REPLICAS: '1',
+    ...(tile38 && { RINGFENCE_TILE38_URL: `tile38://127.0.0.1:${tile38.port}` }),
     ...options.env,
   }
   const start = (name: string, role: string) => {
@@ -44,12 +48,14 @@ export async function startDistributed(folder: string, options: DistributedOptio
   for (let i = 1; i <= hosts; i++) processes.set(`host-${i}`, await start(`host-${i}`, 'actors'))
   const gateway = await start('gateway', 'gateway')
   processes.set('gateway', gateway).set('nats', nats)
+  if (tile38) processes.set('tile38', tile38)
   const all = [...processes.values()]
   const sum = (value: (one: ServerProcess) => number) => all.reduce((total, one) => total + value(one), 0)
   const end = async (how: 'stop' | 'kill') => {
     await gateway[how]()
-    for (const one of all) if (one !== gateway && one !== nats) await one[how]()
+    for (const [name, one] of processes) if (name.startsWith('host-')) await one[how]()
     await nats[how]()
+    if (tile38) await tile38[how]()
   }
   const whole: ServerProcess = {
     port: gateway.port,

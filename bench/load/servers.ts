@@ -156,11 +156,18 @@ export function startBareFanout(folder: string, message: string): Promise<Server
  * flushed to the disk once a second, which is the strictest setting that it has.
  *
  * @param binary of tile38-server
+ * @param unpinned see {@link RingfenceOptions.unpinned}
  */
-export async function startTile38(folder: string, name: string, binary: string): Promise<ServerProcess> {
+export async function startTile38(
+  folder: string,
+  name: string,
+  binary: string,
+  unpinned = false,
+): Promise<ServerProcess> {
   const port = await freePort()
   const log = join(folder, `${name}.log`)
-  const server = await launch([binary, '-h', '127.0.0.1', '-p', String(port), '-d', join(folder, name)], log)
+  const words = [binary, '-h', '127.0.0.1', '-p', String(port), '-d', join(folder, name)]
+  const server = await launch(words, log, {}, unpinned)
   return server.ready(async () => (/ready/i.test(readFileSync(log, 'utf8')) ? port : undefined))
 }
 

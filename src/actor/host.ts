@@ -47,8 +47,6 @@ export interface HostParts extends BatchParts {
   /** Receives the frames that have events, before replies are sent; undefined if the log passes them on itself. */
   readonly events?: EventConsumer | undefined
   readonly mailbox: ByteBound
-  /** Fetches what the evaluation of these updates will look up, as far as that is quick. Never rejects. */
-  readonly prepare?: ((updates: readonly Update[]) => Promise<void>) | undefined
   /** Shared by hosts that take their turns together; otherwise the host has its own. */
   readonly scheduler?: BatchScheduler
 }
@@ -241,15 +239,8 @@ export class ActorHost implements Intake {
       setTimeout(this.turn, EVENTS_WAIT_MS)
       return
     }
-    if (!this.hasMail) return this.backlogLater()
-    if (this.parts.prepare === undefined) return this.run()
-    this.scheduled = true
-    void this.parts.prepare(this.mailboxes.firstUpdates()).then(this.prepared)
-  }
-
-  private readonly prepared = (): void => {
-    this.scheduled = false
-    this.run()
+    if (this.hasMail) this.run()
+    else this.backlogLater()
   }
 
   /** Returns to the backlog when the event index may have caught up. */

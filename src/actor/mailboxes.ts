@@ -26,9 +26,6 @@ export interface PartitionCommand extends Command {
   readonly done: (result: unknown) => void
 }
 
-/** The largest number of updates that are examined for what a batch needs; a batch is mostly smaller. */
-const MOST_PREPARED = 4096
-
 /** What waits for a batch of a host, in the order in which it is taken. */
 export class Mailboxes {
   /** Commands that are applied before the updates of a batch. */
@@ -65,21 +62,5 @@ export class Mailboxes {
   postCommand(command: PartitionCommand): void {
     if (command.kind.isBeforeUpdates) this.beforeUpdates.push(command)
     else this.afterUpdates.push(command)
-  }
-
-  /** The first of the waiting updates, in the order of their evaluation. */
-  firstUpdates(): Update[] {
-    const updates: Update[] = []
-    for (const index of this.waiting) {
-      for (const { update } of this.boxes[index]!) {
-        if (updates.length === MOST_PREPARED) return updates
-        updates.push(update)
-      }
-    }
-    for (const { update } of this.backlog.firsts()) {
-      if (updates.length === MOST_PREPARED) return updates
-      updates.push(update)
-    }
-    return updates
   }
 }

@@ -58,7 +58,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const owners = isIn('actors') ? await openOwners(ground) : undefined
   const asking = events && openGateway(ground)
   const delivery = isIn('delivery') ? await openDelivery(ground, events!, asking!.gateway) : undefined
-  const tile38Checks = watchTile38(tile38?.copies, metrics)
+  const tile38Checks = watchTile38(tile38, metrics)
   // Each gateway has its own.
   const geo = isIn('gateway') ? openGeoServices({ options, logger, metrics, registry }) : undefined
   const front = geo && openGatewayFront(ground, events!, asking!, geo, tile38Checks)
@@ -89,7 +89,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   }
   if (owners !== undefined) lifecycle.add(jobs.service(new DateSweep(registry.geofences)))
   lifecycle.add({ name: 'geometry threads', stop: () => measurer.close() })
-  lifecycle.add({ name: 'Tile38', stop: () => tile38?.copies.stop() })
+  lifecycle.add({ name: 'Tile38', stop: () => tile38?.stop() })
   for (const service of owners?.services ?? []) lifecycle.add(service)
   for (const job of housekeeping(ground, events?.index, owners)) lifecycle.add(jobs.service(job))
   if (asking !== undefined) lifecycle.add({ name: 'updates under way', stop: () => asking.gateway.drained() })

@@ -31,7 +31,8 @@ import { Troubles } from '../runtime/troubles.ts'
 import { createGeofenceIndex } from '../spatial/cellIndex.ts'
 import { MeasuringPool } from '../spatial/measuringPool.ts'
 import { onlyRole, type Role } from './roles.ts'
-import { geofencesOf, openSharedTile38 } from './tile38.ts'
+import type { Tile38Copies } from '../tile38/tile38Copies.ts'
+import { openTile38 } from './tile38.ts'
 
 const DAY_MS = 86_400_000
 /** A lease holder that has been silent for this long is gone. */
@@ -53,7 +54,7 @@ export interface DistributedParts {
   readonly senders: Senders
   readonly metrics: Metrics
   /** Undefined if no Tile38 is set, or the roles do not need it. */
-  readonly tile38: Awaited<ReturnType<typeof openSharedTile38>>
+  readonly tile38: Tile38Copies | undefined
   /** Called for each failure that is tried again. */
   readonly troubled: (error: Error) => void
   /** Ends the process, because a part can no longer work. */
@@ -95,15 +96,11 @@ export async function openDistributedParts(
   const id = randomBytes(8).toString('hex')
   const { storeId } = streams
   const mayEdit = isIn('actors') || isIn('gateway')
-  const tile38 = mayEdit ? await openSharedTile38(options, logger, { storeId, process: id }) : undefined
-  const createIndex = () => {
-    const index = createGeofenceIndex()
-    return isIn('actors') ? (tile38?.copies.index(index) ?? index) : index
-  }
+  const tile38 = mayEdit ? await openTile38(options, logger, { storeId, process: id }) : undefined
   const registry = await openReplicatedRegistry({
     folder: data,
     clock,
-    createIndex,
+    createIndex: createGeofenceIndex,
     isMaintainer: isIn('actors'),
     firstKeys: mayEdit && keys.length > 0 ? parseKeys(keys.join(',')) : undefined,
     usage: await persistently(() => openUsageSums(connection, replicas), troubled),
@@ -115,7 +112,7 @@ export async function openDistributedParts(
     onUsageFailure: (err) => logger.error(failureFields(err), 'the registry cannot be written; retrying'),
   })
   process.once('exit', () => registry.close())
-  tile38?.copies.open(geofencesOf(registry))
+  tile38?.start()
   return {
     options,
     logger,

@@ -58,7 +58,7 @@ import { closeDataFolder } from '../runtime/privateFiles.ts'
 import { createGeofenceIndex } from '../spatial/cellIndex.ts'
 import { MeasuringPool } from '../spatial/measuringPool.ts'
 import { encodeEvent } from '../stream/protobufCodec.ts'
-import { geofencesOf, openTile38, scopesOf, watchTile38 } from './tile38.ts'
+import { openTile38, scopesOf, watchTile38 } from './tile38.ts'
 
 /** The event index is copied with at most 60 MB a second, because the commit log needs the disk. */
 const BACKUP_PAUSE_MS = 4
@@ -76,16 +76,11 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   closeDataFolder(options.data, logger)
   const salt = storeSalt(store.storeId)
   const firstKeys = options.keys.length === 0 ? undefined : parseKeys(options.keys.join(','))
-  const run = randomUUID()
-  const tile38 = await openTile38(options, logger, {
-    storeId: store.storeId,
-    process: run,
-    writer: () => run,
-  })
+  const tile38 = await openTile38(options, logger, { storeId: store.storeId, process: randomUUID() })
   const registry = openRegistry({
     folder: options.data,
     clock,
-    createIndex: () => tile38?.index(createGeofenceIndex()) ?? createGeofenceIndex(),
+    createIndex: createGeofenceIndex,
     firstKeys,
     onProgress: progressLog(logger, clock, 'reading geofences'),
     onUsageFailure: (err) => logger.error(failureFields(err), 'the registry cannot be written; retrying'),
@@ -120,7 +115,6 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     )
   const mailbox = new ByteBound(options.mailboxBytes)
   const feed = new EventFeed(events)
-  const prepare = options.tile38Candidates ? tile38?.prepare.bind(tile38) : undefined
   const measurer = new MeasuringPool(logger)
   const host = new ActorHost({
     partitions,
@@ -129,7 +123,6 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     events: feed,
     mailbox,
     clock,
-    prepare,
     measurer,
   })
   const users = new HostUsers(() => [host], { salt, registry, clock })
@@ -189,8 +182,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   registerWebhookMetrics(metrics, webhooks.endpoints)
   registerWebhookMetrics(metrics, hooks.endpoints, 'hook')
   if (tile38 !== undefined) {
-    tile38.open(geofencesOf(registry))
-    tile38.writeGeofences()
+    tile38.start()
     const all = { name: 'all', partitions: partitions.map(({ number }) => number), positions: copied! }
     tile38.writeDevices({
       partitions: store.partitions,

@@ -81,7 +81,7 @@ export function openGatewayFront(
   const { options, logger, id, streams, registry, measurer, metrics, calls, tile38 } = ground
   const { partitions } = options
   const shares = Array.from({ length: partitions }, (_, partition) => String(partition))
-  const read = tile38?.copies.readDevices(shares, gateway)
+  const read = tile38?.readDevices(shares, gateway)
   const managed = [
     ...webhookRoutes({} as WebhookRouteParts),
     ...hookRoutes({ registry: registry.hooks } as HookRouteParts),

@@ -13,7 +13,6 @@ import { EventPublisher } from '../cluster/journal/eventPublisher.ts'
 import { persistently } from '../cluster/nats/jetStreamConnection.ts'
 import { JetStreamEvents } from '../cluster/journal/jetStreamEvents.ts'
 import { JetStreamJournal } from '../cluster/journal/jetStreamJournal.ts'
-import type { LeaseHolder } from '../jobs/port.ts'
 import { openJetStreamLog } from '../cluster/journal/jetStreamLog.ts'
 import { joinHosts } from '../cluster/ownership/jetStreamOwnership.ts'
 import { openJetStreamSnapshots } from '../cluster/journal/jetStreamSnapshots.ts'
@@ -21,7 +20,7 @@ import type { Ownership, OwnershipHandlers } from '../log/port.ts'
 import { registerActorMetrics } from '../ops/engineMetrics.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
-import { type DistributedParts, leases } from './distributedParts.ts'
+import type { DistributedParts } from './distributedParts.ts'
 import { scopesOf } from './tile38.ts'
 
 const MIB = 1024 * 1024
@@ -59,7 +58,6 @@ export async function openOwners(ground: DistributedParts) {
     clock,
     senders: ground.senders,
     measurer,
-    prepare: options.tile38Candidates ? tile38?.copies.prepare.bind(tile38.copies) : undefined,
     mailboxBytes: shareOf(mailboxBytes, partitions),
     createPartition: (number) =>
       new Partition(number, salt, limits['POST /v1/track'], undefined, unpackedBytes),
@@ -95,7 +93,7 @@ export async function openOwners(ground: DistributedParts) {
     async start() {
       server.start()
       positions.start()
-      tile38?.copies.writeDevices({
+      tile38?.writeDevices({
         partitions,
         shares: () =>
           copied!().map(({ number, positions: of }) => ({
@@ -137,9 +135,8 @@ export async function openOwners(ground: DistributedParts) {
     ok: isLive(),
     detail: `${server.hosts.length} of ${partitions} partitions are here`,
   })
-  const taking = (holder: LeaseHolder) => leases(ground)('tile38', holder)
   return {
-    services: [service, ...(tile38 === undefined ? [] : [tile38.writing(taking)])],
+    services: [service],
     checks: [{ name: service.name, check }],
     get hosts() {
       return server.hosts

@@ -31,11 +31,6 @@ export class Backlog<M extends { readonly update: { readonly deviceId: string } 
     else mails.push(mail)
   }
 
-  /** The first update of each device that may have a turn, in the order of their turns. */
-  *firsts(): Generator<M> {
-    for (const [deviceId, mails] of this.#devices) if (!this.#paused.has(deviceId)) yield mails[0]!
-  }
-
   /** The next updates, at most so many, turn by turn. */
   next(most: number): M[] {
     const next: M[] = []
@@ -50,7 +45,8 @@ export class Backlog<M extends { readonly update: { readonly deviceId: string } 
 
   /** The update whose turn it is; undefined if there is none. */
   first(): M | undefined {
-    return this.firsts().next().value ?? undefined
+    for (const [deviceId, mails] of this.#devices) if (!this.#paused.has(deviceId)) return mails[0]
+    return undefined
   }
 
   /** The device has had its turn: its first update is removed, and the device goes behind all others. */

@@ -1,8 +1,11 @@
+import { randomUUID } from 'node:crypto'
+import { isIP } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, type RedisClientType } from '@redis/client'
 import { systemReason, failureFields } from '../runtime/errors.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { keepRunning, type RetryPauses } from '../runtime/retry.ts'
+import { readSettingFile, SettingUnfit } from '../runtime/settingFile.ts'
 import { TroubleOnce } from '../runtime/troubles.ts'
 import {
   Tile38Refused,
@@ -18,19 +21,27 @@ const CONNECT_MS = 3000
 const ANSWER_MS = 5000
 /** How often a silent connection is checked. */
 const PING_MS = 2000
+/** How often it is checked whether an earlier server of the list can be used. */
+const RETURN_MS = 5000
 /** Between two attempts to connect. */
 const PAUSES: RetryPauses = { firstMs: 250, lastMs: 5000, isSpread: true }
 
-/** The address of Tile38, and our password. */
+/** The addresses of Tile38, and our password. */
 export interface Tile38Address {
-  /** `tile38://HOST:PORT`; `tile38s://` for TLS, by a proxy in front of Tile38. */
-  readonly url: string
+  /** `tile38://HOST:PORT`; `tile38s://` for TLS, by a proxy in front of Tile38. At least one. */
+  readonly urls: readonly string[]
   /** The empty text: none. */
   readonly password: string
+  /** File with the certificates of the authorities to trust for `tile38s://`; the empty text: those that Node trusts. */
+  readonly tlsCa: string
 }
 
-/** Only answered by a server that has read its file and accepts us; PING is answered earlier. */
-const ALIVE: Tile38Command = ['GET', 'ringfence', 'alive']
+/**
+ * A name of the server's present contents, drawn by whoever finds none. Another one, or none: it was emptied. Also,
+ * only a server that has read its file and accepts us answers it; PING is answered earlier.
+ */
+const LIFE: Tile38Command = ['GET', 'ringfence', 'life']
+const ROLE: Tile38Command = ['ROLE']
 
 /** Nothing is published here. */
 const FIRST_CHANNEL = 'ringfence:first'
@@ -45,6 +56,12 @@ type Client = RedisClientType<{}, {}, {}, 2>
  * first failure, and every answer has a time limit.
  *
  * Owns: connecting, time-outs, subscriptions of one connection. Does not own: what the server holds.
+ *
+ * Invariants
+ * - TILE38-1: A session lasts for one life of the server's contents. If the server was emptied, or follows another
+ *   one, the session ends, so whatever was stored or set up there is made again.
+ * - TILE38-2: Every process uses the first server of the list that it can reach and that follows no other, and returns
+ *   to it, so all processes meet at the same one.
  */
 export class Tile38Connection implements Tile38 {
   readonly name = 'Tile38'
@@ -56,12 +73,17 @@ export class Tile38Connection implements Tile38 {
   #session: Session | undefined
   readonly #trouble: TroubleOnce
 
+  /** @throws {SettingUnfit} */
   constructor(address: Tile38Address, logger: Logger) {
     this.#address = address
     this.#logger = logger
+    caOf(address)
     // A failure outside of this process needs no stack.
     this.#trouble = new TroubleOnce((error) =>
-      logger.warn({ url: address.url, ...failureFields(error) }, 'cannot connect to Tile38; retrying'),
+      logger.warn(
+        { urls: address.urls, ...failureFields(error) },
+        'no connection to Tile38; connecting again',
+      ),
     )
   }
 
@@ -116,43 +138,75 @@ export class Tile38Connection implements Tile38 {
 
   /** One connection until its end; throws the reason. */
   async #runSession(connected: () => void): Promise<never> {
-    const session = await Session.open(this.#address, this.#stopped.signal)
+    const session = await this.#openFirst(this.#address.urls)
     connected()
     this.#trouble.clear()
     this.#session = session
-    this.#logger.info({ url: this.#address.url }, 'connected to Tile38')
+    this.#logger.info({ url: session.url }, 'connected to Tile38')
     try {
       for (const follower of this.#followers) follower.connected()
+      void this.#lookForEarlier(session)
       throw await session.ended
     } finally {
       this.#session = undefined
       for (const follower of this.#followers) follower.disconnected()
     }
   }
+
+  /** @throws {Tile38Unreachable} {@link Tile38Refused}; of several servers, with the reason of each */
+  async #openFirst(urls: readonly string[]): Promise<Session> {
+    const reasons: string[] = []
+    for (const url of urls) {
+      try {
+        return await Session.open(this.#address, url, this.#stopped.signal)
+      } catch (error) {
+        if (this.#address.urls.length === 1) throw error
+        reasons.push(`${new URL(url).host}: ${(error as Error).message}`)
+      }
+    }
+    throw new Tile38Unreachable(reasons.join('; '))
+  }
+
+  /** Ends a session if a server before its own in the list can be used again. */
+  async #lookForEarlier(session: Session): Promise<void> {
+    const { urls } = this.#address
+    const earlier = urls.slice(0, urls.indexOf(session.url))
+    while (earlier.length > 0) {
+      await Promise.race([sleep(RETURN_MS, undefined, { ref: false }), session.ended])
+      if (session.isEnded) return
+      const found = await this.#openFirst(earlier).catch(() => undefined)
+      if (found === undefined) continue
+      found.end(new Tile38Unreachable('It was only tried.'))
+      session.end(new Tile38Unreachable('An earlier server of the list can be used again.'))
+    }
+  }
 }
 
 /** One connection for commands, until its first failure, and a second one as soon as there is a subscription. */
 class Session {
+  readonly url: string
   /** Resolves to the reason for its end. */
   readonly ended: Promise<Error>
   readonly #address: Tile38Address
   readonly #client: Client
   #listening: Promise<Client> | undefined
-  readonly #end: (reason: Error) => void
-  #isEnded = false
+  /** See {@link LIFE}. */
+  #life: Tile38Reply = null
+  /** Ends it; later reasons are ignored. */
+  readonly end: (reason: Error) => void
+  isEnded = false
 
-  /** @throws {Tile38Unreachable} */
-  static async open(address: Tile38Address, stopped: AbortSignal): Promise<Session> {
-    const session = new Session(address)
-    const stop = () => session.#end(new Tile38Unreachable('Stopped.'))
+  /** @throws {Tile38Unreachable} {@link Tile38Refused} */
+  static async open(address: Tile38Address, url: string, stopped: AbortSignal): Promise<Session> {
+    const session = new Session(address, url)
+    const stop = () => session.end(new Tile38Unreachable('Stopped.'))
     stopped.addEventListener('abort', stop)
     void session.ended.then(() => stopped.removeEventListener('abort', stop))
     try {
       await session.#connect(session.#client)
-      // A missing password is only reported to the first command, not to the connection.
-      await session.send([ALIVE])
+      await session.#begin()
     } catch (error) {
-      session.#end(error as Error)
+      session.end(error as Error)
       // The first reason is the cause; the client's own error about the end is not.
       throw await session.ended
     }
@@ -160,13 +214,14 @@ class Session {
     return session
   }
 
-  private constructor(address: Tile38Address) {
+  private constructor(address: Tile38Address, url: string) {
     this.#address = address
+    this.url = url
     let resolve!: (reason: Error) => void
     this.ended = new Promise((done) => (resolve = done))
-    this.#end = (reason) => {
-      if (this.#isEnded) return
-      this.#isEnded = true
+    this.end = (reason) => {
+      if (this.isEnded) return
+      this.isEnded = true
       resolve(reason)
       destroy(this.#client)
       void this.#listening?.then(destroy, () => {})
@@ -175,14 +230,14 @@ class Session {
   }
 
   async send(commands: readonly Tile38Command[]): Promise<readonly Tile38Reply[]> {
-    if (this.#isEnded) throw new Tile38Unreachable('The connection to Tile38 has ended.')
+    if (this.isEnded) throw new Tile38Unreachable('The connection to Tile38 has ended.')
     // Commands that are sent in one turn form one pipeline; each has its own answer or error.
     const answers = Promise.allSettled(commands.map((command) => this.#client.sendCommand([...command])))
     const outcomes = await this.#inTime(answers)
     return outcomes.map((outcome, i) => {
       if (outcome.status === 'fulfilled') return outcome.value as unknown as Tile38Reply
       const { message } = outcome.reason as Error
-      if (this.#isEnded) throw new Tile38Unreachable(message, { cause: outcome.reason })
+      if (this.isEnded) throw new Tile38Unreachable(message, { cause: outcome.reason })
       throw new Tile38Refused(`Tile38 refused ${commands[i]![0]}: ${message}`, { cause: outcome.reason })
     })
   }
@@ -194,7 +249,7 @@ class Session {
   }
 
   async unsubscribe(channel: string): Promise<void> {
-    if (this.#listening === undefined || this.#isEnded) return
+    if (this.#listening === undefined || this.isEnded) return
     await this.#inTime((await this.#listening).unsubscribe(channel))
   }
 
@@ -205,39 +260,65 @@ class Session {
       // Tile38 loses whatever follows a connection's first SUBSCRIBE in the same packet, so that one goes alone.
       await this.#inTime(client.subscribe(FIRST_CHANNEL, () => {}))
     } catch (error) {
-      this.#end(error as Error)
+      this.end(error as Error)
       throw error
     }
     return client
   }
 
-  /** Checks now and then whether the server is still there, on both connections. */
+  /** A missing password, too, is only reported to the first command, and not to the connection. */
+  async #begin(): Promise<void> {
+    await this.#look()
+    if (this.#life !== null) return
+    await this.send([['SET', 'ringfence', 'life', 'NX', 'STRING', randomUUID()]])
+    await this.#look()
+  }
+
+  /** @throws {Tile38Unreachable} if the server follows another one; {@link Tile38Refused} */
+  async #look(): Promise<void> {
+    const [life = null, role] = await this.send([LIFE, ROLE])
+    if ((role as readonly Tile38Reply[])[0] !== 'master')
+      throw new Tile38Unreachable('it follows another server, and takes no writes')
+    if (this.#life !== null && life !== this.#life) throw new Tile38Unreachable('it was emptied')
+    this.#life = life
+  }
+
+  /** Checks now and then whether the server is still there. */
   async #watch(): Promise<void> {
-    while (!this.#isEnded) {
+    while (!this.isEnded) {
       await sleep(PING_MS, undefined, { ref: false })
-      if (this.#isEnded) return
-      await this.send([ALIVE]).catch((error: Error) => this.#end(error))
+      if (this.isEnded) return
+      await this.#look().catch((error: Error) => this.end(error))
     }
   }
 
   #create(): Client {
-    const { hostname, port, protocol } = new URL(this.#address.url)
+    const { hostname, port, protocol } = new URL(this.url)
+    const host = hostname.replaceAll(/[[\]]/g, '')
+    const ca = caOf(this.#address)
     const client: Client = createClient({
       // Tile38 does not have HELLO, with which later versions begin.
       RESP: 2,
       socket: {
-        host: hostname,
+        host,
         port: Number(port),
         connectTimeout: CONNECT_MS,
         reconnectStrategy: false,
-        ...(protocol === 'tile38s:' ? { tls: true as const, servername: hostname } : {}),
+        ...(protocol === 'tile38s:'
+          ? {
+              tls: true as const,
+              // A name in a certificate may be an address, but the extension of TLS is for names.
+              ...(isIP(host) === 0 && { servername: host }),
+              ...(ca !== undefined && { ca }),
+            }
+          : {}),
       },
       ...(this.#address.password === '' ? {} : { password: this.#address.password }),
       disableOfflineQueue: true,
       disableClientInfo: true,
     })
-    client.on('error', (error: Error) => this.#end(unreachable(error)))
-    client.on('end', () => this.#end(new Tile38Unreachable('The connection to Tile38 was closed.')))
+    client.on('error', (error: Error) => this.end(unreachable(error)))
+    client.on('end', () => this.end(new Tile38Unreachable('The connection to Tile38 was closed.')))
     return client
   }
 
@@ -255,7 +336,7 @@ class Session {
     const late = sleep(ANSWER_MS, undefined, { signal: done.signal, ref: false }).then(
       () => {
         const error = new Tile38Unreachable(`Tile38 has not answered for ${ANSWER_MS / 1000} s.`)
-        this.#end(error)
+        this.end(error)
         throw error
       },
       () => answer,
@@ -266,6 +347,14 @@ class Session {
       done.abort()
     }
   }
+}
+
+/** The file is read again for each connection, so that it may be replaced while the process runs. */
+function caOf({ urls, tlsCa }: Tile38Address): Buffer | undefined {
+  if (tlsCa === '') return undefined
+  if (!urls.some((url) => url.startsWith('tile38s:')))
+    throw new SettingUnfit('tile38TlsCa is for tile38s:// in tile38Url')
+  return readSettingFile('tile38TlsCa', tlsCa)
 }
 
 function unreachable(error: Error): Tile38Unreachable {

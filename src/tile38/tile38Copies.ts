@@ -4,12 +4,8 @@ import type { Logger } from '../runtime/logger.ts'
 import { systemClock } from '../runtime/clock.ts'
 import { failureFields } from '../runtime/errors.ts'
 import { Troubles } from '../runtime/troubles.ts'
-import type { GeofenceIndex } from '../spatial/port.ts'
-import { Tile38Candidates } from './tile38Candidates.ts'
-import type { Point } from './tile38Cells.ts'
 import { Tile38Connection, type Tile38Address } from './tile38Connection.ts'
 import { Tile38Devices, type DeviceShare } from './tile38Devices.ts'
-import { Tile38Geofences, type GeofenceSource } from './tile38Geofences.ts'
 import { Tile38Positions } from './tile38Positions.ts'
 import { Tile38Search } from './tile38Search.ts'
 import { Tile38Wholeness } from './tile38Wholeness.ts'
@@ -17,83 +13,46 @@ import { Tile38Wholeness } from './tile38Wholeness.ts'
 /** The state of Tile38 for operators. */
 export interface Tile38Status {
   readonly connected: boolean
-  /** Whether this process writes the geofences. */
-  readonly writesGeofences: boolean
-  /** Geofences and devices of this process that are not up to date in Tile38; Infinity while all are being written. */
+  /** Devices of this process that are not up to date in Tile38; Infinity while all are being written. */
   readonly waiting: number
-  /** Look-ups of candidates that cells from Tile38 answered, and those that memory answered. */
-  readonly looks: { readonly cells: number; readonly memory: number }
   /** In words. */
   readonly detail: string
 }
 
 /**
- * One process's use of Tile38: the data that it stores there for others, and its queries. Evaluation does not depend
- * on it: if Tile38 is gone, candidates come from memory, and everything is written to Tile38 again when it is back.
+ * One process's use of Tile38: the positions that it stores there for others, and its queries. Evaluation does not
+ * depend on it, and everything is written to Tile38 again when it is back.
  */
 export class Tile38Copies {
   readonly name = 'Tile38'
   readonly #parts: Tile38CopiesParts
   readonly #connection: Tile38Connection
-  readonly #geofences: Tile38Geofences
-  readonly #candidates: Tile38Candidates
   /** A server that is full or read-only refuses each write of each part; one line tells it. */
   readonly #troubled: (error: Error) => void
-  #source: GeofenceSource | undefined
   #devices: Tile38Devices | undefined
   #positions: Tile38Positions | undefined
 
+  /** @throws {SettingUnfit} */
   constructor(parts: Tile38CopiesParts) {
     this.#parts = parts
     this.#connection = new Tile38Connection(parts.address, parts.logger)
-    const tile38 = this.#connection
     const { tell } = new Troubles(systemClock, (error, times) =>
       parts.logger.error({ ...failureFields(error), times }, 'Tile38 refuses a command; retrying'),
     )
     this.#troubled = tell
-    this.#geofences = new Tile38Geofences({ ...parts, tile38, writer: parts.process, troubled: tell })
-    const told = this.#geofences.changed.bind(this.#geofences)
-    this.#candidates = new Tile38Candidates({ ...parts, tile38, told })
   }
 
   get status(): Tile38Status {
-    const waiting = this.#geofences.waiting + (this.#devices?.waiting ?? 0)
+    const waiting = this.#devices?.waiting ?? 0
     const behind = waiting === Infinity ? 'is written anew' : `${waiting} changes pending`
     const connected = this.#connection.isConnected
     const { detail } = this.#connection
-    return {
-      connected,
-      writesGeofences: this.#geofences.isWriting,
-      waiting,
-      looks: this.#candidates.looks,
-      detail: connected ? `${detail}; ${behind}` : `${detail}; the index in memory is used where possible`,
-    }
+    return { connected, waiting, detail: connected ? `${detail}; ${behind}` : detail }
   }
 
-  /** See {@link Tile38Candidates.prepare}. */
-  prepare(places: readonly (Point & { readonly scope: ScopeId })[]): Promise<void> {
-    return this.#candidates.prepare(places)
-  }
-
-  /** An index whose geofences are copied and may be queried. */
-  index(memory: GeofenceIndex): GeofenceIndex {
-    return this.#candidates.index(memory)
-  }
-
-  /** Begins to connect, once the geofences are read. */
-  open(source: GeofenceSource): void {
-    this.#source = source
-    this.#candidates.start(source)
+  /** Begins to connect. */
+  start(): void {
     this.#connection.start()
-  }
-
-  /** From now on, or until {@link yieldGeofences}, this process writes the geofences of all processes. */
-  writeGeofences(): void {
-    this.#geofences.begin(this.#source!)
-  }
-
-  yieldGeofences(): void {
-    this.#geofences.end()
   }
 
   /** Writes the devices of partitions; see {@link Tile38Devices}. */
@@ -128,7 +87,6 @@ export class Tile38Copies {
   }
 
   async stop(): Promise<void> {
-    this.#geofences.end()
     await this.#devices?.stop()
     this.#positions?.stop()
     await this.#connection.stop()
@@ -140,7 +98,5 @@ interface Tile38CopiesParts {
   readonly storeId: string
   /** Identifies this run of the process. */
   readonly process: string
-  /** The process that writes the geofences, as far as it is known. */
-  readonly writer: () => string | undefined
   readonly logger: Logger
 }

@@ -65,10 +65,7 @@ t.test(`${TILE38_NAME}: gateways search and watch there, whoever owns the device
     })
     return (await Promise.all(values)).reduce((sum, value) => sum + value, 0)
   }
-  t.equal(await sums('tile38_writes_geofences'), 1, 'one of them writes the geofences')
   await until(async () => (await sums('tile38_waiting')) === 0)
-  for (let i = 0; i < 8; i++) await track(i + 10, 0.001)
-  t.ok((await sums('tile38_candidates_total')) > 0, 'and both ask for candidates')
 
   // The device disappears with its record, and comes back with another one.
   const before = names.filter((name) => name !== 'd3')
@@ -89,7 +86,7 @@ t.test(`${TILE38_NAME}: gateways search and watch there, whoever owns the device
   await until(async () => (await near(url)) === 503)
   t.match(await call(other, 'GET', ABOUT), { body: { meta: { message: /Tile38/ } } })
   t.match(await (await fetch(`${url}/readyz`)).json(), {
-    checks: [{}, {}, { name: 'Tile38', ok: true, detail: /^not connected; .*memory/ }],
+    checks: [{}, {}, { name: 'Tile38', ok: true, detail: /^not connected;/ }],
   })
   const [late] = await watchesFrom(t, url, 1)
   await until(() => late.errors.length > 0)
@@ -102,8 +99,6 @@ t.test(`${TILE38_NAME}: gateways search and watch there, whoever owns the device
   await until(() => !watch.inside.has('d0') && !twin!.inside.has('d0'))
   for (const { inside } of watches)
     t.strictSame([...inside].toSorted(), ['d1', 'd4'], 'watches that began before are put right')
-  await until(async () => (await sums('tile38_writes_geofences')) === 1)
-  t.pass('the other one writes the geofences now')
   t.strictSame(await cluster.stop(), [])
 })
 
@@ -120,7 +115,6 @@ async function startCluster(t: Test): Promise<Cluster> {
     RINGFENCE_KEYS: Object.values(KEYS).join(','),
     RINGFENCE_RATE_LIMITS: 'off',
     RINGFENCE_PARTITIONS: '8',
-    RINGFENCE_TILE38_CANDIDATES: 'on',
   }
   const counts = { nats: 1, gateways: 2, actors: 2, deliveries: 0 }
   return (cluster = await Cluster.start({ folder, ...counts, tile38: tile38Command, env }))

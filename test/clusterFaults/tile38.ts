@@ -15,7 +15,6 @@ const setting = {
     tile38: async (port: number, data: string) =>
       (await import('../kit/tile38.ts')).tile38Command(port, data),
   },
-  env: { RINGFENCE_TILE38_CANDIDATES: 'on' },
 } as const
 
 /** Commuters are never farther away from the gate than this. */

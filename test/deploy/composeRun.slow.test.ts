@@ -193,7 +193,7 @@ function adapt(compose: Document, ports: Readonly<Record<string, number>>): Docu
     delete service.build
     // Tile38 takes part. (Old podman-compose does not know a default that is empty, either.)
     if ('RINGFENCE_TILE38_URL' in (service.environment ?? {}))
-      service.environment.RINGFENCE_TILE38_URL = 'tile38://tile38:9851'
+      service.environment.RINGFENCE_TILE38_URL = 'tile38://tile38:9851,tile38://tile38-spare:9851'
     service.ulimits = { nofile: 4096, nproc: 4096 }
     // The driver json-file is Docker's.
     delete service.logging

@@ -9,6 +9,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { createClient } from '@redis/client'
 import { pino } from 'pino'
 import type { Test } from 'tap'
 import { Tile38Connection } from '../../src/tile38/tile38Connection.ts'
@@ -27,6 +28,9 @@ const binary = await serverBinary(TILE38_SERVER).catch((error: unknown) => {
 
 /** The name of what the tests run against. */
 export const TILE38_NAME = binary === undefined ? 'a stand-in of Tile38' : 'tile38-server'
+
+/** Why tests of several servers that follow each other are skipped; false if they are not. */
+export const WITHOUT_FOLLOWERS = binary === undefined && 'the stand-in follows no other server'
 
 /** The command that starts what the tests run against. */
 export function tile38Command(port: number, data: string, password = '') {
@@ -51,12 +55,12 @@ export class Tile38Server {
   readonly url: string
   readonly folder = mkdtempSync(join(tmpdir(), 'ringfence-tile38-'))
   output = ''
-  readonly #port: number
+  readonly port: number
   readonly #password: string
   #child: ChildProcess | undefined
 
   constructor(port: number, password: string) {
-    this.#port = port
+    this.port = port
     this.#password = password
     this.url = `tile38://127.0.0.1:${port}`
   }
@@ -67,7 +71,7 @@ export class Tile38Server {
     mkdirSync(data, { recursive: true })
     if (binary !== undefined && this.#password !== '')
       writeFileSync(join(data, 'config'), JSON.stringify({ requirepass: this.#password }))
-    const { command, args } = tile38Command(this.#port, data, this.#password)
+    const { command, args } = tile38Command(this.port, data, this.#password)
     const from = this.output.length
     const child = spawn(command, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -95,6 +99,21 @@ export class Tile38Server {
     await once(child, 'close')
   }
 
+  /** The reply to a command, over a connection of its own. */
+  async ask(...words: string[]): Promise<unknown> {
+    const client = createClient({
+      RESP: 2,
+      url: this.url.replace('tile38:', 'redis:'),
+      disableClientInfo: true,
+    })
+    await client.connect()
+    try {
+      return await client.sendCommand(words)
+    } finally {
+      client.destroy()
+    }
+  }
+
   /** Removes the data of a server that is not running. */
   wipe(): void {
     rmSync(join(this.folder, 'data'), { recursive: true, force: true })
@@ -102,7 +121,7 @@ export class Tile38Server {
 
   /** A connection that is closed when the test ends. */
   connect(t: Test, password = this.#password, logger = pino({ level: 'silent' })): Tile38Connection {
-    const connection = new Tile38Connection({ url: this.url, password }, logger)
+    const connection = new Tile38Connection({ urls: [this.url], password, tlsCa: '' }, logger)
     connection.start()
     t.teardown(() => connection.stop())
     return connection

@@ -148,6 +148,7 @@ function execute([name = '', ...words]: readonly string[]): Reply {
       const thing = readThing(words.slice(at))
       if (thing === undefined) return new Error(`invalid argument '${words[2]}'`)
       if (options.includes('XX') && collection?.has(id) !== true) return null
+      if (options.includes('NX') && collection?.has(id) === true) return null
       expirations.delete(`${key} ${id}`)
       if (options.includes('EX')) {
         const seconds = Number(options[options.indexOf('EX') + 1])
@@ -197,6 +198,8 @@ function execute([name = '', ...words]: readonly string[]): Reply {
       })
       return 1
     }
+    case 'ROLE':
+      return ['master', 0, []]
     case 'KEYS':
       return [...collections.keys()].filter((one) => isLike(one, key))
     case 'FLUSHDB':

@@ -10,7 +10,7 @@ import fc from '../kit/fastCheck.ts'
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 150)
 
 /** A geofence of which only id and shape matter here. */
-export function fence(id: string, shape: Shape): Geofence {
+function fence(id: string, shape: Shape): Geofence {
   return {
     id,
     scope: 0,

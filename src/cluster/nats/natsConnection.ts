@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs'
 import {
   credsAuthenticator,
   nkeyAuthenticator,
   type Authenticator,
   type NodeConnectionOptions,
 } from '@nats-io/transport-node'
-import { systemReason } from '../../runtime/errors.ts'
+import { readSettingFile, SettingUnfit } from '../../runtime/settingFile.ts'
 
 /**
  * How a process connects to its NATS servers, from the settings of the same names. Files are paths; the empty text
@@ -23,13 +22,6 @@ export interface NatsSettings {
   readonly natsTlsKey: string
 }
 
-/** A setting of the connection to NATS cannot be used. The message names it, and contains no secret. */
-export class NatsSettingsUnfit extends Error {
-  override readonly name = 'NatsSettingsUnfit'
-  /** Of the process. */
-  readonly exitCode = 2
-}
-
 const CONNECT_MS = 3000
 /** A silent connection is given up after two of these. */
 const PING_MS = 10_000
@@ -38,7 +30,7 @@ const DEFAULT_PORT = 4222
 /**
  * The options for the client library. The files are read now, to check them, and again for each connection, so that
  * they may be replaced while the process runs.
- * @throws {NatsSettingsUnfit}
+ * @throws {SettingUnfit}
  */
 export function natsConnectionOptions(settings: NatsSettings): NodeConnectionOptions {
   const { natsUrl, natsCredentials } = settings
@@ -66,12 +58,12 @@ function tlsOptions(settings: NatsSettings): NodeConnectionOptions['tls'] {
   const given = Object.entries(files).filter(([, file]) => file !== '')
   const isAsked = natsUrl.some((url) => url.startsWith('tls:'))
   if (!isAsked && given.length > 0)
-    throw new NatsSettingsUnfit('natsTlsCa, natsTlsCertificate and natsTlsKey are for tls:// in natsUrl')
+    throw new SettingUnfit('natsTlsCa, natsTlsCertificate and natsTlsKey are for tls:// in natsUrl')
   if ((certFile === '') !== (keyFile === ''))
-    throw new NatsSettingsUnfit('natsTlsCertificate and natsTlsKey belong together')
-  if (caFile !== '') readSetting('natsTlsCa', caFile)
-  if (certFile !== '') readSetting('natsTlsCertificate', certFile)
-  if (keyFile !== '') readSetting('natsTlsKey', keyFile)
+    throw new SettingUnfit('natsTlsCertificate and natsTlsKey belong together')
+  if (caFile !== '') readSettingFile('natsTlsCa', caFile)
+  if (certFile !== '') readSettingFile('natsTlsCertificate', certFile)
+  if (keyFile !== '') readSettingFile('natsTlsKey', keyFile)
   return isAsked ? Object.fromEntries(given) : undefined
 }
 
@@ -90,7 +82,7 @@ function authenticatorOf(file: string): Authenticator {
 }
 
 function identityIn(file: string): Authenticator {
-  const bytes = readSetting('natsCredentials', file)
+  const bytes = readSettingFile('natsCredentials', file)
   const text = bytes.toString()
   const seed = /^SU[A-Z2-7]{56}$/m.exec(text)?.[0]
   const identity = text.includes('NATS USER JWT')
@@ -101,17 +93,9 @@ function identityIn(file: string): Authenticator {
     identity('try')
     return identity
   } catch (cause) {
-    throw new NatsSettingsUnfit(
+    throw new SettingUnfit(
       `natsCredentials: ${file} must hold credentials (.creds) or the seed of a user's nkey (SU…)`,
       { cause },
     )
-  }
-}
-
-function readSetting(name: string, file: string): Buffer {
-  try {
-    return readFileSync(file)
-  } catch (cause) {
-    throw new NatsSettingsUnfit(`${name}: ${file} cannot be read: ${systemReason(cause)}`, { cause })
   }
 }

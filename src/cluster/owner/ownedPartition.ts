@@ -46,8 +46,6 @@ export interface OwnedParts {
   readonly mailboxBytes: number
   /** Of the devices of all partitions of the process. */
   readonly memory: DeviceMemory
-  /** See `HostParts.prepare`. */
-  readonly prepare?: HostParts['prepare']
   /** Measures geometry in place of the main thread if an update needs much of it. */
   readonly measurer?: Measurer | undefined
   /** Of all partitions of the process. */
@@ -114,7 +112,6 @@ export class OwnedPartition {
       registry,
       mailbox: this.#mailbox,
       clock,
-      prepare: parts.prepare,
       measurer: parts.measurer,
       scheduler,
     })

@@ -159,17 +159,18 @@ A setting is taken from the first that has it: flag, environment variable, file,
       Format of events on NATS: JSON, or the message Event of proto/ringfence.proto.
       Default json.
       RINGFENCE_NATS_FORMAT
-  --tile38-url URL
-      A Tile38 server to keep copies of geofences and positions in, tile38://HOST:PORT.
-      Experimental: see docs/operating.md. Default none.
+  --tile38-url URLS
+      Tile38 servers to keep copies of positions in, tile38://HOST:PORT or
+      tile38s://HOST:PORT. Of several, the first that can be reached and follows no other
+      is used. See docs/operating.md. Comma-separated, default none.
       RINGFENCE_TILE38_URL
+  --tile38-tls-ca FILE
+      File with the certificates (PEM) of the authorities to trust for tile38s://, instead
+      of those that Node trusts. Default none.
+      RINGFENCE_TILE38_TLS_CA
   --tile38-password PASSWORD
       Password of the Tile38 server (requirepass). Default none.
       RINGFENCE_TILE38_PASSWORD
-  --tile38-candidates on|off
-      Whether Tile38 is asked for the geofences near a batch of updates. If it does not
-      answer in time, the index in memory is used. The events are the same. Default off.
-      RINGFENCE_TILE38_CANDIDATES
   --sample-region on|off
       Whether a start without any region builds the sample region, a city to try routing
       in, from data in the installed packages. See docs/guides/regions.md. Default on.
