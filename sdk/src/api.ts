@@ -491,6 +491,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/imports/geofences/{id}/refused": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the rows that an import of geofences refused, as CSV */
+        get: operations["getV1ImportsGeofencesByIdRefused"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/imports/beacons": {
         parameters: {
             query?: never;
@@ -518,6 +535,23 @@ export interface paths {
         };
         /** Get an import of beacons with the rows that it refused */
         get: operations["getV1ImportsBeaconsById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/imports/beacons/{id}/refused": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the rows that an import of beacons refused, as CSV */
+        get: operations["getV1ImportsBeaconsByIdRefused"];
         put?: never;
         post?: never;
         delete?: never;
@@ -1730,6 +1764,8 @@ export interface components {
              */
             finishedAt?: string;
             fileName?: string;
+            /** @description True if the file was only checked. */
+            dryRun?: boolean;
             /**
              * @description completed: every row was read, and created, updated or refused.
              * @enum {unknown}
@@ -1913,12 +1949,15 @@ export interface components {
             beaconUids: string[];
             /** @description An entry or exit below it does not happen yet. */
             minimumConfidence: number;
+            /** @description Seconds for which the condition of an entry must hold before the entry happens; 0: it happens at once. */
             entryDelaySeconds: number;
+            /** @description Seconds for which the condition of an exit must hold before the exit happens; 0: it happens at once. */
             exitDelaySeconds: number;
             /** @description A less accurate location moves the device but does not change its geofences. */
             maxAccuracyMeters: number | null;
             /** @description A geofence that is crossed between two locations causes an entry and an exit. */
             detectCrossings: boolean;
+            /** @description The most seconds between two locations for which detectCrossings counts what lies between them. */
             maxGapSeconds: number;
             /** @description Your own ids of chains, by slug: `{"burger-king": "17"}`. Responses show them as `externalId`, and searches accept them in place of slugs. */
             chainMappings: {
@@ -1956,12 +1995,15 @@ export interface components {
             beaconUids?: string[] | null | string;
             /** @description An entry or exit below it does not happen yet. */
             minimumConfidence?: number | string;
+            /** @description Seconds for which the condition of an entry must hold before the entry happens; 0: it happens at once. */
             entryDelaySeconds?: number | string;
+            /** @description Seconds for which the condition of an exit must hold before the exit happens; 0: it happens at once. */
             exitDelaySeconds?: number | string;
             /** @description A less accurate location moves the device but does not change its geofences. */
             maxAccuracyMeters?: number | null | string;
             /** @description A geofence that is crossed between two locations causes an entry and an exit. */
             detectCrossings?: boolean | string;
+            /** @description The most seconds between two locations for which detectCrossings counts what lies between them. */
             maxGapSeconds?: number | string;
             /** @description Your own ids of chains, by slug: `{"burger-king": "17"}`. Responses show them as `externalId`, and searches accept them in place of slugs. */
             chainMappings?: {
@@ -4368,6 +4410,8 @@ export interface operations {
                  * @example stores.csv
                  */
                 fileName?: string;
+                /** @description Only checks the file: nothing is written, not even to the history. A pair that the file repeats counts as created each time. */
+                dryRun?: boolean;
             };
             header?: never;
             path?: never;
@@ -4426,6 +4470,28 @@ export interface operations {
             };
         };
     };
+    getV1ImportsGeofencesByIdRefused: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                };
+            };
+        };
+    };
     getV1ImportsBeacons: {
         parameters: {
             query?: {
@@ -4474,6 +4540,8 @@ export interface operations {
                  * @example beacons.csv
                  */
                 fileName?: string;
+                /** @description Only checks the file: nothing is written, not even to the history. A pair that the file repeats counts as created each time. */
+                dryRun?: boolean;
             };
             header?: never;
             path?: never;
@@ -4528,6 +4596,28 @@ export interface operations {
                     } & {
                         import: components["schemas"]["Import"];
                     };
+                };
+            };
+        };
+    };
+    getV1ImportsBeaconsByIdRefused: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
                 };
             };
         };

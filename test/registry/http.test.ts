@@ -475,6 +475,13 @@ t.test('geometry that needs an engine is answered with 503, after everything els
   }
 })
 
+t.test('every setting has a sentence in the document', async (t) => {
+  const { schemas } = (openApiDocument((await serve(t)).routes, '1') as Json).components
+  for (const name of ['Settings', 'SettingsChange'])
+    for (const [setting, schema] of Object.entries<Json>(schemas[name].properties))
+      t.match(schema.description, /^\w.*\.$/s, `${name}.${setting}`)
+})
+
 t.test('forms have the same effect as JSON', async (t) => {
   const { call } = await serve(t)
   const form = new URLSearchParams({

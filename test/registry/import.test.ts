@@ -18,6 +18,62 @@ const ROOT = join(import.meta.dirname, '..', '..')
 const server = await startServer(t)
 await clear(server, 'geofences')
 
+t.test('a dry run tells what an import would do, and writes nothing', async (t) => {
+  const history = async () => (await server.api('GET', '/v1/imports/geofences')).body.imports.length
+  const before = [await history(), (await records(server, 'geofences')).length]
+  await server.api('PUT', '/v1/geofences/dry/1', {
+    description: 'There',
+    type: 'circle',
+    coordinates: [1, 2],
+    radius: 100,
+  })
+  const file = `${HEADER}${rowsOf('dry', 1, 600)}Bad,circle,dry,x,"[1,2]",-5\n`
+  const dry = (query: string) =>
+    server.api('POST', `/v1/imports/geofences?${query}`, file, KEYS.testSecret, CSV)
+  const { status, body } = await dry('dryRun=true&fileName=dry.csv')
+  t.match(
+    [status, body.import],
+    [
+      200,
+      {
+        dryRun: true,
+        status: 'completed',
+        fileName: 'dry.csv',
+        rows: 601,
+        created: 599,
+        updated: 1,
+        refused: 1,
+        errors: [{ row: 601, column: 'radius', value: '-5' }],
+      },
+    ],
+  )
+  t.strictSame([await history(), (await records(server, 'geofences')).length], [before[0], before[1]! + 1])
+  t.match(await server.api('GET', `/v1/imports/geofences/${body.import._id}`), { status: 404 })
+  const done = await imported(server, 'geofences', file)
+  for (const name of ['rows', 'created', 'updated', 'refused', 'errors'])
+    t.strictSame(done[name], body.import[name], `the import does what the dry run said: ${name}`)
+  t.match(await dry('dryRun=perhaps'), { status: 400, body: { meta: { param: 'dryRun' } } })
+  await clear(server, 'geofences')
+})
+
+t.test('refused rows as CSV', async (t) => {
+  const file = `${HEADER}"A, ""b""",circle,csv,1,"[1,2]",-5\nB,circle,csv,2,"[1,2]",100\nC,circle,csv,3\n`
+  const { _id } = await imported(server, 'geofences', file)
+  const { status, body, headers } = await server.api('GET', `/v1/imports/geofences/${_id}/refused`)
+  t.equal(status, 200)
+  t.match(headers.get('content-type'), 'text/csv')
+  t.match(headers.get('content-disposition'), 'refused-geofences.csv')
+  const [head, first, second] = body.split('\r\n')
+  t.equal(head, 'line,row,column,message,value')
+  t.match(first, /^2,1,radius,".+",-5$/)
+  t.match(second, /^4,3,,".+",$/)
+  t.match(await server.api('GET', '/v1/imports/geofences/none/refused'), { status: 404 })
+  t.match(await server.api('GET', `/v1/imports/beacons/${_id}/refused`), { status: 404 })
+  const live = await server.api('GET', `/v1/imports/geofences/${_id}/refused`, undefined, KEYS.liveSecret)
+  t.equal(live.status, 404, 'the other environment')
+  await clear(server, 'geofences')
+})
+
 t.test('every column of a geofence file', async (t) => {
   const file =
     `\u{FEFF}description,type,tag,externalId,coordinates,address,radius,mode,enabled,metadata.color,metadata.the shop's size,operatingHours.Sunday,operatingHours.mon,stopDetection,disableAfter,deleteAfter,userId,userIds,ip,dwellThreshold,placeId,tripApproachingThreshold

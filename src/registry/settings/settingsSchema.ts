@@ -36,8 +36,8 @@ const identifiers = (kind: 'uuid' | 'uid', description: string) => ({
   read: (fields: Fields, name: string) => identifiersField(fields, name, kind),
 })
 
-const delay = () => ({
-  schema: Type.Number({ minimum: 0, maximum: MAX_DELAY_SECONDS }),
+const delay = (description: string) => ({
+  schema: Type.Number({ minimum: 0, maximum: MAX_DELAY_SECONDS, description }),
   read: (fields: Fields, name: string) => numberField(fields, name, 0, MAX_DELAY_SECONDS),
 })
 
@@ -71,14 +71,23 @@ const SETTINGS: { readonly [K in keyof Settings]: SettingRule<Settings[K]> } = {
     }),
     read: confidenceField,
   },
-  entryDelaySeconds: delay(),
-  exitDelaySeconds: delay(),
+  entryDelaySeconds: delay(
+    'Seconds for which the condition of an entry must hold before the entry happens; 0: it happens at once.',
+  ),
+  exitDelaySeconds: delay(
+    'Seconds for which the condition of an exit must hold before the exit happens; 0: it happens at once.',
+  ),
   maxAccuracyMeters: positiveOrNull(
     'A less accurate location moves the device but does not change its geofences.',
   ),
   detectCrossings: flag('A geofence that is crossed between two locations causes an entry and an exit.'),
   maxGapSeconds: {
-    schema: Type.Number({ exclusiveMinimum: 0, maximum: MAX_DELAY_SECONDS }),
+    schema: Type.Number({
+      exclusiveMinimum: 0,
+      maximum: MAX_DELAY_SECONDS,
+      description:
+        'The most seconds between two locations for which detectCrossings counts what lies between them.',
+    }),
     read: gapField,
   },
   ...PLACE_SETTINGS,

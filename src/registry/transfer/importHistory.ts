@@ -69,6 +69,8 @@ export interface ImportRecord {
   /** Refused rows beyond those whose errors are stored. */
   moreErrors: number
   interruption?: Interruption | undefined
+  /** Nothing is written: neither records nor this. */
+  readonly dryRun?: true
 }
 
 /** The number of refused rows whose reasons an import reports. */
@@ -103,22 +105,8 @@ export class ImportHistory {
 
   /** Adds a new, running import, and forgets the oldest beyond {@link MAX_IMPORTS}. */
   begin(scope: ScopeId, kind: ImportKindName, fileName: string | undefined): ImportRecord {
-    const now = this.#clock.now()
     const last = this.#statements.last.pluck().get(scope, kind) as number | null
-    const record: ImportRecord = {
-      id: newId(now),
-      scope,
-      kind,
-      createdAt: Math.max(now, (last ?? 0) + 1),
-      fileName,
-      status: 'running',
-      rows: 0,
-      created: 0,
-      updated: 0,
-      refused: 0,
-      createdWithoutPair: 0,
-      moreErrors: 0,
-    }
+    const record = newRecord(scope, kind, fileName, Math.max(this.#clock.now(), (last ?? 0) + 1))
     const beyond = this.#statements.beyond.pluck().all(scope, kind, MAX_IMPORTS - 1) as string[]
     this.#edits.commit([
       changeOf(record, []),
@@ -126,6 +114,11 @@ export class ImportHistory {
     ])
     this.#running.add(record.id)
     return record
+  }
+
+  /** The record of an import that only checks the file, for its answer. */
+  dryRun(scope: ScopeId, kind: ImportKindName, fileName: string | undefined): ImportRecord {
+    return { ...newRecord(scope, kind, fileName, this.#clock.now()), dryRun: true }
   }
 
   /** The change that stores the counts of a running import. */
@@ -139,7 +132,7 @@ export class ImportHistory {
     record.finishedAt = this.#clock.now()
     record.interruption = interruption
     this.#running.delete(record.id)
-    this.#edits.commit([changeOf(record, errors)])
+    if (!record.dryRun) this.#edits.commit([changeOf(record, errors)])
   }
 
   /** Newest first; bounds are exclusive, epoch milliseconds. */
@@ -174,6 +167,28 @@ export class ImportHistory {
       }
     }
     return record
+  }
+}
+
+function newRecord(
+  scope: ScopeId,
+  kind: ImportKindName,
+  fileName: string | undefined,
+  createdAt: number,
+): ImportRecord {
+  return {
+    id: newId(createdAt),
+    scope,
+    kind,
+    createdAt,
+    fileName,
+    status: 'running',
+    rows: 0,
+    created: 0,
+    updated: 0,
+    refused: 0,
+    createdWithoutPair: 0,
+    moreErrors: 0,
   }
 }
 

@@ -19,6 +19,8 @@ export interface ImportKind<Definition extends Referenced = Referenced> {
   readonly columns: ColumnRules
   /** @throws ApiError naming the field that breaks a rule */
   parse(fields: Fields): Definition | Promise<Definition>
+  /** Whether a definition with this pair would replace a record. */
+  has(scope: ScopeId, tag: string, externalId: string): boolean
   /** Upserts all of them, or none. */
   put(scope: ScopeId, definitions: readonly Definition[], part: Part): void
 }
@@ -76,6 +78,7 @@ export function geofenceImports(geofences: Geofences, finder: AreaFinder): Impor
     name: 'geofences',
     columns: GEOFENCE_COLUMNS,
     parse: (fields) => resolveArea(parseGeofence(fields), finder),
+    has: (scope, tag, externalId) => geofences.store(scope).byPair(tag, externalId) !== undefined,
     put: (scope, definitions, part) => geofences.putMany(scope, definitions, part),
   })
 }
@@ -88,6 +91,7 @@ export function beaconImports(beacons: Beacons): ImportKind {
       required('enabled', present(fields, 'enabled'))
       return parseBeacon(fields)
     },
+    has: (scope, tag, externalId) => beacons.store(scope).byPair(tag, externalId) !== undefined,
     put: (scope, definitions, part) => beacons.putMany(scope, definitions, part),
   })
 }

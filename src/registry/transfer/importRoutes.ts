@@ -13,6 +13,7 @@ import type { ImportRecord, RefusedRow } from './importHistory.ts'
 import { MAX_ERRORS } from './importHistory.ts'
 import type { ImportKind } from './importKinds.ts'
 import { beaconImports, geofenceImports } from './importKinds.ts'
+import { csvLine } from './exportCells.ts'
 import { importCsv, type ImportRegistry } from './importRun.ts'
 
 const TAG = 'Import and export'
@@ -40,6 +41,7 @@ const ImportSchema = Type.Object(
     createdAt: DateTime,
     finishedAt: Type.Optional(DateTime),
     fileName: Type.Optional(Type.String()),
+    dryRun: Type.Optional(Type.Boolean({ description: 'True if the file was only checked.' })),
     status: Type.Enum(['running', 'completed', 'interrupted'], {
       description: 'completed: every row was read, and created, updated or refused.',
     }),
@@ -97,7 +99,16 @@ function routesOf(registry: ImportRegistry, kind: ImportKind): Route[] {
         'The first row names the columns. Each row creates a record, or replaces the definition of the one with its tag ' +
         'and externalId; a row that breaks a rule is refused, and the others are imported. If the header is invalid, ' +
         'the file is refused (400). The response comes when the import is finished; until then, the newest entry of the history tells how many rows are done. If the upload breaks off, the rows before that point stay imported.',
-      query: Type.Object({ fileName: Type.Optional(Name(256, 'For the history.')) }),
+      query: Type.Object({
+        fileName: Type.Optional(Name(256, 'For the history.')),
+        dryRun: Type.Optional(
+          Type.Boolean({
+            description:
+              'Only checks the file: nothing is written, not even to the history. A pair that the file repeats counts as ' +
+              'created each time.',
+          }),
+        ),
+      }),
       upload: {
         contentTypes: ['text/csv'],
         maxBytes: MAX_FILE_BYTES,
@@ -115,6 +126,7 @@ function routesOf(registry: ImportRegistry, kind: ImportKind): Route[] {
           kind,
           chunks: call.upload!,
           name: call.query.fileName,
+          dryRun: call.query.dryRun,
         }
         const { record, errors } = await importCsv(registry, file)
         return { body: { import: importAnswer(record, errors) } }
@@ -155,7 +167,38 @@ function routesOf(registry: ImportRegistry, kind: ImportKind): Route[] {
         return { body: { import: importAnswer(found.record, found.errors) } }
       },
     }),
+    route({
+      method: 'GET',
+      path: `/v1/imports/${name}/:id/refused`,
+      auth: 'secret',
+      tag: TAG,
+      summary: `Get the rows that an import of ${name} refused, as CSV`,
+      description: `The first ${MAX_ERRORS}, with the columns line, row, column, message and value.`,
+      params: Type.Object({ id: Name(64) }),
+      answers: {
+        200: Type.Object({}, { contents: { 'text/csv': Type.String() }, description: 'The file.' }),
+      },
+      handler: (call) => {
+        const found = imports.get(call.credentials!.scope, name, call.params.id)
+        if (found === undefined) throw notFound('Import')
+        return {
+          text: {
+            contentType: 'text/csv; charset=utf-8; header=present',
+            content: refusedCsv(found.errors),
+          },
+          headers: { 'Content-Disposition': `attachment; filename="refused-${name}.csv"` },
+        }
+      },
+    }),
   ]
+}
+
+/** A file with the refused rows, which a spreadsheet can open. */
+function refusedCsv(errors: readonly RefusedRow[]): string {
+  const lines = errors.map(({ line, row, column, message, value }) =>
+    csvLine([line, row, column, message, value]),
+  )
+  return csvLine(['line', 'row', 'column', 'message', 'value']) + lines.join('')
 }
 
 /** The record as the API returns it, with its refused rows if they are given. */
@@ -169,6 +212,7 @@ function importAnswer(record: ImportRecord, errors?: readonly RefusedRow[]) {
     createdAt: isoDate(createdAt),
     finishedAt: finishedAt === undefined ? undefined : isoDate(finishedAt),
     fileName,
+    dryRun: record.dryRun,
     status,
     interruption,
     rows,

@@ -23,6 +23,8 @@ export interface ImportFile {
   readonly kind: ImportKind
   readonly chunks: AsyncIterable<Uint8Array>
   readonly name?: string | undefined
+  /** Whether the file is only checked: nothing is written. */
+  readonly dryRun?: boolean | undefined
 }
 
 /** The dependencies of an import, besides those of its kind. */
@@ -105,7 +107,11 @@ class ImportRun {
   static async begin(registry: ImportRegistry, file: ImportFile, header: CsvRow): Promise<ImportRun> {
     if (header.damaged) throw badParam('header', 'It contains bytes that are not valid UTF-8.')
     const columns = new CsvColumns(header.cells, file.kind.columns)
-    const record = await registry.edit(() => registry.imports.begin(file.scope, file.kind.name, file.name))
+    const { imports } = registry
+    const { scope, kind, name, dryRun } = file
+    const record = dryRun
+      ? imports.dryRun(scope, kind.name, name)
+      : await registry.edit(() => imports.begin(scope, kind.name, name))
     return new ImportRun(registry, file, header, columns, record)
   }
 
@@ -161,6 +167,14 @@ class ImportRun {
     const { kind, scope } = this.#file
     const registry = this.#registry
     const definitions = this.#pending
+    if (this.#file.dryRun) {
+      const outcomes = definitions.map(({ tag, externalId }) => ({
+        created: tag === undefined || externalId === undefined || !kind.has(scope, tag, externalId),
+      }))
+      Object.assign(this.#record, this.#counting(outcomes, definitions))
+      this.#pending = []
+      return
+    }
     const written = await registry.edit(() => {
       let counts: ImportRecord | undefined
       kind.put(scope, definitions, {
