@@ -4,6 +4,7 @@ import type { Update } from '../../model/update.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { mergeAnswers } from '../../users/userAnswers.ts'
 import { askOwners } from './askOwners.ts'
+import { GatewayRoom } from './gatewayRoom.ts'
 import { Departures, PartitionClient, GIVE_UP_MS, type PartitionClientParts } from './partitionClient.ts'
 import { ownerSubject, usersSubject } from '../nats/subjects.ts'
 import { decodeAnswer, encodeQuestion } from '../protocol/partitionProtocol.ts'
@@ -17,7 +18,7 @@ import type { Intake, Submitter, UserAnswer, UserQuestion, Users } from '../../a
  * Owns: the bound of waiting updates, the numbers of updates without one. Does not own: who owns which partition;
  * that is the process that listens to the partition's subject.
  */
-export interface GatewayOptions extends PartitionClientParts {
+export interface GatewayOptions extends Omit<PartitionClientParts, 'room'> {
   /** Of the store. */
   readonly partitions: number
   readonly salt: StoreSalt
@@ -26,12 +27,10 @@ export interface GatewayOptions extends PartitionClientParts {
 /** Memory of a waiting update besides the bytes in which it came. */
 const UPDATE_OVERHEAD_BYTES = 128
 
-/** While fewer bytes wait for the owners, more should come: one or two requests to each of many partitions. */
-const ROOM_BYTES = 8 * 1024 * 1024
-
 export class Gateway implements Intake, Users {
   readonly #options: GatewayOptions
   readonly #clients: readonly PartitionClient[]
+  readonly #room = new GatewayRoom()
   /** Of the updates that it numbers, over all devices. */
   #sequence = 0
 
@@ -40,12 +39,12 @@ export class Gateway implements Intake, Users {
     const departures = new Departures(options.pause)
     this.#clients = Array.from(
       { length: options.partitions },
-      (_, number) => new PartitionClient(ownerSubject(number), options, departures),
+      (_, number) => new PartitionClient(ownerSubject(number), { ...options, room: this.#room }, departures),
     )
   }
 
   get hasRoom(): boolean {
-    return this.#options.mailbox.used <= ROOM_BYTES
+    return this.#room.has(this.#options.mailbox.used)
   }
 
   submit(updates: readonly Update[], bytes: number, submitter: Submitter): void {

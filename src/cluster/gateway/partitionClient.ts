@@ -3,6 +3,7 @@ import type { ByteBound } from '../../runtime/byteBound.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { Backlog } from '../../runtime/backlog.ts'
 import { NobodyListens, type Calls } from '../nats/calls.ts'
+import type { GatewayRoom } from './gatewayRoom.ts'
 import { decodeReply, encodeRequest, type PartitionReply } from '../protocol/partitionProtocol.ts'
 import type { Command } from '../../actor/command.ts'
 import type { Outcome, Submitter } from '../../actor/port.ts'
@@ -71,6 +72,8 @@ export interface PartitionClientParts {
   readonly gateway: string
   readonly registry: { readonly revision: number }
   readonly mailbox: ByteBound
+  /** Told of each answer. */
+  readonly room: Pick<GatewayRoom, 'answered'>
   /** How long the owner may be missing or silent before waiting updates are refused; {@link GIVE_UP_MS} if absent. */
   readonly giveUpMs?: number
   /** Called for each failure that is tried again. */
@@ -154,7 +157,9 @@ export class PartitionClient {
       this.#lastUpdates = batch.updates.length
       const began = performance.now()
       const reply = await this.#exchange(batch, request)
-      if (batch.behind > 0) this.#adapt(batch.behind, performance.now() - began)
+      const took = performance.now() - began
+      if (batch.behind > 0) this.#adapt(batch.behind, took)
+      if (reply !== undefined) this.#parts.room.answered(bytesOf(batch), took)
       settle(batch, reply, this.#parts.mailbox)
       if (reply === undefined) settle(this.#takeAll(), undefined, this.#parts.mailbox)
     } while (this.#hasMail)
@@ -242,6 +247,11 @@ export class PartitionClient {
       await pause(pauseMs)
     }
   }
+}
+
+/** Of its updates. */
+function bytesOf({ updates }: Batch): number {
+  return updates.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
 function settle({ updates, commands }: Batch, reply: PartitionReply | undefined, mailbox: ByteBound): void {
