@@ -16,6 +16,7 @@ import { showInReadme, showStated } from './table.ts'
 const BENCHES: Readonly<Record<string, string>> = {
   http: 'http.ts',
   soak: 'soak.ts',
+  'soak-cluster': 'soakCluster.ts',
   stream: 'stream.ts',
   import: 'import.ts',
   step: 'micro/step.ts',

@@ -40,6 +40,17 @@ export interface Outcome {
   readonly faults: readonly string[]
 }
 
+/** What became of a fault. Times in milliseconds, counts of updates by HTTP. */
+export interface Happening {
+  readonly what: string
+  /** Until each device that sends by HTTP, or over a stream, had an acknowledgement for something newer. */
+  readonly httpMs: number
+  readonly streamMs: number
+  readonly longestAnswerMs: number
+  readonly refused: number
+  readonly unanswered: number
+}
+
 /** A cluster with load, and what a scenario does to it; see scenario.ts. */
 export class Stage {
   readonly random: Seeded
@@ -48,6 +59,8 @@ export class Stage {
   readonly load: Load
   readonly streams: Streams
   readonly faults: string[] = []
+  /** In their order. */
+  readonly happenings: Happening[] = []
   readonly #say: (line: string) => void
   readonly #receiver: Receiver
   readonly #calls: readonly Call[]
@@ -156,10 +169,12 @@ export class Stage {
     const refused = load.counts.refused - before.refused
     const unanswered = load.counts.unanswered - before.unanswered
     const everywhere = load.counts.failedEverywhere - before.failedEverywhere
-    this.#longestAnswerMs = Math.max(this.#longestAnswerMs, load.longestAnswerMs)
+    const { longestAnswerMs } = load
+    this.#longestAnswerMs = Math.max(this.#longestAnswerMs, longestAnswerMs)
+    this.happenings.push({ what, httpMs, streamMs, longestAnswerMs, refused, unanswered })
     this.#say(
       `${what}: all acknowledged after ${(httpMs / 1000).toFixed(2)} s by HTTP, ${(streamMs / 1000).toFixed(2)} s over ` +
-        `streams; longest answer ${(load.longestAnswerMs / 1000).toFixed(2)} s; ` +
+        `streams; longest answer ${(longestAnswerMs / 1000).toFixed(2)} s; ` +
         (refused + unanswered === 0
           ? 'nobody was refused'
           : `${refused} refused and ${unanswered} unanswered, ${everywhere} times by all gateways in turn`),
