@@ -328,6 +328,15 @@ async function geocoding({ show }: Recording): Promise<void> {
     key: 'publishable',
     query: { query: '18 de ju', near: '-34.9053,-56.1914', limit: 2 },
   })
+  await show('GET /v1/search/places', 'The nearest café', {
+    key: 'publishable',
+    query: { near: '-34.9061,-56.1934', categories: 'cafe', limit: 1 },
+  })
+  await show('GET /v1/search/places', 'Two chains', {
+    key: 'publishable',
+    query: { near: '-34.9061,-56.1934', chains: 'mcdonalds,burger-king', limit: 2 },
+  })
+  await show('GET /v1/search/places', 'An airport', { key: 'publishable', query: { iataCode: 'JFK' } })
   await show('GET /v1/addresses/validate', 'No houses with the postal code are loaded', {
     key: 'publishable',
     query: {

@@ -1100,6 +1100,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/search/places": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Find places near a point */
+        get: operations["getV1SearchPlaces"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/geocode/forward": {
         parameters: {
             query?: never;
@@ -2383,6 +2400,112 @@ export interface components {
                 tlsKey?: string;
             };
         };
+        /** FoundChain */
+        FoundChain: {
+            name: string;
+            /** @example burger-king */
+            slug: string;
+            /**
+             * @description Of its website.
+             * @example bk.com
+             */
+            domain?: string;
+            /** @description Your own id of it, by the setting `chainMappings`. */
+            externalId?: string;
+            /** @description Your own data of it, by the setting `chainMetadata`. */
+            metadata?: {
+                [key: string]: string | number | boolean;
+            };
+        };
+        /** FoundPlace */
+        FoundPlace: {
+            /** @description The same after each import. A geofence takes it as `placeId`. */
+            _id: string;
+            name: string;
+            /**
+             * @description Slugs, each after the categories that contain it.
+             * @example [
+             *       "food-beverage",
+             *       "restaurant",
+             *       "fast-food-restaurant"
+             *     ]
+             */
+            categories: string[];
+            location: {
+                /** @constant */
+                type: "Point";
+                /** @description [longitude, latitude] */
+                coordinates: number[];
+            };
+            chain?: components["schemas"]["FoundChain"];
+            /** @description Where it is, as far as that is known. */
+            address: {
+                /** @description House number. */
+                number?: string;
+                /** @description Apartment, suite or floor. */
+                unit?: string;
+                /** @description Of an intersection: both. */
+                street?: string;
+                /** @description Part of a city. */
+                neighborhood?: string;
+                /** @description Of a large city. */
+                borough?: string;
+                /** @description City, town or village. */
+                city?: string;
+                /** @description Name. */
+                county?: string;
+                /** @description Name. */
+                state?: string;
+                /**
+                 * @description Where states have a code.
+                 * @example NY
+                 */
+                stateCode?: string;
+                /** @description Also called ZIP code. */
+                postalCode?: string;
+                /** @description Name, in the language that `lang` asks for. */
+                country?: string;
+                /**
+                 * @description Alpha-2.
+                 * @example UY
+                 */
+                countryCode?: string;
+                /** @description An emoji. */
+                countryFlag?: string;
+                /** @example Plaza Cagancha 1157, Montevideo, Uruguay */
+                formattedAddress: string;
+            };
+            /**
+             * @description Of an airport.
+             * @enum {string}
+             */
+            group?: "airport" | "major-us-airport";
+            /**
+             * @description Pairs of opening and closing times by day, if it has the same hours each week; as a geofence takes them.
+             * @example {
+             *       "Monday": [
+             *         [
+             *           "09:00",
+             *           "18:00"
+             *         ]
+             *       ]
+             *     }
+             */
+            operatingHours?: {
+                [key: string]: string[][];
+            };
+            metadata?: {
+                /**
+                 * @description As in OpenStreetMap.
+                 * @example Mo-Fr 09:00-18:00; PH off
+                 */
+                openingHours?: string;
+                /** @description As in OpenStreetMap. */
+                phone?: string;
+                /** @description As in OpenStreetMap. */
+                website?: string;
+            };
+        };
     };
     responses: never;
     parameters: never;
@@ -3621,7 +3744,7 @@ export interface operations {
             path: {
                 /**
                  * @description The `_id` of the event.
-                 * @example 0e55e477658b4105e4171792
+                 * @example 084a81311c066c6be75cd930
                  */
                 id: string;
             };
@@ -5029,7 +5152,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example a78300cabca36d8285017ea6 */
+                /** @example 1e505bb38b11ccd469825b0e */
                 id: string;
             };
             cookie?: never;
@@ -5248,7 +5371,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example d7b8b8afee4dd2dcecc1b80e */
+                /** @example f1a166fe8ff12fd5c5123ad6 */
                 id: string;
             };
             cookie?: never;
@@ -5275,7 +5398,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example d7b8b8afee4dd2dcecc1b80e */
+                /** @example f1a166fe8ff12fd5c5123ad6 */
                 id: string;
             };
             cookie?: never;
@@ -5325,7 +5448,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example d7b8b8afee4dd2dcecc1b80e */
+                /** @example f1a166fe8ff12fd5c5123ad6 */
                 id: string;
             };
             cookie?: never;
@@ -5420,7 +5543,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 698d7dd1aa16de5fe543cd12 */
+                /** @example 0094b3c3cbf8d5888e39d1a9 */
                 id: string;
             };
             cookie?: never;
@@ -5449,7 +5572,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 698d7dd1aa16de5fe543cd12 */
+                /** @example 0094b3c3cbf8d5888e39d1a9 */
                 id: string;
             };
             cookie?: never;
@@ -5476,7 +5599,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 698d7dd1aa16de5fe543cd12 */
+                /** @example 0094b3c3cbf8d5888e39d1a9 */
                 id: string;
             };
             cookie?: never;
@@ -5510,7 +5633,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 698d7dd1aa16de5fe543cd12 */
+                /** @example 0094b3c3cbf8d5888e39d1a9 */
                 id: string;
             };
             cookie?: never;
@@ -5539,7 +5662,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 698d7dd1aa16de5fe543cd12 */
+                /** @example 0094b3c3cbf8d5888e39d1a9 */
                 id: string;
             };
             cookie?: never;
@@ -5568,7 +5691,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 698d7dd1aa16de5fe543cd12 */
+                /** @example 0094b3c3cbf8d5888e39d1a9 */
                 id: string;
             };
             cookie?: never;
@@ -5624,7 +5747,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @example 698d7dd1aa16de5fe543cd12 */
+                /** @example 0094b3c3cbf8d5888e39d1a9 */
                 id: string;
             };
             cookie?: never;
@@ -5655,7 +5778,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 698d7dd1aa16de5fe543cd12 */
+                /** @example 0094b3c3cbf8d5888e39d1a9 */
                 id: string;
             };
             cookie?: never;
@@ -5890,7 +6013,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 084a81311c066c6be75cd930 */
+                /** @example b2e4b6d5fcf6a4f11a85264e */
                 id: string;
             };
             cookie?: never;
@@ -5919,7 +6042,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 084a81311c066c6be75cd930 */
+                /** @example b2e4b6d5fcf6a4f11a85264e */
                 id: string;
             };
             cookie?: never;
@@ -5953,7 +6076,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 084a81311c066c6be75cd930 */
+                /** @example b2e4b6d5fcf6a4f11a85264e */
                 id: string;
             };
             cookie?: never;
@@ -6811,6 +6934,67 @@ export interface operations {
             };
         };
     };
+    getV1SearchPlaces: {
+        parameters: {
+            query?: {
+                /**
+                 * @description `latitude,longitude` in degrees.
+                 * @example -34.9061,-56.1934
+                 */
+                near?: string;
+                /** @description Slugs of chains, or your own ids of them (`chainMappings`), separated by commas. */
+                chains?: string;
+                /**
+                 * @description Slugs of categories, separated by commas. One finds its subcategories, too.
+                 * @example cafe
+                 */
+                categories?: string;
+                /** @description Separated by commas: airport, major-us-airport. */
+                groups?: string;
+                /** @description Of an airport: three letters. The airport is the answer, whatever else is sent. */
+                iataCode?: string;
+                /** @description `metadata[key]=value`: matches the value as a string, and also as a boolean or number. */
+                chainMetadata?: {
+                    [key: string]: string;
+                };
+                /** @description Only results in these countries: two-letter codes, separated by commas. */
+                country?: string;
+                /** @description Metres. */
+                radius?: number;
+                /**
+                 * @description Maximum number of records in the response.
+                 * @example 1
+                 */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /**
+                             * @description The attribution to show with the results.
+                             * @example © OpenStreetMap contributors, GeoNames
+                             */
+                            attribution: string;
+                        };
+                    } & {
+                        places: components["schemas"]["FoundPlace"][];
+                    };
+                };
+            };
+        };
+    };
     getV1GeocodeForward: {
         parameters: {
             query: {
@@ -6862,8 +7046,6 @@ export interface operations {
                              * @enum {string}
                              */
                             layer: "address" | "place" | "intersection" | "street" | "neighborhood" | "postalCode" | "locality" | "county" | "state" | "country";
-                            /** @example Plaza Cagancha 1157, Montevideo, Uruguay */
-                            formattedAddress: string;
                             /** @description Number and street in the order of the country, or the name. */
                             addressLabel?: string;
                             /** @description The name of a place; such a result has no `addressLabel`. */
@@ -6902,6 +7084,8 @@ export interface operations {
                             countryCode?: string;
                             /** @description An emoji. */
                             countryFlag?: string;
+                            /** @example Plaza Cagancha 1157, Montevideo, Uruguay */
+                            formattedAddress: string;
                             /** @description The time zone at the point, and what its clocks show. */
                             timeZone: {
                                 /** @example America/New_York */
@@ -6982,8 +7166,6 @@ export interface operations {
                              * @enum {string}
                              */
                             layer: "address" | "place" | "intersection" | "street" | "neighborhood" | "postalCode" | "locality" | "county" | "state" | "country";
-                            /** @example Plaza Cagancha 1157, Montevideo, Uruguay */
-                            formattedAddress: string;
                             /** @description Number and street in the order of the country, or the name. */
                             addressLabel?: string;
                             /** @description The name of a place; such a result has no `addressLabel`. */
@@ -7022,6 +7204,8 @@ export interface operations {
                             countryCode?: string;
                             /** @description An emoji. */
                             countryFlag?: string;
+                            /** @example Plaza Cagancha 1157, Montevideo, Uruguay */
+                            formattedAddress: string;
                             /** @description The time zone at the point, and what its clocks show. */
                             timeZone: {
                                 /** @example America/New_York */
@@ -7115,8 +7299,6 @@ export interface operations {
                              * @enum {string}
                              */
                             layer: "address" | "place" | "intersection" | "street" | "neighborhood" | "postalCode" | "locality" | "county" | "state" | "country";
-                            /** @example Plaza Cagancha 1157, Montevideo, Uruguay */
-                            formattedAddress: string;
                             /** @description Number and street in the order of the country, or the name. */
                             addressLabel?: string;
                             /** @description The name of a place; such a result has no `addressLabel`. */
@@ -7155,6 +7337,8 @@ export interface operations {
                             countryCode?: string;
                             /** @description An emoji. */
                             countryFlag?: string;
+                            /** @example Plaza Cagancha 1157, Montevideo, Uruguay */
+                            formattedAddress: string;
                             /** @description The time zone at the point, and what its clocks show. */
                             timeZone: {
                                 /** @example America/New_York */
@@ -7237,8 +7421,6 @@ export interface operations {
                              * @enum {string}
                              */
                             layer: "address" | "place" | "intersection" | "street" | "neighborhood" | "postalCode" | "locality" | "county" | "state" | "country";
-                            /** @example Plaza Cagancha 1157, Montevideo, Uruguay */
-                            formattedAddress: string;
                             /** @description Number and street in the order of the country, or the name. */
                             addressLabel?: string;
                             /** @description The name of a place; such a result has no `addressLabel`. */
@@ -7277,6 +7459,8 @@ export interface operations {
                             countryCode?: string;
                             /** @description An emoji. */
                             countryFlag?: string;
+                            /** @example Plaza Cagancha 1157, Montevideo, Uruguay */
+                            formattedAddress: string;
                             /** @description The time zone at the point, and what its clocks show. */
                             timeZone: {
                                 /** @example America/New_York */

@@ -16,6 +16,7 @@ import type { AreaSource } from '../registry/geofences/areaSource.ts'
 import type { Registry } from '../registry/registry.ts'
 import { GeocoderPool } from '../geo/geocoding/geocoderPool.ts'
 import { geocodingRoutes } from '../geo/geocoding/geocodingRoutes.ts'
+import { placeRoutes } from '../geo/geocoding/placeRoutes.ts'
 import { validationRoutes } from '../geo/geocoding/validationRoutes.ts'
 import { CityFiles } from '../geo/ip/cityFiles.ts'
 import { IpGeocoder } from '../geo/ip/ipGeocoder.ts'
@@ -88,6 +89,7 @@ export function openGeoServices(parts: {
     routes: [
       ...routingRoutes(routing.engines),
       ...validationRoutes(geocoder),
+      ...placeRoutes(geocoder, (scope) => registry.settings.of(scope)),
       ...geocodingRoutes(geocoder, (ip) => ipGeocoder.positionOf(ip)),
       ...ipRoutes(ipGeocoder),
       tileRoute(tiles),

@@ -83,6 +83,7 @@ t.test('rate limits are those of the table, with the changes of the operator', a
     'get geocode/reverse': 10,
     'get search/autocomplete': 10,
     'get addresses/validate': 100,
+    'get search/places': 150,
   })) {
     const [method, path] = endpoint.split(' ')
     const { description } = paths[`/v1/${path}`][method!].responses[429]

@@ -297,6 +297,18 @@ t.test('ipGeocode', async (t) => {
   t.match(address, { city: 'New York', state: 'New York', countryCode: 'US', countryFlag: '🇺🇸' })
 })
 
+t.test('searchPlaces', async (t) => {
+  start()
+  const { places } = await Radar.searchPlaces({
+    near: { latitude: 40.64, longitude: -73.78 },
+    groups: ['airport', 'unknown'],
+    categories: ['airport'],
+    radius: 5000,
+    limit: 1,
+  })
+  t.match(places, [{ _id: /^[0-9a-f]{24}$/, name: /Kennedy/, group: 'major-us-airport' }])
+})
+
 t.test('a preflight of every path that SDKs call, with any X-Radar header', async (t) => {
   for (const path of [
     '/v1/track',

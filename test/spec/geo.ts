@@ -12,10 +12,10 @@ layers | unknown words are a 400; a result's layer is one that was asked for | g
 country, countryCode | anything but alpha-2 codes is a 400 | geocoding/forward.test.ts: wrong parameters are named; what cannot be found is an empty list
 lang | one of ten languages; the region of a language tag is ignored; anything else is a 400 | geocoding/reverse.test.ts: wrong parameters are named; geocoding/reverse.test.ts: places: inside, nearest, in the language of the answer; labels without syntax
 coordinates | two numbers in range, otherwise a 400 | geocoding/reverse.test.ts: wrong parameters are named
-limit, radius | a number out of range is a 400
+limit, radius | a number out of range is a 400 | geocoding/searchPlaces.test.ts: wrong parameters are named; geocoding/forward.test.ts: wrong parameters are named; what cannot be found is an empty list
 nothing found | 200 with an empty list; punctuation in a query is text | geocoding/forward.test.ts: wrong parameters are named; what cannot be found is an empty list
 layers without words | address and the coarse layers; forward and autocomplete also street, intersection and neighborhood | geocoding/forward.test.ts: layers, countries and languages
-missing package | 503 that names it
+missing package | 503 that names it | install/slim.slow.test.ts: npm install restores; only for tracking: below 180 MB, and a track
 no map region | the data of the world answer | geocoding/world.test.ts: without any map region: city, county, state and country
 
 # Geo records (geocoding)
@@ -78,13 +78,13 @@ private addresses | 200 without an address | ip/geocodeIp.test.ts: private, rese
 proxy | lists of the operator, Tor, networks of hosts and VPNs, less the allow list | ip/geocodeIp.test.ts: proxies: lists of the operator and Tor, less the allowed ones; ip/geocodeIp.test.ts: proxies: networks of hosting companies and VPNs, less the allowed ones
 
 # Search of places (geocoding)
-iataCode | that airport alone; unknown: an empty list; not three letters: 400
-near | required, with one of chains, categories, groups; kinds are all required, values are alternatives
-record | _id, name, categories, location, chain, address, group, operatingHours, metadata
-_id | 24 hexadecimal digits, the same after each import | geocoding/records.test.ts: what an object is: street, area, place, with ids that stay
-categories | slugs from the root; a parent finds its children; groups of airports
-chain | by Wikidata, otherwise by name, where the chain is present; slugs
-settings | chainMappings, chainMetadata, placeFilters | registry/http.test.ts: settings of places: in settings and at the root, each replaced as a whole, every rule
+iataCode | that airport alone; unknown: an empty list; not three letters: 400 | geocoding/searchPlaces.test.ts: airports: by code in any case, of the region, else of the world
+near | required, with one of chains, categories, groups; kinds are all required, values are alternatives | geocoding/searchPlaces.test.ts: chains, categories, groups: each kind must fit, any value of it; others fit nothing; geocoding/searchPlaces.test.ts: wrong parameters are named; geocoding/searchPlaces.test.ts: the nearest first, then by _id, within the radius, up to the limit; geocoding/placeSearch.test.ts: places by chain, category and group: all within the distance, the nearest first
+record | _id, name, categories, location, chain, address, group, operatingHours, metadata | geocoding/searchPlaces.test.ts: a place with everything that is known about it; geocoding/openingHours.test.ts: property: any weekly plan is read again, and a geofence takes it; geocoding/openingHours.test.ts: everything else is no weekly plan
+_id | 24 hexadecimal digits, the same after each import | geocoding/searchPlaces.test.ts: airports: by code in any case, of the region, else of the world; geocoding/records.test.ts: what an object is: street, area, place, with ids that stay
+categories | slugs from the root; a parent finds its children; groups of airports | geocoding/searchPlaces.test.ts: chains, categories, groups: each kind must fit, any value of it; others fit nothing; geocoding/searchPlaces.test.ts: airports: by code in any case, of the region, else of the world
+chain | by Wikidata, otherwise by name, where the chain is present; slugs | geocoding/chains.test.ts: the id in Wikidata wins, then display name, name and brand, then other names; geocoding/chains.test.ts: a name counts where the chain is; a slug has one name; domains are those of the brand; geocoding/chains.test.ts: slugs: of the English name, in ASCII, otherwise of the id; geocoding/chains.test.ts: the package: countries by code, region, part, feature and point
+settings | chainMappings, chainMetadata, placeFilters | registry/http.test.ts: settings of places: in settings and at the root, each replaced as a whole, every rule; geocoding/searchPlaces.test.ts: settings: own ids and data of chains; the filter by data compares texts
 
 # Validation of addresses (addresses)
 parameters | those of the interface; US and CA only; addressLabel wins | geocoding/validate.test.ts: wrong parameters are named

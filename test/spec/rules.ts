@@ -137,7 +137,7 @@ GET /v1/geocode/ip | requester to city, state, country | ip/geocodeIp.test.ts: a
 GET /v1/search/autocomplete | partial address or place name | geocoding/forward.test.ts: completions: the last word is a prefix unless a space or comma follows
 
 # Endpoints: places (places and regions)
-GET /v1/search/places | places near a location
+GET /v1/search/places | places near a location | geocoding/searchPlaces.test.ts: a place with everything that is known about it; e2e/searchPlaces.test.ts: a café near an address of Montevideo becomes a geofence; e2e/sdk.test.ts: searchPlaces
 
 # Endpoints: addresses (addresses)
 GET /v1/addresses/validate | a structured address | geocoding/validate.test.ts: a verified address, as the postal service writes it
@@ -192,7 +192,7 @@ meta | code, param, message | spec/conformance.test.ts: fields
 503 | temporarily unavailable | actor/host.test.ts: beyond its limit a submission is refused with 503; then there is room again
 
 # Errors: later (places and regions)
-202 | accepted: only where asked for, beyond one machine
+202 | accepted: only where asked for, beyond one machine | e2e/track.test.ts: Prefer: respond-async is answered before the update is applied
 451 | country blocklisted
 
 # Rate limits
@@ -204,11 +204,11 @@ GET /v1/search/geofences | 100 | e2e/limits.test.ts: rate limits are those of th
 # Rate limits: geocoding (geocoding)
 GET /v1/geocode/forward | 10 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
 GET /v1/geocode/reverse | 10 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
-GET /v1/geocode/ip | 10 per device
+GET /v1/geocode/ip | 10 per device | http/parts.test.ts: every endpoint finds its rate limit; ip/geocodeIp.test.ts: GeoLite2: names in the language of the answer, postal code, layers; the limit of requests
 GET /v1/search/autocomplete | 10 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
 
 # Rate limits: places (places and regions)
-GET /v1/search/places | 150
+GET /v1/search/places | 150 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
 
 # Rate limits: addresses (addresses)
 GET /v1/addresses/validate | 100 | e2e/limits.test.ts: rate limits are those of the table, with the changes of the operator
@@ -240,7 +240,7 @@ optimize | up to 10 locations | spec/conformance.test.ts: parameters
 autocomplete limit | 1 to 100, default 10 | geocoding/forward.test.ts: wrong parameters are named; what cannot be found is an empty list
 
 # Sizes: places (places and regions)
-search places | limit 1 to 100, radius 1 to 10000
+search places | limit 1 to 100, radius 1 to 10000 | geocoding/searchPlaces.test.ts: wrong parameters are named
 
 # Versioning
 path prefix | /v1 | e2e/native.test.ts: the paths with /api of geofences and beacons

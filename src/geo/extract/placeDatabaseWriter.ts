@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3'
 import type { Position } from '../../model/geofence.ts'
+import type { Chain } from '../../model/place.ts'
 import {
   AREA_KINDS,
   type AddressRecord,
@@ -11,7 +12,6 @@ import {
   type WayRecord,
 } from '../records/records.ts'
 import { middleOf } from '../records/areas.ts'
-import type { Chain } from '../records/chains.ts'
 import { numberValue } from '../records/houseNumbers.ts'
 import { rangeValues } from '../records/numberRanges.ts'
 import { radiusOf } from '../records/placeExtent.ts'

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { CONFIDENCES, LAYERS } from './port.ts'
+import { CONFIDENCES, LAYERS, PLACE_GROUPS } from './port.ts'
 
 const text = (description: string, ...examples: string[]) =>
   Type.Optional(Type.String({ description, ...(examples.length > 0 && { examples }) }))
@@ -16,21 +16,7 @@ const TimeZone = Type.Object(
   { description: 'The time zone at the point, and what its clocks show.' },
 )
 
-export const AddressSchema = Type.Object({
-  latitude: Type.Number(),
-  longitude: Type.Number(),
-  geometry: Type.Object({
-    type: Type.Literal('Point'),
-    coordinates: Type.Array(Type.Number(), { description: '[longitude, latitude]' }),
-  }),
-  layer: Type.Union(
-    LAYERS.map((layer) => Type.Literal(layer)),
-    { description: 'What it is.' },
-  ),
-  formattedAddress: Type.String({ examples: ['Plaza Cagancha 1157, Montevideo, Uruguay'] }),
-  addressLabel: text('Number and street in the order of the country, or the name.'),
-  placeLabel: text('The name of a place; such a result has no `addressLabel`.'),
-  categories: Type.Optional(Type.Array(Type.String(), { description: 'Of a place.' })),
+const AddressFields = {
   number: text('House number.'),
   unit: text('Apartment, suite or floor.'),
   street: text('Of an intersection: both.'),
@@ -44,6 +30,24 @@ export const AddressSchema = Type.Object({
   country: text('Name, in the language that `lang` asks for.'),
   countryCode: text('Alpha-2.', 'UY'),
   countryFlag: text('An emoji.'),
+  formattedAddress: Type.String({ examples: ['Plaza Cagancha 1157, Montevideo, Uruguay'] }),
+}
+
+export const AddressSchema = Type.Object({
+  latitude: Type.Number(),
+  longitude: Type.Number(),
+  geometry: Type.Object({
+    type: Type.Literal('Point'),
+    coordinates: Type.Array(Type.Number(), { description: '[longitude, latitude]' }),
+  }),
+  layer: Type.Union(
+    LAYERS.map((layer) => Type.Literal(layer)),
+    { description: 'What it is.' },
+  ),
+  addressLabel: text('Number and street in the order of the country, or the name.'),
+  placeLabel: text('The name of a place; such a result has no `addressLabel`.'),
+  categories: Type.Optional(Type.Array(Type.String(), { description: 'Of a place.' })),
+  ...AddressFields,
   timeZone: TimeZone,
   distance: Type.Optional(Type.Integer({ description: 'Metres; 0 inside.' })),
   confidence: Type.Optional(
@@ -58,6 +62,61 @@ export const AddressSchema = Type.Object({
 })
 
 export const AddressesAnswer = Type.Object({ addresses: Type.Array(AddressSchema) })
+
+const ChainSchema = Type.Object(
+  {
+    name: Type.String(),
+    slug: Type.String({ examples: ['burger-king'] }),
+    domain: text('Of its website.', 'bk.com'),
+    externalId: text('Your own id of it, by the setting `chainMappings`.'),
+    metadata: Type.Optional(
+      Type.Record(Type.String(), Type.Union([Type.String(), Type.Number(), Type.Boolean()]), {
+        description: 'Your own data of it, by the setting `chainMetadata`.',
+      }),
+    ),
+  },
+  { title: 'FoundChain' },
+)
+
+const PlaceSchema = Type.Object(
+  {
+    _id: Type.String({ description: 'The same after each import. A geofence takes it as `placeId`.' }),
+    name: Type.String(),
+    categories: Type.Array(Type.String(), {
+      description: 'Slugs, each after the categories that contain it.',
+      examples: [['food-beverage', 'restaurant', 'fast-food-restaurant']],
+    }),
+    location: Type.Object({
+      type: Type.Literal('Point'),
+      coordinates: Type.Array(Type.Number(), { description: '[longitude, latitude]' }),
+    }),
+    chain: Type.Optional(ChainSchema),
+    address: Type.Object(AddressFields, { description: 'Where it is, as far as that is known.' }),
+    group: Type.Optional(
+      Type.Union(
+        PLACE_GROUPS.map((group) => Type.Literal(group)),
+        { description: 'Of an airport.' },
+      ),
+    ),
+    operatingHours: Type.Optional(
+      Type.Record(Type.String(), Type.Array(Type.Array(Type.String())), {
+        description:
+          'Pairs of opening and closing times by day, if it has the same hours each week; as a geofence takes them.',
+        examples: [{ Monday: [['09:00', '18:00']] }],
+      }),
+    ),
+    metadata: Type.Optional(
+      Type.Object({
+        openingHours: text('As in OpenStreetMap.', 'Mo-Fr 09:00-18:00; PH off'),
+        phone: text('As in OpenStreetMap.'),
+        website: text('As in OpenStreetMap.'),
+      }),
+    ),
+  },
+  { title: 'FoundPlace' },
+)
+
+export const PlacesAnswer = Type.Object({ places: Type.Array(PlaceSchema) })
 
 export const AttributionMeta = Type.Object({
   attribution: Type.String({

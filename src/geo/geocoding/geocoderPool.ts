@@ -8,19 +8,24 @@ import type { Position } from '../../model/geofence.ts'
 import type { RegionFinder, Regions } from '../../model/region.ts'
 import type { AreaFinder, PlaceArea } from '../../registry/geofences/areaFinder.ts'
 import type { MapRegion, MapRegions } from '../extract/port.ts'
-import { WORLD_ATTRIBUTION } from '../world/port.ts'
+import { AIRPORT_ATTRIBUTION, WORLD_ATTRIBUTION } from '../world/port.ts'
 import type { GeocoderAnswer, GeocoderQuestion, GeocoderTask } from './geocoderThread.ts'
 import type {
   Address,
   AutocompleteQuestion,
   ForwardQuestion,
+  FoundPlace,
   Geocoded,
   Geocoder,
+  PlacesFound,
+  PlacesQuestion,
   ReverseQuestion,
 } from './port.ts'
 import { isAround } from './sources.ts'
 import type { Validation, ValidationQuestion } from './validation.ts'
 
+/** The credit for what is known of chains. */
+const CHAIN_ATTRIBUTION = 'name-suggestion-index'
 /** Questions that may wait, besides those being answered; each takes about a millisecond. */
 const MOST_WAITING = 256
 /** A thread takes about 40 MB. It ends after this long without a question. */
@@ -61,6 +66,14 @@ export class GeocoderPool implements Geocoder, AreaFinder, RegionFinder, Service
     return this.#geocode({ kind: 'autocomplete', question }, isAroundResult)
   }
 
+  places(question: PlacesQuestion): Promise<PlacesFound> {
+    return this.#findPlaces({ kind: 'places', question })
+  }
+
+  airport(iataCode: string): Promise<PlacesFound> {
+    return this.#findPlaces({ kind: 'airport', question: iataCode })
+  }
+
   async validate(question: ValidationQuestion): Promise<{ validation: Validation; attribution: string }> {
     const { answer, attribution } = await this.#ask({ kind: 'validate', question })
     return { validation: answer as Validation, attribution }
@@ -95,6 +108,19 @@ export class GeocoderPool implements Geocoder, AreaFinder, RegionFinder, Service
   ): Promise<Geocoded> {
     const { answer, attribution } = await this.#ask(question, isUsed)
     return { addresses: answer as Address[], attribution }
+  }
+
+  async #findPlaces(question: GeocoderQuestion): Promise<PlacesFound> {
+    const isUsed = ({ bounds }: MapRegion, found: GeocoderAnswer): boolean =>
+      (found as FoundPlace[]).some(({ location }) => isAround(bounds, location.coordinates))
+    const { answer, attribution } = await this.#ask(question, isUsed)
+    const places = answer as FoundPlace[]
+    const credits = [
+      attribution,
+      ...(places.some(({ group }) => group !== undefined) ? [AIRPORT_ATTRIBUTION] : []),
+      ...(places.some(({ chain }) => chain !== undefined) ? [CHAIN_ATTRIBUTION] : []),
+    ]
+    return { places, attribution: credits.join(', ') }
   }
 
   /** @param isUsed whether a map region may be the source of the answer */

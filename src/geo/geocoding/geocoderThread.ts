@@ -5,7 +5,15 @@ import type { World } from '../world/port.ts'
 import { autocomplete } from './autocomplete.ts'
 import { forward } from './forward.ts'
 import type { PlaceArea } from '../../registry/geofences/areaFinder.ts'
-import type { Address, AutocompleteQuestion, ForwardQuestion, ReverseQuestion } from './port.ts'
+import type {
+  Address,
+  AutocompleteQuestion,
+  ForwardQuestion,
+  FoundPlace,
+  PlacesQuestion,
+  ReverseQuestion,
+} from './port.ts'
+import { airportOf, placesNear } from './places.ts'
 import { placeArea } from './placeArea.ts'
 import { regionsAt } from './regionsAt.ts'
 import { reverse } from './reverse.ts'
@@ -19,12 +27,15 @@ export type GeocoderQuestion =
   | { readonly kind: 'forward'; readonly question: ForwardQuestion }
   | { readonly kind: 'autocomplete'; readonly question: AutocompleteQuestion }
   | { readonly kind: 'validate'; readonly question: ValidationQuestion }
+  | { readonly kind: 'places'; readonly question: PlacesQuestion }
+  /** By its IATA code, in capitals. */
+  | { readonly kind: 'airport'; readonly question: string }
   /** By its `_id`. */
   | { readonly kind: 'placeArea'; readonly question: string }
   | { readonly kind: 'regionsAt'; readonly question: Position }
 
 /** By the kind of the question. */
-export type GeocoderAnswer = Address[] | Validation | PlaceArea | Regions | undefined
+export type GeocoderAnswer = Address[] | FoundPlace[] | Validation | PlaceArea | Regions | undefined
 
 /** A question to a thread. */
 export type GeocoderTask = GeocoderQuestion & {
@@ -60,6 +71,8 @@ export class GeocoderThread {
     if (task.kind === 'forward') return forward(sources, task.question)
     if (task.kind === 'autocomplete') return autocomplete(sources, task.question)
     if (task.kind === 'validate') return validate(sources, task.question)
+    if (task.kind === 'places') return placesNear(sources, task.question)
+    if (task.kind === 'airport') return airportOf(sources, task.question)
     if (task.kind === 'placeArea') return placeArea(sources, task.question)
     if (task.kind === 'regionsAt')
       return regionsAt({ regions: sources.around(task.question), world: sources.world }, task.question)

@@ -1,5 +1,7 @@
 import type { Position } from '../../model/geofence.ts'
+import type { Chain } from '../../model/place.ts'
 import type { Language } from '../records/names.ts'
+import type { WeeklyHours } from '../records/openingHours.ts'
 import type { Validation, ValidationQuestion } from './validation.ts'
 
 /** What a result can be, in the order of preference. */
@@ -26,12 +28,8 @@ export function isCoarse(layer: Layer): layer is CoarseLayer {
   return LAYERS.indexOf(layer) > LAYERS.indexOf('street')
 }
 
-/** Where and what something is. Unknown fields are absent. */
-export interface Address {
-  readonly latitude: number
-  readonly longitude: number
-  readonly geometry: { readonly type: 'Point'; readonly coordinates: Position }
-  readonly layer: Layer
+/** Where something is, in one line and in parts. Unknown fields are absent. */
+export interface PostalAddress {
   readonly country?: string
   readonly countryCode?: string
   readonly countryFlag?: string
@@ -45,12 +43,20 @@ export interface Address {
   readonly street?: string
   readonly number?: string
   readonly unit?: string
+  readonly formattedAddress: string
+}
+
+/** Where and what something is. Unknown fields are absent. */
+export interface Address extends PostalAddress {
+  readonly latitude: number
+  readonly longitude: number
+  readonly geometry: { readonly type: 'Point'; readonly coordinates: Position }
+  readonly layer: Layer
   /** Number and street, or the name. */
   readonly addressLabel?: string
   /** The name of a place; such a result has no `addressLabel`. */
   readonly placeLabel?: string
   readonly categories?: readonly string[]
-  readonly formattedAddress: string
   readonly timeZone: object
   /** Whole metres. */
   readonly distance?: number
@@ -97,6 +103,58 @@ export interface AutocompleteQuestion extends ForwardQuestion {
   readonly isAddressOnly: boolean
 }
 
+/** What a place can belong to, by its kind. */
+export const PLACE_GROUPS = ['airport', 'major-us-airport'] as const
+
+export type PlaceGroup = (typeof PLACE_GROUPS)[number]
+
+/**
+ * Which places are near a point. Of each kind that is named, a place must have one; values that nothing has are ignored,
+ * so a kind without any other finds nothing.
+ */
+export interface PlacesQuestion {
+  readonly near: Position
+  /** Metres from `near` to the place's own point. */
+  readonly radius: number
+  readonly limit: number
+  /** Slugs. */
+  readonly chains: readonly string[] | undefined
+  /** Slugs; one finds also those of its descendants. */
+  readonly categories: readonly string[] | undefined
+  readonly groups: readonly string[] | undefined
+  /** Alpha-2; empty for all. */
+  readonly countries: readonly string[]
+}
+
+/** A place that was searched for. Unknown fields are absent. */
+export interface FoundPlace {
+  /** The same after each import. */
+  readonly _id: string
+  readonly name: string
+  /** Slugs, each after its ancestors. */
+  readonly categories: readonly string[]
+  readonly location: { readonly type: 'Point'; readonly coordinates: Position }
+  readonly chain?: Chain
+  readonly address: PostalAddress
+  readonly group?: PlaceGroup
+  /** As in the definition of a geofence. */
+  readonly operatingHours?: WeeklyHours
+  readonly metadata?: PlaceMetadata
+}
+
+export interface PlaceMetadata {
+  /** As in OpenStreetMap. */
+  readonly openingHours?: string
+  readonly phone?: string
+  readonly website?: string
+}
+
+/** Places, and the credit for their data. */
+export interface PlacesFound {
+  readonly places: readonly FoundPlace[]
+  readonly attribution: string
+}
+
 /** Results, and the credit for their data. */
 export interface Geocoded {
   readonly addresses: readonly Address[]
@@ -117,6 +175,17 @@ export interface Geocoder {
   forward(question: ForwardQuestion): Promise<Geocoded>
   /** @throws {ApiError} as reverse */
   autocomplete(question: AutocompleteQuestion): Promise<Geocoded>
+  /**
+   * The nearest first; those at the same distance in the order of their `_id`.
+   * @throws {ApiError} as reverse
+   */
+  places(question: PlacesQuestion): Promise<PlacesFound>
+  /**
+   * The airport with an IATA code, or nothing.
+   * @param iataCode three letters, in capitals
+   * @throws {ApiError} as reverse
+   */
+  airport(iataCode: string): Promise<PlacesFound>
   /** @throws {ApiError} as reverse */
   validate(
     question: ValidationQuestion,

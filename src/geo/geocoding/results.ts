@@ -3,7 +3,7 @@ import type { Position } from '../../model/geofence.ts'
 import type { AreaKind } from '../records/records.ts'
 import { timeZoneOf } from '../world/timeZone.ts'
 import { addressLine, labelText, streetLine, type AddressParts } from './addressText.ts'
-import type { Address, CoarseLayer, Layer } from './port.ts'
+import type { Address, CoarseLayer, Layer, PostalAddress } from './port.ts'
 import type { OwnAddress, Surroundings } from './surroundings.ts'
 
 /** A result before its surroundings are known. */
@@ -20,24 +20,29 @@ export interface Found {
 /** @param now milliseconds of the epoch */
 export function recordAddress(found: Found, around: Surroundings, now: number): Address {
   const { layer, position, number, street, unit, place } = found
-  const parts: AddressParts = { ...partsOf(around), number, street }
-  const line = streetLine(parts)
+  const line = streetLine({ number, street, countryCode: around.country?.code })
   const label = unit === undefined ? line : `${line} ${unit}`
   return {
     ...pointOf(position),
     layer,
-    ...present({
-      ...namesOf(around),
-      street,
-      number,
-      unit,
-      ...(place === undefined
-        ? { addressLabel: label === '' ? undefined : label }
-        : { placeLabel: labelText(place.name) }),
-    }),
-    ...(place !== undefined && { categories: place.categories }),
-    formattedAddress: addressLine(line === '' ? undefined : line, parts),
+    ...(place === undefined
+      ? label !== '' && { addressLabel: label }
+      : { placeLabel: labelText(place.name), categories: place.categories }),
+    ...postalAddress(found, around),
     timeZone: timeZoneOf(position, now),
+  }
+}
+
+/** Where a record is, in one line and in parts. */
+export function postalAddress(
+  { number, street, unit }: Pick<Found, 'number' | 'street' | 'unit'>,
+  around: Surroundings,
+): PostalAddress {
+  const parts: AddressParts = { ...partsOf(around), number, street }
+  const line = streetLine(parts)
+  return {
+    ...present({ ...namesOf(around), street, number, unit }),
+    formattedAddress: addressLine(line === '' ? undefined : line, parts),
   }
 }
 

@@ -1,6 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import type { Position } from '../../model/geofence.ts'
+import { boxesAround } from '../placeDatabase/boxes.ts'
 import type { PlaceRecords } from '../placeDatabase/port.ts'
+import { unitsOf } from '../placeDatabase/shapes.ts'
 import type { Language } from '../records/names.ts'
 import type { World } from '../world/port.ts'
 import { surroundingsOf, type OwnAddress, type Surroundings } from './surroundings.ts'
@@ -58,5 +60,23 @@ export function isAround(
     longitude <= east + MARGIN &&
     latitude >= south - MARGIN &&
     latitude <= north + MARGIN
+  )
+}
+
+/** Whether the box of a map region comes within a distance of a position. */
+export function isNear(
+  [west, south, east, north]: SearchedRegion['bounds'],
+  position: Position,
+  meters: number,
+): boolean {
+  const [left, bottom, right, top] = [west, south, east, north].map(unitsOf) as [
+    number,
+    number,
+    number,
+    number,
+  ]
+  return boxesAround(position, meters).some(
+    ([boxEast, boxWest, boxNorth, boxSouth]) =>
+      left <= boxEast && right >= boxWest && bottom <= boxNorth && top >= boxSouth,
   )
 }

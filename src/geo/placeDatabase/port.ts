@@ -1,6 +1,6 @@
 /** What the geo services ask the place database of a map region. */
 import type { Position } from '../../model/geofence.ts'
-import type { Chain } from '../records/chains.ts'
+import type { Chain } from '../../model/place.ts'
 import type { NumberRange } from '../records/numberRanges.ts'
 import type { AreaKind, PlaceDetails, PropertyType, StreetImportance } from '../records/records.ts'
 import type { SearchIndex } from './searchIndex.ts'

@@ -28,8 +28,9 @@ export function traitsOf({ categories, chain, details }: PlaceRecord): Trait[] {
 }
 
 /** A place that was found, by its row. */
-export interface FoundPlace {
+export interface PlaceAt {
   readonly id: number
+  readonly position: Position
   /** From the point that was asked about to the place's own point. */
   readonly meters: number
 }
@@ -45,7 +46,6 @@ type TraitRow = [y: number, x: number, place: number]
 export class TraitIndex {
   readonly #id: Database.Statement
   readonly #inBox: Database.Statement
-  readonly #has: Database.Statement
   readonly #key: Database.Statement
   readonly #units: number
 
@@ -58,46 +58,43 @@ export class TraitIndex {
         `SELECT y, x, place FROM place_trait WHERE x <= ? AND x >= ? AND y <= ? AND y >= ? AND trait = ? LIMIT ${MOST_ROWS}`,
       )
       .raw()
-    this.#has = database
-      .prepare('SELECT 1 FROM place_trait WHERE trait = ? AND y = ? AND x = ? AND place = ?')
-      .pluck()
     this.#key = database.prepare('SELECT key FROM place WHERE id = ?').pluck()
   }
 
   /**
-   * The places within a distance that have one trait of each list, the nearest first; those at the same distance in the
-   * order of their `_id`. It reads no more of them than are taken, and some around.
-   * @param lists at least one
+   * The places within a distance that have one of the traits, the nearest first; those at the same distance in the order
+   * of their `_id`. It reads little more than what is taken.
    */
-  *near(point: Position, maxMeters: number, lists: readonly (readonly Trait[])[]): Generator<FoundPlace> {
-    const wanted = lists.map((traits) => traits.map((text) => this.#id.get(text)).filter(isNumber))
-    if (wanted.some((ids) => ids.length === 0)) return
+  *near(point: Position, maxMeters: number, traits: readonly Trait[]): Generator<PlaceAt> {
+    const ids = traits
+      .map((text) => this.#id.get(text) as number | undefined)
+      .filter((id) => id !== undefined)
+    if (ids.length === 0) return
     let done = -1
     for (let reach = maxMeters * FIRST_SHARE; ; reach *= GROWTH) {
       const within = Math.min(reach, maxMeters)
-      const found = this.#within(point, within, wanted).filter(({ meters }) => meters > done)
+      const found = this.#within(point, within, ids).filter(({ meters }) => meters > done)
       yield* this.#sorted(found)
       if (within === maxMeters) return
       done = within
     }
   }
 
-  #within(point: Position, reach: number, [first, ...others]: readonly (readonly number[])[]): FoundPlace[] {
-    const found = new Map<number, FoundPlace>()
+  #within(point: Position, reach: number, traits: readonly number[]): PlaceAt[] {
+    const found = new Map<number, PlaceAt>()
     for (const box of boxesAround(point, reach)) {
-      for (const trait of first!) {
+      for (const trait of traits) {
         for (const [y, x, id] of this.#inBox.all(...box, trait) as TraitRow[]) {
-          const meters = pointDistance(point[1], point[0], y / this.#units, x / this.#units)
-          if (meters > reach || found.has(id)) continue
-          const has = (one: number): boolean => this.#has.get(one, y, x, id) !== undefined
-          if (others.every((ids) => ids.some(has))) found.set(id, { id, meters })
+          const position: Position = [x / this.#units, y / this.#units]
+          const meters = pointDistance(point[1], point[0], position[1], position[0])
+          if (meters <= reach && !found.has(id)) found.set(id, { id, position, meters })
         }
       }
     }
     return [...found.values()]
   }
 
-  #sorted(found: FoundPlace[]): FoundPlace[] {
+  #sorted(found: PlaceAt[]): PlaceAt[] {
     const keys = new Map<number, string>()
     const keyOf = (id: number): string => {
       const key = keys.get(id) ?? (this.#key.get(id) as string)
@@ -106,8 +103,4 @@ export class TraitIndex {
     }
     return found.sort((a, b) => a.meters - b.meters || (keyOf(a.id) < keyOf(b.id) ? -1 : 1))
   }
-}
-
-function isNumber(value: unknown): value is number {
-  return typeof value === 'number'
 }

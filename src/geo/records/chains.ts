@@ -1,15 +1,7 @@
 /** Which chain a place belongs to, by the items of name-suggestion-index. Pure. */
+import type { Chain } from '../../model/place.ts'
 import { fold } from '../text/words.ts'
 import type { Tags } from './tags.ts'
-
-/** A brand with several places. Chains with the same slug are one. */
-export interface Chain {
-  /** `burger-king`. */
-  readonly slug: string
-  readonly name: string
-  /** Of its website, e.g. `bk.com`. */
-  readonly domain: string | undefined
-}
 
 /** Where an item is used: codes of countries and regions, features such as `us-il.geojson`, or points. */
 export interface LocationSet {

@@ -1,7 +1,7 @@
 /** What the geo services know of a map region: records made from the objects of an extract. */
 import type { Position } from '../../model/geofence.ts'
+import type { Chain } from '../../model/place.ts'
 import type { Rings } from './areas.ts'
-import type { Chain } from './chains.ts'
 import type { Language } from './names.ts'
 import type { NumberRange } from './numberRanges.ts'
 import type { ObjectType } from './tags.ts'

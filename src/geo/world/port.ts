@@ -4,6 +4,9 @@ import type { SearchHit, SearchIndex } from '../placeDatabase/searchIndex.ts'
 /** The credit for names and positions of cities, which their licence asks for: CC BY 4.0. */
 export const WORLD_ATTRIBUTION = 'GeoNames'
 
+/** The credit for airports: ODbL. */
+export const AIRPORT_ATTRIBUTION = 'OurAirports'
+
 /** What is known of the whole world besides borders and clocks, whatever map region is imported. */
 export interface World {
   /** The city of a point in a country: the one whose size explains the distance best. */
