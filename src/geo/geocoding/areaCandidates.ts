@@ -63,7 +63,7 @@ function areaCandidate(
   return { layer, position, own, importance, fits, share, reading: undefined, precision: undefined, area }
 }
 
-function namesOfItem({ kind, name, code }: WorldItem): Word[][] {
+function namesOfItem({ kind, name, code }: WorldItem): (readonly Word[])[] {
   if (kind !== 'country') return [wordsOf(name), ...(code === undefined ? [] : [[codeWord(code)]])]
   return countryNames(name)
 }
@@ -131,9 +131,9 @@ export function namedAreaCandidates(
 }
 
 /** Names of a country in all languages, and its codes, as words. */
-const countries = new Map<string, Word[][]>()
+const countries = new Map<string, (readonly Word[])[]>()
 
-export function countryNames(code: string): Word[][] {
+export function countryNames(code: string): (readonly Word[])[] {
   let names = countries.get(code)
   if (names === undefined) {
     names = [...namesOfCountry(code).map(wordsOf), ...codesOfCountry(code).map((one) => [codeWord(one)])]

@@ -53,12 +53,10 @@ export function recall(
   if (words.length === 0) return []
   const hits = new Map<string, SearchHit>()
   const search = (some: readonly KnownWord[], limit: number): SearchHit[] => {
-    const found = [
-      ...(near === undefined
-        ? []
-        : CELL_SIZES.flatMap((size) => index.search(some, MOST_HITS_NEAR, { point: near, size }))),
-      ...index.search(some, limit),
-    ]
+    const found = index.search(some, limit)
+    // If there are more than these, those nearby may be among the others.
+    if (near !== undefined && found.length === limit)
+      for (const size of CELL_SIZES) found.push(...index.search(some, MOST_HITS_NEAR, { point: near, size }))
     const fresh: SearchHit[] = []
     for (const hit of found) {
       const key = `${hit.kind} ${hit.record}`

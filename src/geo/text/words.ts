@@ -1,4 +1,5 @@
 /** From a text to words that can be compared. Pure. */
+import { LRUCache } from 'lru-cache'
 import { canonicalForm, isLightWord } from './wordClasses.ts'
 
 /** A word of a name or a query. */
@@ -66,10 +67,19 @@ export function codeWord(code: string): Word {
   return { text, canonical: text, isLight: false, isNumeric: false }
 }
 
+/** A name has at most 255 characters, and most have 20: some 300 bytes each. */
+const MAX_KEPT_NAMES = 10_000
+const keptNames = new LRUCache<string, readonly Word[]>({ max: MAX_KEPT_NAMES })
+
 /** The words of a name. */
-export function wordsOf(name: string): Word[] {
-  const folded = fold(name)
-  return folded === '' ? [] : folded.split(' ').map(wordOf)
+export function wordsOf(name: string): readonly Word[] {
+  let words = keptNames.get(name)
+  if (words === undefined) {
+    const folded = fold(name)
+    words = folded === '' ? [] : folded.split(' ').map(wordOf)
+    keptNames.set(name, words)
+  }
+  return words
 }
 
 /** Names with the same key are spellings of one name: `Av. Italia`, `Avenida Italia`. */
