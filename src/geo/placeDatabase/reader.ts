@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3'
+import { LRUCache } from 'lru-cache'
 import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
 import type { Chain } from '../../model/place.ts'
@@ -36,6 +37,8 @@ type Row = Readonly<Record<string, number | string | Buffer | null>>
 
 /** Number ranges of a street that are looked at: those that begin closest below the number. */
 const MOST_RANGES = 200
+/** Streets, and places, that were found lately: who types a name finds the same ones with each letter. A kilobyte each. */
+const MOST_KEPT = 4000
 
 /** A place database, opened for reading. It is synchronous: use it in a thread of its own. */
 export class PlaceDatabase implements PlaceRecords {
@@ -52,6 +55,8 @@ export class PlaceDatabase implements PlaceRecords {
   readonly #placeByKey: Database.Statement
   readonly #grounds: BoxSearch
   readonly #chains: ReadonlyMap<number, Chain>
+  readonly #streets = new LRUCache<number, StoredStreet>({ max: MOST_KEPT })
+  readonly #places = new LRUCache<number, StoredPlace>({ max: MOST_KEPT })
   readonly index: SearchIndex
   readonly traits: TraitIndex
 
@@ -201,6 +206,12 @@ export class PlaceDatabase implements PlaceRecords {
   }
 
   streetById(id: number): StoredStreet {
+    let street = this.#streets.get(id)
+    if (street === undefined) this.#streets.set(id, (street = this.#readStreet(id)))
+    return street
+  }
+
+  #readStreet(id: number): StoredStreet {
     const row = this.#street.get(id) as Row & Omit<StoredStreet, 'position' | 'numbers'>
     const { name, importance, city, postalCode } = row
     const numbers = row['low'] === null ? null : ([row['low'], row['high']] as [number, number])
@@ -208,7 +219,9 @@ export class PlaceDatabase implements PlaceRecords {
   }
 
   placeById(id: number): StoredPlace {
-    return this.#placeOf(this.#row('place', id))
+    let place = this.#places.get(id)
+    if (place === undefined) this.#places.set(id, (place = this.#placeOf(this.#row('place', id))))
+    return place
   }
 
   placeByKey(key: string): ShapedPlace | undefined {
