@@ -3856,6 +3856,8 @@ export interface operations {
                 metadata?: {
                     [key: string]: string;
                 };
+                /** @description In the description, tag or externalId, in upper or lower case. */
+                text?: string;
                 /**
                  * @description Maximum number of records in the response.
                  * @example 2
@@ -4174,6 +4176,8 @@ export interface operations {
                 metadata?: {
                     [key: string]: string;
                 };
+                /** @description In the description, tag or externalId, in upper or lower case. */
+                text?: string;
                 /** @description Maximum number of records in the response. */
                 limit?: number;
                 /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
@@ -5843,6 +5847,8 @@ export interface operations {
                 metadata?: {
                     [key: string]: string;
                 };
+                /** @description In the description, tag or externalId, in upper or lower case. */
+                text?: string;
                 /** @description Maximum number of records in the response. */
                 limit?: number;
                 /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */

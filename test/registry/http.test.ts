@@ -475,6 +475,28 @@ t.test('geometry that needs an engine is answered with 503, after everything els
   }
 })
 
+t.test('lists by text: in the description, tag or externalId, in any case', async (t) => {
+  const { call } = await serve(t)
+  for (const [externalId, description] of [
+    ['1', 'Depot Spandau'],
+    ['spandau-2', 'Yard'],
+    ['3', 'Depot Mitte'],
+  ])
+    await call('POST', '/v1/geofences', { ...CIRCLE, externalId, description })
+  const found = async (query: string) =>
+    (await call('GET', `/v1/geofences?${query}`)).body.geofences.map((one: Json) => one.externalId)
+  t.strictSame(await found('text=SPANDAU'), ['spandau-2', '1'])
+  t.strictSame(await found('text=depot'), ['3', '1'])
+  t.strictSame(await found('text=store&limit=1'), ['3'])
+  t.strictSame(await found('text=depot&externalId=1'), ['1'])
+  t.strictSame(await found('text=nowhere'), [])
+  t.strictSame(await found('text=%25'), [], 'it is a text, not a pattern')
+  t.match(await call('GET', `/v1/geofences?text=${'x'.repeat(257)}`), {
+    status: 400,
+    body: { meta: { param: 'text' } },
+  })
+})
+
 t.test('every setting has a sentence in the document', async (t) => {
   const { schemas } = (openApiDocument((await serve(t)).routes, '1') as Json).components
   for (const name of ['Settings', 'SettingsChange'])

@@ -4,7 +4,7 @@ import type { Credentials } from '../../http/credentials.ts'
 import { present, type Fields } from '../../http/fields.ts'
 import { ListQuery, PageAnswers, recordPage } from '../../http/listQuery.ts'
 import { route, type Route } from '../../http/route.ts'
-import { MetadataFilter, Page, Text } from '../../http/schemas.ts'
+import { MetadataFilter, Name, Page, Text } from '../../http/schemas.ts'
 import { metadataMatcher, type Metadata } from '../../model/metadata.ts'
 import type { Role } from '../../model/role.ts'
 import type { ScopeId } from '../../model/scope.ts'
@@ -143,19 +143,26 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
           tag: Type.Optional(Text(MAX_ID_LENGTH)),
           externalId: Type.Optional(Text(MAX_ID_LENGTH)),
           metadata: Type.Optional(MetadataFilter),
+          text: Type.Optional(
+            Name(MAX_ID_LENGTH, 'In the description, tag or externalId, in upper or lower case.'),
+          ),
           ...ListQuery,
         }),
         meta: Page,
         answers: { 200: Type.Object({ [plural]: Type.Array(record) }), ...PageAnswers },
         handler: async (call) => {
-          const { tag, externalId, metadata } = call.query
-          const isWanted = metadata && metadataMatcher(metadata)
+          const { tag, externalId, metadata, text } = call.query
+          const hasMetadata = metadataMatcher(metadata ?? {})
+          const hasText = textMatcher(text)
           const store = this.#collection.store(scopeOf(call))
           const wanted = {
             tag,
             externalId,
             ...recordPage(call.query, (id) => store.records.has(id)),
-            accept: isWanted && ((one: L & { readonly metadata?: Metadata }) => isWanted(one.metadata)),
+            accept:
+              metadata === undefined && text === undefined
+                ? undefined
+                : (one: L & Described) => hasMetadata(one.metadata) && hasText(one),
           }
           return this.#concurrency.run(async () => {
             const { records, hasMore } = await inSlices(store.listSteps(wanted))
@@ -244,6 +251,20 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
       return record && JSON.stringify(this.#entity.answer(store.whole(record)))
     })
   }
+}
+
+/** What the filters of a list look at, beside what every record has. */
+interface Described extends Referenced {
+  readonly description?: string
+  readonly metadata?: Metadata
+}
+
+/** Whether a record has the text, in upper or lower case; every record has an absent one. */
+function textMatcher(text: string | undefined): (record: Described) => boolean {
+  if (text === undefined) return () => true
+  const wanted = text.toLowerCase()
+  return ({ description, tag, externalId }) =>
+    [description, tag, externalId].some((one) => one?.toLowerCase().includes(wanted))
 }
 
 /** The scope of a call to a route that needs a key. */
