@@ -34,6 +34,8 @@ import {
 
 /** Users that are written in one step, and characters after which it ends. */
 const USERS_A_STEP = 16
+/** Candidates of an explanation that are written in one step. */
+const CANDIDATES_A_STEP = 256
 const CHARACTERS_A_STEP = 256 * 1024
 
 /** The dependencies of answers. */
@@ -73,7 +75,7 @@ export function* answerSteps(
       if (!isThere(found)) return { users: [], hasMore: false }
       const why = explainUser(found.partition, found.row, parts.registry.scope(scope))
       yield
-      return { ...answer, users: [{ ...answer.users[0]!, explanation: JSON.stringify(why) }] }
+      return { ...answer, users: [{ ...answer.users[0]!, explanation: yield* explanationText(why) }] }
     }
     case 'lastDevice':
       return yield* written(lone(lastOfUser(devices, scope, question.userId)), latestFirst, scope, parts)
@@ -93,6 +95,19 @@ export function* answerSteps(
       return yield* written(page, lastMovedFirst, scope, parts)
     }
   }
+}
+
+/** The JSON of an explanation, which may have thousands of candidates. */
+function* explanationText({
+  candidates,
+  ...others
+}: ReturnType<typeof explainUser>): Generator<void, string> {
+  const texts: string[] = []
+  for (const candidate of candidates) {
+    texts.push(JSON.stringify(candidate))
+    if (texts.length % CANDIDATES_A_STEP === 0) yield
+  }
+  return `${JSON.stringify(others).slice(0, -1)},"candidates":[${texts.join(',')}]}`
 }
 
 /** Merges the answers of hosts with different partitions. */
