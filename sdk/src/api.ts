@@ -3568,6 +3568,10 @@ export interface operations {
                 metadata?: {
                     [key: string]: string;
                 };
+                /** @description Those whose `updatedAt` is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedAfter?: string | number;
+                /** @description Metres: only users whose last location is at least as accurate. Those without an accuracy are found, too. */
+                maxAccuracy?: number;
                 /**
                  * @description Maximum number of records in the response.
                  * @example 10

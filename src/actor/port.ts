@@ -1,3 +1,4 @@
+import type { Metadata, WantedMetadata } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import type { ApiError } from '../runtime/errors.ts'
@@ -112,8 +113,11 @@ export interface UsersNear {
   readonly latitude: number
   readonly longitude: number
   readonly radiusMeters: number
-  /** In the form that `metadataMatcher` takes. */
-  readonly metadata?: Readonly<Record<string, string>> | undefined
+  readonly metadata?: WantedMetadata | undefined
+  /** Only records that were updated later, epoch milliseconds. */
+  readonly updatedAfter?: number | undefined
+  /** Only records whose last location is at least as accurate, metres. One without an accuracy is found, too. */
+  readonly maxAccuracy?: number | undefined
   readonly limit: number
 }
 
@@ -186,6 +190,8 @@ export interface LivePosition {
   readonly accuracy: number
   /** Epoch milliseconds, time t. */
   readonly updatedAt: number
+  /** Of its latest record; absent where only positions are known. */
+  readonly metadata?: Metadata | undefined
 }
 
 /** An observer of positions; called once they are durable. */

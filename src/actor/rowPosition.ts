@@ -1,4 +1,5 @@
 import type { LivePosition } from './port.ts'
+import type { Metadata } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { DeviceTable } from './deviceTable.ts'
 
@@ -46,5 +47,9 @@ export class RowPosition implements LivePosition {
 
   get updatedAt(): number {
     return this.#table.updatedAt(this.#row)
+  }
+
+  get metadata(): Metadata | undefined {
+    return this.#table.peek(this.#row).metadata
   }
 }

@@ -90,6 +90,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   if (owners !== undefined) lifecycle.add(jobs.service(new DateSweep(registry.geofences)))
   lifecycle.add({ name: 'geometry threads', stop: () => measurer.close() })
   lifecycle.add({ name: 'Tile38', stop: () => tile38?.stop() })
+  if (owners !== undefined && tile38 !== undefined) lifecycle.add(jobs.service(tile38.job))
   for (const service of owners?.services ?? []) lifecycle.add(service)
   for (const job of housekeeping(ground, events?.index, owners)) lifecycle.add(jobs.service(job))
   if (asking !== undefined) lifecycle.add({ name: 'updates under way', stop: () => asking.gateway.drained() })

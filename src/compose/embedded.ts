@@ -202,7 +202,10 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add(jobs.service(new DateSweep(registry.geofences)))
   lifecycle.add(jobs.service(new ExpirySweep(registry.people)))
   if (nats !== undefined) lifecycle.add(nats)
-  if (tile38 !== undefined) lifecycle.add(tile38)
+  if (tile38 !== undefined) {
+    lifecycle.add(tile38)
+    lifecycle.add(jobs.service(tile38.job))
+  }
   lifecycle.add({ name: 'snapshots under way', stop: () => checkpointer.stop() })
   const housekeeping = { ...options, hosts: () => [host], events, clock, logger }
   for (const job of housekeepingJobs({ ...housekeeping, checkpoint: () => checkpointer.tick() }))

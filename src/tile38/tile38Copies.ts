@@ -1,4 +1,5 @@
 import type { Users } from '../actor/port.ts'
+import type { Job } from '../jobs/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { systemClock } from '../runtime/clock.ts'
@@ -6,6 +7,7 @@ import { failureFields } from '../runtime/errors.ts'
 import { Troubles } from '../runtime/troubles.ts'
 import { Tile38Connection, type Tile38Address } from './tile38Connection.ts'
 import { Tile38Devices, type DeviceShare } from './tile38Devices.ts'
+import { Tile38File } from './tile38File.ts'
 import { Tile38Positions } from './tile38Positions.ts'
 import { Tile38Search } from './tile38Search.ts'
 import { Tile38Wholeness } from './tile38Wholeness.ts'
@@ -48,6 +50,11 @@ export class Tile38Copies {
     const connected = this.#connection.isConnected
     const { detail } = this.#connection
     return { connected, waiting, detail: connected ? `${detail}; ${behind}` : detail }
+  }
+
+  /** Keeps the server's file small. */
+  get job(): Job {
+    return new Tile38File(this.#connection)
   }
 
   /** Begins to connect. */

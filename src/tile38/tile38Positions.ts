@@ -4,9 +4,9 @@ import { ShapeArena } from '../geometry/shapeArena.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { LiveArea } from '../spatial/liveAreas.ts'
-import { readPosition } from './tile38Position.ts'
+import { readFenced, readPoint, readReply, type FencedPosition } from './tile38Position.ts'
 import { cornersOf, deviceOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
-import { objectsOf } from './tile38Search.ts'
+import { entriesOf } from './tile38Search.ts'
 import { unavailable, type Tile38Wholeness } from './tile38Wholeness.ts'
 import { Tile38Unreachable, type Tile38, type Tile38Command, type Tile38Follower } from './tile38Port.ts'
 
@@ -133,10 +133,10 @@ export class Tile38Positions implements Positions, Tile38Follower {
     const { scope, records } = watched
     const before = [...records]
     await this.#find(watched, (position) => this.observer?.moved(position))
-    const replies = await this.#tile38.send(before.map(([key]) => ['GET', this.#keys.devices(scope), key]))
+    const replies = await this.#tile38.send(before.map(([key]) => this.#keys.gettingDevice(scope, key)))
     before.forEach(([key, recordId], i) => {
       if (watched.told?.has(key) === true) return
-      const position = readPosition(scope, deviceOf(key), replies[i])
+      const position = readReply(scope, deviceOf(key), replies[i])
       if (position === undefined) this.#gone(watched, key, recordId)
       else this.observer?.moved(position)
     })
@@ -170,14 +170,15 @@ export class Tile38Positions implements Positions, Tile38Follower {
       this.#keys.devices(scope),
       'LIMIT',
       NO_LIMIT,
-      'OBJECTS',
+      'POINTS',
       'BOUNDS',
       ...cornersOf(box, PAD_DEGREES),
     ])
     const replies = await this.#tile38.send(boxes)
     let count = 0
-    for (const [key, object] of replies.flatMap(objectsOf)) {
-      const position = readPosition(scope, deviceOf(key), object)
+    for (const entry of replies.flatMap(entriesOf)) {
+      const [key] = entry
+      const position = readPoint(scope, deviceOf(key), entry)
       if (position === undefined || viewer.isEnded || told?.has(key) === true) continue
       records.set(key, position.recordId)
       found(position)
@@ -189,7 +190,8 @@ export class Tile38Positions implements Positions, Tile38Follower {
   #told(watched: Watched, message: string): void {
     if (watched.viewer.isEnded) return
     const { scope, records, told } = watched
-    const { command, detect, id: key, object } = JSON.parse(message) as FenceMessage
+    const fenced = JSON.parse(message) as FenceMessage
+    const { command, detect, id: key } = fenced
     if (key === undefined) return
     told?.add(key)
     if (command === 'del') {
@@ -197,7 +199,7 @@ export class Tile38Positions implements Positions, Tile38Follower {
       if (recordId !== undefined) this.#gone(watched, key, recordId)
       return
     }
-    const position: LivePosition | undefined = readPosition(scope, deviceOf(key), object)
+    const position = readFenced(scope, deviceOf(key), fenced)
     if (position === undefined) return
     if (detect === 'exit') records.delete(key)
     else records.set(key, position.recordId)
@@ -244,12 +246,11 @@ export class Tile38Positions implements Positions, Tile38Follower {
 }
 
 /** A message of a channel about one command. */
-interface FenceMessage {
+interface FenceMessage extends FencedPosition {
   readonly command: 'set' | 'del' | 'drop'
   readonly detect?: 'enter' | 'exit' | 'inside'
   /** Of the device in its collection; absent if the whole collection is meant. */
   readonly id?: string
-  readonly object?: unknown
 }
 
 function boundsOf(area: LiveArea): Bounds[] {

@@ -2,7 +2,7 @@ import type { FoundUser, UserAnswer, UserQuestion, Users, UsersNear } from '../a
 import { pointDistance } from '../geometry/distance.ts'
 import { metadataMatcher } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
-import { readPosition } from './tile38Position.ts'
+import { readPoint, wantedWords } from './tile38Position.ts'
 import { deviceOf, numberText, Tile38Keys } from './tile38Texts.ts'
 import { unavailable, type Tile38Wholeness } from './tile38Wholeness.ts'
 import { Tile38Unreachable, type Tile38, type Tile38Reply } from './tile38Port.ts'
@@ -76,7 +76,8 @@ export class Tile38Search implements Users {
         this.#keys.devices(scope),
         'LIMIT',
         `${count}`,
-        'OBJECTS',
+        ...wantedWords(near),
+        'POINTS',
         'POINT',
         numberText(latitude),
         numberText(longitude),
@@ -85,18 +86,18 @@ export class Tile38Search implements Users {
       this.#wholeness.question,
     ])
     if (!this.#wholeness.isWhole(marks)) throw unavailable()
-    const objects = objectsOf(reply)
+    const entries = entriesOf(reply)
     const devices: NearDevice[] = []
     let farthest = 0
-    for (const [key, object] of objects) {
-      const position = readPosition(scope, deviceOf(key), object)
+    for (const entry of entries) {
+      const position = readPoint(scope, deviceOf(entry[0]), entry)
       if (position === undefined) continue
       const distance = pointDistance(latitude, longitude, position.latitude, position.longitude)
       farthest = Math.max(farthest, distance)
       if (distance <= radiusMeters) devices.push({ recordId: position.recordId, distance })
     }
     devices.sort((a, b) => a.distance - b.distance || (a.recordId < b.recordId ? -1 : 1))
-    const isAll = objects.length < count
+    const isAll = entries.length < count
     return { devices, sureMeters: isAll ? Infinity : farthest * (1 - 2 * SPHERE_ERROR) }
   }
 
@@ -134,14 +135,19 @@ function distanceOf(
   isWanted: ReturnType<typeof metadataMatcher>,
   { user }: FoundUser,
 ): number | undefined {
-  const { location, metadata } = JSON.parse(user)
+  const { location, locationAccuracy = 0, metadata, updatedAt } = JSON.parse(user)
+  if (near.updatedAfter !== undefined && !(Date.parse(updatedAt) > near.updatedAfter)) return undefined
+  if (near.maxAccuracy !== undefined && locationAccuracy > near.maxAccuracy) return undefined
   const [longitude, latitude] = location.coordinates
   const distance = pointDistance(near.latitude, near.longitude, latitude, longitude)
   return distance <= near.radiusMeters && isWanted(metadata) ? distance : undefined
 }
 
-/** Of a reply `[cursor, [[id, object], …]]`. */
-export function objectsOf(reply: Tile38Reply | undefined): readonly (readonly [string, string])[] {
-  const [, objects] = reply as unknown as readonly [unknown, readonly (readonly [string, string])[]]
-  return objects
+/** An entry of a search: the id, and what was asked for. */
+type Entry = readonly [string, ...Tile38Reply[]]
+
+/** Of a reply `[cursor, [[id, …], …]]`. */
+export function entriesOf(reply: Tile38Reply | undefined): readonly Entry[] {
+  const [, entries] = reply as unknown as readonly [unknown, readonly Entry[]]
+  return entries
 }

@@ -2,7 +2,7 @@ import type { LivePosition, PositionObserver, Positions, PositionViewer } from '
 import { deviceHash } from '../model/deviceHash.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { AreaBox } from '../spatial/liveAreas.ts'
-import { positionCommand, readPosition } from './tile38Position.ts'
+import { positionCommand, readReply } from './tile38Position.ts'
 import { deviceKey, deviceOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
 import { type Tile38, type Tile38Command, type Tile38Reply } from './tile38Port.ts'
 
@@ -71,11 +71,21 @@ export class Tile38Share implements PositionObserver {
   moved(position: LivePosition): void {
     // What is written again later is looked up then.
     if (!this.#tile38.isConnected) return
-    const { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt } = position
+    const { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt, metadata } = position
     let devices = this.#waiting.get(scope)
     if (devices === undefined) this.#waiting.set(scope, (devices = new Map()))
     if (!devices.has(deviceId)) this.#waitingCount++
-    devices.set(deviceId, { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt })
+    devices.set(deviceId, {
+      scope,
+      deviceId,
+      recordId,
+      userId,
+      latitude,
+      longitude,
+      accuracy,
+      updatedAt,
+      metadata,
+    })
     if (this.#waitingCount > MOST_WAITING) this.forget()
   }
 
@@ -125,10 +135,10 @@ export class Tile38Share implements PositionObserver {
     this.#waitingCount = 0
     await this.#send(commands)
     const replies = await this.#send(
-      removals.map(({ scope, deviceId }) => ['GET', this.#keys.devices(scope), this.#keyOf(deviceId)]),
+      removals.map(({ scope, deviceId }) => this.#keys.gettingDevice(scope, this.#keyOf(deviceId))),
     )
     const gone = removals.filter(
-      ({ scope, deviceId, recordId }, i) => readPosition(scope, deviceId, replies[i])?.recordId === recordId,
+      ({ scope, deviceId, recordId }, i) => readReply(scope, deviceId, replies[i])?.recordId === recordId,
     )
     await this.#send(
       gone.map(({ scope, deviceId }) => ['DEL', this.#keys.devices(scope), this.#keyOf(deviceId)]),

@@ -1,5 +1,6 @@
 import type { Bounds } from '../geometry/bounds.ts'
 import type { ScopeId } from '../model/scope.ts'
+import type { Tile38Command } from './tile38Port.ts'
 
 /** A query without a limit silently returns at most 100. */
 export const NO_LIMIT = '1000000000'
@@ -13,19 +14,14 @@ export class Tile38Keys {
     this.#prefix = `ringfence:${storeId}`
   }
 
-  /** Boxes of geofences from one writer, and its notes. */
-  geofences(scope: ScopeId, writer: string): string {
-    return `${this.#prefix}:${scope}:geofences:${writer}`
-  }
-
-  /** Pattern for those of all writers. */
-  get allGeofences(): string {
-    return `${this.#prefix}:*:geofences:*`
-  }
-
   /** The positions of devices. */
   devices(scope: ScopeId): string {
     return `${this.#prefix}:${scope}:devices`
+  }
+
+  /** Asks for a device by its id in the collection: see `readReply` of tile38Position.ts. */
+  gettingDevice(scope: ScopeId, key: string): Tile38Command {
+    return ['GET', this.devices(scope), key, 'WITHFIELDS', 'POINT']
   }
 
   /** The last writer, by the name of a share. */

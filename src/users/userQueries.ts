@@ -188,6 +188,7 @@ const SHORTEST_DEGREE_METERS = 110_500
 /** Records whose last location is within the radius, by {@link nearestFirst}. */
 export function* usersNear(devices: Devices, scope: ScopeId, near: UsersNear): Generator<void, UserPage> {
   const { latitude, longitude, radiusMeters, metadata, limit } = near
+  const { updatedAfter = -Infinity, maxAccuracy = Infinity } = near
   const page = new TopK<UserRow>(limit + 1)
   const isWanted = metadata && metadataMatcher(metadata)
   const latitudeReach = radiusMeters / SHORTEST_DEGREE_METERS
@@ -203,7 +204,9 @@ export function* usersNear(devices: Devices, scope: ScopeId, near: UsersNear): G
       if (isStep(row)) yield
       if (table.scope(row) !== scope) continue
       const lat = table.latitude(row)
-      if (lat < low || lat > high) continue
+      if (lat < low || lat > high || table.updatedAt(row) <= updatedAfter) continue
+      // Not a number: unknown.
+      if (table.accuracy(row) > maxAccuracy) continue
       const turn = Math.abs(table.longitude(row) - longitude)
       if (Math.min(turn, 360 - turn) > longitudeReach) continue
       const distance = pointDistance(latitude, longitude, lat, table.longitude(row))

@@ -1,7 +1,16 @@
 import Type from 'typebox'
 import { listPage, listQuery, PageAnswers, unknownBefore } from '../http/listQuery.ts'
 import { route, type Answer, type Call, type Route } from '../http/route.ts'
-import { CoordinatesText, limitOf, MetadataFilter, Name, Page, parseCoordinates } from '../http/schemas.ts'
+import {
+  CoordinatesText,
+  dateText,
+  limitOf,
+  MetadataFilter,
+  Name,
+  Page,
+  parseCoordinates,
+  parseDate,
+} from '../http/schemas.ts'
 import type { FoundUser, Intake, UserAnswer, UserQuestion, Users } from '../actor/port.ts'
 import { REMOVAL } from '../actor/removal.ts'
 import { PAGE_CHARACTERS } from '../events/port.ts'
@@ -158,6 +167,14 @@ function searchRoutes({ users, times }: UserRouteParts): Route[] {
           ),
         ),
         metadata: Type.Optional(MetadataFilter),
+        updatedAfter: Type.Optional(dateText('Those whose `updatedAt` is later.')),
+        maxAccuracy: Type.Optional(
+          Type.Number({
+            exclusiveMinimum: 0,
+            description:
+              'Metres: only users whose last location is at least as accurate. Those without an accuracy are found, too.',
+          }),
+        ),
         limit: Type.Optional(limitOf(10, 100)),
       }),
       answers: {
@@ -168,10 +185,14 @@ function searchRoutes({ users, times }: UserRouteParts): Route[] {
         ),
       },
       handler: async (call) => {
-        const { near, radius = 1000, limit = 10, metadata, mode } = call.query
+        const { near, radius = 1000, limit = 10, metadata, mode, maxAccuracy } = call.query
+        const updatedAfter =
+          call.query.updatedAfter === undefined
+            ? undefined
+            : parseDate('updatedAfter', call.query.updatedAfter)
         const { latitude, longitude } = parseCoordinates('near', near)
         const scope = scopeOf(call)
-        const place = { latitude, longitude, metadata, limit }
+        const place = { latitude, longitude, metadata, updatedAfter, maxAccuracy, limit }
         const [least, unit] = mode === undefined ? [100, 'metres'] : [1, 'minutes']
         // Not in the schema, because the limits differ by mode, and the refusal names the one that applies.
         if (radius < least || radius > MAX_RADIUS)

@@ -298,6 +298,13 @@ t.test('users near a place', async (t) => {
   t.strictSame(await search('&radius=10000&metadata[a]=1.50'), [120])
   t.strictSame(await search('&radius=10000&metadata[a]=1&metadata[color]=blue'), [])
   t.strictSame(await search('&radius=10000&metadata%5Bcolor%5D=blue'), [120], 'escaped brackets')
+  await api.track({ deviceId: 'near-70', ...at(here, 70), accuracy: 80 })
+  const { updatedAt } = (await get('/v1/users/near-70')).user
+  t.strictSame(await search('&radius=130&maxAccuracy=79.5'), [50, 120], 'only accurate locations')
+  t.strictSame(await search('&radius=130&maxAccuracy=80'), [50, 70, 120])
+  const earlier = new Date(Date.parse(updatedAt) - 1).toISOString()
+  t.strictSame(await search(`&updatedAfter=${earlier}`), [70], 'only who was updated since')
+  t.strictSame(await search(`&updatedAfter=${updatedAt}`), [])
   t.strictSame(
     (await get(`/v1/search/users?${near}`)).users[0],
     (await get('/v1/users/near-50')).user,

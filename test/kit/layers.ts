@@ -117,7 +117,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
     'sdk',
     ['model', 'runtime', 'http', 'geometry', 'rules', 'events', 'registry/beacons', 'registry/geofences'],
   ],
-  ['tile38', ['model', 'runtime', 'geometry', 'spatial', 'actor']],
+  ['tile38', ['model', 'runtime', 'jobs', 'geometry', 'spatial', 'actor']],
   ['cluster/nats', ['runtime']],
   ['cluster/protocol', ['model', 'runtime', 'spatial', 'wire', 'actor']],
   ['cluster/journal', ['model', 'runtime', 'log', 'events', 'cluster/nats']],

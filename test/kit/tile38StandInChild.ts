@@ -14,8 +14,7 @@ type Thing =
       readonly kind: 'point'
       readonly latitude: number
       readonly longitude: number
-      /** GeoJSON. */
-      readonly object: string
+      readonly fields: ReadonlyMap<string, string>
     }
   | {
       readonly kind: 'bounds'
@@ -143,9 +142,9 @@ function execute([name = '', ...words]: readonly string[]): Reply {
   const collection = collections.get(key)
   switch (name.toUpperCase()) {
     case 'SET': {
-      const at = words.findIndex((word) => /^(?:OBJECT|BOUNDS|STRING)$/.test(word))
+      const at = words.findIndex((word) => /^(?:POINT|BOUNDS|STRING)$/.test(word))
       const options = words.slice(2, at)
-      const thing = readThing(words.slice(at))
+      const thing = readThing(words.slice(at), fieldsOf(options))
       if (thing === undefined) return new Error(`invalid argument '${words[2]}'`)
       if (options.includes('XX') && collection?.has(id) !== true) return null
       if (options.includes('NX') && collection?.has(id) === true) return null
@@ -163,11 +162,8 @@ function execute([name = '', ...words]: readonly string[]): Reply {
     case 'GET': {
       const thing = collection?.get(id)
       if (thing === undefined) return null
-      return thing.kind === 'string'
-        ? thing.text
-        : thing.kind === 'point'
-          ? thing.object
-          : JSON.stringify(thing)
+      if (thing.kind === 'string') return thing.text
+      return thing.kind === 'point' ? pointReply(thing) : JSON.stringify(thing)
     }
     case 'DEL': {
       if (collection?.has(id) !== true) return 0
@@ -212,19 +208,61 @@ function execute([name = '', ...words]: readonly string[]): Reply {
   }
 }
 
-function readThing([kind = '', ...values]: readonly string[]): Thing | undefined {
+/** Values as they are returned: texts in quotes are JSON, and 0 is not stored. */
+function fieldsOf(options: readonly string[]): Map<string, string> {
+  const fields = new Map<string, string>()
+  for (let i = 0; i < options.length; i++) {
+    if (options[i] !== 'FIELD') continue
+    const [name, value] = [options[i + 1]!, readValue(options[i + 2]!)]
+    if (value !== '0') fields.set(name, value)
+    i += 2
+  }
+  return fields
+}
+
+function readValue(text: string): string {
+  return text.startsWith('"') ? JSON.parse(text) : text
+}
+
+function readThing(
+  [kind = '', ...values]: readonly string[],
+  fields: ReadonlyMap<string, string> = new Map(),
+): Thing | undefined {
   const numbers = values.map(Number)
   if (kind === 'STRING' && values.length === 1) return { kind: 'string', text: values[0]! }
-  if (kind === 'OBJECT' && values.length === 1) {
-    const { geometry } = JSON.parse(values[0]!)
-    const [longitude, latitude] = geometry.coordinates
-    return { kind: 'point', latitude, longitude, object: values[0]! }
-  }
   if (numbers.some((number) => Number.isNaN(number))) return undefined
   const [a = 0, b = 0, c = 0, d = 0] = numbers
+  if (kind === 'POINT' && values.length === 2) return { kind: 'point', latitude: a, longitude: b, fields }
   if (kind === 'BOUNDS' && values.length === 4)
     return { kind: 'bounds', south: a, west: b, north: c, east: d }
   return undefined
+}
+
+function pointReply({ latitude, longitude, fields }: Extract<Thing, { kind: 'point' }>): readonly Reply[] {
+  const point = [`${latitude}`, `${longitude}`]
+  return fields.size === 0 ? [point] : [point, [...fields].flat()]
+}
+
+/** Whether the fields match every `WHERE name least most` and `WHEREIN name count value …`. */
+function matches(thing: Thing, words: readonly string[]): boolean {
+  const fields: ReadonlyMap<string, string> = thing.kind === 'point' ? thing.fields : new Map()
+  for (let i = 0; i < words.length; i++) {
+    const value = fields.get(words[i + 1]!) ?? '0'
+    if (words[i] === 'WHERE') {
+      const [least, most] = [words[i + 2]!, words[i + 3]!]
+      const number = Number(value)
+      if (least.startsWith('(') ? number <= Number(least.slice(1)) : number < limit(least)) return false
+      if (number > limit(most)) return false
+    } else if (words[i] === 'WHEREIN') {
+      const values = words.slice(i + 3, i + 3 + Number(words[i + 2])).map(readValue)
+      if (!values.includes(value)) return false
+    }
+  }
+  return true
+}
+
+function limit(text: string): number {
+  return text === '-inf' ? -Infinity : text === '+inf' ? Infinity : Number(text)
 }
 
 /** Whether the text matches the pattern, in which `*` stands for any text. */
@@ -233,30 +271,30 @@ function isLike(text: string, pattern: string): boolean {
   return new RegExp(`^${parts.join('.*')}$`).test(text)
 }
 
-/** `KEY [MATCH pattern] [LIMIT n] IDS|OBJECTS [(BOUNDS …)|(POINT lat lon meters)]`. */
+/** `KEY [MATCH pattern] [LIMIT n] [WHERE …] [WHEREIN …] IDS|POINTS [(BOUNDS …)|(POINT lat lon meters)]`. */
 function search(name: string, words: readonly string[]): Reply {
   const [key = ''] = words
-  const limit = words.includes('LIMIT') ? Number(words[words.indexOf('LIMIT') + 1]) : 100
-  let found = [...(collections.get(key) ?? [])]
+  const most = words.includes('LIMIT') ? Number(words[words.indexOf('LIMIT') + 1]) : 100
+  let found = [...(collections.get(key) ?? [])].filter(([, thing]) => matches(thing, words))
   if (words.includes('MATCH')) found = found.filter(([id]) => isLike(id, words[words.indexOf('MATCH') + 1]!))
   if (name === 'INTERSECTS') {
     const box = readThing(words.slice(words.indexOf('BOUNDS')))
     if (box?.kind !== 'bounds') return new Error('invalid argument')
     found = found.filter(([, thing]) => meets(thing, box))
   } else if (name === 'NEARBY') {
-    const [latitude = 0, longitude = 0, meters = 0] = words.slice(words.indexOf('POINT') + 1).map(Number)
+    const [latitude = 0, longitude = 0, meters = 0] = words.slice(words.lastIndexOf('POINT') + 1).map(Number)
     const near = found.map(([id, thing]) => ({ id, thing, far: metersTo(thing, latitude, longitude) }))
     found = near
       .filter(({ far }) => far <= meters)
       .toSorted((a, b) => a.far - b.far)
       .map(({ id, thing }) => [id, thing])
   }
-  const cut = found.slice(0, limit)
+  const cut = found.slice(0, most)
   return [
     cut.length < found.length ? cut.length : 0,
     cut.map(([id, thing]) => {
       if (words.includes('IDS') || thing.kind === 'bounds') return id
-      return [id, thing.kind === 'point' ? thing.object : thing.text]
+      return thing.kind === 'point' ? [id, ...pointReply(thing)] : [id, thing.text]
     }),
   ]
 }
@@ -288,10 +326,11 @@ function detect(key: string, id: string, before: Thing | undefined, after: Thing
       const is = meets(after, fence.box)
       const kinds =
         was && is ? ['inside'] : is ? ['enter', 'inside'] : was ? ['exit', 'outside'] : ['outside']
-      const object = JSON.parse(after.object)
+      const object = { type: 'Point', coordinates: [after.longitude, after.latitude] }
+      const fields = Object.fromEntries(after.fields)
       for (const kind of kinds)
         if (fence.detect.has(kind))
-          publish(name, { command: 'set', detect: kind, hook: name, key, id, object })
+          publish(name, { command: 'set', detect: kind, hook: name, key, id, object, fields })
     }
   }
 }

@@ -1,5 +1,5 @@
 /** Which server is used, how it is reached, and when it counts as lost. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { connect, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -7,6 +7,7 @@ import { createServer } from 'node:tls'
 import { pino } from 'pino'
 import t, { type Test } from 'tap'
 import { Tile38Connection } from '../../src/tile38/tile38Connection.ts'
+import { Tile38File } from '../../src/tile38/tile38File.ts'
 import { Tile38Refused, Tile38Unreachable } from '../../src/tile38/tile38Port.ts'
 import { makeCertificates, withoutOpenssl } from '../kit/certificates.ts'
 import { startServer, type Server } from '../kit/server.ts'
@@ -205,3 +206,43 @@ t.test(`${TILE38_NAME}: with a password`, async (t) => {
     await t.rejects(other.send([['PING']]), Tile38Unreachable)
   }
 })
+
+t.test(
+  `${TILE38_NAME}: its file is shrunk when it has grown; a follower continues`,
+  { skip: WITHOUT_FOLLOWERS },
+  async (t) => {
+    const [leader, follower] = [await tile38Server(t), await tile38Server(t)]
+    await follower.ask('FOLLOW', '127.0.0.1', `${leader.port}`)
+    const tile38 = leader.connect(t)
+    await until(() => tile38.isConnected)
+    const least = 200_000
+    const job = new Tile38File(tile38, least)
+    const bytes = () => statSync(join(leader.folder, 'data', 'appendonly.aof')).size
+    let moves = 0
+    const move = (count: number) =>
+      tile38.send(
+        Array.from({ length: count }, () => [
+          'SET',
+          'fleet',
+          `bus${moves % 10}`,
+          'POINT',
+          `${50 + moves++ * 1e-4}`,
+          '8',
+        ]),
+      )
+    await move(100)
+    const before = bytes()
+    await job.run()
+    t.equal(bytes(), before, 'a small file is left alone')
+    for (let round = 0; round < 3; round++) {
+      while (bytes() < least) await move(1000)
+      await job.run()
+      await until(() => bytes() < least / 10)
+      await job.run()
+    }
+    await move(10)
+    const last = JSON.stringify(await leader.ask('SCAN', 'fleet'))
+    await until(async () => JSON.stringify(await follower.ask('SCAN', 'fleet').catch(() => '')) === last)
+    t.pass('the follower has what came after it, too')
+  },
+)

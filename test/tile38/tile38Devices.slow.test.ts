@@ -8,6 +8,7 @@ import type {
   PositionObserver,
   UserAnswer,
   UserQuestion,
+  UsersNear,
 } from '../../src/actor/port.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import { metadataMatcher } from '../../src/model/metadata.ts'
@@ -16,7 +17,8 @@ import type { Position } from '../../src/model/geofence.ts'
 import { LiveAreas, type LiveArea } from '../../src/spatial/liveAreas.ts'
 import { Tile38Devices } from '../../src/tile38/tile38Devices.ts'
 import { Tile38Positions } from '../../src/tile38/tile38Positions.ts'
-import { objectsOf, Tile38Search } from '../../src/tile38/tile38Search.ts'
+import { entriesOf, Tile38Search } from '../../src/tile38/tile38Search.ts'
+import { readPoint } from '../../src/tile38/tile38Position.ts'
 import { deviceOf, Tile38Keys } from '../../src/tile38/tile38Texts.ts'
 import { Tile38Wholeness } from '../../src/tile38/tile38Wholeness.ts'
 import type { Tile38Connection } from '../../src/tile38/tile38Connection.ts'
@@ -32,8 +34,16 @@ const STORE = 'a store'
 const troubled = () => {}
 
 interface Device extends LivePosition {
-  readonly team: string
+  readonly metadata: { readonly team: string | number }
 }
+
+/** What a search may want besides the place. */
+type Wanted = Pick<UsersNear, 'metadata' | 'maxAccuracy' | 'updatedAfter'>
+
+/** Texts that Tile38 would take for numbers, or shorten, if it could. */
+const ODD_IDS = ['nan', ' a ', '"', '1e5', '007', '{}', 'ü €', '']
+const TEAMS = ['red', 'blue', 5, '5.0', 'Red']
+const NOON = 1_700_000_000_000
 
 const PARTITIONS = 4
 const SHARES = Array.from({ length: PARTITIONS }, (_, n) => String(n))
@@ -106,6 +116,8 @@ function partitionOf(deviceId: string): number {
 class Fleet {
   readonly devices = new Map<string, Device>()
   readonly owners: readonly Owner[]
+  /** Records that somebody asked for. */
+  readonly asked = new Set<string>()
   #records = 0
 
   constructor(t: Test, tile38: Tile38Connection, owners = 1) {
@@ -123,7 +135,7 @@ class Fleet {
     )
   }
 
-  move(deviceId: string, [longitude, latitude]: Position, team = 'red'): void {
+  move(deviceId: string, [longitude, latitude]: Position, more: Partial<Device> = {}): void {
     const device: Device = {
       scope: SCOPE,
       deviceId,
@@ -132,8 +144,9 @@ class Fleet {
       latitude,
       longitude,
       accuracy: NaN,
-      updatedAt: 1_700_000_000_000,
-      team,
+      updatedAt: NOON,
+      metadata: { team: 'red' },
+      ...more,
     }
     this.devices.set(deviceId, device)
     this.#observers(deviceId).forEach((observer) => observer.moved(device))
@@ -160,27 +173,20 @@ class Fleet {
   /** It only accepts queries for records by id. No other process may be asked who is near. */
   async ask(question: UserQuestion): Promise<UserAnswer> {
     if (question.ask !== 'records') throw new Error(`asked for ${question.ask}`)
+    question.ids.forEach((id) => this.asked.add(id))
     const wanted = new Set(question.ids)
     const found = [...this.devices.values()].filter(({ recordId }) => wanted.has(recordId))
     // Limits the answer, as if it were full.
     return { users: found.slice(0, 20).map(userOf), hasMore: found.length > 20 }
   }
 
-  near(
-    [longitude, latitude]: Position,
-    radiusMeters: number,
-    limit: number,
-    metadata?: Record<string, string>,
-  ) {
+  near([longitude, latitude]: Position, radiusMeters: number, limit: number, wanted: Wanted) {
     return [...this.devices.values()]
       .map((device) => ({
         device,
         distance: pointDistance(latitude, longitude, device.latitude, device.longitude),
       }))
-      .filter(({ device, distance }) => {
-        const matches = metadataMatcher(metadata ?? {})({ team: device.team })
-        return distance <= radiusMeters && matches
-      })
+      .filter(({ device, distance }) => distance <= radiusMeters && isWanted(device, wanted))
       .toSorted((a, b) => a.distance - b.distance || (a.device.recordId < b.device.recordId ? -1 : 1))
       .slice(0, limit)
       .map(({ device }) => device.deviceId)
@@ -191,14 +197,29 @@ class Fleet {
   }
 }
 
-function userOf({ recordId, deviceId, team, longitude, latitude }: Device): FoundUser {
+function isWanted(device: Device, { metadata = {}, maxAccuracy = Infinity, updatedAfter = 0 }: Wanted) {
+  if (device.accuracy > maxAccuracy || device.updatedAt <= updatedAfter) return false
+  return metadataMatcher(metadata)(device.metadata)
+}
+
+function userOf({
+  recordId,
+  deviceId,
+  metadata,
+  longitude,
+  latitude,
+  accuracy,
+  updatedAt,
+}: Device): FoundUser {
   return {
     order: [0],
     id: recordId,
     deviceId,
     user: JSON.stringify({
-      metadata: { team },
+      metadata,
       location: { type: 'Point', coordinates: [longitude, latitude] },
+      ...(!Number.isNaN(accuracy) && { locationAccuracy: accuracy }),
+      updatedAt: new Date(updatedAt).toISOString(),
     }),
     explanation: '',
   }
@@ -214,36 +235,63 @@ t.test(`${TILE38_NAME}: a search finds the same as a scan, in the same order`, a
     [longitude, latitude]: Position,
     radiusMeters: number,
     limit: number,
-    team?: string,
+    wanted: Wanted = {},
   ) => {
-    const metadata = team === undefined ? undefined : { team }
-    const question = { latitude, longitude, radiusMeters, limit, metadata }
+    const question = { latitude, longitude, radiusMeters, limit, ...wanted }
     const { users } = await search.ask({ scope: SCOPE, ask: 'near', near: question })
     return users.map(({ deviceId }) => deviceId)
   }
   await t.rejects(near([0, 0], 1000, 10), { code: 503 }, 'before it is connected')
   await until(() => tile38.isConnected)
   const places = fc.sample(place, { numRuns: 400, seed: 38 })
-  places.forEach((at, i) => fleet.move(`device${i}`, at, i % 3 === 0 ? 'blue' : 'red'))
-  for (let i = 0; i < 300; i++) fleet.move(`crowd${i}`, [13.4 + i * 1e-5, 52.5], i === 299 ? 'green' : 'red')
+  places.forEach((at, i) =>
+    fleet.move(`device${i}`, at, {
+      metadata: { team: TEAMS[i % TEAMS.length]! },
+      accuracy: [0, 5, 50, NaN][i % 4]!,
+      updatedAt: NOON + (i % 6) * 1000,
+      userId: ODD_IDS[i % ODD_IDS.length]!,
+    }),
+  )
+  for (let i = 0; i < 300; i++)
+    fleet.move(`crowd${i}`, [13.4 + i * 1e-5, 52.5], { metadata: { team: i === 299 ? 'green' : 'red' } })
   for (let i = 0; i < 20; i++) fleet.remove(`device${i * 7}`)
   await fleet.settled()
+  const wants: fc.Arbitrary<Wanted> = fc.record(
+    {
+      metadata: fc.constantFrom('red', 'blue', 'green', '5', '5.0', 'Red').map((team) => ({ team })),
+      maxAccuracy: fc.constantFrom(1, 5, 49.5),
+      updatedAfter: fc.constantFrom(NOON - 1, NOON, NOON + 3000),
+    },
+    { requiredKeys: [] },
+  )
   await fc.assert(
     fc.asyncProperty(
       place,
       fc.integer({ min: 100, max: 10_000 }),
       fc.integer({ min: 1, max: 100 }),
-      fc.option(fc.constantFrom('red', 'blue', 'green'), { nil: undefined }),
-      async (at, radius, limit, team) => {
-        const found = await near(at, radius, limit, team)
-        const expected = fleet.near(at, radius, limit, team === undefined ? undefined : { team })
+      wants,
+      async (at, radius, limit, wanted) => {
+        fleet.asked.clear()
+        const found = await near(at, radius, limit, wanted)
+        const expected = fleet.near(at, radius, limit, wanted)
         if (found.join() !== expected.join()) throw new Error(`found ${found.join()}, not ${expected.join()}`)
+        const unwanted = [...fleet.devices.values()].find(
+          (device) => fleet.asked.has(device.recordId) && !isWanted(device, wanted),
+        )
+        if (unwanted !== undefined) throw new Error(`asked for ${unwanted.deviceId}, which is not wanted`)
       },
     ),
     { numRuns: RUNS },
   )
-  t.same(await near([13.4, 52.5], 5000, 1, 'green'), ['crowd299'], 'behind a crowd that is filtered out')
+  const green = { metadata: { team: 'green' } }
+  t.same(await near([13.4, 52.5], 5000, 1, green), ['crowd299'], 'behind a crowd that is filtered out')
   t.same((await near([13.4, 52.5], 5000, 100)).length, 100)
+  const [reply] = await tile38.send([
+    ['SCAN', new Tile38Keys(STORE).devices(SCOPE), 'LIMIT', '1000', 'POINTS'],
+  ])
+  const read = entriesOf(reply).map((entry) => readPoint(SCOPE, deviceOf(entry[0]), entry)!)
+  t.equal(read.length, fleet.devices.size)
+  for (const { deviceId, ...position } of read) t.match(fleet.devices.get(deviceId), position, deviceId)
   const elsewhere = { ...HERE, radiusMeters: 1000, limit: 9 }
   t.same((await search.ask({ scope: SCOPE + 1, ask: 'near', near: elsewhere })).users, [], 'another scope')
   await server.kill9()
@@ -383,10 +431,11 @@ t.test(`${TILE38_NAME}: partitions change hands, and a former owner continues to
   /** The positions that Tile38 has. */
   const held = async () => {
     const [reply] = await tile38.send([
-      ['SCAN', `ringfence:${STORE}:${SCOPE}:devices`, 'LIMIT', '1000', 'OBJECTS'],
+      ['SCAN', `ringfence:${STORE}:${SCOPE}:devices`, 'LIMIT', '1000', 'POINTS'],
     ])
-    return objectsOf(reply)
-      .map(([key, object]) => `${deviceOf(key)} ${JSON.parse(object).geometry.coordinates}`)
+    return entriesOf(reply)
+      .map((entry) => readPoint(SCOPE, deviceOf(entry[0]), entry)!)
+      .map(({ deviceId, longitude, latitude }) => `${deviceId} ${[longitude, latitude]}`)
       .toSorted()
   }
   const expected = () =>

@@ -1,0 +1,46 @@
+import { every, type Job } from '../jobs/port.ts'
+import { Tile38Unreachable, type Tile38, type Tile38Reply } from './tile38Port.ts'
+
+const LOOK_MS = 60_000
+/** A file below this size is left alone. */
+const LEAST_BYTES = 64 * 1024 * 1024
+/** The file is shrunk when it is so many times as large as it was afterwards, the last time. */
+const GROWTH = 2
+
+/**
+ * The job that has Tile38 shrink its append-only file. Every position that is written makes the file grow, although
+ * it replaces the one before: a device that moves every second adds 29 MB a day. Tile38 shrinks it only on request.
+ */
+export class Tile38File implements Job {
+  readonly name = 'tile38'
+  readonly isShared = true
+  readonly dueAt = every(LOOK_MS)
+  readonly #tile38: Tile38
+  readonly #leastBytes: number
+  /** Of the file after it was shrunk, or when that was requested; 0: not yet. */
+  #shrunkBytes = 0
+
+  constructor(tile38: Tile38, leastBytes = LEAST_BYTES) {
+    this.#tile38 = tile38
+    this.#leastBytes = leastBytes
+  }
+
+  isAble(): boolean {
+    return this.#tile38.isConnected
+  }
+
+  async run(): Promise<void> {
+    try {
+      const [role] = await this.#tile38.send([['ROLE']])
+      // Of a leader: its role, the size of its file, and its followers. Without a file, the size is 0.
+      const bytes = Number((role as readonly Tile38Reply[])[1])
+      if (bytes < this.#shrunkBytes) this.#shrunkBytes = bytes
+      if (bytes < Math.max(this.#leastBytes, GROWTH * this.#shrunkBytes)) return
+      this.#shrunkBytes = bytes
+      await this.#tile38.send([['AOFSHRINK']])
+    } catch (error) {
+      // It is reported where the connection is made, and looked at again later.
+      if (!(error instanceof Tile38Unreachable)) throw error
+    }
+  }
+}
