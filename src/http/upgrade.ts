@@ -106,7 +106,7 @@ export function serveSockets(
     },
   })
   // A pattern that is less exact comes later.
-  app.ws<UserData>(path.replace(/[^/]+$/, ':socket'), {
+  app.ws<UserData>(`${path.slice(0, path.lastIndexOf('/') + 1)}:socket`, {
     ...behavior,
     maxPayloadLength: small + handler.excessBytes,
     upgrade(res, req, context) {

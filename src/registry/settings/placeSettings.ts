@@ -1,11 +1,10 @@
 /** The settings that concern places and the chains that they belong to. */
 import Type from 'typebox'
 import { checkTextField, dictionaryField, present, textsField, type Fields } from '../../http/fields.ts'
-import type { Metadata } from '../../model/metadata.ts'
+import { METADATA_TEXT_LENGTH, type Metadata } from '../../model/metadata.ts'
 import type { PlaceFilters } from '../../model/settings.ts'
 import { badParam } from '../../runtime/errors.ts'
 import { MAX_ID_LENGTH, metadataField } from '../records/recordFields.ts'
-import { MetadataRecord } from '../records/recordSchemas.ts'
 
 /** Of chains in a setting: a body has at most 5,000 different names (http/structure.ts). */
 const MAX_CHAINS = 4000
@@ -15,16 +14,21 @@ const MAX_FILTERED = 1000
 const MAX_BYTES = 512_000
 const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
 
+const ChainMetadata = Type.Record(
+  Type.String(),
+  Type.Union([Type.String({ maxLength: METADATA_TEXT_LENGTH }), Type.Number(), Type.Boolean()]),
+)
+
 export const PLACE_SETTINGS = {
   chainMappings: {
-    schema: Type.Record(Type.String(), Type.String(), {
+    schema: Type.Record(Type.String(), Type.String({ maxLength: MAX_ID_LENGTH }), {
       description:
         'Your own ids of chains, by slug: `{"burger-king": "17"}`. Responses show them as `externalId`, and searches accept them in place of slugs.',
     }),
     read: mappingsField,
   },
   chainMetadata: {
-    schema: Type.Record(Type.String(), MetadataRecord, {
+    schema: Type.Record(Type.String(), ChainMetadata, {
       description: 'Custom data of chains, by slug: 1 to 16 strings, booleans and numbers for each.',
     }),
     read: chainMetadataField,
