@@ -17,6 +17,7 @@ import { DEFAULT_SETTINGS } from '../../src/model/settings.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
 import type { Update } from '../../src/model/update.ts'
 import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
+import { ScopeTrips } from '../../src/registry/trips/scopeTrips.ts'
 import type { ScopeView } from '../../src/rules/port.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 
@@ -65,7 +66,15 @@ function world(): ScopeView {
     index.put(geofence)
   }
   const beacons = new BeaconStore()
-  return { settings: DEFAULT_SETTINGS, revision: 1, beacons, index, geofence: (id) => byId.get(id) }
+  return {
+    settings: DEFAULT_SETTINGS,
+    revision: 1,
+    beacons,
+    index,
+    trips: new ScopeTrips(),
+    geofence: (id) => byId.get(id),
+    geofenceNamed: () => undefined,
+  }
 }
 
 interface Tally {

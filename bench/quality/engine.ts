@@ -4,6 +4,7 @@ import { storeSalt } from '../../src/events/ids.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
+import { ScopeTrips } from '../../src/registry/trips/scopeTrips.ts'
 import type { ScopeView } from '../../src/rules/port.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import type { Fix } from './receiver.ts'
@@ -39,7 +40,9 @@ export function viewOf(circles: readonly Circle[], settings: Partial<Settings>):
     revision: 1,
     beacons: new BeaconStore(),
     index,
+    trips: new ScopeTrips(),
     geofence: (id) => byId.get(id),
+    geofenceNamed: () => undefined,
   }
 }
 

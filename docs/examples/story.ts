@@ -38,6 +38,7 @@ export async function tellStory(recording: Recording): Promise<void> {
   await settings(recording)
   await webhooks(recording)
   await hooks(recording)
+  await trips(recording)
   await operations(recording)
   await people(recording)
   await farewell(recording)
@@ -414,6 +415,52 @@ async function settings({ show }: Recording): Promise<void> {
   await show('PATCH /v1/settings', 'Fewer false exits', {
     body: { minimumConfidence: 2, exitDelaySeconds: 60, maxAccuracyMeters: 200 },
   })
+}
+
+async function trips({ show }: Recording): Promise<void> {
+  const customer = { tag: 'customer', externalId: '1842' }
+  await show('PUT /v1/geofences/:tag/:externalId', 'Where an order is delivered', {
+    params: customer,
+    body: { description: 'Customer 1842', type: 'circle', coordinates: [-56.1637, -34.9121], radius: 60 },
+  })
+  const order = {
+    externalId: 'order-1842',
+    userId: 'courier-7',
+    destinationGeofenceTag: 'customer',
+    destinationGeofenceExternalId: '1842',
+    mode: 'bike',
+    metadata: { items: 3 },
+  }
+  await show('POST /v1/trips', 'An order on its way to a customer', { body: order })
+  const stops = ['-34.9059,-56.1913', '-34.8945,-56.1770', '-34.9121,-56.1637'].map((place) =>
+    place.split(',').map(Number).toReversed(),
+  )
+  const { trip: round } = await show('POST /v1/trips', 'Several stops', {
+    body: {
+      externalId: 'round-3',
+      legs: stops.map((coordinates) => ({
+        destination: { coordinates, arrivalRadius: 50 },
+        stopDuration: 4,
+      })),
+    },
+  })
+  const params = { id: 'order-1842' }
+  await show('PATCH /v1/trips/:id/update', 'The courier starts', { params, body: { status: 'started' } })
+  const [first, second, third] = round.legs.map(({ _id }: { _id: string }) => _id) as [string, string, string]
+  await show('PUT /v1/trips/:id/legs', 'The last stop first', {
+    params: { id: 'round-3' },
+    body: { legs: [third, first, second] },
+  })
+  await show('PATCH /v1/trips/:id/legs/:legId', 'A stop is done', {
+    params: { id: 'round-3', legId: third },
+    body: { status: 'completed' },
+  })
+  await show('GET /v1/trips', 'Those that are under way', {
+    query: { status: 'started,approaching,arrived', limit: 10 },
+  })
+  await show('GET /v1/trips/:id', 'By its externalId', { params })
+  await show('PATCH /v1/trips/:id', 'As apps did it in 2021', { params, body: { status: 'completed' } })
+  await show('DELETE /v1/trips/:id', 'By its externalId', { params: { id: 'round-3' } })
 }
 
 async function webhooks(recording: Recording): Promise<void> {

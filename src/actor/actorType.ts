@@ -1,9 +1,10 @@
 import type { CommandKind } from './command.ts'
 import type { FrameBytes, FrameWriter } from './commitCodec.ts'
+import type { DeviceMemory } from './deviceMemory.ts'
 
 /**
  * A type of actors: what a partition stores of them, how that becomes durable, and which commands they accept.
- * Recovery, snapshots and commits go through the types in the list (actorTypes.ts).
+ * Recovery, snapshots and commits go through the types in the list (trips/tripTypes.ts).
  */
 export interface ActorType<T extends ActorTable = ActorTable> {
   readonly name: string
@@ -28,4 +29,6 @@ export interface ActorTable {
   expect?(rows: number): void
   /** All rows have been read; `now` is the server's time. */
   recovered?(now: number): void
+  /** From now on its actors count in this memory, and no longer in the one before. */
+  countIn?(memory: DeviceMemory): void
 }

@@ -214,8 +214,12 @@ export class Batch {
     while (this.#unended === undefined && taken < waiting.length && writer.bytes < FRAME_BYTES) {
       const command = waiting[taken++]!
       const { partition, kind, args } = command
-      partition.begin(writer, time, this.#parts.registry.revision)
-      this.executed.push({ command, result: kind.apply(partition, args, { writer, time, removed }) })
+      const { registry } = this.#parts
+      partition.begin(writer, time, registry.revision)
+      this.executed.push({
+        command,
+        result: kind.apply(partition, args, { writer, time, registry, removed }),
+      })
       this.#endCommit(partition)
     }
     if (taken > 0) waiting.splice(0, taken)

@@ -1,5 +1,6 @@
 import type { StoreSalt } from '../events/ids.ts'
 import type { ScopeId } from '../model/scope.ts'
+import type { RegistryView } from '../rules/port.ts'
 import type { ApiError } from '../runtime/errors.ts'
 import type { FrameWriter } from './commitCodec.ts'
 import type { Partition } from './partition.ts'
@@ -48,6 +49,7 @@ export interface CommandCommit {
   readonly writer: FrameWriter
   /** The server's, epoch milliseconds. */
   readonly time: number
+  readonly registry: RegistryView
   /** Records that are gone once the commit is durable; observers of positions are told then. */
   readonly removed: RemovedRecord[]
 }

@@ -15,6 +15,7 @@ import { AppliedForUser, AppliedInCrowd, CROWD, type Applied } from './applied.t
 import type { ActorTable, ActorType } from './actorType.ts'
 import { ACTOR_TYPES, DEVICES } from './actorTypes.ts'
 import type { FrameWriter } from './commitCodec.ts'
+import type { DeviceMemory } from './deviceMemory.ts'
 import { writeMoved, writeNumbered, writeWhole } from './deviceRows.ts'
 import {
   FLAG_FOREGROUND,
@@ -128,7 +129,7 @@ export class Partition {
   meetings = 0
 
   /** The actors of one of the partition's types. */
-  tableOf<T extends ActorTable>({ number }: ActorType<T>): T {
+  tableOf<T extends ActorTable>({ number }: Pick<ActorType<T>, 'number' | 'createTable'>): T {
     return this.tables.get(number) as T
   }
 
@@ -150,6 +151,11 @@ export class Partition {
   /** All rows have been read; `now` is the server's time. */
   recovered(now: number): void {
     for (const table of this.tables.values()) table.recovered?.(now)
+  }
+
+  /** From now on its actors count in this memory, and no longer in the one before. */
+  countIn(memory: DeviceMemory): void {
+    for (const table of this.tables.values()) table.countIn?.(memory)
   }
 
   /** Starts a commit; `time` is the server's. */

@@ -1,6 +1,6 @@
 import type { Profile, StreamMark } from '../model/device.ts'
 import { STREAM_MARKS } from '../model/device.ts'
-import type { Metadata } from '../model/metadata.ts'
+import { sameMetadata } from '../model/metadata.ts'
 import type { Update } from '../model/update.ts'
 import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
 
@@ -29,16 +29,6 @@ export function saysNothingNew(p: Profile, u: Update): boolean {
     (u.source === undefined || u.source === p.source) &&
     (u.metadata === undefined || sameMetadata(u.metadata, p.metadata))
   )
-}
-
-function sameMetadata(a: Metadata, b: Metadata | undefined): boolean {
-  if (b === undefined) return false
-  let keys = 0
-  for (const key in a) {
-    if (a[key] !== b[key]) return false
-    keys++
-  }
-  return keys === Object.keys(b).length
 }
 
 /** Whether the update belongs to the newest mark's stream, or to none: then the marks do not change the profile. */

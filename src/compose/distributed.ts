@@ -38,6 +38,7 @@ import { listen, welcome } from './publicApi.ts'
 import { openEvents, openGateway, openGatewayFront } from './gatewayRole.ts'
 import { type DistributedParts, openDistributedParts, groundChecks, leases } from './distributedParts.ts'
 import { openOwners } from './ownerRole.ts'
+import { tripJobs } from '../trips/tripJobs.ts'
 import { rolesOf } from './roles.ts'
 import { openGeoServices } from './geoServices.ts'
 import { watchTile38 } from './tile38.ts'
@@ -93,6 +94,9 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   if (owners !== undefined && tile38 !== undefined) lifecycle.add(jobs.service(tile38.job))
   for (const service of owners?.services ?? []) lifecycle.add(service)
   for (const job of housekeeping(ground, events?.index, owners)) lifecycle.add(jobs.service(job))
+  if (owners !== undefined)
+    for (const job of tripJobs({ ...options, hosts: () => owners.hosts, registry, clock }))
+      lifecycle.add(jobs.service(job))
   if (asking !== undefined) lifecycle.add({ name: 'updates under way', stop: () => asking.gateway.drained() })
   for (const service of delivery?.services ?? []) lifecycle.add(service)
   lifecycle.add({

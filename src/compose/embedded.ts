@@ -23,6 +23,9 @@ import { webhookRoutes } from '../delivery/webhookRoutes.ts'
 import { TwiceObserved } from '../actor/copiedPositions.ts'
 import { HostPositions } from '../actor/hostPositions.ts'
 import { HostUsers } from '../users/hostUsers.ts'
+import { HostTrips } from '../trips/hostTrips.ts'
+import { tripJobs } from '../trips/tripJobs.ts'
+import { ALL_ACTOR_TYPES } from '../trips/tripTypes.ts'
 import { openEventIndex } from '../events/eventIndex.ts'
 import { EventFeed } from '../events/feed.ts'
 import { storeSalt } from '../events/ids.ts'
@@ -102,12 +105,12 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   const unpackedBytes = unpackedBytesOf(store.partitions)
   const partitions = Array.from(
     { length: store.partitions },
-    (_, number) => new Partition(number, salt, updatesPerSecond, undefined, unpackedBytes),
+    (_, number) => new Partition(number, salt, updatesPerSecond, ALL_ACTOR_TYPES, unpackedBytes),
   )
   const reading = progressLog(logger, clock, 'reading the commit log')
   const recovered = recover(partitions, log, snapshots, events, clock.now(), reading)
   const memory = deviceMemoryOf(options.deviceBytes)
-  for (const { table } of partitions) table.countIn(memory)
+  for (const partition of partitions) partition.countIn(memory)
   if (recovered.revision > registry.revision)
     throw new Error(
       `${join(options.data, 'registry.sqlite')} is at revision ${registry.revision}, but commits were made with ` +
@@ -126,6 +129,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     measurer,
   })
   const users = new HostUsers(() => [host], { salt, registry, clock })
+  const trips = new HostTrips(() => [host], { registry, clock })
   const checkpointer = new Checkpointer(
     { host, log, snapshots, events, registry, clock, logger },
     options.snapshotBytes,
@@ -149,6 +153,8 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     registry,
     intake: host,
     users,
+    trips,
+    store: { partitions: store.partitions, salt },
     measurer,
     senders: new Senders(),
     events,
@@ -209,6 +215,8 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add({ name: 'snapshots under way', stop: () => checkpointer.stop() })
   const housekeeping = { ...options, hosts: () => [host], events, clock, logger }
   for (const job of housekeepingJobs({ ...housekeeping, checkpoint: () => checkpointer.tick() }))
+    lifecycle.add(jobs.service(job))
+  for (const job of tripJobs({ ...options, hosts: () => [host], registry, clock }))
     lifecycle.add(jobs.service(job))
   lifecycle.add({ name: 'geometry threads', stop: () => measurer.close() })
   lifecycle.add({ name: 'device actors', stop: () => host.drained() })

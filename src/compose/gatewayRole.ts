@@ -8,6 +8,7 @@ import { Gateway } from '../cluster/gateway/gateway.ts'
 import type { Served } from '../cluster/nats/calls.ts'
 import { serveTickets, ticketsThrough } from '../cluster/gateway/remoteTickets.ts'
 import { RemotePositions } from '../cluster/gateway/remotePositions.ts'
+import { RemoteTrips } from '../cluster/gateway/remoteTrips.ts'
 import { remoteRoutes } from '../cluster/gateway/remoteRoutes.ts'
 import { webhooksSubject } from '../cluster/nats/subjects.ts'
 import { openEventIndex } from '../events/eventIndex.ts'
@@ -100,6 +101,8 @@ export function openGatewayFront(
     registry,
     intake: gateway,
     users: read?.users ?? gateway,
+    trips: new RemoteTrips({ calls, registry, partitions, salt: ground.salt }),
+    store: { partitions, salt: ground.salt },
     measurer,
     senders: ground.senders,
     events: shared,

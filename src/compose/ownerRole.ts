@@ -4,6 +4,7 @@ import { eventsOfFrame } from '../actor/frameEvents.ts'
 import type { ActorHost } from '../actor/host.ts'
 import { deviceMemoryOf, unpackedBytesOf } from '../actor/deviceMemory.ts'
 import { Partition } from '../actor/partition.ts'
+import { ALL_ACTOR_TYPES } from '../trips/tripTypes.ts'
 import { TwiceObserved } from '../actor/copiedPositions.ts'
 import { HostPositions } from '../actor/hostPositions.ts'
 import { PartitionServer } from '../cluster/owner/partitionServer.ts'
@@ -60,7 +61,7 @@ export async function openOwners(ground: DistributedParts) {
     measurer,
     mailboxBytes: shareOf(mailboxBytes, partitions),
     createPartition: (number) =>
-      new Partition(number, salt, limits['POST /v1/track'], undefined, unpackedBytes),
+      new Partition(number, salt, limits['POST /v1/track'], ALL_ACTOR_TYPES, unpackedBytes),
     memory,
     openLog: (partition, fencedOut) =>
       openJetStreamLog({

@@ -62,6 +62,9 @@ import { StreamServer } from '../stream/streamServer.ts'
 import { Subscriptions } from '../stream/subscriptions.ts'
 import { Watches } from '../stream/watches.ts'
 import { userRoutes } from '../users/userRoutes.ts'
+import type { Trips } from '../trips/port.ts'
+import { TripDesk, type TripDeskParts } from '../trips/tripDesk.ts'
+import { tripRoutes } from '../trips/tripRoutes.ts'
 
 const DAY_MS = 86_400_000
 
@@ -71,6 +74,9 @@ export interface PublicApiParts {
   readonly registry: Registry
   readonly intake: Intake
   readonly users: Users
+  readonly trips: Trips
+  /** The partitions of the store, and what its ids are salted with. */
+  readonly store: TripDeskParts['store']
   readonly measurer: Measurer
   /** Of this host: those of streams and of requests. */
   readonly senders: Senders
@@ -124,6 +130,15 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
   const audiences = new FanoutGroups(feed)
   const kept = new KeyedBound('Filters and areas', boundsOf(options.subscriptionBytes))
   const eventStreams = new ServerSentEvents(feed, audiences, keyWatch, kept)
+  const tripDesk = new TripDesk({
+    intake,
+    users,
+    trips: parts.trips,
+    directory: registry.trips,
+    finder: geo.finder,
+    store: parts.store,
+    clock,
+  })
   const definitions = [
     ...trackRoutes({
       intake,
@@ -137,6 +152,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     ...clientRoutes(registry),
     ...syncRoutes(registry),
     ...userRoutes({ users, intake, registry, times: geo.times }),
+    ...tripRoutes({ desk: tripDesk, trips: parts.trips, users }),
     ...eventRoutes(events, feed),
     eventStreams.route(),
     ...geofenceRoutes(registry.geofences, geo.finder),

@@ -1,52 +1,14 @@
 import Type from 'typebox'
+import {
+  BeaconContextSchema,
+  DateSchema,
+  GeofenceContextSchema,
+  MetadataSchema,
+  PointSchema,
+} from './fieldSchemas.ts'
+import { TripContextSchema } from './tripSchema.ts'
 
-/**
- * Schemas of events and of the parts that users have in common with them, for the OpenAPI document; responses are not
- * checked at run time.
- */
-
-export const PointSchema = Type.Object({
-  type: Type.Literal('Point'),
-  coordinates: Type.Array(Type.Number(), { minItems: 2, maxItems: 2, description: '[longitude, latitude]' }),
-})
-
-export const MetadataSchema = Type.Record(
-  Type.String(),
-  Type.Union([Type.String(), Type.Boolean(), Type.Number()]),
-)
-
-export const DateSchema = Type.String({ format: 'date-time', examples: ['2026-11-20T04:21:00.123Z'] })
-
-/** A geofence as it appears in user context and in events. */
-export const GeofenceContextSchema = Type.Object({
-  _id: Type.String(),
-  tag: Type.String(),
-  externalId: Type.String(),
-  description: Type.String(),
-  metadata: Type.Optional(MetadataSchema),
-  type: Type.Union([Type.Literal('circle'), Type.Literal('polygon'), Type.Literal('isochrone')]),
-  geometryCenter: PointSchema,
-  geometryRadius: Type.Number({
-    description: 'In metres: the radius of the circle, or of a circle around the polygon.',
-  }),
-})
-
-/** A beacon as it appears in user context and in events. */
-export const BeaconContextSchema = Type.Object({
-  _id: Type.String(),
-  type: Type.Union([Type.Literal('ibeacon'), Type.Literal('eddystone')]),
-  uuid: Type.Optional(Type.String()),
-  major: Type.Optional(Type.String()),
-  minor: Type.Optional(Type.String()),
-  uid: Type.Optional(Type.String()),
-  instance: Type.Optional(Type.String()),
-  description: Type.String(),
-  tag: Type.Optional(Type.String()),
-  externalId: Type.Optional(Type.String()),
-  enabled: Type.Boolean(),
-  metadata: Type.Optional(MetadataSchema),
-})
-
+/** The schema of events, for the OpenAPI document. */
 export const EventSchema = Type.Object(
   {
     _id: Type.String(),
@@ -62,11 +24,14 @@ export const EventSchema = Type.Object(
         description: 'Of a conversion of a device that has sent no location: an id that no user has.',
       }),
       userId: Type.Optional(Type.String()),
-      deviceId: Type.String(),
+      deviceId: Type.Optional(
+        Type.String({ description: 'Absent if no device has moved the trip of the event yet.' }),
+      ),
       metadata: Type.Optional(MetadataSchema),
     }),
     geofence: Type.Optional(GeofenceContextSchema),
     beacon: Type.Optional(BeaconContextSchema),
+    trip: Type.Optional(TripContextSchema),
     location: Type.Optional(PointSchema),
     locationAccuracy: Type.Optional(Type.Number({ description: 'Metres.' })),
     confidence: Type.Integer({

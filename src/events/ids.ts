@@ -2,6 +2,7 @@
  * Ids of 24 hex digits that are derived, not drawn, so that applying a commit twice gives the same ids (G2):
  * 8 digits of seconds, then 64 bits that say where in the store the thing is, XORed with the store's random id.
  *
+ * Trip:   partition (10 bits) · drawn (53), with one bit that is 1
  * Event:  partition (10 bits) · commit sequence mod 2^26 (26) · index in the commit (28)
  * User:   partition (10 bits) · zeros (22) · row in the partition's device table (32)
  *
@@ -80,6 +81,28 @@ export function locateUserRecord(
   const high = (Number.parseInt(id.slice(8, 16), 16) ^ salt.high) >>> 0
   if ((high & 0x3fffff) !== 0) return undefined
   return { partition: high >>> 22, row: (Number.parseInt(id.slice(16), 16) ^ salt.low) >>> 0 }
+}
+
+/**
+ * The id of a trip.
+ * @param drawn two random numbers of 32 bits
+ */
+export function tripId(
+  salt: StoreSalt,
+  createdAt: number,
+  partition: number,
+  [high, low]: readonly [number, number],
+): string {
+  // The low 22 bits of a user record's id are zero before they are salted.
+  const top = (partition << 22) | (high >>> 10) | 1
+  return hex8(Math.floor(createdAt / 1000)) + hex8(top ^ salt.high) + hex8(low)
+}
+
+/** The partition of a trip with this id; undefined when no trip of this store can have it. */
+export function locateTrip(salt: StoreSalt, id: string): number | undefined {
+  if (!isRecordId(id)) return undefined
+  const high = (Number.parseInt(id.slice(8, 16), 16) ^ salt.high) >>> 0
+  return (high & 1) === 1 ? high >>> 22 : undefined
 }
 
 /** The two hexadecimal digits of each byte: a tenth of the cost of `toString(16)`, which each event would pay. */

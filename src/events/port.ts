@@ -12,6 +12,7 @@ export interface StoredEvent {
   /** 24 hex. */
   readonly id: string
   readonly type: string
+  /** Empty for an event of a trip that no device has moved yet. */
   readonly deviceId: string
   readonly userId?: string | undefined
   /** Record id of the user, or {@link NO_RECORD}. */
@@ -20,7 +21,7 @@ export interface StoredEvent {
   readonly createdAt: number
   /** Epoch milliseconds: the server's clock. */
   readonly actualCreatedAt: number
-  /** Of the event's geofence or beacon. */
+  /** Of the event's geofence or beacon, or of its trip's destination. */
   readonly tag?: string | undefined
   readonly externalId?: string | undefined
   /** The record as the API returns it. */

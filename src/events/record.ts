@@ -200,15 +200,22 @@ export function beaconContext(beacon: Beacon) {
   }
 }
 
+/** The pair that filters look at: of the trip's destination, else of the geofence or beacon. */
+// oxlint-disable-next-line typescript/no-explicit-any -- an event as JSON
+function referenceOf({ trip, geofence, beacon }: any): { tag?: string; externalId?: string } {
+  if (trip === undefined) return geofence ?? beacon ?? {}
+  return { tag: trip.destinationGeofenceTag, externalId: trip.destinationGeofenceExternalId }
+}
+
 /** The fields by which an event is looked up, read from its JSON. */
 export function readEvent(scope: ScopeId, json: string): StoredEvent {
   const event = JSON.parse(json)
-  const { tag, externalId } = event.geofence ?? event.beacon ?? {}
+  const { tag, externalId } = referenceOf(event)
   return {
     scope,
     id: event._id,
     type: event.type,
-    deviceId: event.user.deviceId,
+    deviceId: event.user.deviceId ?? '',
     userId: event.user.userId,
     userRecordId: event.user._id ?? NO_RECORD,
     createdAt: Date.parse(event.createdAt),

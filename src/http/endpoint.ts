@@ -4,7 +4,7 @@ import { checkText } from './cleanValue.ts'
 import { decodeText, parseJsonObject } from './jsonBody.ts'
 import { readForm } from './formValues.ts'
 import { RateLimiter } from './rateLimit.ts'
-import type { Route, UploadRule } from './route.ts'
+import type { RateLimit, Route, UploadRule } from './route.ts'
 import { Validator } from './validate.ts'
 
 /** Called once per request of a route with the status (499: the client disconnected first) and the duration. */
@@ -20,6 +20,8 @@ const JSON_TYPE = 'application/json'
 export class Endpoint {
   readonly route: Route
   readonly limiter: RateLimiter | undefined
+  /** Of requests with a secret key, if {@link RateLimit.secret} is another. */
+  readonly secretLimiter: RateLimiter | undefined
   readonly observe: RequestObserver
   /** A path without parameters. */
   readonly isFixed: boolean
@@ -34,7 +36,8 @@ export class Endpoint {
     this.route = route
     this.observe = observe
     const { limit } = route
-    this.limiter = limit === undefined || limit.by === 'device' ? undefined : new RateLimiter(limit.perSecond)
+    this.limiter = limiterOf(limit)
+    this.secretLimiter = limit !== undefined && 'secret' in limit ? limiterOf(limit.secret) : this.limiter
     const params = [...route.path.matchAll(/\/:(\w+)([^/]*)/g)]
     this.#paramNames = params.map(([, name]) => name!)
     this.#endings = params.map(([, , ending]) => ending!)
@@ -67,7 +70,7 @@ export class Endpoint {
     const params: Record<string, unknown> = {}
     for (let i = 0; i < this.#paramNames.length; i++) {
       const name = this.#paramNames[i]!
-      const text = decodeSegment(segments[i]!, name)
+      const text = decodeSegment(segments[i]!, name, this.route.isUnescaped)
       const ending = this.#endings[i]!
       if (!text.endsWith(ending))
         throw new ApiError(404, `${name}: Must be followed by ${ending}.`, { param: name })
@@ -144,13 +147,19 @@ function mediaType(contentType: string): string {
   return (semicolon < 0 ? contentType : contentType.slice(0, semicolon)).trim().toLowerCase()
 }
 
-function decodeSegment(segment: string, name: string): string {
+function limiterOf(limit: RateLimit | undefined): RateLimiter | undefined {
+  const isElsewhere = limit === undefined || limit.by === 'device' || limit.perSecond === Infinity
+  return isElsewhere ? undefined : new RateLimiter(limit.perSecond)
+}
+
+/** @param isLoose whether an invalid escape is a part of the text */
+function decodeSegment(segment: string, name: string, isLoose = false): string {
   let text = segment
   if (segment.includes('%')) {
     try {
       text = decodeURIComponent(segment)
     } catch (cause) {
-      throw new ApiError(400, `${name}: Invalid escape sequence.`, { param: name, cause })
+      if (!isLoose) throw new ApiError(400, `${name}: Invalid escape sequence.`, { param: name, cause })
     }
   }
   checkText(text, [name])

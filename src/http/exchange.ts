@@ -155,7 +155,9 @@ export class Exchange implements Reply, BodyHolder {
       }
     }
     this.ip = shared.addresses.trustsAnybody ? shared.addresses.requester(peer, headers.forwardedFor) : peer
-    if (endpoint.limiter !== undefined) endpoint.limiter.take(this.#caller(), shared.clock.now())
+    const isSecret = this.credentials?.level === 'secret'
+    const limiter = isSecret ? endpoint.secretLimiter : endpoint.limiter
+    if (limiter !== undefined) limiter.take(this.#caller(isSecret), shared.clock.now())
     this.fromSdk = headers.sdkVersion !== ''
     if (endpoint.route.headers !== undefined)
       this.headers = readHeaders(req, endpoint.route.headers, () => shared.addresses.trusts(peer))
@@ -182,9 +184,11 @@ export class Exchange implements Reply, BodyHolder {
   }
 
   /** The name under which the rate limit counts. */
-  #caller(): string {
+  #caller(isSecret: boolean): string {
     const credentials = this.credentials
-    if (credentials === undefined || this.#endpoint.route.limit?.by === 'address') return this.ip
+    const { limit } = this.#endpoint.route
+    const { by } = (isSecret && limit?.secret) || limit!
+    if (credentials === undefined || by === 'address') return this.ip
     return keyName(credentials)
   }
 

@@ -8,6 +8,13 @@ import type { RateLimit, Route } from './route.ts'
  * a limit of the key would be one of the size of the fleet. Region sync, the most expensive of them, has a row, with
  * a limit for a large fleet: devices ask again once they have gone some kilometres.
  */
+
+/** For all other endpoints that need a secret key, or a person who signed in: to read and change records. */
+const MANAGEMENT: RateLimit = { perSecond: 100, by: 'key' }
+
+/** Phones call these with the key of their app, servers with a secret key. */
+const TRIPS: RateLimit = { perSecond: 10, by: 'address', secret: MANAGEMENT }
+
 const TABLE = {
   'POST /v1/track': { perSecond: 1, by: 'device' },
   'PUT /v1/events/:id/verification': { perSecond: 10, by: 'key' },
@@ -27,11 +34,14 @@ const TABLE = {
   'POST /v1/route/match': { perSecond: 10, by: 'key' },
   'GET /v1/route/directions': { perSecond: 10, by: 'key' },
   'GET /v1/route/optimize': { perSecond: 10, by: 'key' },
+  'POST /v1/trips': TRIPS,
+  'PATCH /v1/trips/:id': TRIPS,
+  'PATCH /v1/trips/:id/update': TRIPS,
+  'PATCH /v1/trips/:id/legs/:legId': TRIPS,
+  'PUT /v1/trips/:id/legs': TRIPS,
+  'GET /v1/trips/:id/route': { perSecond: 100, by: 'key' },
   'GET /v1/maps/tiles/:z/:x/:y.mvt': { perSecond: 200, by: 'address' },
 } as const satisfies Record<string, RateLimit>
-
-/** For all other endpoints that need a secret key, or a person who signed in: to read and change records. */
-const MANAGEMENT: RateLimit = { perSecond: 100, by: 'key' }
 
 /**
  * The names that the operator may set: the endpoints of the table, and `management` for every other endpoint that needs
@@ -52,9 +62,18 @@ export function withLimits(routes: readonly Route[], changes: LimitChanges): Rou
 
 function limitOf({ method, path, auth }: Route, changes: LimitChanges): RateLimit | undefined {
   const endpoint = `${method} ${path}`
-  const inTable = Object.hasOwn(TABLE, endpoint)
-  if (!inTable && (auth === 'none' || auth === 'publishable')) return undefined
-  const standard = inTable ? TABLE[endpoint as keyof typeof TABLE] : MANAGEMENT
-  const perSecond = changes[inTable ? endpoint : 'management'] ?? standard.perSecond
-  return perSecond === Infinity ? undefined : { perSecond, by: standard.by }
+  if (!Object.hasOwn(TABLE, endpoint))
+    return auth === 'none' || auth === 'publishable' ? undefined : changed(MANAGEMENT, 'management', changes)
+  const standard: RateLimit = TABLE[endpoint as keyof typeof TABLE]
+  const limit = changed(standard, endpoint, changes)
+  if (standard.secret === undefined) return limit
+  const secret = changed(standard.secret, 'management', changes)
+  // Without a limit, a bucket for requests with a publishable key is never empty.
+  return { ...(limit ?? { ...standard, perSecond: Infinity }), secret }
+}
+
+/** Undefined if there is none. */
+function changed(standard: RateLimit, name: string, changes: LimitChanges): RateLimit | undefined {
+  const perSecond = changes[name] ?? standard.perSecond
+  return perSecond === Infinity ? undefined : { ...standard, perSecond }
 }

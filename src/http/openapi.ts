@@ -320,9 +320,12 @@ function uploadBody({ contentTypes, maxBytes, description }: UploadRule): Json {
 }
 
 /** `At most 10 requests a second for each key.` */
-function limitText({ perSecond, by }: RateLimit): string {
+function limitText({ perSecond, by, secret }: RateLimit): string {
   const whose = by === 'address' ? "requester's address" : by
-  return `At most ${perSecond} ${perSecond === 1 ? 'request' : 'requests'} a second for each ${whose}.`
+  const most = `At most ${perSecond} ${perSecond === 1 ? 'request' : 'requests'} a second for each ${whose}`
+  return secret === undefined
+    ? `${most}.`
+    : `${most}; with a secret key, ${secret.perSecond} for each ${secret.by}.`
 }
 
 function tooManyRequests(limit: RateLimit): Json {

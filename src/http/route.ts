@@ -18,6 +18,8 @@ export interface RateLimit {
   readonly perSecond: number
   /** The bucket's owner: a key, the requester's address, or a device, whose actor keeps it. */
   readonly by: 'key' | 'address' | 'device'
+  /** Of requests with a secret key, if they have another; undefined: none. */
+  readonly secret?: RateLimit | undefined
 }
 
 type ParsedOf<T extends TSchema | undefined> = T extends TSchema ? Static<T> : undefined
@@ -125,6 +127,11 @@ export interface Route<
    * others.
    */
   readonly accepts?: AcceptsSegments
+  /**
+   * Clients write the path's parameter as it is, without escapes: it may contain slashes, and a percent sign that
+   * begins no escape stands for itself. The path has one parameter.
+   */
+  readonly isUnescaped?: boolean
   readonly auth: AuthLevel
   /**
    * The publishable key may also come as the query parameter `publishableKey`, because pictures and the like are asked

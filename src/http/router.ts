@@ -11,6 +11,14 @@ interface Leaf<T> {
   readonly accepts: AcceptsSegments | undefined
 }
 
+/** A route whose parameter may contain slashes. */
+interface WideRoute<T> {
+  readonly method: Method
+  readonly value: T
+  /** What comes before the parameter and behind it; the latter is not empty. */
+  readonly ends: readonly [before: string, behind: string]
+}
+
 /** Whether a path with these raw texts of its parameters belongs to the route; other routes get the rest. */
 export type AcceptsSegments = (segments: readonly string[]) => boolean
 
@@ -25,9 +33,14 @@ export type Match<T> =
  */
 export class Router<T> {
   readonly #root: Node<T> = newNode()
+  readonly #wide: WideRoute<T>[] = []
 
-  /** @throws Error if method and path are taken */
-  add(method: Method, path: string, value: T, accepts?: AcceptsSegments): void {
+  /**
+   * @param isWide the path's parameter may contain slashes; paths that another route has are that route's
+   * @throws Error if method and path are taken
+   */
+  add(method: Method, path: string, value: T, accepts?: AcceptsSegments, isWide = false): void {
+    if (isWide) this.#wide.push({ method, value, ends: path.split(/:[^/]+/) as [string, string] })
     let node = this.#root
     for (const segment of segmentsOf(path)) {
       if (segment.startsWith(':')) {
@@ -49,6 +62,13 @@ export class Router<T> {
     const allowed = new Set<Method>()
     const value = find(this.#root, segments, 0, method, parameters, allowed)
     if (value !== undefined) return { value, segments: parameters }
+    for (const { method: of, value: wide, ends } of this.#wide) {
+      const [before, behind] = ends
+      if (path.length <= before.length + behind.length) continue
+      if (!path.startsWith(before) || !path.endsWith(behind)) continue
+      if (of === method) return { value: wide, segments: [path.slice(before.length, -behind.length)] }
+      allowed.add(of)
+    }
     return allowed.size > 0 ? { value: undefined, allowed: [...allowed] } : undefined
   }
 }

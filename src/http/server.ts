@@ -154,7 +154,7 @@ export function createServer(options: ServerOptions): Server {
 
   for (const route of options.routes) {
     const endpoint = new Endpoint(route, options.observe?.(route) ?? ignore)
-    router.add(route.method, route.path, endpoint, route.accepts)
+    router.add(route.method, route.path, endpoint, route.accepts, route.isUnescaped)
     // Fixed paths are matched in native code, so method and path need not become texts.
     if (endpoint.isFixed) {
       app[NATIVE[route.method]](route.path, (res, req) => {

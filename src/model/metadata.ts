@@ -31,3 +31,14 @@ export function metadataMatcher(wanted: WantedMetadata): (metadata: Metadata | u
     return true
   }
 }
+
+/** Whether two have the same keys with the same values. */
+export function sameMetadata(a: Metadata, b: Metadata | undefined): boolean {
+  if (b === undefined) return false
+  let keys = 0
+  for (const key in a) {
+    if (a[key] !== b[key]) return false
+    keys++
+  }
+  return keys === Object.keys(b).length
+}

@@ -38,6 +38,18 @@ export interface Settings {
   /** Custom data of chains, by slug. */
   readonly chainMetadata: Readonly<Record<string, Metadata>>
   readonly placeFilters: PlaceFilters
+  /** Minutes before arrival at which a trip is approaching, for trips and destinations without their own; `null`: none. */
+  readonly tripApproachingThreshold: number | null
+  /** Minutes after which a trip expires; `null`: never. */
+  readonly tripExpirationMinutes: number | null
+  /** Minutes late from which a trip is delayed; `null`: never. */
+  readonly tripDelayThreshold: number | null
+  /** `user.arrived_at_wrong_trip_destination` is generated. */
+  readonly tripWrongDestinationEvents: boolean
+  /** Seconds, ≥ 0: the least time t between two `user.updated_trip` of a trip that updates make. */
+  readonly tripUpdateSeconds: number
+  /** Seconds, ≥ 0: the least time t between two measured ways of a trip to its destination. */
+  readonly tripEtaSeconds: number
 }
 
 /** Slugs: a place passes if it has one of either list, or if both are empty. */
@@ -65,4 +77,10 @@ export const DEFAULT_SETTINGS: Settings = {
   chainMappings: {},
   chainMetadata: {},
   placeFilters: { chain: [], category: [] },
+  tripApproachingThreshold: 5,
+  tripExpirationMinutes: 1440,
+  tripDelayThreshold: null,
+  tripWrongDestinationEvents: false,
+  tripUpdateSeconds: 30,
+  tripEtaSeconds: 30,
 }

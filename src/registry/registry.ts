@@ -26,6 +26,7 @@ import { RegistryReplica } from './store/replica.ts'
 import { LocalEdits } from './store/localEdits.ts'
 import type { RowKind } from './store/rowKind.ts'
 import { IMPORT_ROWS, ImportHistory } from './transfer/importHistory.ts'
+import { TRIP_ROWS, TripDirectory } from './trips/tripDirectory.ts'
 import { WEBHOOKS, WebhookRegistry } from './webhooks/webhookRegistry.ts'
 
 /**
@@ -43,6 +44,7 @@ export function registryRows(collections: readonly AnyEntity[] = []): RowKind[] 
     HOOKS.rows,
     ...collections.map(({ rows }) => rows),
     IMPORT_ROWS,
+    TRIP_ROWS,
   ]
 }
 
@@ -69,7 +71,7 @@ export interface RegistryOptions extends RegistrySurroundings {
 }
 
 /**
- * Geofences, beacons, settings, projects, keys, people, webhooks and hooks of all scopes.
+ * Geofences, beacons, settings, projects, keys, people, webhooks, hooks and the names of trips of all scopes.
  *
  * Owns: what an edit may do, and the image in memory, from which everything is read. Does not own: how an edit becomes durable
  * and comes into the image ({@link EditLog}), what is evaluated with it, and who may change it.
@@ -90,6 +92,7 @@ export class Registry implements RegistryView {
   readonly imports: ImportHistory
   readonly webhooks: WebhookRegistry
   readonly hooks: HookRegistry
+  readonly trips: TripDirectory
   readonly #image: RegistryReplica
   readonly #database: RegistryDatabase
   readonly #edits: EditLog
@@ -120,6 +123,7 @@ export class Registry implements RegistryView {
     this.beacons = new Collection(BEACONS, { ...parts, changed, store: (scope) => this.scope(scope).beacons })
     this.webhooks = new WebhookRegistry(parts)
     this.hooks = new HookRegistry({ ...parts, changed: () => this.hooks.follower?.changed() })
+    this.trips = new TripDirectory(image, edits, clock, (scope) => this.scope(scope).trips)
     this.#collections = new Map(collections.map((entity) => [entity, new Collection(entity, parts)]))
     this.keys = new Keys(image, edits, clock)
     this.projects = new Projects(image, edits, clock, onUsageFailure, surroundings.usage)
@@ -130,7 +134,8 @@ export class Registry implements RegistryView {
         this.people.load()
         this.geofences.load(onProgress)
         const more = this.#collections.values()
-        for (const kind of [this.beacons, this.webhooks, this.hooks, this.settings, ...more]) kind.load()
+        for (const kind of [this.beacons, this.webhooks, this.hooks, this.settings, this.trips, ...more])
+          kind.load()
       })
     } catch (error) {
       this.close()
@@ -172,6 +177,11 @@ export class Registry implements RegistryView {
       this.#scopes.set(scope, store)
     }
     return store
+  }
+
+  /** The scopes that are in memory. */
+  get scopes(): Iterable<ScopeId> {
+    return this.#scopes.keys()
   }
 
   /** The records of one of {@link RegistrySurroundings.collections}. */

@@ -5,6 +5,7 @@ import type { Clock } from '../runtime/clock.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 import { BeaconStore } from './beacons/beaconStore.ts'
 import { GeofenceStore } from './geofences/geofenceStore.ts'
+import { ScopeTrips } from './trips/scopeTrips.ts'
 
 /** The configuration of one scope in memory, as the engine reads it. The collections of the registry change it. */
 export class ScopeStore implements ScopeView {
@@ -13,6 +14,7 @@ export class ScopeStore implements ScopeView {
   readonly index: GeofenceIndex
   readonly geofences: GeofenceStore
   readonly beacons = new BeaconStore()
+  readonly trips = new ScopeTrips()
 
   constructor(index: GeofenceIndex, clock: Clock, revision: number) {
     this.index = index
@@ -22,5 +24,9 @@ export class ScopeStore implements ScopeView {
 
   geofence(id: string): GeofenceProperties | undefined {
     return this.geofences.get(id)
+  }
+
+  geofenceNamed(tag: string, externalId: string): GeofenceProperties | undefined {
+    return this.geofences.byPair(tag, externalId)
   }
 }

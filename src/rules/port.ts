@@ -11,8 +11,18 @@ export interface ScopeView {
   readonly revision: number
   readonly beacons: BeaconDirectory
   readonly index: GeofenceIndex
+  readonly trips: ActiveTrips
   /** By `_id`; undefined if there is none or it is past `deleteAfter`. */
   geofence(id: string): GeofenceProperties | undefined
+  /** By its pair; as {@link geofence}. */
+  geofenceNamed(tag: string, externalId: string): GeofenceProperties | undefined
+}
+
+/** Which trips of a scope may be active. A change of it does not change the scope's {@link ScopeView.revision}. */
+export interface ActiveTrips {
+  readonly isEmpty: boolean
+  /** Whether the user may have an active trip. */
+  hasUser(userId: string): boolean
 }
 
 /**

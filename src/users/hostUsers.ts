@@ -21,7 +21,7 @@ export class HostUsers implements Users {
 }
 
 /** Some steps between two batches, then others get a turn. */
-async function answerInTurns(host: ActorHost, steps: Generator<void, UserAnswer>): Promise<UserAnswer> {
+export async function answerInTurns<A>(host: ActorHost, steps: Generator<void, A>): Promise<A> {
   const slice = new Slice()
   for (;;) {
     const step = await host.read(() => {

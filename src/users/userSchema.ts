@@ -5,7 +5,8 @@ import {
   GeofenceContextSchema,
   MetadataSchema,
   PointSchema,
-} from '../events/eventSchema.ts'
+} from '../events/fieldSchemas.ts'
+import { TripContextSchema } from '../events/tripSchema.ts'
 
 /** The schemas of users, for the OpenAPI document; responses are not checked at run time. */
 export const UserSchema = Type.Object(
@@ -34,6 +35,7 @@ export const UserSchema = Type.Object(
     ip: Type.String(),
     geofences: Type.Array(GeofenceContextSchema),
     beacons: Type.Array(BeaconContextSchema),
+    trip: Type.Optional(TripContextSchema),
     segments: Type.Array(Type.Object({})),
     topChains: Type.Array(Type.Object({})),
   },

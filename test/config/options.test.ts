@@ -83,6 +83,8 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     streamDeviceLimit: ['on', true, 'on'],
     idleMinutes: ['1', 1, 1],
     eventsDays: ['30', 30, 30],
+    tripsDays: ['32', 32, 32],
+    tripLocationsDays: ['33', 33, 33],
     usersDays: ['31', 31, 31],
     natsUrl: [
       'nats://a:4222, tls://user:secret@b.example',

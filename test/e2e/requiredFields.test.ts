@@ -127,6 +127,26 @@ const SETTINGS: Values = {
   chainMappings: { kfc: '17' },
   chainMetadata: { kfc: { tier: 1 } },
   placeFilters: { chain: ['kfc'], category: [] },
+  tripApproachingThreshold: 5,
+  tripExpirationMinutes: 1440,
+  tripDelayThreshold: 10,
+  tripWrongDestinationEvents: false,
+  tripUpdateSeconds: 30,
+  tripEtaSeconds: 30,
+}
+
+const TRIP: Values = {
+  externalId: 'order',
+  userId: 'u',
+  // Both or none, and not beside legs: an empty text means none.
+  destinationGeofenceTag: '',
+  destinationGeofenceExternalId: '',
+  mode: 'bike',
+  approachingThreshold: 5,
+  scheduledArrivalAt: iso(1),
+  metadata: { a: 1 },
+  legs: [{ coordinates: PLACE }],
+  status: 'started',
 }
 
 /** Operations with a body, and what the test knows about each. Uses a server with a record of each kind. */
@@ -148,6 +168,10 @@ async function knowledge(api: Api): Promise<Readonly<Record<string, Known>>> {
       ['deviceId', 'userId', 'latitude', 'longitude', 'accuracy'].map((name) => [name, UPDATE[name]]),
     ),
   )
+  const { trip } = (
+    await api.call('POST', '/v1/trips', { externalId: 'other', legs: [{ coordinates: PLACE }] })
+  ).body
+  const leg: string = trip.legs[0]._id
   const test = await api.call('POST', `/v1/webhooks/${webhook}/test`)
   if (test.status !== 200) throw new Error(JSON.stringify(test.body))
   const of = (place: string, values: Values, more: Partial<Known> = {}): Known => ({
@@ -207,6 +231,11 @@ async function knowledge(api: Api): Promise<Readonly<Record<string, Known>>> {
       { from: iso(-1), deliveryId: 'd', to: iso(0) },
       { taken: [404, 409] },
     ),
+    'POST /v1/trips': of('/v1/trips', TRIP),
+    'PATCH /v1/trips/{id}': of('/v1/trips/order', TRIP),
+    'PATCH /v1/trips/{id}/update': of('/v1/trips/order/update', TRIP),
+    'PATCH /v1/trips/{id}/legs/{legId}': of(`/v1/trips/other/legs/${leg}`, TRIP),
+    'PUT /v1/trips/{id}/legs': of('/v1/trips/other/legs', { ...TRIP, legs: [leg] }),
     'POST /v1/route/match': of('/v1/route/match', {
       path: [
         { coordinates: '-34.9059,-56.1913', createdAt: iso(-1), accuracy: 5 },

@@ -33,6 +33,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   ['wire', ['model', 'runtime', 'http']],
   ['events', ['model', 'runtime', 'http', 'log']],
   ['actor', ['model', 'runtime', 'jobs', 'geometry', 'log', 'spatial', 'rules', 'events']],
+  ['trips/machine', ['model', 'runtime', 'geometry', 'rules']],
   ['registry/store', ['runtime']],
   ['registry/projects', ['model', 'runtime', 'http', 'registry/store']],
   ['accounts', ['model', 'runtime', 'jobs', 'http', 'registry/store', 'registry/projects']],
@@ -61,6 +62,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'registry/geofences',
     ],
   ],
+  ['registry/trips', ['model', 'runtime', 'registry/store', 'registry/records']],
   [
     'registry',
     [
@@ -78,9 +80,29 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'registry/webhooks',
       'registry/hooks',
       'registry/transfer',
+      'registry/trips',
     ],
   ],
   ['users', ['model', 'runtime', 'http', 'geometry', 'rules', 'events', 'actor', 'registry/records']],
+  [
+    'trips',
+    [
+      'model',
+      'runtime',
+      'jobs',
+      'http',
+      'geometry',
+      'rules',
+      'trips/machine',
+      'events',
+      'actor',
+      'registry/records',
+      'registry/geofences',
+      'registry/settings',
+      'registry/trips',
+      'users',
+    ],
+  ],
   [
     'ingest',
     [
@@ -134,6 +156,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'events',
       'actor',
       'users',
+      'trips',
       'cluster/nats',
       'cluster/protocol',
     ],
@@ -148,6 +171,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'events',
       'actor',
       'users',
+      'trips',
       'accounts',
       'cluster/nats',
       'cluster/protocol',
@@ -250,6 +274,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'registry/transfer',
       'registry',
       'users',
+      'trips',
       'ingest',
       'stream',
       'sdk',
@@ -320,6 +345,7 @@ const PURE: readonly RegExp[] = [
   /^src\/model\//,
   /^src\/geometry\//,
   /^src\/rules\//,
+  /^src\/trips\/machine\//,
   /^src\/events\/(?!event(?:Index|Database|Worker))/,
 ]
 

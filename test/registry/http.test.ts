@@ -849,6 +849,12 @@ t.test('settings: defaults, partial changes, every rule', async (t) => {
     detectCrossings: false,
     maxGapSeconds: 300,
     ...NO_PLACES,
+    tripApproachingThreshold: 5,
+    tripExpirationMinutes: 1440,
+    tripDelayThreshold: null,
+    tripWrongDestinationEvents: false,
+    tripUpdateSeconds: 30,
+    tripEtaSeconds: 30,
   }
   t.strictSame((await call('GET', '/v1/settings')).body, {
     meta: { code: 200 },

@@ -38,7 +38,12 @@ t.test('remembered candidates are correct for every geofence, wherever the devic
         const finder = new GeofenceFinder()
         finder.find(NO_STATE, {
           update,
-          view: { ...engine.world.scope(update.scope), index, geofence: () => undefined },
+          view: {
+            ...engine.world.scope(update.scope),
+            index,
+            geofence: () => undefined,
+            geofenceNamed: () => undefined,
+          },
           now,
         })
         finder.remember(candidateCache, ROW, [])

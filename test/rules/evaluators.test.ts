@@ -11,6 +11,7 @@ import { contextOf, createEvaluators, evaluate, explain, type Evaluated } from '
 import { measureElsewhere, Unmeasured } from '../../src/rules/measured.ts'
 import type { ZoneLimits } from '../../src/rules/safeZone.ts'
 import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
+import { ScopeTrips } from '../../src/registry/trips/scopeTrips.ts'
 import type { Update } from '../../src/model/update.ts'
 import { measureShapes } from '../../src/geometry/shapeBatch.ts'
 import { aBeacon, aGeofence, Engine, NOON } from '../actor/kit.ts'
@@ -66,7 +67,9 @@ function entering(change: Partial<Update> = {}): Situation {
     beacons: [ranged],
     ...change,
   }
-  const view = { index, settings, beacons, revision: 1, geofence: () => undefined }
+  const none = () => undefined
+  const trips = new ScopeTrips()
+  const view = { index, settings, beacons, trips, revision: 1, geofence: none, geofenceNamed: none }
   return { update, view, now: circumstancesOf(update, NOON, settings) }
 }
 

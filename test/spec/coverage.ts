@@ -11,6 +11,7 @@ import { PEOPLE_ITEMS } from './people.ts'
 import { PARAMETER_ITEMS } from './parameters.ts'
 import { ROUTING_ITEMS } from './routing.ts'
 import { RULE_ITEMS } from './rules.ts'
+import { TRIP_ITEMS } from './trips.ts'
 
 const TESTS = join(import.meta.dirname, '..')
 
@@ -21,6 +22,7 @@ export const ITEMS: readonly Item[] = [
   ...ROUTING_ITEMS,
   ...GEO_ITEMS,
   ...PEOPLE_ITEMS,
+  ...TRIP_ITEMS,
 ]
 
 /** What is wrong with the tests that an item names; undefined if each of them exists. */

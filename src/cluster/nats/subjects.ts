@@ -1,6 +1,9 @@
 /** Questions about users: every host with partitions listens. */
 export const usersSubject = 'ringfence.users'
 
+/** Questions about trips: every host with partitions listens. */
+export const tripsSubject = 'ringfence.trips'
+
 /** Questions about who is in an area: every host with partitions listens. */
 export const lookSubject = 'ringfence.look'
 

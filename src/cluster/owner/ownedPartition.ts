@@ -98,7 +98,7 @@ export class OwnedPartition {
     this.#mailbox = new ByteBound(parts.mailboxBytes)
     const kinds = partition.types.flatMap(({ commands }) => commands)
     this.#kinds = new Map(kinds.map((kind) => [kind.name, kind]))
-    partition.table.countIn(parts.memory)
+    partition.countIn(parts.memory)
     const { registry, clock, scheduler } = parts
     // A host that never learns that its frame is durable stops there.
     const guarded: HostParts['log'] = {
@@ -124,7 +124,7 @@ export class OwnedPartition {
   /** There is, or will be, another owner: nothing is answered or appended any more. */
   drop(): void {
     this.#dropped.abort()
-    this.#partition.table.countIn(new DeviceMemory())
+    this.#partition.countIn(new DeviceMemory())
   }
 
   /**

@@ -5,11 +5,14 @@ import { BatchScheduler } from '../../actor/batchScheduler.ts'
 import type { FencedOut } from '../../log/errors.ts'
 import type { OwnershipHandlers, PartitionLog } from '../../log/port.ts'
 import { HostUsers } from '../../users/hostUsers.ts'
+import { HostTrips } from '../../trips/hostTrips.ts'
+import type { TripQuestion } from '../../trips/port.ts'
+import type { UserQuestion } from '../../actor/port.ts'
 import type { Calls, Served } from '../nats/calls.ts'
 import { OwnedPartition, type OwnedParts } from './ownedPartition.ts'
-import { decodeQuestion, encodeAnswer } from '../protocol/partitionProtocol.ts'
+import { decodeQuestion, encodeAnswer, encodePlainAnswer } from '../protocol/partitionProtocol.ts'
 import { revisionReached } from './revisions.ts'
-import { ownerSubject, usersSubject } from '../nats/subjects.ts'
+import { ownerSubject, tripsSubject, usersSubject } from '../nats/subjects.ts'
 
 /**
  * The partitions that this process owns: takes them over and gives them away as ownership decides, and serves
@@ -42,7 +45,7 @@ export class PartitionServer implements OwnershipHandlers {
   readonly #scheduler = new BatchScheduler()
   readonly #served = new Map<number, Serving>()
   readonly #stopped = new AbortController()
-  #questions: Served | undefined
+  #questions: readonly Served[] = []
 
   constructor(parts: PartitionServerParts) {
     this.#parts = parts
@@ -54,15 +57,20 @@ export class PartitionServer implements OwnershipHandlers {
   }
 
   start(): void {
-    this.#questions = this.#parts.calls.serve(usersSubject, (bytes, answer) => {
-      this.#answer(bytes, answer).catch((error: Error) => this.#parts.troubled(error))
-    })
+    this.#questions = [
+      this.#serve<UserQuestion>(usersSubject, async (hosts, partitions, question) =>
+        encodeAnswer({ partitions, answer: await new HostUsers(() => hosts, this.#parts).ask(question) }),
+      ),
+      this.#serve<TripQuestion>(tripsSubject, async (hosts, partitions, question) =>
+        encodePlainAnswer(partitions, await new HostTrips(() => hosts, this.#parts).ask(question)),
+      ),
+    ]
   }
 
   /** Stops answering questions. Partitions must be given away by `Ownership.leave` before. */
   async stop(): Promise<void> {
     this.#stopped.abort()
-    await this.#questions?.stop()
+    await Promise.all(this.#questions.map((served) => served.stop()))
   }
 
   async acquire(number: number): Promise<number> {
@@ -118,14 +126,19 @@ export class PartitionServer implements OwnershipHandlers {
   }
 
   /** Answers for those of the partitions that are here; if there are none, others will answer. */
-  async #answer(bytes: Uint8Array, answer: (bytes: Uint8Array) => void): Promise<void> {
-    const { revision, partitions, question } = decodeQuestion(bytes)
-    const { registry } = this.#parts
-    await revisionReached(registry, revision, this.#stopped.signal)
-    const mine = partitions.filter((partition) => this.#served.has(partition))
-    if (mine.length === 0 || !this.#parts.isLive()) return
-    const hosts = mine.map((partition) => this.#served.get(partition)!.owned.host)
-    const users = new HostUsers(() => hosts, this.#parts)
-    answer(encodeAnswer({ partitions: mine, answer: await users.ask(question) }))
+  #serve<Q>(
+    subject: string,
+    ask: (hosts: readonly ActorHost[], partitions: readonly number[], question: Q) => Promise<Uint8Array>,
+  ): Served {
+    const { calls, registry, isLive, troubled } = this.#parts
+    const answered = async (bytes: Uint8Array, answer: (bytes: Uint8Array) => void): Promise<void> => {
+      const { revision, partitions, question } = decodeQuestion<Q>(bytes)
+      await revisionReached(registry, revision, this.#stopped.signal)
+      const mine = partitions.filter((partition) => this.#served.has(partition))
+      if (mine.length === 0 || !isLive()) return
+      const hosts = mine.map((partition) => this.#served.get(partition)!.owned.host)
+      answer(await ask(hosts, mine, question))
+    }
+    return calls.serve(subject, (bytes, answer) => void answered(bytes, answer).catch(troubled))
   }
 }

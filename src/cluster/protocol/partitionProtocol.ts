@@ -21,7 +21,7 @@ import { readRows, RowWriter, type NumberedUpdate, type RemoteUpdate, type Whole
  *          of a command: [0, result] · refusal
  * refusal  [code, message, param, type, retryAfter]
  * question [registry revision, partition*, JSON]
- * answer   [partition*, user*, hasMore]
+ * answer   [partition*, user*, hasMore]; about trips [partition*, what was answered]
  * ```
  */
 
@@ -125,11 +125,11 @@ function unknownKind(name: string): ApiError {
 }
 
 /** A question to all hosts that have some of the partitions. */
-export interface SharedQuestion {
+export interface SharedQuestion<Q = UserQuestion> {
   readonly revision: number
   /** The partitions that it concerns. */
   readonly partitions: readonly number[]
-  readonly question: UserQuestion
+  readonly question: Q
 }
 
 /** The answer of one host, for all requested partitions that it has. */
@@ -138,13 +138,13 @@ export interface SharedAnswer {
   readonly answer: UserAnswer
 }
 
-export function encodeQuestion({ revision, partitions, question }: SharedQuestion): Uint8Array {
+export function encodeQuestion<Q>({ revision, partitions, question }: SharedQuestion<Q>): Uint8Array {
   return packr.pack([revision, partitions, JSON.stringify(question)])
 }
 
-export function decodeQuestion(bytes: Uint8Array): SharedQuestion {
+export function decodeQuestion<Q>(bytes: Uint8Array): SharedQuestion<Q> {
   const [revision, partitions, json] = packr.unpack(bytes) as [number, number[], string]
-  return { revision, partitions, question: JSON.parse(json) as UserQuestion }
+  return { revision, partitions, question: JSON.parse(json) as Q }
 }
 
 export function encodeAnswer({ partitions, answer }: SharedAnswer): Uint8Array {
@@ -172,6 +172,19 @@ export function decodeAnswer(bytes: Uint8Array): SharedAnswer {
     explanation,
   }))
   return { partitions, answer: { users, hasMore } }
+}
+
+/** An answer that is a plain value, of one host, for all requested partitions that it has. */
+export function encodePlainAnswer(partitions: readonly number[], answer: unknown): Uint8Array {
+  return packr.pack([partitions, answer])
+}
+
+export function decodePlainAnswer<A>(bytes: Uint8Array): {
+  readonly partitions: readonly number[]
+  readonly answer: A
+} {
+  const [partitions, answer] = packr.unpack(bytes) as [number[], A]
+  return { partitions, answer }
 }
 
 /** The data of an update that a row cannot hold. */

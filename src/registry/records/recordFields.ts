@@ -58,12 +58,16 @@ export function checkPoint(name: string, value: unknown): Position {
 }
 
 /** A flat dictionary of texts, booleans and numbers, or its JSON text; undefined when it has no keys. */
-export function metadataField(fields: Fields, name = 'metadata'): Metadata | undefined {
+export function metadataField(
+  fields: Fields,
+  name = 'metadata',
+  mostKeys = GEOFENCE_METADATA_KEYS,
+): Metadata | undefined {
   const given = dictionaryField(fields, name)
   if (given === undefined) return undefined
   const entries = Object.entries(given).filter(([, value]) => value !== null)
-  if (entries.length > GEOFENCE_METADATA_KEYS) {
-    throw badParam(name, `Invalid ${name}. It must have at most ${GEOFENCE_METADATA_KEYS} keys.`)
+  if (entries.length > mostKeys) {
+    throw badParam(name, `Invalid ${name}. It must have at most ${mostKeys} keys.`)
   }
   for (const [key, value] of entries) {
     checkTextField(name, key, MAX_METADATA_KEY_LENGTH)

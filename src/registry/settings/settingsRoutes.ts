@@ -36,8 +36,9 @@ export function settingsRoutes(registry: SettingsRegistry): Route[] {
       tag: TAG,
       summary: 'Change settings',
       description:
-        'The settings in the body change and the others stay the same. null, or an empty value in a form, removes dwellThreshold and ' +
-        'maxAccuracyMeters and empties lists and dictionaries; for other settings it is ignored. A dictionary is replaced as a whole.',
+        'The settings in the body change and the others stay the same. null, or an empty value in a form, removes dwellThreshold, ' +
+        'maxAccuracyMeters, tripApproachingThreshold, tripExpirationMinutes and tripDelayThreshold and empties lists and dictionaries; ' +
+        'for other settings it is ignored. A dictionary is replaced as a whole.',
       body: SettingsChange,
       answers: { 200: Answer },
       handler: async (call) => {

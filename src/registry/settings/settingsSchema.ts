@@ -14,6 +14,7 @@ import {
   textsField,
 } from '../../http/fields.ts'
 import { PLACE_SETTINGS } from './placeSettings.ts'
+import { TRIP_SETTINGS } from './tripSettings.ts'
 import { MAX_IDENTIFIER_LENGTH } from '../records/recordFields.ts'
 import { optional } from '../records/recordSchemas.ts'
 
@@ -91,6 +92,7 @@ const SETTINGS: { readonly [K in keyof Settings]: SettingRule<Settings[K]> } = {
     read: gapField,
   },
   ...PLACE_SETTINGS,
+  ...TRIP_SETTINGS,
 }
 
 /** The settings of an environment, for the reference. */
@@ -125,8 +127,8 @@ function formsOf(setting: TSchema): TSchema[] {
 }
 
 /**
- * Reads a change of settings. `null` or an empty text removes dwellThreshold and maxAccuracyMeters and empties lists and
- * dictionaries; for other settings it means absent.
+ * Reads a change of settings. `null` or an empty text removes dwellThreshold, maxAccuracyMeters and the minutes of
+ * trips, and empties lists and dictionaries; for other settings it means absent.
  * @throws ApiError 400 naming the setting; unknown names are refused by {@link SettingsChange} before
  */
 export function parseSettingsChange(body: Fields): Partial<Settings> {

@@ -129,6 +129,14 @@ A setting is taken from the first that has it: flag, environment variable, file,
   --events-days DAYS
       Events older than this are deleted. From 1 to 36500, default 365.
       RINGFENCE_EVENTS_DAYS
+  --trips-days DAYS
+      Trips that have ended are deleted this long after their last change. From 1 to
+      36500, default 90.
+      RINGFENCE_TRIPS_DAYS
+  --trip-locations-days DAYS
+      The locations of trips are deleted this long after their last change. From 1 to
+      36500, default 7.
+      RINGFENCE_TRIP_LOCATIONS_DAYS
   --users-days DAYS
       Users without an update for this long are deleted. From 1 to 36500, default 365.
       RINGFENCE_USERS_DAYS

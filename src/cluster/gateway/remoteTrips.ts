@@ -1,0 +1,51 @@
+import { locateTrip, type StoreSalt } from '../../events/ids.ts'
+import type { TripAnswer, TripQuestion, Trips } from '../../trips/port.ts'
+import { mergeTripAnswers } from '../../trips/tripQueries.ts'
+import type { Calls } from '../nats/calls.ts'
+import { tripsSubject } from '../nats/subjects.ts'
+import { decodePlainAnswer, encodeQuestion } from '../protocol/partitionProtocol.ts'
+import { askOwners } from './askOwners.ts'
+import { GIVE_UP_MS } from './partitionClient.ts'
+
+/** The trips of all hosts, each of which answers for its own partitions. */
+export interface RemoteTripsParts {
+  readonly calls: Calls
+  readonly registry: { readonly revision: number }
+  /** Of the store. */
+  readonly partitions: number
+  readonly salt: StoreSalt
+  readonly giveUpMs?: number
+}
+
+export class RemoteTrips implements Trips {
+  readonly #parts: RemoteTripsParts
+
+  constructor(parts: RemoteTripsParts) {
+    this.#parts = parts
+  }
+
+  async ask(question: TripQuestion): Promise<TripAnswer> {
+    const { calls, registry, giveUpMs = GIVE_UP_MS } = this.#parts
+    const answers: TripAnswer[] = []
+    await askOwners({
+      calls,
+      subject: tripsSubject,
+      partitions: this.#partitionsOf(question),
+      giveUpMs,
+      encode: (partitions) => encodeQuestion({ revision: registry.revision, partitions, question }),
+      decode(bytes) {
+        const { partitions, answer } = decodePlainAnswer<TripAnswer>(bytes)
+        return { partitions, take: () => void answers.push(answer) }
+      },
+    })
+    return answers.length === 0 ? { trips: [], hasMore: false } : mergeTripAnswers(question, answers)
+  }
+
+  /** The partitions that a question concerns. */
+  #partitionsOf(question: TripQuestion): Iterable<number> {
+    const { partitions, salt } = this.#parts
+    if (question.ask !== 'trip') return Array.from({ length: partitions }, (_, number) => number)
+    const partition = locateTrip(salt, question.id)
+    return partition === undefined || partition >= partitions ? [] : [partition]
+  }
+}

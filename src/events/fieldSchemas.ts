@@ -1,0 +1,48 @@
+import Type from 'typebox'
+
+/**
+ * Schemas of the parts that events and users have in common, for the OpenAPI document; responses are not
+ * checked at run time.
+ */
+
+export const PointSchema = Type.Object({
+  type: Type.Literal('Point'),
+  coordinates: Type.Array(Type.Number(), { minItems: 2, maxItems: 2, description: '[longitude, latitude]' }),
+})
+
+export const MetadataSchema = Type.Record(
+  Type.String(),
+  Type.Union([Type.String(), Type.Boolean(), Type.Number()]),
+)
+
+export const DateSchema = Type.String({ format: 'date-time', examples: ['2026-11-20T04:21:00.123Z'] })
+
+/** A geofence as it appears in user context and in events. */
+export const GeofenceContextSchema = Type.Object({
+  _id: Type.String(),
+  tag: Type.String(),
+  externalId: Type.String(),
+  description: Type.String(),
+  metadata: Type.Optional(MetadataSchema),
+  type: Type.Union([Type.Literal('circle'), Type.Literal('polygon'), Type.Literal('isochrone')]),
+  geometryCenter: PointSchema,
+  geometryRadius: Type.Number({
+    description: 'In metres: the radius of the circle, or of a circle around the polygon.',
+  }),
+})
+
+/** A beacon as it appears in user context and in events. */
+export const BeaconContextSchema = Type.Object({
+  _id: Type.String(),
+  type: Type.Union([Type.Literal('ibeacon'), Type.Literal('eddystone')]),
+  uuid: Type.Optional(Type.String()),
+  major: Type.Optional(Type.String()),
+  minor: Type.Optional(Type.String()),
+  uid: Type.Optional(Type.String()),
+  instance: Type.Optional(Type.String()),
+  description: Type.String(),
+  tag: Type.Optional(Type.String()),
+  externalId: Type.Optional(Type.String()),
+  enabled: Type.Boolean(),
+  metadata: Type.Optional(MetadataSchema),
+})

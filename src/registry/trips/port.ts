@@ -1,0 +1,40 @@
+import type { ScopeId } from '../../model/scope.ts'
+import type { ScopeTrips, TripEntry } from './scopeTrips.ts'
+
+/**
+ * Which trips may be active: by externalId, so that one active trip has it, and by user, so that updates find the
+ * trips that they move. A trip's entry is there before the trip is active, and goes after it has ended. So an entry
+ * says what may be; what is, its trip says.
+ *
+ * Technology: tripDirectory.ts. All methods that change something are called within {@link edit}.
+ */
+export interface TripNames {
+  /** The names of a scope. */
+  of(scope: ScopeId): Omit<ScopeTrips, 'put' | 'remove'>
+  /** See `EditLog`. */
+  edit<T>(work: () => T): Promise<T>
+  /**
+   * The entry under a name, which becomes that of a new trip if there is none.
+   * @param newId draws the `_id` of a new trip
+   * @throws {ApiError} 400 if the user has too many active trips
+   */
+  reserve(scope: ScopeId, externalId: string, userId: string | undefined, newId: () => string): TripEntry
+  /** Says that a trip whose name was reserved is about to be made after all; undefined if the name is free again. */
+  renew(scope: ScopeId, id: string): TripEntry | undefined
+  /**
+   * Gives a trip its name again, because it is to be restarted.
+   * @throws {ApiError} 400 if another active trip has it, or the user has too many
+   */
+  hold(scope: ScopeId, id: string, externalId: string, userId: string | undefined): void
+  /**
+   * Says that the updates of a user may move a trip.
+   * @throws {ApiError} 400 if the user has too many active trips
+   */
+  assign(scope: ScopeId, id: string, userId: string | undefined): void
+  /** The trip is not active any more. @param seen absent, or the entry only goes if it is still this one */
+  release(scope: ScopeId, id: string, seen?: TripEntry): void
+  /** The trip is to be deleted: its name is free, but not for tripOptions. */
+  bury(scope: ScopeId, id: string, externalId: string): void
+  /** Forgets names of trips that were deleted more than a day ago. */
+  sweep(scopes: Iterable<ScopeId>): void
+}

@@ -1,0 +1,85 @@
+import type { ScopeId } from '../../model/scope.ts'
+
+/** The name of a trip that may be active, or of one that was deleted. */
+export interface TripEntry {
+  /** `_id` of the trip, which says its partition. */
+  readonly id: string
+  readonly scope: ScopeId
+  readonly externalId: string
+  /** The user whose updates may move it. */
+  readonly userId?: string | undefined
+  /** When the entry was last written, epoch milliseconds of the server. */
+  readonly changedAt: number
+  /** Until then, tripOptions create no trip of this name. */
+  readonly isDeleted: boolean
+}
+
+/** The names of one scope in memory. */
+export class ScopeTrips {
+  readonly #byId = new Map<string, TripEntry>()
+  readonly #active = new Map<string, TripEntry>()
+  /** By name, the latest. */
+  readonly #deleted = new Map<string, TripEntry>()
+  readonly #byUser = new Map<string, Set<TripEntry>>()
+
+  /** Whether nothing moves trips: then updates need not look further. */
+  get isEmpty(): boolean {
+    return this.#active.size === 0
+  }
+
+  hasUser(userId: string): boolean {
+    return this.#byUser.has(userId)
+  }
+
+  get(id: string): TripEntry | undefined {
+    return this.#byId.get(id)
+  }
+
+  /** The trip of that name that may be active. */
+  named(externalId: string): TripEntry | undefined {
+    return this.#active.get(externalId)
+  }
+
+  /** When a trip of that name was deleted last, if that is remembered. */
+  deletedAt(externalId: string): number | undefined {
+    return this.#deleted.get(externalId)?.changedAt
+  }
+
+  /** The trips of the user that may be active. */
+  ofUser(userId: string): readonly TripEntry[] {
+    return [...(this.#byUser.get(userId) ?? [])]
+  }
+
+  all(): Iterable<TripEntry> {
+    return this.#byId.values()
+  }
+
+  put(entry: TripEntry): void {
+    this.remove(entry.id)
+    this.#byId.set(entry.id, entry)
+    const { externalId, userId } = entry
+    if (entry.isDeleted) {
+      if ((this.#deleted.get(externalId)?.changedAt ?? 0) <= entry.changedAt)
+        this.#deleted.set(externalId, entry)
+      return
+    }
+    this.#active.set(externalId, entry)
+    if (userId === undefined) return
+    const ofUser = this.#byUser.get(userId)
+    if (ofUser === undefined) this.#byUser.set(userId, new Set([entry]))
+    else ofUser.add(entry)
+  }
+
+  remove(id: string): void {
+    const entry = this.#byId.get(id)
+    if (entry === undefined) return
+    this.#byId.delete(id)
+    const { externalId, userId } = entry
+    // Another entry may have taken the name.
+    if (this.#active.get(externalId) === entry) this.#active.delete(externalId)
+    if (this.#deleted.get(externalId) === entry) this.#deleted.delete(externalId)
+    const ofUser = userId === undefined ? undefined : this.#byUser.get(userId)
+    ofUser?.delete(entry)
+    if (ofUser?.size === 0) this.#byUser.delete(userId!)
+  }
+}

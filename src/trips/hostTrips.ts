@@ -1,0 +1,23 @@
+import type { ActorHost } from '../actor/host.ts'
+import { answerInTurns } from '../users/hostUsers.ts'
+import type { TripAnswer, TripQuestion, Trips } from './port.ts'
+import { mergeTripAnswers, tripAnswerSteps, type TripAnswerParts } from './tripQueries.ts'
+
+/** The trips of hosts in this process, each of which has other partitions. */
+export class HostTrips implements Trips {
+  readonly #hosts: () => readonly ActorHost[]
+  readonly #parts: TripAnswerParts
+
+  /** @param hosts the present ones, at least one */
+  constructor(hosts: () => readonly ActorHost[], parts: TripAnswerParts) {
+    this.#hosts = hosts
+    this.#parts = parts
+  }
+
+  async ask(question: TripQuestion): Promise<TripAnswer> {
+    const answers = this.#hosts().map((host) =>
+      answerInTurns(host, tripAnswerSteps(host.partitions, question, this.#parts)),
+    )
+    return mergeTripAnswers(question, await Promise.all(answers))
+  }
+}

@@ -1,0 +1,214 @@
+import { pointDistance } from '../../geometry/distance.ts'
+import type { Position, TravelMode } from '../../model/geofence.ts'
+import {
+  currentLeg,
+  isEnded,
+  type Destination,
+  type Estimate,
+  type Eta,
+  type Leg,
+  type Section,
+  type Trip,
+} from '../../model/trip.ts'
+
+/**
+ * How far a trip is from its stops. The way is measured now and then, by the road engine or as the crow flies; in
+ * between, the measured way is scaled with the straight line to the next stop. Measuring itself takes time, so it is
+ * done by whoever sends the update, and comes back here as an {@link Estimate}.
+ */
+
+/** How much longer a way is than the straight line, and how fast it is gone, in kilometres an hour. */
+const DETOUR = 1.3
+const KILOMETERS_AN_HOUR: Readonly<Record<TravelMode, number>> = {
+  car: 40,
+  motorbike: 40,
+  truck: 35,
+  bike: 15,
+  foot: 5,
+}
+/** An estimate holds within so many metres, however old it is. */
+const MOVED_METERS = 50
+/** An estimate that is older is measured again before a trip becomes approaching. */
+const FRESH_MS = 5000
+/** The scaled way is at most so many times the measured one. */
+const MAX_FACTOR = 2
+
+/** A stop ahead. */
+export interface Stop {
+  /** Empty for a trip without legs. */
+  readonly legId: string
+  readonly destination: Destination
+  readonly stopMinutes: number
+}
+
+/** What to measure: the way from a point through stops. */
+export interface EtaQuestion {
+  readonly mode: TravelMode
+  readonly latitude: number
+  readonly longitude: number
+  readonly stops: readonly { readonly legId: string; readonly location: Position }[]
+}
+
+/** A section of a way, as it was measured. */
+export interface MeasuredSection {
+  readonly minutes: number
+  readonly meters: number
+}
+
+/** The stops ahead in the order in which they are visited: the current one first, without one that was reached. */
+export function stopsAhead(trip: Trip): readonly Stop[] {
+  const { legs, destination, status } = trip
+  if (legs === undefined) {
+    const isAhead = destination !== undefined && status !== 'arrived'
+    return isAhead ? [{ legId: '', destination, stopMinutes: 0 }] : []
+  }
+  const current = currentLeg(trip)
+  const open = legs.filter((leg) => !isEnded(leg.status))
+  const inOrder = [current, ...open.filter((leg) => leg !== current)]
+  return inOrder
+    .filter((leg): leg is Leg => leg !== undefined && !isEnded(leg.status) && leg.status !== 'arrived')
+    .map(({ id, destination: to, stopDuration }) => ({
+      legId: id,
+      destination: to,
+      stopMinutes: stopDuration,
+    }))
+}
+
+/** What must be measured; undefined if the next stop has no place. */
+export function questionOf(trip: Trip, latitude: number, longitude: number): EtaQuestion | undefined {
+  const stops = []
+  for (const { legId, destination } of stopsAhead(trip)) {
+    if (destination.location === undefined) break
+    stops.push({ legId, location: destination.location })
+  }
+  return stops.length === 0 ? undefined : { mode: trip.mode, latitude, longitude, stops }
+}
+
+/** Whether two questions have the same stops and mode, so that the answer to one is an answer to the other. */
+export function isSameQuestion(a: EtaQuestion, b: EtaQuestion): boolean {
+  return (
+    a.mode === b.mode &&
+    a.latitude === b.latitude &&
+    a.longitude === b.longitude &&
+    a.stops.length === b.stops.length &&
+    a.stops.every(({ legId, location: [lon, lat] }, i) => {
+      const other = b.stops[i]!
+      return legId === other.legId && lon === other.location[0] && lat === other.location[1]
+    })
+  )
+}
+
+/**
+ * The estimate of an answer.
+ * @param measured a section per stop; undefined: the road engine does not know, and straight lines count
+ */
+export function estimateOf(
+  question: EtaQuestion,
+  time: number,
+  measured: readonly MeasuredSection[] | undefined,
+): Estimate {
+  const { mode, latitude, longitude, stops } = question
+  let from: Position = [longitude, latitude]
+  const sections = stops.map(({ legId, location }, i): Section => {
+    const straightMeters = pointDistance(from[1], from[0], location[1], location[0])
+    from = location
+    const section = measured === undefined ? asTheCrowFlies(mode, straightMeters) : measured[i]!
+    return { legId, ...section, straightMeters }
+  })
+  return { time, latitude, longitude, source: measured === undefined ? 'straight' : 'road', sections }
+}
+
+/** A way of so many metres as the crow flies. */
+export function asTheCrowFlies(mode: TravelMode, straightMeters: number): MeasuredSection {
+  const meters = straightMeters * DETOUR
+  return { meters, minutes: meters / ((KILOMETERS_AN_HOUR[mode] * 1000) / 60) }
+}
+
+/**
+ * Whether the way must be measured again at an update of time t, although nothing about the trip has changed.
+ * @param minutes to the next stop by the present estimate
+ * @param threshold minutes at which the trip is approaching; undefined: never, or it is already
+ */
+export function isOutdated(
+  estimate: Estimate,
+  {
+    time,
+    latitude,
+    longitude,
+  }: { readonly time: number; readonly latitude: number; readonly longitude: number },
+  etaSeconds: number,
+  minutes: number,
+  threshold: number | undefined,
+): boolean {
+  const age = time - estimate.time
+  if (threshold !== undefined && minutes <= threshold && age > FRESH_MS) return true
+  return (
+    age >= etaSeconds * 1000 &&
+    pointDistance(latitude, longitude, estimate.latitude, estimate.longitude) >= MOVED_METERS
+  )
+}
+
+/** Minutes and metres to each stop ahead, by the id of its leg. */
+export type Etas = ReadonlyMap<string, { readonly minutes: number; readonly meters: number }>
+
+/**
+ * How far it is to each stop ahead from a point, at time t.
+ * @param trip as it is after the update; a stop that is not in the estimate ends the list, as do those behind it
+ */
+export function etasAt(
+  trip: Trip,
+  estimate: Estimate,
+  {
+    time,
+    latitude,
+    longitude,
+  }: { readonly time: number; readonly latitude: number; readonly longitude: number },
+): Etas {
+  const etas = new Map<string, { minutes: number; meters: number }>()
+  const current = currentLeg(trip)
+  const isAtStop = trip.status === 'arrived'
+  // What is left of the stop; the way goes on after it.
+  let minutes = 0
+  if (isAtStop && current !== undefined) {
+    const stayed = (time - (current.arrivedAt ?? time)) / 60_000
+    minutes = Math.max(0, current.stopDuration - Math.max(0, stayed))
+  }
+  let meters = 0
+  let isFirst = true
+  for (const { legId, destination, stopMinutes } of stopsAhead(trip)) {
+    const section = estimate.sections.find((one) => one.legId === legId)
+    if (section === undefined || destination.location === undefined) break
+    const factor = isFirst && !isAtStop ? factorOf(section, destination.location, latitude, longitude) : 1
+    isFirst = false
+    minutes += section.minutes * factor
+    meters += section.meters * factor
+    etas.set(legId, { minutes, meters })
+    minutes += stopMinutes
+  }
+  return etas
+}
+
+function factorOf(
+  { straightMeters }: Section,
+  [longitude, latitude]: Position,
+  fromLatitude: number,
+  fromLongitude: number,
+): number {
+  if (straightMeters < 1) return 1
+  return Math.min(
+    MAX_FACTOR,
+    pointDistance(fromLatitude, fromLongitude, latitude, longitude) / straightMeters,
+  )
+}
+
+/** As records have it. */
+export function etaOf(
+  { minutes, meters }: { readonly minutes: number; readonly meters: number },
+  source: Eta['source'],
+): Eta {
+  return { duration: oneDecimal(minutes), distance: Math.round(meters), source }
+}
+
+export function oneDecimal(value: number): number {
+  return Math.round(value * 10) / 10
+}

@@ -1,0 +1,97 @@
+import type { CommandCommit } from '../actor/command.ts'
+import type { Partition } from '../actor/partition.ts'
+import { isEnded, type Trip } from '../model/trip.ts'
+import type { ScopeView } from '../rules/port.ts'
+import { endedBy } from './machine/change.ts'
+import type { Confidence } from '../geometry/confidence.ts'
+import type { WrongGeofence } from './machine/move.ts'
+import type { KnownGeofence, KnownGeofences } from './machine/places.ts'
+import { expiresAt } from './machine/status.ts'
+import type { Letter } from './machine/table.ts'
+import { TRIPS } from './tripActor.ts'
+import { tripEvent, type Cause, type TripHappening } from './tripEvents.ts'
+import type { TrailChange } from './tripTable.ts'
+
+/** What every command does with the result of a step: it becomes durable, and its events get their ids. */
+
+/** The events of a step, in order. */
+export interface Happened {
+  readonly events: readonly Letter[]
+  /** Of an arrival. */
+  readonly confidence?: Confidence | undefined
+  /** Of each W. */
+  readonly wrong?: readonly WrongGeofence[]
+}
+
+/**
+ * Puts the trip and adds the events to the commit.
+ * @param isTold whether the events are kept, so that they can be told again
+ * @returns the events' JSON, in order
+ */
+export function commitStep(
+  partition: Partition,
+  { writer, registry }: CommandCommit,
+  trip: Trip,
+  { events, confidence, wrong = [] }: Happened,
+  cause: Cause,
+  { isTold = false, trail }: { readonly isTold?: boolean; readonly trail?: TrailChange } = {},
+): readonly string[] {
+  const view = registry.scope(trip.scope)
+  const texts: string[] = []
+  const left = [...wrong]
+  for (const letter of events) {
+    const happening: TripHappening = {
+      letter,
+      ...(letter === 'R' && { confidence }),
+      ...(letter === 'W' && wrongOf(left.shift()!, view)),
+    }
+    const id = partition.nextEventId()
+    const event = tripEvent(id, happening, trip, cause, view.settings, partition.salt)
+    partition.addEvent(event)
+    texts.push(event.json)
+  }
+  const told = isTold ? texts : trip.told
+  partition.tableOf(TRIPS).put(writer, told === trip.told ? trip : { ...trip, told }, trail)
+  return texts
+}
+
+function wrongOf({ geofence, confidence }: WrongGeofence, { index }: ScopeView) {
+  return { confidence, wrong: { geofence, outline: index.outline(index.slotOf(geofence.id)) } }
+}
+
+/**
+ * The trip as it is at the commit: one whose time is up expires first.
+ * @param now server time, epoch milliseconds
+ */
+export function present(partition: Partition, commit: CommandCommit, trip: Trip): Trip {
+  const { settings } = commit.registry.scope(trip.scope)
+  const deadline = expiresAt(trip, settings.tripExpirationMinutes)
+  if (deadline > commit.time || isEnded(trip.status)) return trip
+  const stepped = endedBy(trip, 'due', deadline, commit.time)
+  commitStep(partition, commit, stepped.trip, stepped, causeOf(stepped.trip, commit.time))
+  return stepped.trip
+}
+
+/** The cause of a step that no update made: where the user was last, now. */
+export function causeOf(trip: Trip, now: number, seen?: Pick<Cause, 'user' | 'place'>): Cause {
+  const user = seen?.user ?? trip.user
+  return { user, place: seen?.place ?? trip.place, time: now, receivedAt: now }
+}
+
+/** The geofences of a scope, as trips see them. */
+export function knownGeofences(view: ScopeView): KnownGeofences {
+  const known = (id: string): KnownGeofence | undefined => {
+    const geofence = view.geofence(id)
+    const slot = view.index.slotOf(id)
+    if (geofence === undefined || slot < 0) return undefined
+    const { center, radius } = view.index.outline(slot)
+    return { geofence, center, radius }
+  }
+  return {
+    withId: known,
+    named(tag, externalId) {
+      const geofence = view.geofenceNamed(tag, externalId)
+      return geofence && known(geofence.id)
+    },
+  }
+}

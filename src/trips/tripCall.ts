@@ -1,0 +1,163 @@
+import type { CommandCommit, CommandKind } from '../actor/command.ts'
+import type { Partition } from '../actor/partition.ts'
+import type { Metadata } from '../model/metadata.ts'
+import { isEnded, type ActiveStatus, type Trip, type TripPlace, type TripUser } from '../model/trip.ts'
+import { ApiError, notFound } from '../runtime/errors.ts'
+import { changed, created, type CallSurroundings, type Stepped, type TripChange } from './machine/change.ts'
+import { withLegStatus, withOrder } from './machine/legs.ts'
+import type { WantedStatus } from './machine/table.ts'
+import { causeOf, commitStep, knownGeofences, present } from './step.ts'
+import { TRIPS } from './tripActor.ts'
+import { OF_TRIP, type TripRef } from './tripRef.ts'
+import { locationRecords, legRecord, tripContext, userRecord } from './tripRecord.ts'
+
+/** The last record and place of a trip's user, as the caller found them. */
+export interface Whereabouts {
+  readonly user: TripUser & { readonly metadata?: Metadata | undefined }
+  readonly place: TripPlace
+}
+
+/** A call of the API on one trip. */
+export interface TripCall extends TripRef {
+  /** Makes the trip if it is not there: its name was reserved for it. */
+  readonly create?: {
+    readonly externalId: string
+    readonly userId?: string | undefined
+    /** When the name was reserved, epoch milliseconds. */
+    readonly reservedAt: number
+  }
+  /** It leaves a trip that has ended as it is. */
+  readonly isPost?: boolean
+  /** The trip has its name, so that it may be restarted. */
+  readonly mayRestart?: boolean
+  readonly seen?: Whereabouts | undefined
+  readonly wantsLocations?: boolean
+  /** One of these. */
+  readonly change?: TripChange
+  readonly leg?: { readonly legId: string; readonly status: WantedStatus }
+  readonly order?: readonly string[]
+}
+
+/** What a call has done; texts are finished JSON. */
+export interface TripCallResult {
+  /** Nothing was done: the trip has ended, and the call needs another, or its name. */
+  readonly isOver: boolean
+  readonly hasEnded: boolean
+  readonly userId: string | null
+  /** Without user and locations. */
+  readonly trip: string
+  readonly user: string | null
+  readonly locations: string | null
+  readonly leg: string | null
+  readonly events: readonly string[]
+}
+
+/** A reservation that is older makes no trip, because its name may belong to somebody else by now. */
+const RESERVED_MS = 60_000
+
+/** Creates or changes a trip. */
+export const TRIP_CALL: CommandKind<TripCall, TripCallResult> = {
+  name: 'trip.call',
+  isBounded: true,
+  isBeforeUpdates: false,
+
+  partitionOf: OF_TRIP.partitionOf,
+
+  /** As JSON, because metadata may have any keys. */
+  encode: (call) => JSON.stringify(call),
+  decode: (json) => JSON.parse(json as string) as TripCall,
+
+  apply(partition, call, commit) {
+    const { scope, id } = call
+    const table = partition.tableOf(TRIPS)
+    const row = table.find(scope, id)
+    if (row >= 0) return changeOf(partition, commit, call, present(partition, commit, table.get(row)))
+    if (call.create === undefined) return notFound('Trip')
+    if (commit.time - call.create.reservedAt > RESERVED_MS)
+      return new ApiError(503, 'The trip could not be created in time. Try again.', { retryAfter: 1 })
+    if (!table.hasRoom(scope)) return noRoom()
+    const { externalId, userId } = call.create
+    const trip = created({ id, scope, externalId, userId }, userOf(call.seen), commit.time)
+    return changeOf(partition, commit, call, trip, true)
+  },
+
+  /** A repeated call changes nothing more, and makes no event. */
+  repeat: (apply) => apply(),
+}
+
+function changeOf(
+  partition: Partition,
+  commit: CommandCommit,
+  call: TripCall,
+  trip: Trip,
+  isNew = false,
+): TripCallResult | ApiError {
+  const { seen, isPost = false } = call
+  const { time: now, registry } = commit
+  if (isEnded(trip.status) && (isPost || (wakes(call) && !call.mayRestart)))
+    return resultOf(partition, commit, call, trip, [], true)
+  // Before anybody moves it, the user's latest record is the trip's.
+  const known = trip.movedAt === undefined && seen !== undefined ? { ...trip, user: userOf(seen) } : trip
+  const stepped = stepOf(known, call, { geofences: knownGeofences(registry.scope(trip.scope)), now })
+  if (stepped instanceof ApiError) return stepped
+  if (!isNew && stepped.trip === known) return resultOf(partition, commit, call, trip, [])
+  const isCleared = isEnded(trip.status) && !isEnded(stepped.trip.status)
+  const cause = causeOf(stepped.trip, now, seen)
+  const events = commitStep(partition, commit, stepped.trip, stepped, cause, { trail: { isCleared } })
+  return resultOf(partition, commit, call, stepped.trip, events)
+}
+
+function stepOf(trip: Trip, call: TripCall, surroundings: CallSurroundings): Stepped | ApiError {
+  if (call.leg !== undefined) return withLegStatus(trip, call.leg.legId, call.leg.status, surroundings)
+  if (call.order !== undefined) return withOrder(trip, call.order, surroundings)
+  return changed(trip, call.change ?? {}, surroundings)
+}
+
+const ACTIVE: ReadonlySet<WantedStatus> = new Set<ActiveStatus>([
+  'pending',
+  'started',
+  'approaching',
+  'arrived',
+])
+
+/** Whether the call restarts a trip that has ended. */
+function wakes({ change }: TripCall): boolean {
+  return change?.status !== undefined && ACTIVE.has(change.status)
+}
+
+function userOf(seen: Whereabouts | undefined): TripUser | undefined {
+  if (seen === undefined) return undefined
+  const { id, userId, deviceId } = seen.user
+  return { id, userId, deviceId }
+}
+
+function resultOf(
+  partition: Partition,
+  { registry, time: now }: CommandCommit,
+  { leg: named, wantsLocations }: TripCall,
+  trip: Trip,
+  events: readonly string[],
+  isOver = false,
+): TripCallResult {
+  const { settings } = registry.scope(trip.scope)
+  const table = partition.tableOf(TRIPS)
+  const leg = named && trip.legs?.find(({ id }) => id === named.legId)
+  const trail = wantsLocations ? table.trail(table.find(trip.scope, trip.id)) : undefined
+  return {
+    isOver,
+    hasEnded: isEnded(trip.status),
+    userId: trip.userId ?? null,
+    trip: JSON.stringify(tripContext(trip, { now, settings })),
+    user: trip.user === undefined ? null : JSON.stringify(userRecord(trip.user)),
+    locations: wantsLocations ? JSON.stringify(locationRecords(trail)) : null,
+    leg: leg === undefined ? null : JSON.stringify(legRecord(leg)),
+    events,
+  }
+}
+
+/** Not 503, which would mean that the same call may succeed at once. */
+function noRoom(): ApiError {
+  const sentence =
+    'externalId: No room for another trip: the users and trips of this environment or server take as much memory as they may (deviceBytes).'
+  return new ApiError(429, sentence, { param: 'externalId', retryAfter: 60 })
+}

@@ -1,0 +1,332 @@
+import type { Intake, Users } from '../actor/port.ts'
+import { locateTrip, tripId, type StoreSalt } from '../events/ids.ts'
+import { deviceHash } from '../model/deviceHash.ts'
+import type { Position } from '../model/geofence.ts'
+import { isRecordId } from '../model/recordId.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { Destination } from '../model/trip.ts'
+import type { AreaFinder } from '../registry/geofences/areaFinder.ts'
+import type { TripEntry } from '../registry/trips/scopeTrips.ts'
+import type { TripNames } from '../registry/trips/port.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { ApiError, badParam, notFound } from '../runtime/errors.ts'
+import { newId } from '../runtime/newId.ts'
+import type { TripChange } from './machine/change.ts'
+import type { LegDraft } from './machine/legs.ts'
+import type { WantedStatus } from './machine/table.ts'
+import type { FoundTrip, Trips } from './port.ts'
+import { TRIP_CALL, type TripCall, type TripCallResult, type Whereabouts } from './tripCall.ts'
+import type { LegFields, TripFields } from './tripFields.ts'
+import { TRIP_REMOVAL } from './tripRemoval.ts'
+
+/**
+ * Calls of the API on trips: finds the trip that is meant, gives it its name in the directory before it is active,
+ * and takes the name back after it has ended. Between two steps anything may happen, also the end of this process:
+ * whatever is left is put right by the next call, or by the sweep (tripSweep.ts).
+ */
+export interface TripDeskParts {
+  readonly intake: Pick<Intake, 'execute'>
+  readonly trips: Trips
+  readonly users: Users
+  readonly directory: TripNames
+  readonly finder: Pick<AreaFinder, 'positionOf'>
+  readonly store: { readonly partitions: number; readonly salt: StoreSalt }
+  readonly clock: Clock
+}
+
+/** What a caller wants, besides the trip. */
+export interface Wanted {
+  readonly fields: TripFields
+  readonly status?: WantedStatus | undefined
+  readonly wantsLocations: boolean
+}
+
+/** Other processes may take a name, or end a trip, between two steps; then it is tried again. */
+const TRIES = 5
+
+export class TripDesk {
+  readonly #parts: TripDeskParts
+
+  constructor(parts: TripDeskParts) {
+    this.#parts = parts
+  }
+
+  /** Creates a trip, or changes the active one of that name. */
+  async post(scope: ScopeId, externalId: string, wanted: Wanted, isPost = true): Promise<TripCallResult> {
+    const { directory } = this.#parts
+    const { userId } = wanted.fields
+    for (let tried = 0; tried < TRIES; tried++) {
+      const known = directory.of(scope).named(externalId)
+      const isNew = known === undefined
+      const draw = () => this.newId(externalId, userId)
+      let entry = known ?? (await directory.edit(() => directory.reserve(scope, externalId, userId, draw)))
+      if (!isNew && userId !== undefined && entry.userId === undefined)
+        await directory.edit(() => directory.assign(scope, entry.id, userId))
+      const existing = isNew ? undefined : await this.#withId(scope, entry.id)
+      if (!isNew && existing === undefined) {
+        // Whoever reserved it has not made the trip.
+        const renewed = await directory.edit(() => directory.renew(scope, entry.id))
+        if (renewed === undefined) continue
+        entry = renewed
+      }
+      const change = await this.#changeOf(wanted, existing)
+      try {
+        const result = await this.#call({
+          scope,
+          id: entry.id,
+          create: { externalId, userId: entry.userId ?? userId, reservedAt: entry.changedAt },
+          isPost,
+          change,
+          wantsLocations: wanted.wantsLocations,
+          seen: await this.whereabouts(scope, existing, userId),
+        })
+        if (!result.isOver) return result
+      } catch (error) {
+        // Nothing was done, so the name is as it was.
+        if (error instanceof ApiError && error.code < 500) await this.#undo(entry, isNew)
+        throw error
+      }
+      // It has ended in the meantime, or before its name was taken back.
+      await this.#release(scope, entry.id)
+    }
+    throw tryAgain()
+  }
+
+  /**
+   * Changes a trip.
+   * @param mayCreate whether a trip of that name is created if there is none
+   * @throws ApiError 404 if there is none
+   */
+  async patch(scope: ScopeId, name: string, wanted: Wanted, mayCreate: boolean): Promise<TripCallResult> {
+    const { directory } = this.#parts
+    const { userId } = wanted.fields
+    for (let tried = 0; tried < TRIES; tried++) {
+      const found = await this.find(scope, name)
+      if (found === undefined) {
+        if (!mayCreate) throw notFound('Trip')
+        return this.post(scope, name, wanted, false)
+      }
+      const { id, externalId } = found
+      const before = directory.of(scope).get(id)
+      const isOver = found.status === 'completed' || found.status === 'canceled' || found.status === 'expired'
+      const mayRestart = isOver && isActive(wanted.status)
+      if (mayRestart) await this.#hold(found, scope, userId)
+      else if (!isOver && userId !== undefined && found.userId === null)
+        await directory.edit(() => directory.assign(scope, id, userId))
+      const change = await this.#changeOf(wanted, found)
+      try {
+        const seen = await this.whereabouts(scope, found, userId)
+        const result = await this.#call({
+          scope,
+          id,
+          mayRestart,
+          change,
+          wantsLocations: wanted.wantsLocations,
+          seen,
+        })
+        if (!result.isOver) {
+          if (result.hasEnded) await this.#release(scope, id)
+          return result
+        }
+      } catch (error) {
+        if (error instanceof ApiError && error.code < 500)
+          await this.#undo(
+            before ?? { id, scope, externalId, changedAt: 0, isDeleted: false },
+            before === undefined,
+          )
+        throw error
+      }
+    }
+    throw tryAgain()
+  }
+
+  /** Changes the legs of a trip: one's status, or their order. */
+  async legs(
+    scope: ScopeId,
+    name: string,
+    what: Pick<TripCall, 'leg' | 'order' | 'wantsLocations'>,
+  ): Promise<TripCallResult> {
+    const found = await this.find(scope, name)
+    if (found === undefined) throw notFound('Trip')
+    const seen = await this.whereabouts(scope, found, undefined)
+    const result = await this.#call({ scope, id: found.id, ...what, seen })
+    if (result.hasEnded) await this.#release(scope, found.id)
+    return result
+  }
+
+  /** Deletes a trip without an event; tripOptions of its name create none for a day. */
+  async remove(scope: ScopeId, name: string): Promise<void> {
+    const { directory, intake } = this.#parts
+    const found = await this.find(scope, name)
+    if (found === undefined) throw notFound('Trip')
+    const { id, externalId } = found
+    // Before the trip is gone: in the other order, an update in between would create it anew.
+    await directory.edit(() => directory.bury(scope, id, externalId))
+    if (!(await intake.execute(TRIP_REMOVAL, { scope, id }, 0))) throw notFound('Trip')
+  }
+
+  /** By `_id`, else by externalId the active one, else the one that was created last. */
+  async find(scope: ScopeId, name: string, includeLocations = false): Promise<FoundTrip | undefined> {
+    const { trips, directory, store } = this.#parts
+    if (isRecordId(name) && locateTrip(store.salt, name) !== undefined) {
+      const [found] = (await trips.ask({ scope, ask: 'trip', id: name, includeLocations })).trips
+      if (found !== undefined) return found
+    }
+    const entry = directory.of(scope).named(name)
+    if (entry !== undefined) {
+      const [found] = (await trips.ask({ scope, ask: 'trip', id: entry.id, includeLocations })).trips
+      if (found !== undefined) return found
+    }
+    return (await trips.ask({ scope, ask: 'named', externalId: name, includeLocations })).trips[0]
+  }
+
+  /** Draws the `_id` of a trip in the partition that its user, or else its name, decides. */
+  newId(externalId: string, userId: string | undefined): string {
+    const { store, clock } = this.#parts
+    const partition = deviceHash(userId ?? externalId) % store.partitions
+    const [high, low] = crypto.getRandomValues(new Uint32Array(2)) as unknown as [number, number]
+    return tripId(store.salt, clock.now(), partition, [high, low])
+  }
+
+  /** The last record and place of the user of a trip: who moved it last, else the user's latest. */
+  async whereabouts(
+    scope: ScopeId,
+    trip: Pick<FoundTrip, 'recordId' | 'userId'> | undefined,
+    userId: string | undefined,
+  ): Promise<Whereabouts | undefined> {
+    const { users } = this.#parts
+    const ofUser = trip?.userId ?? userId
+    const { users: records } = trip?.recordId
+      ? await users.ask({ scope, ask: 'record', id: trip.recordId })
+      : ofUser === undefined
+        ? { users: [] }
+        : await users.ask({ scope, ask: 'lastDevice', userId: ofUser })
+    const [record] = records
+    if (record === undefined) return undefined
+    const { _id, userId: named, deviceId, metadata, location, locationAccuracy } = JSON.parse(record.user)
+    const [longitude, latitude] = location.coordinates as Position
+    return {
+      user: { id: _id, userId: named, deviceId, metadata },
+      place: { latitude, longitude, accuracy: locationAccuracy },
+    }
+  }
+
+  async #withId(scope: ScopeId, id: string): Promise<FoundTrip | undefined> {
+    return (await this.#parts.trips.ask({ scope, ask: 'trip', id, includeLocations: false })).trips[0]
+  }
+
+  #call(call: TripCall): Promise<TripCallResult> {
+    return this.#parts.intake.execute(TRIP_CALL, call, JSON.stringify(call.change ?? {}).length)
+  }
+
+  /** Gives a trip that has ended its name again. @throws ApiError 400 if another active trip has it */
+  async #hold(
+    { id, externalId, userId: known }: FoundTrip,
+    scope: ScopeId,
+    userId: string | undefined,
+  ): Promise<void> {
+    const { directory } = this.#parts
+    const hold = () => directory.edit(() => directory.hold(scope, id, externalId, known ?? userId))
+    const holder = directory.of(scope).named(externalId)
+    if (holder !== undefined && holder.id !== id) {
+      const other = await this.#withId(scope, holder.id)
+      // Its name was not taken back when it ended.
+      if (other !== undefined && !ACTIVE.has(other.status)) await this.#release(scope, holder.id)
+    }
+    await hold()
+  }
+
+  /** The directory as it was before a call that has changed nothing. */
+  async #undo({ id, scope, userId }: TripEntry, wasAbsent: boolean): Promise<void> {
+    const { directory } = this.#parts
+    const now = directory.of(scope).get(id)
+    if (now === undefined) return
+    if (wasAbsent) await this.#release(scope, id)
+    else if (now.userId !== userId) await directory.edit(() => directory.assign(scope, id, userId))
+  }
+
+  async #release(scope: ScopeId, id: string): Promise<void> {
+    const { directory } = this.#parts
+    await directory
+      .edit(() => directory.release(scope, id))
+      .catch((error: unknown) => {
+        // What the call did stands; the sweep takes the name back.
+        if (!(error instanceof ApiError)) throw error
+      })
+  }
+
+  /** @param trip as it is, for legs that it has */
+  async #changeOf({ fields, status }: Wanted, trip: FoundTrip | undefined): Promise<TripChange> {
+    const { legs, ...rest } = fields
+    if (legs === undefined) return { ...rest, status }
+    if (rest.destination !== undefined && trip === undefined)
+      throw badParam('legs', 'A trip has either a destination or legs.')
+    const known = trip === undefined ? [] : ((JSON.parse(trip.trip).legs ?? []) as KnownLeg[])
+    return { ...rest, status, legs: await Promise.all(legs.map((leg, i) => this.#draftOf(leg, i, known))) }
+  }
+
+  async #draftOf(leg: LegFields, index: number, known: readonly KnownLeg[]): Promise<LegDraft> {
+    const { id, stopDuration, metadata } = leg
+    const before = id === undefined ? undefined : known.find(({ _id }) => _id === id)
+    const newOne = newId(this.#parts.clock.now())
+    return {
+      id,
+      newId: newOne,
+      stopDuration,
+      metadata,
+      destination: await this.#destinationOf(leg, index, before),
+    }
+  }
+
+  async #destinationOf(
+    { target, radius }: LegFields,
+    index: number,
+    before: KnownLeg | undefined,
+  ): Promise<Destination | undefined> {
+    const point = before?.destination
+    if (target === undefined) {
+      // A leg that the trip has stays where it is, perhaps with another radius.
+      if (radius === undefined || point?.location === undefined || point.type === 'geofence') return undefined
+      return { type: point.type, address: before?.address, location: point.location.coordinates, radius }
+    }
+    switch (target.form) {
+      case 'pair':
+        return { type: 'geofence', tag: target.tag, externalId: target.externalId }
+      case 'geofence':
+        return { type: 'geofence', geofenceId: target.id }
+      case 'coordinates':
+        return { type: 'coordinates', location: target.position, radius: target.radius }
+      case 'address': {
+        const { address } = target
+        const isKnown = point?.type === 'address' && before?.address === address
+        const location = isKnown ? point.location?.coordinates : await this.#parts.finder.positionOf(address)
+        if (location === undefined)
+          throw badParam(
+            `legs.${index}.destination.address`,
+            'It was not found. Write it in full, or use coordinates.',
+          )
+        return { type: 'address', address, location, radius: target.radius }
+      }
+    }
+  }
+}
+
+/** What a call needs of a leg's record. */
+interface KnownLeg {
+  readonly _id: string
+  readonly address?: string
+  readonly destination: {
+    readonly type: Destination['type']
+    readonly location?: { readonly coordinates: Position }
+  }
+}
+
+const ACTIVE: ReadonlySet<string> = new Set(['pending', 'started', 'approaching', 'arrived'])
+
+function isActive(status: WantedStatus | undefined): boolean {
+  return status !== undefined && ACTIVE.has(status)
+}
+
+function tryAgain(): ApiError {
+  return new ApiError(503, 'This trip is being changed by others. Try again.', { retryAfter: 1 })
+}

@@ -1,0 +1,83 @@
+import type { StoreSalt } from '../events/ids.ts'
+import { strangerId } from '../events/ids.ts'
+import type { StoredEvent } from '../events/port.ts'
+import { geofenceContext } from '../events/record.ts'
+import type { Confidence } from '../geometry/confidence.ts'
+import type { GeofenceProperties, Outline } from '../model/geofence.ts'
+import { isoDate } from '../model/isoDate.ts'
+import type { Metadata } from '../model/metadata.ts'
+import { isLive } from '../model/scope.ts'
+import type { Settings } from '../model/settings.ts'
+import { destinationOf, type Trip, type TripPlace, type TripUser } from '../model/trip.ts'
+import { TRIP_EVENTS, type Letter } from './machine/table.ts'
+import { tripContext } from './tripRecord.ts'
+
+/** Of events that no location decides. */
+const CERTAIN = 3
+
+/** What caused the events of a step. */
+export interface Cause {
+  /** Undefined if no record of the trip's user is known. */
+  readonly user: (TripUser & { readonly metadata?: Metadata | undefined }) | undefined
+  readonly place: TripPlace | undefined
+  /** `createdAt`: the time t of an update, else now. Epoch milliseconds. */
+  readonly time: number
+  /** Server time, epoch milliseconds. */
+  readonly receivedAt: number
+  /** Of an update. */
+  readonly flags?: {
+    readonly replayed: boolean
+    readonly foreground: boolean
+    readonly stopped: boolean
+  }
+}
+
+/** What one event has besides that. */
+export interface TripHappening {
+  readonly letter: Letter
+  readonly confidence?: Confidence | undefined
+  readonly wrong?: { readonly geofence: GeofenceProperties; readonly outline: Outline } | undefined
+}
+
+/** The event of a trip that is as it is after the whole step. */
+export function tripEvent(
+  id: string,
+  { letter, confidence = CERTAIN, wrong }: TripHappening,
+  trip: Trip,
+  { user, place, time, receivedAt, flags }: Cause,
+  settings: Settings,
+  salt: StoreSalt,
+): StoredEvent {
+  const { scope } = trip
+  const type = TRIP_EVENTS[letter]
+  const userId = user?.userId ?? trip.userId
+  const recordId = user?.id ?? strangerId(salt, scope, '', userId)
+  const destination = destinationOf(trip)
+  const json = JSON.stringify({
+    _id: id,
+    type,
+    createdAt: isoDate(time),
+    actualCreatedAt: isoDate(receivedAt),
+    live: isLive(scope),
+    user: { _id: recordId, userId, deviceId: user?.deviceId, metadata: user?.metadata },
+    trip: tripContext(trip, { now: -Infinity, settings }),
+    geofence: wrong && geofenceContext(wrong.geofence, wrong.outline),
+    location: place && { type: 'Point', coordinates: [place.longitude, place.latitude] },
+    locationAccuracy: place?.accuracy,
+    confidence,
+    ...flags,
+  })
+  return {
+    scope,
+    id,
+    type,
+    deviceId: user?.deviceId ?? '',
+    userId,
+    userRecordId: recordId,
+    createdAt: time,
+    actualCreatedAt: receivedAt,
+    tag: destination?.tag,
+    externalId: destination?.externalId,
+    json,
+  }
+}

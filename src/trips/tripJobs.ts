@@ -1,0 +1,147 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { ActorHost } from '../actor/host.ts'
+import type { Partition } from '../actor/partition.ts'
+import { locateTrip } from '../events/ids.ts'
+import { every, type Job } from '../jobs/port.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { isEnded } from '../model/trip.ts'
+import type { ScopeTrips } from '../registry/trips/scopeTrips.ts'
+import type { TripNames } from '../registry/trips/port.ts'
+import type { RegistryView } from '../rules/port.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { TRIPS } from './tripActor.ts'
+import { TRIP_EXPIRY } from './tripExpiry.ts'
+import { TRIP_REMOVAL } from './tripRemoval.ts'
+import type { TripTable } from './tripTable.ts'
+import { TRIP_THINNING } from './tripThinning.ts'
+
+/** What happens to trips without a call or an update: they expire, their names are freed, old ones go. */
+
+const EXPIRE_EVERY_MS = 1000
+const SWEEP_EVERY_MS = 60_000
+const RETENTION_EVERY_MS = 3_600_000
+const DAY_MS = 86_400_000
+/** An entry of the directory that is younger may belong to a call under way. */
+const SETTLED_MS = 600_000
+const AT_ONCE = 1000
+
+export interface TripJobParts {
+  /** The present hosts. */
+  readonly hosts: () => readonly ActorHost[]
+  readonly registry: RegistryView & { readonly trips: TripNames; readonly scopes: Iterable<ScopeId> }
+  readonly clock: Clock
+  /** Days after its last change, after which a trip that has ended is removed. */
+  readonly tripsDays: number
+  /** Days after its last change, after which the locations of a trip are removed. */
+  readonly tripLocationsDays: number
+}
+
+/** The jobs of each process with partitions, for its own trips. */
+export function tripJobs(parts: TripJobParts): Job[] {
+  const own = { isShared: false } as const
+  return [
+    { ...own, name: 'trip-expiry', dueAt: every(EXPIRE_EVERY_MS), run: (signal) => expire(parts, signal) },
+    { ...own, name: 'trip-names', dueAt: every(SWEEP_EVERY_MS), run: (signal) => sweep(parts, signal) },
+    {
+      ...own,
+      name: 'trip-retention',
+      dueAt: every(RETENTION_EVERY_MS),
+      run: (signal) => retain(parts, signal),
+    },
+  ]
+}
+
+/** Lets trips expire whose time is up, and frees their names. */
+async function expire({ hosts, registry, clock }: TripJobParts, signal: AbortSignal): Promise<void> {
+  for (const { host, partition, table } of tablesOf(hosts())) {
+    if (signal.aborted) return
+    if (table.active === 0) continue
+    const now = clock.now()
+    const due: number[] = []
+    for (let row = 0; row < table.length && due.length < AT_ONCE; row++) {
+      if (!table.exists(row) || !table.isActive(row)) continue
+      const { tripExpirationMinutes } = registry.scope(table.scope(row)).settings
+      if (tripExpirationMinutes !== null && table.lifeBegan(row) + tripExpirationMinutes * 60_000 <= now)
+        due.push(row)
+    }
+    const trips = due.map((row) => table.get(row))
+    await Promise.all(
+      trips.map(async ({ scope, id }) => {
+        if (await host.executeIn(partition, TRIP_EXPIRY, { scope, id }, 0))
+          await release(registry.trips, scope, id)
+      }),
+    )
+    await nextTurn()
+  }
+}
+
+/**
+ * Brings directory and trips together where a process ended between two steps: names of trips that have ended or were
+ * never made are freed, trips that were to be deleted are, and users are those of the trips.
+ */
+async function sweep({ hosts, registry, clock }: TripJobParts, signal: AbortSignal): Promise<void> {
+  const directory = registry.trips
+  const mine = new Map(tablesOf(hosts()).map((one) => [one.partition.number, one]))
+  const settled = clock.now() - SETTLED_MS
+  for (const scope of registry.scopes) {
+    const names = directory.of(scope)
+    for (const entry of names.all()) {
+      if (signal.aborted) return
+      if (entry.changedAt > settled) continue
+      const { id, userId, isDeleted } = entry
+      const own = mine.get(numberOf(mine, id))
+      if (own === undefined) continue
+      const row = own.table.find(scope, id)
+      if (isDeleted) {
+        if (row >= 0) await own.host.executeIn(own.partition, TRIP_REMOVAL, { scope, id }, 0)
+      } else if (row < 0 || !own.table.isActive(row)) {
+        await directory.edit(() => directory.release(scope, id, entry))
+      } else if (own.table.get(row).userId !== userId) {
+        const actual = own.table.get(row).userId
+        await directory.edit(() => names.get(id) === entry && directory.assign(scope, id, actual))
+      }
+    }
+    await nextTurn()
+  }
+  await directory.edit(() => directory.sweep(registry.scopes))
+}
+
+function numberOf(mine: ReadonlyMap<number, { readonly partition: Partition }>, id: string): number {
+  const [any] = mine.values()
+  return any === undefined ? -1 : (locateTrip(any.partition.salt, id) ?? -1)
+}
+
+async function release(directory: TripNames, scope: ScopeId, id: string): Promise<void> {
+  const names: Pick<ScopeTrips, 'get'> = directory.of(scope)
+  if (names.get(id)?.isDeleted === false) await directory.edit(() => directory.release(scope, id))
+}
+
+async function retain(parts: TripJobParts, signal: AbortSignal): Promise<void> {
+  const { hosts, clock, tripsDays, tripLocationsDays } = parts
+  const now = clock.now()
+  const tripsBefore = now - tripsDays * DAY_MS
+  const locationsBefore = now - tripLocationsDays * DAY_MS
+  for (const { host, partition, table } of tablesOf(hosts())) {
+    let work: Promise<boolean>[] = []
+    for (let row = 0; row < table.length && !signal.aborted; row++) {
+      if (!table.exists(row)) continue
+      const updatedAt = table.updatedAt(row)
+      const isOld = updatedAt < tripsBefore && isEnded(table.status(row))
+      if (!isOld && (updatedAt >= locationsBefore || table.trail(row) === undefined)) continue
+      const { scope, id } = table.get(row)
+      work.push(host.executeIn(partition, isOld ? TRIP_REMOVAL : TRIP_THINNING, { scope, id }, 0))
+      if (work.length < AT_ONCE) continue
+      await Promise.all(work)
+      work = []
+    }
+    await Promise.all(work)
+  }
+}
+
+function tablesOf(
+  hosts: readonly ActorHost[],
+): { readonly host: ActorHost; readonly partition: Partition; readonly table: TripTable }[] {
+  return hosts.flatMap((host) =>
+    host.partitions.map((partition) => ({ host, partition, table: partition.tableOf(TRIPS) })),
+  )
+}

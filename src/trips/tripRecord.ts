@@ -1,0 +1,97 @@
+import { isoDate } from '../model/isoDate.ts'
+import { isLive } from '../model/scope.ts'
+import type { Settings } from '../model/settings.ts'
+import { destinationOf, type Destination, type Leg, type Trip, type TripUser } from '../model/trip.ts'
+import { delayOf } from './machine/delay.ts'
+import type { Trail } from './trail.ts'
+
+/** The time to which records refer, and what decides about delays. */
+export interface RecordContext {
+  /** No prediction is before it, epoch milliseconds; −Infinity for the moment of an update. */
+  readonly now: number
+  readonly settings: Settings
+}
+
+/** A trip as events and users contain it; undefined members are left out of the JSON. */
+export function tripContext(trip: Trip, { now, settings }: RecordContext) {
+  const destination = destinationOf(trip)
+  const { eta, legs, currentLegId } = trip
+  return {
+    _id: trip.id,
+    live: isLive(trip.scope),
+    externalId: trip.externalId,
+    userId: trip.userId,
+    metadata: trip.metadata,
+    mode: trip.mode,
+    status: trip.status,
+    createdAt: isoDate(trip.createdAt),
+    updatedAt: isoDate(trip.updatedAt),
+    startedAt: dateOf(trip.startedAt),
+    arrivedAt: dateOf(trip.arrivedAt),
+    completedAt: dateOf(trip.completedAt),
+    endedAt: dateOf(trip.endedAt),
+    scheduledArrivalAt: dateOf(trip.scheduledArrivalAt),
+    approachingThreshold: trip.approachingThreshold,
+    destinationGeofenceTag: destination?.tag,
+    destinationGeofenceExternalId: destination?.externalId,
+    destinationLocation: destination && pointOf(destination),
+    eta,
+    delay: delayOf(trip, now, settings.tripDelayThreshold),
+    legs: legs?.map(legRecord),
+    currentLeg: currentLegId,
+    currentLegId,
+  }
+}
+
+/** A leg as the API returns it. */
+export function legRecord(leg: Leg) {
+  const { destination: to } = leg
+  return {
+    _id: leg.id,
+    status: leg.status,
+    createdAt: isoDate(leg.createdAt),
+    updatedAt: isoDate(leg.updatedAt),
+    arrivedAt: dateOf(leg.arrivedAt),
+    completedAt: dateOf(leg.completedAt),
+    eta: leg.eta,
+    stopDuration: leg.stopDuration,
+    metadata: leg.metadata,
+    destination: {
+      type: to.type,
+      source: sourceOf(to),
+      location: pointOf(to),
+      arrivalRadius: to.radius,
+    },
+    destinationGeofenceTag: to.tag,
+    destinationGeofenceExternalId: to.externalId,
+    destinationGeofenceId: to.geofenceId,
+    address: to.address,
+  }
+}
+
+/** What the destination was given as. */
+function sourceOf({ type, tag, externalId, geofenceId, address, location }: Destination) {
+  if (type === 'geofence') return { geofence: geofenceId, data: { tag, externalId } }
+  return { data: type === 'address' ? address : [location![1], location![0]] }
+}
+
+function pointOf({ location }: Destination) {
+  return location && { type: 'Point', coordinates: location }
+}
+
+export function userRecord({ id, userId, deviceId }: TripUser) {
+  return { _id: id, userId, deviceId }
+}
+
+/** The locations of a trip, oldest first. */
+export function locationRecords(trail: Trail | undefined) {
+  return [...(trail ?? [])].map(({ time, latitude, longitude }) => ({
+    type: 'Point',
+    coordinates: [longitude, latitude],
+    updatedAt: isoDate(time),
+  }))
+}
+
+function dateOf(time: number | undefined): string | undefined {
+  return time === undefined ? undefined : isoDate(time)
+}

@@ -1,0 +1,25 @@
+import type { CommandKind } from '../actor/command.ts'
+import { TRIPS } from './tripActor.ts'
+import { OF_TRIP, type TripRef } from './tripRef.ts'
+
+/** Removes a trip without an event, and returns whether it was there. */
+export const TRIP_REMOVAL: CommandKind<TripRef, boolean> = {
+  name: 'trip.removal',
+  // It frees room.
+  isBounded: false,
+  isBeforeUpdates: false,
+  nowhere: false,
+
+  ...OF_TRIP,
+
+  apply(partition, { scope, id }, { writer }) {
+    const table = partition.tableOf(TRIPS)
+    const row = table.find(scope, id)
+    if (row < 0) return false
+    table.remove(writer, row)
+    return true
+  },
+
+  /** It was there at the first request, or the gateway would not repeat it. */
+  repeat: async (apply) => (await apply()) || true,
+}

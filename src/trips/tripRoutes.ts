@@ -1,0 +1,275 @@
+import Type from 'typebox'
+import type { Fields } from '../http/fields.ts'
+import { listPage, listQuery, PageAnswers, unknownBefore } from '../http/listQuery.ts'
+import { route, type Answer, type Call, type Route } from '../http/route.ts'
+import { limitOf, Name, Page, Text } from '../http/schemas.ts'
+import { isRecordId } from '../model/recordId.ts'
+import { TRIP_STATUSES, type TripStatus } from '../model/trip.ts'
+import { MAX_ID_LENGTH } from '../registry/records/recordFields.ts'
+import { LegRecord } from '../events/tripSchema.ts'
+import { badParam, notFound } from '../runtime/errors.ts'
+import type { Users } from '../actor/port.ts'
+import type { FoundTrip, TripList, Trips } from './port.ts'
+import type { TripCallResult } from './tripCall.ts'
+import type { TripDesk } from './tripDesk.ts'
+import {
+  LegOrderBody,
+  LegStatusBody,
+  PatchBody,
+  PostBody,
+  readOrder,
+  readStatus,
+  readTrip,
+} from './tripFields.ts'
+import { AnsweredEvent, TripRecord } from './tripSchemas.ts'
+
+export interface TripRouteParts {
+  readonly desk: TripDesk
+  readonly trips: Trips
+  readonly users: Users
+}
+
+const TAG = 'Trips'
+const Id = Type.Object({
+  id: Name(MAX_ID_LENGTH, '`_id` or externalId: of several, the active one, else the latest.'),
+})
+const Changed = Type.Object({ trip: TripRecord, events: Type.Array(AnsweredEvent) })
+const Unknown = { 404: Type.Object({}, { description: 'There is no such trip.' }) }
+const PRIVATE =
+  'With a publishable key `locations` is empty, and `user` and the location of events are only there if the body contains the `userId` of the trip.'
+
+/** The routes of trips. */
+export function tripRoutes(parts: TripRouteParts): Route[] {
+  return [...callRoutes(parts), ...legRoutes(parts), ...readRoutes(parts)]
+}
+
+function callRoutes({ desk }: TripRouteParts): Route[] {
+  const patch = (mayCreate: boolean) => async (call: Call<typeof Id, undefined, typeof PatchBody>) => {
+    const fields = call.body as Fields
+    const wanted = { fields: readTrip(fields), status: readStatus(fields), wantsLocations: isSecret(call) }
+    return changedAnswer(
+      call,
+      await desk.patch(scopeOf(call), call.params.id, wanted, mayCreate),
+      wanted.fields.userId,
+    )
+  }
+  const shared = { method: 'PATCH', auth: 'publishable', tag: TAG, params: Id, body: PatchBody } as const
+  return [
+    route({
+      method: 'POST',
+      path: '/v1/trips',
+      auth: 'publishable',
+      tag: TAG,
+      summary: 'Create a trip',
+      description:
+        'Creates a trip, which is pending until an update of its user starts it. If there is an active trip with this externalId, ' +
+        `its fields change instead. ${PRIVATE}`,
+      body: PostBody,
+      answers: { 200: Changed },
+      handler: async (call) => {
+        const { externalId } = call.body
+        if (externalId === '') throw badParam('externalId', 'Required.')
+        const fields = readTrip(call.body as Fields)
+        const wanted = { fields, wantsLocations: isSecret(call) }
+        return changedAnswer(call, await desk.post(scopeOf(call), externalId, wanted), fields.userId)
+      },
+    }),
+    route({
+      ...shared,
+      path: '/v1/trips/:id/update',
+      isUnescaped: true,
+      summary: 'Change a trip',
+      description: `Changes the fields in the body, and then the status. A trip that has ended is restarted by an active status. ${PRIVATE}`,
+      answers: { 200: Changed, ...Unknown },
+      handler: patch(false),
+    }),
+    route({
+      ...shared,
+      path: '/v1/trips/:id',
+      summary: 'Change or create a trip',
+      description:
+        'Like `PATCH /v1/trips/:id/update`. If there is no trip with this externalId, it is created.',
+      answers: { 200: Changed },
+      handler: patch(true),
+    }),
+  ]
+}
+
+function legRoutes({ desk }: TripRouteParts): Route[] {
+  return [
+    route({
+      method: 'PATCH',
+      path: '/v1/trips/:id/legs/:legId',
+      // `x/legs` may be a trip.
+      accepts: ([, legId]) => legId !== 'update',
+      auth: 'publishable',
+      tag: TAG,
+      summary: 'Change the status of a leg',
+      description:
+        '`started`, `approaching` and `arrived` make it the current leg. `completed` and `canceled` close it, and the next one is started; ' +
+        'the last one to close ends the trip.',
+      params: Type.Object({ ...Id.properties, legId: Name(MAX_ID_LENGTH, '`_id` of the leg.') }),
+      body: LegStatusBody,
+      answers: { 200: Type.Object({ ...Changed.properties, leg: LegRecord }), ...Unknown },
+      handler: async (call) => {
+        const { id, legId } = call.params
+        const status = readStatus(call.body as Fields)
+        if (status === undefined) throw badParam('status', 'Required.')
+        const what = { leg: { legId, status }, wantsLocations: isSecret(call) }
+        return changedAnswer(call, await desk.legs(scopeOf(call), id, what), call.body.userId)
+      },
+    }),
+    route({
+      method: 'PUT',
+      path: '/v1/trips/:id/legs',
+      auth: 'publishable',
+      tag: TAG,
+      summary: 'Order the legs of a trip',
+      params: Id,
+      body: LegOrderBody,
+      answers: { 200: Changed, ...Unknown },
+      handler: async (call) => {
+        const what = { order: readOrder(call.body as Fields), wantsLocations: isSecret(call) }
+        return changedAnswer(call, await desk.legs(scopeOf(call), call.params.id, what), call.body.userId)
+      },
+    }),
+  ]
+}
+
+const ListTrips = Type.Object({
+  status: Type.Optional(Text(256, `Some of ${TRIP_STATUSES.join(', ')}, separated by commas.`)),
+  destinationGeofenceTag: Type.Optional(Name(MAX_ID_LENGTH, 'Of the destination, or of any leg.')),
+  destinationGeofenceExternalId: Type.Optional(Name(MAX_ID_LENGTH)),
+  externalId: Type.Optional(Text(16_384, 'One or several, separated by commas.')),
+  userId: Type.Optional(Name(MAX_ID_LENGTH, 'The userId of the trip’s user, or their `_id`.')),
+  delayed: Type.Optional(Type.Boolean({ description: 'Only trips that are late, or only the others.' })),
+  includeLocations: Type.Optional(Type.Boolean({ description: 'Default false.' })),
+  sortBy: Type.Optional(
+    Type.Union([Type.Literal('createdAt'), Type.Literal('updatedAt')], {
+      description: 'The latest first. Default `updatedAt`.',
+    }),
+  ),
+  ...listQuery('when the trip was created', '`updatedAt` (of the last change or location)'),
+  limit: limitOf(500, 1000),
+})
+
+function readRoutes({ desk, trips, users }: TripRouteParts): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/trips',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'List trips',
+      query: ListTrips,
+      meta: Page,
+      answers: { 200: Type.Object({ trips: Type.Array(TripRecord) }), ...PageAnswers },
+      handler: async (call) => {
+        const scope = scopeOf(call)
+        const { query } = call
+        const { before, ...page } = listPage(query)
+        const { sortBy = 'updatedAt' } = query
+        let after: readonly number[] | undefined
+        if (before !== undefined) {
+          const [last] = (
+            await trips.ask({ scope, ask: 'trip', id: before, includeLocations: false, sortBy })
+          ).trips
+          if (last === undefined) throw unknownBefore()
+          after = last.order
+        }
+        const list: TripList = {
+          ...page,
+          after,
+          sortBy,
+          statuses: statusesOf(query.status),
+          externalIds: query.externalId?.split(',').map((name) => name.trim()),
+          destinationGeofenceTag: query.destinationGeofenceTag,
+          destinationGeofenceExternalId: query.destinationGeofenceExternalId,
+          userId: await userIdOf(users, scope, query.userId),
+          delayed: query.delayed,
+          includeLocations: query.includeLocations ?? false,
+        }
+        const found = await trips.ask({ scope, ask: 'list', list })
+        return { meta: { hasMore: found.hasMore }, json: `"trips":[${found.trips.map(recordOf).join(',')}]` }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/trips/:id',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Get a trip',
+      description: 'The fields of the trip are at the root of the answer, too.',
+      params: Id,
+      answers: { 200: Type.Object({ trip: TripRecord }), ...Unknown },
+      handler: async (call) => {
+        const found = await desk.find(scopeOf(call), call.params.id, true)
+        if (found === undefined) throw notFound('Trip')
+        const record = recordOf(found)
+        return { json: `"trip":${record},${record.slice(1, -1)}` }
+      },
+    }),
+    route({
+      method: 'DELETE',
+      path: '/v1/trips/:id',
+      auth: 'secret',
+      tag: TAG,
+      summary: 'Delete a trip',
+      description:
+        'Removes the trip without an event. For a day, tripOptions of its externalId create no trip.',
+      params: Id,
+      answers: { 200: Type.Object({}), ...Unknown },
+      handler: async (call) => {
+        await desk.remove(scopeOf(call), call.params.id)
+        return {}
+      },
+    }),
+  ]
+}
+
+/** @throws ApiError 400 for a word that is no status */
+function statusesOf(text: string | undefined): readonly TripStatus[] | undefined {
+  return text?.split(',').map((part) => {
+    const status = TRIP_STATUSES.find((one) => one === part.trim())
+    if (status === undefined)
+      throw badParam('status', `Must be some of ${TRIP_STATUSES.join(', ')}, separated by commas.`)
+    return status
+  })
+}
+
+/** The userId that a filter means: a user may also be named by `_id`. */
+async function userIdOf(users: Users, scope: number, name: string | undefined): Promise<string | undefined> {
+  if (name === undefined || !isRecordId(name)) return name
+  const [record] = (await users.ask({ scope, ask: 'record', id: name })).users
+  return record === undefined ? name : ((JSON.parse(record.user).userId as string | undefined) ?? name)
+}
+
+/** The whole record. */
+function recordOf({ trip, user, locations }: FoundTrip): string {
+  return `${trip.slice(0, -1)}${user === null ? '' : `,"user":${user}`},"locations":${locations}}`
+}
+
+/** @param userId in the body */
+function changedAnswer(call: AnyCall, result: TripCallResult, userId: string | undefined): Answer {
+  const isOwn = isSecret(call) || (userId !== undefined && userId === result.userId)
+  const { trip, user, locations, leg, events } = result
+  const record = `${trip.slice(0, -1)}${isOwn && user !== null ? `,"user":${user}` : ''},"locations":${locations ?? '[]'}}`
+  const told = isOwn ? events : events.map(withoutUser)
+  return { json: `"trip":${record},${leg === null ? '' : `"leg":${leg},`}"events":[${told.join(',')}]` }
+}
+
+/** An event for a caller who may not know the user. */
+function withoutUser(json: string): string {
+  const { user: _, location: __, locationAccuracy: ___, ...rest } = JSON.parse(json)
+  return JSON.stringify(rest)
+}
+
+type AnyCall = Pick<Call<undefined, undefined, undefined>, 'credentials'>
+
+function scopeOf(call: AnyCall): number {
+  return call.credentials!.scope
+}
+
+function isSecret(call: AnyCall): boolean {
+  return call.credentials!.level === 'secret'
+}

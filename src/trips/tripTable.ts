@@ -1,0 +1,360 @@
+import type { ActorTable } from '../actor/actorType.ts'
+import type { FrameBytes, FrameWriter } from '../actor/commitCodec.ts'
+import { DeviceMemory } from '../actor/deviceMemory.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { isEnded, TRIP_STATUSES, type Trip, type TripStatus } from '../model/trip.ts'
+import { nameHash } from '../runtime/nameHash.ts'
+import { RowBytes } from '../runtime/rowBytes.ts'
+import { RowChains } from '../runtime/rowChains.ts'
+import { lifeBegan } from './machine/status.ts'
+import { Trail, LOCATION_BYTES, type TrailPoint } from './trail.ts'
+import { packTrip, unpackTrip } from './tripCodec.ts'
+
+/**
+ * The trips of one partition: packed as bytes, with the fields by which many are looked through in columns, and their
+ * locations beside them.
+ *
+ * Owns: rows, look-ups, what a row of a commit does. Does not own: what happens to a trip, which trips there may be.
+ *
+ * ```
+ * PUT      kind u8 · flags u8 · [locations u32 · location*] · the trip (tripCodec.ts)
+ * REMOVED  kind u8 · scope u32 · `_id`
+ * location time f64 · latitude f64 · longitude f64
+ * ```
+ * Little-endian. Of the flags, CLEARED says that all locations before are gone.
+ */
+const PUT = 1
+const REMOVED = 2
+const CLEARED = 1
+const WITH_LOCATIONS = 2
+const PUT_BYTES = 2
+const REMOVED_BYTES = 5
+const ID_LENGTH = 24
+
+/** Of a trip besides its bytes and locations: columns and links. */
+const TRIP_BYTES = 150
+const FIRST_ROWS = 64
+const FREE = -1
+
+/** The number of the actor type in rows (actorTypes.ts). */
+export const TRIP_TYPE = 1
+
+/** What becomes of the locations with a change. */
+export interface TrailChange {
+  readonly isCleared?: boolean
+  readonly added?: TrailPoint | undefined
+}
+
+const NO_CHANGE: TrailChange = {}
+
+export class TripTable implements ActorTable {
+  /** Rows ever used; some may be free. */
+  length = 0
+  /** Trips. */
+  count = 0
+  /** Trips without an end. */
+  active = 0
+
+  readonly #packed = new RowBytes()
+  readonly #trails: (Trail | undefined)[] = []
+  readonly #freed: number[] = []
+  #scopes = new Int32Array(FIRST_ROWS).fill(FREE)
+  #statuses = new Uint8Array(FIRST_ROWS)
+  /** In turn: createdAt, updatedAt, the time from which the expiration counts. */
+  #times = new Float64Array(FIRST_ROWS * TIMES)
+  #sizes = new Float64Array(FIRST_ROWS)
+  readonly #ids = new RowChains()
+  readonly #names = new RowChains()
+  readonly #users = new RowChains()
+  readonly #records = new RowChains()
+  #memory = new DeviceMemory()
+  readonly #bytesOfScope = new Map<ScopeId, number>()
+
+  /** From now on its trips count in this memory, and no longer in the one before. */
+  countIn(memory: DeviceMemory): void {
+    for (const [scope, bytes] of this.#bytesOfScope) {
+      this.#memory.add(scope, -bytes)
+      memory.add(scope, bytes)
+    }
+    this.#memory = memory
+  }
+
+  /** See {@link DeviceMemory.hasRoom}. */
+  hasRoom(scope: ScopeId): boolean {
+    return this.#memory.hasRoom(scope)
+  }
+
+  exists(row: number): boolean {
+    return row < this.length && this.#scopes[row] !== FREE
+  }
+
+  scope(row: number): ScopeId {
+    return this.#scopes[row]!
+  }
+
+  status(row: number): TripStatus {
+    return TRIP_STATUSES[this.#statuses[row]!]!
+  }
+
+  isActive(row: number): boolean {
+    return !isEnded(this.status(row))
+  }
+
+  createdAt(row: number): number {
+    return this.#times[row * TIMES]!
+  }
+
+  updatedAt(row: number): number {
+    return this.#times[row * TIMES + 1]!
+  }
+
+  /** See `lifeBegan`. */
+  lifeBegan(row: number): number {
+    return this.#times[row * TIMES + 2]!
+  }
+
+  get(row: number): Trip {
+    const buffer = this.#packed.buffer(row)
+    const start = this.#packed.start(row)
+    return unpackTrip(buffer.subarray(start, start + buffer.readUInt32LE(start - 4)))
+  }
+
+  /** Its locations; undefined if it has none. */
+  trail(row: number): Trail | undefined {
+    return this.#trails[row]
+  }
+
+  /** The row of the trip with that `_id`; −1 if it is not here. */
+  find(scope: ScopeId, id: string): number {
+    return this.#ids.first(nameHash(scope, id), (row) => this.#isOf(row, scope, (trip) => trip.id === id))
+  }
+
+  /** The rows of the trips with that externalId, the last one that was put first. */
+  *named(scope: ScopeId, externalId: string): Generator<number> {
+    const isOf = (row: number) => this.#isOf(row, scope, (trip) => trip.externalId === externalId)
+    yield* chain(this.#names, this.#names.first(nameHash(scope, externalId), isOf))
+  }
+
+  /** The rows of the trips of a user. */
+  *ofUser(scope: ScopeId, userId: string): Generator<number> {
+    const isOf = (row: number) => this.#isOf(row, scope, (trip) => trip.userId === userId)
+    yield* chain(this.#users, this.#users.first(nameHash(scope, userId), isOf))
+  }
+
+  /** The rows of the trips that the record moved last. */
+  *ofRecord(scope: ScopeId, recordId: string): Generator<number> {
+    const isOf = (row: number) => this.#isOf(row, scope, (trip) => trip.user?.id === recordId)
+    yield* chain(this.#records, this.#records.first(nameHash(scope, recordId), isOf))
+  }
+
+  /** Puts a trip, and writes the row that makes that durable. */
+  put(writer: FrameWriter, trip: Trip, change: TrailChange = NO_CHANGE): void {
+    const row = this.find(trip.scope, trip.id)
+    const trail = row < 0 ? undefined : this.#trails[row]
+    const added = change.added !== undefined && this.#wants(trail, change) ? change.added : undefined
+    const isCleared = change.isCleared === true && trail !== undefined
+    const packed = packTrip(trip)
+    writePut(writer, packed, isCleared, added === undefined ? [] : [added])
+    this.#set(row, trip, packed, isCleared, added === undefined ? undefined : [added])
+  }
+
+  #wants(trail: Trail | undefined, { isCleared, added }: TrailChange): boolean {
+    return isCleared === true || trail === undefined || trail.wants(added!)
+  }
+
+  /** Removes a trip, and writes the row that makes that durable. */
+  remove(writer: FrameWriter, row: number): void {
+    const { scope, id } = this.get(row)
+    const data = Buffer.alloc(REMOVED_BYTES + ID_LENGTH)
+    data[0] = REMOVED
+    data.writeUInt32LE(scope, 1)
+    data.write(id, REMOVED_BYTES, 'latin1')
+    writer.actorRow({ number: TRIP_TYPE }, data)
+    this.#delete(row)
+  }
+
+  readRow({ buffer }: FrameBytes, at: number, end: number): void {
+    if (buffer[at] === REMOVED) {
+      const row = this.find(
+        buffer.readUInt32LE(at + 1),
+        buffer.toString('latin1', at + REMOVED_BYTES, at + REMOVED_BYTES + ID_LENGTH),
+      )
+      if (row >= 0) this.#delete(row)
+      return
+    }
+    const flags = buffer[at + 1]!
+    let from = at + PUT_BYTES
+    let added: TrailPoint[] | undefined
+    if ((flags & WITH_LOCATIONS) !== 0) {
+      added = []
+      const count = buffer.readUInt32LE(from)
+      from += 4
+      for (let i = 0; i < count; i++, from += LOCATION_BYTES) {
+        added.push({
+          time: buffer.readDoubleLE(from),
+          latitude: buffer.readDoubleLE(from + 8),
+          longitude: buffer.readDoubleLE(from + 16),
+        })
+      }
+    }
+    const packed = buffer.subarray(from, end)
+    const trip = unpackTrip(packed)
+    this.#set(this.find(trip.scope, trip.id), trip, packed, (flags & CLEARED) !== 0, added)
+  }
+
+  writeAll(writer: FrameWriter): void {
+    for (let row = 0; row < this.length; row++) {
+      if (!this.exists(row)) continue
+      const trip = this.get(row)
+      writePut(writer, packTrip(trip), false, this.#trails[row] ?? [])
+    }
+  }
+
+  /** @param row −1: a new one */
+  #set(
+    row: number,
+    trip: Trip,
+    packed: Uint8Array,
+    isCleared: boolean,
+    added: readonly TrailPoint[] | undefined,
+  ): void {
+    const isNew = row < 0
+    const at = isNew ? this.#take(trip) : row
+    if (!isNew) this.#relink(at, trip)
+    this.#packed.set(at, packed, packed.length)
+    if (isCleared) this.#trails[at] = undefined
+    if (added !== undefined) {
+      const trail = (this.#trails[at] ??= new Trail())
+      for (const point of added) trail.add(point)
+    }
+    const wasActive = !isNew && this.isActive(at)
+    this.#statuses[at] = TRIP_STATUSES.indexOf(trip.status)
+    this.active += Number(this.isActive(at)) - Number(wasActive)
+    this.#times.set([trip.createdAt, trip.updatedAt, lifeBegan(trip)], at * TIMES)
+    this.#size(at, trip.scope, TRIP_BYTES + packed.length + (this.#trails[at]?.memory ?? 0))
+    if (isNew) this.#link(at, trip)
+  }
+
+  #take(trip: Trip): number {
+    const row = this.#freed.pop() ?? this.length++
+    this.#reserve(row)
+    this.#scopes[row] = trip.scope
+    while (this.#trails.length < row) this.#trails.push(undefined)
+    this.#trails[row] = undefined
+    this.count++
+    return row
+  }
+
+  #delete(row: number): void {
+    const trip = this.get(row)
+    this.#ids.remove(row, nameHash(trip.scope, trip.id))
+    this.#names.remove(row, nameHash(trip.scope, trip.externalId))
+    if (trip.userId !== undefined) this.#users.remove(row, nameHash(trip.scope, trip.userId))
+    if (trip.user !== undefined) this.#records.remove(row, nameHash(trip.scope, trip.user.id))
+    if (this.isActive(row)) this.active--
+    this.#size(row, trip.scope, 0)
+    this.#packed.delete(row)
+    this.#trails[row] = undefined
+    this.#scopes[row] = FREE
+    this.#freed.push(row)
+    this.count--
+  }
+
+  #link(row: number, trip: Trip): void {
+    this.#ids.add(row, nameHash(trip.scope, trip.id), () => false)
+    const { scope, externalId } = trip
+    this.#names.add(row, nameHash(scope, externalId), (other) =>
+      this.#isOf(other, scope, (one) => one.externalId === externalId),
+    )
+    this.#linkUser(row, trip)
+    this.#linkRecord(row, trip)
+  }
+
+  /** Before the bytes of the row change. */
+  #relink(row: number, trip: Trip): void {
+    const before = this.get(row)
+    if (before.userId !== trip.userId) {
+      if (before.userId !== undefined) this.#users.remove(row, nameHash(trip.scope, before.userId))
+      this.#linkUser(row, trip)
+    }
+    if (before.user?.id !== trip.user?.id) {
+      if (before.user !== undefined) this.#records.remove(row, nameHash(trip.scope, before.user.id))
+      this.#linkRecord(row, trip)
+    }
+  }
+
+  #linkUser(row: number, { scope, userId }: Trip): void {
+    if (userId === undefined) return
+    this.#users.add(row, nameHash(scope, userId), (other) =>
+      this.#isOf(other, scope, (one) => one.userId === userId),
+    )
+  }
+
+  #linkRecord(row: number, { scope, user }: Trip): void {
+    if (user === undefined) return
+    this.#records.add(row, nameHash(scope, user.id), (other) =>
+      this.#isOf(other, scope, (one) => one.user?.id === user.id),
+    )
+  }
+
+  #isOf(row: number, scope: ScopeId, matches: (trip: Trip) => boolean): boolean {
+    return this.#scopes[row] === scope && matches(this.get(row))
+  }
+
+  #size(row: number, scope: ScopeId, bytes: number): void {
+    const more = bytes - this.#sizes[row]!
+    this.#sizes[row] = bytes
+    if (more === 0) return
+    this.#bytesOfScope.set(scope, (this.#bytesOfScope.get(scope) ?? 0) + more)
+    this.#memory.add(scope, more)
+  }
+
+  #reserve(row: number): void {
+    let rows = this.#scopes.length
+    if (row < rows) return
+    while (row >= rows) rows *= 2
+    const scopes = new Int32Array(rows).fill(FREE)
+    scopes.set(this.#scopes)
+    this.#scopes = scopes
+    const statuses = new Uint8Array(rows)
+    statuses.set(this.#statuses)
+    this.#statuses = statuses
+    const times = new Float64Array(rows * TIMES)
+    times.set(this.#times)
+    this.#times = times
+    const sizes = new Float64Array(rows)
+    sizes.set(this.#sizes)
+    this.#sizes = sizes
+  }
+}
+
+/** Times in a row's columns. */
+const TIMES = 3
+
+function* chain(chains: RowChains, first: number): Generator<number> {
+  for (let row = first; row >= 0; row = chains.next(row)) yield row
+}
+
+function writePut(
+  writer: FrameWriter,
+  packed: Uint8Array,
+  isCleared: boolean,
+  locations: Trail | readonly TrailPoint[],
+): void {
+  const count = locations.length
+  const bytes = PUT_BYTES + (count === 0 ? 0 : 4 + count * LOCATION_BYTES) + packed.length
+  const data = Buffer.allocUnsafe(bytes)
+  data[0] = PUT
+  data[1] = (isCleared ? CLEARED : 0) | (count === 0 ? 0 : WITH_LOCATIONS)
+  let at = PUT_BYTES
+  if (count > 0) {
+    at = data.writeUInt32LE(count, at)
+    for (const { time, latitude, longitude } of locations) {
+      at = data.writeDoubleLE(time, at)
+      at = data.writeDoubleLE(latitude, at)
+      at = data.writeDoubleLE(longitude, at)
+    }
+  }
+  data.set(packed, at)
+  writer.actorRow({ number: TRIP_TYPE }, data)
+}

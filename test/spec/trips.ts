@@ -1,0 +1,138 @@
+import { readItems } from './item.ts'
+
+/** Every rule of trips. */
+export const TRIP_ITEMS = readItems(`
+# Trips: settings (trips)
+tripApproachingThreshold | 5 minutes; a trip's own comes first, then its destination geofence's; null: none | trips/eta.test.ts: the threshold: a trip’s own, else its destination’s, else the project’s
+tripExpirationMinutes | 1440; null: never | trips/machine.test.ts: a trip expires after its creation, start and scheduled arrival
+tripDelayThreshold | null; minutes; null: delayed stays false, no D | trips/machine.test.ts: delay: how late the arrival is predicted, and one event when that is too late
+tripWrongDestinationEvents | false; W is made | trips/machine.test.ts: the wrong destination: same tag, not beside an arrival, only where the setting is on
+tripUpdateSeconds | 30; least t between two U that updates make; a call's U is always made | trips/machine.test.ts: updated: not more often than tripUpdateSeconds; a call’s always
+tripEtaSeconds | 30; least t between two ETAs | trips/eta.test.ts: a way is measured at the first update, then after tripEtaSeconds and 50 m
+GET and PATCH /v1/settings | the six settings
+tripsDays | ended trips go 90 days after updatedAt
+tripLocationsDays | locations go after 7 days
+
+# Trips: endpoints (trips)
+POST /v1/trips | publishable; trip, events
+PATCH /v1/trips/:id/update | publishable; trip, events
+PATCH /v1/trips/:id | the same; creates one without a trip of that externalId
+PATCH /v1/trips/:id/legs/:legId | publishable; trip, leg, events
+PUT /v1/trips/:id/legs | publishable; trip, events
+GET /v1/trips | secret; trips, meta.hasMore
+GET /v1/trips/:id | secret; trip, its fields at the root too
+GET /v1/trips/:id/route | secret; distance, geometry, matched
+DELETE /v1/trips/:id | secret; meta only
+status | always 200 with JSON; the key's environment only
+:id | _id, else externalId: the active trip, else the latest created; may hold / before /update; unknown: 404
+bodies | JSON or form, PATCH too
+limits | publishable 10 per address, secret as management, route 100
+what a publishable key sees | locations is []; user and location only where the body's userId is the trip's
+
+# Trips: body (trips)
+externalId | 1 to 256 characters; required by POST, ignored by PATCH
+userId | set on a trip without one; another than the trip's: 400 | trips/machine.test.ts: userId: set on a trip without one; another than the trip’s is refused
+userId | at most 50 active trips a user
+destinationGeofenceTag, destinationGeofenceExternalId | both or none
+destinationGeofenceTag, destinationGeofenceExternalId | must exist, checked where they change and the trip does not end | trips/machine.test.ts: a destination must exist where it changes and the trip does not end
+destinationGeofenceTag, destinationGeofenceExternalId | on a trip with legs 400 unless as answered | trips/legs.test.ts: PATCH legs replaces the open ones: a known one keeps its state, closed ones stay
+mode | car (default), truck, foot, bike, motorbike
+approachingThreshold | minutes, number or its text, above 0 to 1440
+scheduledArrivalAt | date or ms; may be past
+metadata | as a user's; object or JSON text; replaces the whole
+legs | 1 to 25; not beside a destination | trips/legs.test.ts: PATCH legs replaces the open ones: a known one keeps its state, closed ones stay
+status | six values; expired and others 400; ignored by POST
+null and "" | mean absent
+400 | nothing changes
+a leg | its destination in four forms, arrivalRadius, stopDuration, metadata, on the leg itself too; the first form counts
+a leg's address | geocoded once, without result 400
+PATCH legs | replaces the open legs: a known _id keeps its state, closed legs stay | trips/legs.test.ts: PATCH legs replaces the open ones: a known one keeps its state, closed ones stay
+list | filters, sortBy, limit, bounds, before; descending
+route | of an ended trip with two or more locations, else 400; matched; the line where nothing matches
+
+# Trips: record (trips)
+trip | every field, absent where unknown
+user | who moved it last; before that the userId's latest record
+updatedAt | now of the last change or location | trips/machine.test.ts: times: t of the update, now of a call; going back from arrived clears arrivedAt
+eta | duration with one decimal, distance, source | trips/eta.test.ts: property: an ETA has one decimal, is never negative, and is 0 once arrived
+user.trip, event.trip | without user, locations
+leg | every field
+with legs | destination of the current leg, eta of the last one | trips/eta.test.ts: a leg’s ETA counts the stops before it, of an arrived one the rest
+locations | the first, then each 30 s or 30 m; at 5,000 every other of the older half goes
+
+# Trips: which trips an update moves (trips)
+1 | all active trips of its userId, whatever the device
+2 | tripOptions.externalId: bound to this device, and to the userId
+3 | no trip of that name, none deleted in the last 24 h: it is created
+3 | a destination that does not exist yet counts once it does | trips/machine.test.ts: a destination that does not exist yet counts once it does
+4 | tripOptions change nothing of a trip that exists, never restart one, do nothing to another user's; a wrong shape is 400
+5 | an update with t before the trip's last leaves it; a worse one than maxAccuracyMeters only starts it | trips/machine.test.ts: an update before the last leaves the trip as it is; an inaccurate one only starts it
+5 | deviceId anonymous has no trips
+user.trip | with tripOptions that trip if it may be moved and is started, approaching or arrived, else absent
+user.trip | without tripOptions the latest started of those of 1
+GET /v1/users | the latest started of the record
+
+# Trips: status and input (trips)
+POST of a new name | pending; none
+POST | as PATCH without status, same _id; after its end a new trip | trips/table.test.ts: POST, the same
+PATCH without status | U; on an ended trip only metadata | trips/table.test.ts: a field changes; trips/machine.test.ts: fields change before the status; on a trip that has ended, only metadata
+PATCH pending | its row | trips/table.test.ts: PATCH pending
+PATCH started | its row | trips/table.test.ts: PATCH started
+PATCH approaching | its row | trips/table.test.ts: PATCH approaching
+PATCH arrived | its row | trips/table.test.ts: PATCH arrived
+PATCH completed, canceled | its row | trips/table.test.ts: PATCH completed; trips/table.test.ts: PATCH canceled
+update, outside | its row | trips/table.test.ts: update, outside
+update, ETA within the threshold | its row | trips/table.test.ts: update, near
+update, in the destination | its row | trips/table.test.ts: update, inside
+update, entered another geofence of the tag | its row | trips/table.test.ts: update, wrong
+update, left the destination | its row | trips/table.test.ts: update, left; trips/legs.test.ts: the current leg is the first; it arrives, and its departure starts the next
+destination geofence edited | the next update sees it | trips/table.test.ts: fence moved here; trips/eta.test.ts: a way is measured again after destination, mode or legs have changed
+deleted, disabled, not for this user | becomes a point with its last radius | trips/table.test.ts: fence gone, there; trips/machine.test.ts: a point is entered under stop rule, buffers and minimumConfidence, without delays
+time | expired; X | trips/table.test.ts: time
+its user's record deleted | canceled; X; user, userId, locations of all go
+DELETE | gone, no event
+fields | change before the status | trips/machine.test.ts: fields change before the status; on a trip that has ended, only metadata
+restart | same _id, a new run; 400 while another active trip has the externalId
+going back from arrived | clears arrivedAt; only so can A and R come again | trips/machine.test.ts: times: t of the update, now of a call; going back from arrived clears arrivedAt
+arrival | the destination is among user.geofences, also if it was before the trip | trips/machine.test.ts: arrival: among the geofences, also if it was before the trip
+arrival | a point: stop rule, buffers, minimumConfidence; only crossed is not reached | trips/machine.test.ts: a point is entered under stop rule, buffers and minimumConfidence, without delays
+W | only while started or approaching, on this update's entry, same tag, no open leg's, not beside R | trips/machine.test.ts: the wrong destination: same tag, not beside an arrival, only where the setting is on
+order in one answer | other events, then by trip S, W, A, R, D, U; U where none of S, W, A, R did
+names | none of them, nor user.fired_trip_orders, is a conversion's
+an event | the usual fields, trip after the whole step; location and createdAt of the update, by API and time where the user was last and now
+tag filters | look at destinationGeofenceTag
+
+# Trips: legs (trips)
+current | the first open leg, unless PATCH made another so; each its A, R; others pending; the end of the trip ends them | trips/legs.test.ts: the current leg is the first; it arrives, and its departure starts the next; trips/legs.test.ts: ending the trip gives its open legs the same end; a restart clears them
+departure | the leg is completed, the next one started; the last open one stays arrived | trips/legs.test.ts: the current leg is the first; it arrives, and its departure starts the next
+PATCH leg | started, approaching, arrived | trips/legs.test.ts: PATCH of a leg: started, approaching and arrived make it current
+PATCH leg | completed, canceled, pending, refusals | trips/legs.test.ts: PATCH of a leg: completed and canceled close it; the last one ends the trip
+PUT legs | every open leg once; an arrived one stays current | trips/legs.test.ts: PUT legs: names every open leg once; the first open one is started
+
+# Trips: ETA and delay (trips)
+way | road engine, the trip's mode, through the open legs in order; a leg's includes stops before it | trips/eta.test.ts: a leg’s ETA counts the stops before it, of an arrived one the rest
+when | first update of a run, tripEtaSeconds and 50 m, changes, before A | trips/eta.test.ts: a way is measured at the first update, then after tripEtaSeconds and 50 m; trips/eta.test.ts: a way is measured again after destination, mode or legs have changed; trips/eta.test.ts: before a trip is approaching, a way that is older than 5 s is measured again
+in between | scaled with the straight line, by two at most; reads compute nothing; arrived 0, 0 | trips/eta.test.ts: in between it is scaled with the straight line, by two at most
+no road | straight line times 1.3 at the speed of the mode | trips/eta.test.ts: as the crow flies: 1.3 times the line at the speed of the mode
+no road | no region, no road within 1 km, no way, engine busy or over 1 s
+delay | predicted less scheduled; D once | trips/machine.test.ts: delay: how late the arrival is predicted, and one event when that is too late
+
+# Trips: guarantees (trips)
+directory | one active trip has an externalId; which userIds have active trips; by compare-and-set
+T1 | a committed update moves each of its trips exactly once, in the device's order
+T2 | track answers after both commits; without an answer in 2 s the trip as the device last saw it, or 503
+T3 | the answer to POST or PATCH is seen by every later track
+T4 | events of a trip are in order, and visible only after the commit of their update
+rows | a device has at most 1,000 unacknowledged, then 503
+ends before the device's commit | nothing happened
+ends after it, row not sent or ETA under way | the next owner sends it before newer ones; one step
+ends when the trip is committed, its answer lost, or the device has not noted it | sent again, same answer, no second event
+ends when the externalId is reserved, the trip not committed | the next POST or tripOptions goes on with that _id
+ends when PATCH is committed, its answer lost | the client's repeat is "-"
+owner down at the deadline | expired once, at the next owner's start; endedAt is the deadline
+
+# Trips: what clients do (trips)
+web SDK | startTrip, updateTrip, completeTrip, cancelTrip, trackOnce with tripOptions
+native | 200 or 404 end the trip on the phone
+server first | the backend creates the trip, the app then POSTs the same externalId: one trip
+`)
