@@ -275,6 +275,94 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/trips": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List trips */
+        get: operations["getV1Trips"];
+        put?: never;
+        /** Create a trip */
+        post: operations["postV1Trips"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/trips/{id}/update": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change a trip */
+        patch: operations["patchV1TripsByIdUpdate"];
+        trace?: never;
+    };
+    "/v1/trips/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a trip */
+        get: operations["getV1TripsById"];
+        put?: never;
+        post?: never;
+        /** Delete a trip */
+        delete: operations["deleteV1TripsById"];
+        options?: never;
+        head?: never;
+        /** Change or create a trip */
+        patch: operations["patchV1TripsById"];
+        trace?: never;
+    };
+    "/v1/trips/{id}/legs/{legId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        /** Change the status of a leg */
+        patch: operations["patchV1TripsByIdLegsByLegId"];
+        trace?: never;
+    };
+    "/v1/trips/{id}/legs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Order the legs of a trip */
+        put: operations["putV1TripsByIdLegs"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/events/{id}": {
         parameters: {
             query?: never;
@@ -1285,6 +1373,151 @@ export interface components {
                 type?: string;
             };
         };
+        /** Leg */
+        Leg: {
+            _id: string;
+            /** @enum {string} */
+            status: "pending" | "started" | "approaching" | "arrived" | "completed" | "canceled" | "expired";
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            updatedAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            arrivedAt?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            completedAt?: string;
+            eta?: {
+                /** @description Minutes, with one decimal. */
+                duration: number;
+                /** @description Metres. */
+                distance: number;
+                /**
+                 * @description `straight`: 1.3 times the straight line, where the road engine has no answer.
+                 * @enum {string}
+                 */
+                source: "road" | "straight";
+            };
+            /** @description Minutes. */
+            stopDuration: number;
+            metadata?: {
+                [key: string]: string | boolean | number;
+            };
+            destination: {
+                /** @enum {string} */
+                type: "geofence" | "address" | "coordinates";
+                source: {
+                    /** @description The `_id` of a geofence. */
+                    geofence?: string;
+                    data: {
+                        tag: string;
+                        externalId: string;
+                    } | string | number[];
+                };
+                location?: {
+                    /** @constant */
+                    type: "Point";
+                    /** @description [longitude, latitude] */
+                    coordinates: number[];
+                };
+                /** @description Metres. */
+                arrivalRadius?: number;
+            };
+            destinationGeofenceTag?: string;
+            destinationGeofenceExternalId?: string;
+            destinationGeofenceId?: string;
+            address?: string;
+        };
+        /** TripContext */
+        TripContext: {
+            _id: string;
+            live: boolean;
+            externalId: string;
+            userId?: string;
+            metadata?: {
+                [key: string]: string | boolean | number;
+            };
+            /** @enum {string} */
+            mode: "car" | "truck" | "foot" | "bike" | "motorbike";
+            /** @enum {string} */
+            status: "pending" | "started" | "approaching" | "arrived" | "completed" | "canceled" | "expired";
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            updatedAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            startedAt?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            arrivedAt?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            completedAt?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            endedAt?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            scheduledArrivalAt?: string;
+            /** @description Minutes; its own. */
+            approachingThreshold?: number;
+            destinationGeofenceTag?: string;
+            destinationGeofenceExternalId?: string;
+            destinationLocation?: {
+                /** @constant */
+                type: "Point";
+                /** @description [longitude, latitude] */
+                coordinates: number[];
+            };
+            eta?: {
+                /** @description Minutes, with one decimal. */
+                duration: number;
+                /** @description Metres. */
+                distance: number;
+                /**
+                 * @description `straight`: 1.3 times the straight line, where the road engine has no answer.
+                 * @enum {string}
+                 */
+                source: "road" | "straight";
+            };
+            delay?: {
+                delayed: boolean;
+                /** @description Minutes, with one decimal. */
+                scheduledArrivalTimeDelay: number;
+            };
+            legs?: components["schemas"]["Leg"][];
+            /** @description The `_id` of the leg whose destination is the trip’s. */
+            currentLeg?: string;
+            currentLegId?: string;
+        };
         /** User */
         User: {
             _id: string;
@@ -1363,6 +1596,7 @@ export interface components {
                     [key: string]: string | boolean | number;
                 };
             }[];
+            trip?: components["schemas"]["TripContext"];
             segments: Record<string, unknown>[];
             topChains: Record<string, unknown>[];
         };
@@ -1389,7 +1623,8 @@ export interface components {
                 /** @description Of a conversion of a device that has sent no location: an id that no user has. */
                 _id: string;
                 userId?: string;
-                deviceId: string;
+                /** @description Absent if no device has moved the trip of the event yet. */
+                deviceId?: string;
                 metadata?: {
                     [key: string]: string | boolean | number;
                 };
@@ -1430,6 +1665,7 @@ export interface components {
                     [key: string]: string | boolean | number;
                 };
             };
+            trip?: components["schemas"]["TripContext"];
             location?: {
                 /** @constant */
                 type: "Point";
@@ -1616,6 +1852,192 @@ export interface components {
                     [key: string]: string | boolean | number;
                 };
             };
+        };
+        /** Trip */
+        Trip: {
+            _id: string;
+            live: boolean;
+            externalId: string;
+            userId?: string;
+            metadata?: {
+                [key: string]: string | boolean | number;
+            };
+            /** @enum {string} */
+            mode: "car" | "truck" | "foot" | "bike" | "motorbike";
+            /** @enum {string} */
+            status: "pending" | "started" | "approaching" | "arrived" | "completed" | "canceled" | "expired";
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            updatedAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            startedAt?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            arrivedAt?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            completedAt?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            endedAt?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            scheduledArrivalAt?: string;
+            /** @description Minutes; its own. */
+            approachingThreshold?: number;
+            destinationGeofenceTag?: string;
+            destinationGeofenceExternalId?: string;
+            destinationLocation?: {
+                /** @constant */
+                type: "Point";
+                /** @description [longitude, latitude] */
+                coordinates: number[];
+            };
+            eta?: {
+                /** @description Minutes, with one decimal. */
+                duration: number;
+                /** @description Metres. */
+                distance: number;
+                /**
+                 * @description `straight`: 1.3 times the straight line, where the road engine has no answer.
+                 * @enum {string}
+                 */
+                source: "road" | "straight";
+            };
+            delay?: {
+                delayed: boolean;
+                /** @description Minutes, with one decimal. */
+                scheduledArrivalTimeDelay: number;
+            };
+            legs?: components["schemas"]["Leg"][];
+            /** @description The `_id` of the leg whose destination is the trip’s. */
+            currentLeg?: string;
+            currentLegId?: string;
+            /** @description Who moved it last. With a publishable key, only if the `userId` in the body is the trip’s. */
+            user?: {
+                _id: string;
+                userId?: string;
+                deviceId: string;
+            };
+            /** @description Where it was, oldest first. Empty with a publishable key. */
+            locations: {
+                /** @constant */
+                type: "Point";
+                /** @description [longitude, latitude] */
+                coordinates: number[];
+                /**
+                 * Format: date-time
+                 * @example 2026-11-20T04:21:00.123Z
+                 */
+                updatedAt: string;
+            }[];
+        };
+        /** TripEvent */
+        TripEvent: {
+            _id: string;
+            /**
+             * @description The type of the event; for a conversion, its name.
+             * @example user.entered_geofence
+             */
+            type: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            actualCreatedAt: string;
+            live: boolean;
+            user?: {
+                /** @description Of a conversion of a device that has sent no location: an id that no user has. */
+                _id: string;
+                userId?: string;
+                /** @description Absent if no device has moved the trip of the event yet. */
+                deviceId?: string;
+                metadata?: {
+                    [key: string]: string | boolean | number;
+                };
+            };
+            geofence?: {
+                _id: string;
+                tag: string;
+                externalId: string;
+                description: string;
+                metadata?: {
+                    [key: string]: string | boolean | number;
+                };
+                /** @enum {string} */
+                type: "circle" | "polygon" | "isochrone";
+                geometryCenter: {
+                    /** @constant */
+                    type: "Point";
+                    /** @description [longitude, latitude] */
+                    coordinates: number[];
+                };
+                /** @description In metres: the radius of the circle, or of a circle around the polygon. */
+                geometryRadius: number;
+            };
+            beacon?: {
+                _id: string;
+                /** @enum {string} */
+                type: "ibeacon" | "eddystone";
+                uuid?: string;
+                major?: string;
+                minor?: string;
+                uid?: string;
+                instance?: string;
+                description: string;
+                tag?: string;
+                externalId?: string;
+                enabled: boolean;
+                metadata?: {
+                    [key: string]: string | boolean | number;
+                };
+            };
+            trip: components["schemas"]["TripContext"];
+            location?: {
+                /** @constant */
+                type: "Point";
+                /** @description [longitude, latitude] */
+                coordinates: number[];
+            };
+            /** @description Metres. */
+            locationAccuracy?: number;
+            /** @description 1 low, 2 medium, 3 high; 3 on conversions, which lack the following fields. */
+            confidence: number;
+            currentlyOperating?: boolean;
+            /** @description Minutes since entry; on exits. */
+            duration?: number;
+            replayed?: boolean;
+            foreground?: boolean;
+            stopped?: boolean;
+            metadata?: {
+                [key: string]: string | boolean | number;
+            };
+            /** @description The verification by a client: 1 accepted, -1 rejected. */
+            verification?: number;
+            verifiedPlaceId?: string;
         };
         /** NewGeofence */
         NewGeofence: {
@@ -1991,6 +2413,18 @@ export interface components {
                 chain: string[];
                 category: string[];
             };
+            /** @description Minutes before arrival at which a trip is approaching, if neither the trip nor its destination has its own. null: never. */
+            tripApproachingThreshold: number | null;
+            /** @description Minutes after which a trip without an end expires: after its creation, start and scheduled arrival. null: never. */
+            tripExpirationMinutes: number | null;
+            /** @description Minutes: a trip that is later than that is delayed. null: `delayed` stays false, and user.delayed_during_trip is not generated. */
+            tripDelayThreshold: number | null;
+            /** @description Whether user.arrived_at_wrong_trip_destination is generated: a trip enters another geofence with the tag of its destination. */
+            tripWrongDestinationEvents: boolean;
+            /** @description The least time between two user.updated_trip of a trip that location updates make; 0: each update makes one. */
+            tripUpdateSeconds: number;
+            /** @description The least time between two measurements of the way to the destination. */
+            tripEtaSeconds: number;
         };
         /** SettingsChange */
         SettingsChange: {
@@ -2036,6 +2470,18 @@ export interface components {
             placeFilters?: {
                 [key: string]: unknown;
             } | null | string;
+            /** @description Minutes before arrival at which a trip is approaching, if neither the trip nor its destination has its own. null: never. */
+            tripApproachingThreshold?: number | null | string;
+            /** @description Minutes after which a trip without an end expires: after its creation, start and scheduled arrival. null: never. */
+            tripExpirationMinutes?: number | null | string;
+            /** @description Minutes: a trip that is later than that is delayed. null: `delayed` stays false, and user.delayed_during_trip is not generated. */
+            tripDelayThreshold?: number | null | string;
+            /** @description Whether user.arrived_at_wrong_trip_destination is generated: a trip enters another geofence with the tag of its destination. */
+            tripWrongDestinationEvents?: boolean | string;
+            /** @description The least time between two user.updated_trip of a trip that location updates make; 0: each update makes one. */
+            tripUpdateSeconds?: number | string;
+            /** @description The least time between two measurements of the way to the destination. */
+            tripEtaSeconds?: number | string;
         };
         /** Account */
         Account: {
@@ -3679,7 +4125,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @example b09b50f3c46c489f562896fb */
+                /** @example d8fb3b5f55a1c8529b592c20 */
                 id: string;
             };
             cookie?: never;
@@ -3741,6 +4187,484 @@ export interface operations {
             };
         };
     };
+    getV1Trips: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Some of pending, started, approaching, arrived, completed, canceled, expired, separated by commas.
+                 * @example started,approaching,arrived
+                 */
+                status?: string;
+                /** @description Of the destination, or of any leg. */
+                destinationGeofenceTag?: string;
+                destinationGeofenceExternalId?: string;
+                /** @description One or several, separated by commas. */
+                externalId?: string;
+                /** @description The userId of the trip’s user, or their `_id`. */
+                userId?: string;
+                /** @description Only trips that are late, or only the others. */
+                delayed?: boolean;
+                /** @description Default false. */
+                includeLocations?: boolean;
+                /** @description The latest first. Default `updatedAt`. */
+                sortBy?: "createdAt" | "updatedAt";
+                /**
+                 * @description Maximum number of records in the response.
+                 * @example 10
+                 */
+                limit?: number;
+                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                before?: string;
+                /** @description Those whose `createdAt` (when the trip was created) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description Those whose `createdAt` (when the trip was created) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+                /** @description Those whose `updatedAt` (of the last change or location) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedBefore?: string | number;
+                /** @description Those whose `updatedAt` (of the last change or location) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedAfter?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        trips: components["schemas"]["Trip"][];
+                    };
+                };
+            };
+        };
+    };
+    postV1Trips: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Your own id of the trip, such as that of an order. */
+                    externalId: string;
+                    /** @description The user whose location updates move the trip. It can be set once. */
+                    userId?: string;
+                    /** @description Tag of the geofence where the trip ends; with `destinationGeofenceExternalId`. */
+                    destinationGeofenceTag?: string;
+                    /** @description The externalId of that geofence. */
+                    destinationGeofenceExternalId?: string;
+                    /** @description How the user travels: car, truck, foot, bike, motorbike. Default `car`. */
+                    mode?: string;
+                    /** @description Minutes before arrival at which the trip is approaching: above 0 to 1440. */
+                    approachingThreshold?: number | string;
+                    /**
+                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    scheduledArrivalAt?: string | number;
+                    /** @description Up to 32 keys; values are strings, booleans or numbers. It replaces the whole metadata. */
+                    metadata?: {
+                        [key: string]: unknown;
+                    } | string;
+                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts; `arrivalRadius` in metres for the last two, 10 to 10,000, default 100; besides `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of one that the trip has keeps its state. */
+                    legs?: unknown[] | string;
+                };
+                "application/x-www-form-urlencoded": {
+                    /** @description Your own id of the trip, such as that of an order. */
+                    externalId: string;
+                    /** @description The user whose location updates move the trip. It can be set once. */
+                    userId?: string;
+                    /** @description Tag of the geofence where the trip ends; with `destinationGeofenceExternalId`. */
+                    destinationGeofenceTag?: string;
+                    /** @description The externalId of that geofence. */
+                    destinationGeofenceExternalId?: string;
+                    /** @description How the user travels: car, truck, foot, bike, motorbike. Default `car`. */
+                    mode?: string;
+                    /** @description Minutes before arrival at which the trip is approaching: above 0 to 1440. */
+                    approachingThreshold?: number | string;
+                    /**
+                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    scheduledArrivalAt?: string | number;
+                    /** @description Up to 32 keys; values are strings, booleans or numbers. It replaces the whole metadata. */
+                    metadata?: {
+                        [key: string]: unknown;
+                    } | string;
+                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts; `arrivalRadius` in metres for the last two, 10 to 10,000, default 100; besides `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of one that the trip has keeps its state. */
+                    legs?: unknown[] | string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        trip: components["schemas"]["Trip"];
+                        events: components["schemas"]["TripEvent"][];
+                    };
+                };
+            };
+        };
+    };
+    patchV1TripsByIdUpdate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `_id` or externalId: of several, the active one, else the latest.
+                 * @example order-1842
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description The user whose location updates move the trip. It can be set once. */
+                    userId?: string;
+                    /** @description Tag of the geofence where the trip ends; with `destinationGeofenceExternalId`. */
+                    destinationGeofenceTag?: string;
+                    /** @description The externalId of that geofence. */
+                    destinationGeofenceExternalId?: string;
+                    /** @description How the user travels: car, truck, foot, bike, motorbike. Default `car`. */
+                    mode?: string;
+                    /** @description Minutes before arrival at which the trip is approaching: above 0 to 1440. */
+                    approachingThreshold?: number | string;
+                    /**
+                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    scheduledArrivalAt?: string | number;
+                    /** @description Up to 32 keys; values are strings, booleans or numbers. It replaces the whole metadata. */
+                    metadata?: {
+                        [key: string]: unknown;
+                    } | string;
+                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts; `arrivalRadius` in metres for the last two, 10 to 10,000, default 100; besides `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of one that the trip has keeps its state. */
+                    legs?: unknown[] | string;
+                    /** @description One of pending, started, approaching, arrived, completed, canceled. */
+                    status?: string;
+                };
+                "application/x-www-form-urlencoded": {
+                    /** @description The user whose location updates move the trip. It can be set once. */
+                    userId?: string;
+                    /** @description Tag of the geofence where the trip ends; with `destinationGeofenceExternalId`. */
+                    destinationGeofenceTag?: string;
+                    /** @description The externalId of that geofence. */
+                    destinationGeofenceExternalId?: string;
+                    /** @description How the user travels: car, truck, foot, bike, motorbike. Default `car`. */
+                    mode?: string;
+                    /** @description Minutes before arrival at which the trip is approaching: above 0 to 1440. */
+                    approachingThreshold?: number | string;
+                    /**
+                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    scheduledArrivalAt?: string | number;
+                    /** @description Up to 32 keys; values are strings, booleans or numbers. It replaces the whole metadata. */
+                    metadata?: {
+                        [key: string]: unknown;
+                    } | string;
+                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts; `arrivalRadius` in metres for the last two, 10 to 10,000, default 100; besides `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of one that the trip has keeps its state. */
+                    legs?: unknown[] | string;
+                    /** @description One of pending, started, approaching, arrived, completed, canceled. */
+                    status?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        trip: components["schemas"]["Trip"];
+                        events: components["schemas"]["TripEvent"][];
+                    };
+                };
+            };
+        };
+    };
+    getV1TripsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `_id` or externalId: of several, the active one, else the latest.
+                 * @example order-1842
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        trip: components["schemas"]["Trip"];
+                    };
+                };
+            };
+        };
+    };
+    deleteV1TripsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `_id` or externalId: of several, the active one, else the latest.
+                 * @example round-3
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    patchV1TripsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `_id` or externalId: of several, the active one, else the latest.
+                 * @example order-1842
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description The user whose location updates move the trip. It can be set once. */
+                    userId?: string;
+                    /** @description Tag of the geofence where the trip ends; with `destinationGeofenceExternalId`. */
+                    destinationGeofenceTag?: string;
+                    /** @description The externalId of that geofence. */
+                    destinationGeofenceExternalId?: string;
+                    /** @description How the user travels: car, truck, foot, bike, motorbike. Default `car`. */
+                    mode?: string;
+                    /** @description Minutes before arrival at which the trip is approaching: above 0 to 1440. */
+                    approachingThreshold?: number | string;
+                    /**
+                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    scheduledArrivalAt?: string | number;
+                    /** @description Up to 32 keys; values are strings, booleans or numbers. It replaces the whole metadata. */
+                    metadata?: {
+                        [key: string]: unknown;
+                    } | string;
+                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts; `arrivalRadius` in metres for the last two, 10 to 10,000, default 100; besides `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of one that the trip has keeps its state. */
+                    legs?: unknown[] | string;
+                    /** @description One of pending, started, approaching, arrived, completed, canceled. */
+                    status?: string;
+                };
+                "application/x-www-form-urlencoded": {
+                    /** @description The user whose location updates move the trip. It can be set once. */
+                    userId?: string;
+                    /** @description Tag of the geofence where the trip ends; with `destinationGeofenceExternalId`. */
+                    destinationGeofenceTag?: string;
+                    /** @description The externalId of that geofence. */
+                    destinationGeofenceExternalId?: string;
+                    /** @description How the user travels: car, truck, foot, bike, motorbike. Default `car`. */
+                    mode?: string;
+                    /** @description Minutes before arrival at which the trip is approaching: above 0 to 1440. */
+                    approachingThreshold?: number | string;
+                    /**
+                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    scheduledArrivalAt?: string | number;
+                    /** @description Up to 32 keys; values are strings, booleans or numbers. It replaces the whole metadata. */
+                    metadata?: {
+                        [key: string]: unknown;
+                    } | string;
+                    /** @description 1 to 25 stops, instead of a destination. Each has a `destination`: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `destinationGeofenceId`, `address`, or `coordinates` ([longitude, latitude]), of which the first counts; `arrivalRadius` in metres for the last two, 10 to 10,000, default 100; besides `stopDuration` (minutes, 0 to 1440) and `metadata`. A leg with the `_id` of one that the trip has keeps its state. */
+                    legs?: unknown[] | string;
+                    /** @description One of pending, started, approaching, arrived, completed, canceled. */
+                    status?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        trip: components["schemas"]["Trip"];
+                        events: components["schemas"]["TripEvent"][];
+                    };
+                };
+            };
+        };
+    };
+    patchV1TripsByIdLegsByLegId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `_id` or externalId: of several, the active one, else the latest.
+                 * @example round-3
+                 */
+                id: string;
+                /**
+                 * @description `_id` of the leg.
+                 * @example 4b3a50c43618dba8d7bccc65
+                 */
+                legId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description One of pending, started, approaching, arrived, completed, canceled. */
+                    status: string;
+                    /** @description If it is that of the trip, the answer contains its user. */
+                    userId?: string;
+                };
+                "application/x-www-form-urlencoded": {
+                    /** @description One of pending, started, approaching, arrived, completed, canceled. */
+                    status: string;
+                    /** @description If it is that of the trip, the answer contains its user. */
+                    userId?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        trip: components["schemas"]["Trip"];
+                        events: components["schemas"]["TripEvent"][];
+                        leg: components["schemas"]["Leg"];
+                    };
+                };
+            };
+        };
+    };
+    putV1TripsByIdLegs: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description `_id` or externalId: of several, the active one, else the latest.
+                 * @example round-3
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description If it is that of the trip, the answer contains its user. */
+                    userId?: string;
+                    /** @description The `_id`s of the legs in their new order: every open leg once; closed ones may be left out. */
+                    legs: unknown[] | string;
+                };
+                "application/x-www-form-urlencoded": {
+                    /** @description If it is that of the trip, the answer contains its user. */
+                    userId?: string;
+                    /** @description The `_id`s of the legs in their new order: every open leg once; closed ones may be left out. */
+                    legs: unknown[] | string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        trip: components["schemas"]["Trip"];
+                        events: components["schemas"]["TripEvent"][];
+                    };
+                };
+            };
+        };
+    };
     getV1EventsById: {
         parameters: {
             query?: never;
@@ -3748,7 +4672,7 @@ export interface operations {
             path: {
                 /**
                  * @description The `_id` of the event.
-                 * @example 084a81311c066c6be75cd930
+                 * @example 90d8fc9ccc63bacd9f6f2557
                  */
                 id: string;
             };
@@ -3780,7 +4704,7 @@ export interface operations {
             path: {
                 /**
                  * @description The `_id` of the event.
-                 * @example 97be15954ec5a9297c36714a
+                 * @example 4823a8704f113eee573c7c4a
                  */
                 id: string;
             };
@@ -3810,7 +4734,7 @@ export interface operations {
             path: {
                 /**
                  * @description The `_id` of the event.
-                 * @example 5845b027518e720e18a63014
+                 * @example 96fa7d0d80190286ee1b5ca4
                  */
                 id: string;
             };
@@ -4035,7 +4959,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 3310c60fd7f1131271c4f8bd */
+                /** @example b09b50f3c46c489f562896fb */
                 id: string;
             };
             cookie?: never;
@@ -4064,7 +4988,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 3310c60fd7f1131271c4f8bd */
+                /** @example b09b50f3c46c489f562896fb */
                 id: string;
             };
             cookie?: never;
@@ -4098,7 +5022,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 3310c60fd7f1131271c4f8bd */
+                /** @example b09b50f3c46c489f562896fb */
                 id: string;
             };
             cookie?: never;
@@ -4352,7 +5276,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example d8fb3b5f55a1c8529b592c20 */
+                /** @example 19c79ca7b1d40237c62b300c */
                 id: string;
             };
             cookie?: never;
@@ -4381,7 +5305,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example d8fb3b5f55a1c8529b592c20 */
+                /** @example 19c79ca7b1d40237c62b300c */
                 id: string;
             };
             cookie?: never;
@@ -4415,7 +5339,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example d8fb3b5f55a1c8529b592c20 */
+                /** @example 19c79ca7b1d40237c62b300c */
                 id: string;
             };
             cookie?: never;
@@ -4577,7 +5501,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 19c79ca7b1d40237c62b300c */
+                /** @example 444ea32551988dfe69897e93 */
                 id: string;
             };
             cookie?: never;
@@ -4707,7 +5631,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 444ea32551988dfe69897e93 */
+                /** @example 86b7cece02f1bf2563549d57 */
                 id: string;
             };
             cookie?: never;
@@ -5160,7 +6084,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 1e505bb38b11ccd469825b0e */
+                /** @example 8a3900474197e25ad6a31f38 */
                 id: string;
             };
             cookie?: never;
@@ -5379,7 +6303,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example f1a166fe8ff12fd5c5123ad6 */
+                /** @example 42ae1971efd04bbdd045c091 */
                 id: string;
             };
             cookie?: never;
@@ -5406,7 +6330,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example f1a166fe8ff12fd5c5123ad6 */
+                /** @example 42ae1971efd04bbdd045c091 */
                 id: string;
             };
             cookie?: never;
@@ -5456,7 +6380,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example f1a166fe8ff12fd5c5123ad6 */
+                /** @example 42ae1971efd04bbdd045c091 */
                 id: string;
             };
             cookie?: never;
@@ -5551,7 +6475,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0094b3c3cbf8d5888e39d1a9 */
+                /** @example 38926e2f2c8c9d8079229520 */
                 id: string;
             };
             cookie?: never;
@@ -5580,7 +6504,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0094b3c3cbf8d5888e39d1a9 */
+                /** @example 38926e2f2c8c9d8079229520 */
                 id: string;
             };
             cookie?: never;
@@ -5607,7 +6531,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0094b3c3cbf8d5888e39d1a9 */
+                /** @example 38926e2f2c8c9d8079229520 */
                 id: string;
             };
             cookie?: never;
@@ -5641,7 +6565,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0094b3c3cbf8d5888e39d1a9 */
+                /** @example 38926e2f2c8c9d8079229520 */
                 id: string;
             };
             cookie?: never;
@@ -5670,7 +6594,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0094b3c3cbf8d5888e39d1a9 */
+                /** @example 38926e2f2c8c9d8079229520 */
                 id: string;
             };
             cookie?: never;
@@ -5699,7 +6623,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0094b3c3cbf8d5888e39d1a9 */
+                /** @example 38926e2f2c8c9d8079229520 */
                 id: string;
             };
             cookie?: never;
@@ -5755,7 +6679,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @example 0094b3c3cbf8d5888e39d1a9 */
+                /** @example 38926e2f2c8c9d8079229520 */
                 id: string;
             };
             cookie?: never;
@@ -5786,7 +6710,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 0094b3c3cbf8d5888e39d1a9 */
+                /** @example 38926e2f2c8c9d8079229520 */
                 id: string;
             };
             cookie?: never;
@@ -6023,7 +6947,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example b2e4b6d5fcf6a4f11a85264e */
+                /** @example a78300cabca36d8285017ea6 */
                 id: string;
             };
             cookie?: never;
@@ -6052,7 +6976,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example b2e4b6d5fcf6a4f11a85264e */
+                /** @example a78300cabca36d8285017ea6 */
                 id: string;
             };
             cookie?: never;
@@ -6086,7 +7010,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example b2e4b6d5fcf6a4f11a85264e */
+                /** @example a78300cabca36d8285017ea6 */
                 id: string;
             };
             cookie?: never;
