@@ -1,4 +1,5 @@
 /** The entry points of threads and child processes. Each file has only a few lines. */
+export const ATLAS_WORKER = new URL('./atlasWorker.ts', import.meta.url)
 export const EVENT_INDEX_WORKER = new URL('./eventIndexWorker.ts', import.meta.url)
 export const GEOCODER_WORKER = new URL('./geocoderWorker.ts', import.meta.url)
 export const GEOMETRY_WORKER = new URL('./geometryWorker.ts', import.meta.url)

@@ -18,6 +18,7 @@ import type { Geofence } from '../../src/model/geofence.ts'
 import type { Update } from '../../src/model/update.ts'
 import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
 import { ScopeTrips } from '../../src/registry/trips/scopeTrips.ts'
+import { NO_ATLAS } from '../../src/rules/atlas.ts'
 import type { ScopeView } from '../../src/rules/port.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 
@@ -69,6 +70,7 @@ function world(): ScopeView {
   return {
     settings: DEFAULT_SETTINGS,
     revision: 1,
+    atlas: NO_ATLAS,
     beacons,
     index,
     trips: new ScopeTrips(),

@@ -5,6 +5,7 @@ import type { Geofence } from '../../src/model/geofence.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
 import { ScopeTrips } from '../../src/registry/trips/scopeTrips.ts'
+import { NO_ATLAS } from '../../src/rules/atlas.ts'
 import type { ScopeView } from '../../src/rules/port.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 import type { Fix } from './receiver.ts'
@@ -38,6 +39,7 @@ export function viewOf(circles: readonly Circle[], settings: Partial<Settings>):
   return {
     settings: { ...DEFAULT_SETTINGS, ...settings },
     revision: 1,
+    atlas: NO_ATLAS,
     beacons: new BeaconStore(),
     index,
     trips: new ScopeTrips(),

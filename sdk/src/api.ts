@@ -1597,6 +1597,66 @@ export interface components {
                 };
             }[];
             trip?: components["schemas"]["TripContext"];
+            country?: {
+                _id: string;
+                /** @enum {unknown} */
+                type: "country" | "state" | "dma" | "postalCode";
+                /**
+                 * @example US
+                 * @example NY
+                 * @example 501
+                 * @example 11201
+                 */
+                code: string;
+                name: string;
+                /** @description Of a country: its emoji. */
+                flag?: string;
+            };
+            state?: {
+                _id: string;
+                /** @enum {unknown} */
+                type: "country" | "state" | "dma" | "postalCode";
+                /**
+                 * @example US
+                 * @example NY
+                 * @example 501
+                 * @example 11201
+                 */
+                code: string;
+                name: string;
+                /** @description Of a country: its emoji. */
+                flag?: string;
+            };
+            dma?: {
+                _id: string;
+                /** @enum {unknown} */
+                type: "country" | "state" | "dma" | "postalCode";
+                /**
+                 * @example US
+                 * @example NY
+                 * @example 501
+                 * @example 11201
+                 */
+                code: string;
+                name: string;
+                /** @description Of a country: its emoji. */
+                flag?: string;
+            };
+            postalCode?: {
+                _id: string;
+                /** @enum {unknown} */
+                type: "country" | "state" | "dma" | "postalCode";
+                /**
+                 * @example US
+                 * @example NY
+                 * @example 501
+                 * @example 11201
+                 */
+                code: string;
+                name: string;
+                /** @description Of a country: its emoji. */
+                flag?: string;
+            };
             segments: Record<string, unknown>[];
             topChains: Record<string, unknown>[];
         };
@@ -1666,6 +1726,21 @@ export interface components {
                 };
             };
             trip?: components["schemas"]["TripContext"];
+            region?: {
+                _id: string;
+                /** @enum {unknown} */
+                type: "country" | "state" | "dma" | "postalCode";
+                /**
+                 * @example US
+                 * @example NY
+                 * @example 501
+                 * @example 11201
+                 */
+                code: string;
+                name: string;
+                /** @description Of a country: its emoji. */
+                flag?: string;
+            };
             location?: {
                 /** @constant */
                 type: "Point";
@@ -2016,6 +2091,21 @@ export interface components {
                 };
             };
             trip: components["schemas"]["TripContext"];
+            region?: {
+                _id: string;
+                /** @enum {unknown} */
+                type: "country" | "state" | "dma" | "postalCode";
+                /**
+                 * @example US
+                 * @example NY
+                 * @example 501
+                 * @example 11201
+                 */
+                code: string;
+                name: string;
+                /** @description Of a country: its emoji. */
+                flag?: string;
+            };
             location?: {
                 /** @constant */
                 type: "Point";
@@ -2398,6 +2488,10 @@ export interface components {
             detectCrossings: boolean;
             /** @description The most seconds between two locations for which detectCrossings counts what lies between them. */
             maxGapSeconds: number;
+            /** @description Whether users have their country and, in the United States, their state, DMA and postal code; entries and exits are events. */
+            regions: boolean;
+            /** @description The kinds of regions whose entries and exits are events. */
+            regionEvents: ("country" | "state" | "dma" | "postalCode")[];
             /** @description Your own ids of chains, by slug: `{"burger-king": "17"}`. Responses show them as `externalId`, and searches accept them in place of slugs. */
             chainMappings: {
                 [key: string]: string;
@@ -2456,6 +2550,10 @@ export interface components {
             detectCrossings?: boolean | string;
             /** @description The most seconds between two locations for which detectCrossings counts what lies between them. */
             maxGapSeconds?: number | string;
+            /** @description Whether users have their country and, in the United States, their state, DMA and postal code; entries and exits are events. */
+            regions?: boolean | string;
+            /** @description The kinds of regions whose entries and exits are events. */
+            regionEvents?: string[] | null | string;
             /** @description Your own ids of chains, by slug: `{"burger-king": "17"}`. Responses show them as `externalId`, and searches accept them in place of slugs. */
             chainMappings?: {
                 [key: string]: string;
@@ -3471,8 +3569,8 @@ export interface operations {
                                  */
                                 code: string;
                                 name: string;
-                                /** @description Emoji. */
-                                flag: string;
+                                /** @description Of a country: its emoji. */
+                                flag?: string;
                             };
                             state?: {
                                 _id: string;
@@ -3486,6 +3584,8 @@ export interface operations {
                                  */
                                 code: string;
                                 name: string;
+                                /** @description Of a country: its emoji. */
+                                flag?: string;
                             };
                             dma?: {
                                 _id: string;
@@ -3499,6 +3599,8 @@ export interface operations {
                                  */
                                 code: string;
                                 name: string;
+                                /** @description Of a country: its emoji. */
+                                flag?: string;
                             };
                             postalCode?: {
                                 _id: string;
@@ -3512,6 +3614,8 @@ export interface operations {
                                  */
                                 code: string;
                                 name: string;
+                                /** @description Of a country: its emoji. */
+                                flag?: string;
                             };
                         };
                         /** @description The enabled geofences around the location. */
@@ -3546,8 +3650,8 @@ export interface operations {
                              */
                             code: string;
                             name: string;
-                            /** @description Emoji. */
-                            flag: string;
+                            /** @description Of a country: its emoji. */
+                            flag?: string;
                         };
                         state?: {
                             _id: string;
@@ -3561,6 +3665,8 @@ export interface operations {
                              */
                             code: string;
                             name: string;
+                            /** @description Of a country: its emoji. */
+                            flag?: string;
                         };
                         dma?: {
                             _id: string;
@@ -3574,6 +3680,8 @@ export interface operations {
                              */
                             code: string;
                             name: string;
+                            /** @description Of a country: its emoji. */
+                            flag?: string;
                         };
                         postalCode?: {
                             _id: string;
@@ -3587,6 +3695,8 @@ export interface operations {
                              */
                             code: string;
                             name: string;
+                            /** @description Of a country: its emoji. */
+                            flag?: string;
                         };
                     };
                 };
@@ -3989,6 +4099,22 @@ export interface operations {
                                  */
                                 changedSince?: string;
                             }[];
+                            /** @description One for each kind of region, if regions are on. */
+                            regions?: {
+                                /** @enum {unknown} */
+                                type: "country" | "state" | "dma" | "postalCode";
+                                /** @description Code of the region before the update. */
+                                was?: string;
+                                /** @description Code of the region in which the location lies. */
+                                is?: string;
+                                confidence: number;
+                                /** @description same, changed or withheld. */
+                                outcome: string;
+                                /** @description A sentence that explains the outcome. */
+                                reason: string;
+                            }[];
+                            /** @description Why nothing is said about regions. */
+                            regionsNote?: string;
                         };
                     };
                 };

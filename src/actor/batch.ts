@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../events/port.ts'
-import { Unmeasured } from '../rules/measured.ts'
+import { Unready } from '../rules/unready.ts'
 import type { RegistryView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { ApiError } from '../runtime/errors.ts'
@@ -10,7 +10,7 @@ import type { Mailboxes, PartitionCommand, UpdateMail } from './mailboxes.ts'
 import type { Applied } from './applied.ts'
 import type { Partition } from './partition.ts'
 import type { Submitter } from './port.ts'
-import { errorOf, RATE_LIMITED, Unwritten } from './refusal.ts'
+import { errorOf, RATE_LIMITED, Unwritten, type Refusal } from './refusal.ts'
 
 /**
  * The batch of a host: puts waiting commands into one frame, and keeps the results until that frame is durable. There
@@ -26,6 +26,9 @@ export interface BatchParts {
   /** Measures geometry in place of the main thread if an update needs much of it. */
   readonly measurer?: Measurer | undefined
 }
+
+/** What an update needs before it can be applied. */
+export type Missing = Exclude<Refusal, symbol>
 
 /** Results of updates; they only increase. */
 export interface UpdateCounters {
@@ -69,7 +72,7 @@ export class Batch {
   readonly #parts: BatchParts
   readonly #waiting: Mailboxes
   readonly #counters: UpdateCounters
-  readonly #prepare: (mail: UpdateMail, missing: Unmeasured | Unwritten) => void
+  readonly #prepare: (mail: UpdateMail, missing: Missing) => void
   readonly #writer = new FrameWriter()
   /** Of a frame without commits. */
   #emptyBytes = 0
@@ -86,7 +89,7 @@ export class Batch {
     parts: BatchParts,
     waiting: Mailboxes,
     counters: UpdateCounters,
-    prepare: (mail: UpdateMail, missing: Unmeasured | Unwritten) => void,
+    prepare: (mail: UpdateMail, missing: Missing) => void,
   ) {
     this.#parts = parts
     this.#waiting = waiting
@@ -244,7 +247,7 @@ export class Batch {
     // requested.
     const isCheap = partition.zoneHits !== zoneHits && !wantsUser
     if (!isCheap || this.mails.length % UPDATES_A_LOOK === 0) this.#look(submitter, partition.meetings)
-    if (result instanceof Unmeasured || result instanceof Unwritten) {
+    if (result instanceof Unready || result instanceof Unwritten) {
       this.#prepare(mail, result)
       return false
     }

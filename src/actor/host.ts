@@ -7,14 +7,12 @@ import type { AppendLog, Committed, CommittedConsumer } from '../log/port.ts'
 import { deviceHash } from '../model/deviceHash.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Update } from '../model/update.ts'
-import type { Unmeasured } from '../rules/measured.ts'
-import { Batch, type BatchParts, type UpdateCounters } from './batch.ts'
+import { Batch, type BatchParts, type Missing, type UpdateCounters } from './batch.ts'
 import type { CommandKind, StoreShape } from './command.ts'
 import { Mailboxes, type UpdateMail } from './mailboxes.ts'
 import { GEOFENCE_TEXT_CHARACTERS, type Partition } from './partition.ts'
 import type { Intake, PositionObserver, Submitter } from './port.ts'
 import { prepareUpdate } from './preparation.ts'
-import type { Unwritten } from './refusal.ts'
 import { RowPosition } from './rowPosition.ts'
 import { BatchScheduler } from './batchScheduler.ts'
 
@@ -265,7 +263,7 @@ export class ActorHost implements Intake {
   }
 
   /** Prepares an update before it is evaluated; its device waits in the backlog for that. */
-  private readonly prepare = (mail: UpdateMail, missing: Unmeasured | Unwritten): void => {
+  private readonly prepare = (mail: UpdateMail, missing: Missing): void => {
     const { backlog } = this.mailboxes
     const { deviceId } = mail.update
     backlog.pause(deviceId)

@@ -26,7 +26,8 @@ import {
   type DeviceTable,
 } from './deviceTable.ts'
 import { circumstancesOf, isTooInaccurate } from '../rules/circumstances.ts'
-import { Unmeasured, type Measured } from '../rules/measured.ts'
+import type { Measured } from '../rules/measured.ts'
+import { Unready } from '../rules/unready.ts'
 import { createEvaluators, evaluate } from '../rules/evaluators.ts'
 import { identify, type Identity } from './identity.ts'
 import { NO_STATE } from '../rules/deviceState.ts'
@@ -240,7 +241,7 @@ export class Partition {
     } else {
       if (row < 0) at = table.allocate(update.receivedAt)
       const made = this.evaluate(at, update, view, time, writer, measuring, writing)
-      if (made === TOO_MANY_EVENTS || made instanceof Unmeasured || made instanceof Unwritten) {
+      if (made === TOO_MANY_EVENTS || made instanceof Unready || made instanceof Unwritten) {
         if (row < 0) table.giveBack(at, update.receivedAt)
         return made
       }
@@ -364,7 +365,7 @@ export class Partition {
     writer: FrameWriter,
     measuring: Measured | 'elsewhere' | undefined,
     writing: 'before' | undefined,
-  ): readonly string[] | typeof TOO_MANY_EVENTS | Unmeasured | Unwritten {
+  ): readonly string[] | typeof TOO_MANY_EVENTS | Unready | Unwritten {
     const { table } = this
     const before = table.exists(row) ? table.profile(row) : undefined
     const now = circumstancesOf(update, time, view.settings)
@@ -372,7 +373,7 @@ export class Partition {
     const situation = { update, view, now, rows, row, measuring }
     const evaluated = evaluate(this.evaluators, before ?? NO_STATE, situation)
     for (const { meetings = 0 } of this.evaluators) this.meetings += meetings
-    if (evaluated instanceof Unmeasured) return evaluated
+    if (evaluated instanceof Unready) return evaluated
     const { state, zone, transitions } = evaluated
     const profile = profileAfter(before, update, state, () =>
       userRecordId(this.salt, update.receivedAt, this.number, row),

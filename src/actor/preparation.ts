@@ -1,12 +1,14 @@
 import { geofenceText } from '../events/record.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
+import { Unfetched } from '../rules/atlas.ts'
 import { measureElsewhere, Unmeasured } from '../rules/measured.ts'
 import type { RegistryView } from '../rules/port.ts'
+import type { Unready } from '../rules/unready.ts'
 import { Slice } from '../runtime/slices.ts'
 import type { TextCache } from '../runtime/textCache.ts'
 import type { Measurer } from '../spatial/port.ts'
 import type { UpdateMail } from './mailboxes.ts'
-import type { Unwritten } from './refusal.ts'
+import { Unwritten } from './refusal.ts'
 
 export interface PreparationParts {
   readonly registry: RegistryView
@@ -20,23 +22,31 @@ export interface PreparationParts {
  */
 export async function prepareUpdate(
   mail: UpdateMail,
-  missing: Unmeasured | Unwritten,
+  missing: Unready | Unwritten,
   { registry, measurer }: PreparationParts,
   texts: TextCache<GeofenceProperties>,
 ): Promise<void> {
-  if (missing instanceof Unmeasured) {
-    mail.measured = await measureElsewhere(measurer!, missing)
-    return
-  }
+  if (missing instanceof Unwritten) {
+    await writeTexts(mail, missing, registry, texts)
+    mail.isWritten = true
+  } else if (missing instanceof Unmeasured) mail.measured = await measureElsewhere(measurer!, missing)
+  else if (missing instanceof Unfetched) await missing.fetch()
+}
+
+async function writeTexts(
+  { update }: UpdateMail,
+  { geofences }: Unwritten,
+  registry: RegistryView,
+  texts: TextCache<GeofenceProperties>,
+): Promise<void> {
   const slice = new Slice()
   await slice.next()
-  for (const geofence of missing.geofences) {
+  for (const geofence of geofences) {
     if (slice.isOver) await slice.next()
-    const { index } = registry.scope(mail.update.scope)
+    const { index } = registry.scope(update.scope)
     const slot = index.slotOf(geofence.id)
     // A geofence that was edited in the meantime is evaluated as it is then.
     if (slot < 0 || index.geofence(slot) !== geofence) continue
     texts.get(geofence, () => geofenceText(geofence, index.outline(slot)))
   }
-  mail.isWritten = true
 }

@@ -1,6 +1,7 @@
 import type { Profile, StreamMark } from '../model/device.ts'
 import { STREAM_MARKS } from '../model/device.ts'
 import { sameMetadata } from '../model/metadata.ts'
+import { NO_REGIONS } from '../model/region.ts'
 import type { Update } from '../model/update.ts'
 import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
 
@@ -9,10 +10,10 @@ import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
  * @param settled whether that update left the profile unchanged
  */
 export function stateBefore(profile: Profile, settled: boolean): DeviceState {
-  const { visits, approaches, beacons } = profile
-  if (settled) return { visits, approaches, crossed: NO_STATE.crossed, beacons }
-  const { visitsBefore, approachesBefore, crossed } = profile
-  return { visits: visitsBefore, approaches: approachesBefore, crossed, beacons }
+  const { visits, approaches, beacons, regions } = profile
+  if (settled) return { visits, approaches, crossed: NO_STATE.crossed, beacons, regions }
+  const { visitsBefore, approachesBefore, crossed, regionsBefore } = profile
+  return { visits: visitsBefore, approaches: approachesBefore, crossed, beacons, regions: regionsBefore }
 }
 
 /** Whether the profile stays unchanged: a field that the update lacks keeps its value. */
@@ -67,6 +68,8 @@ export function profileAfter(
     approachesBefore: approaches,
     crossed: state.crossed,
     beacons: state.beacons,
+    regions: state.regions,
+    regionsBefore: before?.regions ?? NO_REGIONS,
     marks: marksAfter(before?.marks ?? [], update),
   }
 }
@@ -93,6 +96,7 @@ function isSameState(before: Profile, state: DeviceState): boolean {
     before.visits === state.visits &&
     before.approaches === state.approaches &&
     before.beacons === state.beacons &&
+    before.regions === state.regions &&
     state.crossed.length === 0
   )
 }

@@ -1,5 +1,6 @@
 import { Packr } from 'msgpackr'
 import type { Approach, BeaconVisit, Profile, Visit } from '../model/device.ts'
+import { NO_REGIONS, type RegionStays } from '../model/region.ts'
 
 /**
  * A profile as bytes: MessagePack of an array in this order, so that keys are not stored a million times. Fields are
@@ -30,20 +31,25 @@ export function packProfile(p: Profile): Uint8Array {
   // Fields that few devices have are left out if all of them are empty.
   const isElsewhere =
     p.approaches.length + p.approachesBefore.length + p.crossed.length + p.beacons.length > 0
-  if (isElsewhere || p.source !== undefined) {
+  const hasRegions = p.regions !== NO_REGIONS || p.regionsBefore !== NO_REGIONS
+  if (isElsewhere || p.source !== undefined || hasRegions) {
     fields.push(
       p.approaches.map(packApproach),
       p.approachesBefore === p.approaches ? null : p.approachesBefore.map(packApproach),
       p.crossed,
       p.beacons.map(({ beaconId, enteredAt }) => [beaconId, enteredAt]),
     )
-    if (p.source !== undefined) fields.push(p.source)
+    if (p.source !== undefined || hasRegions) fields.push(p.source ?? null)
+    if (hasRegions) {
+      fields.push(packRegions(p.regions), p.regionsBefore === p.regions ? null : packRegions(p.regionsBefore))
+    }
   }
   return packr.pack(fields)
 }
 
 type PackedVisit = [geofenceId: string, enteredAt: number, dwelled: boolean, leavingSince?: number]
 type PackedPlace = [id: string, time: number]
+type PackedRegions = [codes: string, ...since: number[]]
 
 const NO_APPROACHES: readonly Approach[] = []
 const NONE_CROSSED: readonly string[] = []
@@ -53,6 +59,7 @@ export function unpackProfile(bytes: Uint8Array): Profile {
   const a = packr.unpack(bytes)
   const visits = (a[12] as PackedVisit[]).map(unpackVisit)
   const approaches = a.length > 15 ? (a[15] as PackedPlace[]).map(unpackApproach) : NO_APPROACHES
+  const regions = a.length > 20 ? unpackRegions(a[20]) : NO_REGIONS
   return {
     id: a[0],
     deviceId: a[1],
@@ -64,7 +71,7 @@ export function unpackProfile(bytes: Uint8Array): Profile {
     deviceOS: a[7] ?? undefined,
     deviceMake: a[8] ?? undefined,
     deviceModel: a[9] ?? undefined,
-    source: a[19],
+    source: a[19] ?? undefined,
     ip: a[10],
     createdAt: a[11],
     visits,
@@ -74,6 +81,8 @@ export function unpackProfile(bytes: Uint8Array): Profile {
     approachesBefore: a[16] ? (a[16] as PackedPlace[]).map(unpackApproach) : approaches,
     crossed: a[17] ?? NONE_CROSSED,
     beacons: a[18]?.map(([beaconId, enteredAt]: PackedPlace) => ({ beaconId, enteredAt })) ?? NO_BEACONS,
+    regions,
+    regionsBefore: a[21] ? unpackRegions(a[21]) : regions,
   }
 }
 
@@ -95,4 +104,13 @@ function packApproach({ geofenceId, since }: Approach): PackedPlace {
 
 function unpackApproach([geofenceId, since]: PackedPlace): Approach {
   return { geofenceId, since }
+}
+
+/** Nothing but their count: none at all are one object, which is compared. */
+function packRegions({ codes, since }: RegionStays): PackedRegions {
+  return codes === NO_REGIONS.codes ? [''] : [codes, ...since]
+}
+
+function unpackRegions([codes, ...since]: PackedRegions): RegionStays {
+  return codes === '' ? NO_REGIONS : { codes, since }
 }

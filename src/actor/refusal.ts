@@ -1,5 +1,5 @@
 import type { GeofenceProperties } from '../model/geofence.ts'
-import type { Unmeasured } from '../rules/measured.ts'
+import type { Unready } from '../rules/unready.ts'
 import { ApiError } from '../runtime/errors.ts'
 
 /** Why a partition does not apply an update. */
@@ -37,7 +37,7 @@ type Refused =
   | typeof NO_ROOM_FOR_TEXT
 
 /** Why an update was not applied. */
-export type Refusal = Refused | Unmeasured | Unwritten
+export type Refusal = Refused | Unready | Unwritten
 
 /** Users of one device, whose records each of its updates goes through: more than any real device has. */
 export const MAX_RECORDS = 1000

@@ -3,9 +3,10 @@ import type { Profile } from '../model/device.ts'
 import { isActive } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive, type ScopeId } from '../model/scope.ts'
-import { beaconContext, geofenceContext, outlineIn } from '../events/record.ts'
+import { beaconContext, geofenceContext, outlineIn, regionMembers } from '../events/record.ts'
 import { isMeantFor } from '../rules/geofenceRules.ts'
 import type { ScopeView } from '../rules/port.ts'
+import { regionsOf } from '../rules/regions.ts'
 import { mapInSlices } from '../runtime/slices.ts'
 import { FLAG_FOREGROUND, FLAG_STOPPED, type DeviceTable } from './deviceTable.ts'
 
@@ -101,7 +102,8 @@ function headBefore(profile: Profile, scope: ScopeId): string {
 /** From the geofences to the coordinates. */
 function headBehind(profile: Profile, view: ScopeView): string {
   const beacons = JSON.stringify(currentBeacons(profile, view))
-  return `,"beacons":${beacons},"segments":[],"topChains":[],"location":{"type":"Point","coordinates":[`
+  const regions = regionMembers(view.settings.regions ? regionsOf(profile.regions.codes, view.atlas) : [])
+  return `,"beacons":${beacons}${regions},"segments":[],"topChains":[],"location":{"type":"Point","coordinates":[`
 }
 
 /** The server time from which an earlier head would show something that must be hidden by then; Infinity: never. */

@@ -41,6 +41,7 @@ import { openOwners } from './ownerRole.ts'
 import { tripJobs } from '../trips/tripJobs.ts'
 import { rolesOf } from './roles.ts'
 import { openGeoServices } from './geoServices.ts'
+import { openMapData } from './mapData.ts'
 import { watchTile38 } from './tile38.ts'
 
 /** Starts the process, which waits for its servers; a signal ends it. */
@@ -52,7 +53,9 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
     logger.warn('the data folder has devices and events of an embedded engine; only its registry is used')
   const metrics = new Metrics()
   const waiting = await openWaitingRoom(options, metrics)
-  const ground = await openDistributedParts(options, isIn, logger, metrics)
+  // Each process that evaluates updates, and each gateway, has its own.
+  const map = isIn('gateway') || isIn('actors') ? openMapData({ options, logger }) : undefined
+  const ground = await openDistributedParts(options, isIn, logger, metrics, map?.atlas)
   const { nats, registry, measurer, tile38 } = ground
 
   const events = isIn('gateway') || isIn('delivery') ? await openEvents(ground) : undefined
@@ -60,13 +63,14 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const asking = events && openGateway(ground)
   const delivery = isIn('delivery') ? await openDelivery(ground, events!, asking!.gateway) : undefined
   const tile38Checks = watchTile38(tile38, metrics)
-  // Each gateway has its own.
-  const geo = isIn('gateway') ? openGeoServices({ options, logger, metrics, registry }) : undefined
+  const geo =
+    map && isIn('gateway') ? openGeoServices({ options, logger, metrics, registry, map }) : undefined
   const front = geo && openGatewayFront(ground, events!, asking!, geo, tile38Checks)
   const checks = [
     ...groundChecks(ground),
     ...tile38Checks,
     ...(events?.checks ?? []),
+    ...(map?.checks ?? []),
     ...(owners?.checks ?? []),
     ...(delivery?.checks ?? []),
   ]
@@ -82,7 +86,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   lifecycle.add({ name: 'NATS', stop: () => nats.close() })
   lifecycle.add({ name: 'registry', stop: () => registry.stop() })
   for (const service of events?.services ?? []) lifecycle.add(service)
-  for (const service of geo?.services ?? []) lifecycle.add(service)
+  for (const service of [...(map?.services ?? []), ...(geo?.services ?? [])]) lifecycle.add(service)
   if (geo !== undefined) lifecycle.add(jobs.service(geo.isochrones))
   if (front !== undefined) {
     lifecycle.add(front.ticketService)
@@ -116,7 +120,8 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
     lifecycle.add(front.eventStreams)
     lifecycle.add(front.streamServer)
   }
-  if (geo !== undefined) lifecycle.add(geo.sample)
+  // Owners have only what is imported for them.
+  if (geo !== undefined) lifecycle.add(map!.sample)
   lifecycle.handleSignals()
   await lifecycle.start()
 }

@@ -23,6 +23,7 @@ import { openEditStream } from '../cluster/registry/jetStreamEdits.ts'
 import { openUsageSums } from '../cluster/registry/jetStreamUsage.ts'
 import { parseKeys } from '../registry/projects/keys.ts'
 import type { Registry } from '../registry/registry.ts'
+import type { Atlas } from '../rules/atlas.ts'
 import { openReplicatedRegistry } from '../cluster/registry/replicatedRegistry.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
@@ -70,6 +71,7 @@ export async function openDistributedParts(
   isIn: (role: Role) => boolean,
   logger: Logger,
   metrics: Metrics,
+  atlas: Atlas | undefined,
 ): Promise<DistributedParts> {
   const { natsReplicas, partitions, eventsDays, data, keys } = options
   const { tell: troubled } = new Troubles(clock, (err) => logger.warn(failureFields(err), 'failed; retrying'))
@@ -100,6 +102,7 @@ export async function openDistributedParts(
   const registry = await openReplicatedRegistry({
     folder: data,
     clock,
+    atlas,
     createIndex: createGeofenceIndex,
     isMaintainer: isIn('actors'),
     firstKeys: mayEdit && keys.length > 0 ? parseKeys(keys.join(',')) : undefined,

@@ -52,6 +52,7 @@ import { DateSweep } from '../registry/geofences/dateSweep.ts'
 import { Jobs } from '../jobs/jobs.ts'
 import { aloneWith } from '../jobs/port.ts'
 import { openGeoServices } from './geoServices.ts'
+import { openMapData } from './mapData.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
 import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
 import { DRAIN_MS, Lifecycle } from '../runtime/lifecycle.ts'
@@ -80,9 +81,11 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   const salt = storeSalt(store.storeId)
   const firstKeys = options.keys.length === 0 ? undefined : parseKeys(options.keys.join(','))
   const tile38 = await openTile38(options, logger, { storeId: store.storeId, process: randomUUID() })
+  const map = openMapData({ options, logger })
   const registry = openRegistry({
     folder: options.data,
     clock,
+    atlas: map.atlas,
     createIndex: createGeofenceIndex,
     firstKeys,
     onProgress: progressLog(logger, clock, 'reading geofences'),
@@ -144,7 +147,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
 
   // What users see. Positions also go to Tile38; questions are answered here.
   const metrics = new Metrics()
-  const geo = openGeoServices({ options, logger, metrics, registry })
+  const geo = openGeoServices({ options, logger, metrics, registry, map })
   const positions = new HostPositions(host)
   const copied = tile38 && new TwiceObserved(positions)
   const front = openPublicApi({
@@ -170,6 +173,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     checks: [
       { name: 'commit log', check: () => ({ ok: true, detail: `durability: ${options.durability}` }) },
       roomIn(mailbox),
+      ...map.checks,
       // Ready without it: nothing waits for NATS.
       ...(nats ? [{ name: nats.name, check: () => ({ ok: true, detail: nats.status.detail }) }] : []),
       ...watchTile38(tile38, metrics),
@@ -203,7 +207,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add({ name: 'registry', stop: () => registry.close() })
   lifecycle.add({ name: 'event index', stop: () => events.close() })
   lifecycle.add({ name: 'commit log', stop: () => log.close() })
-  for (const service of geo.services) lifecycle.add(service)
+  for (const service of [...map.services, ...geo.services]) lifecycle.add(service)
   lifecycle.add(jobs.service(geo.isochrones))
   lifecycle.add(jobs.service(new DateSweep(registry.geofences)))
   lifecycle.add(jobs.service(new ExpirySweep(registry.people)))
@@ -255,7 +259,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add(front.eventStreams)
   lifecycle.add({ name: 'webhook tests', stop: () => webhooks.endTests() })
   lifecycle.add(front.streamServer)
-  lifecycle.add(geo.sample)
+  lifecycle.add(map.sample)
   lifecycle.handleSignals()
   await lifecycle.start()
 }

@@ -1,15 +1,13 @@
 /** What is built on map regions: routing, geocoding, isochrones. Part of the composition roots. */
 import { availableParallelism } from 'node:os'
-import { resolve } from 'node:path'
 import type { Options } from '../../config/options.ts'
 import type { Route } from '../http/route.ts'
 import type { MapRegions } from '../geo/extract/port.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { registerIsochroneMetrics, registerRoutingMetrics, watchRouting } from '../ops/routingMetrics.ts'
-import { openMapRegions } from './mapRegions.ts'
+import type { MapData } from './mapData.ts'
 import type { Job } from '../jobs/port.ts'
-import type { RegionFinder } from '../model/region.ts'
 import { IsochroneWorker } from '../registry/geofences/isochroneWorker.ts'
 import type { AreaFinder } from '../registry/geofences/areaFinder.ts'
 import type { AreaSource } from '../registry/geofences/areaSource.ts'
@@ -24,7 +22,6 @@ import { ipRoutes } from '../geo/ip/ipRoutes.ts'
 import { ProxyLists } from '../geo/ip/proxyLists.ts'
 import { tileRoute } from '../geo/maps/mapRoutes.ts'
 import { TilePool } from '../geo/maps/tilePool.ts'
-import { WorldData } from '../geo/world/worldData.ts'
 import { AnswerCache } from '../geo/routing/cache.ts'
 import { CachedEngine } from '../geo/routing/engine.ts'
 import type { RoutingEngines } from '../geo/routing/port.ts'
@@ -49,24 +46,19 @@ export interface GeoServices {
   /** Started before the server accepts requests. */
   readonly services: readonly Service[]
   readonly isochrones: Job
-  /** Where addresses and places are, for geofences, and the regions of locations. */
-  readonly finder: AreaFinder & RegionFinder
-  /** Started when the server listens, because tracking does not wait for it. */
-  readonly sample: Service
+  /** Where addresses and places are, for geofences. */
+  readonly finder: AreaFinder
 }
 
-/** @throws {MapRegionsRefused} if the data folder's map regions are of a later version or damaged */
 export function openGeoServices(parts: {
   readonly options: Options
   readonly logger: Logger
   readonly metrics: Metrics
   readonly registry: Registry
+  readonly map: MapData
 }): GeoServices {
   const { options, logger, metrics, registry } = parts
-  const world = new WorldData(resolve(options.data), logger)
-  // So that the first question about the sample does not wait for it. If it fails, that question says why.
-  const sampleReady = (): void => void world.file().catch(() => {})
-  const { regions, sample, check } = openMapRegions({ ...parts, sampleReady })
+  const { regions, world } = parts.map
   const routing = openRouting({ options, logger, metrics, regions })
   const areThere = () => options.routingUrl !== '' || regions.routed.length > 0
   const areas = new RoadAreas(routing.engines, routing.networks)
@@ -80,11 +72,6 @@ export function openGeoServices(parts: {
     { clock, logger },
   )
   const ipGeocoder = new IpGeocoder(cities, proxies)
-  // Ready without it: tracking needs none of it.
-  const worldCheck: ReadinessCheck = {
-    name: world.name,
-    check: () => ({ ok: true, detail: world.condition }),
-  }
   return {
     routes: [
       ...routingRoutes(routing.engines),
@@ -95,11 +82,10 @@ export function openGeoServices(parts: {
       tileRoute(tiles),
     ],
     times: new RoadTravelTimes(routing.engines),
-    checks: [check, routing.check, worldCheck],
-    services: [regions, routing.service, world, geocoder, tiles, cities, proxies],
+    checks: [routing.check],
+    services: [routing.service, geocoder, tiles, cities, proxies],
     isochrones,
     finder: geocoder,
-    sample,
   }
 }
 

@@ -148,7 +148,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
       scan: (body, stamp) => scanJsonUpdate(body, stamp, senders),
     }),
     ...conversionRoutes({ intake, users }),
-    ...contextRoutes(registry, geo.finder),
+    ...contextRoutes(registry),
     ...clientRoutes(registry),
     ...syncRoutes(registry),
     ...userRoutes({ users, intake, registry, times: geo.times }),

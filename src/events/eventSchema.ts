@@ -5,6 +5,7 @@ import {
   GeofenceContextSchema,
   MetadataSchema,
   PointSchema,
+  RegionSchema,
 } from './fieldSchemas.ts'
 import { TripContextSchema } from './tripSchema.ts'
 
@@ -32,6 +33,7 @@ export const EventSchema = Type.Object(
     geofence: Type.Optional(GeofenceContextSchema),
     beacon: Type.Optional(BeaconContextSchema),
     trip: Type.Optional(TripContextSchema),
+    region: Type.Optional(RegionSchema),
     location: Type.Optional(PointSchema),
     locationAccuracy: Type.Optional(Type.Number({ description: 'Metres.' })),
     confidence: Type.Integer({

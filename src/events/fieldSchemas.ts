@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { REGION_KINDS } from '../model/region.ts'
 
 /**
  * Schemas of the parts that events and users have in common, for the OpenAPI document; responses are not
@@ -46,3 +47,20 @@ export const BeaconContextSchema = Type.Object({
   enabled: Type.Boolean(),
   metadata: Type.Optional(MetadataSchema),
 })
+
+/** A country, or a state, television market or postal code of the United States. */
+export const RegionSchema = Type.Object({
+  _id: Type.String(),
+  type: Type.Enum([...REGION_KINDS]),
+  code: Type.String({ examples: ['US', 'NY', '501', '11201'] }),
+  name: Type.String(),
+  flag: Type.Optional(Type.String({ description: 'Of a country: its emoji.' })),
+})
+
+/** The regions of a location, as members of a user or a context. */
+export const RegionMembers = {
+  country: Type.Optional(RegionSchema),
+  state: Type.Optional(RegionSchema),
+  dma: Type.Optional(RegionSchema),
+  postalCode: Type.Optional(RegionSchema),
+}

@@ -3,6 +3,7 @@ import type { Conversion, Transition } from '../model/event.ts'
 import type { GeofenceProperties, Outline } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import type { Profile } from '../model/device.ts'
+import type { Region } from '../model/region.ts'
 import { isLive, type ScopeId } from '../model/scope.ts'
 import type { TextCache } from '../runtime/textCache.ts'
 import { NO_RECORD, type StoredEvent } from './port.ts'
@@ -39,7 +40,7 @@ interface Outlines {
 
 /** The event record of one transition as JSON text. */
 export function eventJson(id: string, transition: Transition, context: EventContext): string {
-  const { geofence, beacon } = transition
+  const { geofence, beacon, region } = transition
   const crossing = geofence && transition.at
   const { time, latitude, longitude } = crossing ?? context
   return JSON.stringify({
@@ -56,6 +57,7 @@ export function eventJson(id: string, transition: Transition, context: EventCont
     },
     geofence: geofence && geofenceContext(geofence, context.outlineOf(geofence)),
     beacon: beacon && beaconContext(beacon),
+    region,
     location: { type: 'Point', coordinates: [longitude, latitude] },
     locationAccuracy: context.accuracy,
     confidence: transition.confidence,
@@ -103,12 +105,12 @@ export class EventTexts {
 
   /** The event record of one of the update's transitions. */
   json(id: string, transition: Transition): string {
-    const { geofence, beacon, type, confidence, duration } = transition
+    const { geofence, type, confidence, duration } = transition
     // A crossing has its own time and location.
     if (geofence !== undefined && transition.at !== undefined) return eventJson(id, transition, this.#context)
     const what =
       geofence === undefined
-        ? `,"beacon":${JSON.stringify(beaconContext(beacon))}`
+        ? subjectOf(transition)
         : `,"geofence":${this.#geofences?.get(geofence, this.#textOf) ?? this.#textOf(geofence)}`
     let more = ''
     if (geofence !== undefined && transition.currentlyOperating !== undefined)
@@ -116,6 +118,12 @@ export class EventTexts {
     if (duration !== undefined) more += `,"duration":${duration}`
     return `{"_id":"${id}","type":"${type}${this.#first}${what}${this.#middle}${confidence}${more}${this.#last}`
   }
+}
+
+/** What an event is about, if not a geofence, as a member of its record. */
+function subjectOf({ beacon, region }: Transition): string {
+  if (region !== undefined) return `,"region":${JSON.stringify(region)}`
+  return `,"beacon":${JSON.stringify(beaconContext(beacon!))}`
 }
 
 /** The last location of a user. */
@@ -205,6 +213,13 @@ export function beaconContext(beacon: Beacon) {
 function referenceOf({ trip, geofence, beacon }: any): { tag?: string; externalId?: string } {
   if (trip === undefined) return geofence ?? beacon ?? {}
   return { tag: trip.destinationGeofenceTag, externalId: trip.destinationGeofenceExternalId }
+}
+
+/** The regions as members of a user or a context, after another member: `,"country":{…}`. */
+export function regionMembers(regions: readonly Region[]): string {
+  let members = ''
+  for (const region of regions) members += `,"${region.type}":${JSON.stringify(region)}`
+  return members
 }
 
 /** The fields by which an event is looked up, read from its JSON. */

@@ -1,6 +1,6 @@
 import { MAX_EVENT_CHARACTERS } from '../actor/refusal.ts'
 import { currentBeacons, currentGeofences } from '../actor/userRecord.ts'
-import { eventJson, outlineIn } from '../events/record.ts'
+import { eventJson, outlineIn, regionMembers } from '../events/record.ts'
 import { ANONYMOUS, type BeaconVisit, type Visit } from '../model/device.ts'
 import type { Transition } from '../model/event.ts'
 import type { GeofenceProperties, Outline } from '../model/geofence.ts'
@@ -8,12 +8,14 @@ import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import { newId } from '../runtime/newId.ts'
+import { fetched, Unfetched, Unknown } from '../rules/atlas.ts'
 import { circumstancesOf } from '../rules/circumstances.ts'
 import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
 import type { Situation } from '../rules/evaluator.ts'
 import { createEvaluators, evaluate, type Evaluated } from '../rules/evaluators.ts'
 import { measureElsewhere, Unmeasured } from '../rules/measured.ts'
 import type { ScopeView } from '../rules/port.ts'
+import { regionsOf } from '../rules/regions.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { Slice } from '../runtime/slices.ts'
 import type { Measurer } from '../spatial/port.ts'
@@ -64,27 +66,28 @@ export async function trackAnonymously(
   view: ScopeView,
   measurer: Measurer | undefined,
 ): Promise<AnonymousResult> {
-  const settings = { ...view.settings, entryDelaySeconds: 0, exitDelaySeconds: 0 }
+  // Which regions it was in before is not known, so there are no events about them.
+  const settings = { ...view.settings, entryDelaySeconds: 0, exitDelaySeconds: 0, regions: false }
   const now = circumstancesOf({ ...update, userId: undefined }, timeOf(update), settings)
   const before = { ...NO_STATE, ...stays }
-  const first = evaluate(evaluators, before, { update, view, now, measuring: measurer && 'elsewhere' })
-  const { state, transitions } =
-    first instanceof Unmeasured
-      ? await evaluateMeasured(before, { update, view, now }, first, measurer!)
-      : first
+  const { state, transitions } = await evaluated(before, { update, view, now }, measurer)
   // From now on too, because a replay evaluates several updates in a row.
   const visits = state.visits.map((visit) => ({ ...visit, dwelled: true }))
   return { visits, beacons: state.beacons, transitions, outlines: outlinesOf(transitions, view) }
 }
 
-async function evaluateMeasured(
+async function evaluated(
   before: DeviceState,
   situation: Situation,
-  unmeasured: Unmeasured,
-  measurer: Measurer,
+  measurer: Measurer | undefined,
 ): Promise<Evaluated> {
-  const measuring = await measureElsewhere(measurer, unmeasured)
-  return evaluate(evaluators, before, { ...situation, measuring }) as Evaluated
+  let measuring: Situation['measuring'] = measurer && 'elsewhere'
+  for (;;) {
+    const result = evaluate(evaluators, before, { ...situation, measuring })
+    if (result instanceof Unmeasured) measuring = await measureElsewhere(measurer!, result)
+    else if (result instanceof Unfetched) await result.fetch()
+    else return result as Evaluated
+  }
 }
 
 /** The outlines of the events' geofences, before anybody edits them. */
@@ -175,5 +178,16 @@ export async function anonymousUser(stays: AnonymousStays, update: Update, view:
     updatedAt: createdAt,
     actualUpdatedAt: isoDate(update.receivedAt),
   })
-  return `${rest.slice(0, -1)},"geofences":[${geofences.join(',')}],"beacons":[${beacons.join(',')}]}`
+  const lists = `"geofences":[${geofences.join(',')}],"beacons":[${beacons.join(',')}]`
+  return `${rest.slice(0, -1)},${lists}${await regionsAround(update, view)}}`
+}
+
+/** The regions of the location, as members of the user. */
+async function regionsAround(
+  { latitude, longitude }: Update,
+  { settings, atlas }: ScopeView,
+): Promise<string> {
+  if (!settings.regions) return ''
+  const here = await fetched(() => atlas.regionsAt(latitude, longitude))
+  return here instanceof Unknown ? '' : regionMembers(regionsOf(here.codes, atlas))
 }

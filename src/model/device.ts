@@ -1,4 +1,5 @@
 import type { Metadata } from './metadata.ts'
+import type { RegionStays } from './region.ts'
 import type { DeviceType } from './update.ts'
 
 /** The deviceId of all devices that want nothing stored; also the `_id` of their user. */
@@ -70,6 +71,9 @@ export interface Profile {
   readonly crossed: readonly string[]
   /** Beacons in range, in the order of entry. */
   readonly beacons: readonly BeaconVisit[]
+  readonly regions: RegionStays
+  /** Those before the update that last changed the profile; the same object if it changed none. */
+  readonly regionsBefore: RegionStays
   /** At most {@link STREAM_MARKS}, the latest used last. */
   readonly marks: readonly StreamMark[]
 }

@@ -1,11 +1,16 @@
 import type { Beacon } from './beacon.ts'
 import type { GeofenceProperties } from './geofence.ts'
 import type { Metadata } from './metadata.ts'
+import type { Region } from './region.ts'
 import type { ScopeId } from './scope.ts'
 
 /** Kinds that the engine generates itself; a conversion carries any other name. */
 export type GeofenceEventType = 'user.entered_geofence' | 'user.exited_geofence' | 'user.dwelled_in_geofence'
 export type BeaconEventType = 'user.entered_beacon' | 'user.exited_beacon'
+type RegionEventKind = 'country' | 'state' | 'dma' | 'postal_code'
+export type RegionEventType =
+  | `user.entered_region_${RegionEventKind}`
+  | `user.exited_region_${RegionEventKind}`
 
 /** A point on the way between two updates at which something happened. */
 export interface Waypoint {
@@ -26,6 +31,7 @@ export interface GeofenceTransition extends Happening {
   readonly type: GeofenceEventType
   readonly geofence: GeofenceProperties
   readonly beacon?: undefined
+  readonly region?: undefined
   /** Present on geofences with operating hours: whether t lies within them. */
   readonly currentlyOperating?: boolean
   /** Where and when it happened; absent: at the update. */
@@ -36,10 +42,18 @@ export interface BeaconTransition extends Happening {
   readonly type: BeaconEventType
   readonly beacon: Beacon
   readonly geofence?: undefined
+  readonly region?: undefined
+}
+
+export interface RegionTransition extends Happening {
+  readonly type: RegionEventType
+  readonly region: Region
+  readonly geofence?: undefined
+  readonly beacon?: undefined
 }
 
 /** A transition that an update caused, before it has an id: what the pure step returns. */
-export type Transition = GeofenceTransition | BeaconTransition
+export type Transition = GeofenceTransition | BeaconTransition | RegionTransition
 
 /** Something that the user did, as an app reports it: an event that no update caused. */
 export interface Conversion {

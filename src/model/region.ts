@@ -1,5 +1,3 @@
-import type { Position } from './geofence.ts'
-
 /** The kinds of regions that a location can lie in: by name in answers, from the largest to the smallest. */
 export const REGION_KINDS = ['country', 'state', 'dma', 'postalCode'] as const
 
@@ -17,11 +15,34 @@ export interface Region {
   readonly flag?: string
 }
 
-/** The regions of a location; those that it does not lie in, or that are not known, are absent. */
-export type Regions = { readonly [Kind in RegionKind]?: Region }
+/**
+ * The codes of the regions that a location lies in, in the order of {@link REGION_KINDS}, with `/` between them and
+ * empty where there is none: `US/NY/501/11201`, `UY///`, `///` at sea. One text, because a million devices keep it.
+ */
+export type RegionCodes = string
 
-/** Finds the regions of locations. */
-export interface RegionFinder {
-  /** @throws {ApiError} 503 if it cannot be looked up, with `retryAfter` if it can be tried again */
-  regionsAt(position: Position): Promise<Regions>
+/** No region at all. */
+export const NOWHERE: RegionCodes = '///'
+
+/** Such as `US/NY/501/11201`. @param codes in the order of {@link REGION_KINDS} */
+export function regionCodes(codes: readonly (string | undefined)[]): RegionCodes {
+  return codes.map((code) => code ?? '').join('/')
 }
+
+/** In the order of {@link REGION_KINDS}; undefined where there is none. */
+export function codesIn(regions: RegionCodes): (string | undefined)[] {
+  return regions.split('/').map((code) => code || undefined)
+}
+
+/** The regions that a user is in. Immutable. */
+export interface RegionStays {
+  readonly codes: RegionCodes
+  /**
+   * When each was entered, in the order of {@link REGION_KINDS}: epoch milliseconds, the time t of the update; 0 where
+   * there is none.
+   */
+  readonly since: readonly number[]
+}
+
+/** In no region. */
+export const NO_REGIONS: RegionStays = { codes: NOWHERE, since: [0, 0, 0, 0] }

@@ -1,4 +1,5 @@
 import type { Metadata } from './metadata.ts'
+import { REGION_KINDS, type RegionKind } from './region.ts'
 
 /**
  * Project settings of one environment: the table of GET and PATCH /v1/settings. They decide how updates are
@@ -33,6 +34,10 @@ export interface Settings {
   readonly detectCrossings: boolean
   /** Seconds, > 0: the longest gap between two updates in which crossings are detected. */
   readonly maxGapSeconds: number
+  /** Users have their country, and in the United States their state, DMA and postal code. */
+  readonly regions: boolean
+  /** The kinds of regions whose entries and exits are events. */
+  readonly regionEvents: readonly RegionKind[]
   /** The customer's ids of chains, by slug. */
   readonly chainMappings: Readonly<Record<string, string>>
   /** Custom data of chains, by slug. */
@@ -74,6 +79,8 @@ export const DEFAULT_SETTINGS: Settings = {
   maxAccuracyMeters: null,
   detectCrossings: false,
   maxGapSeconds: 300,
+  regions: false,
+  regionEvents: REGION_KINDS,
   chainMappings: {},
   chainMetadata: {},
   placeFilters: { chain: [], category: [] },

@@ -1,6 +1,7 @@
 import { ACCOUNT_ROWS } from '../accounts/rows.ts'
 import { People } from '../accounts/people.ts'
 import type { ScopeId } from '../model/scope.ts'
+import type { Atlas } from '../rules/atlas.ts'
 import type { RegistryView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
@@ -53,6 +54,8 @@ export interface RegistrySurroundings {
   readonly clock: Clock
   /** An empty geofence index for one scope. */
   readonly createIndex: () => GeofenceIndex
+  /** What the engine knows of the world; nothing if absent. */
+  readonly atlas?: Atlas | undefined
   /** Called when counts of requests, or the last uses of sessions, could not be stored; it is tried again. */
   readonly onUsageFailure?: (error: unknown) => void
   /** If other processes count requests too. */
@@ -98,6 +101,7 @@ export class Registry implements RegistryView {
   readonly #edits: EditLog
   readonly #clock: Clock
   readonly #createIndex: () => GeofenceIndex
+  readonly #atlas: Atlas | undefined
   readonly #scopes = new Map<ScopeId, ScopeStore>()
   readonly #collections: ReadonlyMap<AnyEntity, Collection<Referenced, ScopedRecord>>
 
@@ -109,6 +113,7 @@ export class Registry implements RegistryView {
     this.#edits = edits
     this.#clock = clock
     this.#createIndex = createIndex
+    this.#atlas = surroundings.atlas
     const changed = (scope: ScopeId, revision: number): void => {
       this.scope(scope).revision = revision
     }
@@ -173,7 +178,7 @@ export class Registry implements RegistryView {
   scope(scope: ScopeId): ScopeStore {
     let store = this.#scopes.get(scope)
     if (store === undefined) {
-      store = new ScopeStore(this.#createIndex(), this.#clock, this.revision)
+      store = new ScopeStore(this.#createIndex(), this.#clock, this.revision, this.#atlas)
       this.#scopes.set(scope, store)
     }
     return store

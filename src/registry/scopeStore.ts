@@ -1,5 +1,6 @@
 import type { GeofenceProperties } from '../model/geofence.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../model/settings.ts'
+import { NO_ATLAS, type Atlas } from '../rules/atlas.ts'
 import type { ScopeView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
@@ -10,16 +11,28 @@ import { ScopeTrips } from './trips/scopeTrips.ts'
 /** The configuration of one scope in memory, as the engine reads it. The collections of the registry change it. */
 export class ScopeStore implements ScopeView {
   settings: Settings = DEFAULT_SETTINGS
-  revision: number
+  readonly atlas: Atlas
   readonly index: GeofenceIndex
   readonly geofences: GeofenceStore
   readonly beacons = new BeaconStore()
   readonly trips = new ScopeTrips()
+  #ownRevision: number
 
-  constructor(index: GeofenceIndex, clock: Clock, revision: number) {
+  constructor(index: GeofenceIndex, clock: Clock, revision: number, atlas = NO_ATLAS) {
     this.index = index
     this.geofences = new GeofenceStore(index, clock)
-    this.revision = revision
+    this.#ownRevision = revision
+    this.atlas = atlas
+  }
+
+  /** Neither of the two ever falls, so their sum is the same only if both are. */
+  get revision(): number {
+    return this.#ownRevision + this.atlas.revision
+  }
+
+  /** @param revision of its own geofences, beacons and settings */
+  set revision(revision: number) {
+    this.#ownRevision = revision
   }
 
   geofence(id: string): GeofenceProperties | undefined {

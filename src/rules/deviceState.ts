@@ -1,7 +1,14 @@
 import type { Profile } from '../model/device.ts'
+import { NO_REGIONS } from '../model/region.ts'
 
 /** What the evaluators know about a device between updates. */
-export type DeviceState = Pick<Profile, 'visits' | 'approaches' | 'crossed' | 'beacons'>
+export type DeviceState = Pick<Profile, 'visits' | 'approaches' | 'crossed' | 'beacons' | 'regions'>
 
 /** The state of a device before its first update. */
-export const NO_STATE: DeviceState = { visits: [], approaches: [], crossed: [], beacons: [] }
+export const NO_STATE: DeviceState = {
+  visits: [],
+  approaches: [],
+  crossed: [],
+  beacons: [],
+  regions: NO_REGIONS,
+}

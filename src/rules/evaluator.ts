@@ -1,11 +1,14 @@
 import type { Transition } from '../model/event.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
+import type { Region, RegionKind } from '../model/region.ts'
 import type { Update } from '../model/update.ts'
+import type { Unfetched } from './atlas.ts'
 import type { Circumstances } from './circumstances.ts'
 import type { DeviceState } from './deviceState.ts'
-import type { Measured, Unmeasured } from './measured.ts'
+import type { Measured } from './measured.ts'
 import type { DeviceRows, ScopeView } from './port.ts'
 import type { ZoneLimits } from './safeZone.ts'
+import type { Unready } from './unready.ts'
 
 /** One update, as every evaluator sees it. */
 export interface Situation {
@@ -44,6 +47,10 @@ export interface Spot {
 export interface Context {
   /** By `_id`. */
   readonly geofences: readonly GeofenceProperties[]
+  /** The country first; absent if they are not known at the moment. */
+  readonly regions?: readonly Region[]
+  /** Whether they cannot be read. */
+  readonly isBroken?: boolean
 }
 
 /** Why an update did or did not cause events, for `GET /v1/users/:id/explain`. */
@@ -52,6 +59,22 @@ export interface Explanation {
   readonly note?: string
   /** Nearest first. */
   readonly candidates: readonly Candidate[]
+  /** One for each kind; absent if regions are off. */
+  readonly regions?: readonly RegionExplanation[]
+  /** Why nothing is said about regions. */
+  readonly regionsNote?: string
+}
+
+/** What an update meant for one kind of region. */
+export interface RegionExplanation {
+  readonly type: RegionKind
+  /** The code of the region before the update; absent for none. */
+  readonly was: string | undefined
+  /** The code of the region in which the location lies. */
+  readonly is: string | undefined
+  readonly confidence: number
+  readonly outcome: string
+  readonly reason: string
 }
 
 /** A geofence of the explanation. Its fields are in users/explanationSchema.ts. */
@@ -81,9 +104,10 @@ export interface Evaluator<Facts = unknown> {
   /**
    * What the step needs to know about the world. Queries the index and measures, and changes nothing.
    * @returns undefined if the update does not concern this evaluator, which then costs nothing more;
-   * {@link Unmeasured} if measuring takes long and the situation asks for another thread to do it first
+   * {@link Unready}: an `Unmeasured` if measuring takes long and the situation asks for another thread to do it first, an
+   * `Unfetched` if the atlas must fetch something first
    */
-  facts(before: DeviceState, situation: Situation): Facts | Unmeasured | undefined
+  facts(before: DeviceState, situation: Situation): Facts | Unready | undefined
   /** Its new part of the state. Pure: the same arguments give the same result. */
   step(before: DeviceState, facts: Facts, situation: Situation): Step
   /** How far and how long the device may move before anything can change for this evaluator. */
@@ -94,6 +118,6 @@ export interface Evaluator<Facts = unknown> {
    */
   remember?(rows: DeviceRows, row: number, after: DeviceState): void
   /** Why the update did or did not cause events. @param before the state before that update */
-  explain?(before: DeviceState, situation: Situation): Partial<Explanation>
-  context?(spot: Spot): Partial<Context>
+  explain?(before: DeviceState, situation: Situation): Partial<Explanation> | Unfetched
+  context?(spot: Spot): Partial<Context> | Unfetched
 }

@@ -2,9 +2,11 @@ import type { Transition } from '../model/event.ts'
 import { BeaconEvaluator } from './beacons.ts'
 import { NO_STATE, type DeviceState } from './deviceState.ts'
 import type { Context, Evaluator, Explanation, Situation, Spot } from './evaluator.ts'
+import { Unfetched } from './atlas.ts'
 import { GeofenceEvaluator } from './geofences.ts'
-import { Unmeasured } from './measured.ts'
+import { RegionEvaluator } from './regions.ts'
 import { NO_LIMITS, smallest, zoneWithin, type SafeZone } from './safeZone.ts'
+import { Unready } from './unready.ts'
 
 /**
  * What an update means: the list of evaluators, and the one sequence in which they run. It evaluates tracks, replays
@@ -19,7 +21,7 @@ import { NO_LIMITS, smallest, zoneWithin, type SafeZone } from './safeZone.ts'
  * - EVALUATORS-3: The safe zone lies within the safe zone of every evaluator.
  */
 export function createEvaluators(): readonly Evaluator[] {
-  return [new BeaconEvaluator(), new GeofenceEvaluator()]
+  return [new BeaconEvaluator(), new GeofenceEvaluator(), new RegionEvaluator()]
 }
 
 /** The result of evaluating an update. */
@@ -38,20 +40,20 @@ interface Ranked {
 
 const NO_TRANSITIONS: readonly Transition[] = []
 
-/** Evaluates an update and changes nothing. {@link Unmeasured}: see {@link Evaluator.facts}. */
+/** Evaluates an update and changes nothing. {@link Unready}: see {@link Evaluator.facts}. */
 export function evaluate(
   evaluators: readonly Evaluator[],
   before: DeviceState,
   situation: Situation,
-): Evaluated | Unmeasured {
-  const { visits, approaches, beacons } = before
-  const state: DeviceState = { visits, approaches, crossed: NO_STATE.crossed, beacons }
+): Evaluated | Unready {
+  const { visits, approaches, beacons, regions } = before
+  const state: DeviceState = { visits, approaches, crossed: NO_STATE.crossed, beacons, regions }
   let happened: Ranked[] | undefined
   let limits = NO_LIMITS
   for (const evaluator of evaluators) {
     const facts = evaluator.facts(before, situation)
     if (facts === undefined) continue
-    if (facts instanceof Unmeasured) return facts
+    if (facts instanceof Unready) return facts
     const step = evaluator.step(before, facts, situation)
     if (step.state !== undefined) Object.assign(state, step.state)
     if (step.transitions.length > 0) {
@@ -70,8 +72,14 @@ function inOrder(happened: Ranked[]): readonly Transition[] {
 }
 
 /** What lies around a location that is not tied to a device. */
-export function contextOf(evaluators: readonly Evaluator[], spot: Spot): Context {
-  return Object.assign({ geofences: [] }, ...evaluators.map((evaluator) => evaluator.context?.(spot)))
+export function contextOf(evaluators: readonly Evaluator[], spot: Spot): Context | Unfetched {
+  const context: Context = { geofences: [] }
+  for (const evaluator of evaluators) {
+    const part = evaluator.context?.(spot)
+    if (part instanceof Unfetched) return part
+    Object.assign(context, part)
+  }
+  return context
 }
 
 /**
@@ -82,8 +90,13 @@ export function explain(
   evaluators: readonly Evaluator[],
   before: DeviceState,
   situation: Situation,
-): Explanation {
-  const parts = evaluators.map((evaluator) => evaluator.explain?.(before, situation))
-  const { note, candidates = [] } = Object.assign({}, ...parts) as Partial<Explanation>
-  return { ...(note !== undefined && { note }), candidates }
+): Explanation | Unfetched {
+  const explanation: Partial<Explanation> = {}
+  for (const evaluator of evaluators) {
+    const part = evaluator.explain?.(before, situation)
+    if (part instanceof Unfetched) return part
+    Object.assign(explanation, part)
+  }
+  const { candidates = [], ...rest } = explanation
+  return { ...rest, candidates }
 }

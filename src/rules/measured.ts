@@ -1,5 +1,6 @@
 import type { ShapeBatch } from '../geometry/shapeBatch.ts'
 import type { GeofenceIndex, Measurer } from '../spatial/port.ts'
+import { Unready } from './unready.ts'
 
 /**
  * Updates that are near so many geofences that measuring them takes milliseconds.
@@ -32,13 +33,14 @@ const WIDE_METERS = 2000
 export const FEW = 220
 
 /** The slots of geofences that must be measured. */
-export class Unmeasured {
+export class Unmeasured extends Unready {
   /** Of the scope. */
   readonly revision: number
   readonly slots: readonly number[]
   readonly batch: ShapeBatch
 
   constructor(revision: number, slots: readonly number[], batch: ShapeBatch) {
+    super()
     this.revision = revision
     this.slots = slots
     this.batch = batch

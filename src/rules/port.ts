@@ -1,3 +1,4 @@
+import type { Atlas } from './atlas.ts'
 import type { CandidateCache } from './candidateCache.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import type { ScopeId } from '../model/scope.ts'
@@ -7,8 +8,9 @@ import type { BeaconDirectory, GeofenceIndex } from '../spatial/port.ts'
 /** What the engine reads of one scope. An edit replaces its objects and never changes them. */
 export interface ScopeView {
   readonly settings: Settings
-  /** Rises with every change of this scope's geofences, beacons or settings. */
+  /** Rises with every change of this scope's geofences, beacons or settings, or of the atlas. */
   readonly revision: number
+  readonly atlas: Atlas
   readonly beacons: BeaconDirectory
   readonly index: GeofenceIndex
   readonly trips: ActiveTrips

@@ -2,6 +2,7 @@ import type { Partition } from '../actor/partition.ts'
 import { FLAG_FOREGROUND, FLAG_REPLAYED, FLAG_SETTLED, FLAG_STOPPED } from '../actor/deviceTable.ts'
 import { stateBefore } from '../actor/profile.ts'
 import type { Update } from '../model/update.ts'
+import { Unfetched } from '../rules/atlas.ts'
 import { circumstancesOf } from '../rules/circumstances.ts'
 import { createEvaluators, explain } from '../rules/evaluators.ts'
 import type { ScopeView } from '../rules/port.ts'
@@ -12,6 +13,7 @@ import type { ScopeView } from '../rules/port.ts'
  *
  * It is the same decision as the engine's, run again on the stays before that update. The geofences and settings are
  * today's: where one was changed since, the explanation says so.
+ * @returns {@link Unfetched} if the atlas must fetch something first
  */
 export function explainUser(partition: Partition, row: number, view: ScopeView) {
   const { table } = partition
@@ -35,6 +37,7 @@ export function explainUser(partition: Partition, row: number, view: ScopeView) 
   const now = circumstancesOf(update, time, view.settings)
   const before = stateBefore(profile, (flags & FLAG_SETTLED) !== 0)
   const explanation = explain(createEvaluators(), before, { update, view, now })
+  if (explanation instanceof Unfetched) return explanation
   return {
     update: {
       time: new Date(time).toISOString(),

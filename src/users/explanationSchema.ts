@@ -1,8 +1,18 @@
 import Type from 'typebox'
+import { REGION_KINDS } from '../model/region.ts'
 
 /** What `explainUser` answers, for the OpenAPI document. */
 
 const DateSchema = Type.String({ format: 'date-time', examples: ['2026-11-20T04:21:00.123Z'] })
+
+const RegionExplanation = Type.Object({
+  type: Type.Enum([...REGION_KINDS]),
+  was: Type.Optional(Type.String({ description: 'Code of the region before the update.' })),
+  is: Type.Optional(Type.String({ description: 'Code of the region in which the location lies.' })),
+  confidence: Type.Integer({ minimum: 1, maximum: 3 }),
+  outcome: Type.String({ description: 'same, changed or withheld.' }),
+  reason: Type.String({ description: 'A sentence that explains the outcome.' }),
+})
 
 const Candidate = Type.Object({
   geofence: Type.Object({
@@ -45,4 +55,8 @@ export const ExplanationSchema = Type.Object({
   settings: Type.Object({}, { description: 'As in GET /v1/settings.' }),
   note: Type.Optional(Type.String({ description: 'Why the update touched no geofence at all.' })),
   candidates: Type.Array(Candidate),
+  regions: Type.Optional(
+    Type.Array(RegionExplanation, { description: 'One for each kind of region, if regions are on.' }),
+  ),
+  regionsNote: Type.Optional(Type.String({ description: 'Why nothing is said about regions.' })),
 })

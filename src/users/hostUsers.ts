@@ -1,4 +1,5 @@
 import type { ActorHost } from '../actor/host.ts'
+import type { Unfetched } from '../rules/atlas.ts'
 import { Slice } from '../runtime/slices.ts'
 import { answerSteps, mergeAnswers, type AnswerParts } from './userAnswers.ts'
 import type { UserAnswer, UserQuestion, Users } from '../actor/port.ts'
@@ -21,16 +22,17 @@ export class HostUsers implements Users {
 }
 
 /** Some steps between two batches, then others get a turn. */
-export async function answerInTurns<A>(host: ActorHost, steps: Generator<void, A>): Promise<A> {
+export async function answerInTurns<A>(host: ActorHost, steps: Generator<Unfetched | void, A>): Promise<A> {
   const slice = new Slice()
   for (;;) {
     const step = await host.read(() => {
       slice.resume()
       let next = steps.next()
-      while (!next.done && !slice.isOver) next = steps.next()
+      while (!next.done && next.value === undefined && !slice.isOver) next = steps.next()
       return next
     })
     if (step.done) return step.value
+    await step.value?.fetch()
     await slice.next()
   }
 }

@@ -2,6 +2,7 @@ import { PAGE_CHARACTERS } from '../events/port.ts'
 import type { StoreSalt } from '../events/ids.ts'
 import type { FoundUser, UserAnswer, UserQuestion } from '../actor/port.ts'
 import type { ScopeId } from '../model/scope.ts'
+import { Unfetched } from '../rules/atlas.ts'
 import type { ScopeView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { explainUser } from './explain.ts'
@@ -45,12 +46,15 @@ export interface AnswerParts {
   readonly clock: Clock
 }
 
-/** Each step must be taken between batches (`ActorHost.read`); there may be some between two steps. */
+/**
+ * Each step must be taken between batches (`ActorHost.read`); there may be some between two steps. What a step is
+ * missing must be fetched before the next one.
+ */
 export function* answerSteps(
   devices: Devices,
   question: UserQuestion,
   parts: AnswerParts,
-): Generator<void, UserAnswer> {
+): Generator<Unfetched | void, UserAnswer> {
   const { scope } = question
   const { salt } = parts
   switch (question.ask) {
@@ -72,8 +76,8 @@ export function* answerSteps(
       const answer = yield* written(lone(found), latestFirst, scope, parts)
       if (found === undefined) return answer
       yield
-      if (!isThere(found)) return { users: [], hasMore: false }
-      const why = explainUser(found.partition, found.row, parts.registry.scope(scope))
+      const why = yield* explained(found, parts.registry.scope(scope))
+      if (why === undefined) return { users: [], hasMore: false }
       yield
       return { ...answer, users: [{ ...answer.users[0]!, explanation: yield* explanationText(why) }] }
     }
@@ -98,16 +102,25 @@ export function* answerSteps(
 }
 
 /** The JSON of an explanation, which may have thousands of candidates. */
-function* explanationText({
-  candidates,
-  ...others
-}: ReturnType<typeof explainUser>): Generator<void, string> {
+function* explanationText({ candidates, ...others }: UserExplanation): Generator<void, string> {
   const texts: string[] = []
   for (const candidate of candidates) {
     texts.push(JSON.stringify(candidate))
     if (texts.length % CANDIDATES_A_STEP === 0) yield
   }
   return `${JSON.stringify(others).slice(0, -1)},"candidates":[${texts.join(',')}]}`
+}
+
+type UserExplanation = Exclude<ReturnType<typeof explainUser>, Unfetched>
+
+/** Undefined if the user has been removed in the meantime. */
+function* explained(user: UserRow, view: ScopeView): Generator<Unfetched, UserExplanation | undefined> {
+  while (isThere(user)) {
+    const why = explainUser(user.partition, user.row, view)
+    if (!(why instanceof Unfetched)) return why
+    yield why
+  }
+  return undefined
 }
 
 /** Merges the answers of hosts with different partitions. */

@@ -5,6 +5,7 @@ import {
   GeofenceContextSchema,
   MetadataSchema,
   PointSchema,
+  RegionMembers,
 } from '../events/fieldSchemas.ts'
 import { TripContextSchema } from '../events/tripSchema.ts'
 
@@ -36,6 +37,7 @@ export const UserSchema = Type.Object(
     geofences: Type.Array(GeofenceContextSchema),
     beacons: Type.Array(BeaconContextSchema),
     trip: Type.Optional(TripContextSchema),
+    ...RegionMembers,
     segments: Type.Array(Type.Object({})),
     topChains: Type.Array(Type.Object({})),
   },

@@ -6,6 +6,7 @@ import { DeviceTable, FLAG_IGNORED } from '../../src/actor/deviceTable.ts'
 import { packProfile, unpackProfile } from '../../src/actor/profileCodec.ts'
 import { MAX_PARTITIONS } from '../../src/events/ids.ts'
 import type { Profile } from '../../src/model/device.ts'
+import { NO_REGIONS } from '../../src/model/region.ts'
 import fc from '../kit/fastCheck.ts'
 import { aGeofence, Engine, MemoryEvents, MemoryLog, MINUTE, NOON, runs, stateOf } from './kit.ts'
 
@@ -24,6 +25,14 @@ const visits = fc.array(
   { maxLength: 4 },
 )
 const approaches = fc.array(fc.record({ geofenceId: text, since: time }), { maxLength: 3 })
+
+const regions = fc.oneof(
+  fc.constant(NO_REGIONS),
+  fc.record({
+    codes: fc.constantFrom('US/NY/501/11201', 'UY///', 'US/AK//'),
+    since: fc.tuple(time, time, time, time),
+  }),
+)
 
 const profile: fc.Arbitrary<Profile> = fc
   .record({
@@ -59,20 +68,32 @@ const profile: fc.Arbitrary<Profile> = fc
     approachesBefore: fc.option(approaches, { nil: undefined }),
     crossed: fc.array(text, { maxLength: 3 }),
     beacons: fc.array(fc.record({ beaconId: text, enteredAt: time }), { maxLength: 3 }),
+    regions,
+    regionsBefore: fc.option(regions, { nil: undefined }),
     // Most devices have none of these.
     plain: fc.boolean(),
   })
   .map(({ plain, visitsBefore, marks, ...given }) => {
-    const none = { approaches: [], approachesBefore: undefined, crossed: [], beacons: [] }
+    const none = {
+      approaches: [],
+      approachesBefore: undefined,
+      crossed: [],
+      beacons: [],
+      regions: NO_REGIONS,
+      regionsBefore: undefined,
+    }
     const {
       approaches: near,
       approachesBefore,
       crossed,
       beacons,
+      regions: here,
+      regionsBefore,
       ...rest
     } = plain ? { ...given, ...none } : given
     const before = { visitsBefore: visitsBefore ?? rest.visits, marks, approaches: near }
-    return { ...rest, ...before, approachesBefore: approachesBefore ?? near, crossed, beacons }
+    const regional = { regions: here, regionsBefore: regionsBefore ?? here }
+    return { ...rest, ...before, approachesBefore: approachesBefore ?? near, crossed, beacons, ...regional }
   })
 
 t.test('a profile reads back as it was packed', async () => {

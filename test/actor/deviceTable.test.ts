@@ -14,6 +14,7 @@ import {
 import { packProfile } from '../../src/actor/profileCodec.ts'
 import { ProfileStore } from '../../src/actor/profileStore.ts'
 import type { Profile } from '../../src/model/device.ts'
+import { NO_REGIONS } from '../../src/model/region.ts'
 import fc from '../kit/fastCheck.ts'
 import { runs } from './kit.ts'
 import { Random } from './world.ts'
@@ -48,6 +49,8 @@ function aProfile(change: Partial<Profile>): Profile {
     approachesBefore: [],
     crossed: [],
     beacons: [],
+    regions: NO_REGIONS,
+    regionsBefore: NO_REGIONS,
     marks: [],
     ...change,
   }

@@ -3,11 +3,13 @@ import { FLAG_SETTLED } from '../../src/actor/deviceTable.ts'
 import type { Partition } from '../../src/actor/partition.ts'
 import { stateBefore } from '../../src/actor/profile.ts'
 import type { Profile } from '../../src/model/device.ts'
+import { fetched } from '../../src/rules/atlas.ts'
 import { explainUser } from '../../src/users/explain.ts'
 import { findUser } from '../../src/users/userQueries.ts'
 import fc from '../kit/fastCheck.ts'
 import { applied, Engine, MINUTE, runs, SALT } from './kit.ts'
 import { Oracle } from './oracle.ts'
+import { RandomAtlas } from './randomAtlas.ts'
 import { Random, randomBeacon, randomEdit, randomGeofence, randomPlace, randomSettings } from './world.ts'
 import { Track } from './track.ts'
 
@@ -27,9 +29,9 @@ function profileNow({ table }: Partition, row: number): Profile {
 }
 
 /** The explanation of the last update must name exactly the geofence events and crossings that it caused. */
-function explains(engine: Engine, id: string, events: readonly any[]): void {
+async function explains(engine: Engine, id: string, events: readonly any[]): Promise<void> {
   const { partition, row } = findUser(engine.host, SALT, 0, id)!
-  const { candidates } = explainUser(partition, row, engine.world.scope(0))
+  const { candidates, regions = [] } = await fetched(() => explainUser(partition, row, engine.world.scope(0)))
   const explained = candidates.flatMap(({ outcome, event, confidence, geofence }: any) => [
     ...(outcome === 'crossed' ? [`crossed ${geofence._id}`] : []),
     ...(event === undefined ? [] : [`${event} ${geofence._id} ${confidence}`]),
@@ -45,6 +47,11 @@ function explains(engine: Engine, id: string, events: readonly any[]): void {
   ]
   if (explained.sort().join() !== made.sort().join())
     throw new Error(`explained ${explained.join()}, made ${made.join()}: ${JSON.stringify(candidates)}`)
+  for (const { region, confidence } of events.filter((event) => event.region !== undefined)) {
+    const why = regions.find(({ type }) => type === region.type)
+    if (why?.outcome !== 'changed' || why.confidence !== confidence)
+      throw new Error(`explained ${JSON.stringify(why)}, made ${JSON.stringify(region)}`)
+  }
 }
 
 t.test('random worlds: the engine gives the answers of the slow evaluator', async (t) => {
@@ -53,10 +60,12 @@ t.test('random worlds: the engine gives the answers of the slow evaluator', asyn
   await fc.assert(
     fc.asyncProperty(fc.integer(), async (seed) => {
       const random = new Random(seed)
-      let engine = new Engine()
-      const { world, clock } = engine
       const place = randomPlace(random)
       const spread = random.magnitude(60, 20_000)
+      const atlas = new RandomAtlas(random, place, spread)
+      atlas.fetches = random.chance(0.5)
+      let engine = new Engine({ atlas })
+      const { world, clock } = engine
       world.set(0, randomSettings(random))
       for (let id = 1; id <= GEOFENCES; id++)
         world.put(randomGeofence(random, id, place, spread, clock.now()))
@@ -65,6 +74,7 @@ t.test('random worlds: the engine gives the answers of the slow evaluator', asyn
         geofences: world.geofences(0),
         beacons: world.beacons(0),
         settings: () => world.scope(0).settings,
+        regions: atlas,
       })
       const style = { spread, jumps: random.pick([0.2, 0.6]), changes: 0.4 }
       const tracks = Array.from({ length: DEVICES }, (_, i) => new Track(random, `device-${i}`, place, style))
@@ -75,18 +85,19 @@ t.test('random worlds: the engine gives the answers of the slow evaluator', asyn
         if (random.chance(0.4)) randomEdit(random, engine, place, spread)
         if (random.chance(0.2)) await engine.snapshot()
         if (random.chance(0.2)) engine = engine.restarted()
+        if (random.chance(0.1)) atlas.revision++
         const geofences = [...world.geofences(0).values()]
         const updates = tracks.map((track) => track.next(engine, geofences))
         const told = await Promise.all(updates.map((update) => engine.track(update)))
-        updates.forEach((update, j) => {
+        for (const [j, update] of updates.entries()) {
           const reply = applied(told[j]!)
           events += reply.events.length
           const user = JSON.parse(reply.user)
           const eventsOfReply = reply.events.map((json) => JSON.parse(json))
           const { partition, row } = findUser(engine.host, SALT, 0, user._id)!
           oracle.check(update, { user, events: eventsOfReply, profile: profileNow(partition, row) })
-          explains(engine, user._id, eventsOfReply)
-        })
+          await explains(engine, user._id, eventsOfReply)
+        }
       }
       if (engine.events.all.length !== events)
         throw new Error('the event log holds other events than were told')

@@ -12,6 +12,7 @@ import type { Beacon } from '../../src/model/beacon.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
+import { NO_ATLAS, type Atlas } from '../../src/rules/atlas.ts'
 import type { RegistryView } from '../../src/rules/port.ts'
 import { ScopeStore } from '../../src/registry/scopeStore.ts'
 import { ByteBound } from '../../src/runtime/byteBound.ts'
@@ -179,15 +180,18 @@ export class World implements RegistryView {
   private readonly stores = new Map<number, ScopeStore>()
   private readonly byScope = new Map<number, Map<string, Geofence>>()
   private readonly beaconsByScope = new Map<number, Map<string, Beacon>>()
+  private readonly atlas: Atlas
 
-  constructor(clock: ManualClock) {
+  constructor(clock: ManualClock, atlas: Atlas = NO_ATLAS) {
     this.clock = clock
+    this.atlas = atlas
   }
 
   scope(scope: number): ScopeStore {
     let store = this.stores.get(scope)
     if (store === undefined) {
-      this.stores.set(scope, (store = new ScopeStore(createGeofenceIndex(), this.clock, this.revision)))
+      store = new ScopeStore(createGeofenceIndex(), this.clock, this.revision, this.atlas)
+      this.stores.set(scope, store)
     }
     return store
   }
@@ -249,6 +253,7 @@ export interface EngineOptions {
   readonly events?: MemoryEvents
   readonly clock?: ManualClock
   readonly world?: World
+  readonly atlas?: Atlas
   readonly measurer?: Measurer
   readonly types?: readonly ActorType[]
 }
@@ -266,7 +271,7 @@ export class Engine {
   /** Starts like the real process, with recovery from log and snapshots. */
   constructor(options: EngineOptions = {}) {
     this.clock = options.clock ?? new ManualClock(NOON)
-    this.world = options.world ?? new World(this.clock)
+    this.world = options.world ?? new World(this.clock, options.atlas)
     this.log = options.log ?? new MemoryLog()
     this.snapshots = options.snapshots ?? new MemorySnapshots()
     this.events = options.events ?? new MemoryEvents()

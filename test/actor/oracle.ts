@@ -7,6 +7,7 @@ import { evaluateBeacons, type BeaconStay } from './oracleBeacons.ts'
 import { checkCrossings, type LastUpdate } from './oracleCrossings.ts'
 import { barredBy } from './oracleEligibility.ts'
 import { coverages, signedDistance } from './oracleGeometry.ts'
+import { evaluateRegions, type Kind, type RegionStays, type RegionWorld } from './oracleRegions.ts'
 import { beaconContext, contextOf, eventRecord, iso, same, show } from './oracleRecords.ts'
 
 /**
@@ -46,6 +47,7 @@ interface Record {
   visits: readonly Visit[]
   approaches: ReadonlyMap<string, number>
   beacons: readonly BeaconStay[]
+  regions: RegionStays
   last: LastUpdate | undefined
 }
 
@@ -66,7 +68,7 @@ const NOTHING: Answer = {
 export interface Reply {
   readonly user: any
   readonly events: readonly any[]
-  readonly profile: Pick<Profile, 'visits' | 'approaches' | 'crossed' | 'beacons'>
+  readonly profile: Pick<Profile, 'visits' | 'approaches' | 'crossed' | 'beacons' | 'regions'>
 }
 
 /** The parts of the engine's world that the evaluator uses. */
@@ -74,6 +76,7 @@ export interface OracleWorld {
   readonly geofences: ReadonlyMap<string, Geofence>
   readonly beacons: ReadonlyMap<string, Beacon>
   readonly settings: () => Settings
+  readonly regions: RegionWorld
 }
 
 export class Oracle {
@@ -87,6 +90,8 @@ export class Oracle {
     dwelled: 0,
     crossed: 0,
     enteredBeacon: 0,
+    enteredRegion: 0,
+    exitedRegion: 0,
     exitedBeacon: 0,
     entriesWaiting: 0,
     exitsWaiting: 0,
@@ -149,6 +154,7 @@ export class Oracle {
         visits: [],
         approaches: new Map(),
         beacons: [],
+        regions: {},
         last: undefined,
       }
       records.push(record)
@@ -184,7 +190,8 @@ export class Oracle {
     same('visits', record.visits, reply.profile.visits, update)
     same('approaches', [...record.approaches].sort(), approachesOf(reply).sort(), update)
     record.last = { latitude: update.latitude, longitude: update.longitude, time, touched: !ignored }
-    return [...events, ...this.beacons(record, update, time, reply)]
+    const regions = this.regions(record, update, time, reply)
+    return [...regions, ...events, ...this.beacons(record, update, time, reply)]
   }
 
   private crossings(
@@ -203,7 +210,8 @@ export class Oracle {
       update,
       time,
       this.world.settings(),
-      reply.events,
+      // Those of regions come before.
+      reply.events.filter(({ region }) => region === undefined),
       crossed,
     )
     this.decisions += decided
@@ -363,6 +371,27 @@ export class Oracle {
     ]
   }
 
+  private regions(record: Record, update: Update, time: number, reply: Reply): unknown[] {
+    const confidenceOf = (kind: Kind) => reply.events.find(({ region }) => region?.type === kind)?.confidence
+    const found = staysOf(reply.profile.regions)
+    const answered = { stays: found, confidenceOf }
+    const settings = this.world.settings()
+    const { stays, events } = evaluateRegions(
+      this.world.regions,
+      record.regions,
+      update,
+      time,
+      settings,
+      answered,
+    )
+    same('regions', stays, found, update)
+    record.regions = stays
+    return events.map(({ kind, what, code, confidence, minutes }) => {
+      this.counts[what === 'entered' ? 'enteredRegion' : 'exitedRegion']++
+      return eventRecord({ region: regionOf(kind, code) }, record, update, time, what, confidence, minutes)
+    })
+  }
+
   private userOf(record: Record, update: Update, time: number): unknown {
     const { geofences, beacons, settings } = this.world
     const current = record.visits.flatMap(({ geofenceId }) => {
@@ -383,6 +412,9 @@ export class Oracle {
       createdAt: iso(record.createdAt),
       geofences: current,
       beacons: record.beacons.map(({ beaconId }) => beaconContext(beacons.get(beaconId)!)),
+      ...Object.fromEntries(
+        Object.entries(record.regions).map(([kind, { code }]) => [kind, regionOf(kind, code)]),
+      ),
       segments: [],
       topChains: [],
       location: { type: 'Point', coordinates: [update.longitude, update.latitude] },
@@ -393,6 +425,19 @@ export class Oracle {
       actualUpdatedAt: iso(update.receivedAt),
     }
   }
+}
+
+/** As test/actor/randomAtlas.ts names them. */
+function regionOf(type: string, code: string) {
+  return { _id: `${type} ${code}`, type, code, name: `${type} ${code}` }
+}
+
+function staysOf({ codes, since }: Reply['profile']['regions']): RegionStays {
+  const stays = ['country', 'state', 'dma', 'postalCode'].map((kind, i) => [
+    kind,
+    { code: codes.split('/')[i]!, enteredAt: since[i]! },
+  ])
+  return Object.fromEntries(stays.filter(([, stay]) => (stay as { code: string }).code !== ''))
 }
 
 function approachesOf(reply: Reply): [string, number][] {

@@ -14,7 +14,10 @@ export interface Happened {
 }
 
 export function eventRecord(
-  subject: { readonly geofence: Geofence } | { readonly beacon: Beacon },
+  subject:
+    | { readonly geofence: Geofence }
+    | { readonly beacon: Beacon }
+    | { readonly region: { readonly type: string } },
   user: { readonly id: string; readonly userId: string | undefined; readonly metadata: unknown },
   update: Update,
   time: number,
@@ -23,7 +26,12 @@ export function eventRecord(
   duration?: number,
   happened: Happened = { createdAt: iso(time), coordinates: [update.longitude, update.latitude] },
 ): unknown {
-  const about = 'geofence' in subject ? 'geofence' : 'beacon'
+  const about =
+    'geofence' in subject
+      ? 'geofence'
+      : 'beacon' in subject
+        ? 'beacon'
+        : `region_${subject.region.type.replace('C', '_c')}`
   return {
     type: `user.${kind}${kind === 'dwelled' ? '_in' : ''}_${about}`,
     createdAt: happened.createdAt,
@@ -35,7 +43,9 @@ export function eventRecord(
           geofence: contextOf(subject.geofence),
           currentlyOperating: isOperating(subject.geofence, Date.parse(happened.createdAt)),
         }
-      : { beacon: beaconContext(subject.beacon) }),
+      : 'beacon' in subject
+        ? { beacon: beaconContext(subject.beacon) }
+        : { region: subject.region }),
     location: { type: 'Point', coordinates: happened.coordinates },
     locationAccuracy: update.accuracy,
     confidence,

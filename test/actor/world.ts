@@ -3,6 +3,7 @@ import type { Beacon, BeaconIdentifiers, RangedBeacon } from '../../src/model/be
 import { checkRing } from '../../src/geometry/ring.ts'
 import type { Geofence, Position, Shape } from '../../src/model/geofence.ts'
 import { parseOperatingHours, type OperatingHours } from '../../src/model/operatingHours.ts'
+import { REGION_KINDS } from '../../src/model/region.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import { MINUTE, NOON, type Engine } from './kit.ts'
 
@@ -249,6 +250,8 @@ export function randomSettings(random: Random): Settings {
     detectCrossings: random.chance(0.6),
     maxGapSeconds: random.pick([10, 300, 3600]),
     maxAccuracyMeters: random.chance(0.35) ? random.magnitude(50, 5000) : null,
+    regions: random.chance(0.5),
+    regionEvents: random.chance(0.7) ? REGION_KINDS : REGION_KINDS.filter(() => random.chance(0.5)),
   }
 }
 

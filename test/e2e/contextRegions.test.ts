@@ -1,19 +1,22 @@
 /** GET /v1/context while the regions of its location are not known, over HTTP. */
 import t from 'tap'
-import type { Regions } from '../../src/model/region.ts'
+import { CellAtlas } from '../../src/geo/atlas/cellAtlas.ts'
+import type { RegionCell } from '../../src/geo/atlas/regionCell.ts'
+import { makeRegionCell } from '../../src/geo/atlas/regionCellMaker.ts'
 import { createServer } from '../../src/http/server.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
-import { ApiError } from '../../src/runtime/errors.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
+import { createLogger } from '../../src/runtime/logger.ts'
 import { contextRoutes } from '../../src/sdk/contextRoutes.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 
 const clock = new ManualClock(Date.UTC(2026, 0, 1))
-const registry = openRegistry({ folder: t.testdir({}), clock, createIndex: createGeofenceIndex })
+let read: (cell: number) => Promise<RegionCell>
+const atlas = new CellAtlas({ read: (cell) => read(cell) }, clock, createLogger('fatal'), 100)
+const registry = openRegistry({ folder: t.testdir({}), clock, createIndex: createGeofenceIndex, atlas })
 const keys = registry.createFirstProject()!
-let regions: () => Promise<Regions>
 const server = createServer({
-  routes: contextRoutes(registry, { regionsAt: () => regions() }),
+  routes: contextRoutes(registry),
   authenticate: (key) => registry.keys.authenticate(key),
   trustedProxies: [],
   clock,
@@ -31,18 +34,26 @@ async function context(): Promise<unknown> {
   return { status: response.status, body: await response.json() }
 }
 
-const US = { _id: '0'.repeat(24), type: 'country', code: 'US', name: 'United States', flag: '🇺🇸' } as const
-
 t.test('the answer does not wait for regions that are still being prepared', async (t) => {
-  regions = () => new Promise(() => {})
-  t.match(await context(), { status: 200, body: { geofences: [], context: { geofences: [] } } })
-  regions = async () => ({ country: US })
-  t.match(await context(), { status: 200, body: { country: US, context: { country: US } } })
+  let made: () => void = () => {}
+  read = (cell) =>
+    new Promise((resolve) => (made = () => resolve(makeRegionCell(cell, { regions: [], world: undefined }))))
+  const without = { status: 200, body: { geofences: [], context: { geofences: [] }, country: undefined } }
+  t.match(await context(), without)
+  t.match(await context(), without, 'at once, because it was not ready just now')
+  made()
+  await new Promise((resolve) => setImmediate(resolve))
+  const country = { code: 'US', name: 'United States', flag: '🇺🇸' }
+  t.match(await context(), { status: 200, body: { country, context: { country } } }, 'without the packages')
 })
 
-t.test('without the packages there are no regions; other failures are answered as they are', async (t) => {
-  regions = () => Promise.reject(new ApiError(503, 'A package is missing.'))
-  t.match(await context(), { status: 200, body: { geofences: [], country: undefined } })
-  regions = () => Promise.reject(new ApiError(503, 'Too many questions.', { retryAfter: 1 }))
-  t.match(await context(), { status: 503, body: { meta: { message: 'Too many questions.' } } })
+t.test('data that cannot be read are said', async (t) => {
+  atlas.changed()
+  read = () => Promise.reject(new Error('The file is damaged.'))
+  const message = 'The regions of this location cannot be read at the moment.'
+  t.match(await context(), { status: 503, body: { meta: { message } } })
+  read = async (cell) => makeRegionCell(cell, { regions: [], world: undefined })
+  t.match(await context(), { status: 503 }, 'it is not tried again at once')
+  clock.advance(10_000)
+  t.match(await context(), { status: 200, body: { country: { code: 'US' } } })
 })

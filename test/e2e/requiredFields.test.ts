@@ -123,6 +123,8 @@ const SETTINGS: Values = {
   exitDelaySeconds: 0,
   maxAccuracyMeters: 1000,
   detectCrossings: false,
+  regions: true,
+  regionEvents: ['country'],
   maxGapSeconds: 600,
   chainMappings: { kfc: '17' },
   chainMetadata: { kfc: { tier: 1 } },

@@ -215,6 +215,10 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
     ],
   ],
   [
+    'geo/atlas',
+    ['model', 'runtime', 'geometry', 'rules', 'geo/records', 'geo/placeDatabase', 'geo/world', 'geo/extract'],
+  ],
+  [
     'geo/geocoding',
     [
       'model',
@@ -262,6 +266,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'http',
       'log',
       'spatial',
+      'rules',
       'wire',
       'events',
       'actor',
@@ -288,6 +293,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'delivery',
       'geo/extract',
       'geo/world',
+      'geo/atlas',
       'geo/geocoding',
       'geo/maps',
       'geo/ip',

@@ -848,6 +848,8 @@ t.test('settings: defaults, partial changes, every rule', async (t) => {
     maxAccuracyMeters: null,
     detectCrossings: false,
     maxGapSeconds: 300,
+    regions: false,
+    regionEvents: ['country', 'state', 'dma', 'postalCode'],
     ...NO_PLACES,
     tripApproachingThreshold: 5,
     tripExpirationMinutes: 1440,

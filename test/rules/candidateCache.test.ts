@@ -40,6 +40,7 @@ t.test('remembered candidates are correct for every geofence, wherever the devic
           update,
           view: {
             ...engine.world.scope(update.scope),
+            revision: 1,
             index,
             geofence: () => undefined,
             geofenceNamed: () => undefined,

@@ -4,6 +4,7 @@
  */
 import t from 'tap'
 import type { GeofenceTransition } from '../../src/model/event.ts'
+import { NO_ATLAS } from '../../src/rules/atlas.ts'
 import { circumstancesOf } from '../../src/rules/circumstances.ts'
 import { NO_STATE, type DeviceState } from '../../src/rules/deviceState.ts'
 import type { Context, Evaluator, Explanation, Situation, Spot, Step } from '../../src/rules/evaluator.ts'
@@ -69,7 +70,8 @@ function entering(change: Partial<Update> = {}): Situation {
   }
   const none = () => undefined
   const trips = new ScopeTrips()
-  const view = { index, settings, beacons, trips, revision: 1, geofence: none, geofenceNamed: none }
+  const more = { trips, revision: 1, atlas: NO_ATLAS, geofence: none, geofenceNamed: none }
+  const view = { index, settings, beacons, ...more }
   return { update, view, now: circumstancesOf(update, NOON, settings) }
 }
 
@@ -141,11 +143,11 @@ t.test('what takes long is measured in a thread first, and the result is the sam
 t.test('explanations and contexts are put together', async (t) => {
   const situation = entering()
   const list = [new Curfew(3), ...createEvaluators()]
-  const { note, candidates } = explain(list, NO_STATE, situation)
+  const { note, candidates } = explain(list, NO_STATE, situation) as Explanation
   t.equal(note, 'a curfew')
   t.equal(candidates.length, 1)
   const { view } = situation
   const spot = { view, latitude: 0, longitude: 0, userId: undefined, receivedAt: NOON }
-  t.equal(contextOf(list, spot).geofences.length, 1)
+  t.equal((contextOf(list, spot) as Context).geofences.length, 1)
   t.strictSame(contextOf([], spot), { geofences: [] })
 })

@@ -9,6 +9,7 @@ import type { Update } from '../../src/model/update.ts'
 import fc from '../kit/fastCheck.ts'
 import { Driven, endZones, neverStill } from '../actor/driven.ts'
 import { Engine, MINUTE, runs } from '../actor/kit.ts'
+import { RandomAtlas } from '../actor/randomAtlas.ts'
 import {
   moved,
   Random,
@@ -231,6 +232,21 @@ const THEMES: Readonly<Record<string, Theme>> = {
     }),
     hits: 0.05,
   },
+  'regions and accuracy': {
+    settings: { regions: true, minimumConfidence: 2 },
+    change: (random, habits) => ({
+      ...habits,
+      accuracy: random.chance(0.2) ? undefined : random.magnitude(1, 20_000),
+    }),
+    hits: 0.1,
+  },
+  'regions turned on and off': {
+    change: (random, habits, { world }) => {
+      world.set(0, { regions: random.chance(0.7) })
+      return habits
+    },
+    hits: 0.1,
+  },
   'everything at once': {
     change: (random, habits, engine, place) => {
       const names = Object.keys(THEMES).filter((name) => name !== 'everything at once')
@@ -291,9 +307,10 @@ t.test('zones change nothing but the work', async (t) => {
     fc.assert(
       fc.property(fc.integer(), (seed) => {
         const random = new Random(seed)
-        const engine = new Engine()
-        const { world, clock } = engine
         const place = { latitude: random.between(-79, 79), longitude: random.between(-180, 180) }
+        const atlas = new RandomAtlas(random, place, SPREAD)
+        const engine = new Engine({ atlas })
+        const { world, clock } = engine
         world.set(0, { ...randomSettings(random), maxAccuracyMeters: null, ...theme.settings })
         for (let id = 1; id <= 12; id++)
           world.put({

@@ -102,7 +102,7 @@ analysis | unit:missing and unit:invalid where units are loaded | geocoding/vali
 
 # Regions, places and segments of a user (places and regions)
 settings | regions, places, chains nearby, segments, countries; off costs nothing
-regions | entered and exited for each kind, with a confidence by four points around
+regions | entered and exited for each kind, with a confidence by four points around | rules/regions.test.ts: state, DMA, postal code, country; exits before entries in each kind; rules/regions.test.ts: confidence: the points in four directions, as far away as the accuracy; e2e/regions.test.ts: across a border: the user, the events and their order
 places | candidates, order, confidence and the stop rule
 state of a place | none to inside
 state of a place | stays within 75 m

@@ -20,7 +20,7 @@ creation | by CSV import | registry/import.test.ts: every column of a geofence f
 
 # Capabilities: later (places and regions)
 places | a visit to a place without a geofence
-regions | country, state, DMA and postal code in the user context
+regions | country, state, DMA and postal code in the user context | e2e/regions.test.ts: across a border: the user, the events and their order
 
 # Capabilities: fraud (fraud)
 fraud | the user can carry a fraud object

@@ -5,7 +5,6 @@ import { ApiError } from '../../runtime/errors.ts'
 import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { Position } from '../../model/geofence.ts'
-import type { RegionFinder, Regions } from '../../model/region.ts'
 import type { AreaFinder, PlaceArea } from '../../registry/geofences/areaFinder.ts'
 import type { MapRegion, MapRegions } from '../extract/port.ts'
 import { AIRPORT_ATTRIBUTION, WORLD_ATTRIBUTION } from '../world/port.ts'
@@ -32,7 +31,7 @@ const MOST_WAITING = 256
 const IDLE_MS = 60_000
 
 /** Answers in threads, so that no question holds up tracking. They start with the first question. */
-export class GeocoderPool implements Geocoder, AreaFinder, RegionFinder, Service {
+export class GeocoderPool implements Geocoder, AreaFinder, Service {
   readonly name = 'geocoder'
   readonly #regions: MapRegions
   readonly #world: () => Promise<string>
@@ -95,11 +94,6 @@ export class GeocoderPool implements Geocoder, AreaFinder, RegionFinder, Service
   async placeArea(id: string): Promise<PlaceArea | undefined> {
     const { answer } = await this.#ask({ kind: 'placeArea', question: id })
     return answer as PlaceArea | undefined
-  }
-
-  async regionsAt(position: Position): Promise<Regions> {
-    const { answer } = await this.#ask({ kind: 'regionsAt', question: position })
-    return answer as Regions
   }
 
   async #geocode(

@@ -1,5 +1,4 @@
-import type { Position } from '../../model/geofence.ts'
-import type { Regions } from '../../model/region.ts'
+import { OpenDatabases } from '../placeDatabase/openDatabases.ts'
 import type { PlaceRecords } from '../placeDatabase/port.ts'
 import type { World } from '../world/port.ts'
 import { autocomplete } from './autocomplete.ts'
@@ -15,7 +14,6 @@ import type {
 } from './port.ts'
 import { airportOf, placesNear } from './places.ts'
 import { placeArea } from './placeArea.ts'
-import { regionsAt } from './regionsAt.ts'
 import { reverse } from './reverse.ts'
 import { SearchSources, type SearchedRegion } from './sources.ts'
 import { validate } from './validate.ts'
@@ -32,10 +30,9 @@ export type GeocoderQuestion =
   | { readonly kind: 'airport'; readonly question: string }
   /** By its `_id`. */
   | { readonly kind: 'placeArea'; readonly question: string }
-  | { readonly kind: 'regionsAt'; readonly question: Position }
 
 /** By the kind of the question. */
-export type GeocoderAnswer = Address[] | FoundPlace[] | Validation | PlaceArea | Regions | undefined
+export type GeocoderAnswer = Address[] | FoundPlace[] | Validation | PlaceArea | undefined
 
 /** A question to a thread. */
 export type GeocoderTask = GeocoderQuestion & {
@@ -49,20 +46,18 @@ export interface RegionFile extends Omit<SearchedRegion, 'records'> {
   readonly file: string
 }
 
-interface Closable {
-  close(): void
-}
-
 /** Answers questions in a thread, from databases that it opens when they are needed. */
 export class GeocoderThread {
-  readonly #openPlaces: (file: string) => PlaceRecords & Closable
   readonly #openWorld: (file: string) => World
-  readonly #opened = new Map<string, PlaceRecords & Closable>()
+  readonly #places: OpenDatabases<PlaceRecords & { close(): void }>
   #sources: SearchSources | undefined
   #key = ''
 
-  constructor(openPlaces: (file: string) => PlaceRecords & Closable, openWorld: (file: string) => World) {
-    this.#openPlaces = openPlaces
+  constructor(
+    openPlaces: (file: string) => PlaceRecords & { close(): void },
+    openWorld: (file: string) => World,
+  ) {
+    this.#places = new OpenDatabases(openPlaces)
     this.#openWorld = openWorld
   }
 
@@ -74,8 +69,6 @@ export class GeocoderThread {
     if (task.kind === 'places') return placesNear(sources, task.question)
     if (task.kind === 'airport') return airportOf(sources, task.question)
     if (task.kind === 'placeArea') return placeArea(sources, task.question)
-    if (task.kind === 'regionsAt')
-      return regionsAt({ regions: sources.around(task.question), world: sources.world }, task.question)
     const { question } = task
     return reverse({ regions: sources.around(question.position), world: sources.world }, question)
   }
@@ -84,26 +77,12 @@ export class GeocoderThread {
   #sourcesOf({ regions, world }: GeocoderTask): SearchSources {
     const key = regions.map(({ file }) => file).join('\n')
     if (this.#sources !== undefined && key === this.#key) return this.#sources
-    const files = new Set(regions.map(({ file }) => file))
-    for (const [file, database] of this.#opened) {
-      if (files.has(file)) continue
-      database.close()
-      this.#opened.delete(file)
-    }
+    this.#places.keep(regions.map(({ file }) => file))
     this.#key = key
     this.#sources = new SearchSources(
-      regions.map(({ file, bounds }) => ({ records: this.#at(file), bounds })),
+      regions.map(({ file, bounds }) => ({ records: this.#places.at(file), bounds })),
       this.#sources?.world ?? this.#openWorld(world),
     )
     return this.#sources
-  }
-
-  #at(file: string): PlaceRecords {
-    let database = this.#opened.get(file)
-    if (database === undefined) {
-      database = this.#openPlaces(file)
-      this.#opened.set(file, database)
-    }
-    return database
   }
 }

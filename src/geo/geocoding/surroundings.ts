@@ -40,7 +40,7 @@ export interface OwnAddress {
 
 const CITY_OF_NEIGHBOUR_METERS = 500
 /** In the United States, where postal codes have no areas. */
-export const CODE_OF_NEIGHBOUR_METERS = 300
+const CODE_OF_NEIGHBOUR_METERS = 300
 /** Areas of these kinds are often only a point in the data; how far away it may be. */
 const NEAR_CENTRES = [
   ['neighborhood', 1500],

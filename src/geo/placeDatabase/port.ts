@@ -81,6 +81,35 @@ export interface StoredArea {
   readonly position: Position
 }
 
+/** An address with its postal code; degrees. */
+export interface CodedPoint {
+  readonly x: number
+  readonly y: number
+  readonly code: string
+}
+
+/** A number range with its postal code, if it has one. */
+export interface CodedLine {
+  readonly line: readonly Position[]
+  readonly code: string | undefined
+}
+
+/** In degrees. */
+interface Box {
+  readonly west: number
+  readonly south: number
+  readonly east: number
+  readonly north: number
+}
+
+/** The postal codes of a map region. */
+export interface PostalCodes {
+  /** The addresses in a box that have one, by their number. */
+  points(box: Box): CodedPoint[]
+  /** The number ranges whose boxes meet a box. */
+  lines(box: Box): CodedLine[]
+}
+
 /** The records of a map region. Distances are in metres; a record further away than asked for is not found. */
 export interface PlaceRecords {
   /**
@@ -111,6 +140,7 @@ export interface PlaceRecords {
   nearestCentre(point: Position, maxMeters: number, kind: AreaKind): Near<StoredArea> | undefined
   /** Finds streets, places and areas by words. */
   readonly index: SearchIndex
+  readonly postalCodes: PostalCodes
   streetById(id: number): StoredStreet
   placeById(id: number): StoredPlace
   /** @param key the public `_id` */

@@ -21,6 +21,10 @@ export interface World {
   postalArea(countryCode: string, postalCode: string): PostalArea | undefined
   /** The ZIP with the nearest centre, within 25 km. */
   nearestZip(point: Position): string | undefined
+  /** The states or counties of the United States whose boxes meet a box in degrees, with their borders. */
+  usAreasIn(kind: 'state' | 'county', box: Box): UsArea[]
+  /** The postal codes whose centres are in a box in degrees. */
+  zipsIn(box: Box): { readonly code: string; readonly position: Position }[]
   /** Codes of the states of the United States and the provinces of Canada with a name or code, folded. */
   statesNamed(name: string): ReadonlySet<string> | undefined
   readonly airports: Airports
@@ -51,6 +55,21 @@ export interface WorldCity {
   /** Names of the regions that it lies in. */
   readonly region: string | undefined
   readonly district: string | undefined
+}
+
+/** In degrees. */
+export interface Box {
+  readonly west: number
+  readonly south: number
+  readonly east: number
+  readonly north: number
+}
+
+/** A state or county of the United States. */
+export interface UsArea {
+  readonly fips: string
+  /** Closed rings: those in an odd number of them are in the area. */
+  readonly rings: readonly (readonly Position[])[]
 }
 
 export interface UsCounty {

@@ -9,7 +9,7 @@ import { AirportTable } from './airports.ts'
 import { MarketAreaTable } from './marketAreas.ts'
 import { LARGE_POPULATION } from './schema.ts'
 import { SearchIndex, type SearchHit } from '../placeDatabase/searchIndex.ts'
-import type { PostalArea, UsCounty, World, WorldCity, WorldItem } from './port.ts'
+import type { Box, PostalArea, UsArea, UsCounty, World, WorldCity, WorldItem } from './port.ts'
 import { fold } from '../text/words.ts'
 import { ALL_PROVINCES, provinceOf, STATE_CODES } from './usNames.ts'
 
@@ -207,6 +207,19 @@ export class WorldDatabase implements World {
     }
   }
 
+  usAreasIn(kind: 'state' | 'county', box: Box): UsArea[] {
+    const rows = (kind === 'state' ? this.#states : this.#counties).all(...unitsOfBox(box))
+    return (rows as { fips: string; rings: Buffer }[]).map(({ fips, rings }) => ({
+      fips,
+      rings: unpackLines(rings),
+    }))
+  }
+
+  zipsIn(box: Box): { code: string; position: Position }[] {
+    const rows = this.#zips.all(...unitsOfBox(box)) as (Point & { code: string })[]
+    return rows.map(({ code, x, y }) => ({ code, position: [x / UNITS, y / UNITS] }))
+  }
+
   nearestZip(point: Position): string | undefined {
     type Row = Point & { code: string }
     for (const reach of [ZIP_METERS / 8, ZIP_METERS]) {
@@ -252,6 +265,11 @@ function fipsOf(stateCode: string): string {
 
 function metersTo([longitude, latitude]: Position, { x, y }: Point): number {
   return pointDistance(latitude, longitude, y / UNITS, x / UNITS)
+}
+
+/** As its statements take them. */
+function unitsOfBox({ west, south, east, north }: Box): number[] {
+  return [east, west, north, south].map(unitsOf)
 }
 
 /** East, west, north and south of a box with at least this distance around a point, as its statements take them. */

@@ -1,6 +1,7 @@
 import Type, { IsArray, IsObject, IsRecord } from 'typebox'
 import type { TObject, TSchema } from 'typebox'
 import { MAX_DECIMAL_LENGTH } from '../../model/decimal.ts'
+import { REGION_KINDS, type RegionKind } from '../../model/region.ts'
 import type { Settings } from '../../model/settings.ts'
 import { badParam } from '../../runtime/errors.ts'
 import { checkIdentifier } from '../beacons/beaconFields.ts'
@@ -91,6 +92,16 @@ const SETTINGS: { readonly [K in keyof Settings]: SettingRule<Settings[K]> } = {
     }),
     read: gapField,
   },
+  regions: flag(
+    'Whether users have their country and, in the United States, their state, DMA and postal code; entries and exits are events.',
+  ),
+  regionEvents: {
+    schema: Type.Array(Type.Enum([...REGION_KINDS]), {
+      maxItems: REGION_KINDS.length,
+      description: 'The kinds of regions whose entries and exits are events.',
+    }),
+    read: regionKindsField,
+  },
   ...PLACE_SETTINGS,
   ...TRIP_SETTINGS,
 }
@@ -155,6 +166,14 @@ function gapField(fields: Fields, name: string): number | undefined {
     throw badParam(name, `Invalid ${name}. Valid range: (0, ${MAX_DELAY_SECONDS}].`)
   }
   return seconds
+}
+
+/** Kinds without duplicates, in their usual order. */
+function regionKindsField(fields: Fields, name: string): readonly RegionKind[] {
+  const texts = textsField(fields, name, MAX_IDENTIFIERS, MAX_IDENTIFIER_LENGTH) ?? []
+  if (!texts.every((text) => REGION_KINDS.some((kind) => kind === text)))
+    throw badParam(name, `Invalid ${name}. Each item must be one of ${REGION_KINDS.join(', ')}.`)
+  return REGION_KINDS.filter((kind) => texts.includes(kind))
 }
 
 /** Identifiers of beacons without duplicates, as a list, its JSON text or comma-separated; an empty list is a value. */

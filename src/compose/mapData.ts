@@ -1,0 +1,44 @@
+/**
+ * The data about the world and about imported map regions, and the atlas that the engine reads of them. Every process
+ * that evaluates updates or has the API opens its own. Part of the composition roots.
+ */
+import { resolve } from 'node:path'
+import type { Options } from '../../config/options.ts'
+import { CellAtlas } from '../geo/atlas/cellAtlas.ts'
+import { CellThreads } from '../geo/atlas/cellThreads.ts'
+import type { MapRegions } from '../geo/extract/port.ts'
+import { WorldData } from '../geo/world/worldData.ts'
+import type { ReadinessCheck } from '../ops/healthRoutes.ts'
+import { systemClock as clock } from '../runtime/clock.ts'
+import type { Service } from '../runtime/lifecycle.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { openMapRegions } from './mapRegions.ts'
+
+export interface MapData {
+  readonly regions: MapRegions
+  readonly world: WorldData
+  readonly atlas: CellAtlas
+  readonly checks: readonly ReadinessCheck[]
+  /** Started before the server accepts requests. */
+  readonly services: readonly Service[]
+  /** Started when the server listens, because tracking does not wait for it. */
+  readonly sample: Service
+}
+
+/** @throws {MapRegionsRefused} if the data folder's map regions are of a later version or damaged */
+export function openMapData(parts: { readonly options: Options; readonly logger: Logger }): MapData {
+  const { options, logger } = parts
+  const world = new WorldData(resolve(options.data), logger)
+  // So that the first question about the sample does not wait for it. If it fails, that question says why.
+  const sampleReady = (): void => void world.file().catch(() => {})
+  const { regions, sample, check } = openMapRegions({ ...parts, sampleReady })
+  const cells = new CellThreads(regions, () => world.file(), logger)
+  const atlas = new CellAtlas(cells, clock, logger)
+  regions.onChange(() => atlas.changed())
+  // Ready without it: tracking needs none of it.
+  const worldCheck: ReadinessCheck = {
+    name: world.name,
+    check: () => ({ ok: true, detail: world.condition }),
+  }
+  return { regions, world, atlas, checks: [check, worldCheck], services: [regions, world, cells], sample }
+}

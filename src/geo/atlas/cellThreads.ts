@@ -1,0 +1,66 @@
+import { Piscina } from 'piscina'
+import { ATLAS_WORKER } from '../../../workers/urls.ts'
+import { ApiError } from '../../runtime/errors.ts'
+import type { Service } from '../../runtime/lifecycle.ts'
+import type { Logger } from '../../runtime/logger.ts'
+import type { MapRegions } from '../extract/port.ts'
+import type { CellReader } from './cellAtlas.ts'
+import type { CellTask } from './cellThread.ts'
+import type { RegionCell } from './regionCell.ts'
+
+/** The thread takes about 40 MB. It ends after this long without a cell. */
+const IDLE_MS = 60_000
+
+/** Reads cells in a thread of its own, so that neither tracking nor geocoding waits for it. It starts with the first cell. */
+export class CellThreads implements CellReader, Service {
+  readonly name = 'atlas'
+  readonly #regions: Pick<MapRegions, 'all'>
+  readonly #world: () => Promise<string>
+  readonly #pool: Piscina<CellTask, RegionCell>
+  #worldFile: string | undefined
+
+  /** @param world gives the file of the world database, or throws an ApiError */
+  constructor(regions: Pick<MapRegions, 'all'>, world: () => Promise<string>, logger: Logger) {
+    this.#regions = regions
+    this.#world = world
+    this.#pool = new Piscina({
+      filename: ATLAS_WORKER.href,
+      minThreads: 0,
+      maxThreads: 1,
+      idleTimeout: IDLE_MS,
+      recordTiming: false,
+    })
+    // The thread ended by itself. Its cells, if any, are rejected separately.
+    this.#pool.on('error', (err) => logger.error({ err }, 'the thread of the atlas failed'))
+  }
+
+  async read(cell: number): Promise<RegionCell> {
+    const first = await this.#run(cell)
+    // Other countries do not wait until the data of the world are made.
+    if (this.#worldFile !== undefined || !first.countries.codes.includes('US')) return first
+    this.#worldFile = await this.#findWorld()
+    return this.#worldFile === undefined ? first : this.#run(cell)
+  }
+
+  #run(cell: number): Promise<RegionCell> {
+    const regions = this.#regions.all.flatMap(({ places, bounds }) =>
+      places === undefined ? [] : [{ file: places, bounds }],
+    )
+    return this.#pool.run({ cell, regions, world: this.#worldFile })
+  }
+
+  /** Undefined if its packages are not installed. */
+  async #findWorld(): Promise<string | undefined> {
+    try {
+      return await this.#world()
+    } catch (error) {
+      if (error instanceof ApiError && error.retryAfter === undefined) return undefined
+      throw error
+    }
+  }
+
+  /** Cells that are being read are abandoned. */
+  stop(): Promise<void> {
+    return this.#pool.destroy()
+  }
+}

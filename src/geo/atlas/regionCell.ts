@@ -1,0 +1,201 @@
+import { pointDistance, surfaceDistance } from '../../geometry/distance.ts'
+import { Probe } from '../../geometry/probe.ts'
+import { regionCodes } from '../../model/region.ts'
+import type { RegionsHere } from '../../rules/atlas.ts'
+import { areaAt, metersToEdges, nearestArea, type AreaEdges, type Degrees } from './areaEdges.ts'
+import { nearestCode, type CodedPoints } from './codedPoints.ts'
+import { degreeMeters, type CellBounds } from './grid.ts'
+
+/**
+ * What is known about the regions in one cell, and which regions a point of it lies in. Pure; regionCellMaker.ts reads
+ * it.
+ *
+ * Invariants
+ * - REGIONS-1: The answer for a point is that of a look at all borders, postal codes and addresses.
+ * - REGIONS-2: Within the clearance of a point there is no point with other regions.
+ */
+export interface RegionCell {
+  readonly bounds: CellBounds
+  /** A point of the cell: see areaEdges.ts. */
+  readonly reference: Degrees
+  /** By alpha-2 code. */
+  readonly countries: AreaEdges
+  /** Undefined if no part of the cell is in the United States. */
+  readonly unitedStates: UnitedStatesCell | undefined
+  /** The data are complete so many metres beyond the edges of the cell. */
+  readonly reachMeters: number
+}
+
+export interface UnitedStatesCell {
+  /** By postal abbreviation. */
+  readonly states: AreaEdges
+  /** By FIPS; undefined if every postal code here knows its county. */
+  readonly counties: AreaEdges | undefined
+  /** Addresses that know their postal code, with this. */
+  readonly addresses: CodedPoints
+  /** House number ranges with their postal code; those without one have an empty text. */
+  readonly ranges: AreaEdges
+  /** The centres of postal codes that may be the nearest of a point. */
+  readonly zips: Centres
+  /** Metres: the centres of all other postal codes are farther away from the reference. */
+  readonly zipMeters: number
+  /** By postal code. */
+  readonly countyOf: Readonly<Record<string, string>>
+  /** By FIPS of a county. */
+  readonly marketOf: Readonly<Record<string, string>>
+}
+
+/** Points with codes, all different. */
+export interface Centres {
+  readonly codes: readonly string[]
+  /** x, y, z of each from the centre of the Earth, in metres. */
+  readonly points: Float64Array
+}
+
+/** How far the nearest address or number range may be whose postal code a point has. */
+export const NEIGHBOUR_METERS = 300
+/** How far the centre of the nearest postal code may be. */
+export const ZIP_METERS = 25_000
+/** How far the nearest state or county of a point at the coast may be. */
+export const COAST_METERS = 20_000
+/** A larger clearance than this is not worth the borders that would have to be read. */
+export const MOST_CLEARANCE_METERS = 5000
+/** How far to look for other postal codes than that of the nearest address: a larger clearance is not worth it. */
+const OTHER_CODE_METERS = 1000
+/** Distances are measured on a plane: off by at most 0.5 % at 80° north over {@link MOST_CLEARANCE_METERS}. */
+const CERTAIN_SHARE = 0.99
+
+const UNITED_STATES = 'US'
+
+/** A code and how far the point may move while it stays the same. */
+interface Found {
+  readonly code: string | undefined
+  readonly meters: number
+}
+
+interface Scale {
+  readonly x: number
+  readonly y: number
+}
+
+/** @param latitude degrees, of a point in the cell */
+export function regionsIn(cell: RegionCell, latitude: number, longitude: number): RegionsHere {
+  const { bounds, reference, countries, unitedStates, reachMeters } = cell
+  const scale = degreeMeters(latitude)
+  const place = areaAt(countries, reference, longitude, latitude)
+  const country = place < 0 ? undefined : countries.codes[place]
+  let meters = Math.min(
+    reachMeters + metersToBounds(bounds, longitude, latitude, scale),
+    metersToEdges(countries, longitude, latitude, scale),
+    // No border is known beyond the ends of the map.
+    (180 - Math.abs(longitude)) * scale.x,
+  )
+  if (country !== UNITED_STATES || unitedStates === undefined)
+    return here([country, undefined, undefined, undefined], meters)
+  const state = areaOrNearest(unitedStates.states, reference, longitude, latitude, scale)
+  const postal = postalCodeAt(unitedStates, reference, longitude, latitude, scale)
+  meters = Math.min(meters, state.meters, postal.meters)
+  let county = postal.code === undefined ? undefined : unitedStates.countyOf[postal.code]
+  if (county === undefined && unitedStates.counties !== undefined) {
+    const around = areaOrNearest(unitedStates.counties, reference, longitude, latitude, scale)
+    county = around.code
+    meters = Math.min(meters, around.meters)
+  }
+  const market = county === undefined ? undefined : unitedStates.marketOf[county]
+  return here([country, state.code, market, postal.code], meters)
+}
+
+function here(codes: readonly (string | undefined)[], meters: number): RegionsHere {
+  return { codes: regionCodes(codes), clearanceMeters: Math.max(0, meters * CERTAIN_SHARE) }
+}
+
+/** Metres to the edges of the cell from a point in it. */
+function metersToBounds(
+  { west, south, east, north }: CellBounds,
+  x: number,
+  y: number,
+  scale: Scale,
+): number {
+  return Math.min((x - west) * scale.x, (east - x) * scale.x, (y - south) * scale.y, (north - y) * scale.y)
+}
+
+/** The area that contains the point, or else the nearest within {@link COAST_METERS}. */
+function areaOrNearest(areas: AreaEdges, reference: Degrees, x: number, y: number, scale: Scale): Found {
+  const place = areaAt(areas, reference, x, y)
+  if (place >= 0) return { code: areas.codes[place], meters: metersToEdges(areas, x, y, scale) }
+  const near = nearestArea(areas, x, y, scale)
+  if (near === undefined) return { code: undefined, meters: Infinity }
+  if (near.meters > COAST_METERS) return { code: undefined, meters: near.meters - COAST_METERS }
+  return {
+    code: areas.codes[near.place],
+    meters: Math.min(COAST_METERS - near.meters, (near.otherMeters - near.meters) / 2),
+  }
+}
+
+/**
+ * That of the nearest address that has one; if none is near, that of the nearest number range; if that has none, the
+ * one with the nearest centre.
+ */
+function postalCodeAt(
+  { addresses, ranges, zips, zipMeters }: UnitedStatesCell,
+  reference: Degrees,
+  x: number,
+  y: number,
+  scale: Scale,
+): Found {
+  const address = nearestCode(addresses, x, y, scale, Infinity, OTHER_CODE_METERS)
+  if (address !== undefined && address.meters <= NEIGHBOUR_METERS) return nearestOf(address, NEIGHBOUR_METERS)
+  let meters = address === undefined ? Infinity : address.meters - NEIGHBOUR_METERS
+  const range = nearestArea(ranges, x, y, scale)
+  if (range !== undefined && range.meters <= NEIGHBOUR_METERS) {
+    const found = nearestOf({ ...range, code: ranges.codes[range.place]! }, NEIGHBOUR_METERS)
+    meters = Math.min(meters, found.meters)
+    if (found.code !== '') return { code: found.code, meters }
+  } else if (range !== undefined) meters = Math.min(meters, range.meters - NEIGHBOUR_METERS)
+  const zip = nearestZip(zips, zipMeters, reference, x, y)
+  return { code: zip.code, meters: Math.min(meters, zip.meters) }
+}
+
+/** @param maxMeters a point that is farther away from it has another code */
+function nearestOf(
+  {
+    code,
+    meters,
+    otherMeters,
+  }: { readonly code: string; readonly meters: number; readonly otherMeters: number },
+  maxMeters: number,
+): Found {
+  return { code, meters: Math.min(maxMeters - meters, (otherMeters - meters) / 2) }
+}
+
+function nearestZip(zips: Centres, zipMeters: number, [rx, ry]: Degrees, x: number, y: number): Found {
+  const { codes, points } = zips
+  probe.set(y, x)
+  let nearest = -1
+  let least = Infinity
+  let other = Infinity
+  // The longer the chord, the longer the way.
+  for (let i = 0; i < codes.length; i++) {
+    const dx = points[3 * i]! - probe.x
+    const dy = points[3 * i + 1]! - probe.y
+    const dz = points[3 * i + 2]! - probe.z
+    const square = dx * dx + dy * dy + dz * dz
+    if (square < least) {
+      other = least
+      least = square
+      nearest = i
+    } else if (square < other) other = square
+  }
+  const meters = arcOf(least)
+  const otherMeters = Math.min(zipMeters - pointDistance(ry, rx, y, x), arcOf(other))
+  if (nearest < 0 || meters > ZIP_METERS)
+    return { code: undefined, meters: Math.min(meters, otherMeters) - ZIP_METERS }
+  return nearestOf({ code: codes[nearest]!, meters, otherMeters }, ZIP_METERS)
+}
+
+const probe = new Probe()
+
+/** The metres along the ground of a chord, of which the square is given. */
+function arcOf(square: number): number {
+  return square === Infinity ? Infinity : surfaceDistance(Math.sqrt(square), 0, 0, 0, 0, 0)
+}

@@ -1,0 +1,65 @@
+import type { Region, RegionCodes, RegionKind } from '../model/region.ts'
+import { Unready } from './unready.ts'
+
+/**
+ * What the evaluators ask about the world around a point. The answers are in memory, or are fetched first.
+ *
+ * Technology: geo/atlas/cellAtlas.ts.
+ */
+export interface Atlas {
+  /** Rises with each change of the data, such as an import of a map region. Answers before it may be outdated. */
+  readonly revision: number
+  /** @param latitude degrees. @param longitude degrees */
+  regionsAt(latitude: number, longitude: number): RegionsHere | Unknown | Unfetched
+  /** The region with that code. */
+  region(kind: RegionKind, code: string): Region
+}
+
+/** The regions of a point. */
+export interface RegionsHere {
+  readonly codes: RegionCodes
+  /** Metres, ≥ 0: all points within this distance have the same codes. */
+  readonly clearanceMeters: number
+}
+
+/** It is not known at the moment: the data cannot be read, or are not ready yet. */
+export class Unknown {
+  /** Server time, epoch milliseconds, from which it is worth asking again. */
+  readonly until: number
+  /** Whether something failed; otherwise it only takes long. */
+  readonly isFailure: boolean
+
+  constructor(until: number, isFailure: boolean) {
+    this.until = until
+    this.isFailure = isFailure
+  }
+}
+
+/** It must be fetched first. Then ask again. */
+export class Unfetched extends Unready {
+  /** Takes some seconds at most and never rejects. */
+  readonly fetch: () => Promise<void>
+
+  constructor(fetch: () => Promise<void>) {
+    super()
+    this.fetch = fetch
+  }
+}
+
+/** Asks again after each fetch, until there is an answer. */
+export async function fetched<T>(ask: () => T | Unfetched): Promise<T> {
+  for (;;) {
+    const answer = ask()
+    if (!(answer instanceof Unfetched)) return answer
+    await answer.fetch()
+  }
+}
+
+const NEVER = new Unknown(Infinity, false)
+
+/** Knows nothing. */
+export const NO_ATLAS: Atlas = {
+  revision: 0,
+  regionsAt: () => NEVER,
+  region: (type, code) => ({ _id: '', type, code, name: code }),
+}

@@ -1,0 +1,78 @@
+import { pointDistance } from '../../src/geometry/distance.ts'
+import {
+  NOWHERE,
+  regionCodes,
+  type Region,
+  type RegionCodes,
+  type RegionKind,
+} from '../../src/model/region.ts'
+import { Unfetched, type Atlas, type RegionsHere } from '../../src/rules/atlas.ts'
+import { moved, type Point, type Random } from './world.ts'
+
+interface Seed extends Point {
+  readonly codes: RegionCodes
+}
+
+/** Clearances are given with this share, because the engine's distances are off by less. */
+const CERTAIN_SHARE = 0.98
+
+/**
+ * An atlas of an invented world: every point has the regions of the nearest seed. Some seeds have none, as at sea.
+ * Data are fetched for squares of a hundredth of a degree, if `fetches` is set.
+ */
+export class RandomAtlas implements Atlas {
+  revision = 0
+  fetches = false
+  private readonly seeds: Seed[] = []
+  private readonly fetched = new Set<string>()
+
+  constructor(random: Random, place: Point, spread: number) {
+    for (let i = 0; i < 8; i++) {
+      const at = moved(
+        place,
+        random.between(-2 * spread, 2 * spread),
+        random.between(-2 * spread, 2 * spread),
+      )
+      const one = (letters: string) => (random.chance(0.2) ? undefined : random.pick([...letters]))
+      const country = random.chance(0.15) ? undefined : random.pick(['U', 'V'])
+      const codes = country === 'U' ? regionCodes([country, one('nm'), one('12'), one('567')]) : undefined
+      this.seeds.push({ ...at, codes: codes ?? (country === undefined ? NOWHERE : `${country}///`) })
+    }
+  }
+
+  /** What the oracle sees. */
+  codesAt({ latitude, longitude }: Point): RegionCodes {
+    return this.byDistance(latitude, longitude)[0]!.codes
+  }
+
+  /** Whether so many metres may make a difference. */
+  isAtBorder({ latitude, longitude }: Point, meters: number): boolean {
+    const [nearest, ...others] = this.byDistance(latitude, longitude)
+    return others.some(
+      (other) => other.codes !== nearest!.codes && other.meters - nearest!.meters <= 2 * meters,
+    )
+  }
+
+  regionsAt(latitude: number, longitude: number): RegionsHere | Unfetched {
+    const square = `${Math.floor(latitude * 100)} ${Math.floor(longitude * 100)}`
+    if (this.fetches && !this.fetched.has(square))
+      return new Unfetched(async () => {
+        await new Promise((resolve) => setImmediate(resolve))
+        this.fetched.add(square)
+      })
+    const [nearest, ...others] = this.byDistance(latitude, longitude)
+    const other = others.find(({ codes }) => codes !== nearest!.codes)
+    const meters = other === undefined ? Infinity : (other.meters - nearest!.meters) / 2
+    return { codes: nearest!.codes, clearanceMeters: meters * CERTAIN_SHARE }
+  }
+
+  region(type: RegionKind, code: string): Region {
+    return { _id: `${type} ${code}`, type, code, name: `${type} ${code}` }
+  }
+
+  private byDistance(latitude: number, longitude: number) {
+    return this.seeds
+      .map((seed) => ({ ...seed, meters: pointDistance(latitude, longitude, seed.latitude, seed.longitude) }))
+      .sort((a, b) => a.meters - b.meters)
+  }
+}
