@@ -80,10 +80,7 @@ export class Tile38Connection implements Tile38 {
     caOf(address)
     // A failure outside of this process needs no stack.
     this.#trouble = new TroubleOnce((error) =>
-      logger.warn(
-        { urls: address.urls, ...failureFields(error) },
-        'no connection to Tile38; connecting again',
-      ),
+      logger.warn({ urls: address.urls, ...failureFields(error) }, 'cannot connect to Tile38; retrying'),
     )
   }
 
