@@ -9,7 +9,7 @@ import { CellThreads } from '../geo/atlas/cellThreads.ts'
 import type { MapRegions } from '../geo/extract/port.ts'
 import { WorldData } from '../geo/world/worldData.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
-import { systemClock as clock } from '../runtime/clock.ts'
+import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { openMapRegions } from './mapRegions.ts'
@@ -28,7 +28,7 @@ export interface MapData {
 /** @throws {MapRegionsRefused} if the data folder's map regions are of a later version or damaged */
 export function openMapData(parts: { readonly options: Options; readonly logger: Logger }): MapData {
   const { options, logger } = parts
-  const world = new WorldData(resolve(options.data), logger)
+  const world = new WorldData(resolve(options.data), time, logger)
   // So that the first question about the sample does not wait for it. If it fails, that question says why.
   const sampleReady = (): void => void world.file().catch(() => {})
   const { regions, sample, check } = openMapRegions({ ...parts, sampleReady })

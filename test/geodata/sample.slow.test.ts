@@ -24,7 +24,7 @@ t.test('the sample city is made automatically, once, while devices are tracked',
     t.equal(status, 200, 'ready without it')
     return body.checks.find(({ name }: { name: string }) => name === 'regions').detail
   }
-  t.match(await state(), /^(?:none|santa-cruz); sample: (?:waiting|unpacking|reading|building)/)
+  t.match(await state(), /^(?:none|santa-cruz); sample: building/)
 
   // If the first start is killed in the middle, the next start makes the sample. What the first one left does not
   // prevent that.
@@ -36,6 +36,8 @@ t.test('the sample city is made automatically, once, while devices are tracked',
   await until(async () => {
     const detail = await state()
     seen.add(detail.replace(/\d+ %/, ''))
+    // Until every product of every sample is in service.
+    if (detail !== 'montevideo, santa-cruz') t.match(detail, /; sample: building/)
     const body = { deviceId: 'car', latitude: -34.9, longitude: -56.16, accuracy: 5 }
     const tracked = await server.api('POST', '/v1/track', body, KEYS.testPublishable)
     t.equal(tracked.status, 200)

@@ -20,7 +20,7 @@ export class SampleMapRegion implements Service {
   readonly #imported: () => Promise<void>
   readonly #logger: Logger
   #child: ChildProcess | undefined
-  #condition = 'waiting'
+  #condition = 'building'
   /** Why it was not built. */
   #failure: string | undefined
 
@@ -36,8 +36,8 @@ export class SampleMapRegion implements Service {
   }
 
   /**
-   * Its progress, readable for everybody: `building routing tiles 40 %`, `ready`, or that it was not built; the
-   * reason contains folders, so it is not included.
+   * Its progress, readable for everybody: `building routing tiles 40 %`, `building, unpacking 0 %`; `ready` once all of
+   * its products are in service; or that it was not built: the reason contains folders, so it is not included.
    */
   get condition(): string {
     return this.#failure === undefined ? this.#condition : 'failed; the log says why'
@@ -59,19 +59,18 @@ export class SampleMapRegion implements Service {
     )
     child.on('message', (news: SampleNews) => {
       if ('failed' in news) this.#failure = news.failed
-      else this.#condition = importText(news.stage, news.share)
+      else this.#condition = importText(news.stage, news.share).replace(/^(?!building)/, 'building, ')
     })
     child.once('error', (error) => this.#fail(error.message))
     child.once('exit', (code, signal) => {
       this.#child = undefined
       if (code !== 0) return this.#fail(signal ?? `exit code ${code}`)
-      this.#condition = 'ready'
       const seconds = Math.round(performance.now() - startedAt) / 1000
       this.#logger.info(
         { seconds },
         'the sample is ready: Montevideo © OpenStreetMap contributors, ODbL 1.0; Santa Cruz by the U.S. Census Bureau, public domain',
       )
-      void this.#imported()
+      void this.#imported().then(() => (this.#condition = 'ready'))
     })
   }
 

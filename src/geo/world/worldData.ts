@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { WORLD_CHILD } from '../../../workers/urls.ts'
 import { ApiError } from '../../runtime/errors.ts'
+import type { Time } from '../../runtime/clock.ts'
 import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { worldFile, WorldMissing } from './worldBuilder.ts'
@@ -18,13 +19,16 @@ const RETRY_SECONDS = 60
 export class WorldData implements Service {
   readonly name = 'world data'
   readonly #folder: string
+  readonly #time: Time
   readonly #logger: Logger
+  #callOff = (): void => {}
   #child: ChildProcess | undefined
   #made: Promise<string> | undefined
   #condition = 'not in use'
 
-  constructor(dataFolder: string, logger: Logger) {
+  constructor(dataFolder: string, time: Time, logger: Logger) {
     this.#folder = join(dataFolder, 'world')
+    this.#time = time
     this.#logger = logger
   }
 
@@ -37,8 +41,7 @@ export class WorldData implements Service {
   file(): Promise<string> {
     this.#made ??= this.#make().catch((error: Error) => {
       // So that questions do not start one process after the other.
-      const again = setTimeout(() => (this.#made = undefined), RETRY_SECONDS * 1000)
-      again.unref()
+      this.#callOff = this.#time.after(RETRY_SECONDS * 1000, () => (this.#made = undefined))
       throw error
     })
     return this.#made
@@ -46,6 +49,7 @@ export class WorldData implements Service {
 
   /** Ends the process that makes it; the next question makes it. */
   async stop(): Promise<void> {
+    this.#callOff()
     const child = this.#child
     if (child === undefined) return
     const ended = once(child, 'exit')

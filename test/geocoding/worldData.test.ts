@@ -1,0 +1,47 @@
+/** The data of the world cannot be made: it is said, and not tried again at each question. */
+import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { worldFile as expectedFile } from '../../src/geo/world/worldBuilder.ts'
+import { WorldData } from '../../src/geo/world/worldData.ts'
+import type { ApiError } from '../../src/runtime/errors.ts'
+import { createLogger } from '../../src/runtime/logger.ts'
+import { SimulatedTime } from '../kit/simulatedTime.ts'
+import { WORLD } from '../kit/world.ts'
+import { worldFile } from './kit.ts'
+
+t.test('a file in place of its folder: 503 for a minute, then the next question tries again', async (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'ringfence-world-'))
+  t.teardown(() => rmSync(data, { recursive: true }))
+  const lines: string[] = []
+  const logger = createLogger('warn', { write: (line: string) => void lines.push(line) } as never)
+  const time = new SimulatedTime()
+  const world = new WorldData(data, time, logger)
+  t.teardown(() => world.stop())
+  const blocked = join(data, 'world')
+  writeFileSync(blocked, '')
+
+  const isRefused = async (): Promise<void> => {
+    const error = (await world.file().catch((reason: unknown) => reason)) as ApiError
+    t.match(error.message, /^The data of the world cannot be made/)
+    t.equal(error.code, 503)
+  }
+  await Promise.all([isRefused(), isRefused()])
+  t.equal(world.condition, 'failed; the log says why')
+  await isRefused()
+  t.equal(lines.length, 1, 'questions at the same time and after it start no other process')
+
+  await time.runUntil(time.now() + 59_000)
+  await isRefused()
+  t.equal(lines.length, 1)
+
+  rmSync(blocked)
+  worldFile()
+  symlinkSync(WORLD, blocked)
+  await time.runUntil(time.now() + 2000)
+  const file = await world.file()
+  t.equal(file, expectedFile(blocked))
+  t.ok(existsSync(file))
+  t.equal(world.condition, 'ready')
+})
