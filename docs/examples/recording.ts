@@ -152,6 +152,8 @@ export class Recording {
       return stable
     }
     let text = JSON.stringify({ operations: this.#operations, errors: this.#errors })
+    // The port is another one each time.
+    text = text.replaceAll(this.#server.url, 'http://127.0.0.1:8080')
     for (const [real, shown] of this.#aliases) text = text.replaceAll(real, shown)
     for (const [key, prefix] of text.matchAll(KEY)) {
       const stable = prefix! + pseudoHex(prefix!, 40)

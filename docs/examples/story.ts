@@ -360,6 +360,15 @@ async function geocoding({ show }: Recording): Promise<void> {
     query: { ip: '72.229.28.185' },
   })
   await show('GET /v1/geocode/ip', 'From a private network', { key: 'publishable' })
+  await show('GET /v1/maps/styles/:id', 'A pale map with names in German', {
+    key: 'publishable',
+    params: { id: 'radar-light-v1' },
+    query: { language: 'de' },
+  })
+  await show('GET /v1/maps/sprites/:name', 'Where the icons are', {
+    key: 'publishable',
+    params: { name: 'icons.json' },
+  })
 }
 
 async function users({ show }: Recording): Promise<void> {

@@ -1273,6 +1273,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/maps/styles/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A style of the map */
+        get: operations["getV1MapsStylesById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/maps/tiles/{z}/{x}/{y}.mvt": {
         parameters: {
             query?: never;
@@ -1282,6 +1299,40 @@ export interface paths {
         };
         /** A vector tile of the map */
         get: operations["getV1MapsTilesByZByXByYMvt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/maps/glyphs/{fontstack}/{range}.pbf": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Letters of a font, for maps */
+        get: operations["getV1MapsGlyphsByFontstackByRangePbf"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/maps/sprites/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Icons for maps */
+        get: operations["getV1MapsSpritesByName"];
         put?: never;
         post?: never;
         delete?: never;
@@ -8549,6 +8600,40 @@ export interface operations {
             };
         };
     };
+    getV1MapsStylesById: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Language of names, where the data have it: ar, de, en, es, fr, ja, ko, pt, ru, zh. Without it, names are in the language of the place.
+                 * @example de
+                 */
+                language?: string;
+                /** @description A publishable key, for clients that cannot send the Authorization header. */
+                publishableKey?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description One of radar-default-v1, radar-light-v1, radar-dark-v1, light, dark.
+                 * @example radar-light-v1
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, unknown>;
+                };
+            };
+        };
+    };
     getV1MapsTilesByZByXByYMvt: {
         parameters: {
             query?: {
@@ -8577,6 +8662,64 @@ export interface operations {
                 };
                 content: {
                     "application/vnd.mapbox-vector-tile": string;
+                };
+            };
+        };
+    };
+    getV1MapsGlyphsByFontstackByRangePbf: {
+        parameters: {
+            query?: {
+                /** @description A publishable key, for clients that cannot send the Authorization header. */
+                publishableKey?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Fonts in the order of preference, separated by commas: Noto Sans Regular, Noto Sans Medium. */
+                fontstack: string;
+                /** @description The first and the last letter: 0-255, 256-511, and so on to 65280-65535. */
+                range: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-protobuf": string;
+                };
+            };
+        };
+    };
+    getV1MapsSpritesByName: {
+        parameters: {
+            query?: {
+                /** @description A publishable key, for clients that cannot send the Authorization header. */
+                publishableKey?: string;
+            };
+            header?: never;
+            path: {
+                /**
+                 * @description icons.json, icons.png, icons@2x.json or icons@2x.png.
+                 * @example icons.json
+                 */
+                name: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": Record<string, unknown>;
+                    "image/png": string;
                 };
             };
         };

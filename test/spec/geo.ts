@@ -122,7 +122,13 @@ tiles | vector tiles of the imported regions merged: roads by class, buildings, 
 world | an outline of the world with borders, countries and cities, where no region is | maps/tiles.test.ts: the world: land, borders, names of countries in the languages of answers; maps/geometry.test.ts: land by coastlines: islands, bays, straits and cut off lines
 keys | publishable, in the Authorization header or as publishableKey; with and without /v1 | maps/tiles.test.ts: who gets it: any key, in the header or in the URL; secret keys not in the URL
 limits | 200 a second for each address; not counted in quotas | maps/tiles.test.ts: not counted in quotas; 200 a second for each address
-bad input | a zoom, column or row outside of the world is a 400 that names it | maps/tiles.test.ts: wrong addresses are named
+bad input | a zoom, column or row outside of the world is a 400 that names it; unknown styles, fonts and ranges are a 404 | maps/tiles.test.ts: wrong addresses are named; maps/styles.test.ts: unknown styles, fonts, ranges and files are named
+styles | absolute URLs and glyphs; with publishableKey in them if it came in the URL | maps/styles.test.ts: a style has absolute URLs, with the key if it came in the URL; maps/styles.test.ts: behind proxies: their host and protocol; nothing else becomes a part of URLs
+language | names in one of ten languages | maps/styles.test.ts: names in the language of the question
+clients | the map plugin of the web SDK, MapLibre 2.4 to 6 | maps/browser.test.ts: maps in a browser
+attribution | in every style | maps/styles.test.ts: credits in every style, as HTML that cannot be changed by data
+glyphs and icons | served here, of open fonts and icons | maps/styles.test.ts: letters: of each script of the font, at the right place in the line; maps/styles.test.ts: icons: a picture, and where each is in it
+missing package | 503 that names it | maps/styles.test.ts: a package that is missing is named
 replaced regions | tiles are those of the regions in service | maps/tiles.test.ts: a region that comes and goes while tiles are asked for
 
 # Fraud flags (fraud)

@@ -82,9 +82,9 @@ export function parseCountries(param: string, text: string | undefined): string[
 }
 
 /** `pt-BR` is `pt`. @throws ApiError 400 naming `lang` */
-export function parseLanguage(text: string | undefined): Language {
+export function parseLanguage(text: string | undefined, param = 'lang'): Language {
   const language = (text ?? 'en').trim().toLowerCase().split('-', 1)[0]
   const known = LANGUAGES.find((one) => one === language)
-  if (known === undefined) throw badParam('lang', `Must be one of ${LANGUAGES.join(', ')}.`)
+  if (known === undefined) throw badParam(param, `Must be one of ${LANGUAGES.join(', ')}.`)
   return known
 }

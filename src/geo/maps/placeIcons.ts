@@ -1,5 +1,7 @@
 /** The icons of places on maps: names of Maki, by category. */
 
+export const ICON_PACKAGE = '@mapbox/maki'
+
 /** By slug; a category without one has that of the nearest category above it. */
 const ICONS: Readonly<Record<string, string>> = {
   'arts-entertainment': 'attraction',
@@ -91,6 +93,9 @@ const ICONS: Readonly<Record<string, string>> = {
 }
 
 const OTHER = 'marker'
+
+/** All icons that maps use. */
+export const ICON_NAMES: readonly string[] = [...new Set([...Object.values(ICONS), OTHER])].sort()
 
 /** @param categories of a place: slugs, each after its ancestors */
 export function iconOf(categories: readonly string[]): string {

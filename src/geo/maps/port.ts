@@ -1,20 +1,34 @@
 import type { TileAddress } from '../mapFile/grid.ts'
+import type { FontName } from './fonts.ts'
 
-/** A vector tile. */
-export interface MapTile {
-  /** Compressed with gzip. */
+/** A part of a map that clients load. */
+export interface MapFile {
   readonly content: Uint8Array
+  /** The content is compressed with gzip. */
+  readonly isPacked: boolean
   /** Of the content, without quotes. */
   readonly etag: string
 }
 
-/** The maps of this server: tiles of the imported map regions over an outline of the world. */
-export interface MapTiles {
+/** The maps of this server: tiles of the imported map regions over an outline of the world, letters and icons. */
+export interface Maps {
   /**
+   * A vector tile.
    * @param address in the world, with a zoom up to {@link maxZoom}
-   * @throws {ApiError} 503 if packages are not installed, or too many tiles are asked for at once
+   * @throws {ApiError} 503 if packages are not installed, or too much is asked for at once
    */
-  tile(address: TileAddress): Promise<MapTile>
+  tile(address: TileAddress): Promise<MapFile>
+  /**
+   * The letters of a font from one on.
+   * @param start a multiple of LETTERS
+   * @throws {ApiError} as for tiles
+   */
+  letters(font: FontName, start: number): Promise<MapFile>
+  /**
+   * The icons, for so many pixels for each on the screen.
+   * @throws {ApiError} as for tiles
+   */
+  icons(ratio: 1 | 2, form: 'json' | 'png'): Promise<MapFile>
   /** The largest zoom of tiles; clients enlarge these beyond it. */
   readonly maxZoom: number
   /** Who is credited for the data, in the order in which it is shown. */

@@ -1,4 +1,4 @@
-/** Cuts tiles in a thread, from files that it opens when they are needed. */
+/** Makes the parts of maps in a thread, from files that it opens when they are needed. */
 import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import { TileCutter } from '../mapFile/cutTile.ts'
@@ -14,7 +14,11 @@ import {
 } from '../mapFile/grid.ts'
 import { MapFile } from '../mapFile/mapFile.ts'
 import { MapRecords } from '../placeDatabase/mapRecords.ts'
+import type { FontName } from './fonts.ts'
+import { GlyphMaker } from './glyphs.ts'
 import { iconOf } from './placeIcons.ts'
+import type { MapFile as MadeFile } from './port.ts'
+import { makeSprite } from './sprites.ts'
 
 /** The files of a map region. */
 export interface MapFiles {
@@ -24,7 +28,14 @@ export interface MapFiles {
   readonly places: string | undefined
 }
 
+/** What is to be made. */
+export type MapTask =
+  | TileTask
+  | { readonly kind: 'letters'; readonly font: FontName; readonly start: number }
+  | { readonly kind: 'icons'; readonly ratio: 1 | 2; readonly form: 'json' | 'png' }
+
 export interface TileTask {
+  readonly kind: 'tile'
   readonly address: TileAddress
   /** In the order of precedence: those around the tile. */
   readonly regions: readonly MapFiles[]
@@ -32,13 +43,6 @@ export interface TileTask {
   readonly world: string
   /** The files of all map regions in service; the thread closes any other. */
   readonly inService: readonly string[]
-}
-
-/** A tile, compressed with gzip. */
-export interface CutTile {
-  readonly content: Uint8Array
-  /** Of the content, without quotes. */
-  readonly etag: string
 }
 
 const HOUSES_ZOOM = 16
@@ -54,11 +58,21 @@ interface Closable {
   close(): void
 }
 
-export class TileThread {
+export class MapThread {
   readonly #opened = new Map<string, Closable>()
+  readonly #glyphs = new GlyphMaker()
 
-  /** @throws the errors of SQLite */
-  cut({ address, regions, world, inService }: TileTask): CutTile {
+  /** @throws the errors of SQLite and of the system */
+  make(task: MapTask): MadeFile {
+    if (task.kind === 'letters') return packed(this.#glyphs.range(task.font, task.start))
+    if (task.kind === 'icons') {
+      const { json, png } = makeSprite(task.ratio)
+      return task.form === 'json' ? packed(Buffer.from(json)) : whole(png, false)
+    }
+    return packed(this.#cut(task))
+  }
+
+  #cut({ address, regions, world, inService }: TileTask): Uint8Array {
     this.#closeOthers(new Set([...inService, world]))
     const cutter = new TileCutter(address, regions.length > 1)
     for (const { map } of regions)
@@ -66,8 +80,7 @@ export class TileThread {
     cutter.addWorld(this.#open(world, MapFile), WORLD_LEVELS)
     for (const { places } of regions)
       if (places !== undefined) addRecords(cutter, address, this.#open(places, MapRecords))
-    const content = gzipSync(cutter.tile.bytes(), COMPRESSION)
-    return { content, etag: createHash('sha256').update(content).digest('hex').slice(0, 32) }
+    return cutter.tile.bytes()
   }
 
   #open<File extends Closable>(file: string, Kind: new (path: string) => File): File {
@@ -83,6 +96,14 @@ export class TileThread {
       this.#opened.delete(file)
     }
   }
+}
+
+function packed(bytes: Uint8Array): MadeFile {
+  return whole(gzipSync(bytes, COMPRESSION), true)
+}
+
+function whole(content: Uint8Array, isPacked: boolean): MadeFile {
+  return { content, isPacked, etag: createHash('sha256').update(content).digest('hex').slice(0, 32) }
 }
 
 /** Adds house numbers and places, which are read from the place database. */

@@ -1,0 +1,67 @@
+/** Map styles, https://maplibre.org/maplibre-style-spec/. Pure. */
+import type { Language } from '../records/names.ts'
+import { STYLES, type StyleId } from './palettes.ts'
+import type { Maps } from './port.ts'
+import { styleLayers, type StyleLayer } from './styleLayers.ts'
+
+/** A style as clients load it. */
+export interface MapStyle {
+  readonly version: 8
+  readonly name: string
+  readonly glyphs: string
+  readonly sprite: string
+  readonly sources: Readonly<Record<string, object>>
+  readonly layers: readonly StyleLayer[]
+}
+
+export interface StyleQuestion {
+  readonly id: StyleId
+  /** Without one, names are in the language of the place. */
+  readonly language: Language | undefined
+  /** The server as the client reaches it: `https://maps.example.com`. */
+  readonly origin: string
+  /** A key that the URLs of the style are to carry. */
+  readonly key: string | undefined
+}
+
+const SOURCE = 'map'
+
+/** Where readers learn about a credit. */
+const LINKS: readonly (readonly [text: string, url: string])[] = [
+  ['OpenStreetMap', 'https://www.openstreetmap.org/copyright'],
+  ['GeoNames', 'https://www.geonames.org'],
+  ['Natural Earth', 'https://www.naturalearthdata.com'],
+]
+
+/** @param maps what the style shows */
+export function mapStyle(
+  { id, language, origin, key }: StyleQuestion,
+  maps: Pick<Maps, 'credits' | 'maxZoom' | 'version'>,
+): MapStyle {
+  const base = `${origin}/maps`
+  const withKey = key === undefined ? '' : `publishableKey=${encodeURIComponent(key)}`
+  const query = withKey === '' ? '' : `?${withKey}`
+  return {
+    version: 8,
+    name: id,
+    glyphs: `${base}/glyphs/{fontstack}/{range}.pbf${query}`,
+    sprite: `${base}/sprites/icons${query}`,
+    sources: {
+      [SOURCE]: {
+        type: 'vector',
+        tiles: [`${base}/tiles/{z}/{x}/{y}.mvt?v=${maps.version}${withKey === '' ? '' : `&${withKey}`}`],
+        minzoom: 0,
+        maxzoom: maps.maxZoom,
+        attribution: maps.credits.map(creditHtml).join(', '),
+      },
+    },
+    layers: styleLayers(SOURCE, STYLES[id], language),
+  }
+}
+
+/** Clients show it as HTML. */
+function creditHtml(text: string): string {
+  const html = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
+  const url = LINKS.find(([word]) => text.includes(word))?.[1]
+  return url === undefined ? html : `<a href="${url}" target="_blank" rel="noopener">${html}</a>`
+}
