@@ -38,6 +38,8 @@ export function keyField(placeholder: string): string {
 export const ASSETS_PATH = '/docs/assets'
 /** The page that draws directions. */
 export const ROUTES_PATH = '/docs/routes'
+/** The page that tries the geo services on a map. */
+export const PLAYGROUND_PATH = '/docs/playground'
 
 interface Page {
   readonly title: string
@@ -68,7 +70,7 @@ ${styles.map((name) => `<link rel="stylesheet" href="${ASSETS_PATH}/${name}">`).
 ${tags.join('\n')}
 </head>
 <body>
-<header><a class="name" href="/docs">Ringfence</a>${link('/docs', 'API reference')}${link(GUIDES_PATH, 'Guides')}${link(ROUTES_PATH, 'Directions')}${bar}</header>
+<header><a class="name" href="/docs">Ringfence</a>${link('/docs', 'API reference')}${link(GUIDES_PATH, 'Guides')}${link(ROUTES_PATH, 'Directions')}${link(PLAYGROUND_PATH, 'Playground')}${bar}</header>
 ${main}
 <footer>Map data of regions: <a href="https://www.openstreetmap.org/copyright">© OpenStreetMap contributors</a>, ODbL. <a href="https://db-ip.com/">IP Geolocation by DB-IP</a></footer>
 </body>

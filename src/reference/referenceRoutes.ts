@@ -1,11 +1,15 @@
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import Type from 'typebox'
 import { route, type Answer, type Route } from '../http/route.ts'
 import { Name } from '../http/schemas.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { Guides, GUIDES_PATH } from './guides.ts'
-import { ASSETS_PATH, guidePage, referencePage, ROUTES_PATH } from './pages.ts'
+import { packageFolder } from '../runtime/packageFolder.ts'
+import { ASSETS_PATH, guidePage, PLAYGROUND_PATH, referencePage, ROUTES_PATH } from './pages.ts'
+import { playgroundPage } from './playgroundPage.ts'
 import { routesPage } from './routesPage.ts'
 
 /**
@@ -22,14 +26,28 @@ const ASSETS: ReadonlyMap<string, URL> = new Map([
     'guide.js',
     'routes.js',
     'routeDrawing.js',
+    'map.js',
+    'playground.js',
+    'trustedTypes.js',
     'pages.css',
     'routes.css',
+    'playground.css',
     'icon.svg',
   ].map((name) => [name, new URL(`browser/${name}`, import.meta.url)] as const),
 ])
 
+/** The optional package of the map, and its files: browsers load the program, and the program its thread. */
+const MAP_PACKAGE = 'maplibre-gl'
+const MAP_FILES: ReadonlySet<string> = new Set([
+  'maplibre-gl.mjs',
+  'maplibre-gl-shared.mjs',
+  'maplibre-gl-worker.mjs',
+  'maplibre-gl.css',
+])
+
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
+  mjs: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
   svg: 'image/svg+xml',
   html: 'text/html; charset=utf-8',
@@ -47,10 +65,28 @@ const PAGE_POLICY = [
   "frame-ancestors 'none'",
 ].join('; ')
 
+/**
+ * What a page with a map may do besides: start the thread of the map, and read pictures that it has made. HTML and
+ * scripts cannot be made from texts.
+ */
+const MAP_PAGE_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "worker-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types default',
+].join('; ')
+
 /** A picture contains its colours and loads nothing, also when it is opened by itself. */
 const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
-/** `/`, `/docs`, its guides, its directions and the files of the pages. Files are read at their first request. */
+/** `/`, `/docs`, its guides, its pages with maps and the files of all. Files are read at their first request. */
 export function referenceRoutes(): Route[] {
   const guides = new Guides()
   const files = new Map<string, Answer>()
@@ -60,14 +96,17 @@ export function referenceRoutes(): Route[] {
     return answer
   }
   const file = (path: URL, name: string) => fileAnswer(name, readFileSync(path))
-  const page = (html: string) => fileAnswer('page.html', Buffer.from(html))
+  const page = (html: string, policy = PAGE_POLICY) => fileAnswer('page.html', Buffer.from(html), policy)
 
   return [
     ...['/', '/docs/'].map((path) => pageRoute(path, undefined, () => redirect('/docs'))),
     pageRoute('/docs', undefined, () => kept('/docs', () => page(referencePage()))),
-    pageRoute(ROUTES_PATH, undefined, () => kept(ROUTES_PATH, () => page(routesPage()))),
+    pageRoute(ROUTES_PATH, undefined, () => kept(ROUTES_PATH, () => page(routesPage(), MAP_PAGE_POLICY))),
+    pageRoute(PLAYGROUND_PATH, undefined, () =>
+      kept(PLAYGROUND_PATH, () => page(playgroundPage(), MAP_PAGE_POLICY)),
+    ),
     pageRoute(`${ASSETS_PATH}/:name`, NameParams, ({ name }) => {
-      const path = ASSETS.get(name)
+      const path = MAP_FILES.has(name) ? mapFile(name) : ASSETS.get(name)
       if (path === undefined) throw noSuchPage()
       return kept(`${ASSETS_PATH}/${name}`, () => file(path, name))
     }),
@@ -104,7 +143,15 @@ function pageRoute(
   })
 }
 
-function fileAnswer(name: string, content: Uint8Array): Answer {
+/** @throws ApiError 503 if the package is not installed */
+function mapFile(name: string): URL {
+  const folder = packageFolder(MAP_PACKAGE)
+  if (folder === undefined)
+    throw new ApiError(503, `The package ${MAP_PACKAGE} is not installed: npm install ${MAP_PACKAGE}.`)
+  return pathToFileURL(join(folder, 'dist', name))
+}
+
+function fileAnswer(name: string, content: Uint8Array, policy = PAGE_POLICY): Answer {
   const extension = name.slice(name.lastIndexOf('.') + 1)
   return {
     bytes: {
@@ -114,7 +161,7 @@ function fileAnswer(name: string, content: Uint8Array): Answer {
     },
     headers: {
       'Cache-Control': 'no-cache',
-      'Content-Security-Policy': extension === 'svg' ? PICTURE_POLICY : PAGE_POLICY,
+      'Content-Security-Policy': extension === 'svg' ? PICTURE_POLICY : policy,
       'Cross-Origin-Resource-Policy': 'same-origin',
       'Referrer-Policy': 'no-referrer',
       'X-Content-Type-Options': 'nosniff',

@@ -48,14 +48,14 @@ export function routesPage(): string {
   return page({
     title: 'Directions',
     here: ROUTES_PATH,
-    styles: ['pages.css', 'routes.css'],
-    scripts: ['key.js'],
+    styles: ['pages.css', 'maplibre-gl.css', 'routes.css'],
+    scripts: ['trustedTypes.js', 'key.js'],
     module: 'routes.js',
     bar: keyField('prj_test_pk_…'),
     main: `<main class="routes">
 <h1>Directions</h1>
-<p>This page shows the result of <a href="/docs#/Routing/getV1RouteDirections">GET /v1/route/directions</a> as a drawing. Any key works, including a publishable one.
-Ringfence does not look up addresses yet: enter <code>latitude,longitude</code>, or choose one of the places in the sample region, Montevideo.
+<p>This page shows the result of <a href="/docs#/Routing/getV1RouteDirections">GET /v1/route/directions</a> on a map. Any key works, including a publishable one.
+Enter <code>latitude,longitude</code>, or choose one of the places in the sample region, Montevideo; the <a href="/docs/playground">playground</a> finds others.
 See also the guides <a href="/docs/guides/routing">Routing</a> and <a href="/docs/guides/regions">Regions</a>.</p>
 <noscript>This page needs JavaScript.</noscript>
 <form id="question" autocomplete="off">
@@ -73,7 +73,7 @@ ${choiceField('lang', 'Language', LANGUAGES)}
 <p id="status" role="status"></p>
 <section id="answer" aria-label="Directions" hidden>
 <div class="map">
-<div id="drawing" tabindex="0" role="region" aria-label="Drawing. Arrow keys move it, plus and minus zoom, 0 shows the whole way."></div>
+<div id="drawing" tabindex="0" role="region" aria-label="Drawing. Arrow keys move it, plus and minus zoom, 0 shows the whole way."><div id="background"></div></div>
 <div class="zoom"><button type="button" data-zoom="in" aria-label="Zoom in">+</button><button type="button" data-zoom="out" aria-label="Zoom out">−</button><button type="button" data-zoom="all" aria-label="Show the whole way">⤢</button></div>
 <a id="credit" href="https://www.openstreetmap.org/copyright"></a>
 </div>

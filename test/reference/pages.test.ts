@@ -6,7 +6,7 @@ import { KEYS, startServer } from '../kit/server.ts'
 
 const server = await startServer(t)
 
-const PAGES = ['/docs', '/docs/guides', '/docs/routes']
+const PAGES = ['/docs', '/docs/guides', '/docs/routes', '/docs/playground']
 
 const ODD_PATHS = [
   '/docs/assets/..%2Freference.js',

@@ -5,7 +5,7 @@
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { drivePage, skipWithoutChromium } from '../kit/chromium.ts'
+import { drivePage, skipWithoutChromium, WEBGL_FLAGS } from '../kit/chromium.ts'
 import { addSample } from '../kit/sampleRegion.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 
@@ -42,7 +42,7 @@ t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => 
   // Inside the data folder, so that it can be moved to its place as a whole.
   const made = join(server.data, 'made')
   await addSample(made)
-  const { run, until, complaints } = await drivePage(t, `${server.url}/docs/routes`)
+  const { run, until, complaints } = await drivePage(t, `${server.url}/docs/routes`, WEBGL_FLAGS)
   await run(HELPERS)
 
   await t.test('without a key it shows the server’s message', async (t) => {
@@ -82,7 +82,8 @@ t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => 
     t.equal(await run(`$$('#ways input').length`), routes.length)
     t.strictSame(await listed(), stepsOf(routes[0]))
     t.equal(await run(`$$('.turn').length`), stepsOf(routes[0]).length - 2)
-    t.equal(await run(`text('#credit')`), body.meta.attribution)
+    t.match(await run(`text('#credit')`), body.meta.attribution)
+    await until(`$('#drawing').classList.contains('mapped') && text('#credit').includes('Natural Earth')`)
     const points = await run(`$('.ways .chosen').getAttribute('d').match(/[ML]/g).length`)
     t.equal(points, routes[0].geometry.coordinates.length)
   })

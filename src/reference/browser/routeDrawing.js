@@ -2,8 +2,11 @@
 
 const SVG = 'http://www.w3.org/2000/svg'
 
-/** Metres of a degree on a sphere of the mean radius of the Earth, 6,371,008.8 m. */
-const DEGREE_METERS = 111_195.08
+/** The mean radius of the Earth in metres. */
+const RADIUS = 6_371_008.8
+const RADIANS = Math.PI / 180
+/** Pixels of the world's side on a map of zoom 0. */
+const WORLD_PIXELS = 512
 
 /** Free room around the content, in pixels. */
 const MARGIN = 36
@@ -29,8 +32,8 @@ const SCALE_UNITS = {
 }
 
 /**
- * Internally, a position is in metres east and south of the first route's middle, in an equirectangular projection
- * that is exact along that middle's parallel; the view is the position in the centre and the pixels per metre.
+ * Internally, a position is in metres east and south of the first route's middle, in the Mercator projection of maps,
+ * whose scale is right at that middle; the view is the position in the centre and the pixels per metre.
  */
 export class RouteDrawing {
   #box
@@ -49,6 +52,8 @@ export class RouteDrawing {
   /** Elements that keep their size when the view changes: `{element, at}`. */
   #pins = []
   #view = { x: 0, y: 0, scale: 1 }
+  /** Where the internal positions begin: longitude and latitude. */
+  #origin = [0, 0]
   /** The last position of each pressed pointer, by its id. */
   #pointers = new Map()
   #pressed
@@ -56,7 +61,7 @@ export class RouteDrawing {
   /**
    * @param box the element to draw in; it can have the focus
    * @param on `onStep(index)`: the pointer is over a turn, undefined when it no longer is; `onRoute(index)`: a way
-   * was clicked
+   * was clicked; `onView({center, zoom})`: what a map behind the drawing must show
    */
   constructor(box, on) {
     this.#box = box
@@ -81,7 +86,8 @@ export class RouteDrawing {
    */
   show(routes, units) {
     const first = routes[0].geometry.coordinates
-    const project = projection(first[Math.floor(first.length / 2)])
+    this.#origin = first[Math.floor(first.length / 2)]
+    const project = projection(this.#origin)
     this.#units = units
     this.#routes = routes.map(({ geometry, legs }) => {
       const points = geometry.coordinates.map(project)
@@ -207,6 +213,19 @@ export class RouteDrawing {
     this.#scaleText.setAttribute('y', height - 22)
     this.#scaleText.textContent = text
     this.#north.setAttribute('transform', `translate(20 26)`)
+    this.#on.onView?.(this.#mapView())
+  }
+
+  /** The view as maps have it. */
+  #mapView() {
+    const [longitude, latitude] = this.#origin
+    const { x, y, scale } = this.#view
+    const meters = RADIUS * Math.cos(latitude * RADIANS)
+    const center = [
+      longitude + x / meters / RADIANS,
+      Math.atan(Math.sinh(mercator(latitude) - y / meters)) / RADIANS,
+    ]
+    return { center, zoom: Math.log2((scale * meters * 2 * Math.PI) / WORLD_PIXELS) }
   }
 
   #onKey(event) {
@@ -276,11 +295,16 @@ export class RouteDrawing {
 
 /** From `[longitude, latitude]` to metres east and south of a place; across the 180th meridian, too. */
 function projection([longitude, latitude]) {
-  const eastMeters = DEGREE_METERS * Math.cos((latitude * Math.PI) / 180)
+  const meters = RADIUS * Math.cos(latitude * RADIANS)
   return ([lon, lat]) => {
     const degreesEast = ((lon - longitude + 540) % 360) - 180
-    return [degreesEast * eastMeters, (latitude - lat) * DEGREE_METERS]
+    return [degreesEast * RADIANS * meters, (mercator(latitude) - mercator(lat)) * meters]
   }
+}
+
+/** How far north a latitude lies on the map of a sphere with the radius 1. */
+function mercator(latitude) {
+  return Math.asinh(Math.tan(latitude * RADIANS))
 }
 
 /** The longest round length that is not longer than this. */

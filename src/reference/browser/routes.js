@@ -1,5 +1,6 @@
 /* Directions: requests them from this server, and shows them as a drawing and as a list. */
 
+import { openMap } from './map.js'
 import { RouteDrawing } from './routeDrawing.js'
 
 /** If the server does not say when to try again. */
@@ -8,10 +9,19 @@ const RETRY_SECONDS = 10
 const element = (id) => document.getElementById(id)
 const form = element('question')
 const fields = form.elements
-const drawing = new RouteDrawing(element('drawing'), { onStep: markStep, onRoute: chooseRoute })
+const drawing = new RouteDrawing(element('drawing'), {
+  onStep: markStep,
+  onRoute: chooseRoute,
+  onView: moveMap,
+})
 
 /** Those of the last answer. */
 let routes = []
+/** The map behind the drawing: opened with the first answer, undefined where there can be none. */
+let background
+let backgroundView
+/** Of the routes, and of the map. */
+let credits = ['', '']
 let asking = new AbortController()
 let retry
 
@@ -110,12 +120,38 @@ function showAnswer({ meta, routes: found }, units) {
   const others = routes.length - 1
   const besides = others === 0 ? '' : `, and ${others === 1 ? 'another way' : `${others} other ways`}`
   element('status').textContent = `${distance.text}, ${duration.text}${besides}.`
-  element('credit').textContent = meta.attribution ?? ''
+  showCredit(0, meta.attribution ?? '')
   element('steps').lang = fields.lang.value
   element('answer').hidden = false
   element('ways').replaceChildren(element('ways').firstElementChild, ...routes.map(wayChoice))
   drawing.show(routes, units)
   chooseRoute(0)
+  background ??= openBackground()
+}
+
+/** Puts a map behind the drawing, which does without where there can be none. */
+async function openBackground() {
+  const opened = await openMap(element('background'), {
+    ...backgroundView,
+    isStill: true,
+    onCredits: (text) => showCredit(1, text),
+  })
+  if (opened === undefined) return undefined
+  element('drawing').classList.add('mapped')
+  // It may have been moved meanwhile.
+  opened.map.jumpTo(backgroundView)
+  return opened.map
+}
+
+function moveMap(view) {
+  backgroundView = view
+  void background?.then((map) => map?.jumpTo(view))
+}
+
+function showCredit(place, text) {
+  credits[place] = text
+  const all = credits.flatMap((credit) => credit.split(', ')).filter((credit) => credit !== '')
+  element('credit').textContent = [...new Set(all)].join(', ')
 }
 
 function wayChoice({ distance, duration }, i) {

@@ -1,0 +1,12 @@
+/*
+ * The policy of pages with a map refuses all HTML and scripts that are made from texts (Trusted Types). The only exception
+ * is the thread of the map, which is a file of this server.
+ */
+
+window.trustedTypes?.createPolicy('default', {
+  createScriptURL(url) {
+    const { origin, pathname } = new URL(url, location.href)
+    if (origin === location.origin && pathname.startsWith('/docs/assets/')) return url
+    throw new TypeError(`Not a script of this server: ${url}`)
+  },
+})
