@@ -1708,6 +1708,25 @@ export interface components {
                 /** @description Of a country: its emoji. */
                 flag?: string;
             };
+            fraud?: {
+                /** @description False if blocked, or if any flag is raised and the user is not bypassed. */
+                passed: boolean;
+                bypassed: boolean;
+                verified: boolean;
+                blocked: boolean;
+                mocked: boolean;
+                jumped: boolean;
+                compromised: boolean;
+                inaccurate: boolean;
+                proxy: boolean;
+                sharing: boolean;
+                lastMockedAt: string | null;
+                lastJumpedAt: string | null;
+                lastCompromisedAt: string | null;
+                lastInaccurateAt: string | null;
+                lastProxyAt: string | null;
+                lastSharingAt: string | null;
+            };
             segments: Record<string, unknown>[];
             topChains: Record<string, unknown>[];
         };
@@ -1792,6 +1811,27 @@ export interface components {
                 /** @description Of a country: its emoji. */
                 flag?: string;
             };
+            fraud?: {
+                /** @description False if blocked, or if any flag is raised and the user is not bypassed. */
+                passed: boolean;
+                bypassed: boolean;
+                verified: boolean;
+                blocked: boolean;
+                mocked: boolean;
+                jumped: boolean;
+                compromised: boolean;
+                inaccurate: boolean;
+                proxy: boolean;
+                sharing: boolean;
+                lastMockedAt: string | null;
+                lastJumpedAt: string | null;
+                lastCompromisedAt: string | null;
+                lastInaccurateAt: string | null;
+                lastProxyAt: string | null;
+                lastSharingAt: string | null;
+            };
+            /** @description Why the user failed. */
+            failureReasons?: ("fraud_mocked_from_mock_provider" | "fraud_mocked_inconsistent_ip_country" | "fraud_jumped_single_device" | "fraud_compromised_reported" | "fraud_inaccurate_exceeded_accuracy_threshold" | "fraud_proxy_known_proxy_ip" | "fraud_sharing_reported" | "fraud_blocked_user_id" | "fraud_blocked_device_id" | "fraud_blocked_ip")[];
             location?: {
                 /** @constant */
                 type: "Point";
@@ -2157,6 +2197,27 @@ export interface components {
                 /** @description Of a country: its emoji. */
                 flag?: string;
             };
+            fraud?: {
+                /** @description False if blocked, or if any flag is raised and the user is not bypassed. */
+                passed: boolean;
+                bypassed: boolean;
+                verified: boolean;
+                blocked: boolean;
+                mocked: boolean;
+                jumped: boolean;
+                compromised: boolean;
+                inaccurate: boolean;
+                proxy: boolean;
+                sharing: boolean;
+                lastMockedAt: string | null;
+                lastJumpedAt: string | null;
+                lastCompromisedAt: string | null;
+                lastInaccurateAt: string | null;
+                lastProxyAt: string | null;
+                lastSharingAt: string | null;
+            };
+            /** @description Why the user failed. */
+            failureReasons?: ("fraud_mocked_from_mock_provider" | "fraud_mocked_inconsistent_ip_country" | "fraud_jumped_single_device" | "fraud_compromised_reported" | "fraud_inaccurate_exceeded_accuracy_threshold" | "fraud_proxy_known_proxy_ip" | "fraud_sharing_reported" | "fraud_blocked_user_id" | "fraud_blocked_device_id" | "fraud_blocked_ip")[];
             location?: {
                 /** @constant */
                 type: "Point";
@@ -2543,6 +2604,22 @@ export interface components {
             regions: boolean;
             /** @description The kinds of regions whose entries and exits are events. */
             regionEvents: ("country" | "state" | "dma" | "postalCode")[];
+            /** @description Alpha-2 codes of countries: updates and contexts from there are answered 451. */
+            blockedCountries: string[];
+            /** @description If there are any, updates and contexts from all other countries are answered 451. */
+            allowedCountries: string[];
+            /** @description Whether and how fraud is judged: the speed and length of a jump, the worst accuracy, whether the country of the IP address counts. `bypassed` and `blocked` have `_id`s, userIds and deviceIds, `blocked` also IP addresses and ranges. Members that are absent get their defaults. */
+            fraud: {
+                enabled: boolean;
+                /** @description Kilometres per hour. */
+                jumpSpeed: number;
+                jumpMeters: number;
+                /** @description Metres. */
+                maxAccuracy: number;
+                ipCountry: boolean;
+                bypassed: string[];
+                blocked: string[];
+            };
             /** @description Your own ids of chains, by slug: `{"burger-king": "17"}`. Responses show them as `externalId`, and searches accept them in place of slugs. */
             chainMappings: {
                 [key: string]: string;
@@ -2605,6 +2682,14 @@ export interface components {
             regions?: boolean | string;
             /** @description The kinds of regions whose entries and exits are events. */
             regionEvents?: string[] | null | string;
+            /** @description Alpha-2 codes of countries: updates and contexts from there are answered 451. */
+            blockedCountries?: string[] | null | string;
+            /** @description If there are any, updates and contexts from all other countries are answered 451. */
+            allowedCountries?: string[] | null | string;
+            /** @description Whether and how fraud is judged: the speed and length of a jump, the worst accuracy, whether the country of the IP address counts. `bypassed` and `blocked` have `_id`s, userIds and deviceIds, `blocked` also IP addresses and ranges. Members that are absent get their defaults. */
+            fraud?: {
+                [key: string]: unknown;
+            } | null | string;
             /** @description Your own ids of chains, by slug: `{"burger-king": "17"}`. Responses show them as `externalId`, and searches accept them in place of slugs. */
             chainMappings?: {
                 [key: string]: string;
@@ -3155,6 +3240,14 @@ export interface operations {
                     deviceModel?: string;
                     /** @description What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user. */
                     source?: string;
+                    /** @description Whether an app has made up the location. */
+                    mocked?: boolean;
+                    /** @description Whether the app found signs that the device is rooted or tampered with. */
+                    compromised?: boolean;
+                    /** @description Whether the screen is being shared. */
+                    sharing?: boolean;
+                    /** @description A verified track: with fraud on, the answer says whether it passed. */
+                    verified?: boolean;
                     installId?: string;
                     sdkVersion?: string;
                     /** @description The beacons in range. An empty list means that the device has left all beacons; without a list, the distance decides. */
@@ -3218,6 +3311,14 @@ export interface operations {
                     deviceModel?: string;
                     /** @description What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user. */
                     source?: string;
+                    /** @description Whether an app has made up the location. */
+                    mocked?: boolean;
+                    /** @description Whether the app found signs that the device is rooted or tampered with. */
+                    compromised?: boolean;
+                    /** @description Whether the screen is being shared. */
+                    sharing?: boolean;
+                    /** @description A verified track: with fraud on, the answer says whether it passed. */
+                    verified?: boolean;
                     installId?: string;
                     sdkVersion?: string;
                     /** @description The beacons in range. An empty list means that the device has left all beacons; without a list, the distance decides. */
@@ -3261,6 +3362,10 @@ export interface operations {
                     } & {
                         user: components["schemas"]["User"];
                         events: components["schemas"]["Event"][];
+                        /** @description Of a verified track, if fraud is judged. */
+                        passed?: boolean;
+                        /** @description Why a verified track did not pass. */
+                        failureReasons?: ("fraud_mocked_from_mock_provider" | "fraud_mocked_inconsistent_ip_country" | "fraud_jumped_single_device" | "fraud_compromised_reported" | "fraud_inaccurate_exceeded_accuracy_threshold" | "fraud_proxy_known_proxy_ip" | "fraud_sharing_reported" | "fraud_blocked_user_id" | "fraud_blocked_device_id" | "fraud_blocked_ip")[];
                         /** @description The enabled beacons within 1 km, for the SDK to range: nearest first, at most 100. */
                         nearbyBeacons: components["schemas"]["Beacon"][];
                         /** @description Only if the update requests them; nearest first. */
@@ -3316,6 +3421,14 @@ export interface operations {
                         deviceModel?: string;
                         /** @description What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user. */
                         source?: string;
+                        /** @description Whether an app has made up the location. */
+                        mocked?: boolean;
+                        /** @description Whether the app found signs that the device is rooted or tampered with. */
+                        compromised?: boolean;
+                        /** @description Whether the screen is being shared. */
+                        sharing?: boolean;
+                        /** @description A verified track: with fraud on, the answer says whether it passed. */
+                        verified?: boolean;
                         installId?: string;
                         sdkVersion?: string;
                         /** @description The beacons in range. An empty list means that the device has left all beacons; without a list, the distance decides. */
@@ -3381,6 +3494,14 @@ export interface operations {
                         deviceModel?: string;
                         /** @description What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user. */
                         source?: string;
+                        /** @description Whether an app has made up the location. */
+                        mocked?: boolean;
+                        /** @description Whether the app found signs that the device is rooted or tampered with. */
+                        compromised?: boolean;
+                        /** @description Whether the screen is being shared. */
+                        sharing?: boolean;
+                        /** @description A verified track: with fraud on, the answer says whether it passed. */
+                        verified?: boolean;
                         installId?: string;
                         sdkVersion?: string;
                         /** @description The beacons in range. An empty list means that the device has left all beacons; without a list, the distance decides. */
@@ -3421,12 +3542,18 @@ export interface operations {
                     "application/json": {
                         meta: {
                             code: number;
+                            /** @description Number of updates that were refused because of the country in which they lie. */
+                            refusedUpdates?: number;
                             /** @description Number of events that are left out because there are too many; GET /v1/events has them, except those of `anonymous`. */
                             omittedEvents?: number;
                         };
                     } & {
                         user: components["schemas"]["User"];
                         events: components["schemas"]["Event"][];
+                        /** @description Of a verified track, if fraud is judged. */
+                        passed?: boolean;
+                        /** @description Why a verified track did not pass. */
+                        failureReasons?: ("fraud_mocked_from_mock_provider" | "fraud_mocked_inconsistent_ip_country" | "fraud_jumped_single_device" | "fraud_compromised_reported" | "fraud_inaccurate_exceeded_accuracy_threshold" | "fraud_proxy_known_proxy_ip" | "fraud_sharing_reported" | "fraud_blocked_user_id" | "fraud_blocked_device_id" | "fraud_blocked_ip")[];
                         /** @description The enabled beacons within 1 km, for the SDK to range: nearest first, at most 100. */
                         nearbyBeacons: components["schemas"]["Beacon"][];
                         /** @description Only if the update requests them; nearest first. */

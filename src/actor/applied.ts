@@ -1,4 +1,5 @@
 import type { Profile } from '../model/device.ts'
+import type { Verdict } from '../model/fraud.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
@@ -17,12 +18,20 @@ export class AppliedForUser implements Applied {
   readonly events: readonly string[]
   readonly repeated: boolean
   readonly row: number
+  readonly verdict: Verdict | undefined
 
-  constructor(parts: UserParts, events: readonly string[], repeated: boolean, row: number) {
+  constructor(
+    parts: UserParts,
+    events: readonly string[],
+    repeated: boolean,
+    row: number,
+    verdict?: Verdict,
+  ) {
     this.parts = parts
     this.events = events
     this.repeated = repeated
     this.row = row
+    this.verdict = verdict
   }
 
   get user(): string {
@@ -38,13 +47,21 @@ export class AppliedInCrowd implements Applied {
   readonly events: readonly string[]
   readonly repeated: boolean
   readonly row: number
+  readonly verdict: Verdict | undefined
   readonly #user: CrowdedUser
 
-  constructor(user: CrowdedUser, events: readonly string[], repeated: boolean, row: number) {
+  constructor(
+    user: CrowdedUser,
+    events: readonly string[],
+    repeated: boolean,
+    row: number,
+    verdict?: Verdict,
+  ) {
     this.#user = user
     this.events = events
     this.repeated = repeated
     this.row = row
+    this.verdict = verdict
   }
 
   get user(): string {

@@ -160,6 +160,11 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     return profile
   }
 
+  /** `_id` of the user. */
+  recordId(row: number): string {
+    return this.profile(row).id
+  }
+
   /** The profile, without keeping an idle one unpacked; for scans. */
   peek(row: number): Profile {
     this.settleMark(row)

@@ -1,6 +1,7 @@
 import type { UserParts } from './port.ts'
 import type { Profile } from '../model/device.ts'
 import type { Transition } from '../model/event.ts'
+import { verdictOf } from '../model/fraud.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import { isLive } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
@@ -34,6 +35,8 @@ import { NO_STATE } from '../rules/deviceState.ts'
 import { isInNewestStream, profileAfter, saysNothingNew, textLength } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
 import {
+  COUNTRY_BARRED,
+  COUNTRY_UNKNOWN,
   MAX_EVENT_CHARACTERS,
   MAX_RECORDS,
   NO_ROOM_FOR_RECORD,
@@ -45,6 +48,8 @@ import {
   type Refusal,
 } from './refusal.ts'
 import { headUntil, userHead, userJson, userParts, userTail } from './userRecord.ts'
+import { Barred } from '../rules/countries.ts'
+import { maySuspect } from '../rules/fraud.ts'
 import { movedMeters, zoneCosine, type SafeZone } from '../rules/safeZone.ts'
 
 /**
@@ -241,7 +246,7 @@ export class Partition {
     } else {
       if (row < 0) at = table.allocate(update.receivedAt)
       const made = this.evaluate(at, update, view, time, writer, measuring, writing)
-      if (made === TOO_MANY_EVENTS || made instanceof Unready || made instanceof Unwritten) {
+      if (typeof made === 'symbol' || made instanceof Unready || made instanceof Unwritten) {
         if (row < 0) table.giveBack(at, update.receivedAt)
         return made
       }
@@ -267,16 +272,25 @@ export class Partition {
     if (!wantsUser) return { user: '', events, repeated, row }
     const { table } = this
     const now = update.receivedAt
+    const { fraud } = view.settings
+    const verdict =
+      update.claims === undefined ? undefined : verdictOf(table.profile(row).fraud, update.claims, fraud)
     let head = this.headOf(row, view, now)
     if (head === undefined) {
       const profile = table.profile(row)
       if (profile.visits.length >= CROWD) {
         const tail = userTail(userParts(table, row, ''))
-        return new AppliedInCrowd({ profile, scope: update.scope, view, now, tail }, events, repeated, row)
+        return new AppliedInCrowd(
+          { profile, scope: update.scope, view, now, tail },
+          events,
+          repeated,
+          row,
+          verdict,
+        )
       }
       head = this.writeHead(row, view, now)
     }
-    return new AppliedForUser(userParts(table, row, head), events, repeated, row)
+    return new AppliedForUser(userParts(table, row, head), events, repeated, row, verdict)
   }
 
   /** The same result as {@link identify} for the only record of a device. */
@@ -344,6 +358,9 @@ export class Partition {
     const { latitude, longitude } = update
     if (movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude) > radius)
       return false
+    const { fraud } = view.settings
+    if (fraud.enabled && maySuspect(update, fraud, table.latitude(row), table.longitude(row), cosine))
+      return false
     if (repeats) return true
     const profile = table.profile(row)
     return isInNewestStream(profile, update) && saysNothingNew(profile, update)
@@ -365,7 +382,7 @@ export class Partition {
     writer: FrameWriter,
     measuring: Measured | 'elsewhere' | undefined,
     writing: 'before' | undefined,
-  ): readonly string[] | typeof TOO_MANY_EVENTS | Unready | Unwritten {
+  ): readonly string[] | Exclude<Refusal, typeof RATE_LIMITED> {
     const { table } = this
     const before = table.exists(row) ? table.profile(row) : undefined
     const now = circumstancesOf(update, time, view.settings)
@@ -373,6 +390,7 @@ export class Partition {
     const situation = { update, view, now, rows, row, measuring }
     const evaluated = evaluate(this.evaluators, before ?? NO_STATE, situation)
     for (const { meetings = 0 } of this.evaluators) this.meetings += meetings
+    if (evaluated instanceof Barred) return evaluated.isCertain ? COUNTRY_BARRED : COUNTRY_UNKNOWN
     if (evaluated instanceof Unready) return evaluated
     const { state, zone, transitions } = evaluated
     const profile = profileAfter(before, update, state, () =>

@@ -1,4 +1,5 @@
 import type { Metadata, WantedMetadata } from '../model/metadata.ts'
+import type { Verdict } from '../model/fraud.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import type { ApiError } from '../runtime/errors.ts'
@@ -25,6 +26,8 @@ export interface Outcome {
   readonly events: readonly string[]
   /** A resend: acknowledged, not evaluated (G9). Its events were returned the first time, and are in the event log. */
   readonly repeated: boolean
+  /** Of a verified update, if fraud is judged. */
+  readonly verdict?: Verdict | undefined
 }
 
 /** A user's JSON after an update, in parts, because a writer of bytes needs no text. */

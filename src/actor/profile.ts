@@ -10,10 +10,17 @@ import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
  * @param settled whether that update left the profile unchanged
  */
 export function stateBefore(profile: Profile, settled: boolean): DeviceState {
-  const { visits, approaches, beacons, regions } = profile
-  if (settled) return { visits, approaches, crossed: NO_STATE.crossed, beacons, regions }
+  const { visits, approaches, beacons, regions, fraud } = profile
+  if (settled) return { visits, approaches, crossed: NO_STATE.crossed, beacons, regions, fraud }
   const { visitsBefore, approachesBefore, crossed, regionsBefore } = profile
-  return { visits: visitsBefore, approaches: approachesBefore, crossed, beacons, regions: regionsBefore }
+  return {
+    visits: visitsBefore,
+    approaches: approachesBefore,
+    crossed,
+    beacons,
+    regions: regionsBefore,
+    fraud,
+  }
 }
 
 /** Whether the profile stays unchanged: a field that the update lacks keeps its value. */
@@ -70,6 +77,7 @@ export function profileAfter(
     beacons: state.beacons,
     regions: state.regions,
     regionsBefore: before?.regions ?? NO_REGIONS,
+    fraud: state.fraud,
     marks: marksAfter(before?.marks ?? [], update),
   }
 }
@@ -97,6 +105,7 @@ function isSameState(before: Profile, state: DeviceState): boolean {
     before.approaches === state.approaches &&
     before.beacons === state.beacons &&
     before.regions === state.regions &&
+    before.fraud === state.fraud &&
     state.crossed.length === 0
   )
 }

@@ -1,5 +1,6 @@
 import { Packr } from 'msgpackr'
 import type { Approach, BeaconVisit, Profile, Visit } from '../model/device.ts'
+import { NO_FRAUD, type FraudRecord } from '../model/fraud.ts'
 import { NO_REGIONS, type RegionStays } from '../model/region.ts'
 
 /**
@@ -31,7 +32,8 @@ export function packProfile(p: Profile): Uint8Array {
   // Fields that few devices have are left out if all of them are empty.
   const isElsewhere =
     p.approaches.length + p.approachesBefore.length + p.crossed.length + p.beacons.length > 0
-  const hasRegions = p.regions !== NO_REGIONS || p.regionsBefore !== NO_REGIONS
+  const hasFraud = p.fraud !== NO_FRAUD
+  const hasRegions = p.regions !== NO_REGIONS || p.regionsBefore !== NO_REGIONS || hasFraud
   if (isElsewhere || p.source !== undefined || hasRegions) {
     fields.push(
       p.approaches.map(packApproach),
@@ -43,6 +45,7 @@ export function packProfile(p: Profile): Uint8Array {
     if (hasRegions) {
       fields.push(packRegions(p.regions), p.regionsBefore === p.regions ? null : packRegions(p.regionsBefore))
     }
+    if (hasFraud) fields.push([p.fraud.marks, ...p.fraud.last])
   }
   return packr.pack(fields)
 }
@@ -50,6 +53,7 @@ export function packProfile(p: Profile): Uint8Array {
 type PackedVisit = [geofenceId: string, enteredAt: number, dwelled: boolean, leavingSince?: number]
 type PackedPlace = [id: string, time: number]
 type PackedRegions = [codes: string, ...since: number[]]
+type PackedFraud = [marks: number, ...last: number[]]
 
 const NO_APPROACHES: readonly Approach[] = []
 const NONE_CROSSED: readonly string[] = []
@@ -83,6 +87,7 @@ export function unpackProfile(bytes: Uint8Array): Profile {
     beacons: a[18]?.map(([beaconId, enteredAt]: PackedPlace) => ({ beaconId, enteredAt })) ?? NO_BEACONS,
     regions,
     regionsBefore: a[21] ? unpackRegions(a[21]) : regions,
+    fraud: a[22] ? unpackFraud(a[22] as PackedFraud) : NO_FRAUD,
   }
 }
 
@@ -113,4 +118,8 @@ function packRegions({ codes, since }: RegionStays): PackedRegions {
 
 function unpackRegions([codes, ...since]: PackedRegions): RegionStays {
   return codes === '' ? NO_REGIONS : { codes, since }
+}
+
+function unpackFraud([marks, ...last]: PackedFraud): FraudRecord {
+  return { marks, last }
 }

@@ -1,5 +1,6 @@
 import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Unready } from '../rules/unready.ts'
+import { countryBarred, countryUnknown } from '../runtime/countryErrors.ts'
 import { ApiError } from '../runtime/errors.ts'
 
 /** Why a partition does not apply an update. */
@@ -14,6 +15,11 @@ export const NO_ROOM_FOR_RECORD: unique symbol = Symbol('no room for a record')
 export const NO_ROOM_FOR_TEXT: unique symbol = Symbol('no room for text')
 /** The events of the update would exceed {@link MAX_EVENT_CHARACTERS}; nothing was changed. */
 export const TOO_MANY_EVENTS: unique symbol = Symbol('too many events')
+
+/** It comes from a country from which updates are refused; nothing was changed. */
+export const COUNTRY_BARRED: unique symbol = Symbol('country barred')
+/** It is not known from which country it comes, and only some are accepted; nothing was changed. */
+export const COUNTRY_UNKNOWN: unique symbol = Symbol('country unknown')
 
 /**
  * The update makes so many events that writing their geofence texts takes long; that must be done first. Nothing was
@@ -35,6 +41,8 @@ type Refused =
   | typeof TOO_MANY_RECORDS
   | typeof NO_ROOM_FOR_RECORD
   | typeof NO_ROOM_FOR_TEXT
+  | typeof COUNTRY_BARRED
+  | typeof COUNTRY_UNKNOWN
 
 /** Why an update was not applied. */
 export type Refusal = Refused | Unready | Unwritten
@@ -50,6 +58,8 @@ export const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
 
 export function errorOf(refused: Refused): ApiError {
   if (refused === RATE_LIMITED) return tooFast()
+  if (refused === COUNTRY_BARRED) return countryBarred()
+  if (refused === COUNTRY_UNKNOWN) return countryUnknown()
   if (refused === NO_ROOM_FOR_RECORD) return noRoom('deviceId', 'No room for another user')
   if (refused === NO_ROOM_FOR_TEXT) return noRoom('metadata', 'No room for more data about this user')
   return refused === TOO_MANY_EVENTS ? tooManyEvents() : tooManyRecords()

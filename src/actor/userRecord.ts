@@ -3,7 +3,7 @@ import type { Profile } from '../model/device.ts'
 import { isActive } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive, type ScopeId } from '../model/scope.ts'
-import { beaconContext, geofenceContext, outlineIn, regionMembers } from '../events/record.ts'
+import { beaconContext, fraudContext, geofenceContext, outlineIn, regionMembers } from '../events/record.ts'
 import { isMeantFor } from '../rules/geofenceRules.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { regionsOf } from '../rules/regions.ts'
@@ -102,8 +102,10 @@ function headBefore(profile: Profile, scope: ScopeId): string {
 /** From the geofences to the coordinates. */
 function headBehind(profile: Profile, view: ScopeView): string {
   const beacons = JSON.stringify(currentBeacons(profile, view))
-  const regions = regionMembers(view.settings.regions ? regionsOf(profile.regions.codes, view.atlas) : [])
-  return `,"beacons":${beacons}${regions},"segments":[],"topChains":[],"location":{"type":"Point","coordinates":[`
+  const { settings, atlas } = view
+  const regions = regionMembers(settings.regions ? regionsOf(profile.regions.codes, atlas) : [])
+  const fraud = settings.fraud.enabled ? `,"fraud":${JSON.stringify(fraudContext(profile.fraud))}` : ''
+  return `,"beacons":${beacons}${regions}${fraud},"segments":[],"topChains":[],"location":{"type":"Point","coordinates":[`
 }
 
 /** The server time from which an earlier head would show something that must be hidden by then; Infinity: never. */

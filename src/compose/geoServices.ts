@@ -16,10 +16,8 @@ import { GeocoderPool } from '../geo/geocoding/geocoderPool.ts'
 import { geocodingRoutes } from '../geo/geocoding/geocodingRoutes.ts'
 import { placeRoutes } from '../geo/geocoding/placeRoutes.ts'
 import { validationRoutes } from '../geo/geocoding/validationRoutes.ts'
-import { CityFiles } from '../geo/ip/cityFiles.ts'
 import { IpGeocoder } from '../geo/ip/ipGeocoder.ts'
 import { ipRoutes } from '../geo/ip/ipRoutes.ts'
-import { ProxyLists } from '../geo/ip/proxyLists.ts'
 import { MapPool } from '../geo/maps/mapPool.ts'
 import { mapRoutes } from '../geo/maps/mapRoutes.ts'
 import { AnswerCache } from '../geo/routing/cache.ts'
@@ -58,7 +56,7 @@ export function openGeoServices(parts: {
   readonly map: MapData
 }): GeoServices {
   const { options, logger, metrics, registry } = parts
-  const { regions, world } = parts.map
+  const { regions, world, cities, proxies } = parts.map
   const routing = openRouting({ options, logger, metrics, regions })
   const areThere = () => options.routingUrl !== '' || regions.routed.length > 0
   const areas = new RoadAreas(routing.engines, routing.networks)
@@ -66,11 +64,6 @@ export function openGeoServices(parts: {
   registerIsochroneMetrics(metrics, isochrones)
   const geocoder = new GeocoderPool(regions, () => world.file(), logger)
   const maps = new MapPool(regions, () => world.file(), logger)
-  const cities = new CityFiles(options.ipCityFile, { clock, logger })
-  const proxies = new ProxyLists(
-    { proxies: options.ipProxyFiles, tor: options.ipTorFile, allowed: options.ipAllowedFile },
-    { clock, logger },
-  )
   const ipGeocoder = new IpGeocoder(cities, proxies)
   return {
     routes: [
@@ -83,7 +76,7 @@ export function openGeoServices(parts: {
     ],
     times: new RoadTravelTimes(routing.engines),
     checks: [routing.check],
-    services: [routing.service, geocoder, maps, cities, proxies],
+    services: [routing.service, geocoder, maps],
     isochrones,
     finder: geocoder,
   }

@@ -7,6 +7,9 @@ import type { Options } from '../../config/options.ts'
 import { CellAtlas } from '../geo/atlas/cellAtlas.ts'
 import { CellThreads } from '../geo/atlas/cellThreads.ts'
 import type { MapRegions } from '../geo/extract/port.ts'
+import { CityFiles } from '../geo/ip/cityFiles.ts'
+import { IpFacts } from '../geo/ip/ipFacts.ts'
+import { ProxyLists } from '../geo/ip/proxyLists.ts'
 import { WorldData } from '../geo/world/worldData.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
@@ -18,6 +21,8 @@ export interface MapData {
   readonly regions: MapRegions
   readonly world: WorldData
   readonly atlas: CellAtlas
+  readonly cities: CityFiles
+  readonly proxies: ProxyLists
   readonly checks: readonly ReadinessCheck[]
   /** Started before the server accepts requests. */
   readonly services: readonly Service[]
@@ -33,12 +38,19 @@ export function openMapData(parts: { readonly options: Options; readonly logger:
   const sampleReady = (): void => void world.file().catch(() => {})
   const { regions, sample, check } = openMapRegions({ ...parts, sampleReady })
   const cells = new CellThreads(regions, () => world.file(), logger)
-  const atlas = new CellAtlas(cells, clock, logger)
+  const cities = new CityFiles(options.ipCityFile, { clock, logger })
+  const proxies = new ProxyLists(
+    { proxies: options.ipProxyFiles, tor: options.ipTorFile, allowed: options.ipAllowedFile },
+    { clock, logger },
+  )
+  const ips = new IpFacts({ places: cities, proxies, clock, logger })
+  const atlas = new CellAtlas(cells, clock, logger, ips)
   regions.onChange(() => atlas.changed())
   // Ready without it: tracking needs none of it.
   const worldCheck: ReadinessCheck = {
     name: world.name,
     check: () => ({ ok: true, detail: world.condition }),
   }
-  return { regions, world, atlas, checks: [check, worldCheck], services: [regions, world, cells], sample }
+  const services = [regions, world, cells, cities, proxies]
+  return { regions, world, atlas, cities, proxies, checks: [check, worldCheck], services, sample }
 }

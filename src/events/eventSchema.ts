@@ -1,10 +1,12 @@
 import Type from 'typebox'
+import { FAILURE_REASONS } from '../model/fraud.ts'
 import {
   BeaconContextSchema,
   DateSchema,
   GeofenceContextSchema,
   MetadataSchema,
   PointSchema,
+  FraudSchema,
   RegionSchema,
 } from './fieldSchemas.ts'
 import { TripContextSchema } from './tripSchema.ts'
@@ -34,6 +36,10 @@ export const EventSchema = Type.Object(
     beacon: Type.Optional(BeaconContextSchema),
     trip: Type.Optional(TripContextSchema),
     region: Type.Optional(RegionSchema),
+    fraud: Type.Optional(FraudSchema),
+    failureReasons: Type.Optional(
+      Type.Array(Type.Enum([...FAILURE_REASONS]), { description: 'Why the user failed.' }),
+    ),
     location: Type.Optional(PointSchema),
     locationAccuracy: Type.Optional(Type.Number({ description: 'Metres.' })),
     confidence: Type.Integer({

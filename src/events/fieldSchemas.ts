@@ -64,3 +64,27 @@ export const RegionMembers = {
   dma: Type.Optional(RegionSchema),
   postalCode: Type.Optional(RegionSchema),
 }
+
+const DateOrNull = Type.Union([DateSchema, Type.Null()])
+
+/** The fraud of a user, as of the last update. */
+export const FraudSchema = Type.Object({
+  passed: Type.Boolean({
+    description: 'False if blocked, or if any flag is raised and the user is not bypassed.',
+  }),
+  bypassed: Type.Boolean(),
+  verified: Type.Boolean(),
+  blocked: Type.Boolean(),
+  mocked: Type.Boolean(),
+  jumped: Type.Boolean(),
+  compromised: Type.Boolean(),
+  inaccurate: Type.Boolean(),
+  proxy: Type.Boolean(),
+  sharing: Type.Boolean(),
+  lastMockedAt: DateOrNull,
+  lastJumpedAt: DateOrNull,
+  lastCompromisedAt: DateOrNull,
+  lastInaccurateAt: DateOrNull,
+  lastProxyAt: DateOrNull,
+  lastSharingAt: DateOrNull,
+})

@@ -3,6 +3,7 @@ import type { Conversion, Transition } from '../model/event.ts'
 import type { GeofenceProperties, Outline } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import type { Profile } from '../model/device.ts'
+import { DATED_FLAGS, isBlocked, MARK, passes, type FraudRecord } from '../model/fraud.ts'
 import type { Region } from '../model/region.ts'
 import { isLive, type ScopeId } from '../model/scope.ts'
 import type { TextCache } from '../runtime/textCache.ts'
@@ -58,6 +59,10 @@ export function eventJson(id: string, transition: Transition, context: EventCont
     geofence: geofence && geofenceContext(geofence, context.outlineOf(geofence)),
     beacon: beacon && beaconContext(beacon),
     region,
+    ...(transition.fraud !== undefined && {
+      fraud: fraudContext(transition.fraud),
+      failureReasons: transition.failureReasons,
+    }),
     location: { type: 'Point', coordinates: [longitude, latitude] },
     locationAccuracy: context.accuracy,
     confidence: transition.confidence,
@@ -121,9 +126,12 @@ export class EventTexts {
 }
 
 /** What an event is about, if not a geofence, as a member of its record. */
-function subjectOf({ beacon, region }: Transition): string {
+function subjectOf(transition: Transition): string {
+  const { beacon, region } = transition
   if (region !== undefined) return `,"region":${JSON.stringify(region)}`
-  return `,"beacon":${JSON.stringify(beaconContext(beacon!))}`
+  if (transition.fraud === undefined) return `,"beacon":${JSON.stringify(beaconContext(beacon!))}`
+  const failureReasons = JSON.stringify(transition.failureReasons)
+  return `,"fraud":${JSON.stringify(fraudContext(transition.fraud))},"failureReasons":${failureReasons}`
 }
 
 /** The last location of a user. */
@@ -213,6 +221,25 @@ export function beaconContext(beacon: Beacon) {
 function referenceOf({ trip, geofence, beacon }: any): { tag?: string; externalId?: string } {
   if (trip === undefined) return geofence ?? beacon ?? {}
   return { tag: trip.destinationGeofenceTag, externalId: trip.destinationGeofenceExternalId }
+}
+
+/** The fraud of a user, as in the user and in events. */
+export function fraudContext({ marks, last }: FraudRecord) {
+  const dates: Record<string, string | null> = {}
+  const flags: Record<string, boolean> = {}
+  DATED_FLAGS.forEach(([flag, bits], place) => {
+    flags[flag] = (marks & bits) !== 0
+    const time = last[place]!
+    dates[`last${flag[0]!.toUpperCase()}${flag.slice(1)}At`] = time === 0 ? null : isoDate(time)
+  })
+  return {
+    passed: passes(marks),
+    bypassed: (marks & MARK.bypassed) !== 0,
+    verified: (marks & MARK.verified) !== 0,
+    blocked: isBlocked(marks),
+    ...flags,
+    ...dates,
+  }
 }
 
 /** The regions as members of a user or a context, after another member: `,"country":{…}`. */

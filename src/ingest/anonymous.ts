@@ -1,14 +1,16 @@
 import { MAX_EVENT_CHARACTERS } from '../actor/refusal.ts'
 import { currentBeacons, currentGeofences } from '../actor/userRecord.ts'
-import { eventJson, outlineIn, regionMembers } from '../events/record.ts'
+import { eventJson, fraudContext, outlineIn, regionMembers } from '../events/record.ts'
 import { ANONYMOUS, type BeaconVisit, type Visit } from '../model/device.ts'
 import type { Transition } from '../model/event.ts'
 import type { GeofenceProperties, Outline } from '../model/geofence.ts'
+import type { FraudRecord } from '../model/fraud.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import { newId } from '../runtime/newId.ts'
 import { fetched, Unfetched, Unknown } from '../rules/atlas.ts'
+import { Barred } from '../rules/countries.ts'
 import { circumstancesOf } from '../rules/circumstances.ts'
 import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
 import type { Situation } from '../rules/evaluator.ts'
@@ -16,6 +18,7 @@ import { createEvaluators, evaluate, type Evaluated } from '../rules/evaluators.
 import { measureElsewhere, Unmeasured } from '../rules/measured.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { regionsOf } from '../rules/regions.ts'
+import { countryBarred, countryUnknown } from '../runtime/countryErrors.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { Slice } from '../runtime/slices.ts'
 import type { Measurer } from '../spatial/port.ts'
@@ -35,6 +38,8 @@ export interface AnonymousStays {
 }
 
 export interface AnonymousResult extends AnonymousStays {
+  /** Of this update alone: what was before is not known. */
+  readonly fraud: FraudRecord
   readonly transitions: readonly Transition[]
   /** The locations of their geofences. */
   readonly outlines: Outlines
@@ -58,6 +63,7 @@ const evaluators = createEvaluators()
 
 /**
  * Evaluates one update; its `userId` is ignored. The two functions below write its result.
+ * @throws ApiError 451 in a country from which nothing is accepted
  * @param measurer measures geometry in place of the main thread if there is much
  */
 export async function trackAnonymously(
@@ -73,7 +79,10 @@ export async function trackAnonymously(
   const { state, transitions } = await evaluated(before, { update, view, now }, measurer)
   // From now on too, because a replay evaluates several updates in a row.
   const visits = state.visits.map((visit) => ({ ...visit, dwelled: true }))
-  return { visits, beacons: state.beacons, transitions, outlines: outlinesOf(transitions, view) }
+  // Whether the user passed before is not known, so failing is no event.
+  const known = transitions.filter(({ fraud }) => fraud === undefined)
+  const { beacons, fraud } = state
+  return { visits, beacons, fraud, transitions: known, outlines: outlinesOf(known, view) }
 }
 
 async function evaluated(
@@ -86,6 +95,7 @@ async function evaluated(
     const result = evaluate(evaluators, before, { ...situation, measuring })
     if (result instanceof Unmeasured) measuring = await measureElsewhere(measurer!, result)
     else if (result instanceof Unfetched) await result.fetch()
+    else if (result instanceof Barred) throw result.isCertain ? countryBarred() : countryUnknown()
     else return result as Evaluated
   }
 }
@@ -156,7 +166,11 @@ function anonymousEvent(transition: Transition, update: Update, outlines: Outlin
  * The user after an update, as finished JSON.
  * @throws ApiError 400 if the geofences exceed {@link MAX_EVENT_CHARACTERS}, because a client may name any
  */
-export async function anonymousUser(stays: AnonymousStays, update: Update, view: ScopeView): Promise<string> {
+export async function anonymousUser(
+  stays: AnonymousResult,
+  update: Update,
+  view: ScopeView,
+): Promise<string> {
   const createdAt = isoDate(timeOf(update))
   const geofences = await bounded(currentGeofences(stays, view, update.receivedAt), (one) =>
     JSON.stringify(one),
@@ -179,7 +193,8 @@ export async function anonymousUser(stays: AnonymousStays, update: Update, view:
     actualUpdatedAt: isoDate(update.receivedAt),
   })
   const lists = `"geofences":[${geofences.join(',')}],"beacons":[${beacons.join(',')}]`
-  return `${rest.slice(0, -1)},${lists}${await regionsAround(update, view)}}`
+  const fraud = view.settings.fraud.enabled ? `,"fraud":${JSON.stringify(fraudContext(stays.fraud))}` : ''
+  return `${rest.slice(0, -1)},${lists}${await regionsAround(update, view)}${fraud}}`
 }
 
 /** The regions of the location, as members of the user. */

@@ -2,6 +2,7 @@ import Type from 'typebox'
 import { JSON_CONTENT_TYPE, listPieces } from '../http/answerText.ts'
 import { RateLimiter } from '../http/rateLimit.ts'
 import { LATER, route, type Answer, type Reply, type Route } from '../http/route.ts'
+import { FAILURE_REASONS, verdictOf, type Verdict } from '../model/fraud.ts'
 import type { Update } from '../model/update.ts'
 import { MAX_EVENT_CHARACTERS } from '../actor/refusal.ts'
 import type { Intake, Outcome, Submitter } from '../actor/port.ts'
@@ -10,10 +11,17 @@ import { BeaconRecord, nearbyBeaconsJson } from '../registry/beacons/beaconRecor
 import { GeofenceRecord } from '../registry/geofences/geofenceRecord.ts'
 import type { RegistryView } from '../rules/port.ts'
 import type { Measurer } from '../spatial/port.ts'
+import { COUNTRY_BARRED_CODE } from '../runtime/countryErrors.ts'
 import { badParam, type ApiError } from '../runtime/errors.ts'
 import { Slice } from '../runtime/slices.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
-import { anonymousEvents, anonymousStays, anonymousUser, trackAnonymously } from './anonymous.ts'
+import {
+  anonymousEvents,
+  anonymousStays,
+  anonymousUser,
+  trackAnonymously,
+  type AnonymousResult,
+} from './anonymous.ts'
 import { ANONYMOUS } from '../model/device.ts'
 import { nearbyGeofences } from './nearby.ts'
 import { checkReplay, MAX_MEETINGS } from './replayBound.ts'
@@ -68,6 +76,10 @@ export function trackRoutes(parts: TrackParts): Route[] {
     200: Type.Object({
       user: UserSchema,
       events: Type.Array(EventSchema),
+      passed: Type.Optional(Type.Boolean({ description: 'Of a verified track, if fraud is judged.' })),
+      failureReasons: Type.Optional(
+        Type.Array(Type.Enum([...FAILURE_REASONS]), { description: 'Why a verified track did not pass.' }),
+      ),
       nearbyBeacons: Type.Array(BeaconRecord, {
         description: 'The enabled beacons within 1 km, for the SDK to range: nearest first, at most 100.',
       }),
@@ -105,7 +117,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
         const update = updateFrom(call.body, stampOf(call))
         if (update.deviceId === ANONYMOUS) {
           anonymousLimit?.take(call.ip, call.receivedAt)
-          return anonymousTracks.run(() => answerAnonymously(parts, [{ body: call.body, update }]))
+          return anonymousTracks.run(() => answerAnonymously(parts, [{ body: call.body, update }], false))
         }
         return track(update, nearbyGeofencesLimit(call.body), call.headers, reply)
       },
@@ -123,6 +135,11 @@ export function trackRoutes(parts: TrackParts): Route[] {
         `${MAX_MEETINGS} times in all is refused; the message says how many updates to send at a time.`,
       body: Type.Object({ replays: Type.Array(TrackBody, { minItems: 1, maxItems: MAX_REPLAYS }) }),
       meta: Type.Object({
+        refusedUpdates: Type.Optional(
+          Type.Integer({
+            description: 'Number of updates that were refused because of the country in which they lie.',
+          }),
+        ),
         omittedEvents: Type.Optional(
           Type.Integer({
             description:
@@ -147,7 +164,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
         )
         if (stranger < 0) {
           anonymousLimit?.take(call.ip, call.receivedAt)
-          return anonymousReplays.run(() => answerAnonymously(parts, replays))
+          return anonymousReplays.run(() => answerAnonymously(parts, replays, true))
         }
         orderNumbered(replays)
         const updates = replays.map(({ update }) => update)
@@ -200,13 +217,15 @@ class TrackExchange implements Submitter {
   }
 
   applied(outcome: Outcome, update: Update): void {
-    const { parts, events } = outcome
-    const content = this.nearby === 0 && parts && trackAnswer(parts, events, this.beaconsAround(update))
+    const { parts, events, verdict } = outcome
+    const isPlain = this.nearby === 0 && verdict === undefined
+    const content = isPlain && parts && trackAnswer(parts, events, this.beaconsAround(update))
     if (content) {
       this.reply.send({ bytes: { contentType: JSON_CONTENT_TYPE, content } })
       return
     }
-    void answer(this.reply, events, userOf(outcome), around(this.registry, update, this.nearby))
+    const surroundings = around(this.registry, update, this.nearby, verdict)
+    void answer(this.reply, events, userOf(outcome), surroundings)
   }
 
   private beaconsAround({ scope, latitude, longitude }: Update): string {
@@ -231,13 +250,14 @@ class ReplayExchange implements Submitter {
   private readonly places: Map<Update, number>
   /** Of the updates, by their time. */
   private readonly events: (readonly string[])[] = []
-  /** Of the latest update. */
-  private user: Promise<readonly string[]> | undefined
-  /** Its surroundings, as returned by {@link around}. */
-  private around: Promise<string[]> | undefined
+  /** The latest update that was applied. */
+  private last: { readonly outcome: Outcome; readonly update: Update } | undefined
   private open: number
   private characters = 0
   private omitted = 0
+  private barred = 0
+  /** Of the latest update that was applied. */
+  private latest = -1
 
   /**
    * @param updates by their time
@@ -258,15 +278,27 @@ class ReplayExchange implements Submitter {
     const fits = this.characters <= MAX_EVENT_CHARACTERS
     if (!fits) this.omitted += events.length
     this.events[place] = fits ? events : []
-    if (place === this.places.size - 1) {
-      this.user = userOf(outcome)
-      this.around = around(this.registry, update, this.nearby)
+    if (place > this.latest) {
+      this.latest = place
+      this.last = { outcome, update }
     }
-    if (--this.open === 0) void answer(this.reply, this.events.flat(), this.user!, this.around!, this.omitted)
+    this.finished()
   }
 
+  /** An update from a country that is refused does not affect the others. */
   refused(error: ApiError): void {
-    this.reply.fail(error)
+    if (error.code !== COUNTRY_BARRED_CODE) return this.reply.fail(error)
+    this.barred++
+    this.finished()
+  }
+
+  private finished(): void {
+    if (--this.open > 0) return
+    const { reply, registry, nearby, omitted, barred } = this
+    if (this.last === undefined) return reply.send({ meta: { refusedUpdates: barred }, body: { events: [] } })
+    const { outcome, update } = this.last
+    const surroundings = around(registry, update, nearby, outcome.verdict)
+    void answer(reply, this.events.flat(), userOf(outcome), surroundings, omitted, barred)
   }
 }
 
@@ -277,29 +309,39 @@ class ReplayExchange implements Submitter {
 async function answerAnonymously(
   { registry, measurer }: TrackParts,
   replays: readonly { readonly body: TrackBody; readonly update: Update }[],
+  isReplay: boolean,
 ): Promise<Answer> {
-  const last = replays.at(-1)!
   const events: string[] = []
   let characters = 0
   let omitted = 0
+  let barred = 0
   let stays = anonymousStays(replays[0]!.body)
+  let latest:
+    | { readonly result: AnonymousResult; readonly body: TrackBody; readonly update: Update }
+    | undefined
   const slice = new Slice()
-  for (const { update } of replays) {
+  for (const { body, update } of replays) {
     if (slice.isOver) await slice.next()
-    const result = await trackAnonymously(stays, update, registry.scope(update.scope), measurer)
-    stays = result
-    const texts = characters > MAX_EVENT_CHARACTERS ? [] : await anonymousEvents(result, update)
-    for (const text of texts) characters += text.length
-    if (characters > MAX_EVENT_CHARACTERS) omitted += result.transitions.length
-    else for (const text of texts) events.push(text)
+    try {
+      const result = await trackAnonymously(stays, update, registry.scope(update.scope), measurer)
+      stays = result
+      latest = { result, body, update }
+      const texts = characters > MAX_EVENT_CHARACTERS ? [] : await anonymousEvents(result, update)
+      for (const text of texts) characters += text.length
+      if (characters > MAX_EVENT_CHARACTERS) omitted += result.transitions.length
+      else for (const text of texts) events.push(text)
+    } catch (error) {
+      if (!isReplay || (error as ApiError).code !== COUNTRY_BARRED_CODE) throw error
+      barred++
+    }
   }
-  const user = await anonymousUser(stays, last.update, registry.scope(last.update.scope))
-  return answerOf(
-    events,
-    [user],
-    await around(registry, last.update, nearbyGeofencesLimit(last.body)),
-    omitted,
-  )
+  if (latest === undefined) return { meta: { refusedUpdates: barred }, body: { events: [] } }
+  const { result, body, update } = latest
+  const view = registry.scope(update.scope)
+  const user = await anonymousUser(result, update, view)
+  const verdict = verdictOf(result.fraud, update.claims, view.settings.fraud)
+  const surroundings = await around(registry, update, nearbyGeofencesLimit(body), verdict)
+  return answerOf(events, [user], surroundings, omitted, barred)
 }
 
 /** Sends the result of one or several updates. Never rejects. */
@@ -309,10 +351,11 @@ async function answer(
   user: Promise<readonly string[]>,
   surroundings: Promise<readonly string[]>,
   omitted = 0,
+  barred = 0,
 ): Promise<void> {
   try {
     const [pieces, near] = await Promise.all([user, surroundings])
-    reply.send(answerOf(events, pieces, near, omitted))
+    reply.send(answerOf(events, pieces, near, omitted, barred))
   } catch (error) {
     reply.fail(error as Error)
   }
@@ -323,21 +366,33 @@ async function userOf(outcome: Outcome): Promise<readonly string[]> {
   return outcome.userPieces === undefined ? [outcome.user] : outcome.userPieces()
 }
 
-/** @param omitted how many events are left out */
+/** @param omitted how many events are left out. @param barred how many updates were refused by their country */
 function answerOf(
   events: readonly string[],
   user: readonly string[],
   surroundings: readonly string[],
   omitted: number,
+  barred = 0,
 ): Answer {
   const pieces = [...listPieces('"events":', events, ',"user":'), ...user, ...surroundings]
-  return omitted === 0 ? { pieces } : { meta: { omittedEvents: omitted }, pieces }
+  if (omitted === 0 && barred === 0) return { pieces }
+  const meta = {
+    ...(omitted > 0 && { omittedEvents: omitted }),
+    ...(barred > 0 && { refusedUpdates: barred }),
+  }
+  return { meta, pieces }
 }
 
 /** The members of the answer about the surroundings of an update, to follow another member. */
-async function around(registry: RegistryView, update: Update, geofences: number): Promise<string[]> {
+async function around(
+  registry: RegistryView,
+  update: Update,
+  geofences: number,
+  verdict?: Verdict,
+): Promise<string[]> {
   const view = registry.scope(update.scope)
-  const beacons = `,"nearbyBeacons":${nearbyBeaconsJson(view, update.latitude, update.longitude)}`
+  const verified = verdict === undefined ? '' : `,${JSON.stringify(verdict).slice(1, -1)}`
+  const beacons = `${verified},"nearbyBeacons":${nearbyBeaconsJson(view, update.latitude, update.longitude)}`
   if (geofences === 0) return [beacons]
   const texts = await nearbyLimit.run(() => nearbyGeofences(view, update, geofences))
   return listPieces(`${beacons},"nearbyGeofences":`, texts)

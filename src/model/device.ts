@@ -1,3 +1,4 @@
+import type { FraudRecord } from './fraud.ts'
 import type { Metadata } from './metadata.ts'
 import type { RegionStays } from './region.ts'
 import type { DeviceType } from './update.ts'
@@ -74,6 +75,7 @@ export interface Profile {
   readonly regions: RegionStays
   /** Those before the update that last changed the profile; the same object if it changed none. */
   readonly regionsBefore: RegionStays
+  readonly fraud: FraudRecord
   /** At most {@link STREAM_MARKS}, the latest used last. */
   readonly marks: readonly StreamMark[]
 }

@@ -1,5 +1,6 @@
 import type { Beacon } from './beacon.ts'
 import type { GeofenceProperties } from './geofence.ts'
+import type { FailureReason, FraudRecord } from './fraud.ts'
 import type { Metadata } from './metadata.ts'
 import type { Region } from './region.ts'
 import type { ScopeId } from './scope.ts'
@@ -32,6 +33,7 @@ export interface GeofenceTransition extends Happening {
   readonly geofence: GeofenceProperties
   readonly beacon?: undefined
   readonly region?: undefined
+  readonly fraud?: undefined
   /** Present on geofences with operating hours: whether t lies within them. */
   readonly currentlyOperating?: boolean
   /** Where and when it happened; absent: at the update. */
@@ -43,6 +45,7 @@ export interface BeaconTransition extends Happening {
   readonly beacon: Beacon
   readonly geofence?: undefined
   readonly region?: undefined
+  readonly fraud?: undefined
 }
 
 export interface RegionTransition extends Happening {
@@ -50,10 +53,20 @@ export interface RegionTransition extends Happening {
   readonly region: Region
   readonly geofence?: undefined
   readonly beacon?: undefined
+  readonly fraud?: undefined
+}
+
+export interface FraudTransition extends Happening {
+  readonly type: 'user.failed_fraud'
+  readonly fraud: FraudRecord
+  readonly failureReasons: readonly FailureReason[]
+  readonly geofence?: undefined
+  readonly beacon?: undefined
+  readonly region?: undefined
 }
 
 /** A transition that an update caused, before it has an id: what the pure step returns. */
-export type Transition = GeofenceTransition | BeaconTransition | RegionTransition
+export type Transition = GeofenceTransition | BeaconTransition | RegionTransition | FraudTransition
 
 /** Something that the user did, as an app reports it: an event that no update caused. */
 export interface Conversion {

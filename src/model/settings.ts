@@ -1,3 +1,4 @@
+import { DEFAULT_FRAUD, type FraudSettings } from './fraud.ts'
 import type { Metadata } from './metadata.ts'
 import { REGION_KINDS, type RegionKind } from './region.ts'
 
@@ -38,6 +39,11 @@ export interface Settings {
   readonly regions: boolean
   /** The kinds of regions whose entries and exits are events. */
   readonly regionEvents: readonly RegionKind[]
+  /** Alpha-2 codes: updates from these countries are refused. */
+  readonly blockedCountries: readonly string[]
+  /** Alpha-2 codes: if there are any, updates from elsewhere are refused. */
+  readonly allowedCountries: readonly string[]
+  readonly fraud: FraudSettings
   /** The customer's ids of chains, by slug. */
   readonly chainMappings: Readonly<Record<string, string>>
   /** Custom data of chains, by slug. */
@@ -81,6 +87,9 @@ export const DEFAULT_SETTINGS: Settings = {
   maxGapSeconds: 300,
   regions: false,
   regionEvents: REGION_KINDS,
+  blockedCountries: [],
+  allowedCountries: [],
+  fraud: DEFAULT_FRAUD,
   chainMappings: {},
   chainMetadata: {},
   placeFilters: { chain: [], category: [] },

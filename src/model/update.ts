@@ -55,6 +55,8 @@ export interface Update {
   readonly deviceModel?: string | undefined
   /** Why an SDK sent it, in its own words. */
   readonly source?: string | undefined
+  /** What the app says about its device: bits of `CLAIM` in fraud.ts; absent for none. */
+  readonly claims?: number | undefined
   /** The beacons in range; absent if the update does not say. */
   readonly beacons?: readonly RangedBeacon[] | undefined
   /** The sender's stream and its ascending number in it: a resend is applied once (G9). Both or neither. */

@@ -11,6 +11,8 @@ export interface Atlas {
   readonly revision: number
   /** @param latitude degrees. @param longitude degrees */
   regionsAt(latitude: number, longitude: number): RegionsHere | Unknown | Unfetched
+  /** What is known about an address. */
+  ipAt(ip: string): IpHere | Unknown | Unfetched
   /** The region with that code. */
   region(kind: RegionKind, code: string): Region
 }
@@ -20,6 +22,18 @@ export interface RegionsHere {
   readonly codes: RegionCodes
   /** Metres, ≥ 0: all points within this distance have the same codes. */
   readonly clearanceMeters: number
+}
+
+/** What is known about an IP address. */
+export interface IpHere {
+  readonly isProxy: boolean
+  /** Alpha-2 code of the country in which it is used; undefined if that is not known. */
+  readonly country: string | undefined
+  /** Degrees, about where it is used in its country. */
+  readonly latitude: number
+  readonly longitude: number
+  /** Server time, epoch milliseconds, until which the answer counts. */
+  readonly until: number
 }
 
 /** It is not known at the moment: the data cannot be read, or are not ready yet. */
@@ -61,5 +75,6 @@ const NEVER = new Unknown(Infinity, false)
 export const NO_ATLAS: Atlas = {
   revision: 0,
   regionsAt: () => NEVER,
+  ipAt: () => NEVER,
   region: (type, code) => ({ _id: '', type, code, name: code }),
 }

@@ -1,8 +1,9 @@
 import type { Profile } from '../model/device.ts'
+import { NO_FRAUD } from '../model/fraud.ts'
 import { NO_REGIONS } from '../model/region.ts'
 
 /** What the evaluators know about a device between updates. */
-export type DeviceState = Pick<Profile, 'visits' | 'approaches' | 'crossed' | 'beacons' | 'regions'>
+export type DeviceState = Pick<Profile, 'visits' | 'approaches' | 'crossed' | 'beacons' | 'regions' | 'fraud'>
 
 /** The state of a device before its first update. */
 export const NO_STATE: DeviceState = {
@@ -11,4 +12,5 @@ export const NO_STATE: DeviceState = {
   crossed: [],
   beacons: [],
   regions: NO_REGIONS,
+  fraud: NO_FRAUD,
 }

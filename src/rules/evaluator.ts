@@ -4,6 +4,7 @@ import type { Region, RegionKind } from '../model/region.ts'
 import type { Update } from '../model/update.ts'
 import type { Unfetched } from './atlas.ts'
 import type { Circumstances } from './circumstances.ts'
+import type { Barred } from './countries.ts'
 import type { DeviceState } from './deviceState.ts'
 import type { Measured } from './measured.ts'
 import type { DeviceRows, ScopeView } from './port.ts'
@@ -119,5 +120,5 @@ export interface Evaluator<Facts = unknown> {
   remember?(rows: DeviceRows, row: number, after: DeviceState): void
   /** Why the update did or did not cause events. @param before the state before that update */
   explain?(before: DeviceState, situation: Situation): Partial<Explanation> | Unfetched
-  context?(spot: Spot): Partial<Context> | Unfetched
+  context?(spot: Spot): Partial<Context> | Unfetched | Barred
 }

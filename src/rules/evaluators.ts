@@ -2,7 +2,9 @@ import type { Transition } from '../model/event.ts'
 import { BeaconEvaluator } from './beacons.ts'
 import { NO_STATE, type DeviceState } from './deviceState.ts'
 import type { Context, Evaluator, Explanation, Situation, Spot } from './evaluator.ts'
-import { Unfetched } from './atlas.ts'
+import type { Unfetched } from './atlas.ts'
+import { CountryEvaluator, type Barred } from './countries.ts'
+import { FraudEvaluator } from './fraud.ts'
 import { GeofenceEvaluator } from './geofences.ts'
 import { RegionEvaluator } from './regions.ts'
 import { NO_LIMITS, smallest, zoneWithin, type SafeZone } from './safeZone.ts'
@@ -21,7 +23,14 @@ import { Unready } from './unready.ts'
  * - EVALUATORS-3: The safe zone lies within the safe zone of every evaluator.
  */
 export function createEvaluators(): readonly Evaluator[] {
-  return [new BeaconEvaluator(), new GeofenceEvaluator(), new RegionEvaluator()]
+  return [
+    // First, because it may refuse the update.
+    new CountryEvaluator(),
+    new BeaconEvaluator(),
+    new GeofenceEvaluator(),
+    new RegionEvaluator(),
+    new FraudEvaluator(),
+  ]
 }
 
 /** The result of evaluating an update. */
@@ -46,8 +55,8 @@ export function evaluate(
   before: DeviceState,
   situation: Situation,
 ): Evaluated | Unready {
-  const { visits, approaches, beacons, regions } = before
-  const state: DeviceState = { visits, approaches, crossed: NO_STATE.crossed, beacons, regions }
+  const { visits, approaches, beacons, regions, fraud } = before
+  const state: DeviceState = { visits, approaches, crossed: NO_STATE.crossed, beacons, regions, fraud }
   let happened: Ranked[] | undefined
   let limits = NO_LIMITS
   for (const evaluator of evaluators) {
@@ -72,11 +81,11 @@ function inOrder(happened: Ranked[]): readonly Transition[] {
 }
 
 /** What lies around a location that is not tied to a device. */
-export function contextOf(evaluators: readonly Evaluator[], spot: Spot): Context | Unfetched {
+export function contextOf(evaluators: readonly Evaluator[], spot: Spot): Context | Unfetched | Barred {
   const context: Context = { geofences: [] }
   for (const evaluator of evaluators) {
     const part = evaluator.context?.(spot)
-    if (part instanceof Unfetched) return part
+    if (part instanceof Unready) return part
     Object.assign(context, part)
   }
   return context
@@ -94,7 +103,7 @@ export function explain(
   const explanation: Partial<Explanation> = {}
   for (const evaluator of evaluators) {
     const part = evaluator.explain?.(before, situation)
-    if (part instanceof Unfetched) return part
+    if (part instanceof Unready) return part
     Object.assign(explanation, part)
   }
   const { candidates = [], ...rest } = explanation

@@ -48,4 +48,8 @@ export interface DeviceRows {
   updatedAt(row: number): number
   latitude(row: number): number
   longitude(row: number): number
+  /** Metres; NaN if the last update had none. */
+  accuracy(row: number): number
+  /** `_id` of the user. */
+  recordId(row: number): string
 }

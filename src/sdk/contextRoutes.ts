@@ -3,8 +3,10 @@ import { listPieces } from '../http/answerText.ts'
 import { route, type Route } from '../http/route.ts'
 import { CoordinatesText, parseCoordinates, Text } from '../http/schemas.ts'
 import { GeofenceContextSchema, RegionMembers } from '../events/fieldSchemas.ts'
+import { countryBarred, countryUnknown } from '../runtime/countryErrors.ts'
 import { geofenceText, regionMembers } from '../events/record.ts'
 import { fetched } from '../rules/atlas.ts'
+import { Barred } from '../rules/countries.ts'
 import { contextOf, createEvaluators } from '../rules/evaluators.ts'
 import type { RegistryView } from '../rules/port.ts'
 import { ApiError } from '../runtime/errors.ts'
@@ -46,7 +48,9 @@ export function contextRoutes(registry: RegistryView): Route[] {
         const view = registry.scope(call.credentials!.scope)
         const { userId } = call.query
         const spot = { view, latitude, longitude, userId, receivedAt: call.receivedAt }
-        const { geofences, regions = [], isBroken } = await fetched(() => contextOf(evaluators, spot))
+        const here = await fetched(() => contextOf(evaluators, spot))
+        if (here instanceof Barred) throw here.isCertain ? countryBarred() : countryUnknown()
+        const { geofences, regions = [], isBroken } = here
         if (isBroken)
           throw new ApiError(503, 'The regions of this location cannot be read at the moment.', {
             retryAfter: RETRY_SECONDS,

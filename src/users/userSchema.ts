@@ -5,6 +5,7 @@ import {
   GeofenceContextSchema,
   MetadataSchema,
   PointSchema,
+  FraudSchema,
   RegionMembers,
 } from '../events/fieldSchemas.ts'
 import { TripContextSchema } from '../events/tripSchema.ts'
@@ -38,6 +39,7 @@ export const UserSchema = Type.Object(
     beacons: Type.Array(BeaconContextSchema),
     trip: Type.Optional(TripContextSchema),
     ...RegionMembers,
+    fraud: Type.Optional(FraudSchema),
     segments: Type.Array(Type.Object({})),
     topChains: Type.Array(Type.Object({})),
   },

@@ -1,5 +1,6 @@
 import Type, { type Static } from 'typebox'
 import { DateText, Latitude, Longitude, Name, parseDate, Text } from '../http/schemas.ts'
+import { claimsOf } from '../model/fraud.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import { badParam } from '../runtime/errors.ts'
@@ -56,6 +57,16 @@ export const TrackBody = Type.Object(
     deviceModel: Type.Optional(Text(256)),
     source: Type.Optional(
       Text(64, 'What made an SDK send the update, such as `FOREGROUND_LOCATION`: stored with the user.'),
+    ),
+    mocked: Type.Optional(Type.Boolean({ description: 'Whether an app has made up the location.' })),
+    compromised: Type.Optional(
+      Type.Boolean({
+        description: 'Whether the app found signs that the device is rooted or tampered with.',
+      }),
+    ),
+    sharing: Type.Optional(Type.Boolean({ description: 'Whether the screen is being shared.' })),
+    verified: Type.Optional(
+      Type.Boolean({ description: 'A verified track: with fraud on, the answer says whether it passed.' }),
     ),
     installId: Type.Optional(Text(256)),
     sdkVersion: Type.Optional(Text(64)),
@@ -129,7 +140,10 @@ export function updateFrom(body: TrackBody, stamp: Stamp, at = ''): Update {
     throw badParam(`${at}accuracy`, 'Required.')
   checkMetadata(`${at}metadata`, body.metadata)
   const replayed = body.replayed ?? false
+  const claims = claimsOf(body)
   return {
+    // Hardly any update has them.
+    ...(claims !== 0 && { claims }),
     scope: stamp.scope,
     deviceId: body.deviceId,
     // Logged-out apps send an empty text for "nobody".

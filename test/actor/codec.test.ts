@@ -6,6 +6,7 @@ import { DeviceTable, FLAG_IGNORED } from '../../src/actor/deviceTable.ts'
 import { packProfile, unpackProfile } from '../../src/actor/profileCodec.ts'
 import { MAX_PARTITIONS } from '../../src/events/ids.ts'
 import type { Profile } from '../../src/model/device.ts'
+import { NO_FRAUD } from '../../src/model/fraud.ts'
 import { NO_REGIONS } from '../../src/model/region.ts'
 import fc from '../kit/fastCheck.ts'
 import { aGeofence, Engine, MemoryEvents, MemoryLog, MINUTE, NOON, runs, stateOf } from './kit.ts'
@@ -70,6 +71,10 @@ const profile: fc.Arbitrary<Profile> = fc
     beacons: fc.array(fc.record({ beaconId: text, enteredAt: time }), { maxLength: 3 }),
     regions,
     regionsBefore: fc.option(regions, { nil: undefined }),
+    fraud: fc.oneof(
+      fc.constant(NO_FRAUD),
+      fc.record({ marks: fc.nat(4095), last: fc.tuple(time, time, time, time, time, time) }),
+    ),
     // Most devices have none of these.
     plain: fc.boolean(),
   })
@@ -81,6 +86,7 @@ const profile: fc.Arbitrary<Profile> = fc
       beacons: [],
       regions: NO_REGIONS,
       regionsBefore: undefined,
+      fraud: NO_FRAUD,
     }
     const {
       approaches: near,
@@ -89,10 +95,11 @@ const profile: fc.Arbitrary<Profile> = fc
       beacons,
       regions: here,
       regionsBefore,
+      fraud,
       ...rest
     } = plain ? { ...given, ...none } : given
     const before = { visitsBefore: visitsBefore ?? rest.visits, marks, approaches: near }
-    const regional = { regions: here, regionsBefore: regionsBefore ?? here }
+    const regional = { regions: here, regionsBefore: regionsBefore ?? here, fraud }
     return { ...rest, ...before, approachesBefore: approachesBefore ?? near, crossed, beacons, ...regional }
   })
 

@@ -14,6 +14,7 @@ import {
 import { packProfile } from '../../src/actor/profileCodec.ts'
 import { ProfileStore } from '../../src/actor/profileStore.ts'
 import type { Profile } from '../../src/model/device.ts'
+import { NO_FRAUD } from '../../src/model/fraud.ts'
 import { NO_REGIONS } from '../../src/model/region.ts'
 import fc from '../kit/fastCheck.ts'
 import { runs } from './kit.ts'
@@ -51,6 +52,7 @@ function aProfile(change: Partial<Profile>): Profile {
     beacons: [],
     regions: NO_REGIONS,
     regionsBefore: NO_REGIONS,
+    fraud: NO_FRAUD,
     marks: [],
     ...change,
   }

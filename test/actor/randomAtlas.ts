@@ -6,7 +6,7 @@ import {
   type RegionCodes,
   type RegionKind,
 } from '../../src/model/region.ts'
-import { Unfetched, type Atlas, type RegionsHere } from '../../src/rules/atlas.ts'
+import { Unfetched, type Atlas, type IpHere, type RegionsHere } from '../../src/rules/atlas.ts'
 import { moved, type Point, type Random } from './world.ts'
 
 interface Seed extends Point {
@@ -26,7 +26,10 @@ export class RandomAtlas implements Atlas {
   private readonly seeds: Seed[] = []
   private readonly fetched = new Set<string>()
 
+  private readonly place: Point
+
   constructor(random: Random, place: Point, spread: number) {
+    this.place = place
     for (let i = 0; i < 8; i++) {
       const at = moved(
         place,
@@ -64,6 +67,15 @@ export class RandomAtlas implements Atlas {
     const other = others.find(({ codes }) => codes !== nearest!.codes)
     const meters = other === undefined ? Infinity : (other.meters - nearest!.meters) / 2
     return { codes: nearest!.codes, clearanceMeters: meters * CERTAIN_SHARE }
+  }
+
+  /** Some addresses are proxies, and some are used far away, by their sum. */
+  ipAt(ip: string): IpHere {
+    const sum = [...ip].reduce((all, sign) => all + sign.charCodeAt(0), 0)
+    const far = this.place.latitude > 0 ? -60 : 60
+    const latitude = sum % 5 === 2 ? far : this.place.latitude
+    const country = sum % 2 === 0 ? 'U' : 'W'
+    return { isProxy: sum % 3 === 1, country, latitude, longitude: this.place.longitude, until: Infinity }
   }
 
   region(type: RegionKind, code: string): Region {

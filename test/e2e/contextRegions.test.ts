@@ -12,7 +12,7 @@ import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 
 const clock = new ManualClock(Date.UTC(2026, 0, 1))
 let read: (cell: number) => Promise<RegionCell>
-const atlas = new CellAtlas({ read: (cell) => read(cell) }, clock, createLogger('fatal'), 100)
+const atlas = new CellAtlas({ read: (cell) => read(cell) }, clock, createLogger('fatal'), undefined, 100)
 const registry = openRegistry({ folder: t.testdir({}), clock, createIndex: createGeofenceIndex, atlas })
 const keys = registry.createFirstProject()!
 const server = createServer({

@@ -246,7 +246,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'geo/geocoding',
     ],
   ],
-  ['geo/ip', ['model', 'runtime', 'http', 'geo/records', 'geo/world', 'geo/geocoding']],
+  ['geo/ip', ['model', 'runtime', 'http', 'rules', 'geo/records', 'geo/world', 'geo/geocoding']],
   ['geo/routing', ['model', 'runtime', 'http', 'geometry', 'registry/geofences', 'geo/extract']],
   ['reference', ['runtime', 'http']],
   ['ops', ['model', 'runtime', 'jobs', 'http', 'log', 'rules', 'events', 'actor']],

@@ -1,5 +1,6 @@
 /** Geofences, settings and keys over real HTTP: every rule of the field tables, good and bad. */
 import t from 'tap'
+import { DEFAULT_FRAUD } from '../../src/model/fraud.ts'
 import type { Test } from 'tap'
 import { openApiDocument } from '../../src/http/openapi.ts'
 import type { Route } from '../../src/http/route.ts'
@@ -850,6 +851,9 @@ t.test('settings: defaults, partial changes, every rule', async (t) => {
     maxGapSeconds: 300,
     regions: false,
     regionEvents: ['country', 'state', 'dma', 'postalCode'],
+    blockedCountries: [],
+    allowedCountries: [],
+    fraud: DEFAULT_FRAUD,
     ...NO_PLACES,
     tripApproachingThreshold: 5,
     tripExpirationMinutes: 1440,

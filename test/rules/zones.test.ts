@@ -4,6 +4,7 @@ import type { Applied } from '../../src/actor/applied.ts'
 import type { Partition } from '../../src/actor/partition.ts'
 import { Probe } from '../../src/geometry/probe.ts'
 import { isActive, type Geofence, type Shape } from '../../src/model/geofence.ts'
+import { DEFAULT_FRAUD } from '../../src/model/fraud.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
 import fc from '../kit/fastCheck.ts'
@@ -246,6 +247,29 @@ const THEMES: Readonly<Record<string, Theme>> = {
       return habits
     },
     hits: 0.1,
+  },
+  'fraud: claims, jumps, addresses and lists': {
+    settings: {
+      fraud: {
+        ...DEFAULT_FRAUD,
+        enabled: true,
+        jumpMeters: 150,
+        jumpSpeed: 300,
+        maxAccuracy: 100,
+        ipCountry: true,
+        bypassed: ['bob'],
+        blocked: ['cy', '198.51.100.0/24'],
+      },
+    },
+    change: (random, habits) => ({
+      ...habits,
+      accuracy: random.magnitude(1, 120),
+      claims: random.chance(0.2) ? random.below(16) : undefined,
+      userId: random.chance(0.7) ? undefined : random.pick(['ann', 'bob', 'cy']),
+      // Used nearby and no proxy; then: the same, far away, a proxy.
+      ip: random.chance(0.7) ? '192.0.2.1' : random.pick(['192.0.2.70', '192.0.2.77', '198.51.100.3']),
+    }),
+    hits: 0.02,
   },
   'everything at once': {
     change: (random, habits, engine, place) => {

@@ -132,16 +132,16 @@ missing package | 503 that names it | maps/styles.test.ts: a package that is mis
 replaced regions | tiles are those of the regions in service | maps/tiles.test.ts: a region that comes and goes while tiles are asked for
 
 # Fraud flags (fraud)
-settings | thresholds and lists, with limits
-mocked | from a mock provider, or an IP address in another country
-jumped | farther and faster than the thresholds
-compromised | as reported
-inaccurate | accuracy beyond the threshold
-proxy | as for IP addresses
-sharing | as reported
-verified | as reported
-blocked | by id, IP address or range
-bypassed | by id
-passed, failed_fraud | an event when it becomes false; dates of the last flags
-countries | blocked and allowed: 451, nothing is stored
+settings | thresholds and lists, with limits | e2e/fraud.test.ts: settings: what is absent gets its default, and every rule
+mocked | from a mock provider, or an IP address in another country | rules/fraud.test.ts: what the app says: mocked, compromised, sharing, verified; rules/fraud.test.ts: proxy, and an address in another country
+jumped | farther and faster than the thresholds | rules/fraud.test.ts: jumped: farther and faster than the thresholds, less both accuracies
+compromised | as reported | rules/fraud.test.ts: what the app says: mocked, compromised, sharing, verified
+inaccurate | accuracy beyond the threshold | rules/fraud.test.ts: inaccurate: beyond the threshold, not at it, and not without an accuracy
+proxy | as for IP addresses | e2e/fraud.test.ts: proxies, by the lists of the operator
+sharing | as reported | rules/fraud.test.ts: what the app says: mocked, compromised, sharing, verified
+verified | as reported | e2e/fraud.test.ts: verified tracks say at the root whether they passed
+blocked | by id, IP address or range | rules/fraud.test.ts: lists: by userId, deviceId, _id, address and range
+bypassed | by id | e2e/fraud.test.ts: blocked and bypassed, until they are taken from the list
+passed, failed_fraud | an event when it becomes false; dates of the last flags | e2e/fraud.test.ts: every field of the fraud of a user; failing is an event, passing again is none
+countries | blocked and allowed: 451, nothing is stored | e2e/fraud.test.ts: countries: 451 for tracks and contexts, and nothing is stored
 `)

@@ -23,7 +23,7 @@ places | a visit to a place without a geofence
 regions | country, state, DMA and postal code in the user context | e2e/regions.test.ts: across a border: the user, the events and their order
 
 # Capabilities: fraud (fraud)
-fraud | the user can carry a fraud object
+fraud | the user can carry a fraud object | e2e/fraud.test.ts: every field of the fraud of a user; failing is an event, passing again is none
 
 # Capabilities: isochrones (routing)
 geofences | isochrone, time-based | routing/minutes.test.ts: isochrones and users in the sample city
@@ -93,7 +93,7 @@ trip | present while started, approaching or arrived
 place, country, state, dma, postalCode | when enabled
 
 # User: fraud (fraud)
-fraud | booleans and dates
+fraud | booleans and dates | e2e/fraud.test.ts: every field of the fraud of a user; failing is an event, passing again is none
 
 # States: user and geofence
 outside, inside with confidence | entered | rules/step.test.ts: entry and its confidence
@@ -193,7 +193,7 @@ meta | code, param, message | spec/conformance.test.ts: fields
 
 # Errors: later (places and regions)
 202 | accepted: only where asked for, beyond one machine | e2e/track.test.ts: Prefer: respond-async is answered before the update is applied
-451 | country blocklisted
+451 | country blocklisted | e2e/fraud.test.ts: countries: 451 for tracks and contexts, and nothing is stored
 
 # Rate limits
 POST /v1/track | 1 per device | actor/host.test.ts: a second one within the second is refused and changes nothing

@@ -274,7 +274,7 @@ class RequestResults {
         const { repeated } = outcome
         const set = (user: string) => {
           const isPlain = user === '' && told.length === 0 && !repeated
-          this.#set(update, isPlain ? 0 : { user, events: told, repeated })
+          this.#set(update, isPlain ? 0 : { user, events: told, repeated, verdict: outcome.verdict })
         }
         if (outcome.userPieces === undefined) set(outcome.user)
         else void outcome.userPieces().then((pieces) => set(pieces.join('')))

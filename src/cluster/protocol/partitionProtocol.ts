@@ -17,7 +17,7 @@ import { readRows, RowWriter, type NumberedUpdate, type RemoteUpdate, type Whole
  * command  [name of its kind, arguments as the kind encodes them]
  * reply    [update result*, command result*], or nothing: busy, ask again
  *          in place of the update results their number, where all are 0
- * result   of an update: 0: applied, nothing else wanted · [0 | 1 repeated, user, event*] · refusal
+ * result   of an update: 0: applied, nothing else wanted · [0 | 1 repeated, user, event*, passed?, failure reason*?] · refusal
  *          of a command: [0, result] · refusal
  * refusal  [code, message, param, type, retryAfter]
  * question [registry revision, partition*, JSON]
@@ -216,6 +216,8 @@ type WholeRow = readonly [
 const FOREGROUND = 1
 const STOPPED = 2
 const REPLAYED = 4
+/** From this bit on, the update's claims. */
+const CLAIMS_AT = 3
 
 const wholeRows: WholeRows = {
   pack({ update, stream, sequence }) {
@@ -223,7 +225,8 @@ const wholeRows: WholeRows = {
     const row: WholeRow = [
       (update.foreground ? FOREGROUND : 0) |
         (update.stopped ? STOPPED : 0) |
-        (update.replayed ? REPLAYED : 0),
+        (update.replayed ? REPLAYED : 0) |
+        ((update.claims ?? 0) << CLAIMS_AT),
       update.scope,
       update.deviceId,
       update.latitude,
@@ -265,6 +268,7 @@ const wholeRows: WholeRows = {
       foreground: (bits & FOREGROUND) !== 0,
       stopped: (bits & STOPPED) !== 0,
       replayed: (bits & REPLAYED) !== 0,
+      claims: bits >>> CLAIMS_AT || undefined,
       accuracy: row[9] ?? undefined,
       userId: row[10] ?? undefined,
       installId: row[11] ?? undefined,
@@ -283,7 +287,13 @@ const wholeRows: WholeRows = {
 
 const rowWriter = new RowWriter(wholeRows)
 
-type OutcomeRow = readonly [repeated: 0 | 1, user: string, events: readonly string[]]
+type OutcomeRow = readonly [
+  repeated: 0 | 1,
+  user: string,
+  events: readonly string[],
+  passed?: boolean,
+  failureReasons?: readonly string[],
+]
 type RefusalRow = readonly [
   code: number,
   message: string,
@@ -296,15 +306,19 @@ type ResultRow = 0 | OutcomeRow | RefusalRow
 function resultRow(result: UpdateResult): ResultRow {
   if (result === 0) return 0
   if (result instanceof ApiError) return refusalRow(result)
-  return [result.repeated ? 1 : 0, result.user, result.events]
+  const { repeated, user, events, verdict } = result
+  const known = repeated ? 1 : 0
+  if (verdict === undefined) return [known, user, events]
+  return [known, user, events, verdict.passed, verdict.failureReasons]
 }
 
 function resultOf(row: ResultRow): UpdateResult {
   if (row === 0) return 0
   const [first] = row
   if (first !== 0 && first !== 1) return refusalOf(row as RefusalRow)
-  const [, user, events] = row as OutcomeRow
-  return { repeated: first === 1, user, events }
+  const [, user, events, passed, failureReasons = []] = row as OutcomeRow
+  const verdict = passed === undefined ? undefined : { passed, failureReasons }
+  return { repeated: first === 1, user, events, ...(verdict && { verdict }) }
 }
 
 function refusalRow({ code, message, param, type, retryAfter }: ApiError): RefusalRow {

@@ -118,7 +118,7 @@ export class RowWriter {
     const { accuracy, updatedAt } = update
     if (update.replayed || update.beacons !== undefined) return false
     if (update.metadata !== undefined || update.description !== undefined) return false
-    if (update.source !== undefined) return false
+    if (update.source !== undefined || update.claims !== undefined) return false
     const view = this.#view
     let at = this.#at
     const flags =

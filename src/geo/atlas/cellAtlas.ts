@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LRUCache } from 'lru-cache'
 import type { Region, RegionKind } from '../../model/region.ts'
-import { Unfetched, Unknown, type Atlas, type RegionsHere } from '../../rules/atlas.ts'
+import { NO_ATLAS, Unfetched, Unknown, type Atlas, type IpHere, type RegionsHere } from '../../rules/atlas.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { failureFields } from '../../runtime/errors.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -13,6 +13,11 @@ import { regionOf } from './regionNames.ts'
 export interface CellReader {
   /** May reject; then it can be tried again. */
   read(cell: number): Promise<RegionCell>
+}
+
+/** What is known about IP addresses. Technology: geo/ip/ipFacts.ts. */
+export interface IpAtlas {
+  at(ip: string): IpHere | Unknown | Unfetched
 }
 
 /** Of cells in memory, approximately. */
@@ -52,8 +57,11 @@ export class CellAtlas implements Atlas {
   #lastNumber = -1
   #last: RegionCell | undefined
 
+  readonly #ips: IpAtlas | undefined
+
   /** @param waitMs how long somebody waits for a cell */
-  constructor(reader: CellReader, clock: Clock, logger: Logger, waitMs = WAIT_MS) {
+  constructor(reader: CellReader, clock: Clock, logger: Logger, ips?: IpAtlas, waitMs = WAIT_MS) {
+    this.#ips = ips
     this.#waitMs = waitMs
     this.#reader = reader
     this.#clock = clock
@@ -72,6 +80,10 @@ export class CellAtlas implements Atlas {
     this.#lastNumber = number
     this.#last = cell
     return regionsIn(cell, latitude, longitude)
+  }
+
+  ipAt(ip: string): IpHere | Unknown | Unfetched {
+    return this.#ips === undefined ? NO_ATLAS.ipAt(ip) : this.#ips.at(ip)
   }
 
   region(kind: RegionKind, code: string): Region {

@@ -58,7 +58,7 @@ export class IpGeocoder {
 }
 
 /** Whether it is an address of the internet: not of a private network, of one machine, or reserved. */
-function isPublic(address: IpAddress): boolean {
+export function isPublic(address: IpAddress): boolean {
   return address.range() === 'unicast'
 }
 

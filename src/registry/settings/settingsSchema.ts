@@ -14,6 +14,7 @@ import {
   present,
   textsField,
 } from '../../http/fields.ts'
+import { FRAUD_SETTINGS } from './fraudSettings.ts'
 import { PLACE_SETTINGS } from './placeSettings.ts'
 import { TRIP_SETTINGS } from './tripSettings.ts'
 import { MAX_IDENTIFIER_LENGTH } from '../records/recordFields.ts'
@@ -102,6 +103,7 @@ const SETTINGS: { readonly [K in keyof Settings]: SettingRule<Settings[K]> } = {
     }),
     read: regionKindsField,
   },
+  ...FRAUD_SETTINGS,
   ...PLACE_SETTINGS,
   ...TRIP_SETTINGS,
 }
