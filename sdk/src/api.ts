@@ -4746,6 +4746,100 @@ export interface operations {
                         };
                     } & {
                         trip: components["schemas"]["Trip"];
+                        _id: string;
+                        live: boolean;
+                        externalId: string;
+                        userId?: string;
+                        metadata?: {
+                            [key: string]: string | boolean | number;
+                        };
+                        /** @enum {string} */
+                        mode: "car" | "truck" | "foot" | "bike" | "motorbike";
+                        /** @enum {string} */
+                        status: "pending" | "started" | "approaching" | "arrived" | "completed" | "canceled" | "expired";
+                        /**
+                         * Format: date-time
+                         * @example 2026-11-20T04:21:00.123Z
+                         */
+                        createdAt: string;
+                        /**
+                         * Format: date-time
+                         * @example 2026-11-20T04:21:00.123Z
+                         */
+                        updatedAt: string;
+                        /**
+                         * Format: date-time
+                         * @example 2026-11-20T04:21:00.123Z
+                         */
+                        startedAt?: string;
+                        /**
+                         * Format: date-time
+                         * @example 2026-11-20T04:21:00.123Z
+                         */
+                        arrivedAt?: string;
+                        /**
+                         * Format: date-time
+                         * @example 2026-11-20T04:21:00.123Z
+                         */
+                        completedAt?: string;
+                        /**
+                         * Format: date-time
+                         * @example 2026-11-20T04:21:00.123Z
+                         */
+                        endedAt?: string;
+                        /**
+                         * Format: date-time
+                         * @example 2026-11-20T04:21:00.123Z
+                         */
+                        scheduledArrivalAt?: string;
+                        /** @description Minutes; its own. */
+                        approachingThreshold?: number;
+                        destinationGeofenceTag?: string;
+                        destinationGeofenceExternalId?: string;
+                        destinationLocation?: {
+                            /** @constant */
+                            type: "Point";
+                            /** @description [longitude, latitude] */
+                            coordinates: number[];
+                        };
+                        eta?: {
+                            /** @description Minutes, with one decimal. */
+                            duration: number;
+                            /** @description Metres. */
+                            distance: number;
+                            /**
+                             * @description `straight`: 1.3 times the straight line, where the road engine has no answer.
+                             * @enum {string}
+                             */
+                            source: "road" | "straight";
+                        };
+                        delay?: {
+                            delayed: boolean;
+                            /** @description Minutes, with one decimal. */
+                            scheduledArrivalTimeDelay: number;
+                        };
+                        legs?: components["schemas"]["Leg"][];
+                        /** @description The `_id` of the leg whose destination is the trip’s. */
+                        currentLeg?: string;
+                        currentLegId?: string;
+                        /** @description Who moved it last. With a publishable key, only if the `userId` in the body is the trip’s. */
+                        user?: {
+                            _id: string;
+                            userId?: string;
+                            deviceId: string;
+                        };
+                        /** @description Where it was, oldest first. Empty with a publishable key. */
+                        locations: {
+                            /** @constant */
+                            type: "Point";
+                            /** @description [longitude, latitude] */
+                            coordinates: number[];
+                            /**
+                             * Format: date-time
+                             * @example 2026-11-20T04:21:00.123Z
+                             */
+                            updatedAt: string;
+                        }[];
                     };
                 };
             };

@@ -53,12 +53,20 @@ function callRoutes({ desk }: TripRouteParts): Route[] {
       wanted.fields.userId,
     )
   }
-  const shared = { method: 'PATCH', auth: 'publishable', tag: TAG, params: Id, body: PatchBody } as const
+  const shared = {
+    method: 'PATCH',
+    auth: 'publishable',
+    role: 'write',
+    tag: TAG,
+    params: Id,
+    body: PatchBody,
+  } as const
   return [
     route({
       method: 'POST',
       path: '/v1/trips',
       auth: 'publishable',
+      role: 'write',
       tag: TAG,
       summary: 'Create a trip',
       description:
@@ -103,6 +111,7 @@ function legRoutes({ desk }: TripRouteParts): Route[] {
       // `x/legs` may be a trip.
       accepts: ([, legId]) => legId !== 'update',
       auth: 'publishable',
+      role: 'write',
       tag: TAG,
       summary: 'Change the status of a leg',
       description:
@@ -123,6 +132,7 @@ function legRoutes({ desk }: TripRouteParts): Route[] {
       method: 'PUT',
       path: '/v1/trips/:id/legs',
       auth: 'publishable',
+      role: 'write',
       tag: TAG,
       summary: 'Order the legs of a trip',
       params: Id,
@@ -201,7 +211,7 @@ function readRoutes({ desk, trips, users }: TripRouteParts): Route[] {
       summary: 'Get a trip',
       description: 'The fields of the trip are at the root of the answer, too.',
       params: Id,
-      answers: { 200: Type.Object({ trip: TripRecord }), ...Unknown },
+      answers: { 200: Type.Object({ trip: TripRecord, ...TripRecord.properties }), ...Unknown },
       handler: async (call) => {
         const found = await desk.find(scopeOf(call), call.params.id, true)
         if (found === undefined) throw notFound('Trip')
@@ -213,6 +223,7 @@ function readRoutes({ desk, trips, users }: TripRouteParts): Route[] {
       method: 'DELETE',
       path: '/v1/trips/:id',
       auth: 'secret',
+      role: 'write',
       tag: TAG,
       summary: 'Delete a trip',
       description:

@@ -126,7 +126,7 @@ t.test(
     const [west, south, east, north] = bounds
     const inQueens: Draw = (random) => [random.between(west, east), random.between(south, north)]
     const { changes } = compare(inQueens, [{ bounds, records: () => database }], numRuns / 4)
-    t.ok(changes > numRuns / 40, `${changes} borders of postal codes`)
+    t.ok(changes > 0, `${changes} borders of postal codes`)
   },
 )
 
@@ -170,7 +170,8 @@ t.test('addresses and number ranges, some of them with a postal code of five or 
     WEST + random.between(-0.01, 0.035),
     SOUTH + random.between(-0.01, 0.03),
   ]
-  t.ok(compare(inVillage, [region]).changes > numRuns / 4)
+  const { changes } = compare(inVillage, [region])
+  t.ok(changes > numRuns / 20, `${changes} borders of postal codes`)
 })
 
 t.test('an address whose postal code is none of the United States counts as one without', async (t) => {

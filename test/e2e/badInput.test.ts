@@ -211,9 +211,10 @@ t.test('each required query parameter left out, and bodies that are not objects'
       'NaN',
     ]) {
       const { status } = await call(one.method, path, empty)
-      // An empty change of settings is valid.
+      // An empty change of settings is valid; that of a leg must say its status.
       const isNothing = ['', '{}'].includes((empty ?? '').trim())
-      t.equal(status, isNothing && one.method === 'PATCH' ? 200 : 400, `${one.method} ${one.path} ${empty}`)
+      const mayBeEmpty = one.method === 'PATCH' && !one.path.includes('/legs/')
+      t.equal(status, isNothing && mayBeEmpty ? 200 : 400, `${one.method} ${one.path} ${empty}`)
     }
     for (const bytes of [[0xff, 0xfe], [0x7b, 0x22, 0xed, 0xa0, 0x80, 0x22, 0x3a, 0x31, 0x7d], [0]])
       t.equal((await call(one.method, path, Uint8Array.from(bytes))).body.meta.param, 'body')
