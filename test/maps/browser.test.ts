@@ -147,7 +147,6 @@ interface Picture {
 async function pictureOf(send: DrivenPage['send']): Promise<Picture> {
   const clip = { x: 0, y: 0, width: WIDTH, height: HEIGHT, scale: 1 }
   const { data } = (await send('Page.captureScreenshot', { format: 'png', clip })) as { data: string }
-  ;(await import('node:fs')).writeFileSync(`/tmp/m/shot-${Date.now()}.png`, Buffer.from(data, 'base64'))
   const pixels = pixelsOf(Buffer.from(data, 'base64'))
   return {
     colors: new Set(pixels).size,
