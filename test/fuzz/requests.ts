@@ -265,7 +265,7 @@ function pathOf(operation: Operation, values: (schema: Json, name?: string) => A
     .split('/')
     .map((segment): Arbitrary<string> => {
       if (!segment.startsWith('{')) return fc.constant(segment)
-      const name = segment.slice(1, -1)
+      const [, name, suffix] = /^\{(\w+)\}(.*)$/.exec(segment)!
       const parameter = operation.definition.parameters.find((one: Json) => one.name === name)
       const kind = KIND.exec(operation.path)?.[1]
       const known = fc.nat(400).map((i) => `§${kind}:${i}§`)
@@ -276,7 +276,7 @@ function pathOf(operation: Operation, values: (schema: Json, name?: string) => A
             ? fc.oneof(known, idsOf('device', 30), idsOf('user', 12))
             : known
       return fc.oneof(
-        { weight: 24, arbitrary: good.map(escaped) },
+        { weight: 24, arbitrary: good.map((text) => escaped(text) + suffix!) },
         { weight: 1, arbitrary: fc.constantFrom(...HOSTILE_TEXTS).map(escaped) },
         {
           weight: 1,
