@@ -1,5 +1,6 @@
 import type { paths } from './api.ts'
 import { call, type Call } from './http.ts'
+import type { Identity } from './identity.ts'
 import { Servers } from './servers.ts'
 import { RingfenceStream, type StreamOptions } from './stream/stream.ts'
 import type { WebSocketConstructor } from './stream/socket.ts'
@@ -14,16 +15,27 @@ import type {
   Update,
 } from './types.ts'
 
-export interface RingfenceOptions {
+export type RingfenceOptions = RingfenceServers & (RingfenceKey | RingfenceSession)
+
+interface RingfenceServers {
   /**
    * Of the server, e.g. `https://ringfence.example.com`, or of several gateways of one cluster: when one fails, calls and
    * streams go to the next.
    */
   readonly url: string | readonly string[]
-  /** `prj_…`: a publishable key in apps and browsers, a secret one on servers only. */
-  readonly key: string
   /** For Node 20, which has none of its own: that of the package `ws`. */
   readonly WebSocket?: WebSocketConstructor
+}
+
+interface RingfenceKey {
+  /** `prj_…`: a publishable key in apps and browsers, a secret one on servers only. */
+  readonly key: string
+}
+
+/** For pages that the server itself serves: whoever signs in by `POST /v1/sessions` is known by a cookie. */
+interface RingfenceSession {
+  /** Which environment calls and streams are about. */
+  readonly session: 'test' | 'live'
 }
 
 /**
@@ -37,13 +49,14 @@ export class Ringfence {
   readonly #urls: string | readonly string[]
   /** Of calls; each stream has its own. */
   readonly #servers: Servers
-  readonly #key: string
+  readonly #identity: Identity
   readonly #WebSocket: WebSocketConstructor | undefined
 
-  constructor({ url, key, WebSocket }: RingfenceOptions) {
+  constructor(options: RingfenceOptions) {
+    const { url, WebSocket } = options
     this.#urls = url
     this.#servers = new Servers(url)
-    this.#key = key
+    this.#identity = 'key' in options ? { key: options.key } : { environment: options.session }
     this.#WebSocket = WebSocket
   }
 
@@ -100,7 +113,10 @@ export class Ringfence {
 
   /** Opens a connection for many updates, events and positions; it connects again by itself until it is closed. */
   stream(options?: StreamOptions): RingfenceStream {
-    return new RingfenceStream({ url: this.#urls, key: this.#key, WebSocket: this.#WebSocket }, options)
+    return new RingfenceStream(
+      { url: this.#urls, identity: this.#identity, WebSocket: this.#WebSocket },
+      options,
+    )
   }
 
   async #call<P extends keyof paths, M extends Method>(
@@ -108,7 +124,11 @@ export class Ringfence {
     path: P,
     options: Omit<Call, 'method' | 'path'> | undefined,
   ): Promise<AnswerOf<P, M>> {
-    const answer = await call(this.#servers, this.#key, { ...options, method: method.toUpperCase(), path })
+    const answer = await call(this.#servers, this.#identity, {
+      ...options,
+      method: method.toUpperCase(),
+      path,
+    })
     return answer as AnswerOf<P, M>
   }
 }

@@ -1,5 +1,6 @@
 import { backoffMs, sleep } from './backoff.ts'
 import { ConnectionError, RingfenceError } from './errors.ts'
+import { identityHeaders, type Identity } from './identity.ts'
 import type { Servers } from './servers.ts'
 
 /** One call, as it goes out. */
@@ -27,11 +28,11 @@ const MAX_RETRY_AFTER = 30
  * that cannot be reached, or is overloaded, is not used again while another one works.
  * @throws RingfenceError what the server refuses; ConnectionError; the signal's reason
  */
-export async function call(servers: Servers, key: string, request: Call): Promise<unknown> {
+export async function call(servers: Servers, identity: Identity, request: Call): Promise<unknown> {
   for (let attempt = 0; ; attempt++) {
     const { url } = servers
     try {
-      return await callOnce(url, key, request)
+      return await callOnce(url, identity, request)
     } catch (error) {
       if (isOfServer(error)) servers.failed(url)
       const waitMs = retryMs(error, attempt)
@@ -53,10 +54,10 @@ function isOfServer(error: unknown): boolean {
  */
 export async function callOnce(
   url: string,
-  key: string,
+  identity: Identity,
   { method, path, params, query, body, signal }: Call,
 ) {
-  const headers: Record<string, string> = { authorization: key }
+  const headers = identityHeaders(identity)
   const init: RequestInit = { method, headers }
   if (signal !== undefined) init.signal = signal
   if (body !== undefined) {

@@ -7,6 +7,7 @@ export {
   WebhookVerificationError,
 } from './errors.ts'
 export type { StreamEncoding } from './stream/encoding.ts'
+export type { BatchIterator } from './stream/batches.ts'
 export type { EventIterator } from './stream/events.ts'
 export type {
   ClientMessage,
@@ -15,6 +16,7 @@ export type {
   Position,
   ServerMessage,
   WatchedArea,
+  WatchFilter,
 } from './stream/messages.ts'
 export type { PositionIterator } from './stream/positions.ts'
 export type { WebSocketConstructor } from './stream/socket.ts'

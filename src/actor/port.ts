@@ -195,10 +195,14 @@ export interface LivePosition {
   readonly updatedAt: number
   /** Of its latest record; absent where only positions are known. */
   readonly metadata?: Metadata | undefined
+  /** The geofences that its latest record is in, by `_id`; absent where only positions are known. */
+  readonly geofenceIds?: readonly string[] | undefined
 }
 
 /** An observer of positions; called once they are durable. */
 export interface PositionObserver {
+  /** Whether it reads `metadata` and `geofenceIds`; otherwise they may be missing. */
+  readonly wantsRecords?: boolean
   /**
    * An update moved the device. The position is valid during the call. It is the device's present position, whichever
    * update led to it.
@@ -212,6 +216,8 @@ export interface PositionObserver {
 export interface PositionViewer {
   /** The viewer needs no more. */
   readonly isEnded: boolean
+  /** As of {@link PositionObserver}. */
+  readonly wantsRecords?: boolean
   /** The position is valid during the call. */
   found(position: LivePosition): void
   /** Some were found; updates may be processed before more are. */
@@ -220,8 +226,10 @@ export interface PositionViewer {
 
 /** Live positions of the devices of all scopes. */
 export interface Positions {
-  /** Undefined while nobody watches, so that it costs nothing. */
+  /** Undefined while nobody watches, so that it costs nothing. To be set again when it wants more or less. */
   observer: PositionObserver | undefined
+  /** Whether positions never have `metadata` and `geofenceIds`. */
+  readonly isWithoutRecords?: boolean
   /** Shows the devices in the area. The observer gets movements that happen in the meantime. */
   look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void>
 }

@@ -52,4 +52,8 @@ export class RowPosition implements LivePosition {
   get metadata(): Metadata | undefined {
     return this.#table.peek(this.#row).metadata
   }
+
+  get geofenceIds(): readonly string[] {
+    return this.#table.peek(this.#row).visits.map(({ geofenceId }) => geofenceId)
+  }
 }

@@ -2,7 +2,7 @@ import { decodeText, parseJsonObject } from '../http/jsonBody.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { rawMessage } from './codec.ts'
 import { scanJsonTrack } from '../wire/jsonScanner.ts'
-import type { RawMessage, ServerMessage } from './messages.ts'
+import type { PositionsMessage, RawMessage, ServerMessage, WatchedPosition } from './messages.ts'
 import type { Codec } from './port.ts'
 
 /** The members that start a frame, in either order. */
@@ -40,6 +40,8 @@ export const jsonCodec: Codec = {
         return `{"type":"event","subscription":${JSON.stringify(message.subscription)},"event":${message.event}}`
       case 'ack':
         return ackText(message)
+      case 'positions':
+        return positionsText(message)
       default:
         return JSON.stringify(message)
     }
@@ -50,6 +52,22 @@ function ackText({ id, events, omittedEvents }: Extract<ServerMessage, { type: '
   if (events === undefined) return `{"type":"ack","id":${id}}`
   const omitted = omittedEvents === undefined ? '' : `,"omittedEvents":${omittedEvents}`
   return `{"type":"ack","id":${id},"events":[${events.join(',')}]${omitted}}`
+}
+
+/** Written by hand: a message may have thousands of positions, several times a second. */
+function positionsText({ watch, positions }: PositionsMessage): string {
+  return `{"type":"positions","watch":${JSON.stringify(watch)},"positions":[${positions.map(positionText).join(',')}]}`
+}
+
+function positionText({ change, user, location, locationAccuracy, updatedAt }: WatchedPosition): string {
+  const { _id, userId, deviceId } = user
+  const [longitude, latitude] = location.coordinates
+  const userMember = userId === undefined ? '' : `"userId":${JSON.stringify(userId)},`
+  const accuracy = locationAccuracy === undefined ? '' : `"locationAccuracy":${locationAccuracy},`
+  return (
+    `{"change":"${change}","user":{"_id":"${_id}",${userMember}"deviceId":${JSON.stringify(deviceId)}},` +
+    `"location":{"type":"Point","coordinates":[${longitude},${latitude}]},${accuracy}"updatedAt":"${updatedAt}"}`
+  )
 }
 
 /** What is called the body in HTTP is the message here. */

@@ -1,4 +1,5 @@
 import type { EventFilter } from '../events/filter.ts'
+import type { Metadata } from '../model/metadata.ts'
 
 /**
  * The messages of a stream, as the encodings exchange them with their handlers. All encodings have the same messages;
@@ -38,6 +39,18 @@ export interface WatchMessage {
   readonly id: string
   readonly area: WatchedArea
   readonly minIntervalMs?: number
+  readonly filter?: WatchFilter
+  /** Positions come as {@link PositionsMessage}. */
+  readonly batch?: boolean
+}
+
+/** Which devices of the area: each part that is present must match. */
+export interface WatchFilter {
+  /** The device is inside a geofence with one of these tags. */
+  readonly tags?: readonly string[]
+  readonly userIds?: readonly string[]
+  /** Its user's metadata has these members. */
+  readonly metadata?: Metadata
 }
 
 /** All frames up to `id` are durable or refused. `events` are those of the frame `id`, each as serialized JSON. */
@@ -107,9 +120,8 @@ export interface UnwatchedMessage {
   readonly id: string
 }
 
-export interface PositionMessage {
-  readonly type: 'position'
-  readonly watch: string
+/** A device in a watched area. */
+export interface WatchedPosition {
   readonly change: 'enter' | 'move' | 'leave'
   readonly user: {
     readonly _id: string
@@ -123,6 +135,18 @@ export interface PositionMessage {
   readonly updatedAt: string
 }
 
+export interface PositionMessage extends WatchedPosition {
+  readonly type: 'position'
+  readonly watch: string
+}
+
+/** The positions that were due since the last such message of the watch. */
+export interface PositionsMessage {
+  readonly type: 'positions'
+  readonly watch: string
+  readonly positions: readonly WatchedPosition[]
+}
+
 export type ServerMessage =
   | AckMessage
   | ErrorMessage
@@ -134,3 +158,4 @@ export type ServerMessage =
   | WatchingMessage
   | UnwatchedMessage
   | PositionMessage
+  | PositionsMessage

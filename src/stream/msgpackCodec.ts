@@ -1,7 +1,7 @@
 import { Packr } from 'msgpackr'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import { rawMessage } from './codec.ts'
-import type { RawMessage, ServerMessage } from './messages.ts'
+import type { RawMessage, ServerMessage, WatchedPosition } from './messages.ts'
 import { checkMsgpack } from './msgpackCheck.ts'
 import { scanMsgpackTrack } from '../wire/msgpackScanner.ts'
 import type { Codec } from './port.ts'
@@ -63,8 +63,13 @@ function plain(message: ServerMessage): object {
       : { type, id, events: records, omittedEvents }
   }
   if (message.type === 'error') return defined(message)
-  if (message.type === 'position') return defined({ ...message, user: defined(message.user) })
+  if (message.type === 'position') return plainPosition(message)
+  if (message.type === 'positions') return { ...message, positions: message.positions.map(plainPosition) }
   return message
+}
+
+function plainPosition(position: WatchedPosition): object {
+  return defined({ ...position, user: defined(position.user) })
 }
 
 function defined(value: object): object {

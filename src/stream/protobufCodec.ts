@@ -1,6 +1,6 @@
 import protobuf from 'protobufjs/light.js'
 import { ApiError, badParam } from '../runtime/errors.ts'
-import type { RawMessage, ServerMessage } from './messages.ts'
+import type { RawMessage, ServerMessage, WatchedPosition } from './messages.ts'
 import type { Codec } from './port.ts'
 import { scanProtobufTrack } from '../wire/protobufScanner.ts'
 import schema from './protobufSchema.json' with { type: 'json' }
@@ -64,8 +64,14 @@ function fields(type: string, read: Read): Record<string, unknown> {
     case 'track':
       return { ...read, updates: (read.updates ?? []).map(updateFields) }
     case 'watch': {
-      const { id, minIntervalMs, area } = read
-      return { id, minIntervalMs, area: area === undefined ? undefined : areaFields(area, read[area]) }
+      const { id, minIntervalMs, area, filter, batch } = read
+      return {
+        id,
+        minIntervalMs,
+        area: area === undefined ? undefined : areaFields(area, read[area]),
+        filter: filter && filterFields(filter),
+        batch,
+      }
     }
     default:
       return read
@@ -75,13 +81,17 @@ function fields(type: string, read: Read): Record<string, unknown> {
 function updateFields(read: Read): Record<string, unknown> {
   const { deviceOs, metadata, beacons, ...update } = read
   if (deviceOs !== undefined) update.deviceOS = deviceOs
-  if (metadata !== undefined) {
-    update.metadata = Object.fromEntries(
-      Object.entries<Read>(metadata).map(([key, value]) => [key, value[value.kind]]),
-    )
-  }
+  if (metadata !== undefined) update.metadata = metadataFields(metadata)
   if (beacons !== undefined) update.beacons = beacons.items ?? []
   return update
+}
+
+function metadataFields(metadata: Read): Record<string, unknown> {
+  return Object.fromEntries(Object.entries<Read>(metadata).map(([key, value]) => [key, value[value.kind]]))
+}
+
+function filterFields({ metadata, ...lists }: Read): Record<string, unknown> {
+  return metadata === undefined ? lists : { ...lists, metadata: metadataFields(metadata) }
 }
 
 function areaFields(type: string, read: Read): Record<string, unknown> {
@@ -112,14 +122,19 @@ function wireFields(message: ServerMessage, body: Read): object {
       return { ...body, events: message.events && { items: message.events.map((json) => ({ json })) } }
     case 'event':
       return { ...body, event: { json: message.event } }
-    case 'position': {
-      const { _id: id, ...user } = message.user
-      const [longitude, latitude] = message.location.coordinates
-      return { ...body, user: { id, ...user }, location: { latitude, longitude } }
-    }
+    case 'position':
+      return positionFields(message)
+    case 'positions':
+      return { watch: message.watch, positions: message.positions.map(positionFields) }
     default:
       return body
   }
+}
+
+function positionFields(position: WatchedPosition): object {
+  const { _id: id, ...user } = position.user
+  const [longitude, latitude] = position.location.coordinates
+  return { ...position, user: { id, ...user }, location: { latitude, longitude } }
 }
 
 /** Reads a number of up to 49 bits, and where it ends. */

@@ -2,12 +2,18 @@ import { isoDate } from '../model/isoDate.ts'
 import { PART_BYTES, type Encoded } from '../events/fanoutGroup.ts'
 import type { ApiError } from '../runtime/errors.ts'
 import type { Share } from '../runtime/keyedBound.ts'
-import type { PositionMessage } from './messages.ts'
+import type { WatchedPosition } from './messages.ts'
 import type { SlowReaderTimer } from './slowReader.ts'
 import type { StreamConnection } from './port.ts'
+import type { DeviceTest } from './watchFilter.ts'
 
 /** Parts that are sent in one turn. Writing a position takes about two microseconds, and 100,000 may be due. */
 const PARTS_A_TURN = 2
+/**
+ * Positions in one message of a batched watch: about half a megabyte, in a few milliseconds. What is more waits for the
+ * next message.
+ */
+const BATCH_POSITIONS = 4000
 
 /**
  * One watched area of one client: which devices are in it, and what the client does not know yet.
@@ -17,7 +23,8 @@ const PARTS_A_TURN = 2
  *
  * Invariants
  * - WATCH-1: For each device the client is told an enter, then moves, then a leave, and then perhaps an enter again.
- * - WATCH-2: Moves of a device are at least the interval apart. Enters and leaves are not delayed.
+ * - WATCH-2: Moves of a device are at least the interval apart. Enters and leaves are not delayed, except until the next
+ *   message of a batched watch.
  * - WATCH-3: A stay is in `#due` when a message about it is to be sent at once, and in `#resting` during the interval
  *   after its last message.
  */
@@ -62,16 +69,32 @@ export interface WatchOwner {
   failed(watch: Watch, error: ApiError): void
 }
 
+/** How a client wants to be told. */
+export interface WatchTerms {
+  /** Chosen by the client. */
+  readonly id: string
+  readonly intervalMs: number
+  /** One message has many positions; its owner says when it is sent. */
+  readonly isBatched: boolean
+  /** Undefined: all devices. */
+  readonly test: DeviceTest | undefined
+  /** Memory of the test. */
+  readonly testBytes: number
+}
+
 export class Watch {
   readonly id: string
   readonly intervalMs: number
+  readonly isBatched: boolean
+  readonly test: DeviceTest | undefined
   readonly owner: WatchOwner
+  readonly #testBytes: number
   isEnded = false
   /** All stays that are not forgotten. */
   readonly stays = new Set<Stay>()
   /** Number of the last position that lies in the area. */
   foundBy = 0
-  /** Memory of its area. */
+  /** Memory of its area and its test. */
   #bytes = 0
   /** Stays with a message due, in the order in which they became due. */
   readonly #due = new Set<Stay>()
@@ -82,18 +105,22 @@ export class Watch {
   /** Stays with a message less than an interval ago, in the order of those messages. */
   readonly #resting = new Set<Stay>()
 
-  constructor(id: string, intervalMs: number, owner: WatchOwner) {
+  constructor({ id, intervalMs, isBatched, test, testBytes }: WatchTerms, owner: WatchOwner) {
     this.id = id
     this.intervalMs = intervalMs
+    this.isBatched = isBatched
+    this.test = test
+    this.#testBytes = testBytes
     this.owner = owner
   }
 
   /**
-   * Counts the memory of a new area instead of the old one.
+   * Counts the memory of a new area instead of the old one; 0: of nothing any more.
    * @throws ApiError that names the bound; then nothing has changed
    */
-  keep(bytes: number): void {
+  keep(areaBytes: number): void {
     const { kept } = this.owner.connection
+    const bytes = areaBytes === 0 ? 0 : areaBytes + this.#testBytes
     if (bytes > this.#bytes) kept.acquire(bytes - this.#bytes, 'area')
     else kept.release(this.#bytes - bytes)
     this.#bytes = bytes
@@ -135,7 +162,19 @@ export class Watch {
       this.#resting.delete(stay)
       if (stay.hasMoved) this.#due.add(stay)
     }
-    if (!this.#isContinuing) this.#sendParts()
+    if (this.isBatched) this.#sendBatch()
+    else if (!this.#isContinuing) this.#sendParts()
+  }
+
+  #sendBatch(): void {
+    if (!this.#hasToSend) return
+    const positions: WatchedPosition[] = []
+    for (const stay of this.#due) {
+      positions.push(positionOf(stay))
+      this.#told(stay, this.#now)
+      if (positions.length === BATCH_POSITIONS) break
+    }
+    this.owner.connection.send({ type: 'positions', watch: this.id, positions })
   }
 
   #sendParts(): void {
@@ -166,7 +205,7 @@ export class Watch {
     const messages: Encoded[] = []
     let bytes = 0
     for (const stay of this.#due) {
-      const message = connection.codec.encode(this.#positionOf(stay))
+      const message = connection.codec.encode({ type: 'position', watch: this.id, ...positionOf(stay) })
       messages.push(message)
       bytes += message.length
       this.#told(stay, now)
@@ -192,17 +231,15 @@ export class Watch {
     this.stays.delete(stay)
     this.owner.forget(stay)
   }
+}
 
-  #positionOf({ device, isInside, isTold }: Stay): PositionMessage {
-    const { recordId, userId, deviceId, longitude, latitude, accuracy, updatedAt } = device
-    return {
-      type: 'position',
-      watch: this.id,
-      change: !isInside ? 'leave' : isTold ? 'move' : 'enter',
-      user: { _id: recordId, userId, deviceId },
-      location: { type: 'Point', coordinates: [longitude, latitude] },
-      locationAccuracy: Number.isNaN(accuracy) ? undefined : accuracy,
-      updatedAt: isoDate(updatedAt),
-    }
+function positionOf({ device, isInside, isTold }: Stay): WatchedPosition {
+  const { recordId, userId, deviceId, longitude, latitude, accuracy, updatedAt } = device
+  return {
+    change: !isInside ? 'leave' : isTold ? 'move' : 'enter',
+    user: { _id: recordId, userId, deviceId },
+    location: { type: 'Point', coordinates: [longitude, latitude] },
+    locationAccuracy: Number.isNaN(accuracy) ? undefined : accuracy,
+    updatedAt: isoDate(updatedAt),
   }
 }

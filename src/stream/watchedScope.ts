@@ -3,6 +3,7 @@ import type { ScopeId } from '../model/scope.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { LiveAreas, type LiveArea } from '../spatial/liveAreas.ts'
 import type { LiveDevice, Stay, Watch } from './watch.ts'
+import type { DeviceTest } from './watchFilter.ts'
 
 /**
  * The watched areas of one scope and the devices in them.
@@ -69,9 +70,18 @@ export class WatchedScope {
     found.length = 0
     this.#areas.holding(live.latitude, live.longitude, found)
     if (found.length === 0 && !this.#devices.has(live.deviceId)) return
-    const device = this.#deviceAt(live)
     const position = ++this.#position
-    for (const watch of found) watch.foundBy = position
+    let wanting = 0
+    for (const watch of found) {
+      const { test } = watch
+      if (test === undefined || this.#isWanted(watch, test, live)) {
+        watch.foundBy = position
+        found[wanting++] = watch
+      }
+    }
+    found.length = wanting
+    if (found.length === 0 && !this.#devices.has(live.deviceId)) return
+    const device = this.#deviceAt(live)
     for (const [watch, stay] of device.stays) {
       if (watch.foundBy === position || !stay.isInside) continue
       watch.leave(stay)
@@ -100,6 +110,7 @@ export class WatchedScope {
   found(watch: Watch, live: LivePosition, now: number): void {
     // The results of a search arrive together, and an earlier one may have ended the watch by exceeding a bound.
     if (watch.isEnded || !this.#areas.tester(watch)(live.latitude, live.longitude)) return
+    if (watch.test?.matches(live) === false) return
     const device = this.#deviceAt(live)
     const stay = device.stays.get(watch)
     if (stay === undefined) this.#enter(watch, device)
@@ -127,6 +138,12 @@ export class WatchedScope {
     }
     this.#devices.set(device.deviceId, device)
     watch.enter(device)
+  }
+
+  /** As long as a position does not tell, a device that is inside stays inside. */
+  #isWanted(watch: Watch, test: DeviceTest, live: LivePosition): boolean {
+    const stay = this.#devices.get(live.deviceId)?.stays.get(watch)
+    return test.matches(live) ?? stay?.isInside === true
   }
 
   #deviceAt(live: LivePosition): LiveDevice {

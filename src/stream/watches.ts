@@ -16,6 +16,7 @@ import type { StreamConnection, StreamFeature, StreamFeatureKind } from './port.
 import { rotate } from './rotation.ts'
 import { Watch, type Stay, type WatchOwner } from './watch.ts'
 import { AreaSchema, readArea } from './watchArea.ts'
+import { deviceTest, watchFilterBytes, WatchFilterSchema } from './watchFilter.ts'
 import { WatchedScope } from './watchedScope.ts'
 
 /** Concurrent watches of one connection. */
@@ -25,7 +26,7 @@ const MAX_INTERVAL_MS = 3_600_000
 const MIB = 1024 * 1024
 /** Approximate bytes of the devices in watched areas. */
 const DEVICES_BOUNDS = { connection: 128 * MIB, key: 256 * MIB, all: 512 * MIB }
-/** How often delayed moves are sent. */
+/** How often delayed moves, and batches, are sent. */
 const TICK_MS = 100
 /** Ticks between checks whether watched geofences have changed. */
 const GEOFENCE_TICKS = 10
@@ -35,6 +36,8 @@ const WatchSchema = Type.Object({
   id: Id,
   area: AreaSchema,
   minIntervalMs: Type.Optional(Type.Number({ minimum: 0, maximum: MAX_INTERVAL_MS })),
+  filter: Type.Optional(WatchFilterSchema),
+  batch: Type.Optional(Type.Boolean()),
 })
 
 export interface WatchesParts {
@@ -60,6 +63,8 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   readonly #geofences = new Map<Watch, { readonly pair: Pair; shape: Shape }>()
   /** Watches with something to send in this turn. */
   readonly #changed = new Set<Watch>()
+  /** Watches whose filters read the records of positions. */
+  #readers = 0
   #sends = false
   #beat: NodeJS.Timeout | undefined
   #ticks = 0
@@ -78,6 +83,10 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     return this.#devices.used
   }
 
+  get wantsRecords(): boolean {
+    return this.#readers > 0
+  }
+
   open(connection: StreamConnection): StreamFeature {
     const scope = this.#scopeOf(connection.scope)
     return new ConnectionWatches(connection, scope, this.#devices, this)
@@ -90,6 +99,9 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   begin(watch: Watch, scope: WatchedScope, area: LiveArea | Pair): void {
     const shape = 'kind' in area ? area : this.#shapeOf(scope, area)
     if (shape === undefined) throw notFound('Geofence')
+    const readsRecords = watch.test?.readsRecords === true
+    if (readsRecords && this.#parts.positions.isWithoutRecords === true)
+      throw badParam('filter', 'This server follows positions by Tile38, and can only filter by userIds.')
     watch.keep(areaBytes(shape))
     try {
       scope.put(watch, shape)
@@ -99,6 +111,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     }
     if (!('kind' in area)) this.#geofences.set(watch, { pair: area, shape: shape as Shape })
     this.#watches.add(watch)
+    if (readsRecords) this.#readers++
     this.#parts.positions.observer = this
     this.#beat ??= setInterval(() => this.tick(), TICK_MS)
     this.#look(watch, scope, shape)
@@ -108,16 +121,18 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     scope.remove(watch)
     this.#geofences.delete(watch)
     watch.keep(0)
-    if (!this.#watches.delete(watch) || this.#watches.size > 0) return
+    if (!this.#watches.delete(watch)) return
+    if (watch.test?.readsRecords === true && --this.#readers === 0) this.#parts.positions.observer = this
+    if (this.#watches.size > 0) return
     this.#parts.positions.observer = undefined
     clearInterval(this.#beat)
     this.#beat = undefined
   }
 
-  /** Sends the due messages of the watches, unless their clients read slowly. */
+  /** Sends the due messages of the watches, unless their clients read slowly, or they wait for the next beat. */
   send(watches: Iterable<Watch>): void {
     const now = this.#parts.clock.now()
-    for (const watch of watches) watch.send(now)
+    for (const watch of watches) if (!watch.isBatched) watch.send(now)
   }
 
   moved(position: LivePosition): void {
@@ -148,7 +163,8 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   /** Periodic work. */
   tick(): void {
     if (++this.#ticks % GEOFENCE_TICKS === 0) this.#followGeofences()
-    this.send(this.#watches)
+    const now = this.#parts.clock.now()
+    for (const watch of this.#watches) watch.send(now)
   }
 
   #look(watch: Watch, scope: WatchedScope, area: LiveArea): void {
@@ -156,6 +172,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
       get isEnded() {
         return watch.isEnded
       },
+      wantsRecords: watch.test?.readsRecords === true,
       found: (position: LivePosition) => scope.found(watch, position, this.#parts.clock.now()),
       pause: () => this.send([watch]),
     }
@@ -187,6 +204,11 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     known.shape = shape
     scope.put(watch, shape)
     this.#look(watch, scope, shape)
+  }
+
+  /** The tag of a geofence by its `_id`. */
+  tagOf(scope: ScopeId, geofenceId: string): string | undefined {
+    return this.#parts.registry.scope(scope).geofences.get(geofenceId)?.tag
   }
 
   #shapeOf({ scope }: WatchedScope, { tag, externalId }: Pair): Shape | undefined {
@@ -246,12 +268,18 @@ class ConnectionWatches implements StreamFeature, WatchOwner {
     this.connection.send({ type: 'error', watch: watch.id, code, param, message, retryAfter })
   }
 
-  #watch({ id, area, minIntervalMs = DEFAULT_INTERVAL_MS }: WatchMessage): void {
+  #watch(message: WatchMessage): void {
+    const { id, area, minIntervalMs = DEFAULT_INTERVAL_MS, filter = {}, batch = false } = message
     if (!this.connection.isSecret) throw new ApiError(403, 'Forbidden. Watches need a secret key.')
     if (this.#watches.has(id)) throw badParam('id', 'Another watch of this connection has this id.')
     if (this.#watches.size === MAX_WATCHES)
       throw badParam('id', `A connection may have ${MAX_WATCHES} watches at one time.`)
-    const watch = new Watch(id, minIntervalMs, this)
+    const { scope } = this.connection
+    const test = deviceTest(filter, (geofenceId) => this.#all.tagOf(scope, geofenceId))
+    const watch = new Watch(
+      { id, intervalMs: minIntervalMs, isBatched: batch, test, testBytes: watchFilterBytes(filter) },
+      this,
+    )
     this.#all.begin(watch, this.#scope, readArea(area))
     this.#watches.set(id, watch)
     this.connection.send({ type: 'watching', id })

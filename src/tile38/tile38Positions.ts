@@ -48,6 +48,7 @@ interface Watched {
 export class Tile38Positions implements Positions, Tile38Follower {
   readonly name = 'Tile38 watches'
   observer: PositionObserver | undefined
+  readonly isWithoutRecords = true
   readonly #tile38: Tile38
   readonly #keys: Tile38Keys
   readonly #wholeness: Tile38Wholeness

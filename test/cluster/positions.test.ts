@@ -108,6 +108,43 @@ positionsContract(
   settle,
 )
 
+t.test('positions have their records while somebody reads them', async (t) => {
+  const { owners, gateway, positions, clock } = openRemote(t)
+  for (let n = 0; n < PARTITIONS; n++) await owners[n % 2]!.acquire(n)
+  const told: LivePosition[] = []
+  const observer = {
+    wantsRecords: false,
+    moved: (position: LivePosition) => void told.push(position),
+    removed() {},
+  }
+  const move = async (metadata: { readonly n: number }) => {
+    clock.advance(1000)
+    outcome(await track(gateway, { ...update({ clock }, 'd', HERE), metadata }))
+    await settle(() => told.length > 0)
+    return told.splice(0).at(-1)
+  }
+  const look = async (wantsRecords: boolean) => {
+    let found: LivePosition | undefined
+    await positions.look(0, ABOUT, {
+      isEnded: false,
+      wantsRecords,
+      found: (position) => void (found = position),
+      pause() {},
+    })
+    return found
+  }
+  positions.observer = observer
+  await sleep(50)
+  t.notMatch(await move({ n: 1 }), { metadata: {} }, 'nobody reads them')
+  observer.wantsRecords = true
+  positions.observer = observer
+  await sleep(50)
+  t.match(await move({ n: 2 }), { metadata: { n: 2 }, geofenceIds: [] })
+  t.match(await look(true), { metadata: { n: 2 }, geofenceIds: [] })
+  t.notMatch(await look(false), { metadata: {} })
+  positions.observer = undefined
+})
+
 t.test('a gateway receives positions and searches for them while partitions move', async (t) => {
   const { owners, gateway, positions, clock } = openRemote(t)
   const look = async () => {

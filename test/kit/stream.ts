@@ -37,13 +37,16 @@ export function decode(encoding: Encoding, bytes: Buffer): Message {
   if (type === 'ack' && message.events !== undefined)
     message.events = (message.events.items ?? []).map(({ json }: { json: string }) => JSON.parse(json))
   if (type === 'event') message.event = JSON.parse(message.event.json)
-  if (type === 'position') {
-    const { id, ...user } = message.user
-    const { latitude = 0, longitude = 0 } = message.location
-    message.user = { _id: id, ...user }
-    message.location = { type: 'Point', coordinates: [longitude, latitude] }
-  }
+  if (type === 'position') return { ...message, ...inJson(message) }
+  if (type === 'positions') message.positions = message.positions.map(inJson)
   return message
+}
+
+/** A position of protobuf in the form that the JSON encoding has. */
+function inJson({ user: { id, ...user }, location, ...position }: Message): Message {
+  const { latitude = 0, longitude = 0 } = location
+  const coordinates = [longitude, latitude]
+  return { ...position, user: { _id: id, ...user }, location: { type: 'Point', coordinates } }
 }
 
 /** The encoding as the SDK's stream expects it. */

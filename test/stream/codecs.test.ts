@@ -33,6 +33,7 @@ function some<T>(fields: { [K in keyof T]: fc.Arbitrary<T[K]> }): fc.Arbitrary<P
   return fc.record(fields, { requiredKeys: [] }) as fc.Arbitrary<Partial<T>>
 }
 
+const metadataValues = fc.dictionary(key, fc.oneof(text, number, fc.boolean()), { minKeys: 1, maxKeys: 5 })
 const update = some({
   deviceId: text,
   userId: text,
@@ -55,7 +56,7 @@ const update = some({
   source: text,
   sdkVersion: text,
   description: text,
-  metadata: fc.dictionary(key, fc.oneof(text, number, fc.boolean()), { minKeys: 1, maxKeys: 5 }),
+  metadata: metadataValues,
   beacons: fc.array(
     some({ type: text, uuid: text, major: text, minor: text, uid: text, instance: text, rssi: number }),
     {
@@ -94,7 +95,14 @@ const clientMessage: fc.Arbitrary<{ type: string; [field: string]: Message }> = 
     { requiredKeys: ['type', 'id'] },
   ),
   fc.record(
-    { type: fc.constant('watch'), id: text.filter(Boolean), area, minIntervalMs: number },
+    {
+      type: fc.constant('watch'),
+      id: text.filter(Boolean),
+      area,
+      minIntervalMs: number,
+      filter: some({ tags: items, userIds: items, metadata: metadataValues }),
+      batch: fc.boolean(),
+    },
     { requiredKeys: ['type', 'id', 'area'] },
   ),
   fc.record({ type: fc.constantFrom('unsubscribe', 'unwatch'), id: text.filter(Boolean) }),
@@ -103,6 +111,16 @@ const clientMessage: fc.Arbitrary<{ type: string; [field: string]: Message }> = 
 const record = fc
   .dictionary(key, fc.oneof(text, number), { maxKeys: 3 })
   .map((value) => JSON.stringify(value))
+const position = {
+  change: fc.constantFrom('enter', 'move', 'leave'),
+  user: fc.record(
+    { _id: fc.constant('64b7c3f1a2d4e5f60718293a'), userId: text, deviceId: text.filter(Boolean) },
+    { requiredKeys: ['_id', 'deviceId'] },
+  ),
+  location: fc.record({ type: fc.constant('Point'), coordinates }),
+  locationAccuracy: number,
+  updatedAt: fc.constant('2026-11-20T04:21:00.123Z'),
+}
 const serverMessage = fc.oneof(
   fc.record(
     { type: fc.constant('ack'), id, events: fc.array(record, { maxLength: 3 }), omittedEvents: id },
@@ -132,17 +150,18 @@ const serverMessage = fc.oneof(
     {
       type: fc.constant('position'),
       watch: text.filter(Boolean),
-      change: fc.constantFrom('enter', 'move', 'leave'),
-      user: fc.record(
-        { _id: text.filter(Boolean), userId: text, deviceId: text.filter(Boolean) },
-        { requiredKeys: ['_id', 'deviceId'] },
-      ),
-      location: fc.record({ type: fc.constant('Point'), coordinates }),
-      locationAccuracy: number,
-      updatedAt: fc.constant('2026-11-20T04:21:00.123Z'),
+      ...position,
     },
     { requiredKeys: ['type', 'watch', 'change', 'user', 'location', 'updatedAt'] },
   ),
+  fc.record({
+    type: fc.constant('positions'),
+    watch: text.filter(Boolean),
+    positions: fc.array(fc.record(position, { requiredKeys: ['change', 'user', 'location', 'updatedAt'] }), {
+      minLength: 1,
+      maxLength: 3,
+    }),
+  }),
 ) as fc.Arbitrary<ServerMessage>
 
 t.test('the loaded schema is that of proto/ringfence.proto', async (t) => {
@@ -248,8 +267,10 @@ function inProtobuf(message: Message): Message {
   if (message.type !== 'watch') return message
   const {
     area: { type, ...fields },
-    ...rest
+    filter,
+    ...others
   } = message
+  const rest = filter === undefined ? others : { ...others, filter: { ...filter, ...metadataIn(filter) } }
   const point = ([longitude, latitude]: [number, number]) => ({ latitude, longitude })
   if (type === 'circle') return { ...rest, circle: { ...fields, center: point(fields.center) } }
   if (type === 'box') {
@@ -263,17 +284,23 @@ function inProtobuf(message: Message): Message {
   }
 }
 
-function updateInProtobuf({ deviceOS, metadata, beacons, ...rest }: Message): Message {
+function metadataIn({ metadata }: Message): Message {
   const kinds: Record<string, string> = { string: 'text', number: 'number', boolean: 'boolean' }
+  return (
+    metadata !== undefined && {
+      metadata: Object.fromEntries(
+        Object.entries(metadata).map(([name, value]) => [name, { [kinds[typeof value]!]: value }]),
+      ),
+    }
+  )
+}
+
+function updateInProtobuf({ deviceOS, metadata, beacons, ...rest }: Message): Message {
   return {
     ...rest,
     ...(deviceOS !== undefined && { deviceOs: deviceOS }),
     ...(beacons !== undefined && { beacons: { items: beacons } }),
-    ...(metadata !== undefined && {
-      metadata: Object.fromEntries(
-        Object.entries(metadata).map(([name, value]) => [name, { [kinds[typeof value]!]: value }]),
-      ),
-    }),
+    ...metadataIn({ metadata }),
   }
 }
 

@@ -36,8 +36,14 @@ class Viewer {
     this.feature = watches.open(this.connection)
   }
 
-  watch(id: string, area: WatchedArea | object, minIntervalMs?: number): void {
-    this.feature.receive({ type: 'watch', id, area, ...(minIntervalMs !== undefined && { minIntervalMs }) })
+  watch(id: string, area: WatchedArea | object, minIntervalMs?: number, more: object = {}): void {
+    this.feature.receive({
+      type: 'watch',
+      id,
+      area,
+      ...(minIntervalMs !== undefined && { minIntervalMs }),
+      ...more,
+    })
     this.#inside.set(id, new Map())
     this.intervals.set(id, minIntervalMs ?? 1000)
   }
@@ -59,20 +65,26 @@ class Viewer {
   collect(): void {
     for (; this.#read < this.connection.sent.length; this.#read++) {
       const message = this.connection.sent[this.#read]
-      if (message.type !== 'position') continue
-      const inside = this.#inside.get(message.watch)
-      if (inside === undefined) throw new Error(`${message.watch} is not watched`)
-      const { deviceId } = message.user
-      const before = inside.get(deviceId)
-      if ((message.change === 'enter') !== (before === undefined))
-        throw new Error(`${deviceId} ${message.change}s while ${before === undefined ? 'outside' : 'inside'}`)
-      const now = this.#engine.clock.now()
-      if (message.change === 'leave') inside.delete(deviceId)
-      else {
-        if (message.change === 'move' && now - before!.at < this.intervals.get(message.watch)!)
-          throw new Error(`${deviceId} moves ${now - before!.at} ms after the last message`)
-        inside.set(deviceId, { ...message, at: now })
-      }
+      if (message.type === 'position') this.#take(message)
+      if (message.type !== 'positions') continue
+      if (message.positions.length === 0) throw new Error('a message without positions')
+      for (const position of message.positions) this.#take({ ...position, watch: message.watch })
+    }
+  }
+
+  #take(message: PositionMessage): void {
+    const inside = this.#inside.get(message.watch)
+    if (inside === undefined) throw new Error(`${message.watch} is not watched`)
+    const { deviceId } = message.user
+    const before = inside.get(deviceId)
+    if ((message.change === 'enter') !== (before === undefined))
+      throw new Error(`${deviceId} ${message.change}s while ${before === undefined ? 'outside' : 'inside'}`)
+    const now = this.#engine.clock.now()
+    if (message.change === 'leave') inside.delete(deviceId)
+    else {
+      if (message.change === 'move' && now - before!.at < this.intervals.get(message.watch)!)
+        throw new Error(`${deviceId} moves ${now - before!.at} ms after the last message`)
+      inside.set(deviceId, { ...message, at: now })
     }
   }
 
@@ -91,6 +103,28 @@ class Viewer {
   }
 }
 
+type Drawn =
+  | {
+      readonly userIds?: readonly string[]
+      readonly metadata?: { readonly color: string }
+      readonly tags?: readonly string[]
+    }
+  | undefined
+
+interface Latest {
+  readonly id: string
+  readonly userId: string | undefined
+  readonly longitude: number
+  readonly isInMiddle: boolean
+  readonly color: unknown
+}
+
+function fits({ userId, isInMiddle, color }: Latest, filter: Drawn): boolean {
+  if (filter?.userIds !== undefined && !filter.userIds.includes(userId!)) return false
+  if (filter?.metadata !== undefined && color !== filter.metadata.color) return false
+  return filter?.tags === undefined || isInMiddle
+}
+
 // Devices walk on a line of whole degrees; areas are boxes on it.
 const device = fc.constantFrom('d0', 'd1', 'd2')
 const steps = fc.array(
@@ -101,6 +135,7 @@ const steps = fc.array(
         do: fc.constant('move' as const),
         deviceId: device,
         userId: fc.constantFrom('u0', 'u1', undefined),
+        color: fc.constantFrom('red', 'blue', undefined),
         longitude: fc.integer({ min: 0, max: 6 }),
         scope: fc.constantFrom(0, 0, 0, 1),
       }),
@@ -114,6 +149,14 @@ const steps = fc.array(
         from: fc.integer({ min: 0, max: 6 }),
         width: fc.integer({ min: 1, max: 3 }),
         interval: fc.constantFrom(0, 1000, 5000),
+        batch: fc.boolean(),
+        filter: fc.constantFrom(
+          undefined,
+          { userIds: ['u0'] },
+          { metadata: { color: 'red' } },
+          { tags: ['middle'] },
+          { tags: ['middle', 'other'], metadata: { color: 'red' }, userIds: ['u0', 'u1'] },
+        ),
       }),
     },
     {
@@ -142,22 +185,34 @@ t.test('property: the messages tell a client exactly who is where', async () => 
       const engine = new Engine({ partitions: PARTITIONS })
       const watches = watchesOf(engine)
       const viewers = [new Viewer(watches, engine), new Viewer(watches, engine)]
-      const areas = viewers.map(() => new Map<string, { from: number; to: number }>())
+      const areas = viewers.map(() => new Map<string, { from: number; to: number; filter: Drawn }>())
+      engine.world.put(
+        aGeofence(1, { tag: 'middle', shape: { kind: 'circle', center: [3, 0], radius: 10_000 } }),
+      )
       /** By device of scope 0: its latest record. */
-      const latest = new Map<string, { id: string; userId: string | undefined; longitude: number }>()
+      const latest = new Map<string, Latest>()
       const pending: Promise<unknown>[] = []
       for (const step of script) {
         if (step.do === 'move') {
           // Different times, so that it is clear which record is the latest.
           engine.clock.advance(1)
-          const { deviceId, userId, longitude, scope } = step
-          const update = engine.update({ scope, deviceId, userId, latitude: 0, longitude })
+          const { deviceId, userId, longitude, scope, color } = step
+          const metadata = color === undefined ? undefined : { color }
+          const update = engine.update({ scope, deviceId, userId, latitude: 0, longitude, metadata })
           const told = engine.track(update).then((result) => applied(result))
           pending.push(told)
           if (scope === 0) {
             const { row } = await told
-            const { id, userId: owner } = engine.host.partitionOf(deviceId).table.profile(row)
-            latest.set(deviceId, { id, userId: owner, longitude })
+            const profile = engine.host.partitionOf(deviceId).table.profile(row)
+            const { id, userId: owner } = profile
+            const isInMiddle = profile.visits.length > 0
+            latest.set(deviceId, {
+              id,
+              userId: owner,
+              longitude,
+              isInMiddle,
+              color: profile.metadata?.['color'],
+            })
           }
         } else if (step.do === 'remove') {
           const known = latest.get(step.deviceId)
@@ -182,9 +237,10 @@ t.test('property: the messages tell a client exactly who is where', async () => 
           const viewer = viewers[step.viewer]!
           const own = areas[step.viewer]!
           if (step.do === 'watch' && !own.has(step.id)) {
-            const { from, width } = step
-            viewer.watch(step.id, { type: 'box', box: [from, -1, from + width, 1] }, step.interval)
-            own.set(step.id, { from, to: from + width })
+            const { from, width, interval, batch, filter } = step
+            const box = { type: 'box', box: [from, -1, from + width, 1] }
+            viewer.watch(step.id, box, interval, { batch, ...(filter && { filter }) })
+            own.set(step.id, { from, to: from + width, filter })
           } else if (step.do === 'unwatch' && own.delete(step.id)) viewer.unwatch(step.id)
           else if (step.do === 'stall') viewer.connection.isStalled = true
           else if (step.do === 'read') viewer.read()
@@ -198,9 +254,10 @@ t.test('property: the messages tell a client exactly who is where', async () => 
       engine.clock.advance(5000)
       watches.tick()
       for (const [i, viewer] of viewers.entries()) {
-        for (const [id, { from, to }] of areas[i]!) {
+        for (const [id, { from, to, filter }] of areas[i]!) {
           const expected = [...latest]
             .filter(([, { longitude }]) => longitude >= from && longitude <= to)
+            .filter(([, known]) => fits(known, filter))
             .map(([deviceId, { userId, longitude }]) => `${deviceId} ${userId} ${longitude},0`)
             .toSorted()
           const seen = viewer.seen(id)
@@ -362,6 +419,73 @@ t.test('a watch of thousands of devices begins and ends in turns with everything
   t.ok(watches.devicesBytes > 0, 'some are forgotten later')
   for (let i = 0; i < 10; i++) await new Promise((resolve) => setImmediate(resolve))
   t.equal(watches.devicesBytes, 0)
+})
+
+t.test(
+  'a batch has all that is due, at most so often as the server looks, and at most so much',
+  async (t) => {
+    const engine = new Engine({ partitions: 1 })
+    const watches = watchesOf(engine)
+    const viewer = new Viewer(watches, engine)
+    viewer.watch('w', { type: 'box', box: [0, -1, 9, 1] }, 0, { batch: true })
+    const moveAll = (count: number, longitude: number) => {
+      engine.clock.advance(1)
+      return Promise.all(
+        Array.from({ length: count }, (_, i) =>
+          engine.track(engine.update({ deviceId: `d${i}`, latitude: 0, longitude })),
+        ),
+      )
+    }
+    const sizes = () =>
+      viewer.connection.sent
+        .filter(({ type }) => type === 'positions')
+        .map(({ positions }) => positions.length)
+    for (let i = 1; i < 6; i++) await moveAll(3, i)
+    await settle()
+    t.same(sizes(), [], 'nothing is sent in between')
+    watches.tick()
+    t.same(sizes(), [3], 'with the newest position of each')
+    watches.tick()
+    t.same(sizes(), [3], 'nothing, if nobody moves')
+    t.same(viewer.seen('w'), ['d0 undefined 5,0', 'd1 undefined 5,0', 'd2 undefined 5,0'])
+
+    await moveAll(9000, 6)
+    for (let i = 0; i < 4; i++) watches.tick()
+    const much = sizes().slice(1)
+    t.equal(
+      much.reduce((sum, size) => sum + size),
+      9000,
+    )
+    t.ok(Math.max(...much) <= 4000, `much takes several: ${much.join()}`)
+    viewer.connection.isStalled = true
+    await moveAll(10, 7)
+    watches.tick()
+    await moveAll(10, 8)
+    watches.tick()
+    t.equal(sizes().length, 2 + much.length, 'who does not read is sent nothing more')
+    viewer.read()
+    t.equal(sizes().length, 2 + much.length)
+    watches.tick()
+    t.same(sizes().slice(2 + much.length), [10])
+    viewer.feature.closed()
+  },
+)
+
+t.test('filters that are wrong', async (t) => {
+  const engine = new Engine({ partitions: 1 })
+  const watches = watchesOf(engine)
+  const viewer = new Viewer(watches, engine)
+  const area = { type: 'box', box: [0, -1, 9, 1] }
+  const withFilter = (filter: object) => () => viewer.watch('w', area, 0, { filter })
+  t.throws(withFilter({ metadata: { '': 1 } }), { code: 400, param: 'filter.metadata' })
+  const blind: Positions = { observer: undefined, isWithoutRecords: true, look: async () => {} }
+  const others = new Watches({ positions: blind, registry: engine.world, clock: engine.clock })
+  const feature = others.open(new FakeConnection())
+  const watch = (filter: object) => feature.receive({ type: 'watch', id: 'w', area, filter })
+  t.throws(() => watch({ tags: ['a'] }), { code: 400, param: 'filter' })
+  watch({ userIds: ['a'] })
+  feature.closed()
+  viewer.feature.closed()
 })
 
 t.test('a stalled reader gets the newest position of each device when it reads', async (t) => {

@@ -26,7 +26,8 @@ const UPGRADE_REQUIRED = 426
 export interface LinkParts {
   readonly encoding: StreamEncoding
   readonly servers: Servers
-  open(server: string): Socket
+  /** Throws what `ask` rejects with, where the server is asked first, and a TypeError where none can be opened. */
+  open(server: string, signal: AbortSignal): Socket | Promise<Socket>
   /** Rejects with what a plain request is answered: WebSockets do not tell why a connection was refused. */
   ask(server: string, signal: AbortSignal): Promise<void>
   opened(): void
@@ -62,11 +63,21 @@ export class Link {
   }
 
   connect(): void {
+    void this.#connect()
+  }
+
+  async #connect(): Promise<void> {
+    const { open, servers } = this.#parts
     let socket: Socket
     try {
-      socket = this.#parts.open(this.#parts.servers.url)
+      socket = await open(servers.url, this.#patience())
     } catch (error) {
-      this.#fail(error)
+      if (error instanceof TypeError || isFinal(error)) this.#fail(error)
+      else this.#connectLater(reasonOf(error))
+      return
+    }
+    if (this.hasEnded) {
+      socket.close(1000)
       return
     }
     this.#socket = socket
@@ -122,12 +133,9 @@ export class Link {
   async #connectUnlessRefused(reason: ConnectionError | RingfenceError): Promise<void> {
     const { servers } = this.#parts
     try {
-      await this.#parts.ask(
-        servers.url,
-        AbortSignal.any([this.#ended.signal, AbortSignal.timeout(SILENCE_MS)]),
-      )
+      await this.#parts.ask(servers.url, this.#patience())
     } catch (error) {
-      if (error instanceof RingfenceError && FINAL_STATUSES.has(error.status)) {
+      if (isFinal(error)) {
         this.#fail(error)
         return
       }
@@ -143,6 +151,11 @@ export class Link {
     servers.failed(servers.url)
     this.#timer = setTimeout(() => this.connect(), backoffMs(this.#attempt++, BASE_MS, CAP_MS))
     this.#parts.waiting(reason)
+  }
+
+  /** Ends when the server must have answered. */
+  #patience(): AbortSignal {
+    return AbortSignal.any([this.#ended.signal, AbortSignal.timeout(SILENCE_MS)])
   }
 
   #watchSilence(): void {
@@ -176,4 +189,13 @@ export class Link {
     this.close()
     this.#parts.failed(error)
   }
+}
+
+function isFinal(error: unknown): boolean {
+  return error instanceof RingfenceError && FINAL_STATUSES.has(error.status)
+}
+
+function reasonOf(error: unknown): ConnectionError | RingfenceError {
+  if (error instanceof ConnectionError || error instanceof RingfenceError) return error
+  return new ConnectionError('The server does not answer.', error)
 }

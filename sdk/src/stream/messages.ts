@@ -22,6 +22,15 @@ export interface EventFilter {
   readonly deviceIds?: readonly string[]
 }
 
+/** Which devices of a watched area: each part that is there must fit. */
+export interface WatchFilter {
+  /** The device is inside a geofence with one of these tags. */
+  readonly tags?: readonly string[]
+  readonly userIds?: readonly string[]
+  /** Its user's metadata has these members. */
+  readonly metadata?: Readonly<Record<string, string | number | boolean>>
+}
+
 /** A device in a watched area. */
 export interface Position {
   readonly change: 'enter' | 'move' | 'leave'
@@ -57,6 +66,8 @@ export type ClientMessage =
       readonly id: string
       readonly area: WatchedArea
       readonly minIntervalMs?: number
+      readonly filter?: WatchFilter
+      readonly batch?: boolean
     }
   | { readonly type: 'unwatch'; readonly id: string }
 
@@ -81,3 +92,4 @@ export type ServerMessage =
   | { readonly type: 'unsubscribed' | 'watching' | 'unwatched'; readonly id: string }
   | { readonly type: 'event'; readonly subscription: string; readonly event: Event }
   | (Position & { readonly type: 'position'; readonly watch: string })
+  | { readonly type: 'positions'; readonly watch: string; readonly positions: readonly Position[] }

@@ -11,7 +11,22 @@ export type WebSocketConstructor = new (url: string, protocols?: any, options?: 
 /* oxlint-enable typescript/no-explicit-any */
 
 /**
- * Opens `GET /v1/stream`. A secret key goes into a header, which browsers cannot send; a publishable key into the address,
+ * Opens `GET /v1/stream` for a page in which a person has signed in.
+ * @param ticket which opens one stream
+ * @throws TypeError where there is no WebSocket
+ */
+export function openSocketOfSession(
+  url: string,
+  ticket: string,
+  protocol: string,
+  WebSocket: WebSocketConstructor | undefined,
+): Socket {
+  const Constructor = constructorOf(WebSocket)
+  return new Constructor(addressOf(url), [protocol, `ringfence.ticket.${ticket}`])
+}
+
+/**
+ * Opens `GET /v1/stream` with a key. A secret key goes into a header, which browsers cannot send; a publishable key into the address,
  * which all can.
  * @param WebSocket that of the package `ws`, where there is no global one
  * @throws TypeError where a secret key cannot be sent, or there is no WebSocket
@@ -22,11 +37,8 @@ export function openSocket(
   protocol: string,
   WebSocket: WebSocketConstructor | undefined,
 ): Socket {
-  const Global = globalThis.WebSocket as unknown as WebSocketConstructor | undefined
-  const Constructor = WebSocket ?? Global
-  if (Constructor === undefined)
-    throw new TypeError('This platform has no WebSocket: pass the one of the package ws as { WebSocket }.')
-  const address = `${url.replace(/^http/, 'ws')}/v1/stream`
+  const Constructor = constructorOf(WebSocket)
+  const address = addressOf(url)
   if (!key.includes('_sk_'))
     return new Constructor(`${address}?publishableKey=${encodeURIComponent(key)}`, [protocol])
   const headers = { authorization: key }
@@ -37,4 +49,15 @@ export function openSocket(
   } catch (cause) {
     throw new TypeError('A secret key belongs on a server: this WebSocket cannot send it.', { cause })
   }
+}
+
+function constructorOf(WebSocket: WebSocketConstructor | undefined): WebSocketConstructor {
+  const Constructor = WebSocket ?? (globalThis.WebSocket as unknown as WebSocketConstructor | undefined)
+  if (Constructor === undefined)
+    throw new TypeError('This platform has no WebSocket: pass the one of the package ws as { WebSocket }.')
+  return Constructor
+}
+
+function addressOf(url: string): string {
+  return `${url.replace(/^http/, 'ws')}/v1/stream`
 }

@@ -1,21 +1,23 @@
 import { callOnce } from '../http.ts'
 import { StreamClosedError, type ConnectionError, type RingfenceError } from '../errors.ts'
+import type { Identity } from '../identity.ts'
 import type { Update } from '../types.ts'
 import { Servers } from '../servers.ts'
+import { BatchIterator } from './batches.ts'
 import { JSON_ENCODING, type StreamEncoding } from './encoding.ts'
 import { EventIterator } from './events.ts'
 import { Link } from './link.ts'
 import type { Listener, ListenerHost } from './listener.ts'
-import type { EventFilter, ServerMessage, WatchedArea } from './messages.ts'
+import type { EventFilter, ServerMessage, WatchedArea, WatchFilter } from './messages.ts'
 import { Outbox } from './outbox.ts'
 import { PositionIterator } from './positions.ts'
-import { openSocket, type WebSocketConstructor } from './socket.ts'
+import { openSocket, openSocketOfSession, type Socket, type WebSocketConstructor } from './socket.ts'
 
 /** Where a stream goes. */
 export interface StreamTarget {
   /** Of the server, or of several of which each serves all. */
   readonly url: string | readonly string[]
-  readonly key: string
+  readonly identity: Identity
   readonly WebSocket: WebSocketConstructor | undefined
 }
 
@@ -48,6 +50,8 @@ export interface EventOptions {
 export interface WatchOptions {
   /** At most one `move` per device in that time; the server has a default. */
   readonly minIntervalMs?: number | undefined
+  /** Which devices; absent: all. */
+  readonly filter?: WatchFilter | undefined
   readonly signal?: AbortSignal | undefined
 }
 
@@ -78,16 +82,15 @@ export class RingfenceStream {
   }[] = []
 
   constructor(
-    { url, key, WebSocket }: StreamTarget,
+    target: StreamTarget,
     { encoding = JSON_ENCODING, signal, onStateChange = () => {} }: StreamOptions = {},
   ) {
     this.#onStateChange = onStateChange
     this.#link = new Link({
       encoding,
-      servers: new Servers(url),
-      open: (server) => openSocket(server, key, encoding.protocol, WebSocket),
-      ask: async (server, ended) =>
-        void (await callOnce(server, key, { method: 'GET', path: '/v1/stream', signal: ended })),
+      servers: new Servers(target.url),
+      open: (server, ended) => open(target, server, encoding.protocol, ended),
+      ask: async (server, ended) => void (await ask(target, server, ended)),
       opened: () => this.#opened(),
       received: (message) => this.#received(message),
       lost: () => this.#lost(),
@@ -140,8 +143,13 @@ export class RingfenceStream {
   }
 
   /** Devices in an area, as they enter, move and leave. Needs a secret key. */
-  watch(area: WatchedArea, { minIntervalMs, signal }: WatchOptions = {}): PositionIterator {
-    return this.#add(new PositionIterator(this.#host, area, minIntervalMs), signal)
+  watch(area: WatchedArea, { minIntervalMs, filter, signal }: WatchOptions = {}): PositionIterator {
+    return this.#add(new PositionIterator(this.#host, { area, minIntervalMs, filter }, false), signal)
+  }
+
+  /** Like {@link watch}, many changes at a time, at most ten times a second. */
+  watchBatches(area: WatchedArea, { minIntervalMs, filter, signal }: WatchOptions = {}): BatchIterator {
+    return this.#add(new BatchIterator(this.#host, { area, minIntervalMs, filter }, true), signal)
   }
 
   /**
@@ -202,6 +210,7 @@ export class RingfenceStream {
         this.#byName.get(message.subscription)?.received(message)
         return
       case 'position':
+      case 'positions':
         this.#byName.get(message.watch)?.received(message)
         return
       case 'error': {
@@ -269,6 +278,27 @@ export class RingfenceStream {
     for (const listener of this.#listeners) listener.ended(end)
     this.#listeners.clear()
   }
+}
+
+/** Opens the connection; a page of a person gets a ticket for it first. */
+async function open(
+  { identity, WebSocket }: StreamTarget,
+  server: string,
+  protocol: string,
+  signal: AbortSignal,
+): Promise<Socket> {
+  if ('key' in identity) return openSocket(server, identity.key, protocol, WebSocket)
+  const path = '/v1/sessions/current/ticket'
+  const { ticket } = (await callOnce(server, identity, { method: 'POST', path, signal })) as {
+    readonly ticket: string
+  }
+  return openSocketOfSession(server, ticket, protocol, WebSocket)
+}
+
+/** What stands against a connection. Without a ticket, a session can only be asked whether it is still there. */
+async function ask({ identity }: StreamTarget, server: string, signal: AbortSignal): Promise<unknown> {
+  const path = 'key' in identity ? '/v1/stream' : '/v1/sessions/current'
+  return callOnce(server, identity, { method: 'GET', path, signal })
 }
 
 function onAbort(signal: AbortSignal | undefined, abort: (reason: unknown) => void): void {

@@ -33,9 +33,11 @@ const AGAIN_MS = INTEREST_MS / 3
 export class RemotePositions implements Positions {
   readonly #parts: RemotePositionsParts
   /** For each running look, the devices of its scope that have moved since. */
-  readonly #looks = new Set<{ readonly scope: ScopeId; readonly told: Set<string> }>()
+  readonly #looks = new Set<Look>()
   #observer: PositionObserver | undefined
   #interest: { readonly call: OpenCall; readonly timer: NodeJS.Timeout } | undefined
+  /** Whether positions with their records were requested. */
+  #records = false
 
   constructor(parts: RemotePositionsParts) {
     this.#parts = parts
@@ -47,8 +49,9 @@ export class RemotePositions implements Positions {
 
   set observer(observer: PositionObserver | undefined) {
     this.#observer = observer
-    if (observer !== undefined) this.#interest ??= this.#ask()
-    else this.stop()
+    if (observer === undefined) this.stop()
+    else if (this.#interest === undefined) this.#interest = this.#ask()
+    else if ((observer.wantsRecords ?? false) !== this.#records) this.#send(this.#interest.call)
   }
 
   /** Requests nothing any more. */
@@ -61,7 +64,8 @@ export class RemotePositions implements Positions {
 
   async look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void> {
     const { calls, partitions: count, giveUpMs = GIVE_UP_MS } = this.#parts
-    const look = { scope, told: new Set<string>() }
+    const records = viewer.wantsRecords ?? false
+    const look = { scope, records, told: new Set<string>() }
     this.#looks.add(look)
     try {
       await askOwners({
@@ -69,7 +73,7 @@ export class RemotePositions implements Positions {
         subject: lookSubject,
         partitions: Array.from({ length: count }, (_, partition) => partition),
         giveUpMs,
-        encode: (partitions) => encodeJson({ scope, area, partitions }),
+        encode: (partitions) => encodeJson({ scope, area, partitions, records }),
         decode(bytes) {
           const { partitions, found } = decodeJson<LookAnswer>(bytes)
           const take = () => {
@@ -87,23 +91,36 @@ export class RemotePositions implements Positions {
 
   #ask() {
     const call = this.#parts.calls.askAll(positionsSubject, (news) => this.#tell(decodeJson(news)))
-    const send = () => call.send(encodeJson({ gateway: this.#parts.gateway }))
-    send()
-    return { call, timer: setInterval(send, AGAIN_MS) }
+    this.#send(call)
+    return { call, timer: setInterval(() => this.#send(call), AGAIN_MS) }
+  }
+
+  #send(call: OpenCall): void {
+    this.#records = this.#observer?.wantsRecords ?? false
+    call.send(encodeJson({ gateway: this.#parts.gateway, records: this.#records }))
   }
 
   #tell({ moved, removed }: PositionNews): void {
     for (const { scope, deviceId, recordId } of removed) {
-      this.#note(scope, deviceId)
+      for (const look of this.#looks) this.#note(look, scope, deviceId)
       this.#observer?.removed(scope, deviceId, recordId)
     }
     for (const position of moved) {
-      this.#note(position.scope, position.deviceId)
+      // Without its record it was sent before the look was asked for, and what the look finds is newer.
+      for (const look of this.#looks)
+        if (!look.records || position.geofenceIds !== undefined)
+          this.#note(look, position.scope, position.deviceId)
       this.#observer?.moved(position)
     }
   }
 
-  #note(scope: ScopeId, deviceId: string): void {
-    for (const look of this.#looks) if (look.scope === scope) look.told.add(deviceId)
+  #note(look: Look, scope: ScopeId, deviceId: string): void {
+    if (look.scope === scope) look.told.add(deviceId)
   }
+}
+
+interface Look {
+  readonly scope: ScopeId
+  readonly records: boolean
+  readonly told: Set<string>
 }

@@ -1,6 +1,12 @@
 import type { ScopeId } from '../../model/scope.ts'
 import type { Calls, Served } from '../nats/calls.ts'
-import { decodeJson, encodeJson, type Interest, type LookQuestion } from '../protocol/positionProtocol.ts'
+import {
+  decodeJson,
+  encodeJson,
+  sentPosition,
+  type Interest,
+  type LookQuestion,
+} from '../protocol/positionProtocol.ts'
 import type { RemovedRecord } from '../../actor/command.ts'
 import type { LivePosition, PositionObserver, Positions } from '../../actor/port.ts'
 import { lookSubject, positionsSubject } from '../nats/subjects.ts'
@@ -28,6 +34,7 @@ export const INTEREST_MS = 6000
 
 interface Reader {
   readonly answer: (news: Uint8Array) => void
+  readonly records: boolean
   /** Of `performance.now()`. */
   readonly until: number
 }
@@ -51,8 +58,8 @@ export class PositionServer implements PositionObserver {
       this.#look(decodeJson(question), answer).catch(troubled)
     })
     const readers = calls.serve(positionsSubject, (question, answer) => {
-      const { gateway } = decodeJson<Interest>(question)
-      this.#readers.set(gateway, { answer, until: performance.now() + INTEREST_MS })
+      const { gateway, records } = decodeJson<Interest>(question)
+      this.#readers.set(gateway, { answer, records, until: performance.now() + INTEREST_MS })
       this.#beat ??= setInterval(() => this.#tell(), NEWS_MS)
       this.#observe(this)
     })
@@ -73,10 +80,14 @@ export class PositionServer implements PositionObserver {
     if (this.#beat !== undefined) this.#observe(this)
   }
 
+  get wantsRecords(): boolean {
+    for (const { records } of this.#readers.values()) if (records) return true
+    return false
+  }
+
   moved(position: LivePosition): void {
-    const { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt } = position
-    const kept = { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt }
-    this.#moved.set(`${scope} ${deviceId}`, kept)
+    const { scope, deviceId } = position
+    this.#moved.set(`${scope} ${deviceId}`, sentPosition(position, this.wantsRecords))
   }
 
   removed(scope: ScopeId, deviceId: string, recordId: string): void {
@@ -105,7 +116,7 @@ export class PositionServer implements PositionObserver {
   }
 
   async #look(
-    { scope, area, partitions }: LookQuestion,
+    { scope, area, partitions, records }: LookQuestion,
     answer: (answer: Uint8Array) => void,
   ): Promise<void> {
     const { isLive } = this.#parts
@@ -114,9 +125,9 @@ export class PositionServer implements PositionObserver {
     const found: LivePosition[] = []
     const viewer = {
       isEnded: false,
+      wantsRecords: records,
       found: (position: LivePosition) => {
-        const { deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt } = position
-        found.push({ scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt })
+        found.push(sentPosition(position, records))
       },
       pause() {},
     }

@@ -10,6 +10,8 @@ export interface LookQuestion {
   readonly area: LiveArea
   /** The requested partitions. */
   readonly partitions: readonly number[]
+  /** Whether positions are to have `metadata` and `geofenceIds`. */
+  readonly records: boolean
 }
 
 export interface LookAnswer {
@@ -27,6 +29,15 @@ export interface PositionNews {
 /** A gateway that wants {@link PositionNews}. */
 export interface Interest {
   readonly gateway: string
+  /** As in {@link LookQuestion}. */
+  readonly records: boolean
+}
+
+/** A position as it is sent: with what changes rarely only if somebody reads it. */
+export function sentPosition(position: LivePosition, records: boolean): LivePosition {
+  const { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt } = position
+  const sent = { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt }
+  return records ? { ...sent, metadata: position.metadata, geofenceIds: position.geofenceIds } : sent
 }
 
 /** An unknown accuracy is NaN, which JSON writes as null. */
