@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
-import { layerViolations, tableFaults } from './kit/layers.ts'
+import { doubleNames, layerViolations, tableFaults } from './kit/layers.ts'
 
 const ROOT = new URL('../', import.meta.url)
 
@@ -17,6 +17,7 @@ t.test('src/ follows the import rules', async (t) => {
   t.ok(sources.size > 10, 'the sources were found')
   t.strictSame(layerViolations(sources), [])
   t.strictSame(tableFaults(sources), [])
+  t.strictSame(doubleNames(sources), [])
 })
 
 t.test('each rule catches a planted violation', async (t) => {
@@ -99,6 +100,39 @@ t.test('a row is above those that name it, and allows only what is used', async 
   t.ok(faults.includes('runtime does not import model'))
   t.ok(faults.includes('geometry has a row and no file'))
   t.notOk(faults.some((fault) => fault.includes('no row above')))
+})
+
+t.test('two files may not declare and export the same name', async (t) => {
+  const declared = [
+    'export interface Box {}',
+    'export const Box = 1',
+    'class Box {}; export { Box }',
+    'class B {}; export { B as Box }',
+  ]
+  for (const other of declared) {
+    const found = doubleNames(
+      new Map([
+        ['src/model/a.ts', 'export type Box = 1'],
+        ['src/http/b.ts', other],
+      ]),
+    )
+    t.strictSame(found, ['Box is exported by src/model/a.ts and src/http/b.ts'], other)
+  }
+  const allowed = [
+    `export type { Box } from '../model/a.ts'`,
+    `export * from '../model/a.ts'`,
+    `import { Box } from '../model/a.ts'; export { Box }`,
+    'interface Box {}; export type Other = Box',
+  ]
+  for (const other of allowed) {
+    const found = doubleNames(
+      new Map([
+        ['src/model/a.ts', 'export type Box = 1; export const Box = 1'],
+        ['src/http/b.ts', other],
+      ]),
+    )
+    t.strictSame(found, [], other)
+  }
 })
 
 /** A small, valid set of files around the files that break a rule. */

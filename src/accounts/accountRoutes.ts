@@ -1,6 +1,6 @@
 import Type from 'typebox'
 import { route, type Call, type Route } from '../http/route.ts'
-import { Name } from '../http/schemas.ts'
+import { DateTime, Name } from '../http/schemas.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { projectOf } from '../model/scope.ts'
 import { notFound } from '../runtime/errors.ts'
@@ -11,12 +11,11 @@ import type { Account } from './rows.ts'
 import {
   AccountSchema,
   accountAnswer,
-  DateTime,
   Email,
   emailOf,
   PersonName,
   RoleSchema,
-  TAG,
+  PEOPLE_TAG,
 } from './schemas.ts'
 
 const Id = Type.Object({ id: Name(64) })
@@ -31,7 +30,7 @@ const InvitationAnswer = Type.Object({
 
 /** Management of the project's accounts, by its admins. */
 export function accountRoutes({ accounts, edits }: People): Route[] {
-  const shared = { auth: 'account', role: 'admin', tag: TAG } as const
+  const shared = { auth: 'account', role: 'admin', tag: PEOPLE_TAG } as const
 
   function answerOf(account: Account) {
     return accountAnswer(account, accounts.invitedUntil(account.id))

@@ -33,7 +33,7 @@ export class Attempts {
    * @param email as it was typed, in lower case; '' if none was
    * @throws ApiError 429
    */
-  begin(email: string, ip: string): Attempt {
+  begin(email: string, ip: string): SignInAttempt {
     const bounds: [name: string, most: number][] = [[`ip ${networkOf(ip)}`, PER_ADDRESS]]
     if (email !== '') bounds.push([`email ${email}`, PER_EMAIL])
     const now = this.#clock.now()
@@ -75,7 +75,7 @@ export class Attempts {
   }
 }
 
-export interface Attempt {
+export interface SignInAttempt {
   /** It is no failure. Called at most once. */
   succeeded(): void
 }

@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { Text } from '../http/schemas.ts'
+import { DateTime, Text } from '../http/schemas.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { ROLES } from '../model/role.ts'
 import { badParam } from '../runtime/errors.ts'
@@ -9,9 +9,8 @@ import type { Account } from './rows.ts'
 const MAX_EMAIL_LENGTH = 254
 const MAX_NAME_LENGTH = 256
 
-export const TAG = 'People'
+export const PEOPLE_TAG = 'People'
 
-export const DateTime = Type.String({ format: 'date-time', examples: ['2026-11-20T04:21:00.123Z'] })
 export const RoleSchema = Type.Enum([...ROLES], {
   description: '`admin` includes `write`, and `write` includes `read`.',
 })

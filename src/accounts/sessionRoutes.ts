@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { atLeastOne } from '../http/needs.ts'
 import type { Credentials } from '../http/credentials.ts'
 import { route, type Answer, type Call, type Route } from '../http/route.ts'
-import { Name, Text } from '../http/schemas.ts'
+import { DateTime, Name, Text } from '../http/schemas.ts'
 import { sessionCookie } from '../http/site.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive, projectOf } from '../model/scope.ts'
@@ -12,14 +12,13 @@ import type { Session } from './rows.ts'
 import {
   AccountSchema,
   accountAnswer,
-  DateTime,
   Email,
   emailOf,
   NewPassword,
   Password,
   PersonName,
   RoleSchema,
-  TAG,
+  PEOPLE_TAG,
 } from './schemas.ts'
 import { SESSION_MS, type Opened, type Origin } from './sessions.ts'
 import type { SignIn } from './signIn.ts'
@@ -123,7 +122,7 @@ export function sessionRoutes({ people, signIn, tickets }: SessionRouteParts): R
       method: 'GET',
       path: '/v1/sign-in',
       auth: 'none',
-      tag: TAG,
+      tag: PEOPLE_TAG,
       summary: 'How one can sign in',
       answers: {
         200: Type.Object({
@@ -138,7 +137,7 @@ export function sessionRoutes({ people, signIn, tickets }: SessionRouteParts): R
       path: '/v1/sessions',
       auth: 'none',
       forPages: true,
-      tag: TAG,
+      tag: PEOPLE_TAG,
       summary: 'Sign in',
       description:
         'With an e-mail address and a password, or with a secret key. The response sets a cookie, which counts only beside the ' +
@@ -172,7 +171,7 @@ export function sessionRoutes({ people, signIn, tickets }: SessionRouteParts): R
       path: '/v1/sessions',
       auth: 'session',
       role: 'read',
-      tag: TAG,
+      tag: PEOPLE_TAG,
       summary: 'List sessions, the latest used first',
       description:
         'Those of the account, or of the key that was used to sign in; for admins, those of the whole project.',
@@ -188,7 +187,7 @@ export function sessionRoutes({ people, signIn, tickets }: SessionRouteParts): R
       path: '/v1/sessions/current',
       auth: 'session',
       role: 'read',
-      tag: TAG,
+      tag: PEOPLE_TAG,
       summary: 'Who has signed in',
       answers: { 200: SignedInAnswer },
       handler: (call) => ({ body: signedIn(viewOf(call).current, call.credentials!) }),
@@ -199,7 +198,7 @@ export function sessionRoutes({ people, signIn, tickets }: SessionRouteParts): R
       auth: 'session',
       role: 'read',
       forPages: true,
-      tag: TAG,
+      tag: PEOPLE_TAG,
       summary: 'Sign out',
       answers: { 200: Type.Object({}) },
       handler: async (call) => {
@@ -212,7 +211,7 @@ export function sessionRoutes({ people, signIn, tickets }: SessionRouteParts): R
       path: '/v1/sessions/:id',
       auth: 'session',
       role: 'read',
-      tag: TAG,
+      tag: PEOPLE_TAG,
       summary: 'End a session',
       description: 'Of those that the list shows. Its streams end within five seconds.',
       params: Type.Object({ id: Name(64) }),
@@ -232,7 +231,7 @@ export function sessionRoutes({ people, signIn, tickets }: SessionRouteParts): R
       path: '/v1/sessions/current/ticket',
       auth: 'session',
       role: 'read',
-      tag: TAG,
+      tag: PEOPLE_TAG,
       summary: 'Get a ticket for a stream',
       description:
         'For one WebSocket to /v1/stream in this environment, within 30 seconds: sent as the subprotocol ' +
@@ -248,7 +247,7 @@ export function sessionRoutes({ people, signIn, tickets }: SessionRouteParts): R
       path: '/v1/account/password',
       auth: 'account',
       role: 'read',
-      tag: TAG,
+      tag: PEOPLE_TAG,
       summary: 'Change one’s password',
       description: 'The other sessions of the account end.',
       body: Type.Object({ current: Password, password: NewPassword }),
@@ -264,7 +263,7 @@ export function sessionRoutes({ people, signIn, tickets }: SessionRouteParts): R
       path: '/v1/invitations/:token',
       auth: 'none',
       forPages: true,
-      tag: TAG,
+      tag: PEOPLE_TAG,
       summary: 'Accept an invitation',
       description:
         'Sets the password of the account, and signs in. A link can be used once, within 72 hours.',

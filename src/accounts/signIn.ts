@@ -5,7 +5,7 @@ import type { Keys } from '../registry/projects/keys.ts'
 import type { Change } from '../registry/store/editLog.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
-import { Attempts, type Attempt } from './attempts.ts'
+import { Attempts, type SignInAttempt } from './attempts.ts'
 import { Passwords, type Cost } from './password.ts'
 import { checkPassword, normalized } from './passwordRules.ts'
 import type { People } from './people.ts'
@@ -142,7 +142,7 @@ export class SignIn {
   }
 
   /** The account, if it is the password of one that may sign in. */
-  async #verified(account: Account | undefined, password: string, attempt: Attempt): Promise<Account> {
+  async #verified(account: Account | undefined, password: string, attempt: SignInAttempt): Promise<Account> {
     let isRight: boolean
     try {
       isRight = await this.#passwords.verify(

@@ -31,7 +31,7 @@ import { progressLog, type Logger } from '../runtime/logger.ts'
 import { Troubles } from '../runtime/troubles.ts'
 import { createGeofenceIndex } from '../spatial/cellIndex.ts'
 import { MeasuringPool } from '../spatial/measuringPool.ts'
-import { onlyRole, type Role } from './roles.ts'
+import { onlyRole, type ProcessRole } from './roles.ts'
 import type { Tile38Copies } from '../tile38/tile38Copies.ts'
 import { openTile38 } from './tile38.ts'
 
@@ -68,7 +68,7 @@ export interface DistributedParts {
  */
 export async function openDistributedParts(
   options: Options,
-  isIn: (role: Role) => boolean,
+  isIn: (role: ProcessRole) => boolean,
   logger: Logger,
   metrics: Metrics,
   atlas: Atlas | undefined,

@@ -1,10 +1,10 @@
 /** The roles that the settings give the process. Part of the composition roots. */
 import { OptionError, ROLES, type Options } from '../../config/options.ts'
 
-export type Role = (typeof ROLES)[number]
+export type ProcessRole = (typeof ROLES)[number]
 
 /** @throws {OptionError} for settings that do not fit the engine */
-export function rolesOf({ roles, natsUrl, natsFormat }: Options): (role: Role) => boolean {
+export function rolesOf({ roles, natsUrl, natsFormat }: Options): (role: ProcessRole) => boolean {
   if (natsUrl.length === 0)
     throw new OptionError(
       'the distributed engine needs NATS servers: --nats-url nats://HOST:PORT (RINGFENCE_NATS_URL)',
@@ -14,7 +14,7 @@ export function rolesOf({ roles, natsUrl, natsFormat }: Options): (role: Role) =
 }
 
 /** The role of a process with only one. */
-export function onlyRole(isIn: (role: Role) => boolean): Role | undefined {
+export function onlyRole(isIn: (role: ProcessRole) => boolean): ProcessRole | undefined {
   const roles = ROLES.filter(isIn)
   return roles.length === 1 ? roles[0] : undefined
 }

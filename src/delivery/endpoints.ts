@@ -1,12 +1,12 @@
 import type { Webhook } from '../model/webhook.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
 import { WebhookEndpoint, type EndpointParts } from './webhookEndpoint.ts'
-import type { DeliveryStore, Destination, WebhookState } from './webhookPort.ts'
+import type { DeliveryStore, DeliveryTarget, WebhookState } from './webhookPort.ts'
 
 /** Bytes of waiting events in memory for all endpoints together. */
 const MEMORY_BYTES = 64 * 1024 * 1024
 
-export interface EndpointsParts<D extends Destination> extends Omit<
+export interface EndpointsParts<D extends DeliveryTarget> extends Omit<
   EndpointParts<D>,
   'store' | 'memory' | 'counters'
 > {
@@ -18,7 +18,7 @@ export interface EndpointsParts<D extends Destination> extends Omit<
  * All endpoints of one kind, webhooks or hooks, and what they share: the store, the memory for waiting events and the
  * figures. Does not own: which of them should exist (webhooks.ts, hooks.ts).
  */
-export class Endpoints<D extends Destination = Webhook> {
+export class Endpoints<D extends DeliveryTarget = Webhook> {
   readonly counters = { delivered: 0, failedAttempts: 0, givenUp: 0 }
   readonly #parts: EndpointsParts<D>
   readonly #memory = new ByteBound(MEMORY_BYTES)
@@ -64,28 +64,24 @@ export class Endpoints<D extends Destination = Webhook> {
   }
 
   /** Starts these, where the previous process left them, or this one at its last {@link stop}, and forgets others. */
-  async start(destinations: readonly D[]): Promise<void> {
-    if (destinations.length === 0) return
+  async start(targets: readonly D[]): Promise<void> {
+    if (targets.length === 0) return
     const store = await this.store()
     const states = await store.states()
-    const ids = new Set(destinations.map(({ id }) => id))
+    const ids = new Set(targets.map(({ id }) => id))
     for (const id of states.keys()) if (!ids.has(id)) await store.remove(id)
-    // A restored backup has destinations without cursors: they begin with new events.
-    for (const destination of destinations) await this.add(destination, states.get(destination.id))
+    // A restored backup has targets without cursors: they begin with new events.
+    for (const target of targets) await this.add(target, states.get(target.id))
   }
 
   /** @param known its state if it has one; otherwise it begins with events after `offset` */
-  async add(
-    destination: D,
-    known: WebhookState | undefined,
-    offset = this.#parts.feed.lastOffset,
-  ): Promise<void> {
+  async add(target: D, known: WebhookState | undefined, offset = this.#parts.feed.lastOffset): Promise<void> {
     const store = await this.store()
     const state = known ?? { offset }
-    if (known === undefined) await store.begin(destination.id, state)
+    if (known === undefined) await store.begin(target.id, state)
     const parts = { ...this.#parts, store, memory: this.#memory, counters: this.counters }
-    const endpoint = new WebhookEndpoint<D>(parts, destination, state)
-    this.#byId.set(destination.id, endpoint)
+    const endpoint = new WebhookEndpoint<D>(parts, target, state)
+    this.#byId.set(target.id, endpoint)
     await endpoint.start()
   }
 

@@ -2,16 +2,16 @@ import { HOOK_EVENTS, type Hook } from '../model/hook.ts'
 import type { Outgoing } from '../runtime/outgoing.ts'
 import { postThrough, standardHeaders, type PostOptions } from './webhookMessage.ts'
 import type { NatsPublisher } from './natsPublisher.ts'
-import type { AttemptOutcome, Destination, Message, Send } from './webhookPort.ts'
+import type { AttemptOutcome, DeliveryTarget, Message, Send } from './webhookPort.ts'
 
-/** A hook as a destination of events. */
-export interface HookDestination extends Destination {
+/** A hook as a target of events. */
+export interface HookTarget extends DeliveryTarget {
   readonly endpoint: Hook['endpoint']
   readonly hook: Hook
 }
 
 /** The events of a geofence hook, and where they go. */
-export function destinationOf(hook: Hook): HookDestination {
+export function targetOf(hook: Hook): HookTarget {
   const { id, scope, enabled, geofence, detect, userIds, deviceIds, endpoint } = hook
   return {
     id,
@@ -47,8 +47,8 @@ export class HookSender {
   }
 
   /** See {@link Send}. */
-  readonly send: Send<HookDestination> = (destination, given, signal) => {
-    const { url, hook } = destination
+  readonly send: Send<HookTarget> = (target, given, signal) => {
+    const { url, hook } = target
     const message = messageOf(hook, given)
     if (!isNats(url)) {
       const { secret } = hook.endpoint

@@ -3,9 +3,9 @@ import type { Hook } from '../model/hook.ts'
 import type { HookDirectory, HookFollower } from '../registry/hooks/hookDirectory.ts'
 import { failureFields } from '../runtime/errors.ts'
 import { Endpoints, type EndpointsParts } from './endpoints.ts'
-import { destinationOf, type HookDestination, type HookSender } from './hookSender.ts'
+import { targetOf, type HookTarget, type HookSender } from './hookSender.ts'
 
-export interface HookParts extends Omit<EndpointsParts<HookDestination>, 'singular' | 'send' | 'userJson'> {
+export interface HookParts extends Omit<EndpointsParts<HookTarget>, 'singular' | 'send' | 'userJson'> {
   readonly registry: HookDirectory
   readonly sender: HookSender
 }
@@ -23,7 +23,7 @@ export interface HookParts extends Omit<EndpointsParts<HookDestination>, 'singul
  */
 export class Hooks implements HookFollower {
   readonly name = 'hooks'
-  readonly endpoints: Endpoints<HookDestination>
+  readonly endpoints: Endpoints<HookTarget>
   readonly #parts: HookParts
   /** The hooks that are at work, as they were last read. */
   readonly #hooks = new Map<string, Hook>()
@@ -31,7 +31,7 @@ export class Hooks implements HookFollower {
 
   constructor(parts: HookParts) {
     this.#parts = parts
-    this.endpoints = new Endpoints<HookDestination>({
+    this.endpoints = new Endpoints<HookTarget>({
       ...parts,
       singular: 'hook',
       send: parts.sender.send,
@@ -45,7 +45,7 @@ export class Hooks implements HookFollower {
     const { registry } = this.#parts
     const hooks = [...registry.all()]
     for (const hook of hooks) this.#hooks.set(hook.id, hook)
-    await this.endpoints.start(hooks.map(destinationOf))
+    await this.endpoints.start(hooks.map(targetOf))
     registry.follower = this
     this.changed()
     await this.settled()
@@ -101,9 +101,9 @@ export class Hooks implements HookFollower {
       if (before === hook) continue
       this.#hooks.set(hook.id, hook)
       const endpoint = this.endpoints.get(hook.id)
-      if (endpoint === undefined) await this.endpoints.add(destinationOf(hook), undefined, offset)
+      if (endpoint === undefined) await this.endpoints.add(targetOf(hook), undefined, offset)
       else {
-        await endpoint.change(async () => destinationOf(hook))
+        await endpoint.change(async () => targetOf(hook))
         await endpoint.resume()
       }
     }

@@ -9,7 +9,7 @@ import { ApiError } from '../runtime/errors.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { WebhookLines, type Line } from './webhookLines.ts'
 import { bundle, messageBody, type Bundle } from './webhookMessage.ts'
-import type { AttemptOutcome, Delivery, DeliveryStore, Destination, Message } from './webhookPort.ts'
+import type { AttemptOutcome, Delivery, DeliveryStore, DeliveryTarget, Message } from './webhookPort.ts'
 import type { Redelivery, Send, WebhookState } from './webhookPort.ts'
 import { conclude } from './webhookRetry.ts'
 
@@ -55,7 +55,7 @@ const GRACE_MS = 3000
  */
 export const CLOCK_SLACK_MS = 60_000
 
-export interface EndpointParts<D extends Destination = Webhook> {
+export interface EndpointParts<D extends DeliveryTarget = Webhook> {
   /** `webhook`: what log lines call it. */
   readonly singular: string
   readonly feed: Pick<EventFeed, 'follow' | 'read' | 'lastOffset' | 'forgotten'>
@@ -85,7 +85,7 @@ export interface EndpointCounters {
   givenUp: number
 }
 
-export class WebhookEndpoint<D extends Destination = Webhook> {
+export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
   readonly #parts: EndpointParts<D>
   #webhook: D
   #state: WebhookState

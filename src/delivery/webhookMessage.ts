@@ -5,7 +5,7 @@ import { MAX_WEBHOOK_EVENTS, type Webhook } from '../model/webhook.ts'
 import { newId } from '../runtime/newId.ts'
 import { publicReason, type Outgoing } from '../runtime/outgoing.ts'
 import type { Clock } from '../runtime/clock.ts'
-import type { AttemptOutcome, Delivery, Destination, Message, Send } from './webhookPort.ts'
+import type { AttemptOutcome, Delivery, DeliveryTarget, Message, Send } from './webhookPort.ts'
 
 /** Bytes of a response's body that are kept. */
 const KEPT_BODY_BYTES = 1024
@@ -19,16 +19,16 @@ export interface Bundle {
 }
 
 /**
- * The deliveries for some events, in the order of the log: one for each event that the destination wants, or one for
+ * The deliveries for some events, in the order of the log: one for each event that the target wants, or one for
  * successive events of a device that belong to one user.
  */
-export function bundle(destination: Destination, placed: readonly LoggedEvent[], now: number): Bundle[] {
-  const { id: webhookId } = destination
-  const multiple = destination.mode === 'multiple'
+export function bundle(target: DeliveryTarget, placed: readonly LoggedEvent[], now: number): Bundle[] {
+  const { id: webhookId } = target
+  const multiple = target.mode === 'multiple'
   const bundles: { userRecordId: string; deviceId: string; events: LoggedEvent['event'][] }[] = []
   const latest = new Map<string, (typeof bundles)[number]>()
   for (const { event } of placed) {
-    if (!wants(destination, event)) continue
+    if (!wants(target, event)) continue
     const { deviceId, userRecordId } = event
     const open = latest.get(deviceId)
     if (

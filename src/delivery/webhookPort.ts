@@ -5,7 +5,7 @@ import type { Webhook } from '../model/webhook.ts'
 /** The common types of webhooks and hooks: deliveries, their store, and the sender. */
 
 /** What a webhook and a hook have in common: which events go where. A {@link Webhook} is one as it is. */
-export interface Destination extends EventFilter {
+export interface DeliveryTarget extends EventFilter {
   /** 24 hex. */
   readonly id: string
   readonly scope: ScopeId
@@ -146,9 +146,9 @@ export interface AttemptOutcome extends Attempt {
   readonly retryAfter?: number | undefined
 }
 
-/** Sends a message to its destination, once; never rejects. */
-export type Send<D extends Destination = Webhook> = (
-  destination: D,
+/** Sends a message to its target, once; never rejects. */
+export type Send<D extends DeliveryTarget = Webhook> = (
+  target: D,
   message: Message,
   signal: AbortSignal,
 ) => Promise<AttemptOutcome>

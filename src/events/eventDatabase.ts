@@ -4,9 +4,9 @@ import { isRecordId } from '../model/recordId.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { withFlush } from '../runtime/sqlite.ts'
 import { openEventTables } from './eventTables.ts'
-import { OwnedEvents, type Found } from './ownedEvents.ts'
+import { OwnedEvents, type OwnedEvent } from './ownedEvents.ts'
 import { PAGE_CHARACTERS, STRETCH_CHARACTERS } from './port.ts'
-import type { EventQuery, Scopes, StoredEvent, Verdict } from './port.ts'
+import type { EventQuery, Scopes, StoredEvent, Verification } from './port.ts'
 
 /** Events removed per transaction of a prune, so that what waits for it waits only milliseconds. */
 const PRUNE_CHUNK = 1_000
@@ -151,7 +151,7 @@ export class EventDatabase {
 
   /** See {@link EventIndex.list}. */
   list(scope: ScopeId, query: EventQuery): { readonly events: string[]; readonly hasMore: boolean } {
-    let cursor: Found | undefined
+    let cursor: OwnedEvent | undefined
     if (query.before !== undefined) {
       const offset = this.offsetOf(scope, query.before)
       if (offset === undefined) return { events: [], hasMore: false }
@@ -173,7 +173,7 @@ export class EventDatabase {
     return { events, hasMore: false }
   }
 
-  #offsetsOfOwner(scope: ScopeId, query: EventQuery, cursor: Found | undefined): number[] {
+  #offsetsOfOwner(scope: ScopeId, query: EventQuery, cursor: OwnedEvent | undefined): number[] {
     this.#owned.putIn(this.#offset)
     const conditions = new Conditions()
     const isUser = query.userId !== undefined
@@ -194,7 +194,7 @@ export class EventDatabase {
     })
   }
 
-  #offsetsOfAll(scope: ScopeId, query: EventQuery, cursor: Found | undefined): number[] {
+  #offsetsOfAll(scope: ScopeId, query: EventQuery, cursor: OwnedEvent | undefined): number[] {
     const conditions = new Conditions()
     conditions.add('scope = ?', scope)
     conditions.add('type = ?', query.type)
@@ -231,7 +231,7 @@ export class EventDatabase {
   }
 
   /** The event's JSON with the verdict, durable when it returns; undefined if there is no such event. */
-  verify(scope: ScopeId, id: string, verdict: Verdict): string | undefined {
+  verify(scope: ScopeId, id: string, verdict: Verification): string | undefined {
     const before = this.get(scope, id)
     if (before === undefined) return undefined
     const json = JSON.stringify({ ...JSON.parse(before), verifiedPlaceId: undefined, ...verdict })

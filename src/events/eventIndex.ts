@@ -14,7 +14,7 @@ import type {
   Scopes,
   StoredEvent,
   EventPage,
-  Verdict,
+  Verification,
 } from './port.ts'
 import { readEvent } from './record.ts'
 
@@ -151,7 +151,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     return this.#behindAdded().call('get', scope, id)
   }
 
-  verify(scope: ScopeId, id: string, verdict: Verdict): Promise<string | undefined> {
+  verify(scope: ScopeId, id: string, verdict: Verification): Promise<string | undefined> {
     return this.#behindAdded().call('verify', scope, id, verdict)
   }
 

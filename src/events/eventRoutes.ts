@@ -7,14 +7,14 @@ import { notFound } from '../runtime/errors.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import { EventSchema } from './eventSchema.ts'
 import type { EventFeed } from './feed.ts'
-import { PAGE_CHARACTERS, type EventQueries, type Verdict } from './port.ts'
+import { PAGE_CHARACTERS, type EventQueries, type Verification } from './port.ts'
 
 /** Lists that the index makes at a time, of some megabytes each, and requests that wait for it. */
 const LISTS_AT_ONCE = 4
 const MOST_LISTS_WAITING = 200
 
 /** The Android SDK sends the names. */
-const VERIFICATIONS: Readonly<Record<string, Verdict['verification']>> = {
+const VERIFICATIONS: Readonly<Record<string, Verification['verification']>> = {
   ACCEPT: 1,
   UNVERIFY: 0,
   REJECT: -1,
@@ -108,7 +108,7 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
       async handler({ credentials, params, body }) {
         const { verifiedPlaceId } = body
         const verification =
-          VERIFICATIONS[body.verification] ?? (body.verification as Verdict['verification'])
+          VERIFICATIONS[body.verification] ?? (body.verification as Verification['verification'])
         const event = await index.verify(credentials!.scope, params.id, { verification, verifiedPlaceId })
         if (event === undefined) throw notFound('Event')
         return credentials!.level === 'secret' ? { json: `"event":${event}` } : {}

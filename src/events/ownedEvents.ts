@@ -55,7 +55,7 @@ export interface OwnedQuery {
   readonly createdBefore?: number | undefined
   readonly createdAfter?: number | undefined
   /** The list continues after this event. */
-  readonly cursor?: Found | undefined
+  readonly cursor?: OwnedEvent | undefined
   /** Conditions on the columns of the event, `e`, and their values. */
   readonly conditions: readonly string[]
   readonly values: readonly unknown[]
@@ -63,7 +63,7 @@ export interface OwnedQuery {
 }
 
 /** An event's offset and time: lists are ordered by them. */
-export interface Found {
+export interface OwnedEvent {
   readonly offset: number
   readonly createdAt: number
 }
@@ -73,7 +73,7 @@ export class OwnedEvents {
   readonly #putIn: (from: number, to: number) => void
   readonly #forgetBlocks: Database.Statement
   readonly #blocks: Database.Statement<[number, number], { readonly block: number; readonly newest: number }>
-  readonly #finds = new Map<string, Database.Statement<unknown[], Found>>()
+  readonly #finds = new Map<string, Database.Statement<unknown[], OwnedEvent>>()
   #owned: number
 
   constructor(database: Database.Database) {
@@ -139,7 +139,7 @@ export class OwnedEvents {
     const after = query.createdAfter ?? -END_OF_TIME
     const statement = this.#statementFor(query.conditions)
     const { scope, isUser, owner, values } = query
-    let found: Found[] = []
+    let found: OwnedEvent[] = []
     for (const { block, newest } of this.#blocks.all(before, after)) {
       if (found.length === limit && found[limit - 1]!.createdAt > newest) break
       const key = [block, scope, isUser ? 1 : 0, owner]
@@ -149,7 +149,7 @@ export class OwnedEvents {
     return found.map(({ offset }) => offset)
   }
 
-  #statementFor(conditions: readonly string[]): Database.Statement<unknown[], Found> {
+  #statementFor(conditions: readonly string[]): Database.Statement<unknown[], OwnedEvent> {
     const key = conditions.join(' AND ')
     let statement = this.#finds.get(key)
     if (statement === undefined) {
@@ -168,6 +168,6 @@ export class OwnedEvents {
   }
 }
 
-function byTime(a: Found, b: Found): number {
+function byTime(a: OwnedEvent, b: OwnedEvent): number {
   return b.createdAt - a.createdAt || b.offset - a.offset
 }

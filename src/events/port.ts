@@ -65,7 +65,7 @@ export interface EventQuery {
 }
 
 /** A client's judgement of an event. */
-export interface Verdict {
+export interface Verification {
   /** 1: it happened, −1: it did not, 0: back to unknown. */
   readonly verification: 1 | 0 | -1
   /** The place where the user was instead, or where the user really was. */
@@ -126,7 +126,7 @@ export interface EventIndex {
    * Stores a verdict in the event's JSON, replacing the previous one, and resolves to that JSON once it is durable;
    * undefined if there is no such event. The log keeps the event as it was made.
    */
-  verify(scope: ScopeId, id: string, verdict: Verdict): Promise<string | undefined>
+  verify(scope: ScopeId, id: string, verdict: Verification): Promise<string | undefined>
   /** Whether it existed. */
   delete(scope: ScopeId, id: string): Promise<boolean>
   /**
@@ -145,7 +145,7 @@ export interface EventChange {
   readonly scope: ScopeId
   readonly id: string
   /** Absent for a deletion. */
-  readonly verdict?: Verdict
+  readonly verdict?: Verification
 }
 
 /** A message of {@link SharedEvents}; neither an event nor a change if it cannot be read. */

@@ -36,6 +36,9 @@ export function dateText(sentence?: string) {
   })
 }
 
+/** A date in an answer. */
+export const DateTime = Type.String({ format: 'date-time', examples: ['2026-11-20T04:21:00.123Z'] })
+
 /** Members of the metadata to search for; `metadataMatcher` reads it. */
 export const MetadataFilter = Type.Record(Type.String(), Type.String({ maxLength: METADATA_TEXT_LENGTH }), {
   maxProperties: USER_METADATA_KEYS,

@@ -7,7 +7,7 @@ import { CELL_DEGREES, cellsOf, edgeMeters, FINEST_LEVEL, fitCells, PAD_METERS, 
 import type { Box, CellRange } from './cellGrid.ts'
 import { CellTable } from './cellTable.ts'
 import { insertNear } from './nearFirst.ts'
-import type { Near } from './nearFirst.ts'
+import type { NearGeofence } from './nearFirst.ts'
 import { GeofenceSlotStore } from './geofenceSlotStore.ts'
 import type { GeofenceIndex, Named, Nearest, ShapeIndex } from './port.ts'
 import { ObjectSlotStore } from './slotStore.ts'
@@ -212,7 +212,7 @@ class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implemen
     let lookedAt = 0
     for (;;) {
       yield
-      const results: Near<T>[] = []
+      const results: NearGeofence<T>[] = []
       found.length = 0
       if (radius < WIDE_RADIUS_METERS) this.candidates(probe, radius, found)
       else this.#tree.search(this.#boxAround(probe, radius), found)

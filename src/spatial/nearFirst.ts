@@ -1,7 +1,7 @@
 import type { Named } from './port.ts'
 
 /** A result of a nearest search. */
-export interface Near<T> {
+export interface NearGeofence<T> {
   readonly geofence: T
   readonly slot: number
   /** Metres. */
@@ -9,7 +9,11 @@ export interface Near<T> {
 }
 
 /** Inserts into the `limit` nearest, ordered by distance, then id. */
-export function insertNear<T extends Named>(nearest: Near<T>[], limit: number, one: Near<T>): void {
+export function insertNear<T extends Named>(
+  nearest: NearGeofence<T>[],
+  limit: number,
+  one: NearGeofence<T>,
+): void {
   let low = 0
   let high = nearest.length
   while (low < high) {

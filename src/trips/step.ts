@@ -63,7 +63,7 @@ function wrongOf({ geofence, confidence }: WrongGeofence, { index }: ScopeView) 
  * The trip as it is at the commit: one whose time is up expires first.
  * @param now server time, epoch milliseconds
  */
-export function present(partition: Partition, commit: CommandCommit, trip: Trip): Trip {
+export function tripAtCommit(partition: Partition, commit: CommandCommit, trip: Trip): Trip {
   const { settings } = commit.registry.scope(trip.scope)
   const deadline = expiresAt(trip, settings.tripExpirationMinutes)
   if (deadline > commit.time || isEnded(trip.status)) return trip

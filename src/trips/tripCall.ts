@@ -6,7 +6,7 @@ import { ApiError, notFound } from '../runtime/errors.ts'
 import { changed, created, type CallSurroundings, type Stepped, type TripChange } from './machine/change.ts'
 import { withLegStatus, withOrder } from './machine/legs.ts'
 import type { WantedStatus } from './machine/table.ts'
-import { causeOf, commitStep, knownGeofences, present } from './step.ts'
+import { causeOf, commitStep, knownGeofences, tripAtCommit } from './step.ts'
 import { TRIPS } from './tripActor.ts'
 import { OF_TRIP, type TripRef } from './tripRef.ts'
 import { locationRecords, legRecord, tripContext, userRecord } from './tripRecord.ts'
@@ -71,7 +71,7 @@ export const TRIP_CALL: CommandKind<TripCall, TripCallResult> = {
     const { scope, id } = call
     const table = partition.tableOf(TRIPS)
     const row = table.find(scope, id)
-    if (row >= 0) return changeOf(partition, commit, call, present(partition, commit, table.get(row)))
+    if (row >= 0) return changeOf(partition, commit, call, tripAtCommit(partition, commit, table.get(row)))
     if (call.create === undefined) return notFound('Trip')
     if (commit.time - call.create.reservedAt > RESERVED_MS)
       return new ApiError(503, 'The trip could not be created in time. Try again.', { retryAfter: 1 })

@@ -1,6 +1,6 @@
 import type { CommandKind } from '../actor/command.ts'
 import { isEnded } from '../model/trip.ts'
-import { present } from './step.ts'
+import { tripAtCommit } from './step.ts'
 import { TRIPS } from './tripActor.ts'
 import { OF_TRIP, type TripRef } from './tripRef.ts'
 
@@ -16,7 +16,7 @@ export const TRIP_EXPIRY: CommandKind<TripRef, boolean> = {
   apply(partition, { scope, id }, commit) {
     const table = partition.tableOf(TRIPS)
     const row = table.find(scope, id)
-    return row < 0 || isEnded(present(partition, commit, table.get(row)).status)
+    return row < 0 || isEnded(tripAtCommit(partition, commit, table.get(row)).status)
   },
 
   repeat: (apply) => apply(),

@@ -12,6 +12,7 @@
  * 3. Pure code imports no `node:` module, reads no clock and draws no random number.
  * 4. Nothing under src/ imports anything outside it, except the composition roots (config/, workers/) and
  * technologies that start a thread (workers/urls.ts).
+ * 5. No two files export the same name, so that a name means one thing wherever it is read.
  */
 import { parseSync } from 'oxc-parser'
 import { posix } from 'node:path'
@@ -409,6 +410,32 @@ export function tableFaults(sources: ReadonlyMap<string, string>): string[] {
     above.add(folder)
   }
   return faults
+}
+
+/**
+ * Names that more than one file declares and exports, one sentence each, in the order of the alphabet. To pass on what
+ * another file declares is no second meaning.
+ * @param sources as above
+ */
+export function doubleNames(sources: ReadonlyMap<string, string>): string[] {
+  const places = new Map<string, Set<string>>()
+  for (const [path, source] of sources) {
+    const { module } = parseSync(path, source)
+    const imported = new Set(
+      module.staticImports.flatMap(({ entries }) => entries.map(({ localName }) => localName.value)),
+    )
+    for (const { moduleRequest, exportName, localName } of module.staticExports.flatMap(
+      ({ entries }) => entries,
+    )) {
+      if (moduleRequest || exportName.kind !== 'Name' || imported.has(localName.name ?? '')) continue
+      const name = exportName.name!
+      places.set(name, (places.get(name) ?? new Set()).add(path))
+    }
+  }
+  return [...places]
+    .filter(([, paths]) => paths.size > 1)
+    .map(([name, paths]) => `${name} is exported by ${[...paths].join(' and ')}`)
+    .sort()
 }
 
 interface SourceFile {

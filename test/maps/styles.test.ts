@@ -1,12 +1,12 @@
 /** Styles, letters and icons: what clients load besides tiles. */
 import protobuf from 'protobufjs'
 import t from 'tap'
-import { distanceField, edgesOf } from '../../src/geo/maps/distanceField.ts'
+import { distanceField, pathEdges } from '../../src/geo/maps/distanceField.ts'
 import { GlyphMaker } from '../../src/geo/maps/glyphs.ts'
 import { mapRoutes } from '../../src/geo/maps/mapRoutes.ts'
 import { checkInstalled, MAP_PACKAGES } from '../../src/geo/maps/packages.ts'
 import { ICON_NAMES, iconOf } from '../../src/geo/maps/placeIcons.ts'
-import type { MapFile, Maps } from '../../src/geo/maps/port.ts'
+import type { MapContent, Maps } from '../../src/geo/maps/port.ts'
 import { makeSprite } from '../../src/geo/maps/sprites.ts'
 import { createServer } from '../../src/http/server.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
@@ -17,7 +17,7 @@ const numRuns = 50 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 
 /** Maps without tiles, whose letters and icons are made in this thread. */
 const glyphs = new GlyphMaker()
-const file = (content: Uint8Array): MapFile => ({ content, isPacked: false, etag: 'one' })
+const file = (content: Uint8Array): MapContent => ({ content, isPacked: false, etag: 'one' })
 const maps: Maps = {
   tile: async () => file(new Uint8Array()),
   letters: async (font, start) => file(glyphs.range(font, start)),
@@ -189,7 +189,7 @@ t.test('a distance field says how far each pixel is from the outline', async () 
         ...points.map(([x, y], i) => ({ type: i === 0 ? 'M' : 'L', x: x!, y: y! })),
         { type: 'Z' },
       ]
-      const edges = edgesOf(commands)
+      const edges = pathEdges(commands)
       const field = distanceField(edges, -3, -3, 18, 18)
       for (let i = 0; i < field.length; i++) {
         const [x, y] = [(i % 18) - 2.5, Math.floor(i / 18) - 2.5]

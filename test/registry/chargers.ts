@@ -18,7 +18,8 @@ import {
 } from '../../src/registry/records/fieldRules.ts'
 import type { Pair } from '../../src/registry/records/recordFields.ts'
 import { recordRows, StoredMetadata, type ScopedRecord } from '../../src/registry/records/recordRows.ts'
-import { DateTime, MetadataRecord } from '../../src/registry/records/recordSchemas.ts'
+import { DateTime } from '../../src/http/schemas.ts'
+import { MetadataRecord } from '../../src/registry/records/recordSchemas.ts'
 
 export interface ChargerDefinition {
   readonly tag?: string

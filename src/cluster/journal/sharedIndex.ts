@@ -10,7 +10,7 @@ import type {
   SharedEvents,
   SharedMessage,
   StoredEvent,
-  Verdict,
+  Verification,
 } from '../../events/port.ts'
 import { readEvent } from '../../events/record.ts'
 
@@ -134,7 +134,7 @@ export class SharedIndex implements EventQueries {
     return this.#parts.index.offsetOf(scope, id)
   }
 
-  async verify(scope: ScopeId, id: string, verdict: Verdict): Promise<string | undefined> {
+  async verify(scope: ScopeId, id: string, verdict: Verification): Promise<string | undefined> {
     if ((await this.get(scope, id)) === undefined) return undefined
     await this.#change({ scope, id, verdict })
     return this.get(scope, id)

@@ -20,7 +20,7 @@ import type { Sender, Update } from '../../model/update.ts'
  */
 
 /** What is wanted for an update besides its application. */
-export interface Wanted {
+export interface ReplyOptions {
   readonly rateLimited: boolean
   readonly wantsUser: boolean
   readonly wantsEvents: boolean
@@ -31,14 +31,14 @@ export interface Wanted {
 /** An outgoing update: numbered by the gateway if it is not numbered by its sender. */
 export interface NumberedUpdate {
   readonly update: Update
-  readonly wanted: Wanted
+  readonly wanted: ReplyOptions
   readonly stream: string
   readonly sequence: number
 }
 
 /** An update that came from a gateway. */
 export interface RemoteUpdate extends Update {
-  /** Of its {@link Wanted}, to group updates that go together. */
+  /** Of its {@link ReplyOptions}, to group updates that go together. */
   readonly flags: number
   /** Its index among the updates of its request. */
   readonly place: number
@@ -81,7 +81,7 @@ const NAMES = [
 ] as const satisfies readonly (readonly [number, keyof Sender])[]
 
 /** What is wanted for updates with these flags. */
-export function wantedOf(flags: number): Wanted {
+export function wantedOf(flags: number): ReplyOptions {
   return {
     rateLimited: (flags & LIMITED) !== 0,
     wantsUser: (flags & WANTS_USER) !== 0,
@@ -301,7 +301,7 @@ function textEnd(bytes: Buffer, at: number): number {
   return end
 }
 
-function flagsOf({ rateLimited, wantsUser, wantsEvents, isBehind }: Wanted): number {
+function flagsOf({ rateLimited, wantsUser, wantsEvents, isBehind }: ReplyOptions): number {
   return (
     (rateLimited ? LIMITED : 0) |
     (wantsUser ? WANTS_USER : 0) |

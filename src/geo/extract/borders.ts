@@ -12,7 +12,7 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { boundaryExtract, countriesIn, zones, type Country, type ZoneAt } from './boundaries.ts'
+import { boundaryExtract, countriesIn, zones, type CountryBoundary, type ZoneAt } from './boundaries.ts'
 import type { Coverage } from './coverage.ts'
 import { writeOsmPbf } from './osmPbfWriter.ts'
 import type { BoundingBox } from './port.ts'
@@ -51,7 +51,7 @@ export async function buildBorders(
   putRight(path, countries)
 }
 
-function putRight(path: string, countries: readonly Country[]): void {
+function putRight(path: string, countries: readonly CountryBoundary[]): void {
   const database = new Database(path)
   try {
     // The content matters, not its safety: it is never opened for writing again.

@@ -11,7 +11,7 @@ export interface Boundary {
   readonly polygons: readonly (readonly (readonly Position[])[])[]
 }
 
-export interface Country extends Boundary {
+export interface CountryBoundary extends Boundary {
   /** Unique among countries. */
   readonly name: string
   readonly drivesOnRight: boolean
@@ -41,10 +41,10 @@ const OSM_NAMES: Readonly<Record<string, string>> = {
  * The countries of the world, and parts of countries, that may overlap the bounds. Coasts are included generously.
  * @param bounds of the extract
  */
-export function countriesIn(bounds: BoundingBox): Country[] {
+export function countriesIn(bounds: BoundingBox): CountryBoundary[] {
   return borders.features.flatMap(({ geometry, properties }) => {
     if (geometry?.type !== 'MultiPolygon') return []
-    const polygons = geometry.coordinates as unknown as Country['polygons']
+    const polygons = geometry.coordinates as unknown as CountryBoundary['polygons']
     if (!polygons.some(([outer]) => overlap(boundsOf(outer!), bounds))) return []
     const { id, nameEn, iso1A2, isoStatus, country, driveSide } = properties
     // The code of metropolitan France is only reserved.

@@ -10,7 +10,7 @@ import { isRecordedArea } from '../records/objectRecords.ts'
 import type { Tags } from '../records/tags.ts'
 import { CoverageCounter, type Coverage } from './coverage.ts'
 import { ExtractRefused, osmPbfBlobs } from './osmPbfBlobs.ts'
-import { readObjects, type Member, type ObjectSink } from './osmReader.ts'
+import { readObjects, type RelationMember, type ObjectSink } from './osmReader.ts'
 import type { BoundingBox } from './port.ts'
 
 /** The facts about an extract that a map region needs. */
@@ -123,7 +123,7 @@ class Counts implements ObjectSink {
     if (tags.has('highway')) this.roads++
   }
 
-  relation(_: number, members: readonly Member[], tags: Tags): void {
+  relation(_: number, members: readonly RelationMember[], tags: Tags): void {
     if (isRecordedArea(tags) || isMapArea(tags))
       for (const { type, id } of members) if (type === 'way') this.members.add(id)
   }

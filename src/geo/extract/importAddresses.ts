@@ -23,7 +23,7 @@ import {
   type SourceRecord,
 } from './mapRegionFiles.ts'
 import { PlaceDatabaseWriter } from './placeDatabaseWriter.ts'
-import { countryAt, PLACE_DATABASE_ENGINE } from './placeRecords.ts'
+import { countryCodeAt, PLACE_DATABASE_ENGINE } from './placeRecords.ts'
 import type { BoundingBox } from './port.ts'
 import type { Position } from '../../model/geofence.ts'
 
@@ -96,7 +96,7 @@ interface AddressesRead {
 
 async function buildPlaces(job: AddressImport, build: string, file: string): Promise<AddressesRead> {
   const { signal, onProgress } = job
-  const staging = new AddressStaging(build, countryAt)
+  const staging = new AddressStaging(build, countryCodeAt)
   let writer: PlaceDatabaseWriter | undefined
   try {
     const extent = new Extent()

@@ -7,7 +7,7 @@
  */
 import type { ObjectType, Tags } from '../records/tags.ts'
 
-export interface Member {
+export interface RelationMember {
   readonly type: ObjectType
   readonly id: number
   readonly role: string
@@ -19,7 +19,7 @@ export interface ObjectSink {
   node(id: number, longitude: number, latitude: number, tags: Tags | undefined): void
   /** @param nodes their ids; only valid during the call */
   way(id: number, nodes: readonly number[], tags: Tags): void
-  relation(id: number, members: readonly Member[], tags: Tags): void
+  relation(id: number, members: readonly RelationMember[], tags: Tags): void
 }
 
 const MEMBER_TYPES: readonly ObjectType[] = ['node', 'way', 'relation']
@@ -251,7 +251,7 @@ function readRelation(relation: Cursor, texts: Texts, sink: ObjectSink): void {
     else if (field === 10) types = relation.message()
     else relation.skip(tag & 7)
   }
-  const members: Member[] = []
+  const members: RelationMember[] = []
   for (let member = 0; !ids.isAtEnd && !roles.isAtEnd && !types.isAtEnd;) {
     member += ids.zigzag()
     const type = MEMBER_TYPES[types.varint()]

@@ -20,13 +20,13 @@ import { boxesAround } from '../placeDatabase/boxes.ts'
 import {
   ADDRESS_BOXES,
   addressBox,
-  APPLICATION_ID,
+  PLACE_APPLICATION_ID,
   centreBox,
   crossingKey,
   GROUND_BOX,
   INDEXES,
   PLACE_DATABASE_VERSION,
-  SCHEMA,
+  PLACE_SCHEMA,
   type RecordTable,
 } from '../placeDatabase/schema.ts'
 import { SearchIndexWriter } from '../placeDatabase/searchIndex.ts'
@@ -60,7 +60,7 @@ export class PlaceDatabaseWriter implements RecordSink {
     this.#file = file
     database.pragma('journal_mode = OFF')
     database.pragma('synchronous = OFF')
-    database.exec(SCHEMA)
+    database.exec(PLACE_SCHEMA)
     database.exec('BEGIN')
     const into = (table: string, columns: number): Database.Statement =>
       database.prepare(`INSERT INTO ${table} VALUES (${Array.from({ length: columns }, () => '?').join()})`)
@@ -164,7 +164,7 @@ export class PlaceDatabaseWriter implements RecordSink {
     for (const area of this.#postalCodes.areas()) this.#addArea(area)
     database.exec(INDEXES)
     database.exec('COMMIT')
-    database.pragma(`application_id = ${APPLICATION_ID}`)
+    database.pragma(`application_id = ${PLACE_APPLICATION_ID}`)
     database.pragma(`user_version = ${PLACE_DATABASE_VERSION}`)
     const index = new SearchIndexWriter(database)
     for (const document of searchDocuments(this.#file, this.#spellings)) index.add(document)

@@ -26,7 +26,7 @@ export function hasCurrentPlaces({ places, routing }: Partial<MapRegionRecord['s
  */
 export function placesProduct(folder: string, onNote: (sentence: string) => void): Product {
   const writer = new PlaceDatabaseWriter(placesIn(folder))
-  const sink = new RecordCollector(writer, countryAt, chainsOf(onNote))
+  const sink = new RecordCollector(writer, countryCodeAt, chainsOf(onNote))
   return {
     sink,
     finish(shapes) {
@@ -50,6 +50,6 @@ function chainsOf(onNote: (sentence: string) => void): ChainOf {
 }
 
 /** The country of a point, alpha-2. */
-export function countryAt(longitude: number, latitude: number): string | undefined {
+export function countryCodeAt(longitude: number, latitude: number): string | undefined {
   return iso1A2Code([longitude, latitude], { level: 'territory' }) ?? undefined
 }

@@ -6,7 +6,7 @@ import type { Position } from '../../model/geofence.ts'
 import { isPlainAddress, areaOf, placeOf, propertyOf, streetOf } from '../records/objectRecords.ts'
 import { taggedAddress, type TaggedAddress } from '../records/addressTags.ts'
 import type { ChainOf } from '../records/chains.ts'
-import { centroid, middleOf, pointInside, sizeOf, type Rings } from '../records/areas.ts'
+import { centroid, middleOf, pointInside, ringArea, type Rings } from '../records/areas.ts'
 import type {
   AddressRecord,
   AreaRecord,
@@ -74,7 +74,7 @@ export class RecordCollector implements ShapeSink {
   }
 
   relation(id: number, tags: Tags, outer: Rings, inner: Rings): void {
-    const largest = outer.reduce((a, b) => (sizeOf(b) > sizeOf(a) ? b : a))
+    const largest = outer.reduce((a, b) => (ringArea(b) > ringArea(a) ? b : a))
     this.#record('relation', id, tags, centroid(largest), outer, inner)
   }
 
@@ -156,7 +156,7 @@ export class RecordCollector implements ShapeSink {
 }
 
 function sum(rings: Rings): number {
-  return rings.reduce((size, ring) => size + sizeOf(ring), 0)
+  return rings.reduce((size, ring) => size + ringArea(ring), 0)
 }
 
 /** Areas that touch each other, with the same name and categories, are pieces of one object that was cut. */

@@ -7,7 +7,7 @@ import type { Position } from '../../model/geofence.ts'
 import { joinRings, type Rings } from '../records/areas.ts'
 import type { Tags } from '../records/tags.ts'
 import { NodeStore } from './nodeStore.ts'
-import type { Member, ObjectSink } from './osmReader.ts'
+import type { RelationMember, ObjectSink } from './osmReader.ts'
 
 /** A way as far as the extract has its nodes. */
 export interface ShapedWay {
@@ -78,7 +78,7 @@ export class ShapeAssembler implements ObjectSink {
     if (tags.size > 0) for (const sink of this.#sinks) sink.way({ id, tags, nodes: found, line, isRing })
   }
 
-  relation(id: number, members: readonly Member[], tags: Tags): void {
+  relation(id: number, members: readonly RelationMember[], tags: Tags): void {
     const type = tags.get('type')
     if (type !== 'multipolygon' && type !== 'boundary') return
     const linesOf = (isInner: boolean): (readonly Position[])[] =>

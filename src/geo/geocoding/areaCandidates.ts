@@ -7,7 +7,7 @@ import type { Language } from '../records/names.ts'
 import { codeWord, wordsOf, type Word } from '../text/words.ts'
 import { codesOfCountry, countryName, namesOfCountry } from '../world/countries.ts'
 import type { World, WorldItem } from '../world/port.ts'
-import type { Candidate, CandidateOptions, NamedArea } from './candidate.ts'
+import type { GeocodeCandidate, CandidateOptions, NamedArea } from './candidate.ts'
 import { someWords, type Query } from './query.ts'
 import { recall } from './recall.ts'
 import type { OwnAddress } from './surroundings.ts'
@@ -23,7 +23,7 @@ export function areaCandidates(
   query: Query,
   taken: ReadonlySet<number>,
   { language }: CandidateOptions,
-): Candidate[] {
+): GeocodeCandidate[] {
   if (table !== 'area') return []
   const { kind, name, names, code, population, position } = region.areaById(record)
   if (kind === 'borough') return []
@@ -58,7 +58,7 @@ function areaCandidate(
   position: Position,
   importance: number,
   { fits, share }: NameFit,
-): Candidate {
+): GeocodeCandidate {
   const { layer } = area
   return { layer, position, own, importance, fits, share, reading: undefined, precision: undefined, area }
 }
@@ -74,7 +74,7 @@ export function itemCandidates(
   query: Query,
   taken: ReadonlySet<number>,
   { language }: CandidateOptions,
-): Candidate[] {
+): GeocodeCandidate[] {
   const item = world.itemOf(hit)
   const best = bestFit(query, namesOfItem(item), taken)
   if (best === undefined) return []
@@ -97,7 +97,7 @@ export function namedAreaCandidates(
   query: Query,
   tail: ReadonlySet<number>,
   language: Language,
-): Candidate[] {
+): GeocodeCandidate[] {
   const options: CandidateOptions = { language, edited: 'none' }
   const end = query.words.findLastIndex((_, index) => !tail.has(index)) + 1
   const ends = [1, 2, 3, 4].map((count) => (index: number) => index >= end - count && index < end)
@@ -108,8 +108,8 @@ export function namedAreaCandidates(
   return [...ends, ...parts.slice(0, MOST_PARTS), ofTail].flatMap((isWanted) => {
     const taken = new Set(query.words.map((_, index) => index).filter((index) => !isWanted(index)))
     const some = someWords(query, isWanted)
-    const found: Candidate[] = []
-    const add = (fresh: readonly Candidate[]): boolean => {
+    const found: GeocodeCandidate[] = []
+    const add = (fresh: readonly GeocodeCandidate[]): boolean => {
       found.push(...fresh.filter(({ area, share }) => area !== undefined && share >= MATCHED))
       return found.length > 0
     }

@@ -2,13 +2,13 @@ import type { Position } from '../../model/geofence.ts'
 import type { PlaceRecords, StoredAddress, StoredStreet } from '../placeDatabase/port.ts'
 import type { Language } from '../records/names.ts'
 import type { PropertyType } from '../records/records.ts'
-import type { Confidence, CoarseLayer } from './port.ts'
+import type { GeocodeConfidence, CoarseLayer } from './port.ts'
 import type { NumberReading } from './query.ts'
 import type { EditedWords } from './recall.ts'
 import type { Found } from './results.ts'
 
 /** Something that the query may mean, before it is known what it lies in. */
-export interface Candidate extends Found {
+export interface GeocodeCandidate extends Found {
   readonly importance: number
   /** How each word of the query fits its own name and number. */
   readonly fits: Float64Array
@@ -17,7 +17,7 @@ export interface Candidate extends Found {
   /** The words that are read as its house number. */
   readonly reading: NumberReading | undefined
   /** How well the house number is known; undefined without one. */
-  readonly precision: Exclude<Confidence, 'fallback'> | undefined
+  readonly precision: Exclude<GeocodeConfidence, 'fallback'> | undefined
   /** What the building is used for, of a house that says so. */
   readonly property?: PropertyType | undefined
   /** Of an area. */

@@ -6,7 +6,7 @@ import { ADDRESS_IMPORTANCE, placeImportance, streetImportance } from '../record
 import { wordsOf } from '../text/words.ts'
 import type { World } from '../world/port.ts'
 import { areaCandidates, bestFit, itemCandidates, NOTHING_TAKEN } from './areaCandidates.ts'
-import type { Candidate, CandidateOptions } from './candidate.ts'
+import type { GeocodeCandidate, CandidateOptions } from './candidate.ts'
 import { crossings } from './crossings.ts'
 import { houseBetween } from './interpolation.ts'
 import type { NumberReading, Query } from './query.ts'
@@ -21,8 +21,12 @@ export const LEAST_TEXT = 0.5
 /** Further records are looked for unless one has this score. */
 const ENOUGH_TEXT = 0.85
 
-export function regionCandidates(region: PlaceRecords, query: Query, options: CandidateOptions): Candidate[] {
-  const candidates: Candidate[] = []
+export function regionCandidates(
+  region: PlaceRecords,
+  query: Query,
+  options: CandidateOptions,
+): GeocodeCandidate[] {
+  const candidates: GeocodeCandidate[] = []
   const add = (hits: readonly SearchHit[]): boolean => {
     const fresh = hits.flatMap((hit) => hitCandidates(region, hit, query, options))
     candidates.push(...fresh)
@@ -34,8 +38,8 @@ export function regionCandidates(region: PlaceRecords, query: Query, options: Ca
   return candidates
 }
 
-export function worldCandidates(world: World, query: Query, options: CandidateOptions): Candidate[] {
-  const candidates: Candidate[] = []
+export function worldCandidates(world: World, query: Query, options: CandidateOptions): GeocodeCandidate[] {
+  const candidates: GeocodeCandidate[] = []
   const add = (hits: readonly SearchHit[]): boolean => {
     const fresh = hits.flatMap((hit) => itemCandidates(world, hit, query, NOTHING_TAKEN, options))
     candidates.push(...fresh)
@@ -49,7 +53,10 @@ export function worldCandidates(world: World, query: Query, options: CandidateOp
  * The score of the text if what the candidate lies in has all words that its own name does not have. Only postal codes
  * of it have digits.
  */
-export function optimisticText(query: Query, { fits, share }: Pick<Candidate, 'fits' | 'share'>): number {
+export function optimisticText(
+  query: Query,
+  { fits, share }: Pick<GeocodeCandidate, 'fits' | 'share'>,
+): number {
   const best = fits.map((quality, index) => {
     const { isNumeric, text } = query.words[index]!
     return isNumeric && text.length < 4 ? quality : 1
@@ -58,7 +65,7 @@ export function optimisticText(query: Query, { fits, share }: Pick<Candidate, 'f
 }
 
 /** Whether nothing better will be found: it has every number of the query. */
-function isEnough(query: Query, one: Candidate): boolean {
+function isEnough(query: Query, one: GeocodeCandidate): boolean {
   const hasNumbers = query.words.every(({ isNumeric }, index) => !isNumeric || one.fits[index]! >= MATCHED)
   return hasNumbers && optimisticText(query, one) >= ENOUGH_TEXT
 }
@@ -68,7 +75,7 @@ function hitCandidates(
   { kind, record }: SearchHit,
   query: Query,
   options: CandidateOptions,
-): Candidate[] {
+): GeocodeCandidate[] {
   const { language } = options
   if (kind === 'street') return streetCandidates(region, region.streetById(record), query, options)
   if (kind === 'place') {
@@ -103,8 +110,8 @@ function streetCandidates(
   street: StoredStreet,
   query: Query,
   { housesOf }: CandidateOptions,
-): Candidate[] {
-  const candidates: Candidate[] = []
+): GeocodeCandidate[] {
+  const candidates: GeocodeCandidate[] = []
   const name = wordsOf(street.name)
   const own = { city: street.city, postalCode: street.postalCode }
   const plain = fitName(query, name, NOTHING_TAKEN)
@@ -187,7 +194,7 @@ function houseCandidate(
   query: Query,
   reading: NumberReading | undefined,
   precision: 'exact' | 'interpolated',
-): Candidate {
+): GeocodeCandidate {
   const { number, street, unit, city, state, postalCode, position, property } = house
   return {
     layer: 'address',

@@ -3,7 +3,7 @@ import { crossingKey } from '../placeDatabase/schema.ts'
 import type { SearchHit } from '../placeDatabase/searchIndex.ts'
 import { streetImportance } from '../records/importance.ts'
 import { wordsOf } from '../text/words.ts'
-import type { Candidate, CandidateOptions } from './candidate.ts'
+import type { GeocodeCandidate, CandidateOptions } from './candidate.ts'
 import { someWords, type Query } from './query.ts'
 import { recall } from './recall.ts'
 import { fitName, textScore, type NameFit } from './textScore.ts'
@@ -18,12 +18,12 @@ export function crossings(
   query: Query,
   join: number,
   options: CandidateOptions,
-): Candidate[] {
+): GeocodeCandidate[] {
   const [left, right] = [
     streetsNamed(region, query, (index) => index < join, options),
     streetsNamed(region, query, (index) => index > join, options),
   ]
-  const candidates: Candidate[] = []
+  const candidates: GeocodeCandidate[] = []
   const tried = new Set<string>()
   for (const one of left) {
     for (const other of right) {

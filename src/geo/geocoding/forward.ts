@@ -1,7 +1,7 @@
-import type { CoarseLayer, Confidence, ForwardQuestion, Address } from './port.ts'
+import type { CoarseLayer, GeocodeConfidence, ForwardQuestion, Address } from './port.ts'
 import { isCoarse, CONFIDENCES, LAYERS } from './port.ts'
 import { namedAreaCandidates } from './areaCandidates.ts'
-import type { Candidate } from './candidate.ts'
+import type { GeocodeCandidate } from './candidate.ts'
 import { LEAST_TEXT, regionCandidates, worldCandidates } from './candidates.ts'
 import { isApart, namedAreas, type NamedAreas } from './namedAreas.ts'
 import { readQuery, type Query } from './query.ts'
@@ -40,7 +40,7 @@ export function forward(sources: SearchSources, question: ForwardQuestion): Addr
 
 interface Graded {
   readonly ranked: Ranked
-  readonly confidence: Confidence
+  readonly confidence: GeocodeConfidence
   /** Of an area that stands for something that is not known; made already. */
   readonly address?: Address
 }
@@ -164,7 +164,7 @@ function areaOf({ around, candidate }: Ranked, layer: CoarseLayer, now: number):
   return areaAddress(layer, around, around.areas.get(layer)?.position ?? candidate.position, now)
 }
 
-function isNamedArea(query: Query, { area, fits, share }: Candidate, { tail }: NamedAreas): boolean {
+function isNamedArea(query: Query, { area, fits, share }: GeocodeCandidate, { tail }: NamedAreas): boolean {
   if (area === undefined || share < MATCHED) return false
   const words = [...fits.keys()].filter((index) => fits[index]! >= MATCHED)
   return area.layer === 'postalCode' ? words.length > 0 : isApart(query, words, tail)

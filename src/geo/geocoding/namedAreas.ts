@@ -3,7 +3,7 @@ import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
 import { countriesNamed } from '../world/countries.ts'
 import type { World } from '../world/port.ts'
-import type { Candidate } from './candidate.ts'
+import type { GeocodeCandidate } from './candidate.ts'
 import type { Query } from './query.ts'
 import type { Surroundings } from './surroundings.ts'
 import { MATCHED } from './textScore.ts'
@@ -30,7 +30,7 @@ export interface NamedAreas {
 
 const NONE: ReadonlySet<string> = new Set()
 
-export function namedAreas(query: Query, candidates: readonly Candidate[], world: World): NamedAreas {
+export function namedAreas(query: Query, candidates: readonly GeocodeCandidate[], world: World): NamedAreas {
   const regions: NamedRegion[] = []
   const tail = new Set<number>()
   let postalCode: NamedAreas['postalCode']
@@ -100,7 +100,7 @@ export function isApart(query: Query, words: readonly number[], tail: ReadonlySe
  */
 export function isWhereNamed(
   named: NamedAreas,
-  candidate: Candidate,
+  candidate: GeocodeCandidate,
   around: Surroundings,
   fits: Float64Array,
 ): boolean {

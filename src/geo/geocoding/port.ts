@@ -61,13 +61,13 @@ export interface Address extends PostalAddress {
   /** Whole metres. */
   readonly distance?: number
   /** Of forward geocoding. */
-  readonly confidence?: Confidence
+  readonly confidence?: GeocodeConfidence
 }
 
 /** The very thing; between known house numbers; or the smallest area around it that is known. */
 export const CONFIDENCES = ['exact', 'interpolated', 'fallback'] as const
 
-export type Confidence = (typeof CONFIDENCES)[number]
+export type GeocodeConfidence = (typeof CONFIDENCES)[number]
 
 /** What is at a point. */
 export interface ReverseQuestion {

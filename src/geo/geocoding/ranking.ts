@@ -5,7 +5,7 @@ import { LANGUAGES, type Language } from '../records/names.ts'
 import { codeWord, wordsOf, type Word } from '../text/words.ts'
 import { countryAt } from '../world/countries.ts'
 import { countryNames } from './areaCandidates.ts'
-import type { Candidate } from './candidate.ts'
+import type { GeocodeCandidate } from './candidate.ts'
 import { optimisticText } from './candidates.ts'
 import { isWhereNamed, type NamedAreas } from './namedAreas.ts'
 import type { Query } from './query.ts'
@@ -20,7 +20,7 @@ const NEARNESS = 0.18
 const NEAR_METERS = 10_000
 
 export interface Ranked {
-  readonly candidate: Candidate
+  readonly candidate: GeocodeCandidate
   readonly around: Surroundings
   /** How each word of the query fits it or what it lies in. */
   readonly fits: Float64Array
@@ -49,7 +49,7 @@ export interface RankingOptions {
 export function rank(
   sources: SearchSources,
   query: Query,
-  candidates: readonly Candidate[],
+  candidates: readonly GeocodeCandidate[],
   named: NamedAreas,
   { countries, language, near, isEnough, most, leastText }: RankingOptions,
 ): Ranked[] {
@@ -76,7 +76,7 @@ export function rank(
   return ranked
 }
 
-function scoreOf(text: number, { importance }: Candidate, meters: number | undefined): number {
+function scoreOf(text: number, { importance }: GeocodeCandidate, meters: number | undefined): number {
   const nearness = meters === undefined ? 0 : 1 / (1 + meters / NEAR_METERS)
   return TEXT * text + IMPORTANCE * importance + NEARNESS * nearness
 }
@@ -84,7 +84,7 @@ function scoreOf(text: number, { importance }: Candidate, meters: number | undef
 /** What a candidate lies in; of an area, with its own name. */
 function surroundingsOfCandidate(
   sources: SearchSources,
-  { position, own, area }: Candidate,
+  { position, own, area }: GeocodeCandidate,
   language: Language,
 ): Surroundings {
   const around = sources.surroundings(position, own, language)
@@ -94,7 +94,7 @@ function surroundingsOfCandidate(
 }
 
 /** The words of everything that a record lies in, in all languages; of a house also the street's other parts. */
-function* contextWords(around: Surroundings, { street, layer }: Candidate): Generator<Word> {
+function* contextWords(around: Surroundings, { street, layer }: GeocodeCandidate): Generator<Word> {
   const { country, state, stateCode, county, city, borough, neighborhood, postalCode, areas } = around
   if (layer === 'place' && street !== undefined) yield* wordsOf(street)
   for (const name of [city, neighborhood, borough, county, state, postalCode])

@@ -2,7 +2,7 @@
 import { pointDistance } from '../../geometry/distance.ts'
 import { numberValue } from '../records/houseNumbers.ts'
 import { isCoarse, LAYERS, type Address } from './port.ts'
-import type { Candidate } from './candidate.ts'
+import type { GeocodeCandidate } from './candidate.ts'
 import type { Ranked } from './ranking.ts'
 
 /** Results with the same label and city within this distance are one. */
@@ -28,7 +28,7 @@ export function compareRanked(a: Ranked, b: Ranked): number {
   )
 }
 
-function labelOf({ place, area, street }: Candidate): string {
+function labelOf({ place, area, street }: GeocodeCandidate): string {
   return place?.name ?? area?.name ?? street ?? ''
 }
 

@@ -2,7 +2,7 @@ import { numberKey } from '../records/houseNumbers.ts'
 import { fold, nameKey } from '../text/words.ts'
 import type { PlaceRecords, StoredAddress, StoredStreet } from '../placeDatabase/port.ts'
 import type { PostalArea } from '../world/port.ts'
-import type { Candidate } from './candidate.ts'
+import type { GeocodeCandidate } from './candidate.ts'
 import { regionCandidates } from './candidates.ts'
 import {
   capitals,
@@ -39,7 +39,7 @@ interface Asked extends FirstLine {
 
 /** A house or street that may be meant. */
 interface Match {
-  readonly candidate: Candidate
+  readonly candidate: GeocodeCandidate
   readonly around: Surroundings
   readonly street: string
 }

@@ -1,5 +1,5 @@
 /** Distributes shapes over the cells of a level. Pure. */
-import { clipLine, clipRing, squareBox, type Box } from './clip.ts'
+import { clipLine, clipRing, squareBox, type ClipBox } from './clip.ts'
 import { cellUnits, type Level } from './grid.ts'
 import type { MapShape } from './kinds.ts'
 import type { Part } from './block.ts'
@@ -32,7 +32,7 @@ export function cutToCells(
     return
   }
   const bounds = boundsOf(parts)
-  const cells: Box = {
+  const cells: ClipBox = {
     west: cellOf(bounds.west - margin, side, last),
     north: cellOf(bounds.north - margin, side, last),
     east: cellOf(bounds.east + margin, side, last),
@@ -40,7 +40,7 @@ export function cutToCells(
   }
   if (cellCount(shape, parts, cells, side) > MOST_CELLS) return
   const clip = shape === 'line' ? clipLines : clipRings
-  const split = (inside: readonly ArrayLike<number>[], { west, north, east, south }: Box): void => {
+  const split = (inside: readonly ArrayLike<number>[], { west, north, east, south }: ClipBox): void => {
     if (inside.length === 0) return
     if (west === east && north === south) {
       emit(
@@ -67,7 +67,7 @@ export function cutToCells(
 }
 
 /** How many cells the shape may be in; no fewer than it is in. */
-function cellCount(shape: MapShape, parts: readonly Part[], cells: Box, side: number): number {
+function cellCount(shape: MapShape, parts: readonly Part[], cells: ClipBox, side: number): number {
   const box = (cells.east - cells.west + 1) * (cells.south - cells.north + 1)
   if (shape === 'area' || box <= MOST_CELLS) return box
   let count = 0
@@ -77,15 +77,15 @@ function cellCount(shape: MapShape, parts: readonly Part[], cells: Box, side: nu
   return count
 }
 
-function clipLines(lines: readonly ArrayLike<number>[], box: Box): ArrayLike<number>[] {
+function clipLines(lines: readonly ArrayLike<number>[], box: ClipBox): ArrayLike<number>[] {
   return lines.flatMap((line) => clipLine(line, box))
 }
 
-function clipRings(rings: readonly ArrayLike<number>[], box: Box): ArrayLike<number>[] {
+function clipRings(rings: readonly ArrayLike<number>[], box: ClipBox): ArrayLike<number>[] {
   return rings.map((ring) => clipRing(ring, box)).filter((ring) => ring.length > 0)
 }
 
-function unitBox({ west, north, east, south }: Box, side: number, margin: number): Box {
+function unitBox({ west, north, east, south }: ClipBox, side: number, margin: number): ClipBox {
   const { east: right, south: bottom } = squareBox(side, margin)
   return {
     west: west * side - margin,
@@ -95,7 +95,7 @@ function unitBox({ west, north, east, south }: Box, side: number, margin: number
   }
 }
 
-function boundsOf(parts: readonly Part[]): Box {
+function boundsOf(parts: readonly Part[]): ClipBox {
   let [west, north, east, south] = [Infinity, Infinity, -Infinity, -Infinity]
   for (const part of parts) {
     for (let i = 0; i < part.length; i += 2) {

@@ -1,7 +1,7 @@
 /** Cutting lines and rings at the edges of a square box. Pure; coordinates are whole numbers. */
 
 /** From `min` to `max` in x and y. */
-export interface Box {
+export interface ClipBox {
   readonly west: number
   readonly north: number
   readonly east: number
@@ -9,7 +9,7 @@ export interface Box {
 }
 
 /** The square of a tile or cell with a margin around it. */
-export function squareBox(side: number, margin: number): Box {
+export function squareBox(side: number, margin: number): ClipBox {
   return { west: -margin, north: -margin, east: side + margin, south: side + margin }
 }
 
@@ -17,7 +17,7 @@ export function squareBox(side: number, margin: number): Box {
  * The pieces of a line in the box.
  * @param line x, y, x, y
  */
-export function clipLine(line: ArrayLike<number>, box: Box): number[][] {
+export function clipLine(line: ArrayLike<number>, box: ClipBox): number[][] {
   const { west, north, east, south } = box
   const where = placeIn(line, box)
   if (where !== 'across') return where === 'outside' ? [] : [Array.from(line)]
@@ -64,7 +64,7 @@ export function clipLine(line: ArrayLike<number>, box: Box): number[][] {
  * @param ring x, y, x, y, not closed
  * @returns empty if nothing is left
  */
-export function clipRing(ring: ArrayLike<number>, box: Box): ArrayLike<number> {
+export function clipRing(ring: ArrayLike<number>, box: ClipBox): ArrayLike<number> {
   const where = placeIn(ring, box)
   if (where !== 'across') return where === 'outside' ? [] : ring
   let cut = ring
@@ -81,7 +81,7 @@ export function clipRing(ring: ArrayLike<number>, box: Box): ArrayLike<number> {
 /** Where points lie, as far as their bounds tell. */
 function placeIn(
   points: ArrayLike<number>,
-  { west, north, east, south }: Box,
+  { west, north, east, south }: ClipBox,
 ): 'inside' | 'outside' | 'across' {
   let [least, most, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity]
   for (let i = 0; i < points.length; i += 2) {

@@ -2,7 +2,7 @@
  * Cuts a tile: the features of blocks, moved and scaled to it, without what its zoom does not show. Pure.
  */
 import { BRIDGE, COAST, LAND, LINK, ONEWAY, TUNNEL, UNKNOWN, type BlockReader } from './block.ts'
-import { clipLine, clipRing, squareBox, type Box } from './clip.ts'
+import { clipLine, clipRing, squareBox, type ClipBox } from './clip.ts'
 import { thinned } from './generalise.ts'
 import {
   levelAt,
@@ -202,9 +202,9 @@ export class TileCutter {
   }
 
   /** The cells of zoom 14 in this state, those beside each other as one. At the edges they include the margin. */
-  #rectangles(state: number): Box[] {
+  #rectangles(state: number): ClipBox[] {
     const side = TILE_UNITS / this.#inRow
-    const boxes: Box[] = []
+    const boxes: ClipBox[] = []
     const edge = (cell: number): number =>
       cell === 0 ? -TILE_MARGIN : cell === this.#inRow ? TILE_UNITS + TILE_MARGIN : cell * side
     for (let row = 0; row < this.#inRow; row++) {
@@ -279,7 +279,7 @@ function zoomOf(population: number): number {
   return LEAST_PEOPLE.find(([people]) => population >= people)![1]
 }
 
-function ringOf({ west, north, east, south }: Box): number[] {
+function ringOf({ west, north, east, south }: ClipBox): number[] {
   return [west, north, east, north, east, south, west, south]
 }
 

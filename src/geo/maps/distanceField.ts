@@ -28,7 +28,7 @@ export interface PathCommand {
 export type Edges = readonly number[]
 
 /** The edges of a path of the commands M, L, Q, C and Z. */
-export function edgesOf(commands: Iterable<PathCommand>): Edges {
+export function pathEdges(commands: Iterable<PathCommand>): Edges {
   const edges: number[] = []
   let [startX, startY, x, y] = [0, 0, 0, 0]
   const lineTo = (nextX: number, nextY: number): void => {

@@ -7,7 +7,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import { ByteWriter } from '../mapFile/bytes.ts'
-import { distanceField, edgesOf, FIELD_MARGIN, type PathCommand } from './distanceField.ts'
+import { distanceField, pathEdges, FIELD_MARGIN, type PathCommand } from './distanceField.ts'
 import { FONT_PACKAGE, FONT_WEIGHTS, LETTERS, type FontName } from './fonts.ts'
 
 /** Pixels of the size in which letters are drawn. */
@@ -89,7 +89,7 @@ function drawn(font: Font, character: string): Uint8Array {
   const isVisible = width > 0 && height > 0
   if (isVisible) {
     const field = distanceField(
-      edgesOf(path.commands),
+      pathEdges(path.commands),
       left - FIELD_MARGIN,
       top - FIELD_MARGIN,
       width + 2 * FIELD_MARGIN,

@@ -12,7 +12,7 @@ import { WORLD_ATTRIBUTION } from '../world/port.ts'
 import type { FontName } from './fonts.ts'
 import type { MapTask } from './mapThread.ts'
 import { checkInstalled, GLYPH_PACKAGES, SPRITE_PACKAGES } from './packages.ts'
-import type { MapFile, Maps } from './port.ts'
+import type { MapContent, Maps } from './port.ts'
 
 /** Parts that may wait, besides those being made; most take some milliseconds. */
 const MOST_WAITING = 256
@@ -31,13 +31,13 @@ export class MapPool implements Maps, Service {
   readonly maxZoom = LARGEST_ZOOM
   readonly #regions: MapRegions
   readonly #world: () => Promise<string>
-  readonly #pool: Piscina<MapTask, MapFile>
-  readonly #kept = new LRUCache<string, MapFile>({
+  readonly #pool: Piscina<MapTask, MapContent>
+  readonly #kept = new LRUCache<string, MapContent>({
     maxSize: CACHE_BYTES,
     sizeCalculation: ({ content }) => content.length + ENTRY_BYTES,
   })
   /** By key: parts that are being made, so that nobody makes one twice. */
-  readonly #underWay = new Map<string, Promise<MapFile>>()
+  readonly #underWay = new Map<string, Promise<MapContent>>()
   #version: string
 
   /** @param world gives the file of the world database, or throws an ApiError */
@@ -67,7 +67,7 @@ export class MapPool implements Maps, Service {
     return [...new Set([...own, OUTLINE_CREDIT, WORLD_ATTRIBUTION])]
   }
 
-  tile(address: TileAddress): Promise<MapFile> {
+  tile(address: TileAddress): Promise<MapContent> {
     const { z, x, y } = address
     // With another build of a map region, all keys are others.
     return this.#file(`tile ${this.#version} ${z}/${x}/${y}`, async () => {
@@ -84,14 +84,14 @@ export class MapPool implements Maps, Service {
     })
   }
 
-  letters(font: FontName, start: number): Promise<MapFile> {
+  letters(font: FontName, start: number): Promise<MapContent> {
     return this.#file(`letters ${font} ${start}`, async () => {
       checkInstalled(GLYPH_PACKAGES)
       return { kind: 'letters', font, start }
     })
   }
 
-  icons(ratio: 1 | 2, form: 'json' | 'png'): Promise<MapFile> {
+  icons(ratio: 1 | 2, form: 'json' | 'png'): Promise<MapContent> {
     return this.#file(`icons ${ratio} ${form}`, async () => {
       checkInstalled(SPRITE_PACKAGES)
       return { kind: 'icons', ratio, form }
@@ -99,7 +99,7 @@ export class MapPool implements Maps, Service {
   }
 
   /** A part that is kept, or else made. @param task is asked for it */
-  #file(key: string, task: () => Promise<MapTask>): Promise<MapFile> {
+  #file(key: string, task: () => Promise<MapTask>): Promise<MapContent> {
     const kept = this.#kept.get(key)
     if (kept !== undefined) return Promise.resolve(kept)
     let file = this.#underWay.get(key)
@@ -111,7 +111,7 @@ export class MapPool implements Maps, Service {
     return file
   }
 
-  async #make(task: () => Promise<MapTask>): Promise<MapFile> {
+  async #make(task: () => Promise<MapTask>): Promise<MapContent> {
     const asked = await task()
     if (this.#pool.queueSize >= MOST_WAITING)
       throw new ApiError(503, 'Too many parts of maps at once.', { retryAfter: 1 })

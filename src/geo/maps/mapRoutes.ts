@@ -9,7 +9,7 @@ import type { TileAddress } from '../mapFile/grid.ts'
 import { LANGUAGES } from '../records/names.ts'
 import { fontOf, FONT_WEIGHTS, LETTERS, MOST_LETTER } from './fonts.ts'
 import { STYLES, type StyleId } from './palettes.ts'
-import type { MapFile, Maps } from './port.ts'
+import type { MapContent, Maps } from './port.ts'
 import { mapStyle } from './style.ts'
 
 const TILE_TYPE = 'application/vnd.mapbox-vector-tile'
@@ -186,7 +186,7 @@ function fileOf(
 }
 
 function fileAnswer(
-  { content, isPacked, etag }: MapFile,
+  { content, isPacked, etag }: MapContent,
   contentType: string,
   caching: string,
   headers: Readonly<Record<string, string>>,

@@ -17,7 +17,7 @@ import { MapRecords } from '../placeDatabase/mapRecords.ts'
 import type { FontName } from './fonts.ts'
 import { GlyphMaker } from './glyphs.ts'
 import { iconOf } from './placeIcons.ts'
-import type { MapFile as MadeFile } from './port.ts'
+import type { MapContent } from './port.ts'
 import { makeSprite } from './sprites.ts'
 
 /** The files of a map region. */
@@ -63,7 +63,7 @@ export class MapThread {
   readonly #glyphs = new GlyphMaker()
 
   /** @throws the errors of SQLite and of the system */
-  make(task: MapTask): MadeFile {
+  make(task: MapTask): MapContent {
     if (task.kind === 'letters') return packed(this.#glyphs.range(task.font, task.start))
     if (task.kind === 'icons') {
       const { json, png } = makeSprite(task.ratio)
@@ -98,11 +98,11 @@ export class MapThread {
   }
 }
 
-function packed(bytes: Uint8Array): MadeFile {
+function packed(bytes: Uint8Array): MapContent {
   return whole(gzipSync(bytes, COMPRESSION), true)
 }
 
-function whole(content: Uint8Array, isPacked: boolean): MadeFile {
+function whole(content: Uint8Array, isPacked: boolean): MapContent {
   return { content, isPacked, etag: createHash('sha256').update(content).digest('hex').slice(0, 32) }
 }
 

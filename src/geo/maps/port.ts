@@ -2,7 +2,7 @@ import type { TileAddress } from '../mapFile/grid.ts'
 import type { FontName } from './fonts.ts'
 
 /** A part of a map that clients load. */
-export interface MapFile {
+export interface MapContent {
   readonly content: Uint8Array
   /** The content is compressed with gzip. */
   readonly isPacked: boolean
@@ -17,18 +17,18 @@ export interface Maps {
    * @param address in the world, with a zoom up to {@link maxZoom}
    * @throws {ApiError} 503 if packages are not installed, or too much is asked for at once
    */
-  tile(address: TileAddress): Promise<MapFile>
+  tile(address: TileAddress): Promise<MapContent>
   /**
    * The letters of a font from one on.
    * @param start a multiple of LETTERS
    * @throws {ApiError} as for tiles
    */
-  letters(font: FontName, start: number): Promise<MapFile>
+  letters(font: FontName, start: number): Promise<MapContent>
   /**
    * The icons, for so many pixels for each on the screen.
    * @throws {ApiError} as for tiles
    */
-  icons(ratio: 1 | 2, form: 'json' | 'png'): Promise<MapFile>
+  icons(ratio: 1 | 2, form: 'json' | 'png'): Promise<MapContent>
   /** The largest zoom of tiles; clients enlarge these beyond it. */
   readonly maxZoom: number
   /** Who is credited for the data, in the order in which it is shown. */

@@ -5,7 +5,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { crc32, deflateSync } from 'node:zlib'
-import { distanceField, edgesOf, FIELD_MARGIN, type PathCommand } from './distanceField.ts'
+import { distanceField, pathEdges, FIELD_MARGIN, type PathCommand } from './distanceField.ts'
 import { ICON_NAMES, ICON_PACKAGE } from './placeIcons.ts'
 
 /** Units of the side of an icon, which are pixels on a screen with one pixel for each. */
@@ -34,7 +34,7 @@ export function makeSprite(ratio: number): Sprite {
     const [x, y] = [(i % COLUMNS) * side, Math.floor(i / COLUMNS) * side]
     const svg = readFileSync(require.resolve(`${ICON_PACKAGE}/icons/${name}.svg`), 'utf8')
     const edges = [...svg.matchAll(/\sd="([^"]*)"/g)].flatMap(([, path]) =>
-      edgesOf(commandsOf(svgPath(path!.replaceAll(/&#x[0-9A-F];/g, ' ')).scale(ratio))),
+      pathEdges(commandsOf(svgPath(path!.replaceAll(/&#x[0-9A-F];/g, ' ')).scale(ratio))),
     )
     const field = distanceField(edges, -FIELD_MARGIN, -FIELD_MARGIN, side, side)
     for (let row = 0; row < side; row++)

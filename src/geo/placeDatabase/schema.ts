@@ -13,7 +13,7 @@ import { TRAIT_SCHEMA } from './traitIndex.ts'
 export const PLACE_DATABASE_VERSION = 7
 
 /** `RFpl` in the header of the file. */
-export const APPLICATION_ID = 0x5246706c
+export const PLACE_APPLICATION_ID = 0x5246706c
 
 /** Units in a degree. */
 export const UNITS = 1e7
@@ -42,7 +42,7 @@ export function centreBox(kind: AreaKind): string {
 /** The boxes of the grounds of places: of their areas, or of the circles around their points. */
 export const GROUND_BOX = 'ground_box'
 
-export const SCHEMA = `
+export const PLACE_SCHEMA = `
   CREATE TABLE label (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
   CREATE TABLE address (
     id INTEGER PRIMARY KEY, street INTEGER NOT NULL, number TEXT NOT NULL, unit TEXT,

@@ -22,7 +22,7 @@ export function isInside(rings: Rings, [x, y]: Position): boolean {
 }
 
 /** The size of a ring in square metres; good to some per cent, for comparing areas. */
-export function sizeOf(ring: readonly Position[]): number {
+export function ringArea(ring: readonly Position[]): number {
   const scale = DEGREE_METERS * DEGREE_METERS * Math.cos((ring[0]![1] * Math.PI) / 180)
   return Math.abs(signedSize(ring)) * scale
 }

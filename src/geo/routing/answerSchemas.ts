@@ -7,7 +7,7 @@ import type { RoutingEngine } from './port.ts'
 
 /** Parts of the routing endpoints' answers. */
 
-export const TAG = 'Routing'
+export const ROUTING_TAG = 'Routing'
 
 export const Distance = Type.Object(
   {
@@ -72,7 +72,7 @@ export const Failures = {
   ),
 }
 
-export function placeOf([longitude, latitude]: LonLatPoint): { latitude: number; longitude: number } {
+export function latLonOf([longitude, latitude]: LonLatPoint): { latitude: number; longitude: number } {
   return { latitude, longitude }
 }
 

@@ -8,7 +8,7 @@ import {
   Geometry,
   Meta,
   LatLonSchema,
-  TAG,
+  ROUTING_TAG,
   versioned,
 } from './answerSchemas.ts'
 import { askAvoiding, askEngine } from './asking.ts'
@@ -21,8 +21,8 @@ import {
   departureOf,
   formOf,
   GeometryText,
-  LANGUAGES,
-  LanguageText,
+  NARRATIVE_LANGUAGES,
+  NarrativeLanguageText,
   locationOf,
   LocationsText,
   ModeText,
@@ -80,7 +80,7 @@ export function directionsRoutes(engines: RoutingEngines): Route[] {
       method: 'GET',
       path: '/v1/route/directions',
       auth: 'publishable',
-      tag: TAG,
+      tag: ROUTING_TAG,
       summary: 'Get directions through locations in the given order',
       query: Type.Object({
         locations: LocationsText(`Two to ${MAX_LOCATIONS}, visited in order.`),
@@ -104,7 +104,7 @@ export function directionsRoutes(engines: RoutingEngines): Route[] {
               '`departureTime` there is the best one alone.',
           }),
         ),
-        lang: Type.Optional(LanguageText),
+        lang: Type.Optional(NarrativeLanguageText),
       }),
       meta: Meta,
       answers: {
@@ -147,7 +147,7 @@ export function directionsRoutes(engines: RoutingEngines): Route[] {
               ...(alternatives && { alternates: ALTERNATIVES }),
               banner_instructions: true,
               voice_instructions: true,
-              language: LANGUAGES[lang],
+              language: NARRATIVE_LANGUAGES[lang],
               units: textUnits(units),
             }),
           ),

@@ -5,7 +5,16 @@ import { pointDistance } from '../../geometry/distance.ts'
 import type { PlacedPoint } from '../extract/port.ts'
 import type { TravelMode } from '../../model/geofence.ts'
 import { ApiError } from '../../runtime/errors.ts'
-import { Distance, Duration, Failures, Geometry, Meta, orNull, TAG, versioned } from './answerSchemas.ts'
+import {
+  Distance,
+  Duration,
+  Failures,
+  Geometry,
+  Meta,
+  orNull,
+  ROUTING_TAG,
+  versioned,
+} from './answerSchemas.ts'
 import { askAvoiding, askEngine } from './asking.ts'
 import { resample, writePoints, writeShape, type GeometryForm } from './geometryForm.ts'
 import { decodePolyline } from './polyline.ts'
@@ -46,7 +55,7 @@ export function distanceRoutes(engines: RoutingEngines): Route[] {
       method: 'GET',
       path: '/v1/route/distance',
       auth: 'publishable',
-      tag: TAG,
+      tag: ROUTING_TAG,
       summary: 'Get distance and duration between two points',
       description:
         'One entry in `routes` per mode, and beside them `geodesic`, the distance as the crow flies. A mode without a route has ' +

@@ -10,8 +10,8 @@ import {
   Meta,
   orNull,
   LatLonSchema,
-  placeOf,
-  TAG,
+  latLonOf,
+  ROUTING_TAG,
 } from './answerSchemas.ts'
 import { askEngine } from './asking.ts'
 import { writePoints } from './geometryForm.ts'
@@ -55,7 +55,7 @@ export function matchRoutes(engines: RoutingEngines): Route[] {
       path: '/v1/route/match',
       auth: 'publishable',
       role: 'read',
-      tag: TAG,
+      tag: ROUTING_TAG,
       summary: 'Snap a path to roads',
       description:
         'Best with points less than ten seconds apart. Points that are far from all roads, or farther than 2 km from those before ' +
@@ -125,7 +125,7 @@ export function matchRoutes(engines: RoutingEngines): Route[] {
         const shape = pieces.flatMap((piece) => piece.shape)
         return credited(engine, {
           matchedPath: pieces.flatMap((piece) =>
-            piece.points.map(({ place, originalIndex }) => ({ ...placeOf(place), originalIndex })),
+            piece.points.map(({ place, originalIndex }) => ({ ...latLonOf(place), originalIndex })),
           ),
           ...(attributes !== undefined && {
             roadAttributes: pieces.flatMap((piece) => roads(piece, attributes, units)),
@@ -175,8 +175,8 @@ function roads({ points, edges, shape }: MatchedPiece, attributes: readonly Attr
       ...(attributes.includes('roadClass') && roadClass !== undefined && { roadClass }),
       ...(attributes.includes('speedLimit') && speedLimit !== undefined && { speedLimit }),
       ...(attributes.includes('names') && { names }),
-      startLocation: placeOf(shape[begin]!),
-      endLocation: placeOf(shape[end]!),
+      startLocation: latLonOf(shape[begin]!),
+      endLocation: latLonOf(shape[end]!),
       ...(originalIndex !== undefined && { originalIndex }),
     }
   })

@@ -8,8 +8,8 @@ import {
   Meta,
   orNull,
   LatLonSchema,
-  placeOf,
-  TAG,
+  latLonOf,
+  ROUTING_TAG,
   versioned,
 } from './answerSchemas.ts'
 import { matrixCells, MAX_CELLS, type MatrixCell } from './matrix.ts'
@@ -43,7 +43,7 @@ export function matrixRoutes(engines: RoutingEngines): Route[] {
       method: 'GET',
       path: '/v1/route/matrix',
       auth: 'publishable',
-      tag: TAG,
+      tag: ROUTING_TAG,
       summary: 'Get distances and durations between many points',
       description:
         `At most ${MAX_CELLS} cells, origins times destinations. A cell without a route has nulls and a \`reason\`; ` +
@@ -86,8 +86,8 @@ export function matrixRoutes(engines: RoutingEngines): Route[] {
           cells = cells.map((row, i) => row.map((cell, k) => ('reason' in cell ? others[i]![k]! : cell)))
         }
         return versioned(engine, {
-          origins: origins.map(({ position }) => placeOf(position)),
-          destinations: destinations.map(({ position }) => placeOf(position)),
+          origins: origins.map(({ position }) => latLonOf(position)),
+          destinations: destinations.map(({ position }) => latLonOf(position)),
           matrix: cells.map((row, originIndex) =>
             row.map((cell, destinationIndex) => ({ originIndex, destinationIndex, ...written(cell, units) })),
           ),

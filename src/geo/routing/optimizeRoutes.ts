@@ -7,8 +7,8 @@ import {
   Geometry,
   Meta,
   LatLonSchema,
-  placeOf,
-  TAG,
+  latLonOf,
+  ROUTING_TAG,
   versioned,
 } from './answerSchemas.ts'
 import { askEngine, noWay, type Journey } from './asking.ts'
@@ -42,7 +42,7 @@ export function optimizeRoutes(engines: RoutingEngines): Route[] {
       method: 'GET',
       path: '/v1/route/optimize',
       auth: 'publishable',
-      tag: TAG,
+      tag: ROUTING_TAG,
       summary: 'Get the order of stops that takes the least time',
       description:
         'The first location is the origin and the last the destination; those between are visited in any order.',
@@ -106,8 +106,8 @@ export function optimizeRoutes(engines: RoutingEngines): Route[] {
           const startIndex = order[i]!
           const endIndex = order[i + 1]!
           return {
-            startLocation: placeOf(points[startIndex]!.position),
-            endLocation: placeOf(points[endIndex]!.position),
+            startLocation: latLonOf(points[startIndex]!.position),
+            endLocation: latLonOf(points[endIndex]!.position),
             startIndex,
             endIndex,
             distance: distanceOf(summary.length * 1000, units),

@@ -241,7 +241,7 @@ export interface RouteLeg {
   readonly maneuvers?: readonly Maneuver[]
 }
 
-export interface Trip {
+export interface Itinerary {
   readonly locations: readonly AnsweredLocation[]
   readonly legs: readonly RouteLeg[]
   readonly summary: RouteSummary
@@ -250,8 +250,8 @@ export interface Trip {
 }
 
 export interface RouteAnswer {
-  readonly trip: Trip
-  readonly alternates?: readonly { readonly trip: Trip }[]
+  readonly trip: Itinerary
+  readonly alternates?: readonly { readonly trip: Itinerary }[]
 }
 
 /** The answer to {@link OsrmRouteRequest}. */

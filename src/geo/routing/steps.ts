@@ -1,5 +1,5 @@
 import type { TravelMode } from '../../model/geofence.ts'
-import { placeOf } from './answerSchemas.ts'
+import { latLonOf } from './answerSchemas.ts'
 import { writePoints, writeShape, type GeometryForm } from './geometryForm.ts'
 import { decodePolyline, type LonLatPoint } from './polyline.ts'
 import type { OsrmLeg, OsrmRoute, OsrmStep } from './port.ts'
@@ -29,8 +29,8 @@ function legAnswer(leg: OsrmLeg, wording: Wording) {
   const ways = leg.steps.map((step) => decodePolyline(step.geometry, 6))
   const way = joined(ways)
   return {
-    startLocation: placeOf(way[0]!),
-    endLocation: placeOf(way.at(-1)!),
+    startLocation: latLonOf(way[0]!),
+    endLocation: latLonOf(way.at(-1)!),
     duration: durationOf(leg.duration),
     distance: distanceOf(leg.distance, wording.units),
     geometry: writePoints(way, wording.form),
@@ -44,8 +44,8 @@ function stepAnswer(step: OsrmStep, way: readonly LonLatPoint[], { mode, units, 
   return {
     distance: distanceOf(step.distance, units),
     duration: durationOf(step.duration),
-    start_location: placeOf(way[0]!),
-    end_location: placeOf(way.at(-1)!),
+    start_location: latLonOf(way[0]!),
+    end_location: latLonOf(way.at(-1)!),
     bearing_before: maneuver.bearing_before,
     bearing_after: maneuver.bearing_after,
     instructions: maneuver.instruction ?? '',

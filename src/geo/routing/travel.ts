@@ -27,7 +27,7 @@ const AVOIDABLE = ['tolls', 'highways', 'ferries', 'borderCrossings'] as const
 type Avoidable = (typeof AVOIDABLE)[number]
 
 /** Valhalla's name of each language of the interface. */
-export const LANGUAGES = {
+export const NARRATIVE_LANGUAGES = {
   de: 'de-DE',
   en: 'en-US',
   es: 'es-ES',
@@ -37,7 +37,7 @@ export const LANGUAGES = {
   pt: 'pt-PT',
   ru: 'ru-RU',
 } as const
-export type Language = keyof typeof LANGUAGES
+export type NarrativeLanguage = keyof typeof NARRATIVE_LANGUAGES
 
 // Schemas
 
@@ -58,7 +58,10 @@ export const GeometryText = oneOf<GeometryForm | 'polyline'>(
 export const DepartureText = dateText(
   'Start of the journey: roads that are closed at that time of the week are not used. Without it, closing times are ignored.',
 )
-export const LanguageText = oneOf(Object.keys(LANGUAGES) as Language[], 'Language of all texts.')
+export const NarrativeLanguageText = oneOf(
+  Object.keys(NARRATIVE_LANGUAGES) as NarrativeLanguage[],
+  'Language of all texts.',
+)
 
 /** `latitude,longitude|latitude,longitude|…`; {@link parseLocations} reads it. */
 export function LocationsText(description: string) {

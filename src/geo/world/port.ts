@@ -1,3 +1,4 @@
+import type { Bounds } from '../../geometry/bounds.ts'
 import type { Position } from '../../model/geofence.ts'
 import type { SearchHit, SearchIndex } from '../placeDatabase/searchIndex.ts'
 
@@ -22,9 +23,9 @@ export interface World {
   /** The ZIP with the nearest centre, within 25 km. */
   nearestZip(point: Position): string | undefined
   /** The states or counties of the United States whose boxes meet a box in degrees, with their borders. */
-  usAreasIn(kind: 'state' | 'county', box: Box): UsArea[]
+  usAreasIn(kind: 'state' | 'county', box: Bounds): UsArea[]
   /** The postal codes whose centres are in a box in degrees. */
-  zipsIn(box: Box): { readonly code: string; readonly position: Position }[]
+  zipsIn(box: Bounds): { readonly code: string; readonly position: Position }[]
   /** Codes of the states of the United States and the provinces of Canada with a name or code, folded. */
   statesNamed(name: string): ReadonlySet<string> | undefined
   readonly airports: Airports
@@ -55,14 +56,6 @@ export interface WorldCity {
   /** Names of the regions that it lies in. */
   readonly region: string | undefined
   readonly district: string | undefined
-}
-
-/** In degrees. */
-export interface Box {
-  readonly west: number
-  readonly south: number
-  readonly east: number
-  readonly north: number
 }
 
 /** A state or county of the United States. */

@@ -13,12 +13,12 @@ import { OUTLINE_PACKAGE } from './worldMap.ts'
 const WORLD_DATABASE_VERSION = 6
 
 /** `RFwo` in the header of the file. */
-export const APPLICATION_ID = 0x5246776f
+export const WORLD_APPLICATION_ID = 0x5246776f
 
 /** Cities with more people are in a tree of their own, because they reach far, and are few. */
 export const LARGE_POPULATION = 100_000
 
-export const SCHEMA = `
+export const WORLD_SCHEMA = `
   CREATE TABLE city (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, country TEXT NOT NULL, population INTEGER NOT NULL,
     region TEXT, district TEXT, x INTEGER NOT NULL, y INTEGER NOT NULL

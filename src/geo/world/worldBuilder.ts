@@ -10,7 +10,13 @@ import { pointInside } from '../records/areas.ts'
 import { packageFolder, packageVersion } from '../../runtime/packageFolder.ts'
 import { addAirports, AIRPORT_PACKAGE } from './airports.ts'
 import { addMarketAreas } from './marketAreas.ts'
-import { APPLICATION_ID, LARGE_POPULATION, SCHEMA, WORLD_PACKAGES, worldFileName } from './schema.ts'
+import {
+  WORLD_APPLICATION_ID,
+  LARGE_POPULATION,
+  WORLD_SCHEMA,
+  WORLD_PACKAGES,
+  worldFileName,
+} from './schema.ts'
 import { countyName } from './usNames.ts'
 import { worldDocuments } from './worldDocuments.ts'
 import { WorldMapBuilder } from './worldMap.ts'
@@ -89,7 +95,7 @@ export function buildWorld(folder: string): string {
   try {
     database.pragma('journal_mode = OFF')
     database.pragma('synchronous = OFF')
-    database.exec(SCHEMA)
+    database.exec(WORLD_SCHEMA)
     database.exec('BEGIN')
     addCities(database)
     addAreas(database)
@@ -102,7 +108,7 @@ export function buildWorld(folder: string): string {
     const index = new SearchIndexWriter(database)
     for (const document of worldDocuments(unfinished)) index.add(document)
     index.finish()
-    database.pragma(`application_id = ${APPLICATION_ID}`)
+    database.pragma(`application_id = ${WORLD_APPLICATION_ID}`)
   } finally {
     map.abandon()
     database.close()

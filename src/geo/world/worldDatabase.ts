@@ -9,7 +9,8 @@ import { AirportTable } from './airports.ts'
 import { MarketAreaTable } from './marketAreas.ts'
 import { LARGE_POPULATION } from './schema.ts'
 import { SearchIndex, type SearchHit } from '../placeDatabase/searchIndex.ts'
-import type { Box, PostalArea, UsArea, UsCounty, World, WorldCity, WorldItem } from './port.ts'
+import type { Bounds } from '../../geometry/bounds.ts'
+import type { PostalArea, UsArea, UsCounty, World, WorldCity, WorldItem } from './port.ts'
 import { fold } from '../text/words.ts'
 import { ALL_PROVINCES, provinceOf, STATE_CODES } from './usNames.ts'
 
@@ -207,7 +208,7 @@ export class WorldDatabase implements World {
     }
   }
 
-  usAreasIn(kind: 'state' | 'county', box: Box): UsArea[] {
+  usAreasIn(kind: 'state' | 'county', box: Bounds): UsArea[] {
     const rows = (kind === 'state' ? this.#states : this.#counties).all(...unitsOfBox(box))
     return (rows as { fips: string; rings: Buffer }[]).map(({ fips, rings }) => ({
       fips,
@@ -215,7 +216,7 @@ export class WorldDatabase implements World {
     }))
   }
 
-  zipsIn(box: Box): { code: string; position: Position }[] {
+  zipsIn(box: Bounds): { code: string; position: Position }[] {
     const rows = this.#zips.all(...unitsOfBox(box)) as (Point & { code: string })[]
     return rows.map(({ code, x, y }) => ({ code, position: [x / UNITS, y / UNITS] }))
   }
@@ -268,7 +269,7 @@ function metersTo([longitude, latitude]: Position, { x, y }: Point): number {
 }
 
 /** As its statements take them. */
-function unitsOfBox({ west, south, east, north }: Box): number[] {
+function unitsOfBox({ west, south, east, north }: Bounds): number[] {
   return [east, west, north, south].map(unitsOf)
 }
 

@@ -1,9 +1,10 @@
 import Type from 'typebox'
+import { DateTime } from '../../http/schemas.ts'
 import type { Beacon } from '../../model/beacon.ts'
 import { isoDate } from '../../model/isoDate.ts'
 import { isLive } from '../../model/scope.ts'
 import type { ScopeView } from '../../rules/port.ts'
-import { DateTime, LonLat, MetadataRecord } from '../records/recordSchemas.ts'
+import { LonLat, MetadataRecord } from '../records/recordSchemas.ts'
 
 /** The distance within which a device gets a beacon: the interface's rule. */
 const NEARBY_METERS = 1000

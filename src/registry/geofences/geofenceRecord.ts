@@ -1,8 +1,9 @@
 import Type from 'typebox'
 import { shapeOutline, shapeRing } from '../../geometry/shape.ts'
+import { DateTime } from '../../http/schemas.ts'
 import type { Geofence, Isochrone } from '../../model/geofence.ts'
 import { isLive } from '../../model/scope.ts'
-import { DateTime, LonLat, MetadataRecord } from '../records/recordSchemas.ts'
+import { LonLat, MetadataRecord } from '../records/recordSchemas.ts'
 
 /**
  * The geofence as the API returns it; undefined members are left out of the JSON. The geometry is always a polygon of

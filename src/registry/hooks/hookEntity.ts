@@ -4,7 +4,7 @@ import { isoDate } from '../../model/isoDate.ts'
 import { isLive } from '../../model/scope.ts'
 import type { Entity } from '../records/entity.ts'
 import { recordRows } from '../records/recordRows.ts'
-import { DateTime } from '../records/recordSchemas.ts'
+import { DateTime } from '../../http/schemas.ts'
 import { EndpointRecord, endpointRecord } from './hookEndpoint.ts'
 import { HookBody, NewHookBody, type HookDefinition } from './hookFields.ts'
 

@@ -2,7 +2,7 @@ import type { Hook } from '../../model/hook.ts'
 import type { ScopeId } from '../../model/scope.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { Collection, type CollectionParts, type PutOutcome } from '../records/collection.ts'
-import type { Part } from '../records/recordList.ts'
+import type { JointPut } from '../records/recordList.ts'
 import type { HookDirectory, HookFollower } from './hookDirectory.ts'
 import { HOOKS } from './hookEntity.ts'
 import type { HookDefinition } from './hookFields.ts'
@@ -25,7 +25,11 @@ export class HookRegistry extends Collection<HookDefinition, Hook> implements Ho
     return result
   }
 
-  override putMany(scope: ScopeId, definitions: readonly HookDefinition[], part?: Part): PutOutcome<Hook>[] {
+  override putMany(
+    scope: ScopeId,
+    definitions: readonly HookDefinition[],
+    joint?: JointPut,
+  ): PutOutcome<Hook>[] {
     const { records } = this.store(scope)
     const added = definitions.filter(({ tag, externalId }) => records.byPair(tag, externalId) === undefined)
     if (added.length > 0 && records.size + added.length > MAX_HOOKS)
@@ -33,6 +37,6 @@ export class HookRegistry extends Collection<HookDefinition, Hook> implements Ho
         409,
         `There are ${records.size} hooks, and ${MAX_HOOKS} is the limit. Delete one first.`,
       )
-    return super.putMany(scope, definitions, part)
+    return super.putMany(scope, definitions, joint)
   }
 }

@@ -5,7 +5,7 @@ import type { Change, EditLog } from '../store/editLog.ts'
 import type { RegistryReplica } from '../store/replica.ts'
 import { recordOf, rowOf, type StoredKind } from './entity.ts'
 import { ObjectRecords } from './objectRecords.ts'
-import type { Part, Referenced } from './recordList.ts'
+import type { JointPut, Referenced } from './recordList.ts'
 import type { RecordRow, ScopedRecord } from './recordRows.ts'
 import type { RecordStore } from './recordStore.ts'
 
@@ -141,7 +141,7 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
   }
 
   /** {@link put} for many in one transaction: all or none. A pair that is given twice ends as the last one. */
-  putMany(scope: ScopeId, definitions: readonly D[], part?: Part): PutOutcome<R>[] {
+  putMany(scope: ScopeId, definitions: readonly D[], joint?: JointPut): PutOutcome<R>[] {
     if (definitions.length === 0) return []
     this.beforeEdit()
     const outcomes = this.store(scope).records.draft(
@@ -151,7 +151,7 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
       (definition, id, createdAt) => this.build(scope, definition, id, createdAt),
     )
     const changes = outcomes.map(({ record }) => this.putOf(record))
-    this.edits.commit(part === undefined ? changes : [...changes, ...part.alongside(outcomes)])
+    this.edits.commit(joint === undefined ? changes : [...changes, ...joint.alongside(outcomes)])
     return outcomes
   }
 

@@ -48,7 +48,7 @@ export interface Draft<T> {
 }
 
 /** What a put of many must know if it is a part of something larger. */
-export interface Part {
+export interface JointPut {
   /** Changes to be made together with the put; the outcomes are in the order of the definitions. */
   alongside(outcomes: readonly { readonly created: boolean }[]): readonly Change[]
 }

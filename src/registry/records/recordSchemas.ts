@@ -32,7 +32,6 @@ export function optional<T extends Record<string, TSchema>>(fields: T) {
 
 // Fields of records.
 
-export const DateTime = Type.String({ format: 'date-time', examples: ['2026-11-20T04:21:00.123Z'] })
 export const LonLat = Type.Array(Type.Number(), {
   minItems: 2,
   maxItems: 2,

@@ -11,7 +11,7 @@ import { resolveArea } from '../geofences/resolveArea.ts'
 import type { Beacons } from '../beacons/beaconEntity.ts'
 import type { Geofences } from '../geofences/geofences.ts'
 import type { ImportKindName } from './importHistory.ts'
-import type { Part, Referenced } from '../records/recordList.ts'
+import type { JointPut, Referenced } from '../records/recordList.ts'
 
 /** The description of the records that an import creates. */
 export interface ImportKind<Definition extends Referenced = Referenced> {
@@ -22,7 +22,7 @@ export interface ImportKind<Definition extends Referenced = Referenced> {
   /** Whether a definition with this pair would replace a record. */
   has(scope: ScopeId, tag: string, externalId: string): boolean
   /** Upserts all of them, or none. */
-  put(scope: ScopeId, definitions: readonly Definition[], part: Part): void
+  put(scope: ScopeId, definitions: readonly Definition[], joint: JointPut): void
 }
 
 /** The columns of a geofence file, in the order of an export. */
@@ -79,7 +79,7 @@ export function geofenceImports(geofences: Geofences, finder: AreaFinder): Impor
     columns: GEOFENCE_COLUMNS,
     parse: (fields) => resolveArea(parseGeofence(fields), finder),
     has: (scope, tag, externalId) => geofences.store(scope).byPair(tag, externalId) !== undefined,
-    put: (scope, definitions, part) => geofences.putMany(scope, definitions, part),
+    put: (scope, definitions, joint) => geofences.putMany(scope, definitions, joint),
   })
 }
 
@@ -92,7 +92,7 @@ export function beaconImports(beacons: Beacons): ImportKind {
       return parseBeacon(fields)
     },
     has: (scope, tag, externalId) => beacons.store(scope).byPair(tag, externalId) !== undefined,
-    put: (scope, definitions, part) => beacons.putMany(scope, definitions, part),
+    put: (scope, definitions, joint) => beacons.putMany(scope, definitions, joint),
   })
 }
 

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { createdQuery, distinctPage, PageAnswers, PageQuery } from '../../http/listQuery.ts'
 import type { Route } from '../../http/route.ts'
 import { route } from '../../http/route.ts'
-import { Name, Page } from '../../http/schemas.ts'
+import { DateTime, Name, Page } from '../../http/schemas.ts'
 import { isoDate } from '../../model/isoDate.ts'
 import { isLive } from '../../model/scope.ts'
 import { notFound } from '../../runtime/errors.ts'
@@ -20,7 +20,6 @@ const TAG = 'Import and export'
 const MAX_FILE_BYTES = 256 * 1024 * 1024
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description })
-const DateTime = Type.String({ format: 'date-time', examples: ['2026-11-20T04:21:00.123Z'] })
 
 const RefusedRowSchema = Type.Object(
   {
