@@ -8,8 +8,10 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY sdk/package.json sdk/
 COPY install install/
+COPY dashboard dashboard/
+COPY src/dashboard src/dashboard/
 # No package that the server loads needs a script of its own: native ones carry their binaries. What other platforms need, and the package
-# `node`, which is the Node that this image has already, are then removed: `npm run slim`, 500 MB.
+# `node`, which is the Node that this image has already, are then removed: `npm run slim`, 500 MB. Before that it builds the dashboard.
 RUN npm ci --omit=dev --workspaces=false --ignore-scripts --no-audit --no-fund \
  && node install/slim.ts
 # What the image can do: `all`; `regions`, without the data of IP addresses; `tracking`, without routing and geocoding as well.
@@ -30,6 +32,7 @@ RUN apt-get update \
  && install --directory --owner=node --group=node --mode=700 /data
 WORKDIR /app
 COPY --from=packages /app/node_modules node_modules/
+COPY --from=packages /app/dashboard/dist dashboard/dist/
 COPY package.json LICENSE ./
 COPY config config/
 COPY docs docs/

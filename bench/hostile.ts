@@ -58,6 +58,7 @@ async function main(): Promise<number> {
     env: {
       LOOP_PROBE_PORT: String(probePort),
       RINGFENCE_SAMPLE_REGION: 'on',
+      RINGFENCE_DASHBOARD: 'off',
       RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1',
     },
     preloads: ['bench/load/loopProbe.ts'],

@@ -428,6 +428,15 @@ export const OPTIONS = {
     value: 'PASSWORD',
     help: 'Password of the Tile38 server (requirepass).',
   },
+  dashboard: {
+    type: 'switch',
+    default: true,
+    env: 'RINGFENCE_DASHBOARD',
+    value: 'on|off',
+    help:
+      'Whether / is the dashboard, which the first start builds in the background. off: / leads to the reference. ' +
+      'See docs/guides/dashboard.md.',
+  },
   sampleRegion: {
     type: 'switch',
     default: true,

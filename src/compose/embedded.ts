@@ -260,6 +260,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add({ name: 'webhook tests', stop: () => webhooks.endTests() })
   lifecycle.add(front.streamServer)
   lifecycle.add(map.sample)
+  lifecycle.add(front.dashboard)
   lifecycle.handleSignals()
   await lifecycle.start()
 }

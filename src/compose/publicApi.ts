@@ -2,6 +2,7 @@
  * What users see, whichever engine is behind it: the HTTP API, streams, and what operators look at. Part of the
  * composition roots.
  */
+import { join } from 'node:path'
 import type { Senders } from '../wire/senders.ts'
 import { OPTIONS, type Options } from '../../config/options.ts'
 import packageJson from '../../package.json' with { type: 'json' }
@@ -25,6 +26,7 @@ import { senderThrough } from '../delivery/webhookMessage.ts'
 import { refusePrivate } from '../delivery/webhookRoutes.ts'
 import { Webhooks } from '../delivery/webhooks.ts'
 import { openDeliveries } from '../delivery/webhookThread.ts'
+import type { Dashboard } from '../dashboard/port.ts'
 import type { Intake, Positions, Users } from '../actor/port.ts'
 import { FanoutGroups } from '../events/fanoutGroup.ts'
 import { eventRoutes } from '../events/eventRoutes.ts'
@@ -37,6 +39,8 @@ import { registerFrontMetrics, registerServerMetrics } from '../ops/engineMetric
 import { healthRoutes, type ReadinessCheck } from '../ops/healthRoutes.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { EXAMPLE, firstStartText, laterStartText } from '../ops/welcome.ts'
+import { BuiltDashboard } from '../dashboard/builtDashboard.ts'
+import { dashboardRoutes } from '../dashboard/dashboardRoutes.ts'
 import { referenceRoutes } from '../reference/referenceRoutes.ts'
 import { referenceTexts } from '../reference/texts.ts'
 import { beaconRoutes } from '../registry/beacons/beaconRoutes.ts'
@@ -51,6 +55,7 @@ import { settingsRoutes } from '../registry/settings/settingsRoutes.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import { KeyedBound, type KeyedLimits } from '../runtime/keyedBound.ts'
 import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
+import type { Service } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { connectionRoom, openFileLimit } from '../runtime/openFiles.ts'
 import type { Outgoing } from '../runtime/outgoing.ts'
@@ -99,6 +104,8 @@ export interface PublicApi {
   readonly keyWatch: KeyWatch
   readonly eventStreams: ServerSentEvents
   readonly streamServer: StreamServer
+  /** Started after the server listens, because a build takes some seconds of a processor. */
+  readonly dashboard: Service
 }
 
 /** The complete API, not listening yet. */
@@ -182,10 +189,16 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     clock,
     logger,
   })
+  const dashboard = openDashboard(options, logger)
   const server = createServer({
     ...options,
     sockets: [streamServer],
-    routes: [...routes, openApiRoute(routes, packageJson.version, referenceTexts), ...referenceRoutes()],
+    routes: [
+      ...routes,
+      openApiRoute(routes, packageJson.version, referenceTexts),
+      ...dashboardRoutes(dashboard),
+      ...referenceRoutes(),
+    ],
     observe: (route) => metrics.observe(route),
     authenticate: (key) => registry.keys.authenticate(key),
     sessions: sessionLookup(people.sessions, parts.tickets),
@@ -203,7 +216,13 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     watches,
     kept,
   })
-  return { server, keyWatch, eventStreams, streamServer }
+  return { server, keyWatch, eventStreams, streamServer, dashboard }
+}
+
+/** The pages at `/`. If they are off, it is as if they were not there. */
+function openDashboard({ dashboard: isOn }: Options, logger: Logger): Dashboard & Service {
+  if (isOn) return new BuiltDashboard(join(import.meta.dirname, '..', '..', 'dashboard'), logger)
+  return { name: 'dashboard', state: 'absent', page: () => undefined, asset: () => undefined, stop() {} }
 }
 
 /** One key may use half of it, and one connection a sixty-fourth. */

@@ -86,7 +86,7 @@ const MAP_PAGE_POLICY = [
 /** A picture contains its colours and loads nothing, also when it is opened by itself. */
 const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
-/** `/`, `/docs`, its guides, its pages with maps and the files of all. Files are read at their first request. */
+/** `/docs`, its guides, its pages with maps and the files of all. Files are read at their first request. */
 export function referenceRoutes(): Route[] {
   const guides = new Guides()
   const files = new Map<string, Answer>()
@@ -99,7 +99,7 @@ export function referenceRoutes(): Route[] {
   const page = (html: string, policy = PAGE_POLICY) => fileAnswer('page.html', Buffer.from(html), policy)
 
   return [
-    ...['/', '/docs/'].map((path) => pageRoute(path, undefined, () => redirect('/docs'))),
+    pageRoute('/docs/', undefined, () => redirect('/docs')),
     pageRoute('/docs', undefined, () => kept('/docs', () => page(referencePage()))),
     pageRoute(ROUTES_PATH, undefined, () => kept(ROUTES_PATH, () => page(routesPage(), MAP_PAGE_POLICY))),
     pageRoute(PLAYGROUND_PATH, undefined, () =>

@@ -104,6 +104,7 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     ],
     tile38TlsCa: ['/etc/ringfence/tile38.pem', '/etc/ringfence/tile38.pem'],
     tile38Password: ['open sesame', 'open sesame'],
+    dashboard: ['off', false, 'off'],
     sampleRegion: ['off', false, 'off'],
     ipCityFile: ['/var/lib/GeoLite2-City.mmdb', '/var/lib/GeoLite2-City.mmdb'],
     ipProxyFiles: ['a.txt, b.txt', ['a.txt', 'b.txt'], ['a.txt', 'b.txt']],

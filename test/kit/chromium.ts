@@ -155,7 +155,7 @@ export function openPage(t: Test, url: string, flags: readonly string[] = []): {
   return browser
 }
 
-function chromiumPath(): string | undefined {
+export function chromiumPath(): string | undefined {
   const folders = (process.env.PATH ?? '').split(delimiter)
   return NAMES.flatMap((name) => folders.map((folder) => join(folder, name))).find((path) => {
     try {

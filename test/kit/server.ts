@@ -184,6 +184,7 @@ export class Server {
         RINGFENCE_KEYS: Object.values(KEYS).join(','),
         RINGFENCE_RATE_LIMITS: 'off',
         RINGFENCE_SAMPLE_REGION: 'off',
+        RINGFENCE_DASHBOARD: 'off',
         ...this.#options.env,
       },
     })

@@ -45,7 +45,7 @@ export function runTestFile(path: string, patience: number): RunningFile {
     // A process group, so that no server outlives a file that had to be killed.
     detached: true,
     // tap's own limit is a fixed time.
-    env: { ...process.env, RINGFENCE_SAMPLE_REGION: 'off', TAP_TIMEOUT: '0' },
+    env: { ...process.env, RINGFENCE_SAMPLE_REGION: 'off', RINGFENCE_DASHBOARD: 'off', TAP_TIMEOUT: '0' },
   })
   const kill = () => {
     try {

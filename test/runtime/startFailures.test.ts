@@ -20,7 +20,7 @@ function start(t: Test, args: readonly string[]) {
   const child = spawn(process.execPath, [MAIN, ...args], {
     stdio: ['ignore', 'ignore', 'pipe'],
     // Without the settings of the tests themselves, which a server would warn about.
-    env: { ...withoutOwn(process.env), RINGFENCE_SAMPLE_REGION: 'off' },
+    env: { ...withoutOwn(process.env), RINGFENCE_SAMPLE_REGION: 'off', RINGFENCE_DASHBOARD: 'off' },
   })
   const told = { text: '' }
   const more = new EventTarget()

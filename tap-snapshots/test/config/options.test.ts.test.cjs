@@ -179,6 +179,10 @@ A setting is taken from the first that has it: flag, environment variable, file,
   --tile38-password PASSWORD
       Password of the Tile38 server (requirepass). Default none.
       RINGFENCE_TILE38_PASSWORD
+  --dashboard on|off
+      Whether / is the dashboard, which the first start builds in the background. off: /
+      leads to the reference. See docs/guides/dashboard.md. Default on.
+      RINGFENCE_DASHBOARD
   --sample-region on|off
       Whether a start without any region builds the sample region, a city to try routing
       in, from data in the installed packages. See docs/guides/regions.md. Default on.

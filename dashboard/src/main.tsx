@@ -1,0 +1,20 @@
+// First, before anything makes a script.
+// oxlint-disable-next-line import/no-unassigned-import
+import './trustedTypes.ts'
+// oxlint-disable-next-line import/no-unassigned-import
+import './theme/tokens.css'
+// oxlint-disable-next-line import/no-unassigned-import
+import './theme/base.css'
+import { render } from 'preact'
+import { App } from './app.tsx'
+import { startRouter } from './router.ts'
+import { loadSession } from './session/session.ts'
+import { startTheme } from './theme/theme.ts'
+
+// The files of an older build may be gone once the server has a newer one.
+addEventListener('vite:preloadError', () => location.reload())
+
+startTheme()
+startRouter()
+render(<App />, document.getElementById('app')!)
+void loadSession()

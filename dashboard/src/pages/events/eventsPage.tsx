@@ -1,0 +1,127 @@
+import type { Event } from '../../../../sdk/src/types.ts'
+import { addressOf, call } from '../../api/call.ts'
+import { usePages } from '../../api/usePages.ts'
+import { pagePath, place, setQuery } from '../../router.ts'
+import type { PageProps } from '../../routes.ts'
+import { CallButton } from '../../ui/code.tsx'
+import { SelectField, TextField } from '../../ui/fields.tsx'
+import { RecordList } from '../../ui/list.tsx'
+import { Ago, Button, Empty } from '../../ui/parts.tsx'
+import type { Column } from '../../ui/table.tsx'
+import { eventName, userName } from '../../ui/words.ts'
+import { Confidence, EventSign, subjectName } from './eventLine.tsx'
+import { EventPage } from './eventPage.tsx'
+import { EVENT_TYPES } from './eventTypes.ts'
+
+const LIMIT = 100
+const HOUR_MS = 3_600_000
+const SPANS = [
+  ['', 'Any time'],
+  ['1', 'Last hour'],
+  ['24', 'Last 24 hours'],
+  ['168', 'Last 7 days'],
+] as const
+
+export default function EventsPage({ parts: [id] }: PageProps) {
+  return id === undefined ? <EventList /> : <EventPage id={id} />
+}
+
+const COLUMNS: readonly Column<Event>[] = [
+  {
+    title: 'Event',
+    cell: (event) => (
+      <a href={pagePath(`events/${event._id}`)} class="with-sign">
+        <EventSign type={event.type} />
+        {eventName(event.type)}
+      </a>
+    ),
+  },
+  { title: 'Of', kind: 'cut', cell: subjectName },
+  {
+    title: 'User',
+    kind: 'cut',
+    cell: (event) => <a href={pagePath(`users/${event.user._id}`)}>{userName(event.user)}</a>,
+  },
+  { title: 'Confidence', wide: true, cell: (event) => <Confidence value={event.confidence} /> },
+  { title: 'When', cell: (event) => <Ago at={event.createdAt} /> },
+]
+
+function EventList() {
+  const query = place.value.query
+  const text = (name: string) => query.get(name) ?? ''
+  const hours = Number(text('hours'))
+  const asked = {
+    limit: LIMIT,
+    ...(text('type') && { type: text('type') }),
+    ...(text('userId') && { userId: text('userId') }),
+    ...(text('deviceId') && { deviceId: text('deviceId') }),
+  }
+  const list = usePages(`events ${JSON.stringify(asked)} ${hours}`, async (before, signal) => {
+    const since = hours > 0 ? { createdAfter: new Date(Date.now() - hours * HOUR_MS).toISOString() } : {}
+    const { events, meta } = await call('get', '/v1/events', {
+      query: { ...asked, ...since, ...(before && { before }) },
+      signal,
+    })
+    return { rows: events, hasMore: meta.hasMore }
+  })
+  const isFiltered = ['type', 'userId', 'deviceId', 'hours'].some((name) => text(name) !== '')
+  return (
+    <div class="page">
+      <header>
+        <h1>Events</h1>
+        <CallButton call={{ method: 'GET', path: addressOf('/v1/events', { query: asked }) }} />
+        <Button onClick={() => list.reload()}>Refresh</Button>
+      </header>
+      <div class="filters" role="search">
+        <SelectField
+          label="Type"
+          value={text('type')}
+          options={[['', 'Every type'], ...EVENT_TYPES.map((type) => [type, eventName(type)] as const)]}
+          onChange={(type) => setQuery({ type })}
+        />
+        <TextField
+          label="User id"
+          type="search"
+          value={text('userId')}
+          onInput={(userId) => setQuery({ userId })}
+        />
+        <TextField
+          label="Device id"
+          type="search"
+          value={text('deviceId')}
+          onInput={(deviceId) => setQuery({ deviceId })}
+        />
+        <SelectField
+          label="Time"
+          value={text('hours')}
+          options={SPANS}
+          onChange={(value) => setQuery({ hours: value })}
+        />
+        {isFiltered && (
+          <Button
+            kind="plain"
+            onClick={() =>
+              setQuery({ type: undefined, userId: undefined, deviceId: undefined, hours: undefined })
+            }
+          >
+            Clear
+          </Button>
+        )}
+      </div>
+      <RecordList
+        caption="Events, the newest first"
+        list={list}
+        columns={COLUMNS}
+        empty={
+          <Empty title={isFiltered ? 'No event matches' : 'Nothing has happened yet'}>
+            <p>
+              {isFiltered
+                ? 'Take away a filter, or choose a longer time.'
+                : 'An event happens when a user enters, stays in or leaves a geofence, a beacon or a region.'}
+            </p>
+          </Empty>
+        }
+      />
+    </div>
+  )
+}

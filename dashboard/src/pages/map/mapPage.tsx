@@ -1,0 +1,3 @@
+export default function MapPage() {
+  return <p>map</p>
+}

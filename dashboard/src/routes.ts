@@ -1,0 +1,58 @@
+import type { ComponentType } from 'preact'
+import { apiDocument, hasCall } from './api/document.ts'
+import type { IconName } from './ui/icon.tsx'
+
+/** What a page gets: the parts of its path behind its name. */
+export interface PageProps {
+  readonly parts: readonly string[]
+}
+
+interface PageEntry {
+  readonly title: string
+  readonly icon: IconName
+  /** The call without which there is nothing to show. */
+  readonly needs: string
+  /** Of one environment, or of the project and its server. */
+  readonly isShared?: true
+  /** The letter after `g`. */
+  readonly key?: string
+  readonly group: 'watch' | 'set' | 'project'
+  readonly load: () => Promise<{ readonly default: ComponentType<PageProps> }>
+}
+
+/**
+ * The pages, in the order of the navigation. A page whose call is not in the OpenAPI document of the server is not
+ * shown.
+ */
+export const PAGES: Readonly<Record<string, PageEntry>> = {
+  map: {
+    title: 'Map',
+    icon: 'map',
+    needs: 'POST /v1/sessions/current/ticket',
+    key: 'm',
+    group: 'watch',
+    load: () => import('./pages/map/mapPage.tsx'),
+  },
+  users: {
+    title: 'Users',
+    icon: 'users',
+    needs: 'GET /v1/users',
+    key: 'u',
+    group: 'watch',
+    load: () => import('./pages/users/usersPage.tsx'),
+  },
+  events: {
+    title: 'Events',
+    icon: 'events',
+    needs: 'GET /v1/events',
+    key: 'e',
+    group: 'watch',
+    load: () => import('./pages/events/eventsPage.tsx'),
+  },
+}
+
+/** The pages that this server has. */
+export function shownPages(): readonly (readonly [name: string, page: PageEntry])[] {
+  if (apiDocument.value === undefined) return []
+  return Object.entries(PAGES).filter(([, { needs }]) => hasCall(needs))
+}

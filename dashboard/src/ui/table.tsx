@@ -1,0 +1,55 @@
+import type { ComponentChildren } from 'preact'
+
+export interface Column<T> {
+  readonly title: string
+  readonly cell: (row: T) => ComponentChildren
+  /** Of numbers, which stand to the right, and of long texts, which are cut. */
+  readonly kind?: 'number' | 'cut'
+  /** Left out on narrow screens. */
+  readonly wide?: boolean
+}
+
+/** Rows of records. The first cell has the link to the record. */
+export function Table<T>(props: {
+  readonly caption: string
+  readonly columns: readonly Column<T>[]
+  readonly rows: readonly T[]
+  readonly keyOf: (row: T) => string
+  readonly selected?: string | undefined
+  readonly onPoint?: (row: T | undefined) => void
+}) {
+  const { caption, columns, rows, keyOf, selected, onPoint } = props
+  return (
+    <div class="table-scroll" tabIndex={0} role="region" aria-label={caption}>
+      <table class="table">
+        <caption class="visually-hidden">{caption}</caption>
+        <thead>
+          <tr>
+            {columns.map(({ title, kind, wide }) => (
+              <th key={title} scope="col" class={`${kind ?? ''} ${wide ? 'wide' : ''}`}>
+                {title}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row) => (
+            <tr
+              key={keyOf(row)}
+              data-row
+              aria-selected={selected === undefined ? undefined : keyOf(row) === selected}
+              onMouseEnter={onPoint && (() => onPoint(row))}
+              onMouseLeave={onPoint && (() => onPoint(undefined))}
+            >
+              {columns.map(({ title, kind, wide, cell }) => (
+                <td key={title} class={`${kind ?? ''} ${wide ? 'wide' : ''}`}>
+                  {cell(row)}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

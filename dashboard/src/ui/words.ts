@@ -1,0 +1,60 @@
+/** How values of the API are written for people. */
+
+/** `user.entered_geofence` → `entered geofence`; a custom event keeps its name. */
+export function eventName(type: string): string {
+  return type.startsWith('user.') ? type.slice(5).replaceAll('_', ' ') : type
+}
+
+export type EventKind = 'in' | 'out' | 'stay' | 'bad' | 'other'
+
+/** What an event means, for its sign; never told by colour alone. */
+export function eventKind(type: string): EventKind {
+  if (/failed|wrong|blocked/.test(type)) return 'bad'
+  if (/entered|started|arrived/.test(type)) return 'in'
+  if (/exited|stopped|canceled|expired/.test(type)) return 'out'
+  if (/dwelled|approaching/.test(type)) return 'stay'
+  return 'other'
+}
+
+export const EVENT_SIGNS: Readonly<Record<EventKind, string>> = {
+  in: '→',
+  out: '←',
+  stay: '◷',
+  bad: '!',
+  other: '•',
+}
+
+const NUMBERS = new Intl.NumberFormat('en')
+
+/** `12,408` */
+export function countText(value: number): string {
+  return NUMBERS.format(value)
+}
+
+/** `14 m`, `2.4 km` */
+export function metersText(meters: number): string {
+  const size = Math.abs(meters)
+  if (size < 10) return `${meters.toFixed(1)} m`
+  return size < 1000 ? `${Math.round(meters)} m` : `${(meters / 1000).toFixed(size < 10_000 ? 1 : 0)} km`
+}
+
+/** The name of a geofence or beacon for people. */
+export function recordName(record: {
+  readonly description?: string | undefined
+  readonly tag?: string | undefined
+  readonly externalId?: string | undefined
+  readonly _id?: string
+}): string {
+  return (
+    record.description || [record.tag, record.externalId].filter(Boolean).join('/') || record._id || 'unnamed'
+  )
+}
+
+/** The name of a user for people. */
+export function userName(user: {
+  readonly userId?: string | undefined
+  readonly deviceId?: string | undefined
+  readonly _id?: string
+}): string {
+  return user.userId || user.deviceId || user._id || 'unknown'
+}

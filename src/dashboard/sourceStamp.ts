@@ -1,0 +1,34 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** Where a build says what it was made of, in its folder. */
+export const STAMP_FILE = 'stamp'
+
+/** What is not a source. */
+const OTHERS: ReadonlySet<string> = new Set(['dist', 'node_modules'])
+
+/**
+ * What the files of the dashboard are made of: its own sources, and the versions of the packages, which are in the
+ * lock file. Two folders with the same stamp have the same build.
+ * @param folder with the sources
+ */
+export function sourceStamp(folder: string): string {
+  const hash = createHash('sha256')
+  const add = (inner: string) => {
+    const entries = readdirSync(join(folder, inner), { withFileTypes: true })
+    for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+      const path = join(inner, entry.name)
+      if (inner === '' && (OTHERS.has(entry.name) || entry.name.startsWith('dist'))) continue
+      if (entry.isDirectory()) add(path)
+      else
+        hash
+          .update(`${path}\0`)
+          .update(readFileSync(join(folder, path)))
+          .update('\0')
+    }
+  }
+  add('')
+  hash.update(readFileSync(join(folder, '..', 'package-lock.json')))
+  return hash.digest('hex')
+}

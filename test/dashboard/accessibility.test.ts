@@ -1,0 +1,74 @@
+/** Every page by the rules of axe (WCAG 2.2 AA), in both themes and on a narrow screen. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import t from 'tap'
+import { skipWithoutChromium } from '../kit/chromium.ts'
+import { openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
+
+/** Evaluated, because the policy of the pages refuses a script of elsewhere. */
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa']
+
+const VIEWS = [
+  { width: 1280, dark: false },
+  { width: 1280, dark: true },
+  { width: 390, dark: false },
+]
+
+interface Violation {
+  readonly id: string
+  readonly nodes: readonly { readonly html: string; readonly failureSummary: string }[]
+}
+
+t.test('accessibility', { skip: skipWithoutChromium() }, async (t) => {
+  const server = await startWithDashboard(t)
+  const browser = await openBrowser(t)
+  const { body } = await server.api('PUT', '/v1/geofences/depot/north', {
+    description: 'Depot north',
+    type: 'circle',
+    coordinates: [6.7735, 51.2277],
+    radius: 100,
+  })
+  t.ok(body.geofence._id)
+  const { body: tracked } = await server.api('POST', '/v1/track', {
+    deviceId: 'van-7',
+    latitude: 51.2277,
+    longitude: 6.7735,
+    accuracy: 8,
+    metadata: { crew: 2 },
+  })
+  const paths = [
+    '/test/users',
+    `/test/users/${tracked.user._id}`,
+    '/test/events',
+    `/test/events/${tracked.events[0]._id}`,
+    '/test/users?userId=none',
+  ]
+  for (const { width, dark } of VIEWS) {
+    const { page, complaints } = await openPage(t, browser, server, { width, dark })
+    const check = async (name: string) => {
+      await page.evaluate(AXE)
+      const violations = (await page.evaluate(
+        `axe.run(document, { runOnly: ${JSON.stringify(TAGS)} }).then(({ violations }) => violations)`,
+      )) as Violation[]
+      t.strictSame(
+        violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html} ${nodes[0]?.failureSummary}`),
+        [],
+        `${name}, ${width} px, ${dark ? 'dark' : 'light'}`,
+      )
+      const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
+      t.ok(Number(overflow) <= 0, `${name} fits into ${width} px`)
+    }
+    await page.goto('/sign-in')
+    await page.getByLabel('Secret key', { exact: true }).waitFor()
+    await check('sign-in')
+    await signIn(page)
+    for (const path of paths) {
+      await page.goto(path)
+      await page.getByRole('heading', { level: 1 }).waitFor()
+      await page.waitForLoadState('networkidle')
+      await check(path)
+    }
+    t.strictSame(complaints, [])
+  }
+})
