@@ -236,6 +236,8 @@ function operation(definition: Route, schemas: Record<string, Json>): Json {
     tags: [definition.tag],
     security: SCHEMES[auth],
     ...(role !== undefined && { 'x-ringfence-role': role }),
+    // OpenAPI has no word for a parameter of a path that may contain slashes.
+    ...(definition.isUnescaped && { 'x-ringfence-unescaped': true }),
     parameters: parameters(definition, schemas),
     ...(body === undefined ? {} : { requestBody: requestBody(body, schemas) }),
     ...(upload === undefined ? {} : { requestBody: uploadBody(upload) }),

@@ -1,11 +1,13 @@
 /** What the tests of people have in common: a server with a clock of its own, and browsers that keep a cookie. */
 import type { Test } from 'tap'
+import Type from 'typebox'
 import { accountRoutes } from '../../src/accounts/accountRoutes.ts'
 import type { Account } from '../../src/accounts/rows.ts'
 import { sessionLookup } from '../../src/accounts/sessionLookup.ts'
 import { sessionRoutes } from '../../src/accounts/sessionRoutes.ts'
 import { SignIn } from '../../src/accounts/signIn.ts'
 import { Tickets } from '../../src/accounts/tickets.ts'
+import { openApiDocument } from '../../src/http/openapi.ts'
 import { route } from '../../src/http/route.ts'
 import { createServer } from '../../src/http/server.ts'
 import type { Role } from '../../src/model/role.ts'
@@ -15,6 +17,7 @@ import { openRegistry, type Registry } from '../../src/registry/registry.ts'
 import { settingsRoutes } from '../../src/registry/settings/settingsRoutes.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { ApiContract } from '../kit/apiContract.ts'
 
 export const START = Date.UTC(2026, 10, 20)
 export const PASSWORD = 'correct horse battery'
@@ -30,14 +33,16 @@ export interface Answered {
   readonly headers: Headers
 }
 
-/** A client with the cookie of a session. */
+/** A client with the cookie of a session. Without a contract, its answers are compared with nothing. */
 export class Browser {
   cookie = ''
   environment = 'test'
   readonly #url: string
+  readonly #contract: ApiContract | undefined
 
-  constructor(url: string) {
+  constructor(url: string, contract?: ApiContract) {
     this.#url = url
+    this.#contract = contract
   }
 
   /** @param headers instead of the usual ones; undefined leaves one out */
@@ -65,7 +70,10 @@ export class Browser {
     if (set !== null) this.cookie = set.slice(0, set.indexOf(';'))
     const text = await answer.text()
     const isJson = answer.headers.get('content-type')?.startsWith('application/json') ?? false
-    return { status: answer.status, body: isJson ? JSON.parse(text) : text, headers: answer.headers }
+    const { status, headers: answered } = answer
+    const result = { status, body: isJson ? JSON.parse(text) : text, headers: answered }
+    this.#contract?.check(method, path, result)
+    return result
   }
 }
 
@@ -104,14 +112,16 @@ export async function servePeople(t: Test, options: PeopleOptions = {}): Promise
     cost: CHEAP,
   })
   const tickets = new Tickets({ process: 'here', clock })
+  const routes = [
+    ...sessionRoutes({ people, signIn, tickets }),
+    ...accountRoutes(people),
+    ...keyRoutes(registry),
+    ...settingsRoutes(registry.settings),
+    WRITE,
+  ]
+  const contract = new ApiContract(openApiDocument(routes, 'test'))
   const server = createServer({
-    routes: [
-      ...sessionRoutes({ people, signIn, tickets }),
-      ...accountRoutes(people),
-      ...keyRoutes(registry),
-      ...settingsRoutes(registry.settings),
-      WRITE,
-    ],
+    routes,
     authenticate: (key) => registry.keys.authenticate(key),
     sessions: sessionLookup(people.sessions, tickets),
     publicUrl: options.publicUrl ?? '',
@@ -130,10 +140,10 @@ export async function servePeople(t: Test, options: PeopleOptions = {}): Promise
     clock,
     keys,
     signIn,
-    browser: () => new Browser(url),
+    browser: () => new Browser(url, contract),
     async person(email, role, project = 1) {
       const { token } = people.accounts.create(project, email, email, role)
-      const browser = new Browser(url)
+      const browser = new Browser(url, contract)
       const { status } = await browser.call('POST', `/v1/invitations/${token}`, { password: PASSWORD })
       if (status !== 200) throw new Error(`the invitation was answered ${status}`)
       return { browser, account: people.accounts.byEmail(email)! }
@@ -149,6 +159,6 @@ const WRITE = route({
   role: 'write',
   summary: 'Write',
   tag: 'Test',
-  answers: {},
+  answers: { 200: Type.Object({ scope: Type.Integer() }) },
   handler: (call) => ({ body: { scope: call.credentials!.scope } }),
 })

@@ -14,6 +14,7 @@ import { Receiver } from '../delivery/webhookKit.ts'
 import { until } from '../kit/waiting.ts'
 import { EventSource } from '../kit/eventSource.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
+import { ApiContract } from '../kit/apiContract.ts'
 import { KEYS, startServer, type HttpAnswer } from '../kit/server.ts'
 
 const skip = await skipWithout(NATS_SERVER)
@@ -53,8 +54,14 @@ async function call(
     headers: { Authorization: key, 'Content-Type': 'application/json' },
     ...(body !== undefined && { body: JSON.stringify(body) }),
   })
-  return { status: answer.status, body: await answer.json(), headers: answer.headers }
+  const result = { status: answer.status, body: await answer.json(), headers: answer.headers }
+  contract ??= await ApiContract.of(url)
+  contract!.check(method, `/v1/${path}`, result)
+  return result
 }
+
+/** The gateways serve the same document. */
+let contract: ApiContract | undefined
 
 /** Removes what always differs between two stores. */
 function plain(answer: unknown): unknown {

@@ -1,39 +1,24 @@
-/**
- * Checks a server against its own OpenAPI document. Every answer in a test must match the schema for its route and
- * status, and must not contain fields that the document does not name.
- */
+/** What the tests of the interface share: a server, its document, and short ways to write frequent requests. */
 import type { Test } from 'tap'
-import { Compile } from 'typebox/schema'
+import type { ApiContract, Json, Operation } from '../kit/apiContract.ts'
 import { KEYS, startServer, type HttpAnswer, type Server, type ServerOptions } from '../kit/server.ts'
 
-// oxlint-disable-next-line typescript/no-explicit-any -- documents and answers of every shape
-export type Json = any
+export type { Json, Operation }
 
-/** One operation of the document. */
-export interface Operation {
-  /** Upper case. */
-  readonly method: string
-  /** `/v1/users/{id}`. */
-  readonly path: string
-  readonly definition: Json
-}
-
-/** A server whose answers are checked against its document. */
+/** A server and its document, with which {@link Server.api} compares every answer. */
 export class Api {
   readonly server: Server
-  readonly operations: readonly Operation[]
-  readonly #document: Json
-  readonly #checks = new Map<string, { Check(value: unknown): boolean; Errors(value: unknown): Json }>()
+  readonly #contract: ApiContract
 
-  constructor(server: Server, document: Json) {
+  /** @throws Error if the server serves no document */
+  constructor(server: Server) {
+    if (server.contract === undefined) throw new Error('the server has no OpenAPI document')
     this.server = server
-    this.#document = document
-    this.operations = Object.entries(document.paths).flatMap(([path, methods]) =>
-      Object.entries<Json>(methods as Json)
-        // Without the WebSocket, which has its own tests.
-        .filter(([, definition]) => definition.responses[101] === undefined)
-        .map(([method, definition]) => ({ method: method.toUpperCase(), path, definition })),
-    )
+    this.#contract = server.contract
+  }
+
+  get operations(): readonly Operation[] {
+    return this.#contract.operations
   }
 
   /** The operations that need no session of a person; the others are tested in test/accounts. */
@@ -41,15 +26,8 @@ export class Api {
     return this.operations.filter(({ definition }) => !definition.tags.includes('People'))
   }
 
-  /**
-   * Sends a request like {@link Server.api}.
-   * @throws Error if the answer does not match the document
-   */
-  call = async (...request: Parameters<Server['api']>): Promise<HttpAnswer> => {
-    const answer = await this.server.api(...request)
-    this.check(request[0], request[1], answer)
-    return answer
-  }
+  /** {@link Server.api} */
+  call = (...request: Parameters<Server['api']>): Promise<HttpAnswer> => this.server.api(...request)
 
   /** POST /v1/track with the test publishable key. Throws unless the answer is 200; resolves to events and user. */
   async track(
@@ -84,110 +62,19 @@ export class Api {
     return answer.body
   }
 
-  /** @throws Error naming the first difference between an answer and the document */
-  check(method: string, path: string, answer: HttpAnswer): void {
-    const { status, body, headers } = answer
-    const where = `${method} ${path.slice(0, 200)} → ${status}`
-    if (!headers.get('x-radar-request-id')) throw new Error(`${where}: no request id`)
-    if (headers.get('access-control-allow-origin') !== '*') throw new Error(`${where}: no CORS header`)
-    if (method === 'HEAD') return
-    const operation = this.operationOf(method, path)
-    if (operation === undefined) {
-      if (status !== 404 && status !== 405) throw new Error(`${where}: for a route that is not documented`)
-    } else {
-      const response = operation.definition.responses[status]
-      if (response === undefined) throw new Error(`${where}: this status is not documented`)
-      const { content } = this.resolve(response)
-      const type = (headers.get('content-type') ?? '').split(';')[0]!
-      if (content[type] === undefined) throw new Error(`${where}: ${type} is not documented`)
-      if (!/[/+]json$/.test(type)) return
-      const { schema } = content[type]
-      const check = this.#checkOf(`${operation.method} ${operation.path} ${status} ${type}`, schema)
-      const value = typeof body === 'string' ? JSON.parse(body) : body
-      if (!check.Check(value))
-        throw new Error(
-          `${where}: ${JSON.stringify(check.Errors(value)[1])} in ${JSON.stringify(value).slice(0, 2000)}`,
-        )
-      const extra = this.#undocumented(schema, value, '')
-      if (extra !== undefined && operation.path !== '/v1/openapi.json')
-        throw new Error(`${where}: ${extra} is not documented`)
-      if (operation.path === '/v1/openapi.json' || type !== 'application/json') return
-    }
-    if (body?.meta?.code !== status) throw new Error(`${where}: meta.code is ${body?.meta?.code}`)
-    if (status >= 400 && typeof body.meta.message !== 'string') throw new Error(`${where}: no meta.message`)
+  /** {@link ApiContract.check} */
+  check(...answer: Parameters<ApiContract['check']>): void {
+    this.#contract.check(...answer)
   }
 
-  /** The operation for a path. A fixed segment takes precedence over a parameter. */
+  /** {@link ApiContract.operationOf} */
   operationOf(method: string, path: string): Operation | undefined {
-    const segments = path
-      .split('?')[0]!
-      .replace(/^\/api(?=\/v1\/)/, '')
-      .split('/')
-    const fits = this.operations.filter((one) => {
-      const template = one.path.split('/')
-      return (
-        one.method === method &&
-        template.length === segments.length &&
-        template.every((part, i) => (part.startsWith('{') ? segments[i] !== '' : part === segments[i]))
-      )
-    })
-    const parameters = (one: Operation) => one.path.split('{').length
-    return fits.sort((a, b) => parameters(a) - parameters(b))[0]
+    return this.#contract.operationOf(method, path)
   }
 
-  #checkOf(name: string, schema: Json) {
-    let check = this.#checks.get(name)
-    if (check === undefined) {
-      // References start at the root, so the components must be included.
-      check = Compile({ ...schema, components: this.#document.components })
-      this.#checks.set(name, check)
-    }
-    return check
-  }
-
-  /** Replaces a reference by its target. Anything else is returned as it is. */
+  /** {@link ApiContract.resolve} */
   resolve(schema: Json): Json {
-    if (schema.$ref === undefined) return schema
-    return schema.$ref
-      .slice(2)
-      .split('/')
-      .reduce((node: Json, key: string) => node[key], this.#document)
-  }
-
-  /** The path of a member that no schema names. Objects without named members may have any members. */
-  #undocumented(schema: Json, value: unknown, path: string): string | undefined {
-    const parts = this.#parts(schema)
-    if (Array.isArray(value)) {
-      const items = parts.find((part) => part.items !== undefined)?.items
-      if (items === undefined) return undefined
-      for (const [i, item] of value.entries()) {
-        const extra = this.#undocumented(items, item, `${path}[${i}]`)
-        if (extra !== undefined) return extra
-      }
-      return undefined
-    }
-    if (typeof value !== 'object' || value === null) return undefined
-    const properties = Object.assign({}, ...parts.map((part) => part.properties ?? {}))
-    const isOpen =
-      Object.keys(properties).length === 0 ||
-      parts.some((part) => part.patternProperties !== undefined || part.additionalProperties !== undefined)
-    if (isOpen) return undefined
-    for (const [name, member] of Object.entries(value)) {
-      const extra = Object.hasOwn(properties, name)
-        ? this.#undocumented(properties[name], member, `${path}.${name}`)
-        : `${path}.${name}`
-      if (extra !== undefined) return extra
-    }
-    return undefined
-  }
-
-  /** A schema and all schemas that it is composed of. */
-  #parts(schema: Json): Json[] {
-    const here = this.resolve(schema)
-    return [
-      here,
-      ...[...(here.allOf ?? []), ...(here.anyOf ?? [])].flatMap((part: Json) => this.#parts(part)),
-    ]
+    return this.#contract.resolve(schema)
   }
 }
 
@@ -204,11 +91,9 @@ export function briefly(events: readonly Json[]): string[] {
   )
 }
 
-/** Starts a server, with its document, that is stopped when the test ends. */
+/** Starts a server that is stopped when the test ends. */
 export async function startApi(t: Test, options?: ServerOptions): Promise<Api> {
-  const server = await startServer(t, options)
-  const { body } = await server.api('GET', '/v1/openapi.json', undefined, null)
-  return new Api(server, body)
+  return new Api(await startServer(t, options))
 }
 
 /** Epoch milliseconds in the interface's format. */

@@ -14,9 +14,11 @@ import { placeRoutes } from '../../src/geo/geocoding/placeRoutes.ts'
 import { validationRoutes } from '../../src/geo/geocoding/validationRoutes.ts'
 import { buildWorld } from '../../src/geo/world/worldBuilder.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
+import { openApiDocument } from '../../src/http/openapi.ts'
 import { createServer } from '../../src/http/server.ts'
 import { systemClock as clock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
+import { ApiContract } from '../kit/apiContract.ts'
 import { WORLD } from '../kit/world.ts'
 
 /** A map region with places and without routing tiles. */
@@ -72,14 +74,16 @@ export async function serveGeocoding(t: Test, regions: readonly MapRegion[]): Pr
     },
   } as MapRegions
   const geocoder = openGeocoder(t, source)
+  const routes = [
+    ...validationRoutes(geocoder),
+    ...placeRoutes(geocoder, () => served.settings),
+    ...geocodingRoutes(geocoder, async (ip) =>
+      ip === NEAR_REQUESTER.ip ? NEAR_REQUESTER.position : undefined,
+    ),
+  ]
+  const contract = new ApiContract(openApiDocument(routes, 'test'))
   const server = createServer({
-    routes: [
-      ...validationRoutes(geocoder),
-      ...placeRoutes(geocoder, () => served.settings),
-      ...geocodingRoutes(geocoder, async (ip) =>
-        ip === NEAR_REQUESTER.ip ? NEAR_REQUESTER.position : undefined,
-      ),
-    ],
+    routes,
     authenticate: () => ({ scope: 1, level: 'publishable', keyId: 'test' }),
     trustedProxies: ['127.0.0.1'],
     clock,
@@ -91,7 +95,9 @@ export async function serveGeocoding(t: Test, regions: readonly MapRegion[]): Pr
     const answer = await fetch(`${base}${path}?${new URLSearchParams(query).toString()}`, {
       headers: { authorization: 'key', ...(ip !== undefined && { 'x-forwarded-for': ip }) },
     })
-    return { status: answer.status, body: await answer.json() }
+    const result = { status: answer.status, body: await answer.json(), headers: answer.headers }
+    contract.check('GET', path, result)
+    return result
   }
   return served
 }

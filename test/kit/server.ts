@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { ApiContract } from './apiContract.ts'
 import { untilReady } from './waiting.ts'
 import { shareWorld } from './world.ts'
 
@@ -78,6 +79,8 @@ export class Server {
   readonly data: string
   /** What all runs of the process wrote to stdout and stderr. */
   output = ''
+  /** What answers are compared with; undefined if the server has no API. */
+  contract: ApiContract | undefined
   readonly #options: ServerOptions
   #child: ChildProcess | undefined
 
@@ -96,6 +99,7 @@ export class Server {
       // Imported only if needed, because it loads the code that makes regions.
       if (options.sample) await (await import('./sampleRegion.ts')).addSample(server.data)
       await server.restart()
+      server.contract = await ApiContract.of(server.url)
     } catch (error) {
       await server.dispose()
       throw error
@@ -111,10 +115,11 @@ export class Server {
   }
 
   /**
-   * Sends one request.
+   * Sends one request and compares the answer with the server's OpenAPI document.
    * @param body sent as JSON; a string or bytes are sent unchanged
    * @param key null sends no Authorization header
    * @param headers in addition to Authorization and Content-Type: application/json
+   * @throws Error if the answer is not as the document says
    */
   async api(
     method: string,
@@ -136,11 +141,10 @@ export class Server {
     const answer = await fetch(this.url + path, init)
     const text = await answer.text()
     const json = answer.headers.get('content-type')?.startsWith('application/json') ?? false
-    return {
-      status: answer.status,
-      body: json && text !== '' ? JSON.parse(text) : text,
-      headers: answer.headers,
-    }
+    const { status, headers: answered } = answer
+    const result = { status, body: json && text !== '' ? JSON.parse(text) : text, headers: answered }
+    this.contract?.check(method, path, result)
+    return result
   }
 
   /** Shuts the process down with SIGTERM and rejects unless it exits with 0. */

@@ -4,6 +4,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { CLIENT_ITEMS } from './clients.ts'
 import { FIELD_ITEMS } from './fields.ts'
 import { GEO_ITEMS } from './geo.ts'
 import type { Item } from './item.ts'
@@ -23,6 +24,7 @@ export const ITEMS: readonly Item[] = [
   ...GEO_ITEMS,
   ...PEOPLE_ITEMS,
   ...TRIP_ITEMS,
+  ...CLIENT_ITEMS,
 ]
 
 /** What is wrong with the tests that an item names; undefined if each of them exists. */

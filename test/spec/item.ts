@@ -15,6 +15,7 @@ export type Part =
   | 'sync'
   | 'fraud'
   | 'people'
+  | 'clients'
 
 export interface Item {
   /** The place in the interface: `POST /v1/track`, `Geofence`, `Limits`. */

@@ -27,6 +27,9 @@ const HOOK_ROWS = recordRows(
   }),
 )
 
+/** Each is a reader of the event log and a share of the outgoing connections. */
+export const MAX_HOOKS = 100
+
 /** What the API says of a hook, besides its state, which only the process that sends its messages knows. */
 export const HOOKS: Omit<Entity<HookDefinition, Hook>, 'parse'> = {
   singular: 'hook',
@@ -34,6 +37,7 @@ export const HOOKS: Omit<Entity<HookDefinition, Hook>, 'parse'> = {
   tag: 'Hooks',
   role: 'admin',
   rows: HOOK_ROWS,
+  most: MAX_HOOKS,
   newBody: NewHookBody,
   body: HookBody,
   record: Type.Object(

@@ -4,11 +4,8 @@ import { ApiError } from '../../runtime/errors.ts'
 import { Collection, type CollectionParts, type PutOutcome } from '../records/collection.ts'
 import type { JointPut } from '../records/recordList.ts'
 import type { HookDirectory, HookFollower } from './hookDirectory.ts'
-import { HOOKS } from './hookEntity.ts'
+import { HOOKS, MAX_HOOKS } from './hookEntity.ts'
 import type { HookDefinition } from './hookFields.ts'
-
-/** Each is a reader of the event log and a share of the outgoing connections. */
-const MAX_HOOKS = 100
 
 /** The hooks of all scopes. */
 export class HookRegistry extends Collection<HookDefinition, Hook> implements HookDirectory {

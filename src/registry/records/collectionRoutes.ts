@@ -49,7 +49,7 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
   /** Of what changes records. */
   readonly #edit: { readonly auth: 'secret'; readonly tag: string; readonly role: Role }
   readonly #answer: TObject
-  readonly #conflict: TObject
+  readonly #answersOf: Readonly<Record<'creation' | 'put' | 'replacement', Record<number, TObject>>>
 
   constructor(entity: Entity<D, R>, collection: Collection<D, R, L>, concurrency: ConcurrencyLimit) {
     const { singular, plural, tag } = entity
@@ -61,8 +61,18 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
     this.#shared = { auth: 'secret', tag }
     this.#edit = { ...this.#shared, role: entity.role ?? 'write' }
     this.#answer = Type.Object({ [singular]: entity.record })
-    const description = `Conflict: another ${singular} has the tag and externalId.`
-    this.#conflict = Type.Object({}, { description })
+    const { most } = entity
+    const isFull = `the environment has ${most} ${plural} already`
+    const isTaken = `another ${singular} has the tag and externalId`
+    const conflict = (reason: string) => Type.Object({}, { description: `Conflict: ${reason}.` })
+    this.#answersOf = {
+      creation: {
+        200: this.#answer,
+        409: conflict(most === undefined ? isTaken : `${isTaken}, or ${isFull}`),
+      },
+      put: { 200: this.#answer, ...(most !== undefined && { 409: conflict(isFull) }) },
+      replacement: { 200: this.#answer, 409: conflict(isTaken) },
+    }
   }
 
   edits(): Route[] {
@@ -75,7 +85,7 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
         path: this.#path,
         summary: `Create ${this.#one}`,
         body: entity.newBody,
-        answers: { 200: this.#answer, 409: this.#conflict },
+        answers: this.#answersOf.creation,
         handler: async (call) => {
           const definition = await entity.parse(call.body as Fields)
           return this.#answerOf(
@@ -92,7 +102,7 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
           'Replaces the whole definition: a field that is absent, null or empty gets its default value.',
         params: PairParams,
         body: entity.body,
-        answers: { 200: this.#answer },
+        answers: this.#answersOf.put,
         handler: async (call) => {
           const definition = await entity.parse(call.body as Fields, call.params)
           const { record } = await collection.edit(() => collection.put(scopeOf(call), definition))
@@ -108,7 +118,7 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
           'Replaces the whole definition; tag and externalId stay the same if they are not in the body.',
         params: Id,
         body: entity.body,
-        answers: { 200: this.#answer, 409: this.#conflict },
+        answers: this.#answersOf.replacement,
         handler: async (call) => {
           const { id } = call.params
           const scope = scopeOf(call)

@@ -31,6 +31,8 @@ export interface Entity<Definition extends Referenced, R extends ScopedRecord> e
   readonly tag: string
   /** What a person needs to change its records; absent: `write`. */
   readonly role?: Role
+  /** How many an environment may have; absent: any number. */
+  readonly most?: number
   /** The body of a definition that contains its pair. */
   readonly newBody: TObject
   /** The body of a definition whose pair is known from the path or from the record. */
