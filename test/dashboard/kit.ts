@@ -16,7 +16,7 @@ export interface Shown {
 }
 
 /** Makes the files of the dashboard, unless they are there. */
-function buildDashboard(): void {
+export function buildDashboard(): void {
   const { status, stderr } = spawnSync(process.execPath, [join(DASHBOARD, 'build.ts')], { encoding: 'utf8' })
   if (status !== 0) throw new Error(`the dashboard cannot be built: ${stderr}`)
 }

@@ -8,7 +8,7 @@ const dark = matchMedia('(prefers-color-scheme: dark)')
 /** What the person chose. */
 export const theme = signal<Theme>(stored())
 /** What is shown. */
-const isDark = signal(false)
+export const isDark = signal(false)
 
 export function startTheme(): void {
   dark.addEventListener('change', show)

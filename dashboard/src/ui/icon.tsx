@@ -22,6 +22,7 @@ const PATHS = {
   code: 'M8 7l-5 5 5 5M16 7l5 5-5 5M14 4l-4 16',
   close: 'M6 6l12 12M18 6 6 18',
   plus: 'M12 5v14M5 12h14',
+  minus: 'M5 12h14',
   check: 'M4 12.5 9.5 18 20 7',
   copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
   back: 'M14 6l-6 6 6 6',

@@ -1,0 +1,141 @@
+import { signal } from '@preact/signals'
+import { Ringfence } from '../../../sdk/src/client.ts'
+import { RingfenceError } from '../../../sdk/src/errors.ts'
+import type { EventFilter, Position } from '../../../sdk/src/stream/messages.ts'
+import type { RingfenceStream } from '../../../sdk/src/stream/stream.ts'
+import type { Event } from '../../../sdk/src/types.ts'
+import { environment } from '../api/environment.ts'
+import { widened, type Box } from '../map/geometry.ts'
+import type { Fleet } from './fleet.ts'
+
+/** How much more than the screen is watched, on each side. */
+const MARGIN = 0.3
+/** Events that are kept; older ones are on their page. */
+const KEPT_EVENTS = 500
+/** The first positions of a new watch come within this time; then the old one ends. */
+const OVERLAP_MS = 1200
+
+/** How it is about the connection. */
+export type LiveState =
+  | { readonly status: 'connecting' | 'open' }
+  | { readonly status: 'lost'; readonly since: Date; readonly reason: string }
+  | { readonly status: 'failed'; readonly reason: string }
+
+export interface WatchFilterValues {
+  readonly userIds?: readonly string[]
+  readonly tags?: readonly string[]
+}
+
+/**
+ * Positions in the viewport and events, over one connection that heals by itself. Events that were missed are delivered
+ * after it has come back.
+ */
+export class LiveConnection {
+  readonly state = signal<LiveState>({ status: 'connecting' })
+  /** The newest first. */
+  readonly events = signal<readonly Event[]>([])
+  /** Why there are no positions, in the words of the server. */
+  readonly trouble = signal<string | undefined>(undefined)
+  readonly #fleet: Fleet
+  readonly #onPositions: () => void
+  readonly #stream: RingfenceStream
+  #box: Box | undefined
+  #filter: WatchFilterValues = {}
+  #watch: AbortController | undefined
+  #eventWatch: AbortController | undefined
+  #waiting: Event[] = []
+  #timer = 0
+
+  constructor(fleet: Fleet, onPositions: () => void) {
+    this.#fleet = fleet
+    this.#onPositions = onPositions
+    const client = new Ringfence({ url: location.origin, session: environment.value })
+    this.#stream = client.stream({
+      onStateChange: (state) => {
+        const before = this.state.peek()
+        if (state.status === 'open') this.state.value = { status: 'open' }
+        else if (state.status === 'waiting') {
+          const since = before.status === 'lost' ? before.since : new Date()
+          this.state.value = { status: 'lost', since, reason: state.error.message }
+        } else if (state.error !== undefined)
+          this.state.value = { status: 'failed', reason: (state.error as Error).message }
+        this.#onPositions()
+      },
+    })
+  }
+
+  /** Watches what the screen shows. */
+  show(box: Box, filter: WatchFilterValues): void {
+    const isSame = JSON.stringify(filter) === JSON.stringify(this.#filter)
+    if (isSame && this.#box !== undefined && contains(this.#box, box)) return
+    this.#box = widened(box, MARGIN)
+    this.#filter = filter
+    const old = this.#watch
+    const watch = (this.#watch = new AbortController())
+    if (!isSame) {
+      // What no longer matches is not shown, not even for a moment.
+      this.#fleet.clear()
+      old?.abort()
+    }
+    void this.#follow(this.#box, filter, watch.signal)
+    setTimeout(() => {
+      old?.abort()
+      if (this.#watch === watch && this.#box !== undefined) this.#fleet.keepOnly(this.#box)
+      this.#onPositions()
+    }, OVERLAP_MS)
+  }
+
+  /** Follows events from now on. */
+  follow(filter: EventFilter): void {
+    this.#eventWatch?.abort()
+    const { signal: stop } = (this.#eventWatch = new AbortController())
+    void (async () => {
+      try {
+        for await (const event of this.#stream.events(filter, { signal: stop })) this.#add(event)
+      } catch (error) {
+        if (!stop.aborted && error instanceof RingfenceError) this.trouble.value = error.message
+      }
+    })()
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#watch?.abort()
+    this.#eventWatch?.abort()
+    await this.#stream.close().catch(() => {})
+  }
+
+  async #follow(box: Box, { userIds, tags }: WatchFilterValues, stop: AbortSignal): Promise<void> {
+    const filter = { ...(userIds?.length && { userIds }), ...(tags?.length && { tags }) }
+    try {
+      const batches = this.#stream.watchBatches(
+        { type: 'box', box },
+        { signal: stop, ...(Object.keys(filter).length > 0 && { filter }) },
+      )
+      for await (const batch of batches as AsyncIterable<readonly Position[]>) {
+        if (stop.aborted) return
+        this.trouble.value = undefined
+        this.#fleet.apply(batch, performance.now())
+        this.#onPositions()
+      }
+    } catch (error) {
+      if (!stop.aborted && error instanceof RingfenceError) this.trouble.value = error.message
+    }
+  }
+
+  /** Pages are told four times a second, however many events there are. */
+  #add(event: Event): void {
+    this.#waiting.push(event)
+    if (this.#waiting.length > KEPT_EVENTS) this.#waiting.shift()
+    this.#timer ||= window.setTimeout(() => {
+      this.#timer = 0
+      this.events.value = [...this.#waiting.toReversed(), ...this.events.peek()].slice(0, KEPT_EVENTS)
+      this.#waiting = []
+    }, 250)
+  }
+}
+
+function contains(outer: Box, inner: Box): boolean {
+  if (outer[0] > outer[2]) return false
+  return outer[0] <= inner[0] && outer[1] <= inner[1] && outer[2] >= inner[2] && outer[3] >= inner[3]
+}

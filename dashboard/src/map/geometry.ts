@@ -1,0 +1,65 @@
+/** Positions on the map: degrees, metres and the square of Mercator. Pure. */
+
+export type LngLat = readonly [longitude: number, latitude: number]
+
+const METERS_PER_DEGREE = 111_195
+/** Enough that no circle on a screen shows its corners. */
+const CIRCLE_CORNERS = 72
+
+/** Of the world in Mercator: 0 to 1 from west to east. */
+export function mercatorX(longitude: number): number {
+  return (longitude + 180) / 360
+}
+
+/** 0 to 1 from north to south. */
+export function mercatorY(latitude: number): number {
+  const bounded = Math.max(-85.0511, Math.min(85.0511, latitude))
+  const sine = Math.sin((bounded * Math.PI) / 180)
+  return 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI)
+}
+
+/** The ring around a circle, for drawing: the server alone decides what is inside. */
+export function circleRing([longitude, latitude]: LngLat, radiusMeters: number): LngLat[] {
+  const cosine = Math.max(Math.cos((latitude * Math.PI) / 180), 1e-6)
+  const ring = Array.from({ length: CIRCLE_CORNERS }, (_, i): LngLat => {
+    const angle = (2 * Math.PI * i) / CIRCLE_CORNERS
+    return [
+      longitude + (Math.cos(angle) * radiusMeters) / (METERS_PER_DEGREE * cosine),
+      latitude + (Math.sin(angle) * radiusMeters) / METERS_PER_DEGREE,
+    ]
+  })
+  return [...ring, ring[0]!]
+}
+
+/** West, south, east, north. */
+export type Box = readonly [west: number, south: number, east: number, north: number]
+
+/** The box around points; undefined without a point. */
+export function boxAround(points: readonly LngLat[]): Box | undefined {
+  if (points.length === 0) return undefined
+  let [west, south, east, north] = [Infinity, Infinity, -Infinity, -Infinity]
+  for (const [x, y] of points) {
+    west = Math.min(west, x)
+    east = Math.max(east, x)
+    south = Math.min(south, y)
+    north = Math.max(north, y)
+  }
+  return [west, south, east, north]
+}
+
+/** The box, larger by this share on each side, within the world. */
+export function widened([west, south, east, north]: Box, share: number): Box {
+  const [dx, dy] = [(east - west) * share, (north - south) * share]
+  if (east - west + 2 * dx >= 360) return [-180, Math.max(-90, south - dy), 180, Math.min(90, north + dy)]
+  return [wrapped(west - dx), Math.max(-90, south - dy), wrapped(east + dx), Math.min(90, north + dy)]
+}
+
+/** Whether a point is in a box, which may cross the antimeridian. */
+export function isInBox([west, south, east, north]: Box, longitude: number, latitude: number): boolean {
+  if (latitude < south || latitude > north) return false
+  return west <= east ? longitude >= west && longitude <= east : longitude >= west || longitude <= east
+}
+
+function wrapped(longitude: number): number {
+  return ((((longitude + 180) % 360) + 360) % 360) - 180
+}
