@@ -158,6 +158,15 @@ export const OPTIONS = {
     value: 'on|off',
     help: 'Whether people may sign in with a secret key instead of an account.',
   },
+  operatorProject: {
+    type: 'integer',
+    default: 0,
+    low: 0,
+    high: 1_000_000_000,
+    env: 'RINGFENCE_OPERATOR_PROJECT',
+    value: 'NUMBER',
+    help: 'The project whose admins see the state of the server and its map regions; 0: the first project.',
+  },
   trustedProxies: {
     type: 'list',
     default: [],

@@ -421,6 +421,10 @@ async function events(recording: Recording): Promise<void> {
 
 async function settings({ show }: Recording): Promise<void> {
   await show('GET /v1/settings', 'As they are at first', {})
+  await show('GET /v1/events/counts', 'Of an hour', { query: { step: 3600 } })
+  await show('GET /v1/stats', 'Of an hour', { query: { step: 3600 } })
+  await show('GET /v1/system', 'Of an embedded server', {})
+  await show('GET /v1/map-regions', 'Those in service', {})
   await show('PATCH /v1/settings', 'Fewer false exits', {
     body: { minimumConfidence: 2, exitDelaySeconds: 60, maxAccuracyMeters: 200 },
   })

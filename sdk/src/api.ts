@@ -363,6 +363,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/events/counts": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count events per interval and type */
+        get: operations["getV1EventsCounts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/events/{id}": {
         parameters: {
             query?: never;
@@ -707,7 +724,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List the environment's keys by their last four characters */
+        /** List the environment's keys */
         get: operations["getV1Keys"];
         put?: never;
         post?: never;
@@ -1384,6 +1401,57 @@ export interface paths {
         };
         /** Metrics in the Prometheus text format */
         get: operations["getMetrics"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/stats": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count updates and events of the environment over time */
+        get: operations["getV1Stats"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/system": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the state of the server */
+        get: operations["getV1System"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/map-regions": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List the imported map regions */
+        get: operations["getV1MapRegions"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3570,6 +3638,14 @@ export interface operations {
                 userId?: string;
                 deviceId?: string;
                 type?: string;
+                /** @description Comma-separated. */
+                types?: string;
+                /** @description Of the geofence or beacon, or of the destination of the trip. */
+                tag?: string;
+                /** @description Of the geofence or beacon, or of the destination of the trip. */
+                externalId?: string;
+                /** @description Events with at least this `confidence`. */
+                minimumConfidence?: number;
                 /**
                  * @description Maximum number of records in the response.
                  * @example 2
@@ -3603,6 +3679,8 @@ export interface operations {
                             code: number;
                             /** @description Whether more records match than `limit`. */
                             hasMore: boolean;
+                            /** @description The `before` of the next page, if this one ended early. */
+                            next?: string;
                         };
                     } & {
                         events: components["schemas"]["Event"][];
@@ -5063,6 +5141,58 @@ export interface operations {
             };
         };
     };
+    getV1EventsCounts: {
+        parameters: {
+            query?: {
+                /** @description The start. Default: an hour before `to`. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                from?: string | number;
+                /** @description The end, exclusive. Default: now. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                to?: string | number;
+                /** @description Seconds. */
+                step?: number;
+                /** @description Comma-separated. */
+                types?: string;
+                /** @description Of the geofence or beacon, or of the destination of the trip. */
+                tag?: string;
+                /** @description Of the geofence or beacon, or of the destination of the trip. */
+                externalId?: string;
+                /** @description Events with at least this `confidence`. */
+                minimumConfidence?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        counts: {
+                            /**
+                             * Format: date-time
+                             * @description The start of the interval.
+                             */
+                            from: string;
+                            total: number;
+                            /** @description By type of event. */
+                            types: {
+                                [key: string]: number;
+                            };
+                        }[];
+                    };
+                };
+            };
+        };
+    };
     getV1EventsById: {
         parameters: {
             query?: never;
@@ -6250,7 +6380,7 @@ export interface operations {
                              * @description When the key becomes invalid; only for a key that was replaced.
                              */
                             validUntil?: string;
-                            /** @description The whole key; only in the response to a rotation. */
+                            /** @description The whole key: of a publishable one, unless it was made by a version that did not store it; of a secret one only in the response to its rotation. */
                             key?: string;
                         }[];
                     };
@@ -6310,7 +6440,7 @@ export interface operations {
                              * @description When the key becomes invalid; only for a key that was replaced.
                              */
                             validUntil?: string;
-                            /** @description The whole key; only in the response to a rotation. */
+                            /** @description The whole key: of a publishable one, unless it was made by a version that did not store it; of a secret one only in the response to its rotation. */
                             key?: string;
                         };
                         oldKey?: {
@@ -6325,7 +6455,7 @@ export interface operations {
                              * @description When the key becomes invalid; only for a key that was replaced.
                              */
                             validUntil?: string;
-                            /** @description The whole key; only in the response to a rotation. */
+                            /** @description The whole key: of a publishable one, unless it was made by a version that did not store it; of a secret one only in the response to its rotation. */
                             key?: string;
                         };
                     };
@@ -9018,6 +9148,144 @@ export interface operations {
                 };
                 content: {
                     "text/plain": string;
+                };
+            };
+        };
+    };
+    getV1Stats: {
+        parameters: {
+            query?: {
+                /** @description The start. Default: an hour before `to`. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                from?: string | number;
+                /** @description The end, exclusive. Default: now. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                to?: string | number;
+                /** @description Seconds. */
+                step?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        stats: {
+                            /**
+                             * Format: date-time
+                             * @description Since when this process counts updates; it knows the last day of them.
+                             */
+                            since: string;
+                            intervals: {
+                                /** Format: date-time */
+                                from: string;
+                                /** @description Updates that this process accepted. */
+                                updates: number;
+                                /** @description By `createdAt`; null if more than a million events are in the time of the request. */
+                                events: number | null;
+                            }[];
+                            totals: {
+                                geofences: number;
+                                beacons: number;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1System: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        system: {
+                            version: string;
+                            node: string;
+                            engine: string;
+                            /** Format: date-time */
+                            startedAt: string;
+                            memory: {
+                                /** @description Bytes. */
+                                used: number;
+                                /** @description Bytes. */
+                                total: number;
+                            };
+                            /** @description Where the data folder is. */
+                            disk: {
+                                /** @description Bytes. */
+                                free: number;
+                                /** @description Bytes. */
+                                total: number;
+                            };
+                            checks: {
+                                name: string;
+                                ok: boolean;
+                                detail: string;
+                            }[];
+                            /** @description The metrics of this process that have no labels, by name, as in GET /metrics. */
+                            metrics: {
+                                [key: string]: number;
+                            };
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1MapRegions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        mapRegions: {
+                            name: string;
+                            /** @description West, south, east, north in degrees. */
+                            bounds: number[];
+                            attribution: string;
+                            /** @description `routing`, `geocoding`, `maps`. */
+                            products: string[];
+                        }[];
+                    };
                 };
             };
         };

@@ -2,7 +2,8 @@
 import { availableParallelism } from 'node:os'
 import type { Options } from '../../config/options.ts'
 import type { Route } from '../http/route.ts'
-import type { MapRegions } from '../geo/extract/port.ts'
+import type { MapRegion, MapRegions } from '../geo/extract/port.ts'
+import type { ShownMapRegion } from '../ops/systemRoutes.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { registerIsochroneMetrics, registerRoutingMetrics, watchRouting } from '../ops/routingMetrics.ts'
@@ -46,6 +47,8 @@ export interface GeoServices {
   readonly isochrones: Job
   /** Where addresses and places are, for geofences. */
   readonly finder: AreaFinder
+  /** Those in service. */
+  readonly mapRegions: () => readonly ShownMapRegion[]
 }
 
 export function openGeoServices(parts: {
@@ -79,6 +82,17 @@ export function openGeoServices(parts: {
     services: [routing.service, geocoder, maps],
     isochrones,
     finder: geocoder,
+    mapRegions: () => regions.all.map(shownMapRegion),
+  }
+}
+
+function shownMapRegion({ name, bounds, attribution, tiles, places, map }: MapRegion): ShownMapRegion {
+  const products = { routing: tiles, geocoding: places, maps: map }
+  return {
+    name,
+    bounds,
+    attribution,
+    products: Object.entries(products).flatMap(([product, file]) => (file === undefined ? [] : [product])),
   }
 }
 

@@ -34,9 +34,12 @@ import type { EventFeed } from '../events/feed.ts'
 import type { EventIndex, EventQueries } from '../events/port.ts'
 import { conversionRoutes } from '../ingest/conversionRoutes.ts'
 import { trackRoutes } from '../ingest/trackRoutes.ts'
-import { scopeId } from '../model/scope.ts'
+import { scopeId, type ScopeId } from '../model/scope.ts'
 import { registerFrontMetrics, registerServerMetrics } from '../ops/engineMetrics.ts'
 import { healthRoutes, type ReadinessCheck } from '../ops/healthRoutes.ts'
+import { statsRoutes } from '../ops/statsRoutes.ts'
+import { systemRoutes } from '../ops/systemRoutes.ts'
+import { UpdateCounts } from '../ops/updateCounts.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { EXAMPLE, firstStartText, laterStartText } from '../ops/welcome.ts'
 import { BuiltDashboard } from '../dashboard/builtDashboard.ts'
@@ -110,20 +113,9 @@ export interface PublicApi {
 
 /** The complete API, not listening yet. */
 export function openPublicApi(parts: PublicApiParts): PublicApi {
-  const {
-    options,
-    logger,
-    registry,
-    intake,
-    users,
-    measurer,
-    senders,
-    events,
-    feed,
-    positions,
-    geo,
-    metrics,
-  } = parts
+  const { options, logger, registry, users, measurer, senders, events, feed, positions, geo, metrics } = parts
+  const intake = new UpdateCounts(parts.intake, clock)
+  const checks = [...parts.checks, ...geo.checks]
   const { people } = registry
   const keyWatch = new KeyWatch({
     isCurrent: (credentials) =>
@@ -172,7 +164,18 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     ...accountRoutes(people),
     ...parts.webhooks,
     ...geo.routes,
-    ...healthRoutes([...parts.checks, ...geo.checks], metrics, options.metricsToken),
+    ...healthRoutes(checks, metrics, options.metricsToken),
+    ...statsRoutes({ updates: intake, events, totals: (scope) => totalsOf(registry, scope) }),
+    ...systemRoutes({
+      operatorProject: options.operatorProject,
+      firstProject: () => registry.keys.projects()[0]?.id,
+      version: packageJson.version,
+      engine: options.engine,
+      folder: options.data,
+      checks,
+      metrics,
+      mapRegions: geo.mapRegions,
+    }),
   ]
   const routes = options.rateLimits ? withLimits(definitions, options.limits) : definitions
   const subscriptions = new Subscriptions(feed, audiences, logger, new ResumeTokens(parts.secret))
@@ -223,6 +226,11 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
 function openDashboard({ dashboard: isOn }: Options, logger: Logger): Dashboard & Service {
   if (isOn) return new BuiltDashboard(join(import.meta.dirname, '..', '..', 'dashboard'), logger)
   return { name: 'dashboard', state: 'absent', page: () => undefined, asset: () => undefined, stop() {} }
+}
+
+function totalsOf(registry: Registry, scope: ScopeId) {
+  const { geofences, beacons } = registry.scope(scope)
+  return { geofences: geofences.records.size, beacons: beacons.records.size }
 }
 
 /** One key may use half of it, and one connection a sixty-fourth. */

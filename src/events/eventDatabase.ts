@@ -4,9 +4,10 @@ import { isRecordId } from '../model/recordId.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { withFlush } from '../runtime/sqlite.ts'
 import { openEventTables } from './eventTables.ts'
+import { contentConditions, EventSearch, type CountStep } from './eventSearch.ts'
 import { OwnedEvents, type OwnedEvent } from './ownedEvents.ts'
 import { PAGE_CHARACTERS, STRETCH_CHARACTERS } from './port.ts'
-import type { EventQuery, Scopes, StoredEvent, Verification } from './port.ts'
+import type { CountQuery, EventQuery, Scopes, StoredEvent, Verification } from './port.ts'
 
 /** Events removed per transaction of a prune, so that what waits for it waits only milliseconds. */
 const PRUNE_CHUNK = 1_000
@@ -34,6 +35,7 @@ export const READ_OF_SCOPE = `SELECT rowid AS offset, scope, json FROM events IN
 export class EventDatabase {
   readonly #database: Database.Database
   readonly #owned: OwnedEvents
+  readonly #search: EventSearch
   readonly #insertOne: Database.Statement
   readonly #insertMany: Database.Statement
   readonly #setMeta: Database.Statement
@@ -42,6 +44,7 @@ export class EventDatabase {
   readonly #offsetOf: Database.Statement<[Buffer, ScopeId], number>
   readonly #timeOf: Database.Statement<[number], number>
   readonly #jsonAt: Database.Statement<[number], string>
+  readonly #idAt: Database.Statement<[number], string>
   readonly #get: Database.Statement<[Buffer, ScopeId], string>
   readonly #setJson: Database.Statement
   readonly #delete: Database.Statement
@@ -70,6 +73,9 @@ export class EventDatabase {
       .pluck()
     this.#timeOf = database.prepare<[number], number>('SELECT createdAt FROM events WHERE rowid = ?').pluck()
     this.#jsonAt = database.prepare<[number], string>('SELECT json FROM events WHERE rowid = ?').pluck()
+    this.#idAt = database
+      .prepare<[number], string>('SELECT lower(hex(id)) FROM events WHERE rowid = ?')
+      .pluck()
     this.#get = database
       .prepare<[Buffer, ScopeId], string>('SELECT json FROM events WHERE id = ? AND scope = ?')
       .pluck()
@@ -82,6 +88,7 @@ export class EventDatabase {
     this.#logOffset = meta.get('position')!
     this.#offset = meta.get('place')!
     this.#owned = new OwnedEvents(database)
+    this.#search = new EventSearch(database)
     this.#owned.putIn(this.#offset, (owned) => progress(owned, this.#offset))
   }
 
@@ -151,12 +158,8 @@ export class EventDatabase {
 
   /** See {@link EventIndex.list}. */
   list(scope: ScopeId, query: EventQuery): { readonly events: string[]; readonly hasMore: boolean } {
-    let cursor: OwnedEvent | undefined
-    if (query.before !== undefined) {
-      const offset = this.offsetOf(scope, query.before)
-      if (offset === undefined) return { events: [], hasMore: false }
-      cursor = { offset, createdAt: this.#timeOf.get(offset)! }
-    }
+    const cursor = this.#cursorOf(scope, query)
+    if (cursor === null) return { events: [], hasMore: false }
     const offsets =
       query.userId === undefined && query.deviceId === undefined
         ? this.#offsetsOfAll(scope, query, cursor)
@@ -173,6 +176,30 @@ export class EventDatabase {
     return { events, hasMore: false }
   }
 
+  /**
+   * One step of a search by what is in events, after the cursor.
+   * @param before the cursor of the step before; undefined for the first
+   */
+  search(scope: ScopeId, query: EventQuery, before: OwnedEvent | undefined): FoundEvents {
+    const start = before ?? this.#cursorOf(scope, query)
+    if (start === null) return { events: [], cursor: undefined, lastId: undefined }
+    const { offsets, cursor } = this.#search.find(scope, query, start)
+    const events = offsets.map((offset) => this.#jsonAt.get(offset)!)
+    return { events, cursor, lastId: cursor && this.#idAt.get(cursor.offset)! }
+  }
+
+  /** One step of a count, after the cursor of the step before. */
+  count(scope: ScopeId, query: CountQuery, cursor: OwnedEvent | undefined): CountStep {
+    return this.#search.count(scope, query, cursor)
+  }
+
+  /** Where the page begins; null if its `before` does not exist. */
+  #cursorOf(scope: ScopeId, { before }: EventQuery): OwnedEvent | undefined | null {
+    if (before === undefined) return undefined
+    const offset = this.offsetOf(scope, before)
+    return offset === undefined ? null : { offset, createdAt: this.#timeOf.get(offset)! }
+  }
+
   #offsetsOfOwner(scope: ScopeId, query: EventQuery, cursor: OwnedEvent | undefined): number[] {
     this.#owned.putIn(this.#offset)
     const conditions = new Conditions()
@@ -181,6 +208,8 @@ export class EventDatabase {
     conditions.add('e.type = ?', query.type)
     conditions.add('e.actualCreatedAt < ?', query.updatedBefore)
     conditions.add('e.actualCreatedAt > ?', query.updatedAfter)
+    for (const [condition, value] of contentConditions(query, 'e.type', 'e.json'))
+      conditions.add(condition, value)
     const { createdBefore, createdAfter } = query
     return this.#owned.find({
       scope,
@@ -284,6 +313,14 @@ interface Checkpointed {
   readonly busy: number
   readonly log: number
   readonly checkpointed: number
+}
+
+/** What a step of a search has found, and where the next one goes on; without a cursor there are no more. */
+export interface FoundEvents {
+  readonly events: readonly string[]
+  readonly cursor: OwnedEvent | undefined
+  /** The `_id` of the event at the cursor. */
+  readonly lastId: string | undefined
 }
 
 /** An event's JSON with its offset in the order of the log. */

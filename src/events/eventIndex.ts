@@ -6,11 +6,17 @@ import { packEvents } from './eventDatabase.ts'
 import type { PackedEvents } from './eventDatabase.ts'
 import { EventIndexDamaged, EventIndexTooNew } from './eventTables.ts'
 import type { EventNotice, EventThread, OpenedEvents } from './eventWorker.ts'
+import { looksInto } from './eventSearch.ts'
+import type { OwnedEvent } from './ownedEvents.ts'
+import { PAGE_CHARACTERS, TooManyEvents } from './port.ts'
 import type {
   CopyableEventIndex,
   CopyOptions,
+  CountQuery,
   EventIndex,
+  EventList,
   EventQuery,
+  IntervalCounts,
   Scopes,
   StoredEvent,
   EventPage,
@@ -25,6 +31,10 @@ import { readEvent } from './record.ts'
 const GATHER = 200
 /** Bytes of events in one transaction: about twenty milliseconds of the thread. */
 const BATCH_BYTES = 2 << 20
+/** Steps of one search; then its page ends with what was found. A step takes some ten milliseconds of the thread. */
+const SEARCH_STEPS = 50
+/** Events that one call counts: some seconds of the thread, in steps. */
+const MOST_COUNTED = 1_000_000
 /** Approximate bytes of an event besides its JSON. */
 const EVENT_BYTES = 150
 
@@ -131,8 +141,51 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     if (this.#underWay === 0) this.#gather()
   }
 
-  list(scope: ScopeId, query: EventQuery): Promise<{ readonly events: string[]; readonly hasMore: boolean }> {
-    return this.#behindAdded().call('list', scope, query)
+  list(scope: ScopeId, query: EventQuery): Promise<EventList> {
+    const isOfOwner = query.userId !== undefined || query.deviceId !== undefined
+    return isOfOwner || !looksInto(query)
+      ? this.#behindAdded().call('list', scope, query)
+      : this.#search(scope, query)
+  }
+
+  /** Step by step, so that the thread answers others in between. */
+  async #search(scope: ScopeId, query: EventQuery): Promise<EventList> {
+    const events: string[] = []
+    let characters = 0
+    let cursor: OwnedEvent | undefined
+    for (let step = 0; ; step++) {
+      const limit = query.limit - events.length
+      const found = await this.#behindAdded().call('search', scope, { ...query, limit }, cursor)
+      for (const json of found.events) {
+        if (events.length === query.limit || characters >= PAGE_CHARACTERS) return { events, hasMore: true }
+        events.push(json)
+        characters += json.length
+      }
+      cursor = found.cursor
+      if (cursor === undefined) return { events, hasMore: false }
+      if (step === SEARCH_STEPS) return { events, hasMore: true, next: found.lastId! }
+    }
+  }
+
+  async count(scope: ScopeId, query: CountQuery): Promise<IntervalCounts[]> {
+    const { from, to, stepMs } = query
+    const intervals = Array.from(
+      { length: Math.ceil((to - from) / stepMs) },
+      (): Record<string, number> => ({}),
+    )
+    let cursor: OwnedEvent | undefined
+    let examined = 0
+    do {
+      const step = await this.#behindAdded().call('count', scope, query, cursor)
+      for (const [interval, type, count] of step.counts) {
+        const counts = intervals[interval]!
+        counts[type] = (counts[type] ?? 0) + count
+      }
+      cursor = step.cursor
+      examined += step.examined
+      if (examined > MOST_COUNTED) throw new TooManyEvents(`more than ${MOST_COUNTED}`)
+    } while (cursor !== undefined)
+    return intervals
   }
 
   async read(scopes: Scopes, after: number, limit: number): Promise<EventPage> {

@@ -2,12 +2,15 @@ import Type from 'typebox'
 import { listPage, listQuery, PageAnswers, unknownBefore } from '../http/listQuery.ts'
 import { route } from '../http/route.ts'
 import type { Route } from '../http/route.ts'
-import { Name, Page, Text } from '../http/schemas.ts'
-import { notFound } from '../runtime/errors.ts'
+import { intervalsOf } from '../http/intervals.ts'
+import { dateText, Name, Page, Text } from '../http/schemas.ts'
+import { isoDate } from '../model/isoDate.ts'
+import { badParam, notFound } from '../runtime/errors.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import { EventSchema } from './eventSchema.ts'
 import type { EventFeed } from './feed.ts'
-import { PAGE_CHARACTERS, type EventQueries, type Verification } from './port.ts'
+import { PAGE_CHARACTERS, TooManyEvents } from './port.ts'
+import type { EventContent, EventQueries, Verification } from './port.ts'
 
 /** Lists that the index makes at a time, of some megabytes each, and requests that wait for it. */
 const LISTS_AT_ONCE = 4
@@ -28,6 +31,31 @@ const VerdictBody = Type.Object({
   verifiedPlaceId: Type.Optional(Text(256, '`_id` of the place where the user really is.')),
 })
 
+/** Events of one of these types, with this pair, and at least this confidence. */
+const CONTENT = {
+  types: Type.Optional(Text(8192, 'Comma-separated.')),
+  tag: Type.Optional(Name(256, 'Of the geofence or beacon, or of the destination of the trip.')),
+  externalId: Type.Optional(Name(256, 'Of the geofence or beacon, or of the destination of the trip.')),
+  minimumConfidence: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: 3, description: 'Events with at least this `confidence`.' }),
+  ),
+}
+/** Types in one filter. */
+const MAX_TYPES = 50
+
+const EventPageMeta = Type.Object({
+  ...Page.properties,
+  next: Type.Optional(
+    Type.String({ description: 'The `before` of the next page, if this one ended early.' }),
+  ),
+})
+
+const IntervalSchema = Type.Object({
+  from: Type.String({ format: 'date-time', description: 'The start of the interval.' }),
+  total: Type.Integer(),
+  types: Type.Record(Type.String(), Type.Integer(), { description: 'By type of event.' }),
+})
+
 const EventId = Type.Object({ id: Name(256, 'The `_id` of the event.') })
 
 /** The routes of events: list, one by id, deletion, and verdicts of clients. */
@@ -44,33 +72,69 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
         userId: Type.Optional(Name(256)),
         deviceId: Type.Optional(Name(256)),
         type: Type.Optional(Name(256)),
+        ...CONTENT,
         ...listQuery(
           'the time of its update, which is in the past for a replay',
           '`actualCreatedAt` (when it arrived at the server)',
         ),
       }),
-      meta: Page,
+      meta: EventPageMeta,
       description:
         'Sorted by `createdAt`. To receive events as they happen, follow `GET /v1/events/stream` or create a webhook rather than ' +
         'polling. If you poll, use `updatedAfter`, because events of replays are inserted behind newer ones.\n\n' +
-        `A page has fewer records than \`limit\`, with \`hasMore\` true, if its events reach ${PAGE_CHARACTERS} characters.`,
+        `A page has fewer records than \`limit\`, with \`hasMore\` true, if its events reach ${PAGE_CHARACTERS} characters. ` +
+        'Filters by what is in events (`types`, `tag`, `externalId`, `minimumConfidence`) without a user or device look through the ' +
+        'events of the time that `createdAfter` and `createdBefore` give. If there are many, a page may end early, even without records: ' +
+        'then `meta.next` is the `before` of the next page.',
       answers: { 200: Type.Object({ events: Type.Array(EventSchema) }), ...PageAnswers },
       async handler({ credentials, query }) {
         const { scope } = credentials!
         const page = listPage(query)
-        const { events, hasMore } = await lists.run(() =>
+        const { events, hasMore, next } = await lists.run(() =>
           index.list(scope, {
             userId: query.userId,
             deviceId: query.deviceId,
             type: query.type,
+            ...contentOf(query),
             ...page,
           }),
         )
         // Checked last, because an event that was deleted in the meantime must not look like the end of the list.
-        if (query.before !== undefined && events.length === 0) {
+        if (query.before !== undefined && events.length === 0 && next === undefined) {
           if ((await index.offsetOf(scope, query.before)) === undefined) throw unknownBefore()
         }
-        return { meta: { hasMore }, json: `"events":[${events.join(',')}]` }
+        return { meta: { hasMore, next }, json: `"events":[${events.join(',')}]` }
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/v1/events/counts',
+      auth: 'secret',
+      summary: 'Count events per interval and type',
+      tag: 'Events',
+      description:
+        'By `createdAt`: intervals of `step` seconds from `from` on, the last one perhaps shorter. At most 1,000 intervals; if more than ' +
+        'a million events are in that time, it is refused with 400.',
+      query: Type.Object({
+        from: Type.Optional(dateText('The start. Default: an hour before `to`.')),
+        to: Type.Optional(dateText('The end, exclusive. Default: now.')),
+        step: Type.Integer({ minimum: 1, maximum: 31 * 86_400, default: 60, description: 'Seconds.' }),
+        ...CONTENT,
+      }),
+      answers: { 200: Type.Object({ counts: Type.Array(IntervalSchema) }) },
+      async handler({ credentials, query, receivedAt }) {
+        const { from, to, stepMs } = intervalsOf(query, receivedAt)
+        const asked = { from, to, stepMs, ...contentOf(query) }
+        const counts = await lists.run(() => index.count(credentials!.scope, asked)).catch(refuseTooMany)
+        return {
+          body: {
+            counts: counts.map((types, i) => ({
+              from: isoDate(from + i * stepMs),
+              total: Object.values(types).reduce((sum, count) => sum + count, 0),
+              types,
+            })),
+          },
+        }
       },
     }),
     route({
@@ -130,4 +194,24 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
       },
     }),
   ]
+}
+
+interface ContentQuery {
+  readonly types?: string
+  readonly tag?: string
+  readonly externalId?: string
+  readonly minimumConfidence?: number
+}
+
+/** @throws ApiError 400 */
+function contentOf({ types, tag, externalId, minimumConfidence }: ContentQuery): EventContent {
+  const list = types?.split(',').map((type) => type.trim())
+  if (list !== undefined && (list.includes('') || list.length > MAX_TYPES))
+    throw badParam('types', `Must be 1 to ${MAX_TYPES} types, separated by commas.`)
+  return { types: list, tag, externalId, minimumConfidence }
+}
+
+function refuseTooMany(error: unknown): never {
+  if (!(error instanceof TooManyEvents)) throw error
+  throw badParam('from', `There are ${error.message} events in this time. Ask for a shorter one.`, error)
 }

@@ -6,7 +6,7 @@ import type { PackedEvents } from './eventDatabase.ts'
 /** The index's calls to its thread; answered in order, except for a copy, which lets others pass. */
 export interface EventThread extends Pick<
   EventDatabase,
-  'list' | 'read' | 'offsetOf' | 'get' | 'verify' | 'delete'
+  'list' | 'search' | 'count' | 'read' | 'offsetOf' | 'get' | 'verify' | 'delete'
 > {
   add(logOffset: number, rows: PackedEvents, bytes: number): void
   /** How many events were removed. */
@@ -79,6 +79,8 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
           else timer ??= setTimeout(() => guard(checkpoint), CHECKPOINT_AFTER).unref()
         },
         list: (scope, query) => database.list(scope, query),
+        search: (scope, query, cursor) => database.search(scope, query, cursor),
+        count: (scope, query, cursor) => database.count(scope, query, cursor),
         read: (scopes, after, limit) => database.read(scopes, after, limit),
         offsetOf: (scope, id) => database.offsetOf(scope, id),
         get: (scope, id) => database.get(scope, id),

@@ -50,8 +50,43 @@ export interface EventPage {
 export const STRETCH_CHARACTERS = 256 * 1024
 export const PAGE_CHARACTERS = 2_000_000
 
+/** Conditions on what is in an event; those that are present must all hold. */
+export interface EventContent {
+  readonly types?: readonly string[] | undefined
+  /** Of its geofence or beacon, or of its trip's destination. */
+  readonly tag?: string | undefined
+  readonly externalId?: string | undefined
+  readonly minimumConfidence?: number | undefined
+}
+
+/** Which events to count, in which intervals; epoch milliseconds. */
+export interface CountQuery extends EventContent {
+  /** Those at this time or later. */
+  readonly from: number
+  /** Those earlier than this. */
+  readonly to: number
+  readonly stepMs: number
+}
+
+/** A page of a list. */
+export interface EventList {
+  /** Each as its JSON. */
+  readonly events: string[]
+  readonly hasMore: boolean
+  /** The `before` of the next page, if it is not the page's last event: the page was ended for lack of time. */
+  readonly next?: string
+}
+
+/** The events of one interval, by type. */
+export type IntervalCounts = Readonly<Record<string, number>>
+
+/** There are more events in the time of a count than are counted in one call. */
+export class TooManyEvents extends Error {
+  override readonly name = 'TooManyEvents'
+}
+
 /** Filter and page of an event list; bounds are exclusive, epoch milliseconds. */
-export interface EventQuery {
+export interface EventQuery extends EventContent {
   /** The event after which the page begins; if there is none with that id, the page is empty. */
   readonly before?: string | undefined
   readonly userId?: string | undefined
@@ -120,7 +155,12 @@ export interface EventIndex {
    * Newest first by createdAt; of events with the same time, the later in the log first. Each item is the event's
    * JSON. A page also ends with the event that reaches {@link PAGE_CHARACTERS}.
    */
-  list(scope: ScopeId, query: EventQuery): Promise<{ readonly events: string[]; readonly hasMore: boolean }>
+  list(scope: ScopeId, query: EventQuery): Promise<EventList>
+  /**
+   * The events of each interval, the earliest first.
+   * @throws {TooManyEvents}
+   */
+  count(scope: ScopeId, query: CountQuery): Promise<IntervalCounts[]>
   get(scope: ScopeId, id: string): Promise<string | undefined>
   /**
    * Stores a verdict in the event's JSON, replacing the previous one, and resolves to that JSON once it is durable;
@@ -138,7 +178,7 @@ export interface EventIndex {
 }
 
 /** What clients can do with events. */
-export type EventQueries = Pick<EventIndex, 'list' | 'get' | 'offsetOf' | 'verify' | 'delete'>
+export type EventQueries = Pick<EventIndex, 'list' | 'count' | 'get' | 'offsetOf' | 'verify' | 'delete'>
 
 /** A client's change to an event: a deletion or a verdict. */
 export interface EventChange {

@@ -81,7 +81,7 @@ function isToken(authorization: string | undefined, token: string): boolean {
 }
 
 /** A check that throws has failed: a probe always gets an answer. */
-function outcome(one: ReadinessCheck): { ok: boolean; detail: string } {
+export function outcome(one: ReadinessCheck): { ok: boolean; detail: string } {
   try {
     return one.check()
   } catch {

@@ -119,6 +119,16 @@ export class Metrics {
     return this.registry.metrics()
   }
 
+  /** The values of the metrics without labels, by name. */
+  async plain(): Promise<Readonly<Record<string, number>>> {
+    const plain: Record<string, number> = {}
+    for (const { values } of await this.registry.getMetricsAsJSON()) {
+      for (const { metricName, labels, value } of values as Values)
+        if (metricName !== undefined && Object.keys(labels).length === 0) plain[metricName] = value
+    }
+    return plain
+  }
+
   /** Registers a metric whose values are made on request, unlike the library's own. */
   #register(
     name: string,

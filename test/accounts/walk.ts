@@ -27,6 +27,8 @@ const OTHERS: Readonly<Record<string, Role>> = {
   'PUT /v1/hooks/{tag}/{externalId}': 'admin',
   'DELETE /v1/hooks/{id}': 'admin',
   'DELETE /v1/hooks/{tag}/{externalId}': 'admin',
+  'GET /v1/system': 'admin',
+  'GET /v1/map-regions': 'admin',
   'GET /v1/accounts': 'admin',
   'POST /v1/accounts': 'admin',
   'PATCH /v1/accounts/{id}': 'admin',

@@ -1,4 +1,4 @@
-import type { EventIndex, Scopes, StoredEvent, EventPage } from '../../src/events/port.ts'
+import type { EventIndex, IntervalCounts, Scopes, StoredEvent, EventPage } from '../../src/events/port.ts'
 import { storeSalt } from '../../src/events/ids.ts'
 import type { ActorType } from '../../src/actor/actorType.ts'
 import { ActorHost } from '../../src/actor/host.ts'
@@ -138,6 +138,10 @@ export class MemoryEvents implements EventIndex {
 
   async list(): Promise<{ events: string[]; hasMore: boolean }> {
     return { events: this.all.map((event) => event.json), hasMore: false }
+  }
+
+  async count(): Promise<IntervalCounts[]> {
+    throw new Error('not counted here')
   }
 
   get lastOffset(): number {

@@ -1,5 +1,12 @@
 import type { Test } from 'tap'
-import type { EventIndex, EventQuery, Scopes, StoredEvent } from '../../src/events/port.ts'
+import type {
+  CountQuery,
+  EventContent,
+  EventIndex,
+  EventQuery,
+  Scopes,
+  StoredEvent,
+} from '../../src/events/port.ts'
 import fc from '../kit/fastCheck.ts'
 
 const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 25)
@@ -43,6 +50,7 @@ function oracle(events: readonly StoredEvent[], scope: number, query: EventQuery
         (query.userId === undefined || each.userId === query.userId) &&
         (query.deviceId === undefined || each.deviceId === query.deviceId) &&
         (query.type === undefined || each.type === query.type) &&
+        matches(each, query) &&
         (query.createdBefore === undefined || each.createdAt < query.createdBefore) &&
         (query.createdAfter === undefined || each.createdAt > query.createdAfter) &&
         (query.updatedBefore === undefined || each.actualCreatedAt < query.updatedBefore) &&
@@ -56,6 +64,42 @@ function oracle(events: readonly StoredEvent[], scope: number, query: EventQuery
   }
 }
 
+/** Whether the content of an event is wanted. */
+function matches(each: StoredEvent, { types, tag, externalId, minimumConfidence }: EventContent): boolean {
+  const { confidence = 0 } = JSON.parse(each.json) as { confidence?: number }
+  return (
+    (types === undefined || types.includes(each.type)) &&
+    (tag === undefined || each.tag === tag) &&
+    (externalId === undefined || each.externalId === externalId) &&
+    (minimumConfidence === undefined || confidence >= minimumConfidence)
+  )
+}
+
+/** An event with its pair and confidence in its JSON, as a geofence, beacon or trip has them. */
+function withContent(one: StoredEvent, of: string, confidence: number | undefined): StoredEvent {
+  const { id, tag, externalId } = one
+  const subject =
+    of === 'trip'
+      ? { destinationGeofenceTag: tag, destinationGeofenceExternalId: externalId }
+      : { tag, externalId }
+  return { ...one, json: JSON.stringify({ _id: id, [of]: subject, confidence }) }
+}
+
+function countOracle(events: readonly StoredEvent[], scope: number, query: CountQuery): object[] {
+  const { from, to, stepMs } = query
+  const counts = Array.from({ length: Math.ceil((to - from) / stepMs) }, (): Record<string, number> => ({}))
+  for (const each of events) {
+    if (each.scope !== scope || each.createdAt < from || each.createdAt >= to || !matches(each, query))
+      continue
+    const interval = counts[Math.floor((each.createdAt - from) / stepMs)]!
+    interval[each.type] = (interval[each.type] ?? 0) + 1
+  }
+  return counts
+}
+
+const canonical = (counts: readonly object[]) =>
+  JSON.stringify(counts.map((types) => Object.entries(types).toSorted(([a], [b]) => (a < b ? -1 : 1))))
+
 const time = fc.integer({ min: 0, max: 12 })
 const optional = <T>(arbitrary: fc.Arbitrary<T>) => fc.option(arbitrary, { nil: undefined, freq: 2 })
 const text = fc.constantFrom('a', 'A', 'a ', 'ü', '%', '\u0000')
@@ -68,9 +112,20 @@ const drafts = fc.array(
     userId: optional(text),
     createdAt: time,
     actualCreatedAt: time,
+    tag: optional(text),
+    externalId: optional(text),
+    of: fc.constantFrom('geofence', 'beacon', 'trip'),
+    confidence: fc.constantFrom(undefined, 1, 2, 3),
   }),
   { maxLength: 60, size: 'max' },
 )
+
+const content = {
+  types: optional(fc.constantFrom(['bought'], ['user.exited_geofence', 'bought', '%'])),
+  tag: optional(text),
+  externalId: optional(text),
+  minimumConfidence: optional(fc.constantFrom(1, 2, 3)),
+}
 
 const queries = fc.array(
   fc.record({
@@ -83,7 +138,14 @@ const queries = fc.array(
       createdAfter: optional(time),
       updatedBefore: optional(time),
       updatedAfter: optional(time),
+      ...content,
       limit: fc.integer({ min: 1, max: 20 }),
+    }),
+    counted: fc.record({
+      from: time,
+      length: fc.integer({ min: 1, max: 15 }),
+      stepMs: fc.integer({ min: 1, max: 6 }),
+      ...content,
     }),
   }),
   { minLength: 1, maxLength: 20, size: 'max' },
@@ -107,9 +169,13 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
       fc.asyncProperty(drafts, queries, fc.integer({ min: 1, max: 9 }), async (details, asked, frame) => {
         // Each round has its own scopes, and so its own world.
         const base = ++round * 3
-        const events = details.map((detail, i) =>
+        const events = details.map(({ of, confidence, ...detail }, i) =>
           // Ids in no particular order, like those of a real store.
-          event(round * 1000 + ((i * 617) % 1000), { ...detail, scope: base + detail.scope }),
+          withContent(
+            event(round * 1000 + ((i * 617) % 1000), { ...detail, scope: base + detail.scope }),
+            of,
+            confidence,
+          ),
         )
         for (let i = 0; i < events.length; i += frame) index.add(++position, events.slice(i, i + frame))
         const answers = await Promise.all(asked.map(({ scope, query }) => index.list(base + scope, query)))
@@ -121,9 +187,44 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
             )
           }
         }
+        for (const { scope, counted } of asked) {
+          const { from, length, stepMs, ...wanted } = counted
+          const query = { from, to: from + length, stepMs, ...wanted }
+          const counts = await index.count(base + scope, query)
+          const expected = countOracle(events, base + scope, query)
+          if (canonical(counts) !== canonical(expected))
+            throw new Error(`counted ${canonical(counts)}, expected ${canonical(expected)}`)
+        }
       }),
       { numRuns: RUNS },
     )
+  })
+
+  t.test(`${name}: a search of many events by their content takes several steps`, async (t) => {
+    const index = await open()
+    t.teardown(() => index.close())
+    const many = 9000
+    const ofTag = (i: number) => (i % 3000 === 0 ? 'rare' : 'usual')
+    for (let i = 0; i < many; i += 1000) {
+      const events = Array.from({ length: 1000 }, (_, n) =>
+        withContent(
+          event(i + n, { tag: ofTag(i + n), createdAt: 1_000_000 + Math.floor((i + n) / 7) }),
+          'geofence',
+          3,
+        ),
+      )
+      index.add(i + 1, events)
+    }
+    const { events, hasMore } = await index.list(0, { tag: 'rare', limit: 10 })
+    t.same(
+      events.map((json) => Number.parseInt((JSON.parse(json) as { _id: string })._id, 16)),
+      [6000, 3000, 0],
+    )
+    t.equal(hasMore, false)
+    const page = await index.list(0, { tag: 'rare', limit: 1 })
+    t.equal(page.hasMore, true)
+    const counts = await index.count(0, { from: 1_000_000, to: 1_002_000, stepMs: 1000, tag: 'usual' })
+    t.same(counts, [{ 'user.entered_geofence': 6997 }, { 'user.entered_geofence': 2000 }])
   })
 
   t.test(`${name}: an event is read and deleted by id only within its scope`, async (t) => {

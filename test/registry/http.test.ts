@@ -734,6 +734,11 @@ t.test('keys: levels, environments, rotation', async (t) => {
     ],
   )
   t.notOk(JSON.stringify(list.body).includes(keys.testSecret.slice(0, 30)))
+  t.match(
+    list.body.keys,
+    [{ key: keys.testPublishable }, { key: undefined }],
+    'a publishable key is no secret',
+  )
   const rotated = await call('POST', '/v1/keys/publishable/rotate')
   t.match(rotated.body.key, { kind: 'publishable', live: false, key: /^prj_test_pk_[0-9a-f]{40}$/ })
   const search = '/v1/search/geofences?near=0,0'
@@ -791,7 +796,7 @@ t.test('a key that is replaced stays valid until a date', async (t) => {
       ['secret', keys.testSecret.slice(-4), at(1)],
     ],
   )
-  t.equal(JSON.stringify(list.body).includes('prj_'), false)
+  t.equal(JSON.stringify(list.body).includes('_sk_'), false)
   t.equal((await call('GET', '/v1/keys', undefined, keys.liveSecret)).body.keys.length, 2, 'G8')
   clock.advance(day - 1)
   t.equal((await call('GET', '/v1/keys')).status, 200, 'both are valid')

@@ -3,10 +3,13 @@ import { ApiError } from '../../runtime/errors.ts'
 import { keepRunning, type Pause, type RetryPauses } from '../../runtime/retry.ts'
 import type { EventFeed } from '../../events/feed.ts'
 import type {
+  CountQuery,
   EventChange,
   EventIndex,
+  EventList,
   EventQueries,
   EventQuery,
+  IntervalCounts,
   SharedEvents,
   SharedMessage,
   StoredEvent,
@@ -122,8 +125,12 @@ export class SharedIndex implements EventQueries {
     await this.#running
   }
 
-  list(scope: ScopeId, query: EventQuery): Promise<{ readonly events: string[]; readonly hasMore: boolean }> {
+  list(scope: ScopeId, query: EventQuery): Promise<EventList> {
     return this.#parts.index.list(scope, query)
+  }
+
+  count(scope: ScopeId, query: CountQuery): Promise<IntervalCounts[]> {
+    return this.#parts.index.count(scope, query)
   }
 
   get(scope: ScopeId, id: string): Promise<string | undefined> {

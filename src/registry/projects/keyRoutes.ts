@@ -20,7 +20,13 @@ const KeyAnswer = Type.Object({
       description: 'When the key becomes invalid; only for a key that was replaced.',
     }),
   ),
-  key: Type.Optional(Type.String({ description: 'The whole key; only in the response to a rotation.' })),
+  key: Type.Optional(
+    Type.String({
+      description:
+        'The whole key: of a publishable one, unless it was made by a version that did not store it; of a secret one only in the ' +
+        'response to its rotation.',
+    }),
+  ),
 })
 const TAG = 'Keys'
 const OVERLAP = 'oldKeyValidUntil'
@@ -50,7 +56,8 @@ export function keyRoutes(registry: KeyRouteParts): Route[] {
       auth: 'secret',
       role: 'admin',
       tag: TAG,
-      summary: "List the environment's keys by their last four characters",
+      summary: "List the environment's keys",
+      description: 'Secret keys are shown by their last four characters, publishable ones whole.',
       answers: { 200: Type.Object({ keys: Type.Array(KeyAnswer) }) },
       handler: (call) => {
         const { scope } = call.credentials!
@@ -89,12 +96,13 @@ export function keyRoutes(registry: KeyRouteParts): Route[] {
   ]
 }
 
-function keyAnswer({ kind, lastFour, createdAt, validUntil }: KeyRecord) {
+function keyAnswer({ kind, lastFour, createdAt, validUntil, text }: KeyRecord) {
   return {
     kind: kind.endsWith('Secret') ? 'secret' : 'publishable',
     live: kind.startsWith('live'),
     lastFour,
     createdAt: new Date(createdAt).toISOString(),
+    ...(typeof text === 'string' && { key: text }),
     ...(validUntil !== null && { validUntil: new Date(validUntil).toISOString() }),
   }
 }

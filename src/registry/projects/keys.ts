@@ -13,7 +13,7 @@ export type KeyKind = (typeof KEY_KINDS)[number]
 /** The four keys in full; shown once, when they are created. */
 export type KeySet = Readonly<Record<KeyKind, string>>
 
-/** The stored record of a key, which never contains the key. */
+/** The stored record of a key, which never contains a secret one. */
 export interface KeyRecord {
   readonly project: number
   readonly kind: KeyKind
@@ -22,6 +22,8 @@ export interface KeyRecord {
   readonly createdAt: number
   /** Epoch milliseconds from which a replaced key is invalid; null if it was not replaced. */
   readonly validUntil: number | null
+  /** The whole key, if it is publishable and was made since whole ones are stored. */
+  readonly text?: string | null
 }
 
 export interface Project {
@@ -65,7 +67,7 @@ interface Entry {
 }
 
 /** A row of the table `keys`. */
-interface KeyRow extends Omit<KeyRecord, 'validUntil'> {
+interface KeyRow extends Omit<KeyRecord, 'validUntil' | 'text'> {
   /** In hex. */
   readonly digest: string
 }
@@ -75,10 +77,12 @@ interface OldKeyRow extends KeyRow {
   readonly validUntil: number
 }
 
+/** Of a publishable key `k`, in full. */
+const TEXT = `(SELECT text FROM publishableKeys p WHERE p.project = k.project AND p.digestOfKey = lower(hex(k.digest)))`
 const KEY_COLUMNS = 'project, kind, lower(hex(digest)) AS digest, lastFour, createdAt'
 
 /**
- * Projects and their keys. Only the SHA-256 of a key is stored: 160 random bits need no slow hash, and the duration
+ * Projects and their keys. Only the SHA-256 of a secret key is stored: 160 random bits need no slow hash, and the duration
  * of a look-up by digest reveals nothing about the key.
  *
  * A replaced key may stay valid until a date: it is then an old key with the same credentials, so that connections
@@ -144,9 +148,11 @@ export class Keys {
   list(project: number): KeyRecord[] {
     const rows = this.#database
       .prepare(
-        `SELECT project, kind, lastFour, createdAt, NULL AS validUntil FROM keys WHERE project = @project
+        `SELECT project, kind, lastFour, createdAt, NULL AS validUntil, ${TEXT} AS text
+           FROM keys k WHERE project = @project
          UNION ALL
-         SELECT project, kind, lastFour, createdAt, validUntil FROM oldKeys WHERE project = @project AND validUntil > @now`,
+         SELECT project, kind, lastFour, createdAt, validUntil, ${TEXT} AS text
+           FROM oldKeys k WHERE project = @project AND validUntil > @now`,
       )
       .all({ project, now: this.#clock.now() }) as KeyRecord[]
     const order = ({ kind }: KeyRecord) => KEY_KINDS.indexOf(kind)
@@ -166,6 +172,7 @@ export class Keys {
     this.#edits.commit([
       { kind: 'projects', key: `${project.id}`, row: { ...project, disabled: 0, quota: null } },
       ...rows.map(putOf),
+      ...rows.flatMap((row) => textOf(row, keys[row.kind])),
     ])
     return { project, keys }
   }
@@ -196,6 +203,8 @@ export class Keys {
       ...ended.map((gone): Change => ({ kind: 'oldKeys', key: oldRowKey(gone), row: undefined })),
       ...(old === undefined ? [] : [putOfOld(old)]),
       putOf(row),
+      ...[...ended, ...(old === undefined ? [replaced] : [])].flatMap(withoutText),
+      ...textOf(row, key),
     ])
     return { key, record: recordOf(row, null), old: old && recordOf(old, old.validUntil) }
   }
@@ -277,6 +286,20 @@ function putOf(row: KeyRow): Change {
 
 function putOfOld(row: OldKeyRow): Change {
   return { kind: 'oldKeys', key: oldRowKey(row), row, record: row }
+}
+
+/** A publishable key in full; a secret one is not stored. */
+function textOf({ project, kind, digest }: KeyRow, text: string): Change[] {
+  if (!kind.endsWith('Publishable')) return []
+  return [
+    { kind: 'publishableKeys', key: `${project}.${digest}`, row: { project, digestOfKey: digest, text } },
+  ]
+}
+
+/** Whoever has a key that is over learns no more of it. */
+function withoutText({ project, kind, digest }: KeyRow): Change[] {
+  if (!kind.endsWith('Publishable')) return []
+  return [{ kind: 'publishableKeys', key: `${project}.${digest}`, row: undefined }]
 }
 
 /** The kind of a key in one environment. */

@@ -39,4 +39,19 @@ export const PROJECT_ROWS: readonly RowKind[] = [
     json: [],
     schema: Type.Object({ ...KEY_COLUMNS, validUntil: Type.Number() }),
   },
+  // Publishable keys in full: they are no secret. There is none for a key that was made before this table.
+  {
+    name: 'publishableKeys',
+    columns: ['project', 'digestOfKey', 'text'],
+    key: ['project', 'digestOfKey'],
+    json: [],
+    schema: Type.Object({
+      project: KEY_COLUMNS.project,
+      digestOfKey: KEY_COLUMNS.digest,
+      text: Type.String({ maxLength: 128 }),
+    }),
+    createTable: `CREATE TABLE IF NOT EXISTS publishableKeys (
+      project INTEGER NOT NULL, digestOfKey TEXT NOT NULL, text TEXT NOT NULL, PRIMARY KEY (project, digestOfKey)
+    ) WITHOUT ROWID`,
+  },
 ]

@@ -58,6 +58,10 @@ A setting is taken from the first that has it: flag, environment variable, file,
   --key-sign-in on|off
       Whether people may sign in with a secret key instead of an account. Default on.
       RINGFENCE_KEY_SIGN_IN
+  --operator-project NUMBER
+      The project whose admins see the state of the server and its map regions; 0: the
+      first project. From 0 to 1000000000, default 0.
+      RINGFENCE_OPERATOR_PROJECT
   --trusted-proxies ADDRESSES
       Addresses or CIDR ranges of the proxies whose X-Forwarded-For and X-Forwarded-Proto
       headers are trusted. Comma-separated, default none.

@@ -1,0 +1,144 @@
+import type Database from 'better-sqlite3'
+import type { ScopeId } from '../model/scope.ts'
+import type { CountQuery, EventContent, EventQuery } from './port.ts'
+import type { OwnedEvent } from './ownedEvents.ts'
+
+/**
+ * Events by what is in them: their geofence, beacon or trip, their confidence, several types.
+ *
+ * There is no index of this, because each index makes every event dearer, and these are looked for by a person now and
+ * then. So events are examined in the order of time, some thousand at a time, and other queries come in between.
+ */
+
+/** Events examined in one step: some ten milliseconds of the thread. */
+const LOOKED_AT = 4000
+
+/** One step of a search, newest first. */
+export interface SearchStep {
+  readonly offsets: readonly number[]
+  /** The last event that was examined; undefined if there are no more. */
+  readonly cursor: OwnedEvent | undefined
+}
+
+/** One step of counting: how many of each type are in each interval. */
+export interface CountStep {
+  readonly counts: readonly (readonly [interval: number, type: string, count: number])[]
+  readonly examined: number
+  readonly cursor: OwnedEvent | undefined
+}
+
+interface Looked extends OwnedEvent {
+  readonly type: string
+  readonly hit: 0 | 1
+}
+
+/** Whether a query has to look into events. */
+export function looksInto({ types, tag, externalId, minimumConfidence }: EventContent): boolean {
+  return types !== undefined || [tag, externalId, minimumConfidence].some((one) => one !== undefined)
+}
+
+/**
+ * The conditions on the content of an event, with their values.
+ * @param json the column
+ */
+export function contentConditions(
+  { types, tag, externalId, minimumConfidence }: EventContent,
+  type: string,
+  json: string,
+): (readonly [condition: string, value: unknown])[] {
+  const pairOf = (member: string, ofTrip: string) =>
+    `CASE WHEN json_type(${json}, '$.trip') IS NULL
+       THEN coalesce(json_extract(${json}, '$.geofence.${member}'), json_extract(${json}, '$.beacon.${member}'))
+       ELSE json_extract(${json}, '$.trip.${ofTrip}') END = ?`
+  return [
+    [`${type} IN (SELECT value FROM json_each(?))`, types && JSON.stringify(types)],
+    [pairOf('tag', 'destinationGeofenceTag'), tag],
+    [pairOf('externalId', 'destinationGeofenceExternalId'), externalId],
+    [`json_extract(${json}, '$.confidence') >= ?`, minimumConfidence],
+  ]
+}
+
+export class EventSearch {
+  readonly #database: Database.Database
+  readonly #statements = new Map<string, Database.Statement<unknown[], Looked>>()
+
+  constructor(database: Database.Database) {
+    this.#database = database
+  }
+
+  /** Some of the events that match, after the cursor. */
+  find(scope: ScopeId, query: EventQuery, cursor: OwnedEvent | undefined): SearchStep {
+    const { createdBefore, createdAfter, updatedBefore, updatedAfter } = query
+    const rows = this.#look(
+      query,
+      [
+        ['scope = ?', scope],
+        ['type = ?', query.type],
+        ['createdAt < ?', createdBefore],
+        ['createdAt > ?', createdAfter],
+        ['actualCreatedAt < ?', updatedBefore],
+        ['actualCreatedAt > ?', updatedAfter],
+      ],
+      cursor,
+    )
+    const offsets: number[] = []
+    for (const row of rows) {
+      if (row.hit === 0) continue
+      offsets.push(row.offset)
+      if (offsets.length === query.limit + 1) return { offsets, cursor: row }
+    }
+    return { offsets, cursor: lastOf(rows) }
+  }
+
+  /** Counts some thousand events after the cursor, newest first. */
+  count(scope: ScopeId, query: CountQuery, cursor: OwnedEvent | undefined): CountStep {
+    const { from, to, stepMs } = query
+    const rows = this.#look(
+      query,
+      [
+        ['scope = ?', scope],
+        ['createdAt >= ?', from],
+        ['createdAt < ?', to],
+      ],
+      cursor,
+    )
+    const counts = new Map<string, [number, string, number]>()
+    for (const { hit, type, createdAt } of rows) {
+      if (hit === 0) continue
+      const interval = Math.floor((createdAt - from) / stepMs)
+      const key = `${interval} ${type}`
+      const known = counts.get(key)
+      if (known === undefined) counts.set(key, [interval, type, 1])
+      else known[2]++
+    }
+    return { counts: [...counts.values()], examined: rows.length, cursor: lastOf(rows) }
+  }
+
+  #look(
+    content: EventContent,
+    bounds: readonly (readonly [condition: string, value: unknown])[],
+    cursor: OwnedEvent | undefined,
+  ): Looked[] {
+    const wanted = contentConditions(content, 'type', 'json').filter(([, value]) => value !== undefined)
+    const where = bounds.filter(([, value]) => value !== undefined)
+    const conditions = where.map(([condition]) => condition)
+    const values = where.map(([, value]) => value)
+    if (cursor !== undefined) {
+      conditions.push('createdAt <= ?', '(createdAt < ? OR rowid < ?)')
+      values.push(cursor.createdAt, cursor.createdAt, cursor.offset)
+    }
+    const hit = wanted.length === 0 ? '1' : wanted.map(([condition]) => `(${condition})`).join(' AND ')
+    const sql = `SELECT rowid AS offset, createdAt, type, coalesce(${hit}, 0) AS hit FROM events INDEXED BY eventsByTime
+       WHERE ${conditions.join(' AND ')} ORDER BY createdAt DESC, rowid DESC LIMIT ${LOOKED_AT}`
+    let statement = this.#statements.get(sql)
+    if (statement === undefined) {
+      statement = this.#database.prepare<unknown[], Looked>(sql)
+      this.#statements.set(sql, statement)
+    }
+    return statement.all(...wanted.map(([, value]) => value), ...values)
+  }
+}
+
+function lastOf(rows: readonly Looked[]): OwnedEvent | undefined {
+  return rows.length < LOOKED_AT ? undefined : rows.at(-1)
+}
