@@ -15,6 +15,11 @@ interface Seed extends Point {
 
 /** Clearances are given with this share, because the engine's distances are off by less. */
 const CERTAIN_SHARE = 0.98
+/**
+ * The difference of two distances is off by this share of the distances themselves, which matters on the far side of
+ * the earth: 20,000 km from the seeds, by more than the seeds are apart.
+ */
+const DISTANCE_ERROR = 0.002
 
 /**
  * An atlas of an invented world: every point has the regions of the nearest seed. Some seeds have none, as at sea.
@@ -66,7 +71,8 @@ export class RandomAtlas implements Atlas {
     const [nearest, ...others] = this.byDistance(latitude, longitude)
     const other = others.find(({ codes }) => codes !== nearest!.codes)
     const meters = other === undefined ? Infinity : (other.meters - nearest!.meters) / 2
-    return { codes: nearest!.codes, clearanceMeters: meters * CERTAIN_SHARE }
+    const clearanceMeters = Math.max(0, meters * CERTAIN_SHARE - nearest!.meters * DISTANCE_ERROR)
+    return { codes: nearest!.codes, clearanceMeters }
   }
 
   /** Some addresses are proxies, and some are used far away, by their sum. */
