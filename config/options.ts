@@ -568,6 +568,33 @@ export const OPTIONS = {
       'Time for which a webhook delivery is retried. A webhook whose deliveries all fail for this long is ' +
       'paused.',
   },
+  syncPrivateAddresses: {
+    type: 'list',
+    default: [],
+    problem: proxiesProblem,
+    env: 'RINGFENCE_SYNC_PRIVATE_ADDRESSES',
+    value: 'ADDRESSES',
+    help: 'Addresses or CIDR ranges outside the public internet from which geofence syncs may fetch their sources.',
+  },
+  syncMaxBytes: {
+    type: 'integer',
+    default: 1024 * MIB,
+    low: 1024,
+    high: 65536 * MIB,
+    env: 'RINGFENCE_SYNC_MAX_BYTES',
+    value: 'BYTES',
+    help: 'Largest source of a geofence sync, packed or unpacked.',
+  },
+  syncKey: {
+    type: 'text',
+    default: '',
+    problem: syncKeyProblem,
+    env: 'RINGFENCE_SYNC_KEY',
+    value: 'KEY',
+    help:
+      'What encrypts the secrets of geofence syncs: 64 hexadecimal digits, the same for all processes. Empty: a key in ' +
+      'the data folder, which is enough for the embedded engine.',
+  },
   deliveriesDays: {
     type: 'integer',
     default: 30,
@@ -912,6 +939,10 @@ function originProblem(text: string): string | undefined {
   const isOrigin =
     url !== undefined && ['http:', 'https:'].includes(url.protocol) && url.href === `${url.origin}/`
   return isOrigin ? undefined : 'must be a URL like https://HOST, without a path'
+}
+
+function syncKeyProblem(text: string): string | undefined {
+  return text === '' || /^[0-9a-f]{64}$/i.test(text) ? undefined : 'must be 64 hexadecimal digits'
 }
 
 function tokenProblem(text: string): string | undefined {

@@ -40,6 +40,7 @@ import { type DistributedParts, openDistributedParts, groundChecks, leases } fro
 import { openOwners } from './ownerRole.ts'
 import { tripJobs } from '../trips/tripJobs.ts'
 import { rolesOf } from './roles.ts'
+import { openGeofenceSync } from './geofenceSync.ts'
 import { openGeoServices } from './geoServices.ts'
 import { openMapData } from './mapData.ts'
 import { watchTile38 } from './tile38.ts'
@@ -65,7 +66,8 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const tile38Checks = watchTile38(tile38, metrics)
   const geo =
     map && isIn('gateway') ? openGeoServices({ options, logger, metrics, registry, map }) : undefined
-  const front = geo && openGatewayFront(ground, events!, asking!, geo, tile38Checks)
+  const sync = geo && openGeofenceSync({ options, logger, registry, finder: geo.finder })
+  const front = geo && openGatewayFront(ground, events!, asking!, geo, tile38Checks, sync!.routes)
   const checks = [
     ...groundChecks(ground),
     ...tile38Checks,
@@ -88,6 +90,10 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   for (const service of events?.services ?? []) lifecycle.add(service)
   for (const service of [...(map?.services ?? []), ...(geo?.services ?? [])]) lifecycle.add(service)
   if (geo !== undefined) lifecycle.add(jobs.service(geo.isochrones))
+  if (sync !== undefined) {
+    lifecycle.add(sync.service)
+    lifecycle.add(jobs.service(sync.runner))
+  }
   if (front !== undefined) {
     lifecycle.add(front.ticketService)
     lifecycle.add(jobs.service(new ExpirySweep(registry.people)))

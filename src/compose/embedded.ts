@@ -57,6 +57,7 @@ import { ByteBound } from '../runtime/byteBound.ts'
 import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
 import { DRAIN_MS, Lifecycle } from '../runtime/lifecycle.ts'
 import { progressLog, type Logger } from '../runtime/logger.ts'
+import { openGeofenceSync } from './geofenceSync.ts'
 import { Outgoing } from '../runtime/outgoing.ts'
 import { closeDataFolder } from '../runtime/privateFiles.ts'
 import { createGeofenceIndex } from '../spatial/cellIndex.ts'
@@ -148,6 +149,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   // What users see. Positions also go to Tile38; questions are answered here.
   const metrics = new Metrics()
   const geo = openGeoServices({ options, logger, metrics, registry, map })
+  const sync = openGeofenceSync({ options, logger, registry, finder: geo.finder })
   const positions = new HostPositions(host)
   const copied = tile38 && new TwiceObserved(positions)
   const front = openPublicApi({
@@ -170,6 +172,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
       ...hookRoutesOf({ hooks, registry, outgoing }),
     ],
     geo,
+    sync: sync.routes,
     checks: [
       { name: 'commit log', check: () => ({ ok: true, detail: `durability: ${options.durability}` }) },
       roomIn(mailbox),
@@ -209,6 +212,8 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add({ name: 'commit log', stop: () => log.close() })
   for (const service of [...map.services, ...geo.services]) lifecycle.add(service)
   lifecycle.add(jobs.service(geo.isochrones))
+  lifecycle.add(sync.service)
+  lifecycle.add(jobs.service(sync.runner))
   lifecycle.add(jobs.service(new DateSweep(registry.geofences)))
   lifecycle.add(jobs.service(new ExpirySweep(registry.people)))
   if (nats !== undefined) lifecycle.add(nats)

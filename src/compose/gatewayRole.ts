@@ -2,6 +2,7 @@
 import { join } from 'node:path'
 import { Tickets } from '../accounts/tickets.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Route } from '../http/route.ts'
 import { hookRoutes, type HookRouteParts } from '../registry/hooks/hookRoutes.ts'
 import { webhookRoutes, type WebhookRouteParts } from '../delivery/webhookRoutes.ts'
 import { Gateway } from '../cluster/gateway/gateway.ts'
@@ -78,6 +79,7 @@ export function openGatewayFront(
   { gateway, mailbox }: ReturnType<typeof openGateway>,
   geo: GeoServices,
   tile38Checks: readonly ReadinessCheck[],
+  sync: readonly Route[],
 ): PublicApi & { readonly ticketService: Service } {
   const { options, logger, id, streams, registry, measurer, metrics, calls, tile38 } = ground
   const { partitions } = options
@@ -112,6 +114,7 @@ export function openGatewayFront(
     secret: streams.secret,
     webhooks: remoteRoutes(managed, calls, webhooksSubject, nobody),
     geo,
+    sync,
     checks: [...groundChecks(ground), ...tile38Checks, roomIn(mailbox), ...checks],
     metrics,
   })

@@ -98,6 +98,7 @@ export interface PublicApiParts {
   /** Management of webhooks and hooks. */
   readonly webhooks: readonly Route[]
   readonly geo: GeoServices
+  readonly sync: readonly Route[]
   readonly checks: readonly ReadinessCheck[]
   readonly metrics: Metrics
 }
@@ -162,6 +163,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     ...keyRoutes(registry),
     ...sessionRoutes({ people, signIn, tickets: parts.tickets }),
     ...accountRoutes(people),
+    ...parts.sync,
     ...parts.webhooks,
     ...geo.routes,
     ...healthRoutes(checks, metrics, options.metricsToken),

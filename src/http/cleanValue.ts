@@ -1,4 +1,4 @@
-import { IsAny, IsArray, IsObject, IsUnion, type TObject, type TSchema } from 'typebox'
+import { IsAny, IsArray, IsNull, IsObject, IsRecord, IsUnion, type TObject, type TSchema } from 'typebox'
 import { badParam } from '../runtime/errors.ts'
 import { MAX_DEPTH } from './structure.ts'
 
@@ -14,7 +14,8 @@ const SHOWN_KEY_LENGTH = 64
 const NO_NAMES: ReadonlySet<string> = new Set()
 
 /**
- * Removes `null` members of objects, at every depth that the schema describes: null means absent.
+ * Removes `null` members of objects, at every depth that the schema describes: null means absent, except within an
+ * object where the schema of the member says null itself.
  *
  * Fields that are not in the schema are left alone, whatever they contain: apps send fields that no version of this
  * interface knows yet. Only those whose names reach into prototypes are removed. `Type.Any()` is left alone, too.
@@ -42,7 +43,7 @@ export function cleanValue(
   if (Array.isArray(value)) return cleanItems(value, variantOf(schema, IsArray)?.items, path, strings)
   const record = value as Record<string, unknown>
   const fields = variantOf(schema, IsObject)
-  if (fields === undefined) cleanMembers(record, path, strings, nullable)
+  if (fields === undefined) cleanMembers(record, path, strings, nullable, saysNull(memberSchema(schema)))
   else cleanFields(record, fields, path, strings, nullable)
 }
 
@@ -77,7 +78,8 @@ function cleanFields(
   for (const name of Object.keys(record)) {
     const member = record[name]
     if (member === null) {
-      if (!nullable.has(name)) delete record[name]
+      const isKept = nullable.has(name) || (path.length > 0 && saysNull(properties[name]))
+      if (!isKept) delete record[name]
       continue
     }
     const field = Object.hasOwn(properties, name) ? properties[name]! : undefined
@@ -94,6 +96,7 @@ function cleanMembers(
   path: string[],
   strings: boolean,
   nullable: ReadonlySet<string>,
+  isNullKept: boolean,
 ): void {
   const keys = Object.keys(record)
   if (keys.length > MAX_MEMBERS) throw badParam(pathText(path), `Must have at most ${MAX_MEMBERS} keys.`)
@@ -102,10 +105,21 @@ function cleanMembers(
     path.push(key)
     checkKey(path)
     if (strings) checkText(key, path)
-    if (member === null && !nullable.has(key)) delete record[key]
+    if (member === null && !isNullKept && !nullable.has(key)) delete record[key]
     else cleanValue(member, undefined, path, strings)
     path.pop()
   }
+}
+
+/** Whether null is one of the values that a schema names. */
+function saysNull(schema: TSchema | undefined): boolean {
+  return schema !== undefined && IsUnion(schema) && schema.anyOf.some(IsNull)
+}
+
+/** What the members of an object are whose names the sender chooses. */
+function memberSchema(schema: TSchema | undefined): TSchema | undefined {
+  const record = variantOf(schema, IsRecord)
+  return record && Object.values(record.patternProperties)[0]
 }
 
 /** The schema, or the first of its variants, of a kind. */

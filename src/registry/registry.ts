@@ -26,6 +26,8 @@ import type { EditLog } from './store/editLog.ts'
 import { RegistryReplica } from './store/replica.ts'
 import { LocalEdits } from './store/localEdits.ts'
 import type { RowKind } from './store/rowKind.ts'
+import { SyncRegistry } from './sync/syncRegistry.ts'
+import { SYNC_ROWS } from './sync/syncRows.ts'
 import { IMPORT_ROWS, ImportHistory } from './transfer/importHistory.ts'
 import { TRIP_ROWS, TripDirectory } from './trips/tripDirectory.ts'
 import { WEBHOOKS, WebhookRegistry } from './webhooks/webhookRegistry.ts'
@@ -46,6 +48,7 @@ export function registryRows(collections: readonly AnyEntity[] = []): RowKind[] 
     ...collections.map(({ rows }) => rows),
     IMPORT_ROWS,
     TRIP_ROWS,
+    ...SYNC_ROWS,
   ]
 }
 
@@ -96,6 +99,7 @@ export class Registry implements RegistryView {
   readonly webhooks: WebhookRegistry
   readonly hooks: HookRegistry
   readonly trips: TripDirectory
+  readonly syncs: SyncRegistry
   readonly #image: RegistryReplica
   readonly #database: RegistryDatabase
   readonly #edits: EditLog
@@ -135,10 +139,11 @@ export class Registry implements RegistryView {
     this.people = new People({ image, edits, clock, keys: this.keys, troubled: onUsageFailure })
     try {
       this.imports = new ImportHistory(image, edits, clock)
+      this.syncs = new SyncRegistry(image, edits, clock)
       this.#database.readAll(() => {
         this.people.load()
         this.geofences.load(onProgress)
-        const more = this.#collections.values()
+        const more = [this.syncs, ...this.#collections.values()]
         for (const kind of [this.beacons, this.webhooks, this.hooks, this.settings, this.trips, ...more])
           kind.load()
       })

@@ -55,6 +55,15 @@ export interface OutgoingRequest {
   readonly signal?: AbortSignal
 }
 
+/** An answer whose body is read as it comes. */
+export interface OutgoingStream {
+  readonly status: number
+  /** By name in lower case. */
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  /** Throws if the connection ends before the body does. To be read or destroyed. */
+  readonly body: AsyncIterable<Buffer> & { destroy(): void }
+}
+
 export interface OutgoingAnswer {
   readonly status: number
   /** By name in lower case. */
@@ -164,6 +173,35 @@ export class Outgoing {
       clearTimeout(timer)
       request.signal?.removeEventListener('abort', giveUp)
     }
+  }
+
+  /**
+   * Asks for something that may be long. The caller limits how much it reads, and how long.
+   * @throws {AddressRefused} or the error that prevents the connection
+   */
+  async stream(
+    url: string,
+    headers: Readonly<Record<string, string>>,
+    signal: AbortSignal,
+  ): Promise<OutgoingStream> {
+    const { origin, pathname, search } = new URL(url)
+    const path = pathname + search
+    const {
+      statusCode,
+      headers: answered,
+      body,
+    } = await this.#agent.request({
+      origin,
+      path,
+      method: 'GET',
+      headers,
+      signal,
+      // A connection of its own: what a server sends beyond the length that it told must not be taken for an answer.
+      reset: true,
+    })
+    // Whoever destroys a body before its end is not interested in the error that this makes.
+    body.on('error', () => {})
+    return { status: statusCode, headers: answered, body }
   }
 
   /** Ends all connections. */

@@ -63,6 +63,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'registry/geofences',
     ],
   ],
+  ['registry/sync', ['model', 'runtime', 'registry/store', 'registry/records']],
   ['registry/trips', ['model', 'runtime', 'registry/store', 'registry/records']],
   [
     'registry',
@@ -81,7 +82,22 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'registry/webhooks',
       'registry/hooks',
       'registry/transfer',
+      'registry/sync',
       'registry/trips',
+    ],
+  ],
+  [
+    'sync',
+    [
+      'model',
+      'runtime',
+      'jobs',
+      'http',
+      'registry/store',
+      'registry/records',
+      'registry/geofences',
+      'registry/transfer',
+      'registry/sync',
     ],
   ],
   ['users', ['model', 'runtime', 'http', 'geometry', 'rules', 'events', 'actor', 'registry/records']],
@@ -292,6 +308,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'registry/settings',
       'registry/transfer',
       'registry',
+      'sync',
       'users',
       'trips',
       'ingest',
@@ -352,11 +369,12 @@ const WORKER_URLS = 'workers/urls.ts'
 
 /**
  * Folders whose technology is built on that of another folder. The registry that processes share is, in each of them,
- * a registry of its own that is edited in another way. People lie in the registry.
+ * a registry of its own that is edited in another way. People lie in the registry, and so do the runs of syncs.
  */
 const BUILDS_ON: ReadonlyMap<string, string> = new Map([
   ['cluster/registry', 'registry'],
   ['accounts', 'registry'],
+  ['sync', 'registry'],
 ])
 
 /** The folder whose technologies others may build on, because several folders need them. */

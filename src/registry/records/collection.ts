@@ -185,6 +185,11 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
     return true
   }
 
+  /** Deletes records that exist, and makes the other changes with it: all or none. */
+  deleteMany(scope: ScopeId, ids: readonly string[], alongside: readonly Change[]): void {
+    this.edits.commit([...ids.map((id) => this.removalOf(scope, id)), ...alongside])
+  }
+
   /** Called before an edit reads the records. */
   protected beforeEdit(): void {}
 

@@ -50,7 +50,7 @@ export interface Draft<T> {
 /** What a put of many must know if it is a part of something larger. */
 export interface JointPut {
   /** Changes to be made together with the put; the outcomes are in the order of the definitions. */
-  alongside(outcomes: readonly { readonly created: boolean }[]): readonly Change[]
+  alongside(outcomes: readonly { readonly created: boolean; readonly record: Listed }[]): readonly Change[]
 }
 
 /** The slots of the records of one kind; a record keeps its slot while it exists. */

@@ -4,6 +4,8 @@ import { ApiError, badParam } from '../../runtime/errors.ts'
 import { parseJsonText, type Fields } from '../../http/fields.ts'
 import { hoursField } from '../geofences/geofenceFields.ts'
 import { metadataField } from '../records/recordFields.ts'
+import type { CsvRow } from './csvReader.ts'
+import type { RefusedRow } from './importHistory.ts'
 
 /** The columns that the header of an import file may and must have. */
 export interface ColumnRules<Name extends string = string> {
@@ -22,6 +24,7 @@ const DICTIONARIES = new Map<string, (fields: Fields) => unknown>([
 
 /** More keys of metadata than anybody has; it bounds the cost of a row. */
 const MAX_COLUMNS = 1000
+const MAX_VALUE_LENGTH = 100
 
 interface Column {
   /** As in the header. */
@@ -65,6 +68,27 @@ export class CsvColumns {
 
   get count(): number {
     return this.#columns.length
+  }
+
+  /**
+   * Why the cells of a row cannot be read at all. Returned, not thrown: throwing would take ten times as long in a file
+   * full of such rows.
+   */
+  problemOf({ cells, damaged }: CsvRow): string | undefined {
+    const { count } = this
+    if (cells.length !== count) return `The row has ${cells.length} cells, the header ${count}.`
+    return damaged ? 'The row contains bytes that are not valid UTF-8.' : undefined
+  }
+
+  /**
+   * What is reported of a row that was refused.
+   * @param row below the header, counted from 1
+   * @param param the field that breaks a rule; undefined for the row as a whole
+   */
+  refusal({ cells, line }: CsvRow, row: number, message: string, param?: string): RefusedRow {
+    const column = param && this.blamed(cells, param)
+    const value = column === undefined ? undefined : this.cell(cells, column)
+    return { line, row, column, message, value: value?.slice(0, MAX_VALUE_LENGTH).toWellFormed() }
   }
 
   /**
@@ -145,7 +169,12 @@ function toColumn(name: string, index: number, { known }: ColumnRules): Column {
   }
   const shown = name.length > 100 ? `${name.slice(0, 100)}…` : name
   const separator = /[;\t|]/.test(name) ? ' Columns are separated by commas.' : ''
-  throw badParam(shown, `Unknown column.${separator} Known columns: ${known.map(described).join(', ')}.`)
+  const right = known.find((one) => one.toLowerCase() === field.toLowerCase())
+  const hint = right === undefined || right === field ? '' : ` It must be written ${right}.`
+  throw badParam(
+    shown,
+    `Unknown column.${separator}${hint} Known columns: ${known.map(described).join(', ')}.`,
+  )
 }
 
 function described(field: string): string {

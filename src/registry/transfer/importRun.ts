@@ -15,7 +15,6 @@ import type { Referenced } from '../records/recordList.ts'
  */
 const MAX_PENDING = 256
 const MAX_SLICES = 4
-const MAX_VALUE_LENGTH = 100
 
 /** The file of an import. */
 export interface ImportFile {
@@ -141,7 +140,7 @@ class ImportRun {
   take(row: CsvRow): void | Promise<void> {
     this.#record.rows += 1
     this.#last = row
-    const sentence = this.#problemOfCells(row)
+    const sentence = this.#columns.problemOf(row)
     if (sentence !== undefined) {
       this.#refuse(row, sentence)
       return
@@ -229,28 +228,13 @@ class ImportRun {
     return record
   }
 
-  /** Returned, not thrown: throwing would take ten times as long in a file full of such cells. */
-  #problemOfCells({ cells, damaged }: CsvRow): string | undefined {
-    const { count } = this.#columns
-    if (cells.length !== count) return `The row has ${cells.length} cells, the header ${count}.`
-    return damaged ? 'The row contains bytes that are not valid UTF-8.' : undefined
-  }
-
   /** @param param the field that breaks a rule; undefined for the row as a whole */
-  #refuse({ cells, line }: CsvRow, message: string, param?: string): void {
+  #refuse(row: CsvRow, message: string, param?: string): void {
     this.#record.refused += 1
     if (this.#errors.length === MAX_ERRORS) {
       this.#record.moreErrors += 1
       return
     }
-    const column = param && this.#columns.blamed(cells, param)
-    const value = column === undefined ? undefined : this.#columns.cell(cells, column)
-    this.#errors.push({
-      line,
-      row: this.#record.rows,
-      column,
-      message,
-      value: value?.slice(0, MAX_VALUE_LENGTH).toWellFormed(),
-    })
+    this.#errors.push(this.#columns.refusal(row, this.#record.rows, message, param))
   }
 }

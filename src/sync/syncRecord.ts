@@ -1,0 +1,237 @@
+import Type from 'typebox'
+import { BooleanOrText, DateTime, ListOrText, NumberOrText } from '../registry/records/recordSchemas.ts'
+import { Text } from '../http/schemas.ts'
+import { isoDate } from '../model/isoDate.ts'
+import { isLive } from '../model/scope.ts'
+import type { SyncRefusal, SyncRun, SyncSettings } from '../registry/sync/syncRows.ts'
+
+const Count = (description?: string) => Type.Integer({ minimum: 0, ...(description && { description }) })
+
+const Secret = (description: string) =>
+  Type.Optional(Type.Union([Type.String(), Type.Null()], { description }))
+
+const HttpBody = Type.Object(
+  {
+    urls: ListOrText(
+      '1 to 20 addresses, http or https, without a user name. A query that is given as `…` stays as it is.',
+    ),
+    username: Type.Optional(Type.String({ description: 'Of basic authentication.' })),
+    password: Secret('Secret. Left out, it stays; null removes it.'),
+    headers: Type.Optional(
+      Type.Union([Type.Record(Type.String(), Type.Union([Type.String(), Type.Null()])), Type.Null()], {
+        description:
+          'At most 10; the values are secret. One that is left out stays; null removes it, or all.',
+      }),
+    ),
+  },
+  { additionalProperties: false, description: 'Required with protocol http.' },
+)
+
+const S3Body = Type.Object(
+  {
+    region: Type.String(),
+    bucket: Type.String(),
+    keys: ListOrText('1 to 20 names of objects.'),
+    accessKeyId: Type.String(),
+    secretAccessKey: Secret('Secret. Left out, it stays.'),
+    endpoint: Type.Optional(Type.String({ description: 'Of other makers: http(s)://HOST:PORT.' })),
+    pathStyle: Type.Optional(
+      BooleanOrText('Whether the bucket is in the path. Default: true with an endpoint.'),
+    ),
+  },
+  { additionalProperties: false, description: 'Required with protocol s3.' },
+)
+
+/** The body of settings, for requests; syncFields.ts reads it. No other fields are allowed, because a mistyped one would not act. */
+export const SyncBody = Type.Object(
+  {
+    enabled: Type.Optional(BooleanOrText('Default true. False: no nightly runs; a run by hand still works.')),
+    protocol: Text(64, '`http` or `s3`.'),
+    http: Type.Optional(HttpBody),
+    s3: Type.Optional(S3Body),
+    time: Type.Optional(Text(5, 'HH:mm of the nightly run; default 03:00.')),
+    timeZone: Type.Optional(Text(64, 'IANA name; default UTC.')),
+    deleteMissing: Type.Optional(
+      BooleanOrText(
+        'Default false. Whether geofences that a run wrote and no source names any more are deleted.',
+      ),
+    ),
+    maxDeleteShare: Type.Optional(
+      NumberOrText(
+        'Default 0.1. If more than this share of all would be deleted, nothing is, until a run with `force`.',
+      ),
+    ),
+    emails: Type.Optional(ListOrText('At most 10 addresses that are told how runs end.')),
+    notify: Type.Optional(Text(64, '`always` (default) or `failures`.')),
+  },
+  { title: 'GeofenceSyncDefinition', additionalProperties: false },
+)
+
+/** Without secrets. */
+const SyncSchema = Type.Object(
+  {
+    enabled: Type.Boolean(),
+    protocol: Type.Optional(Type.Enum(['http', 's3'], { description: 'Absent before the first PUT.' })),
+    http: Type.Optional(
+      Type.Object({
+        urls: Type.Array(Type.String(), { description: 'A query, which may be secret, is shown as `…`.' }),
+        username: Type.Optional(Type.String()),
+        passwordSet: Type.Boolean(),
+        headers: Type.Array(Type.String(), { description: 'Names.' }),
+      }),
+    ),
+    s3: Type.Optional(
+      Type.Object({
+        region: Type.String(),
+        bucket: Type.String(),
+        keys: Type.Array(Type.String()),
+        accessKeyId: Type.String(),
+        secretAccessKeySet: Type.Boolean(),
+        endpoint: Type.Optional(Type.String()),
+        pathStyle: Type.Boolean(),
+      }),
+    ),
+    time: Type.String(),
+    timeZone: Type.String(),
+    deleteMissing: Type.Boolean(),
+    maxDeleteShare: Type.Number(),
+    emails: Type.Array(Type.String()),
+    notify: Type.Enum(['always', 'failures']),
+    nextRunAt: Type.Optional(DateTime),
+  },
+  { title: 'GeofenceSync' },
+)
+
+const Counts = {
+  rows: Count('Rows below the header.'),
+  created: Count(),
+  updated: Count(),
+  unchanged: Count('Rows that say what is there already.'),
+  repeated: Count('Rows whose tag and externalId a later row has, which counts.'),
+  refused: Count(),
+}
+
+/** A run, for the reference. */
+export const RunSchema = Type.Object(
+  {
+    _id: Type.String(),
+    live: Type.Boolean(),
+    trigger: Type.Enum(['nightly', 'save', 'manual']),
+    by: Type.Optional(Type.String({ description: 'The key or person; absent for nightly runs.' })),
+    force: Type.Boolean(),
+    dryRun: Type.Boolean(),
+    repeats: Type.Optional(Type.String({ description: 'The interrupted run that this one begins again.' })),
+    status: Type.Enum(['queued', 'running', 'succeeded', 'partial', 'failed', 'canceled', 'interrupted']),
+    message: Type.Optional(Type.String({ description: 'Why nothing was done, if no source is the reason.' })),
+    createdAt: DateTime,
+    startedAt: Type.Optional(DateTime),
+    finishedAt: Type.Optional(DateTime),
+    sources: Type.Array(
+      Type.Object({
+        name: Type.String({ description: 'The URL with its query as `…`, or bucket/key.' }),
+        status: Type.Optional(Type.Enum(['read', 'unchanged', 'failed'])),
+        httpStatus: Type.Optional(Type.Integer()),
+        bytes: Type.Optional(Count('Unpacked.')),
+        etag: Type.Optional(Type.String()),
+        attempts: Count(),
+        error: Type.Optional(Type.Object({ code: Type.String(), message: Type.String() })),
+        ...Counts,
+      }),
+    ),
+    ...Counts,
+    deleted: Count(),
+    deletionHeld: Type.Optional(
+      Type.Object(
+        { count: Count(), of: Count() },
+        {
+          description:
+            'So many of all that runs wrote would have been deleted, which is more than maxDeleteShare.',
+        },
+      ),
+    ),
+    notification: Type.Optional(
+      Type.Object({
+        status: Type.Enum(['sent', 'waiting', 'failed', 'off', 'notConfigured']),
+        error: Type.Optional(Type.String()),
+      }),
+    ),
+    errors: Type.Optional(
+      Type.Array(
+        Type.Object({
+          source: Type.String(),
+          line: Type.Integer(),
+          row: Type.Integer(),
+          column: Type.Optional(Type.String()),
+          message: Type.String(),
+          value: Type.Optional(Type.String()),
+        }),
+        {
+          description:
+            'The first 1,000 refused rows. Only in the response about a single run that has ended.',
+        },
+      ),
+    ),
+    moreErrors: Type.Optional(Count('Refused rows beyond those in errors.')),
+  },
+  { title: 'GeofenceSyncRun' },
+)
+
+export const OneRun = Type.Object({ run: RunSchema })
+export const RunPage = Type.Object({ runs: Type.Array(RunSchema) })
+export const SyncAnswer = Type.Object({ sync: SyncSchema, lastRun: Type.Optional(RunSchema) })
+export const SavedAnswer = Type.Object({ sync: SyncSchema, run: Type.Optional(RunSchema) })
+
+const NONE = {
+  enabled: false,
+  time: '03:00',
+  timeZone: 'UTC',
+  deleteMissing: false,
+  maxDeleteShare: 0.1,
+  emails: [],
+  notify: 'always',
+}
+
+/** Settings as the API returns them. */
+export function syncRecord(settings: SyncSettings | undefined, nextRunAt: number | undefined) {
+  if (settings === undefined) return NONE
+  const { sealed: _, scheduledSince: __, ...shown } = settings
+  return { ...shown, nextRunAt: timeOf(nextRunAt) }
+}
+
+/** A run as the API returns it, with its refused rows if they are given. */
+export function runRecord(run: SyncRun, errors?: readonly SyncRefusal[]) {
+  const { id, scope, createdAt, startedAt, finishedAt, sources, moreErrors } = run
+  const { trigger, by, force, dryRun, repeats, status, message, deleted, deletionHeld, notification } = run
+  const sum = (name: 'rows' | 'created' | 'updated' | 'unchanged' | 'repeated' | 'refused') =>
+    sources.reduce((all, source) => all + source[name], 0)
+  return {
+    _id: id,
+    live: isLive(scope),
+    trigger,
+    by,
+    force,
+    dryRun,
+    repeats,
+    status,
+    message,
+    createdAt: isoDate(createdAt),
+    startedAt: timeOf(startedAt),
+    finishedAt: timeOf(finishedAt),
+    sources,
+    rows: sum('rows'),
+    created: sum('created'),
+    updated: sum('updated'),
+    unchanged: sum('unchanged'),
+    repeated: sum('repeated'),
+    refused: sum('refused'),
+    deleted,
+    deletionHeld,
+    notification,
+    errors,
+    moreErrors: errors === undefined ? undefined : moreErrors,
+  }
+}
+
+function timeOf(at: number | undefined): string | undefined {
+  return at === undefined ? undefined : isoDate(at)
+}
