@@ -15,6 +15,7 @@ export const STORY_SERVER: ServerOptions = {
     RINGFENCE_RATE_LIMITS: 'on',
     RINGFENCE_LIMITS: 'POST /v1/track=off,GET /v1/context=1,management=off',
     RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1',
+    RINGFENCE_SYNC_PRIVATE_ADDRESSES: '127.0.0.1',
   },
 }
 
@@ -38,6 +39,7 @@ export async function tellStory(recording: Recording): Promise<void> {
   await settings(recording)
   await webhooks(recording)
   await hooks(recording)
+  await geofenceSync(recording)
   await trips(recording)
   await operations(recording)
   await people(recording)
@@ -548,6 +550,26 @@ async function hooks(recording: Recording): Promise<void> {
     await show('DELETE /v1/hooks/:tag/:externalId', 'By its pair', {
       params: { tag: 'erp', externalId: 'stores' },
     })
+  } finally {
+    receiver.close()
+  }
+}
+
+async function geofenceSync(recording: Recording): Promise<void> {
+  const { show } = recording
+  const receiver = await Receiver.start()
+  recording.alias(receiver.url, 'https://files.example.com')
+  try {
+    const http = { urls: [`${receiver.url}/stores.csv`], username: 'ringfence', password: 'never shown' }
+    const wanted = { protocol: 'http', http, time: '03:30', timeZone: 'Europe/Berlin', deleteMissing: true }
+    await show('POST /v1/geofence-sync/test', 'Before they are stored', { body: wanted })
+    await show('PUT /v1/geofence-sync', 'A file on a web server', { body: wanted })
+    const { run } = await show('POST /v1/geofence-sync/runs', 'What would it do?', { body: { dryRun: true } })
+    const params = { id: run._id as string }
+    await show('POST /v1/geofence-sync/runs/:id/cancel', 'No more', { params })
+    await show('GET /v1/geofence-sync/runs/:id', 'With the rows that it refused', { params })
+    await show('GET /v1/geofence-sync/runs', 'The history', {})
+    await show('GET /v1/geofence-sync', 'With the last run', {})
   } finally {
     receiver.close()
   }

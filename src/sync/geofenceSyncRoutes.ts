@@ -16,13 +16,22 @@ import type { Outgoing } from '../runtime/outgoing.ts'
 import { SecretsUnreadable, type SecretBox } from './secretBox.ts'
 import { parseSync, type OpenSettings } from './syncFields.ts'
 import { sourcesOf, type Source } from './sourceRequest.ts'
-import { OneRun, RunPage, runRecord, SavedAnswer, SyncAnswer, SyncBody, syncRecord } from './syncRecord.ts'
+import {
+  OneRun,
+  RunPage,
+  runRecord,
+  SavedAnswer,
+  SYNC_NEEDS,
+  SyncAnswer,
+  SyncBody,
+  syncRecord,
+} from './syncRecord.ts'
 import type { SyncRunner } from './syncRunner.ts'
 
 const TAG = 'Geofence sync'
 const UnderWay = Type.Object(
-  { run: Type.Object({ _id: Type.String() }) },
-  { description: 'Conflict: a run is under way.' },
+  { run: Type.Optional(Type.Object({ _id: Type.String() })) },
+  { description: 'Conflict: a run is under way, whose `_id` this is; or there are no settings.' },
 )
 
 export interface SyncRouteParts {
@@ -73,7 +82,7 @@ function settingsRoutes(parts: SyncRouteParts): Route[] {
           ...SyncBody.properties,
           run: Type.Optional(BooleanOrText('Default false. Whether a run begins at once.')),
         },
-        { title: 'GeofenceSyncSettings', additionalProperties: false },
+        { title: 'GeofenceSyncSettings', additionalProperties: false, allOf: SYNC_NEEDS },
       ),
       answers: { 200: SavedAnswer, 409: UnderWay },
       handler: (call) => {
@@ -94,7 +103,7 @@ function settingsRoutes(parts: SyncRouteParts): Route[] {
         'with the stored secrets; without, the stored ones.',
       body: Type.Object(
         { ...SyncBody.properties, protocol: Type.Optional(SyncBody.properties.protocol) },
-        { title: 'GeofenceSyncTest', additionalProperties: false },
+        { title: 'GeofenceSyncTest', additionalProperties: false, allOf: SYNC_NEEDS },
       ),
       answers: {
         200: Type.Object({
@@ -102,13 +111,15 @@ function settingsRoutes(parts: SyncRouteParts): Route[] {
             Type.Object({ name: Type.String(), ok: Type.Boolean(), message: Type.String() }),
           ),
         }),
+        409: Type.Object({}, { description: 'There are no settings.' }),
       },
       handler: async (call) => {
         const { scope } = call.credentials!
         const body = call.body as Fields
         const before = opened(syncs.settings(scope), scope, box)
-        const tried = Object.keys(body).length === 0 ? before : parseSync(body, before)
-        if (tried === undefined) throw badParam('protocol', 'Required, because no settings are stored.')
+        const protocol = body.protocol ?? before?.settings.protocol
+        if (protocol === undefined) throw notSetUp()
+        const tried = Object.keys(body).length === 0 ? before! : parseSync({ ...body, protocol }, before)
         const sources = sourcesOf(tried.settings, tried.secrets)
         const results = await Promise.all(
           sources.map(async (source) => ({ name: source.name, ...(await parts.test(source)) })),
@@ -144,8 +155,7 @@ function runRoutes({ syncs, runner }: SyncRouteParts): Route[] {
         const body = call.body as Fields
         const force = booleanField(body, 'force') ?? false
         const dryRun = booleanField(body, 'dryRun') ?? false
-        if (syncs.settings(scope) === undefined)
-          throw new ApiError(400, 'The geofence sync is not set up: PUT /v1/geofence-sync first.')
+        if (syncs.settings(scope) === undefined) throw notSetUp()
         const wanted = { trigger: 'manual', by: callerOf(call.credentials!), force, dryRun } as const
         return orConflict(async () => {
           const run = await runner.request(scope, wanted)
@@ -233,6 +243,10 @@ function save(
     const sync = syncRecord(settings, runner.nextRunAt(scope))
     return { body: { sync, ...(run && { run: runRecord(run) }) } }
   })
+}
+
+function notSetUp(): ApiError {
+  return new ApiError(409, 'The geofence sync is not set up: PUT /v1/geofence-sync first.')
 }
 
 /** A night that passed under other times, or before they were set, was not missed. */

@@ -35,7 +35,7 @@ export function draftText({ definition, center, ring, radius }: GeofenceDraft, n
 }
 
 /** The text of the row that would make this geofence, if nothing had to be looked up for it. */
-export function geofenceText(geofence: Geofence, now: number): string {
+export function rowTextOf(geofence: Geofence, now: number): string {
   const { shape, isochrone } = geofence
   if (isochrone !== undefined)
     return JSON.stringify([definitionOf(geofence, now), isochrone.destination, null, isochrone.minutes])
@@ -62,7 +62,7 @@ export function draftOf(text: string): GeofenceDraft {
  * Whether a geofence is what a row says that has an address or a place: those are looked up once, so an equal one is not
  * looked up again.
  */
-export function isSamePlace(geofence: Geofence, draft: GeofenceDraft, now: number): boolean {
+export function isSameLookUp(geofence: Geofence, draft: GeofenceDraft, now: number): boolean {
   const { definition, center, radius } = draft
   if (JSON.stringify(definitionOf(geofence, now)) !== JSON.stringify(definitionOf(definition, now)))
     return false

@@ -1,6 +1,7 @@
 import Type from 'typebox'
-import { BooleanOrText, DateTime, ListOrText, NumberOrText } from '../registry/records/recordSchemas.ts'
-import { Text } from '../http/schemas.ts'
+import { BooleanOrText, ListOrText, NumberOrText } from '../registry/records/recordSchemas.ts'
+import { neededBy } from '../http/needs.ts'
+import { DateTime, Text } from '../http/schemas.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import type { SyncRefusal, SyncRun, SyncSettings } from '../registry/sync/syncRows.ts'
@@ -24,7 +25,7 @@ const HttpBody = Type.Object(
       }),
     ),
   },
-  { additionalProperties: false, description: 'Required with protocol http.' },
+  { additionalProperties: false, description: 'For protocol http.' },
 )
 
 const S3Body = Type.Object(
@@ -39,8 +40,11 @@ const S3Body = Type.Object(
       BooleanOrText('Whether the bucket is in the path. Default: true with an endpoint.'),
     ),
   },
-  { additionalProperties: false, description: 'Required with protocol s3.' },
+  { additionalProperties: false, description: 'For protocol s3.' },
 )
+
+/** What a protocol requires. */
+export const SYNC_NEEDS = neededBy('protocol', { http: { required: ['http'] }, s3: { required: ['s3'] } })
 
 /** The body of settings, for requests; syncFields.ts reads it. No other fields are allowed, because a mistyped one would not act. */
 export const SyncBody = Type.Object(
@@ -64,7 +68,7 @@ export const SyncBody = Type.Object(
     emails: Type.Optional(ListOrText('At most 10 addresses that are told how runs end.')),
     notify: Type.Optional(Text(64, '`always` (default) or `failures`.')),
   },
-  { title: 'GeofenceSyncDefinition', additionalProperties: false },
+  { title: 'GeofenceSyncDefinition', additionalProperties: false, allOf: SYNC_NEEDS },
 )
 
 /** Without secrets. */

@@ -30,16 +30,15 @@ import type {
 import type { Time } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { Slice } from '../runtime/slices.ts'
+import { MAX_ERRORS } from '../registry/transfer/importHistory.ts'
 import { pairHash } from './pairHash.ts'
 import type { ReadRow, SourceRows } from './rowsPort.ts'
-import { draftOf, geofenceText, isSamePlace } from './rowText.ts'
+import { draftOf, rowTextOf, isSameLookUp } from './rowText.ts'
 import type { Fetched } from './fetchSource.ts'
 import { SecretsUnreadable, type SecretBox } from './secretBox.ts'
 import { SourceFailed } from './sourceFailed.ts'
 import { sourcesOf, type Source } from './sourceRequest.ts'
 
-/** The refused rows of a run whose reasons are kept. */
-export const MAX_ERRORS = 1000
 /** Of a transaction; with their marks they must fit into an atomic batch of the registry. */
 const MAX_WRITES = 200
 /** How often the counts of a run that writes nothing are shown. */
@@ -253,12 +252,12 @@ class RunWork {
     const before = store.byPair(tag!, externalId!)
     const existing = before && store.whole(before)
     const sources = this.#sourcesNaming(row, source)
-    if (existing !== undefined && geofenceText(existing, now) === text)
+    if (existing !== undefined && rowTextOf(existing, now) === text)
       return this.#same(existing, source, sources)
     const draft = draftOf(text!)
     const { placeId, address } = draft.definition
     const isLookedUp = placeId !== undefined || address !== undefined
-    if (isLookedUp && existing !== undefined && isSamePlace(existing, draft, now))
+    if (isLookedUp && existing !== undefined && isSameLookUp(existing, draft, now))
       return this.#same(existing, source, sources)
     const definition = resolveArea(draft, this.#parts.finder)
     const take = (known: GeofenceDefinition) =>

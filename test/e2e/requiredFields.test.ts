@@ -54,6 +54,28 @@ const UPDATE: Values = {
   sequence: 1,
 }
 
+const SYNC: Values = {
+  enabled: false,
+  // Nothing listens there.
+  http: { urls: ['http://127.0.0.1:9/a.csv'], username: 'u', password: 'p', headers: { 'X-A': 'a' } },
+  s3: {
+    region: 'us-east-1',
+    bucket: 'abc',
+    keys: ['a.csv'],
+    accessKeyId: 'x',
+    secretAccessKey: 'y',
+    endpoint: 'http://127.0.0.1:9',
+    pathStyle: true,
+  },
+  time: '03:00',
+  timeZone: 'UTC',
+  deleteMissing: false,
+  maxDeleteShare: 0.1,
+  emails: ['a@example.com'],
+  notify: 'always',
+  run: false,
+}
+
 const GEOFENCE: Values = {
   description: 'x',
   tag: 'shop',
@@ -233,6 +255,13 @@ async function knowledge(api: Api): Promise<Readonly<Record<string, Known>>> {
     'POST /v1/hooks': anew('/v1/hooks', HOOK, 'hook'),
     'PUT /v1/hooks/{tag}/{externalId}': of('/v1/hooks/erp/3', { ...HOOK, externalId: '3' }),
     'PUT /v1/hooks/{id}': of(`/v1/hooks/${hook}`, { ...HOOK, ...other }),
+    'PUT /v1/geofence-sync': of('/v1/geofence-sync', SYNC, { taken: [409] }),
+    'POST /v1/geofence-sync/test': of('/v1/geofence-sync/test', SYNC, { taken: [409] }),
+    'POST /v1/geofence-sync/runs': of(
+      '/v1/geofence-sync/runs',
+      { force: false, dryRun: true },
+      { taken: [202, 409] },
+    ),
     'POST /v1/webhooks': anew('/v1/webhooks', WEBHOOK, 'webhook'),
     'PATCH /v1/webhooks/{id}': of(`/v1/webhooks/${webhook}`, WEBHOOK),
     'POST /v1/webhooks/{id}/redeliver': of(
@@ -261,7 +290,10 @@ async function knowledge(api: Api): Promise<Readonly<Record<string, Known>>> {
 const nameOf = ({ method, path }: Operation) => `${method} ${path}`
 
 t.test('a missing required field is named, and a missing optional one is accepted', async (t) => {
-  const api = await startApi(t, { sample: true, env: { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1' } })
+  const api = await startApi(t, {
+    sample: true,
+    env: { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1', RINGFENCE_SYNC_PRIVATE_ADDRESSES: '127.0.0.1' },
+  })
   const known = await knowledge(api)
   const operations = api.withoutPeople.filter(
     ({ definition }) => definition.requestBody?.content['application/json'] !== undefined,

@@ -195,7 +195,11 @@ export const stepsOfGuide = (name: string) => stepsOf(readFileSync(new URL(`${na
 /** Runs a server in a reader's folder, with the limits that readers have. */
 export async function withServer<T>(run: (folder: string, url: string) => Promise<T>): Promise<T> {
   const folder = readersFolder()
-  const env = { RINGFENCE_RATE_LIMITS: 'on', RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1' }
+  const env = {
+    RINGFENCE_RATE_LIMITS: 'on',
+    RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1',
+    RINGFENCE_SYNC_PRIVATE_ADDRESSES: '127.0.0.1',
+  }
   const server = await Server.start({ data: folder.data, env, sample: true })
   try {
     return await run(folder.path, server.url)

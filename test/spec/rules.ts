@@ -158,7 +158,24 @@ beacon columns | all of them | registry/import.test.ts: every column of a beacon
 quoting | commas and quotes quoted, embedded quotes doubled | registry/csv.test.ts: reading returns what was written, cell for cell and line for line, however it arrives; registry/csv.test.ts: files as programs write them
 
 # Geofence sync (sync)
-nightly sync | HTTP or object storage, per environment, with an e-mail
+nightly sync | HTTP, per environment | sync/runs.test.ts: a run upserts the rows of its sources, and tells what became of each; sync/runs.test.ts: one run at a time; it can be canceled; the live environment has its own
+nightly sync | object storage
+nightly sync | with an e-mail
+settings | every rule, else 400 with param | sync/settings.test.ts: settings: every rule of every field
+secrets | left out they stay, null removes; none goes to another host | sync/settings.test.ts: secrets: left out they stay, null removes them, and none goes to another host
+secrets | encrypted; key by option or file of mode 0600; in no log | sync/settings.test.ts: secrets lie encrypted, with a key that only the owner can read, and stand in no log; sync/settings.test.ts: a sealed text opens with its key, in its environment, unchanged
+POST /v1/geofence-sync/test | header and 10 rows of each source | sync/settings.test.ts: each source can be tried: its header and ten rows
+one at a time | per environment, across hosts: a fenced lease | sync/runner.test.ts: two hosts at three o’clock: one run; sync/runner.test.ts: who lost a run writes no more
+interrupted | begun again once | sync/runs.test.ts: a run whose process is killed is interrupted, and begun again once
+missed | made up for if under 12 h late | sync/runner.test.ts: a run each night; one that was missed is made up for within twelve hours
+time zones | skipped: the minute after; repeated: the first | sync/schedule.test.ts: a time that the clock skips: the minute after; one that it repeats: the first
+fetch | whole, before a row counts | sync/runs.test.ts: nothing counts before all sources are there and were read to the end
+gzip | by Content-Encoding, Content-Type or name | sync/runs.test.ts: gzip by its header, its type or its name; a broken one fails
+conditional | ETag, date, SHA-256; not with force, nor after refused rows | sync/runs.test.ts: sources that did not change are not read: by ETag, by date, by content; but with force, and after refused rows
+rows | equal definitions are not written | sync/runs.test.ts: equal definitions are not written
+deletion | of what runs wrote and nobody wrote since; the guard | sync/runs.test.ts: what no source names any more is deleted, within the guard, and only what runs wrote; sync/runs.test.ts: a pair that an unchanged source names stays
+retries | 10 s, 1 min, 5 min; Retry-After up to 30 min; others fail at once | sync/runner.test.ts: a source is tried again after 10 seconds, one minute and five, or when the server says; others fail at once
+dryRun | all but writes | sync/runs.test.ts: a dry run counts and writes nothing
 
 # Authentication
 1 | a key in the Authorization header on every request | http/server.test.ts: keys are checked before limits, and limits before parameters

@@ -25,11 +25,8 @@ t.test('before the first PUT there is nothing, and nothing can be run', async (t
   t.match((await server.api('GET', '/v1/geofence-sync')).body, {
     sync: { enabled: false, time: '03:00', timeZone: 'UTC' },
   })
-  t.match(await server.api('POST', '/v1/geofence-sync/runs', {}), { status: 400 })
-  t.match(await server.api('POST', '/v1/geofence-sync/test', {}), {
-    status: 400,
-    body: { meta: { param: 'protocol' } },
-  })
+  t.match(await server.api('POST', '/v1/geofence-sync/runs', {}), { status: 409 })
+  t.match(await server.api('POST', '/v1/geofence-sync/test', {}), { status: 409 })
 })
 
 t.test('settings: every rule of every field', async (t) => {

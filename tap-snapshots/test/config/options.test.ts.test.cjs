@@ -244,6 +244,19 @@ A setting is taken from the first that has it: flag, environment variable, file,
       Time for which a webhook delivery is retried. A webhook whose deliveries all fail
       for this long is paused. From 1 to 604800, default 86400.
       RINGFENCE_WEBHOOK_RETRY_SECONDS
+  --sync-private-addresses ADDRESSES
+      Addresses or CIDR ranges outside the public internet from which geofence syncs may
+      fetch their sources. Comma-separated, default none.
+      RINGFENCE_SYNC_PRIVATE_ADDRESSES
+  --sync-max-bytes BYTES
+      Largest source of a geofence sync, packed or unpacked. From 1024 to 68719476736,
+      default 1073741824.
+      RINGFENCE_SYNC_MAX_BYTES
+  --sync-key KEY
+      What encrypts the secrets of geofence syncs: 64 hexadecimal digits, the same for all
+      processes. Empty: a key in the data folder, which is enough for the embedded engine.
+      Default none.
+      RINGFENCE_SYNC_KEY
   --deliveries-days DAYS
       Finished webhook deliveries are deleted from the log after this time. From 1 to
       36500, default 30.

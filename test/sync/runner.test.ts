@@ -1,0 +1,248 @@
+/** When runs begin and who does them, in virtual time, on registries of one and of two processes. */
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { aloneWith } from '../../src/jobs/port.ts'
+import { Jobs } from '../../src/jobs/jobs.ts'
+import { openRegistry, type Registry } from '../../src/registry/registry.ts'
+import type { SyncSettings } from '../../src/registry/sync/syncRows.ts'
+import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import type { ReadRow } from '../../src/sync/rowsPort.ts'
+import { SecretBox } from '../../src/sync/secretBox.ts'
+import { SourceFailed } from '../../src/sync/sourceFailed.ts'
+import { SyncRunner, type SyncRunnerParts } from '../../src/sync/syncRunner.ts'
+import { settle, SimulatedTime } from '../kit/simulatedTime.ts'
+import { until } from '../kit/waiting.ts'
+import { MemoryStream } from '../registry/memoryStream.ts'
+import { folderOf, openReplica, SCOPE } from '../registry/replicatedKit.ts'
+
+const DAY = 86_400_000
+const START = Date.UTC(2026, 2, 10, 12)
+const box = new SecretBox('00'.repeat(32))
+
+const SETTINGS: SyncSettings = {
+  enabled: true,
+  protocol: 'http',
+  http: { urls: ['https://example.com/a.csv'], passwordSet: false, headers: [] },
+  time: '03:00',
+  timeZone: 'UTC',
+  deleteMissing: false,
+  maxDeleteShare: 0.1,
+  emails: [],
+  notify: 'always',
+  sealed: box.seal(SCOPE, { urls: ['https://example.com/a.csv'] }),
+  scheduledSince: START,
+}
+
+/** The text of a row, as the thread makes it. */
+function readRow(externalId: string, number: number): ReadRow {
+  const definition = { tag: 'a', externalId, description: 'x', type: 'circle', enabled: true }
+  const text = JSON.stringify([definition, [1, 2], null, 100])
+  return { line: number + 1, row: number, tag: 'a', externalId, text }
+}
+
+function openRunner(
+  t: Test,
+  registry: Registry,
+  time: SimulatedTime,
+  more: Partial<SyncRunnerParts> = {},
+): SyncRunner {
+  return new SyncRunner({
+    syncs: registry.syncs,
+    geofences: registry.geofences,
+    finder: { positionOf: async () => undefined, placeArea: async () => undefined },
+    box,
+    time,
+    logger: { info: () => {}, warn: () => {}, error: (fields: object) => t.fail(JSON.stringify(fields)) },
+    folder: join(folderOf(t), 'sync'),
+    openRows: async () => rowsOf([readRow('1', 1)]),
+    fetch: async (_source, file) => {
+      writeFileSync(file, '')
+      return { httpStatus: 200, content: { bytes: 0, sha256: `${time.now()}` } }
+    },
+    ...more,
+  })
+}
+
+function rowsOf(...batches: ReadRow[][]) {
+  const left = batches.map((rows) => ({ file: 0, rows }))
+  return { survey: async () => [undefined], next: async () => left.shift(), close: async () => {} }
+}
+
+/** Does the job of a runner. */
+function jobsOf(t: Test, time: SimulatedTime) {
+  const warn = (fields: object) => void t.fail(JSON.stringify(fields))
+  return new Jobs({ time, logger: { warn }, openLease: aloneWith })
+}
+
+function open(t: Test, time: SimulatedTime, folder = folderOf(t)): Registry {
+  const registry = openRegistry({ folder, clock: time, createIndex: createGeofenceIndex })
+  t.teardown(() => registry.close())
+  return registry
+}
+
+/** As {@link SimulatedTime.runUntil}, with files in between, which take real time. */
+async function runUntil(time: SimulatedTime, end: number): Promise<void> {
+  while (time.now() < end) {
+    await time.runUntil(Math.min(end, time.now() + 6 * 3_600_000))
+    for (let i = 0; i < 20; i++) await new Promise((resolve) => setTimeout(resolve, 1))
+    await settle()
+  }
+}
+
+t.test('a run each night; one that was missed is made up for within twelve hours', async (t) => {
+  const time = new SimulatedTime(START)
+  const folder = folderOf(t)
+  const registry = openRegistry({ folder, clock: time, createIndex: createGeofenceIndex })
+  await registry.syncs.edit(() => registry.syncs.save(SCOPE, SETTINGS))
+  const runner = openRunner(t, registry, time)
+  t.equal(runner.nextRunAt(SCOPE), Date.UTC(2026, 2, 11, 3), 'the night before the settings was not missed')
+  const service = jobsOf(t, time).service(runner)
+  await service.start?.()
+  await runUntil(time, START + 3 * DAY)
+  const runs = registry.syncs.list(SCOPE, { limit: 10 }).runs
+  t.strictSame(
+    runs.map(({ trigger, status, createdAt }) => [
+      trigger,
+      status,
+      new Date(createdAt).toISOString().slice(0, 16),
+    ]),
+    ['13', '12', '11'].map((day) => ['nightly', 'succeeded', `2026-03-${day}T03:00`]),
+  )
+  t.match(runs[0]?.sources, [{ unchanged: 1 }])
+  await service.stop?.()
+  registry.close()
+
+  for (const [hoursLate, expected] of [
+    [11, 4],
+    [37, 4],
+    [49, 5],
+  ] as const) {
+    time.time = Date.UTC(2026, 2, 14, 3 + hoursLate)
+    const again = openRegistry({ folder, clock: time, createIndex: createGeofenceIndex })
+    const next = openRunner(t, again, time)
+    const job = jobsOf(t, time).service(next)
+    await job.start?.()
+    await runUntil(time, time.now() + 60_000)
+    t.equal(again.syncs.list(SCOPE, { limit: 10 }).runs.length, expected, `${hoursLate} h late`)
+    await job.stop?.()
+    await next.stopped()
+    again.close()
+  }
+})
+
+t.test('two hosts at three o’clock: one run', async (t) => {
+  const stream = new MemoryStream()
+  const time = new SimulatedTime(START)
+  const registries = [
+    await openReplica(t, async () => stream.client(), { clock: time }),
+    await openReplica(t, async () => stream.client(), { clock: time }),
+  ]
+  await registries[0]!.syncs.edit(() => registries[0]!.syncs.save(SCOPE, SETTINGS))
+  let fetches = 0
+  const fetch: SyncRunnerParts['fetch'] = async (_source, file) => {
+    fetches++
+    writeFileSync(file, '')
+    return { httpStatus: 200, content: { bytes: 0, sha256: 'a' } }
+  }
+  const runners = registries.map((registry) => openRunner(t, registry, time, { fetch }))
+  time.time = Date.UTC(2026, 2, 11, 3)
+  // The lease goes from one to the other.
+  for (const runner of [...runners, ...runners]) {
+    await runner.run()
+    await runner.stopped()
+  }
+  const runs = registries[0]!.syncs.list(SCOPE, { limit: 10 }).runs
+  t.match(runs, [{ trigger: 'nightly', status: 'succeeded' }])
+  t.equal(runs.length, 1)
+  t.equal(fetches, 1)
+  const asked = await Promise.allSettled(
+    runners.map((runner) => runner.request(SCOPE, { trigger: 'manual' })),
+  )
+  t.strictSame(asked.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'], 'one run at a time')
+})
+
+t.test('who lost a run writes no more', async (t) => {
+  const time = new SimulatedTime(START)
+  const registry = open(t, time)
+  const { syncs, geofences } = registry
+  await syncs.edit(() => syncs.save(SCOPE, SETTINGS))
+  const more = Promise.withResolvers<void>()
+  const taken = Promise.withResolvers<void>()
+  const rows = rowsOf(
+    Array.from({ length: 200 }, (_, i) => readRow(`${i}`, i + 1)),
+    [readRow('late', 201)],
+  )
+  const first = openRunner(t, registry, time, {
+    openRows: async () => ({
+      ...rows,
+      next: async () => {
+        const batch = await rows.next()
+        if (batch?.rows.length !== 1) return batch
+        taken.resolve()
+        await more.promise
+        return batch
+      },
+    }),
+  })
+  const run = await first.request(SCOPE, { trigger: 'manual' })
+  await first.run()
+  await taken.promise
+  await syncs.edit(() => syncs.store({ ...syncs.active(SCOPE)!, holder: 'somebody else' }))
+  more.resolve()
+  await first.stopped()
+  t.equal(geofences.store(SCOPE).byPair('a', 'late'), undefined)
+  t.match(syncs.get(SCOPE, run.id)?.run, { status: 'running', holder: 'somebody else' })
+
+  const second = openRunner(t, registry, time)
+  await second.run()
+  t.match(syncs.get(SCOPE, run.id)?.run, { status: 'interrupted' }, 'nobody does it')
+  await second.run()
+  await second.stopped()
+  t.match(syncs.last(SCOPE), { status: 'succeeded', repeats: run.id })
+})
+
+t.test(
+  'a source is tried again after 10 seconds, one minute and five, or when the server says; others fail at once',
+  async (t) => {
+    const time = new SimulatedTime(START)
+    const registry = open(t, time)
+    const { syncs } = registry
+    await syncs.edit(() => syncs.save(SCOPE, { ...SETTINGS, enabled: false }))
+    const asked: number[] = []
+    const failures: SourceFailed[] = []
+    const runner = openRunner(t, registry, time, {
+      fetch: async () => {
+        asked.push((time.now() - begun) / 1000)
+        throw failures[asked.length - 1] ?? failures.at(-1)!
+      },
+    })
+    const busy = new SourceFailed('http503', 'Busy.', { isPassing: true, httpStatus: 503 })
+    let begun = 0
+    for (const [fails, expected] of [
+      [[busy], [0, 10, 70, 370]],
+      [
+        [new SourceFailed('http429', 'Slow down.', { isPassing: true, retryAfterMs: 120_000 }), busy],
+        [0, 120, 180, 480],
+      ],
+      [
+        [new SourceFailed('http503', 'Later.', { isPassing: true, retryAfterMs: 9e9 }), busy],
+        [0, 1800, 1860, 2160],
+      ],
+      [[new SourceFailed('http404', 'No such file.', { httpStatus: 404 })], [0]],
+    ] as const) {
+      asked.length = 0
+      failures.splice(0, failures.length, ...fails)
+      begun = time.now()
+      const { id } = await runner.request(SCOPE, { trigger: 'manual' })
+      await runner.run()
+      await until(() => asked.length > 0)
+      while (syncs.active(SCOPE) !== undefined) await runUntil(time, time.now() + 10_000)
+      t.strictSame(asked, expected)
+      t.match(syncs.get(SCOPE, id)?.run, {
+        status: 'failed',
+        sources: [{ status: 'failed', attempts: expected.length }],
+      })
+    }
+  },
+)
