@@ -26,9 +26,9 @@ export interface OpenSettings {
   readonly secrets: SyncSecrets
 }
 
-export const MAX_SOURCES = 20
-export const MAX_HEADERS = 10
-export const MAX_EMAILS = 10
+const MAX_SOURCES = 20
+const MAX_HEADERS = 10
+const MAX_EMAILS = 10
 const MAX_URL_LENGTH = 2048
 const MAX_KEY_LENGTH = 1024
 const MAX_SECRET_LENGTH = 2048
@@ -227,7 +227,7 @@ function emailsField(body: Fields): readonly string[] {
 }
 
 /** @throws ApiError 400 */
-export function checkEmail(param: string, email: string): string {
+function checkEmail(param: string, email: string): string {
   if (!EMAIL.test(email)) throw badParam(param, 'It must be an e-mail address.')
   return email
 }

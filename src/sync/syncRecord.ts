@@ -116,7 +116,7 @@ const Counts = {
 }
 
 /** A run, for the reference. */
-export const RunSchema = Type.Object(
+const RunSchema = Type.Object(
   {
     _id: Type.String(),
     live: Type.Boolean(),
