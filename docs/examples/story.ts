@@ -423,6 +423,7 @@ async function events(recording: Recording): Promise<void> {
 
 async function settings({ show }: Recording): Promise<void> {
   await show('GET /v1/settings', 'As they are at first', {})
+  await show('GET /v1/users/density', 'Of a city', { query: { box: '13,52,14,53', zoom: 12 } })
   await show('GET /v1/events/counts', 'Of an hour', { query: { step: 3600 } })
   await show('GET /v1/stats', 'Of an hour', { query: { step: 3600 } })
   await show('GET /v1/system', 'Of an embedded server', {})

@@ -488,6 +488,40 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/geofences/tiles/{z}/{x}/{y}.mvt": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** A vector tile of the geofences */
+        get: operations["getV1GeofencesTilesByZByXByYMvt"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/users/density": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Count the devices in a box by cells */
+        get: operations["getV1UsersDensity"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/beacons": {
         parameters: {
             query?: never;
@@ -5148,7 +5182,10 @@ export interface operations {
                 from?: string | number;
                 /** @description The end, exclusive. Default: now. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 to?: string | number;
-                /** @description Seconds. */
+                /**
+                 * @description Seconds.
+                 * @example 3600
+                 */
                 step?: number;
                 /** @description Comma-separated. */
                 types?: string;
@@ -5617,6 +5654,71 @@ export interface operations {
                         };
                     } & {
                         geofences: components["schemas"]["Geofence"][];
+                    };
+                };
+            };
+        };
+    };
+    getV1GeofencesTilesByZByXByYMvt: {
+        parameters: {
+            query?: {
+                /** @description Only geofences with this tag. */
+                tag?: string;
+            };
+            header?: never;
+            path: {
+                /** @description Zoom. */
+                z: string;
+                /** @description Column from the west, from 0 to 2^z - 1. */
+                x: string;
+                /** @description Row from the north, from 0 to 2^z - 1. */
+                y: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.mapbox-vector-tile": string;
+                };
+            };
+        };
+    };
+    getV1UsersDensity: {
+        parameters: {
+            query: {
+                /** @description `west,south,east,north` in degrees; if west is greater than east, it crosses the antimeridian. */
+                box: string;
+                /** @description Of the cells. */
+                zoom: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        cells: {
+                            x: number;
+                            y: number;
+                            count: number;
+                        }[];
                     };
                 };
             };
@@ -9159,7 +9261,10 @@ export interface operations {
                 from?: string | number;
                 /** @description The end, exclusive. Default: now. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 to?: string | number;
-                /** @description Seconds. */
+                /**
+                 * @description Seconds.
+                 * @example 3600
+                 */
                 step?: number;
             };
             header?: never;

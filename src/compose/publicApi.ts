@@ -48,6 +48,8 @@ import { referenceRoutes } from '../reference/referenceRoutes.ts'
 import { referenceTexts } from '../reference/texts.ts'
 import { beaconRoutes } from '../registry/beacons/beaconRoutes.ts'
 import { exportRoutes } from '../registry/transfer/exportRoutes.ts'
+import { GeofenceTiles } from '../geo/liveMap/geofenceTiles.ts'
+import { liveMapRoutes } from '../geo/liveMap/liveMapRoutes.ts'
 import { geofenceRoutes } from '../registry/geofences/geofenceRoutes.ts'
 import { hookRoutes } from '../registry/hooks/hookRoutes.ts'
 import { importRoutes } from '../registry/transfer/importRoutes.ts'
@@ -156,6 +158,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     ...eventRoutes(events, feed),
     eventStreams.route(),
     ...geofenceRoutes(registry.geofences, geo.finder),
+    ...liveMapRoutes(new GeofenceTiles((scope) => tiledGeofences(registry, scope), clock), positions),
     ...beaconRoutes(registry),
     ...importRoutes(registry, geo.finder),
     ...exportRoutes(registry),
@@ -228,6 +231,11 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
 function openDashboard({ dashboard: isOn }: Options, logger: Logger): Dashboard & Service {
   if (isOn) return new BuiltDashboard(join(import.meta.dirname, '..', '..', 'dashboard'), logger)
   return { name: 'dashboard', state: 'absent', page: () => undefined, asset: () => undefined, stop() {} }
+}
+
+function tiledGeofences(registry: Registry, scope: ScopeId) {
+  const store = registry.scope(scope)
+  return { revision: store.revision, index: store.geofences.index }
 }
 
 function totalsOf(registry: Registry, scope: ScopeId) {

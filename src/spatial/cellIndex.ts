@@ -91,6 +91,14 @@ class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implemen
     return this.slotStore.slotOf(id)
   }
 
+  get end(): number {
+    return this.slotStore.end
+  }
+
+  has(slot: number): boolean {
+    return this.slotStore.has(slot)
+  }
+
   geofence(slot: number): T {
     return this.slotStore.get(slot)
   }

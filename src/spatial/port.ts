@@ -39,6 +39,10 @@ export interface ShapeIndex<T extends Named> {
    * within `reachMeters` of that point are among those appended.
    */
   candidates(probe: Probe, reachMeters: number, out: number[]): number
+  /** Beyond all slots that have been used. */
+  readonly end: number
+  /** Whether an item is in the slot. */
+  has(slot: number): boolean
   /** The slot of an item by id; −1 if there is none. */
   slotOf(id: string): number
   /** The item in a slot, without its shape. Objects are replaced, never changed. */

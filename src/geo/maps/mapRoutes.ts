@@ -105,7 +105,7 @@ function tileRoute(maps: Maps): Route {
     headers: ['accept-encoding'],
     answers: { 200: fileOf(TILE_TYPE) },
     handler: async ({ params, query, headers }) => {
-      const tile = await maps.tile(addressOf(params, maps.maxZoom))
+      const tile = await maps.tile(tileAddress(params, maps.maxZoom))
       return fileAnswer(tile, TILE_TYPE, query.v === maps.version ? FOR_A_DAY : ASK_AGAIN, headers)
     },
   })
@@ -218,8 +218,8 @@ function originOf(headers: Readonly<Record<string, string>>): string {
   return `${isSecure ? 'https' : 'http'}://${host}`
 }
 
-/** @throws ApiError 400 naming the parameter */
-function addressOf(
+/** The tile that the parameters name. @throws ApiError 400 naming the parameter */
+export function tileAddress(
   { z, x, y }: { readonly z: string; readonly x: string; readonly y: string },
   maxZoom: number,
 ): TileAddress {

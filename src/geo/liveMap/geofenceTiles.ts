@@ -1,0 +1,72 @@
+import { LRUCache } from 'lru-cache'
+import { asOf, type GeofenceProperties } from '../../model/geofence.ts'
+import type { ScopeId } from '../../model/scope.ts'
+import { ConcurrencyLimit } from '../../runtime/concurrencyLimit.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { inSlices } from '../../runtime/slices.ts'
+import type { GeofenceIndex } from '../../spatial/port.ts'
+import type { TileAddress } from '../mapFile/grid.ts'
+import { geofenceTile } from './geofenceTile.ts'
+
+/** Tiles that are made at a time, in turns, and those that wait. */
+const AT_ONCE = 2
+const MOST_WAITING = 256
+/** Of the tiles that were asked for last. */
+const CACHE_BYTES = 16 * 1024 * 1024
+const ENTRY_BYTES = 300
+
+/** The geofences of a scope, as tiles need them. */
+export interface TiledGeofences {
+  /** Changes with every change of a geofence. */
+  readonly revision: number
+  readonly index: GeofenceIndex
+}
+
+export interface KeptTile {
+  readonly content: Uint8Array
+  /** The revision of the geofences in it. */
+  readonly revision: number
+}
+
+/** Tiles of geofences, which are kept until a geofence of their scope changes. */
+export class GeofenceTiles {
+  readonly #geofences: (scope: ScopeId) => TiledGeofences
+  readonly #clock: Clock
+  readonly #limit = new ConcurrencyLimit(AT_ONCE, MOST_WAITING)
+  readonly #kept = new LRUCache<string, KeptTile>({
+    maxSize: CACHE_BYTES,
+    sizeCalculation: ({ content }) => content.length + ENTRY_BYTES,
+  })
+
+  constructor(geofences: (scope: ScopeId) => TiledGeofences, clock: Clock) {
+    this.#geofences = geofences
+    this.#clock = clock
+  }
+
+  /** @param tag only geofences that have it; undefined: all */
+  async tile(scope: ScopeId, address: TileAddress, tag: string | undefined): Promise<KeptTile> {
+    const { z, x, y } = address
+    const key = `${scope} ${z}/${x}/${y} ${tag ?? ''}`
+    const known = this.#current(scope, key)
+    return known ?? this.#limit.run(() => this.#make(scope, address, tag, key))
+  }
+
+  #current(scope: ScopeId, key: string): KeptTile | undefined {
+    const kept = this.#kept.get(key)
+    return kept?.revision === this.#geofences(scope).revision ? kept : undefined
+  }
+
+  async #make(scope: ScopeId, address: TileAddress, tag: string | undefined, key: string): Promise<KeptTile> {
+    // It may have been made while this waited.
+    const known = this.#current(scope, key)
+    if (known !== undefined) return known
+    // Of before: what changes meanwhile makes it a tile of the past.
+    const { revision, index } = this.#geofences(scope)
+    const isShown = (geofence: GeofenceProperties) =>
+      (tag === undefined || geofence.tag === tag) && asOf(geofence, this.#clock.now()) !== undefined
+    const content = await inSlices(geofenceTile(index, address, isShown))
+    const tile = { content, revision }
+    this.#kept.set(key, tile)
+    return tile
+  }
+}
