@@ -5692,9 +5692,15 @@ export interface operations {
     getV1UsersDensity: {
         parameters: {
             query: {
-                /** @description `west,south,east,north` in degrees; if west is greater than east, it crosses the antimeridian. */
+                /**
+                 * @description `west,south,east,north` in degrees; if west is greater than east, it crosses the antimeridian.
+                 * @example 13,52,14,53
+                 */
                 box: string;
-                /** @description Of the cells. */
+                /**
+                 * @description Of the cells.
+                 * @example 12
+                 */
                 zoom: number;
             };
             header?: never;
