@@ -3,7 +3,7 @@ import type { ScopeId } from '../../model/scope.ts'
 import { project, WORLD_BITS } from '../mapFile/grid.ts'
 
 /** West, south, east, north in degrees; west is greater than east across the antimeridian. */
-export type Box = readonly [west: number, south: number, east: number, north: number]
+export type DensityBox = readonly [west: number, south: number, east: number, north: number]
 
 /** How many devices are in a cell: a tile of the map. */
 export interface CellCount {
@@ -16,7 +16,7 @@ export interface CellCount {
 export async function densityIn(
   positions: Positions,
   scope: ScopeId,
-  [west, south, east, north]: Box,
+  [west, south, east, north]: DensityBox,
   zoom: number,
 ): Promise<CellCount[]> {
   const side = 2 ** (WORLD_BITS - zoom)
@@ -47,7 +47,7 @@ export async function densityIn(
 }
 
 /** How many cells of the zoom lie in the box, at most. */
-export function cellsIn([west, south, east, north]: Box, zoom: number): number {
+export function cellsIn([west, south, east, north]: DensityBox, zoom: number): number {
   const side = 2 ** (WORLD_BITS - zoom)
   const [left, top] = project([west, north])
   const [right, bottom] = project([west <= east ? east : east + 360, south])

@@ -7,7 +7,7 @@ import { badParam, outOfRange } from '../../runtime/errors.ts'
 import { ConcurrencyLimit } from '../../runtime/concurrencyLimit.ts'
 import { LARGEST_ZOOM } from '../mapFile/grid.ts'
 import { tileAddress } from '../maps/mapRoutes.ts'
-import { cellsIn, densityIn, type Box } from './density.ts'
+import { cellsIn, densityIn, type DensityBox } from './density.ts'
 import type { GeofenceTiles } from './geofenceTiles.ts'
 
 const TILE_TYPE = 'application/vnd.mapbox-vector-tile'
@@ -84,7 +84,7 @@ export function liveMapRoutes(tiles: GeofenceTiles, positions: Positions): Route
 }
 
 /** @throws ApiError 400 */
-function boxOf(text: string): Box {
+function boxOf(text: string): DensityBox {
   const numbers = text.split(',').map((part) => decimalOf(part.trim()))
   if (numbers.length !== 4 || numbers.some((one) => Number.isNaN(one)))
     throw badParam('box', 'Must be west,south,east,north.')
