@@ -959,6 +959,92 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/geofence-sync": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the settings of the geofence sync */
+        get: operations["getV1GeofenceSync"];
+        /** Set up the geofence sync */
+        put: operations["putV1GeofenceSync"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/geofence-sync/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Try the sources of the geofence sync */
+        post: operations["postV1GeofenceSyncTest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/geofence-sync/runs": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List runs of the geofence sync, newest first */
+        get: operations["getV1GeofenceSyncRuns"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/geofence-sync/runs/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a run of the geofence sync with the rows that it refused */
+        get: operations["getV1GeofenceSyncRunsById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/geofence-sync/runs/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** End a run of the geofence sync */
+        post: operations["postV1GeofenceSyncRunsByIdCancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/webhooks": {
         parameters: {
             query?: never;
@@ -2892,6 +2978,225 @@ export interface components {
             environments: ("test" | "live")[];
             session: components["schemas"]["Session"];
         };
+        /** GeofenceSync */
+        GeofenceSync: {
+            enabled: boolean;
+            /**
+             * @description Absent before the first PUT.
+             * @enum {unknown}
+             */
+            protocol?: "http" | "s3";
+            http?: {
+                /** @description A query, which may be secret, is shown as `…`. */
+                urls: string[];
+                username?: string;
+                passwordSet: boolean;
+                /** @description Names. */
+                headers: string[];
+            };
+            s3?: {
+                region: string;
+                bucket: string;
+                keys: string[];
+                accessKeyId: string;
+                secretAccessKeySet: boolean;
+                endpoint?: string;
+                pathStyle: boolean;
+            };
+            time: string;
+            timeZone: string;
+            deleteMissing: boolean;
+            maxDeleteShare: number;
+            emails: string[];
+            /** @enum {unknown} */
+            notify: "always" | "failures";
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            nextRunAt?: string;
+        };
+        /** GeofenceSyncRun */
+        GeofenceSyncRun: {
+            _id: string;
+            live: boolean;
+            /** @enum {unknown} */
+            trigger: "nightly" | "save" | "manual";
+            /** @description The key or person; absent for nightly runs. */
+            by?: string;
+            force: boolean;
+            dryRun: boolean;
+            /** @description The interrupted run that this one begins again. */
+            repeats?: string;
+            /** @enum {unknown} */
+            status: "queued" | "running" | "succeeded" | "partial" | "failed" | "canceled" | "interrupted";
+            /** @description Why nothing was done, if no source is the reason. */
+            message?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            startedAt?: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            finishedAt?: string;
+            sources: {
+                /** @description The URL with its query as `…`, or bucket/key. */
+                name: string;
+                /** @enum {unknown} */
+                status?: "read" | "unchanged" | "failed";
+                httpStatus?: number;
+                /** @description Unpacked. */
+                bytes?: number;
+                etag?: string;
+                attempts: number;
+                error?: {
+                    code: string;
+                    message: string;
+                };
+                /** @description Rows below the header. */
+                rows: number;
+                created: number;
+                updated: number;
+                /** @description Rows that say what is there already. */
+                unchanged: number;
+                /** @description Rows whose tag and externalId a later row has, which counts. */
+                repeated: number;
+                refused: number;
+            }[];
+            /** @description Rows below the header. */
+            rows: number;
+            created: number;
+            updated: number;
+            /** @description Rows that say what is there already. */
+            unchanged: number;
+            /** @description Rows whose tag and externalId a later row has, which counts. */
+            repeated: number;
+            refused: number;
+            deleted: number;
+            /** @description So many of all that runs wrote would have been deleted, which is more than maxDeleteShare. */
+            deletionHeld?: {
+                count: number;
+                of: number;
+            };
+            notification?: {
+                /** @enum {unknown} */
+                status: "sent" | "waiting" | "failed" | "off" | "notConfigured";
+                error?: string;
+            };
+            /** @description The first 1,000 refused rows. Only in the response about a single run that has ended. */
+            errors?: {
+                source: string;
+                line: number;
+                row: number;
+                column?: string;
+                message: string;
+                value?: string;
+            }[];
+            /** @description Refused rows beyond those in errors. */
+            moreErrors?: number;
+        };
+        /** GeofenceSyncSettings */
+        GeofenceSyncSettings: {
+            /** @description Default true. False: no nightly runs; a run by hand still works. */
+            enabled?: boolean | string;
+            /** @description `http` or `s3`. */
+            protocol: string;
+            /** @description For protocol http. */
+            http?: {
+                /** @description 1 to 20 addresses, http or https, without a user name. A query that is given as `…` stays as it is. */
+                urls: unknown[] | string;
+                /** @description Of basic authentication. */
+                username?: string;
+                /** @description Secret. Left out, it stays; null removes it. */
+                password?: string | null;
+                /** @description At most 10; the values are secret. One that is left out stays; null removes it, or all. */
+                headers?: {
+                    [key: string]: string | null;
+                } | null;
+            };
+            /** @description For protocol s3. */
+            s3?: {
+                region: string;
+                bucket: string;
+                /** @description 1 to 20 names of objects. */
+                keys: unknown[] | string;
+                accessKeyId: string;
+                /** @description Secret. Left out, it stays. */
+                secretAccessKey?: string | null;
+                /** @description Of other makers: http(s)://HOST:PORT. */
+                endpoint?: string;
+                /** @description Whether the bucket is in the path. Default: true with an endpoint. */
+                pathStyle?: boolean | string;
+            };
+            /** @description HH:mm of the nightly run; default 03:00. */
+            time?: string;
+            /** @description IANA name; default UTC. */
+            timeZone?: string;
+            /** @description Default false. Whether geofences that a run wrote and no source names any more are deleted. */
+            deleteMissing?: boolean | string;
+            /** @description Default 0.1. If more than this share of all would be deleted, nothing is, until a run with `force`. */
+            maxDeleteShare?: number | string;
+            /** @description At most 10 addresses that are told how runs end. */
+            emails?: unknown[] | string;
+            /** @description `always` (default) or `failures`. */
+            notify?: string;
+            /** @description Default false. Whether a run begins at once. */
+            run?: boolean | string;
+        } & (unknown & unknown);
+        /** GeofenceSyncTest */
+        GeofenceSyncTest: {
+            /** @description Default true. False: no nightly runs; a run by hand still works. */
+            enabled?: boolean | string;
+            /** @description `http` or `s3`. */
+            protocol?: string;
+            /** @description For protocol http. */
+            http?: {
+                /** @description 1 to 20 addresses, http or https, without a user name. A query that is given as `…` stays as it is. */
+                urls: unknown[] | string;
+                /** @description Of basic authentication. */
+                username?: string;
+                /** @description Secret. Left out, it stays; null removes it. */
+                password?: string | null;
+                /** @description At most 10; the values are secret. One that is left out stays; null removes it, or all. */
+                headers?: {
+                    [key: string]: string | null;
+                } | null;
+            };
+            /** @description For protocol s3. */
+            s3?: {
+                region: string;
+                bucket: string;
+                /** @description 1 to 20 names of objects. */
+                keys: unknown[] | string;
+                accessKeyId: string;
+                /** @description Secret. Left out, it stays. */
+                secretAccessKey?: string | null;
+                /** @description Of other makers: http(s)://HOST:PORT. */
+                endpoint?: string;
+                /** @description Whether the bucket is in the path. Default: true with an endpoint. */
+                pathStyle?: boolean | string;
+            };
+            /** @description HH:mm of the nightly run; default 03:00. */
+            time?: string;
+            /** @description IANA name; default UTC. */
+            timeZone?: string;
+            /** @description Default false. Whether geofences that a run wrote and no source names any more are deleted. */
+            deleteMissing?: boolean | string;
+            /** @description Default 0.1. If more than this share of all would be deleted, nothing is, until a run with `force`. */
+            maxDeleteShare?: number | string;
+            /** @description At most 10 addresses that are told how runs end. */
+            emails?: unknown[] | string;
+            /** @description `always` (default) or `failures`. */
+            notify?: string;
+        } & (unknown & unknown);
         /** Webhook */
         Webhook: {
             _id: string;
@@ -5085,7 +5390,7 @@ export interface operations {
                 id: string;
                 /**
                  * @description `_id` of the leg.
-                 * @example 4b3a50c43618dba8d7bccc65
+                 * @example b3811fe4c46bcfaa9093bd12
                  */
                 legId: string;
             };
@@ -6720,7 +7025,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 8a3900474197e25ad6a31f38 */
+                /** @example 42ae1971efd04bbdd045c091 */
                 id: string;
             };
             cookie?: never;
@@ -6939,7 +7244,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 42ae1971efd04bbdd045c091 */
+                /** @example 32626dc9a90b3a5be3e17d16 */
                 id: string;
             };
             cookie?: never;
@@ -6966,7 +7271,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 42ae1971efd04bbdd045c091 */
+                /** @example 32626dc9a90b3a5be3e17d16 */
                 id: string;
             };
             cookie?: never;
@@ -7016,7 +7321,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 42ae1971efd04bbdd045c091 */
+                /** @example 32626dc9a90b3a5be3e17d16 */
                 id: string;
             };
             cookie?: never;
@@ -7044,6 +7349,195 @@ export interface operations {
                              */
                             expiresAt: string;
                         };
+                    };
+                };
+            };
+        };
+    };
+    getV1GeofenceSync: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        sync: components["schemas"]["GeofenceSync"];
+                        lastRun?: components["schemas"]["GeofenceSyncRun"];
+                    };
+                };
+            };
+        };
+    };
+    putV1GeofenceSync: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GeofenceSyncSettings"];
+                "application/x-www-form-urlencoded": components["schemas"]["GeofenceSyncSettings"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        sync: components["schemas"]["GeofenceSync"];
+                        run?: components["schemas"]["GeofenceSyncRun"];
+                    };
+                };
+            };
+        };
+    };
+    postV1GeofenceSyncTest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["GeofenceSyncTest"];
+                "application/x-www-form-urlencoded": components["schemas"]["GeofenceSyncTest"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        sources: {
+                            name: string;
+                            ok: boolean;
+                            message: string;
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    getV1GeofenceSyncRuns: {
+        parameters: {
+            query?: {
+                /** @description Maximum number of records in the response. */
+                limit?: number;
+                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                before?: string;
+                /** @description Those whose `createdAt` (when it was asked for, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description Those whose `createdAt` (when it was asked for, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        runs: components["schemas"]["GeofenceSyncRun"][];
+                    };
+                };
+            };
+        };
+    };
+    getV1GeofenceSyncRunsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example cf61d066da5c5bd79d243575 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        run: components["schemas"]["GeofenceSyncRun"];
+                    };
+                };
+            };
+        };
+    };
+    postV1GeofenceSyncRunsByIdCancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example cf61d066da5c5bd79d243575 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        run: components["schemas"]["GeofenceSyncRun"];
                     };
                 };
             };
