@@ -49,6 +49,46 @@ export const PAGES: Readonly<Record<string, PageEntry>> = {
     group: 'watch',
     load: () => import('./pages/events/eventsPage.tsx'),
   },
+  geofences: {
+    title: 'Geofences',
+    icon: 'fence',
+    needs: 'GET /v1/geofences',
+    key: 'l',
+    group: 'set',
+    load: () => import('./pages/geofences/geofencesPage.tsx'),
+  },
+  webhooks: {
+    title: 'Webhooks',
+    icon: 'webhooks',
+    needs: 'GET /v1/webhooks',
+    key: 'w',
+    group: 'set',
+    load: () => import('./pages/webhooks/webhooksPage.tsx'),
+  },
+  settings: {
+    title: 'Settings',
+    icon: 'settings',
+    needs: 'GET /v1/settings',
+    key: 's',
+    group: 'set',
+    load: () => import('./pages/settings/settingsPage.tsx'),
+  },
+  keys: {
+    title: 'Keys',
+    icon: 'keys',
+    needs: 'GET /v1/keys',
+    isShared: true,
+    group: 'project',
+    load: () => import('./pages/keys/keysPage.tsx'),
+  },
+  members: {
+    title: 'Members',
+    icon: 'members',
+    needs: 'GET /v1/accounts',
+    isShared: true,
+    group: 'project',
+    load: () => import('./pages/members/membersPage.tsx'),
+  },
 }
 
 /** The pages that this server has. */

@@ -43,6 +43,15 @@ t.test('accessibility', { skip: skipWithoutChromium() }, async (t) => {
     '/test/events',
     `/test/events/${tracked.events[0]._id}`,
     '/test/users?userId=none',
+    `/test/users/${tracked.user._id}/explain`,
+    '/test/map',
+    '/test/geofences',
+    '/test/geofences/new',
+    `/test/geofences/${body.geofence._id}`,
+    '/test/settings',
+    '/test/webhooks',
+    '/keys',
+    '/members',
   ]
   for (const { width, dark } of VIEWS) {
     const { page, complaints } = await openPage(t, browser, server, { width, dark })
@@ -65,8 +74,8 @@ t.test('accessibility', { skip: skipWithoutChromium() }, async (t) => {
     await signIn(page)
     for (const path of paths) {
       await page.goto(path)
-      await page.getByRole('heading', { level: 1 }).waitFor()
-      await page.waitForLoadState('networkidle')
+      await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' })
+      await page.waitForTimeout(700)
       await check(path)
     }
     t.strictSame(complaints, [])

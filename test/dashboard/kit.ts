@@ -6,7 +6,7 @@ import type { Test } from 'tap'
 import { chromiumPath } from '../kit/chromium.ts'
 import { KEYS, startServer, type Server, type ServerOptions } from '../kit/server.ts'
 
-const DASHBOARD = join(import.meta.dirname, '..', '..', 'dashboard')
+export const DASHBOARD = join(import.meta.dirname, '..', '..', 'dashboard')
 
 /** A page, and what went wrong in it. */
 export interface Shown {

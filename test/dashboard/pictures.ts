@@ -5,8 +5,10 @@
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
+import { buildWorld } from '../../src/geo/world/worldBuilder.ts'
 import { chromiumPath } from '../kit/chromium.ts'
 import { KEYS, Server } from '../kit/server.ts'
+import { WORLD } from '../kit/world.ts'
 import { buildDashboard } from './kit.ts'
 import { CENTER, makeCity, sendAll } from './fleet.ts'
 
@@ -14,6 +16,8 @@ const [folder = join(import.meta.dirname, '..', '..', 'docs', 'images'), only = 
 const DEVICES = 180
 
 buildDashboard()
+// Otherwise tiles wait for it.
+buildWorld(WORLD)
 mkdirSync(folder, { recursive: true })
 const server = await Server.start({ sample: true, env: { RINGFENCE_DASHBOARD: 'on' } })
 const browser = await chromium.launch({

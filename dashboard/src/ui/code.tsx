@@ -5,7 +5,7 @@ import { say } from './toast.tsx'
 /** A text to copy. */
 export function Code({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
   return (
-    <div style={{ display: 'grid', gap: 8 }}>
+    <div style={{ display: 'grid', gap: '8px' }}>
       <pre class="code" tabIndex={0}>
         {text}
       </pre>

@@ -129,3 +129,28 @@ export function CheckField(props: {
     </label>
   )
 }
+export function TextArea(
+  props: FieldProps & {
+    readonly value: string
+    readonly rows?: number
+    readonly placeholder?: string
+    readonly onInput: (value: string) => void
+  },
+) {
+  const { label, help, wrong, value, onInput, rows = 4, placeholder } = props
+  return (
+    <Field label={label} help={help} wrong={wrong}>
+      {(attributes) => (
+        <textarea
+          {...attributes}
+          class="input"
+          rows={rows}
+          spellcheck={false}
+          placeholder={placeholder}
+          value={value}
+          onInput={(event) => onInput(event.currentTarget.value)}
+        />
+      )}
+    </Field>
+  )
+}

@@ -96,7 +96,7 @@ export function Empty({
 /** Keeps the layout while something is loaded. */
 export function Loading({ lines = 5 }: { readonly lines?: number }) {
   return (
-    <div role="status" style={{ display: 'grid', gap: 14, padding: 20 }}>
+    <div role="status" style={{ display: 'grid', gap: '14px', padding: '20px' }}>
       <span class="visually-hidden">Loading</span>
       {Array.from({ length: lines }, (_, i) => (
         <div key={i} class="skeleton" style={{ width: `${90 - ((i * 17) % 40)}%` }} />

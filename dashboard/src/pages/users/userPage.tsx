@@ -15,7 +15,7 @@ const EVERY_MS = 5000
 const EVENTS_SHOWN = 50
 
 /** One user: state, where it is, and what happened. */
-export function UserPage({ id }: { readonly id: string; readonly part: string | undefined }) {
+export function UserPage({ id }: { readonly id: string }) {
   const params = { id }
   const { data, failure, reload } = useQuery(
     `user ${id}`,
@@ -24,6 +24,7 @@ export function UserPage({ id }: { readonly id: string; readonly part: string | 
   )
   const user = data?.user
   const [isDeleting, setDeleting] = useState(false)
+  usePageKey('e', () => go(pagePath(`users/${id}/explain`)))
   usePageKey('Escape', () => go(pagePath('users')))
   if (failure && user === undefined)
     return (
@@ -40,6 +41,7 @@ export function UserPage({ id }: { readonly id: string; readonly part: string | 
         </LinkButton>
         <h1>{userName(user)}</h1>
         <CallButton call={{ method: 'GET', path: addressOf('/v1/users/{id}', { params }) }} />
+        <LinkButton href={pagePath(`users/${id}/explain`)}>Explain</LinkButton>
         {may('DELETE /v1/users/{id}') && (
           <Button kind="danger" icon="trash" onClick={() => setDeleting(true)}>
             Delete

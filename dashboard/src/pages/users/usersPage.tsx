@@ -5,6 +5,7 @@ import { pagePath, place, setQuery } from '../../router.ts'
 import type { PageProps } from '../../routes.ts'
 import { CallButton } from '../../ui/code.tsx'
 import { TextField } from '../../ui/fields.tsx'
+import { Later } from '../../ui/later.tsx'
 import { RecordList } from '../../ui/list.tsx'
 import { Ago, Badge, Button, Empty, LinkButton } from '../../ui/parts.tsx'
 import type { Column } from '../../ui/table.tsx'
@@ -15,7 +16,9 @@ const LIMIT = 100
 
 export default function UsersPage({ parts }: PageProps) {
   const [id, part] = parts
-  return id === undefined ? <UserList /> : <UserPage id={id} part={part} />
+  if (id === undefined) return <UserList />
+  if (part !== 'explain') return <UserPage id={id} />
+  return <Later load={async () => (await import('./explainPage.tsx')).ExplainPage} props={{ id }} />
 }
 
 const COLUMNS: readonly Column<User>[] = [

@@ -1,0 +1,140 @@
+import type { Geofence, GeofenceDefinition } from '../../../../sdk/src/types.ts'
+import { circleRing, type LngLat } from '../../map/geometry.ts'
+
+/** A geofence as the form has it: texts, until the server reads them. */
+export interface GeofenceDraft {
+  readonly type: 'circle' | 'polygon' | 'isochrone'
+  readonly description: string
+  readonly tag: string
+  readonly externalId: string
+  /** Of a circle, and where an isochrone leads to. */
+  readonly latitude: string
+  readonly longitude: string
+  /** Metres, or minutes of an isochrone. */
+  readonly radius: string
+  readonly mode: string
+  /** Of a polygon, closed. */
+  readonly ring: readonly LngLat[]
+  readonly enabled: boolean
+  readonly userIds: string
+  readonly ip: string
+  readonly dwellThreshold: string
+  readonly disableAfter: string
+  readonly deleteAfter: string
+  /** Lines of `name: value`. */
+  readonly metadata: string
+  /** By day: `08:00-12:00, 13:00-18:00`; empty: closed. */
+  readonly hours: Readonly<Record<string, string>>
+}
+
+export const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const
+
+export const EMPTY_DRAFT: GeofenceDraft = {
+  type: 'circle',
+  description: '',
+  tag: '',
+  externalId: '',
+  latitude: '',
+  longitude: '',
+  radius: '100',
+  mode: 'car',
+  ring: [],
+  enabled: true,
+  userIds: '',
+  ip: '',
+  dwellThreshold: '',
+  disableAfter: '',
+  deleteAfter: '',
+  metadata: '',
+  hours: {},
+}
+
+export function draftOf(fence: Geofence): GeofenceDraft {
+  const [longitude, latitude] = fence.isochrone?.destination ?? fence.geometryCenter.coordinates
+  return {
+    type: fence.type as GeofenceDraft['type'],
+    description: fence.description,
+    tag: fence.tag,
+    externalId: fence.externalId,
+    latitude: String(latitude),
+    longitude: String(longitude),
+    radius: String(fence.isochrone?.minutes ?? fence.geometryRadius),
+    mode: fence.mode ?? 'car',
+    ring: fence.type === 'polygon' ? ((fence.geometry?.coordinates[0] ?? []) as unknown as LngLat[]) : [],
+    enabled: fence.enabled,
+    userIds: (fence.userIds ?? []).join(', '),
+    ip: fence.ip ?? '',
+    dwellThreshold: fence.dwellThreshold === undefined ? '' : String(fence.dwellThreshold),
+    disableAfter: fence.disableAfter ?? '',
+    deleteAfter: fence.deleteAfter ?? '',
+    metadata: Object.entries(fence.metadata ?? {})
+      .map(([name, value]) => `${name}: ${String(value)}`)
+      .join('\n'),
+    hours: Object.fromEntries(
+      Object.entries(fence.operatingHours ?? {}).map(([day, spans]) => [
+        day,
+        spans.map((span) => span.join('-')).join(', '),
+      ]),
+    ),
+  }
+}
+
+/** What is sent. What is wrong with it, the server says. */
+export function definitionOf(draft: GeofenceDraft): GeofenceDefinition {
+  const { type, description, tag, externalId, enabled } = draft
+  const center = [number(draft.longitude), number(draft.latitude)]
+  const hours = Object.entries(draft.hours).filter(([, text]) => text.trim() !== '')
+  const metadata = metadataOf(draft.metadata)
+  return {
+    type,
+    description,
+    enabled,
+    ...(tag && { tag }),
+    ...(externalId && { externalId }),
+    coordinates: type === 'polygon' ? [...draft.ring] : center,
+    ...(type !== 'polygon' && { radius: number(draft.radius) }),
+    ...(type === 'isochrone' && { mode: draft.mode }),
+    ...(draft.userIds.trim() && { userIds: draft.userIds.split(',').map((id) => id.trim()) }),
+    ...(draft.ip.trim() && { ip: draft.ip }),
+    ...(draft.dwellThreshold && { dwellThreshold: number(draft.dwellThreshold) }),
+    ...(draft.disableAfter && { disableAfter: draft.disableAfter }),
+    ...(draft.deleteAfter && { deleteAfter: draft.deleteAfter }),
+    ...(Object.keys(metadata).length > 0 && { metadata }),
+    ...(hours.length > 0 && {
+      operatingHours: Object.fromEntries(
+        hours.map(([day, text]) => [
+          day,
+          text.split(',').map((span) => span.split(/[-–]/).map((time) => time.trim())),
+        ]),
+      ),
+    }),
+  } as GeofenceDefinition
+}
+
+/** What the draft covers, as far as the page knows: the server computes isochrones. */
+export function draftRing(draft: GeofenceDraft): readonly LngLat[] | undefined {
+  if (draft.type === 'polygon') return draft.ring.length > 3 ? draft.ring : undefined
+  const center: LngLat = [Number(draft.longitude), Number(draft.latitude)]
+  if (draft.longitude === '' || draft.latitude === '' || !center.every(Number.isFinite)) return undefined
+  const radius = draft.type === 'circle' ? Number(draft.radius) : 40
+  return Number.isFinite(radius) && radius > 0 ? circleRing(center, radius) : undefined
+}
+
+/** A text that is no number stays one, so that the server names the field. */
+function number(text: string): number {
+  const trimmed = text.trim()
+  return trimmed === '' || Number.isNaN(Number(trimmed)) ? (text as unknown as number) : Number(trimmed)
+}
+
+function metadataOf(text: string): Record<string, string | number | boolean> {
+  const entries = text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line): [string, string | number | boolean] => {
+      const at = line.indexOf(':')
+      const [name, value] = at < 0 ? [line.trim(), ''] : [line.slice(0, at).trim(), line.slice(at + 1).trim()]
+      if (value === 'true' || value === 'false') return [name, value === 'true']
+      return [name, value !== '' && String(Number(value)) === value ? Number(value) : value]
+    })
+  return Object.fromEntries(entries)
+}

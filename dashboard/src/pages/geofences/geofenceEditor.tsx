@@ -1,0 +1,226 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import type { GeoJSONSource } from 'maplibre-gl'
+import type { GeofenceDefinition } from '../../../../sdk/src/types.ts'
+import { call, CallFailure } from '../../api/call.ts'
+import { useQuery } from '../../api/useQuery.ts'
+import { colorOf } from '../../map/colors.ts'
+import { boxAround, type LngLat } from '../../map/geometry.ts'
+import type { OpenMap } from '../../map/map.ts'
+import { go, pagePath } from '../../router.ts'
+import { may } from '../../session/session.ts'
+import { usePageKey } from '../../shell/keys.tsx'
+import { CallButton } from '../../ui/code.tsx'
+import { Button, Dialog, Failure, LinkButton, Loading } from '../../ui/parts.tsx'
+import { say } from '../../ui/toast.tsx'
+import { MapBox } from './fencesMap.tsx'
+import { definitionOf, draftOf, draftRing, EMPTY_DRAFT, type GeofenceDraft } from './geofenceDraft.ts'
+import { GeofenceForm } from './geofenceForm.tsx'
+import type { PolygonDrawing } from './drawing.ts'
+
+/** Making a geofence, or changing one: the form and the map show the same. */
+export function GeofenceEditor({ id }: { readonly id: string | undefined }) {
+  const { data, failure, reload } = useQuery(`geofence ${id}`, async (signal) =>
+    id === undefined ? null : (await call('get', '/v1/geofences/{id}', { params: { id }, signal })).geofence,
+  )
+  if (failure)
+    return (
+      <div class="page">
+        <Failure failure={failure} retry={reload} />
+      </div>
+    )
+  if (data === undefined) return <Loading />
+  return <Editor id={id} initial={data === null ? EMPTY_DRAFT : draftOf(data)} />
+}
+
+function Editor({ id, initial }: { readonly id: string | undefined; readonly initial: GeofenceDraft }) {
+  const [draft, setDraft] = useState(initial)
+  const [failure, setFailure] = useState<CallFailure | undefined>()
+  const [isBusy, setBusy] = useState(false)
+  const [isDeleting, setDeleting] = useState(false)
+  const canWrite = may('POST /v1/geofences')
+  const change = (changes: Partial<GeofenceDraft>) => setDraft((before) => ({ ...before, ...changes }))
+  usePageKey('Escape', () => go(pagePath('geofences')))
+  const save = async () => {
+    setBusy(true)
+    setFailure(undefined)
+    try {
+      const body = definitionOf(draft)
+      const { geofence } =
+        id === undefined
+          ? await call('post', '/v1/geofences', {
+              body: body as GeofenceDefinition & { tag: string; externalId: string },
+            })
+          : await call('put', '/v1/geofences/{id}', { params: { id }, body })
+      say(`${geofence.description} was saved.`)
+      go(pagePath('geofences'))
+    } catch (error) {
+      setFailure(error as CallFailure)
+    } finally {
+      setBusy(false)
+    }
+  }
+  const path = id === undefined ? '/v1/geofences' : `/v1/geofences/${id}`
+  return (
+    <div class="page">
+      <header>
+        <LinkButton href={pagePath('geofences')} kind="plain" icon="back">
+          Geofences
+        </LinkButton>
+        <h1>{id === undefined ? 'New geofence' : initial.description}</h1>
+        <CallButton call={{ method: id === undefined ? 'POST' : 'PUT', path, body: definitionOf(draft) }} />
+        {id !== undefined && canWrite && (
+          <Button kind="danger" icon="trash" onClick={() => setDeleting(true)}>
+            Delete
+          </Button>
+        )}
+        {canWrite && (
+          <Button kind="primary" disabled={isBusy} onClick={() => void save()}>
+            {isBusy ? 'Saving …' : 'Save'}
+          </Button>
+        )}
+      </header>
+      {!canWrite && (
+        <p class="notice">Your role may look at geofences. Somebody with the role write can change them.</p>
+      )}
+      <div class="split">
+        <GeofenceForm draft={draft} failure={failure} onChange={change} />
+        <DraftMap draft={draft} onChange={change} />
+      </div>
+      {isDeleting && <DeleteDialog id={id!} name={initial.description} onClose={() => setDeleting(false)} />}
+    </div>
+  )
+}
+
+const SOURCE = 'draft'
+
+/** The draft on the map: a click sets the centre, and corners of a polygon are drawn. */
+function DraftMap({
+  draft,
+  onChange,
+}: {
+  readonly draft: GeofenceDraft
+  readonly onChange: (changes: Partial<GeofenceDraft>) => void
+}) {
+  const [opened, setOpened] = useState<OpenMap | undefined>()
+  const drawing = useRef<PolygonDrawing | undefined>(undefined)
+  const latest = useRef(draft)
+  latest.current = draft
+  const ring = draft.type === 'polygon' ? undefined : draftRing(draft)
+  useEffect(() => {
+    opened?.onStyle(() => addDraft(opened, latest.current))
+    const first = draftRing(latest.current)
+    const box = first && boxAround(first)
+    if (opened && box) opened.fit(box)
+    opened?.map.on('click', ({ lngLat }) => {
+      if (latest.current.type === 'polygon') return
+      onChange({ longitude: lngLat.lng.toFixed(6), latitude: lngLat.lat.toFixed(6) })
+    })
+  }, [opened])
+  useEffect(() => {
+    const source = opened?.map.getSource(SOURCE) as GeoJSONSource | undefined
+    source?.setData(collectionOf(ring) as never)
+  }, [opened, JSON.stringify(ring)])
+  useEffect(() => {
+    if (opened === undefined || draft.type !== 'polygon') return undefined
+    let isOver = false
+    // The library of drawing is loaded when somebody draws.
+    void import('./drawing.ts').then(({ PolygonDrawing: Drawing }) => {
+      // Again after a change of the theme, which removes its layers.
+      opened.onStyle(() => {
+        if (isOver) return
+        drawing.current?.close()
+        drawing.current = new Drawing(opened, latest.current.ring, (corners) => onChange({ ring: corners }))
+      })
+    })
+    return () => {
+      isOver = true
+      drawing.current?.close()
+      drawing.current = undefined
+    }
+  }, [opened, draft.type])
+  return (
+    <div class="stack">
+      <MapBox label="The geofence on the map" height={600} onOpen={setOpened} />
+      <div class="actions">
+        <span class="quiet">
+          {draft.type === 'polygon'
+            ? 'Click corner after corner; click the first one again, or press Enter, to close the shape. Then drag its corners.'
+            : 'Click on the map to set the centre.'}
+        </span>
+        {draft.type === 'polygon' && (
+          <Button
+            size="small"
+            onClick={() => {
+              drawing.current?.clear()
+              onChange({ ring: [] })
+            }}
+          >
+            Draw anew
+          </Button>
+        )}
+      </div>
+    </div>
+  )
+}
+
+function addDraft({ map }: OpenMap, draft: GeofenceDraft): void {
+  if (map.getSource(SOURCE) !== undefined) return
+  const color = colorOf('fence')
+  map.addSource(SOURCE, {
+    type: 'geojson',
+    data: collectionOf(draft.type === 'polygon' ? undefined : draftRing(draft)) as never,
+  })
+  map.addLayer({
+    id: 'draft-fill',
+    type: 'fill',
+    source: SOURCE,
+    paint: { 'fill-color': color, 'fill-opacity': 0.2 },
+  })
+  map.addLayer({
+    id: 'draft-line',
+    type: 'line',
+    source: SOURCE,
+    paint: { 'line-color': color, 'line-width': 2.5 },
+  })
+}
+
+function collectionOf(ring: readonly LngLat[] | undefined) {
+  const features =
+    ring === undefined
+      ? []
+      : [{ type: 'Feature', properties: {}, geometry: { type: 'Polygon', coordinates: [ring] } }]
+  return { type: 'FeatureCollection', features }
+}
+
+function DeleteDialog({
+  id,
+  name,
+  onClose,
+}: {
+  readonly id: string
+  readonly name: string
+  readonly onClose: () => void
+}) {
+  const [failure, setFailure] = useState<CallFailure | undefined>()
+  const remove = async () => {
+    try {
+      await call('delete', '/v1/geofences/{id}', { params: { id } })
+      say(`${name} was deleted.`)
+      go(pagePath('geofences'))
+    } catch (error) {
+      setFailure(error as CallFailure)
+    }
+  }
+  return (
+    <Dialog title={`Delete ${name}?`} onClose={onClose}>
+      <p>Devices inside leave it without an event. Its past events stay. This cannot be undone.</p>
+      {failure && <Failure failure={failure} />}
+      <div class="actions">
+        <Button onClick={onClose}>Keep it</Button>
+        <Button kind="danger" onClick={() => void remove()}>
+          Delete
+        </Button>
+      </div>
+    </Dialog>
+  )
+}

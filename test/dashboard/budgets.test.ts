@@ -1,0 +1,53 @@
+/** How many bytes a browser loads, compressed with gzip: what a page imports at once, and what it loads with a map. */
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { buildDashboard, DASHBOARD } from './kit.ts'
+
+const KILOBYTE = 1000
+const ASSETS = join(DASHBOARD, 'dist', 'assets')
+
+t.test('the sizes of pages', async (t) => {
+  buildDashboard()
+  const index = readFileSync(join(DASHBOARD, 'dist', 'index.html'), 'utf8')
+  const first = [...index.matchAll(/\/assets\/([^"]+)/g)].map(([, name]) => name!)
+  const names = readdirSync(ASSETS).filter((name) => /\.(js|css)$/.test(name))
+
+  /** The files that these import at once, and the styles of the same names. */
+  const withImports = (roots: readonly string[]): Set<string> => {
+    const found = new Set<string>()
+    const visit = (name: string) => {
+      if (found.has(name)) return
+      found.add(name)
+      if (!name.endsWith('.js')) return
+      const text = readFileSync(join(ASSETS, name), 'utf8')
+      for (const [, imported] of text.matchAll(/(?:from|import)\s*["'`]\.\/([\w.-]+\.js)["'`]/g))
+        visit(imported!)
+    }
+    for (const root of roots) visit(root)
+    for (const name of found) {
+      const stem = name.replace(/-[\w-]{8}\.js$/, '')
+      for (const style of names) if (style.endsWith('.css') && style.startsWith(`${stem}-`)) found.add(style)
+    }
+    return found
+  }
+  const sizeOf = (found: Iterable<string>) =>
+    [...found].reduce((sum, name) => {
+      const file = join(ASSETS, name)
+      return sum + statSync(/\.(js|css)$/.test(name) ? `${file}.gz` : file).size
+    }, 0)
+  const pageOf = (name: string) => names.filter((file) => new RegExp(`^${name}-.*\\.js$`).test(file))
+
+  const signIn = sizeOf(withImports(first))
+  t.ok(signIn > 10 * KILOBYTE && signIn <= 60 * KILOBYTE, `sign-in: ${signIn} bytes`)
+  for (const page of ['usersPage', 'eventsPage', 'settingsPage', 'webhooksPage', 'keysPage', 'membersPage']) {
+    const found = pageOf(page)
+    t.equal(found.length, 1, page)
+    const bytes = sizeOf(withImports([...first, ...found]))
+    t.ok(bytes <= 150 * KILOBYTE, `${page}: ${bytes} bytes`)
+  }
+  const map = names.filter((name) => /^(map|maplibre-gl-worker)-/.test(name))
+  t.ok(map.length >= 2, map.join(', '))
+  const bytes = sizeOf(map)
+  t.ok(bytes > 300 * KILOBYTE && bytes <= 460 * KILOBYTE, `the map and its thread: ${bytes} bytes`)
+})

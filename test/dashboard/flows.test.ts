@@ -1,0 +1,150 @@
+/** What people do: draw a geofence and get its event, import a file, change settings, ask why, invite, be refused. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { skipWithoutChromium } from '../kit/chromium.ts'
+import { until } from '../kit/waiting.ts'
+import { openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
+
+const HERE = { latitude: -34.9, longitude: -56.17, accuracy: 8 }
+
+t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
+  const server = await startWithDashboard(t, { env: { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8' } })
+  const browser = await openBrowser(t)
+  await server.api('POST', '/v1/track', { ...HERE, deviceId: 'van-1', userId: 'ann' })
+
+  await t.test('a geofence round a device gets its entry event; errors are at their field', async (t) => {
+    const { page, complaints } = await openPage(t, browser, server)
+    await signIn(page, '/test/geofences/new')
+    await page.getByLabel('Name').fill('Depot')
+    await page.getByLabel('Tag').fill('depot')
+    await page.getByLabel('Your id').fill('main')
+    await page.getByLabel('Latitude').fill(String(HERE.latitude))
+    await page.getByLabel('Longitude').fill(String(HERE.longitude))
+    await page.getByLabel('Radius in metres').fill('5')
+    await page.getByRole('button', { name: 'Save' }).click()
+    const radius = page.getByLabel('Radius in metres')
+    await page.getByRole('alert').waitFor()
+    t.equal(await radius.getAttribute('aria-invalid'), 'true')
+    t.match(await page.getByRole('alert').textContent(), /radius/)
+    await radius.fill('300')
+    await page.getByText('Opening hours').click()
+    await page.getByLabel('Hours on Monday').fill('00:00-12:00, 12:00-23:59')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('link', { name: 'Depot' }).waitFor()
+    const { body } = await server.api('GET', '/v1/geofences/depot/main')
+    t.strictSame(body.geofence.operatingHours.Monday.length, 2)
+    t.equal(body.geofence.geometryRadius, 300)
+    const { body: tracked } = await server.api('POST', '/v1/track', {
+      ...HERE,
+      deviceId: 'van-1',
+      userId: 'ann',
+    })
+    t.equal(tracked.events[0].type, 'user.entered_geofence')
+    t.strictSame(complaints, [])
+  })
+
+  await t.test('a polygon is drawn with the mouse', async (t) => {
+    const { page, complaints } = await openPage(t, browser, server)
+    await signIn(page, '/test/geofences/new')
+    await page.getByRole('button', { name: 'Polygon' }).click()
+    await page.getByLabel('Name').fill('Yard')
+    await page.getByLabel('Tag').fill('yard')
+    await page.getByLabel('Your id').fill('1')
+    const map = page.getByRole('region', { name: 'The geofence on the map' })
+    const box = (await map.boundingBox())!
+    const at = async (x: number, y: number) => {
+      await page.mouse.move(box.x + x, box.y + y, { steps: 4 })
+      await page.waitForTimeout(150)
+      await page.mouse.click(box.x + x, box.y + y)
+      await page.waitForTimeout(400)
+    }
+    // The library of drawing is loaded by now, or the first corner is missing and the shape stays open.
+    await page.waitForTimeout(3000)
+    await at(150, 200)
+    await at(300, 200)
+    await at(300, 320)
+    await at(150, 320)
+    await page.keyboard.press('Enter')
+    await page.getByText(/^[34] of at most/).waitFor()
+    t.strictSame(complaints, [])
+  })
+
+  await t.test('a CSV with bad rows is checked first, and the good ones are imported', async (t) => {
+    const { page, complaints } = await openPage(t, browser, server)
+    await signIn(page, '/test/geofences')
+    await page.getByRole('button', { name: 'Import CSV' }).click()
+    const csv = [
+      'description,tag,externalId,type,coordinates,radius',
+      'One,store,1,circle,"[-56.1,-34.9]",100',
+      'Two,store,2,circle,"[-56.1,-34.9]",5',
+      'Three,store,3,circle,"[-56.1,-34.8]",200',
+    ].join('\n')
+    await page
+      .locator('input[type=file]')
+      .setInputFiles({ name: 'stores.csv', mimeType: 'text/csv', buffer: Buffer.from(csv) })
+    await page.getByText(/3 rows, 2 new, 0 known, 1 refused/).waitFor()
+    t.equal(
+      (await server.api('GET', '/v1/geofences?tag=store')).body.geofences.length,
+      0,
+      'a check changes nothing',
+    )
+    await page
+      .getByRole('cell', { name: /radius/i })
+      .first()
+      .waitFor()
+    await page.getByRole('button', { name: 'Import 2 of 3' }).click()
+    await page.getByText('2 created, 0 updated, 1 refused.').waitFor()
+    t.equal((await server.api('GET', '/v1/geofences?tag=store')).body.geofences.length, 2)
+    t.strictSame(complaints, [])
+  })
+
+  await t.test('settings have the sentences of the API; the server’s error is at its field', async (t) => {
+    const { page, complaints } = await openPage(t, browser, server)
+    await signIn(page, '/test/settings')
+    await page.getByText('An entry or exit below it does not happen yet.').waitFor()
+    await page.getByLabel('Minimum confidence').fill('9')
+    await page.getByRole('button', { name: 'Save the change' }).click()
+    await page.getByRole('alert').filter({ hasText: 'minimumConfidence' }).waitFor()
+    await page.getByLabel('Minimum confidence').fill('2')
+    await page.getByRole('button', { name: 'Save the change' }).click()
+    await page.getByText('The settings were saved.').waitFor()
+    t.equal((await server.api('GET', '/v1/settings')).body.settings.minimumConfidence, 2)
+    t.strictSame(complaints, [])
+  })
+
+  await t.test('why did it happen, and why nothing?', async (t) => {
+    const { page, complaints } = await openPage(t, browser, server)
+    const { body } = await server.api('GET', '/v1/users?deviceId=van-1')
+    await signIn(page, `/test/users/${body.users[0]._id}/explain`)
+    await page.getByRole('button', { name: /Depot/ }).click()
+    await page.getByLabel(/Why nothing/).fill('elsewhere')
+    await page.getByText('It was too far away to matter').waitFor()
+    t.strictSame(complaints, [])
+  })
+
+  await t.test('a webhook sends a test to a receiver', async (t) => {
+    let received = 0
+    const receiver = createServer((request, response) => {
+      request.resume()
+      received++
+      response.end('thanks')
+    })
+    await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => receiver.close())
+    const { page, complaints } = await openPage(t, browser, server)
+    await signIn(page, '/test/webhooks')
+    await page.getByRole('button', { name: 'New webhook' }).click()
+    const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`
+    await page.getByLabel('URL').fill(url)
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('heading', { name: 'The secret' }).waitFor()
+    await page.getByRole('button', { name: 'Close' }).click()
+    await page.getByRole('link', { name: url }).click()
+    await page.getByRole('button', { name: 'Send a test' }).click()
+    await until(() => received > 0)
+    await page.locator('.toast').waitFor()
+    t.match(await page.locator('.toast').first().textContent(), /200/)
+    t.strictSame(complaints, [])
+  })
+})
