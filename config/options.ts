@@ -158,6 +158,15 @@ export const OPTIONS = {
     value: 'on|off',
     help: 'Whether people may sign in with a secret key instead of an account.',
   },
+  auditDays: {
+    type: 'integer',
+    default: 365,
+    low: 1,
+    high: 36_500,
+    env: 'RINGFENCE_AUDIT_DAYS',
+    value: 'DAYS',
+    help: 'How long entries of the audit are kept: at most 200,000 of each project.',
+  },
   operatorProject: {
     type: 'integer',
     default: 0,

@@ -637,6 +637,7 @@ async function people(recording: Recording): Promise<void> {
   tokenIn(again.invitation.url)
   await show('PATCH /v1/accounts/:id', 'May only look', { key, params, body: { role: 'read' } })
   await show('GET /v1/accounts', 'All', { key })
+  await show('GET /v1/audit', 'The latest change', { key, query: { limit: 1 } })
   await show('DELETE /v1/accounts/:id', 'By its id', { key, params })
   await show('PUT /v1/account/password', 'One’s own', {
     key,

@@ -959,6 +959,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/audit": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List what was changed, newest first */
+        get: operations["getV1Audit"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/geofence-sync": {
         parameters: {
             query?: never;
@@ -1040,184 +1057,6 @@ export interface paths {
         /** End a run of the geofence sync */
         post: operations["postV1GeofenceSyncRunsByIdCancel"];
         delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/webhooks": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List webhooks */
-        get: operations["getV1Webhooks"];
-        put?: never;
-        /** Create a webhook */
-        post: operations["postV1Webhooks"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/webhooks/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get a webhook */
-        get: operations["getV1WebhooksById"];
-        put?: never;
-        post?: never;
-        /** Delete a webhook */
-        delete: operations["deleteV1WebhooksById"];
-        options?: never;
-        head?: never;
-        /** Change a webhook */
-        patch: operations["patchV1WebhooksById"];
-        trace?: never;
-    };
-    "/v1/webhooks/{id}/rotate": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Replace the secret */
-        post: operations["postV1WebhooksByIdRotate"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/webhooks/{id}/enable": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Enable a webhook again */
-        post: operations["postV1WebhooksByIdEnable"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/webhooks/{id}/test": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Send a sample event now */
-        post: operations["postV1WebhooksByIdTest"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/webhooks/{id}/deliveries": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List deliveries, newest first */
-        get: operations["getV1WebhooksByIdDeliveries"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/webhooks/{id}/redeliver": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        get?: never;
-        put?: never;
-        /** Send again */
-        post: operations["postV1WebhooksByIdRedeliver"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/hooks": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** List hooks, newest first */
-        get: operations["getV1Hooks"];
-        put?: never;
-        /** Create a hook */
-        post: operations["postV1Hooks"];
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/hooks/{tag}/{externalId}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get a hook by its pair */
-        get: operations["getV1HooksByTagByExternalId"];
-        /** Create or replace a hook by its pair */
-        put: operations["putV1HooksByTagByExternalId"];
-        post?: never;
-        /** Delete a hook by its pair */
-        delete: operations["deleteV1HooksByTagByExternalId"];
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
-    "/v1/hooks/{id}": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get a hook by its id */
-        get: operations["getV1HooksById"];
-        /** Replace a hook by its id */
-        put: operations["putV1HooksById"];
-        post?: never;
-        /** Delete a hook by its id */
-        delete: operations["deleteV1HooksById"];
         options?: never;
         head?: never;
         patch?: never;
@@ -1575,6 +1414,184 @@ export interface paths {
         put?: never;
         post?: never;
         delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List webhooks */
+        get: operations["getV1Webhooks"];
+        put?: never;
+        /** Create a webhook */
+        post: operations["postV1Webhooks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a webhook */
+        get: operations["getV1WebhooksById"];
+        put?: never;
+        post?: never;
+        /** Delete a webhook */
+        delete: operations["deleteV1WebhooksById"];
+        options?: never;
+        head?: never;
+        /** Change a webhook */
+        patch: operations["patchV1WebhooksById"];
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/rotate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Replace the secret */
+        post: operations["postV1WebhooksByIdRotate"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/enable": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Enable a webhook again */
+        post: operations["postV1WebhooksByIdEnable"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a sample event now */
+        post: operations["postV1WebhooksByIdTest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/deliveries": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List deliveries, newest first */
+        get: operations["getV1WebhooksByIdDeliveries"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/webhooks/{id}/redeliver": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send again */
+        post: operations["postV1WebhooksByIdRedeliver"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hooks": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List hooks, newest first */
+        get: operations["getV1Hooks"];
+        put?: never;
+        /** Create a hook */
+        post: operations["postV1Hooks"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hooks/{tag}/{externalId}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a hook by its pair */
+        get: operations["getV1HooksByTagByExternalId"];
+        /** Create or replace a hook by its pair */
+        put: operations["putV1HooksByTagByExternalId"];
+        post?: never;
+        /** Delete a hook by its pair */
+        delete: operations["deleteV1HooksByTagByExternalId"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/hooks/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get a hook by its id */
+        get: operations["getV1HooksById"];
+        /** Replace a hook by its id */
+        put: operations["putV1HooksById"];
+        post?: never;
+        /** Delete a hook by its id */
+        delete: operations["deleteV1HooksById"];
         options?: never;
         head?: never;
         patch?: never;
@@ -3197,6 +3214,112 @@ export interface components {
             /** @description `always` (default) or `failures`. */
             notify?: string;
         } & (unknown & unknown);
+        /** FoundChain */
+        FoundChain: {
+            name: string;
+            /** @example burger-king */
+            slug: string;
+            /**
+             * @description Of its website.
+             * @example bk.com
+             */
+            domain?: string;
+            /** @description Your own id of it, by the setting `chainMappings`. */
+            externalId?: string;
+            /** @description Your own data of it, by the setting `chainMetadata`. */
+            metadata?: {
+                [key: string]: string | number | boolean;
+            };
+        };
+        /** FoundPlace */
+        FoundPlace: {
+            /** @description The same after each import. A geofence takes it as `placeId`. */
+            _id: string;
+            name: string;
+            /**
+             * @description Slugs, each after the categories that contain it.
+             * @example [
+             *       "food-beverage",
+             *       "restaurant",
+             *       "fast-food-restaurant"
+             *     ]
+             */
+            categories: string[];
+            location: {
+                /** @constant */
+                type: "Point";
+                /** @description [longitude, latitude] */
+                coordinates: number[];
+            };
+            chain?: components["schemas"]["FoundChain"];
+            /** @description Where it is, as far as that is known. */
+            address: {
+                /** @description House number. */
+                number?: string;
+                /** @description Apartment, suite or floor. */
+                unit?: string;
+                /** @description Of an intersection: both. */
+                street?: string;
+                /** @description Part of a city. */
+                neighborhood?: string;
+                /** @description Of a large city. */
+                borough?: string;
+                /** @description City, town or village. */
+                city?: string;
+                /** @description Name. */
+                county?: string;
+                /** @description Name. */
+                state?: string;
+                /**
+                 * @description Where states have a code.
+                 * @example NY
+                 */
+                stateCode?: string;
+                /** @description Also called ZIP code. */
+                postalCode?: string;
+                /** @description Name, in the language that `lang` asks for. */
+                country?: string;
+                /**
+                 * @description Alpha-2.
+                 * @example UY
+                 */
+                countryCode?: string;
+                /** @description An emoji. */
+                countryFlag?: string;
+                /** @example Plaza Cagancha 1157, Montevideo, Uruguay */
+                formattedAddress: string;
+            };
+            /**
+             * @description Of an airport.
+             * @enum {string}
+             */
+            group?: "airport" | "major-us-airport";
+            /**
+             * @description Pairs of opening and closing times by day, if it has the same hours each week; as a geofence takes them.
+             * @example {
+             *       "Monday": [
+             *         [
+             *           "09:00",
+             *           "18:00"
+             *         ]
+             *       ]
+             *     }
+             */
+            operatingHours?: {
+                [key: string]: string[][];
+            };
+            metadata?: {
+                /**
+                 * @description As in OpenStreetMap.
+                 * @example Mo-Fr 09:00-18:00; PH off
+                 */
+                openingHours?: string;
+                /** @description As in OpenStreetMap. */
+                phone?: string;
+                /** @description As in OpenStreetMap. */
+                website?: string;
+            };
+        };
         /** Webhook */
         Webhook: {
             _id: string;
@@ -3485,112 +3608,6 @@ export interface components {
                 tlsCertificate?: string;
                 /** @description tls: PEM key of tlsCertificate. */
                 tlsKey?: string;
-            };
-        };
-        /** FoundChain */
-        FoundChain: {
-            name: string;
-            /** @example burger-king */
-            slug: string;
-            /**
-             * @description Of its website.
-             * @example bk.com
-             */
-            domain?: string;
-            /** @description Your own id of it, by the setting `chainMappings`. */
-            externalId?: string;
-            /** @description Your own data of it, by the setting `chainMetadata`. */
-            metadata?: {
-                [key: string]: string | number | boolean;
-            };
-        };
-        /** FoundPlace */
-        FoundPlace: {
-            /** @description The same after each import. A geofence takes it as `placeId`. */
-            _id: string;
-            name: string;
-            /**
-             * @description Slugs, each after the categories that contain it.
-             * @example [
-             *       "food-beverage",
-             *       "restaurant",
-             *       "fast-food-restaurant"
-             *     ]
-             */
-            categories: string[];
-            location: {
-                /** @constant */
-                type: "Point";
-                /** @description [longitude, latitude] */
-                coordinates: number[];
-            };
-            chain?: components["schemas"]["FoundChain"];
-            /** @description Where it is, as far as that is known. */
-            address: {
-                /** @description House number. */
-                number?: string;
-                /** @description Apartment, suite or floor. */
-                unit?: string;
-                /** @description Of an intersection: both. */
-                street?: string;
-                /** @description Part of a city. */
-                neighborhood?: string;
-                /** @description Of a large city. */
-                borough?: string;
-                /** @description City, town or village. */
-                city?: string;
-                /** @description Name. */
-                county?: string;
-                /** @description Name. */
-                state?: string;
-                /**
-                 * @description Where states have a code.
-                 * @example NY
-                 */
-                stateCode?: string;
-                /** @description Also called ZIP code. */
-                postalCode?: string;
-                /** @description Name, in the language that `lang` asks for. */
-                country?: string;
-                /**
-                 * @description Alpha-2.
-                 * @example UY
-                 */
-                countryCode?: string;
-                /** @description An emoji. */
-                countryFlag?: string;
-                /** @example Plaza Cagancha 1157, Montevideo, Uruguay */
-                formattedAddress: string;
-            };
-            /**
-             * @description Of an airport.
-             * @enum {string}
-             */
-            group?: "airport" | "major-us-airport";
-            /**
-             * @description Pairs of opening and closing times by day, if it has the same hours each week; as a geofence takes them.
-             * @example {
-             *       "Monday": [
-             *         [
-             *           "09:00",
-             *           "18:00"
-             *         ]
-             *       ]
-             *     }
-             */
-            operatingHours?: {
-                [key: string]: string[][];
-            };
-            metadata?: {
-                /**
-                 * @description As in OpenStreetMap.
-                 * @example Mo-Fr 09:00-18:00; PH off
-                 */
-                openingHours?: string;
-                /** @description As in OpenStreetMap. */
-                phone?: string;
-                /** @description As in OpenStreetMap. */
-                website?: string;
             };
         };
     };
@@ -7354,6 +7371,70 @@ export interface operations {
             };
         };
     };
+    getV1Audit: {
+        parameters: {
+            query?: {
+                /** @description The `id` of an actor. */
+                actor?: string;
+                action?: string;
+                target?: string;
+                /** @description The `_id` of an entry: those before it. */
+                before?: string;
+                /**
+                 * @description Maximum number of records in the response.
+                 * @example 1
+                 */
+                limit?: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        audit: {
+                            _id: string;
+                            /** Format: date-time */
+                            at: string;
+                            actor: {
+                                /** @enum {unknown} */
+                                kind: "session" | "key" | "command" | "system";
+                                id: string;
+                                /** @description An e-mail address, or the last four characters of a key. */
+                                label: string;
+                            };
+                            ip?: string;
+                            requestId?: string;
+                            /** @description `geofence.created`, `geofence.changed`, `geofence.deleted`, and the same for other records; `geofence.changedMany` for more than 50 at once, as an import makes them, without values; or the method and path of a call that changed no such record. */
+                            action: string;
+                            /** @description What was changed: of records with a pair, the tag and externalId with a slash between them. */
+                            target: string;
+                            live?: boolean;
+                            before?: {
+                                [key: string]: unknown;
+                            };
+                            after?: {
+                                [key: string]: unknown;
+                            };
+                        }[];
+                    };
+                };
+            };
+        };
+    };
     getV1GeofenceSync: {
         parameters: {
             query?: never;
@@ -7539,625 +7620,6 @@ export interface operations {
                     } & {
                         run: components["schemas"]["GeofenceSyncRun"];
                     };
-                };
-            };
-        };
-    };
-    getV1Webhooks: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & {
-                        webhooks: components["schemas"]["Webhook"][];
-                    };
-                };
-            };
-        };
-    };
-    postV1Webhooks: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["WebhookDefinition"];
-                "application/x-www-form-urlencoded": components["schemas"]["WebhookDefinition"];
-            };
-        };
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & {
-                        webhook: components["schemas"]["Webhook"];
-                    };
-                };
-            };
-        };
-    };
-    getV1WebhooksById: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @example 38926e2f2c8c9d8079229520 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & {
-                        webhook: components["schemas"]["Webhook"];
-                    };
-                };
-            };
-        };
-    };
-    deleteV1WebhooksById: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @example 38926e2f2c8c9d8079229520 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & Record<string, unknown>;
-                };
-            };
-        };
-    };
-    patchV1WebhooksById: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @example 38926e2f2c8c9d8079229520 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: {
-            content: {
-                "application/json": components["schemas"]["WebhookChange"];
-                "application/x-www-form-urlencoded": components["schemas"]["WebhookChange"];
-            };
-        };
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & {
-                        webhook: components["schemas"]["Webhook"];
-                    };
-                };
-            };
-        };
-    };
-    postV1WebhooksByIdRotate: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @example 38926e2f2c8c9d8079229520 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & {
-                        webhook: components["schemas"]["Webhook"];
-                    };
-                };
-            };
-        };
-    };
-    postV1WebhooksByIdEnable: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @example 38926e2f2c8c9d8079229520 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & {
-                        webhook: components["schemas"]["Webhook"];
-                    };
-                };
-            };
-        };
-    };
-    postV1WebhooksByIdTest: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @example 38926e2f2c8c9d8079229520 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & {
-                        test: {
-                            /** @description Whether the endpoint responded with 2xx. */
-                            delivered: boolean;
-                            /**
-                             * Format: date-time
-                             * @example 2026-11-20T04:21:00.123Z
-                             */
-                            at: string;
-                            /** @description Milliseconds. */
-                            latency: number;
-                            /** @description HTTP status; absent if there was no response. */
-                            status?: number;
-                            /** @description Why the attempt failed; absent if it succeeded. */
-                            error?: string;
-                            /** @description The beginning of the last response body, up to 1 KB. */
-                            lastResponseBody?: string;
-                        };
-                    };
-                };
-            };
-        };
-    };
-    getV1WebhooksByIdDeliveries: {
-        parameters: {
-            query?: {
-                /** @example delivered */
-                status?: "pending" | "delivered" | "failed" | "dropped";
-                /** @description Maximum number of records in the response. */
-                limit?: number;
-                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
-                before?: string;
-                /** @description Those whose `createdAt` (when it was made, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
-                createdBefore?: string | number;
-                /** @description Those whose `createdAt` (when it was made, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
-                createdAfter?: string | number;
-            };
-            header?: never;
-            path: {
-                /** @example 38926e2f2c8c9d8079229520 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                            /** @description Whether more records match than `limit`. */
-                            hasMore: boolean;
-                        };
-                    } & {
-                        deliveries: components["schemas"]["Delivery"][];
-                    };
-                };
-            };
-        };
-    };
-    postV1WebhooksByIdRedeliver: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @example 38926e2f2c8c9d8079229520 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": {
-                    /** @description Required if there is no from. */
-                    deliveryId?: string;
-                    /**
-                     * @description Required if there is no deliveryId. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
-                     * @example 2026-11-20T04:21:00.123Z
-                     */
-                    from?: string | number;
-                    /**
-                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
-                     * @example 2026-11-20T04:21:00.123Z
-                     */
-                    to?: string | number;
-                } & (unknown | unknown);
-                "application/x-www-form-urlencoded": {
-                    /** @description Required if there is no from. */
-                    deliveryId?: string;
-                    /**
-                     * @description Required if there is no deliveryId. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
-                     * @example 2026-11-20T04:21:00.123Z
-                     */
-                    from?: string | number;
-                    /**
-                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
-                     * @example 2026-11-20T04:21:00.123Z
-                     */
-                    to?: string | number;
-                } & (unknown | unknown);
-            };
-        };
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & {
-                        webhook?: components["schemas"]["Webhook"];
-                        delivery?: components["schemas"]["Delivery"];
-                    };
-                };
-            };
-        };
-    };
-    getV1Hooks: {
-        parameters: {
-            query?: {
-                tag?: string;
-                externalId?: string;
-                /** @description `metadata[key]=value`: matches the value as a string, and also as a boolean or number. */
-                metadata?: {
-                    [key: string]: string;
-                };
-                /** @description In the description, tag or externalId, in upper or lower case. */
-                text?: string;
-                /** @description Maximum number of records in the response. */
-                limit?: number;
-                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
-                before?: string;
-                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
-                createdBefore?: string | number;
-                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
-                createdAfter?: string | number;
-                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
-                updatedBefore?: string | number;
-                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
-                updatedAfter?: string | number;
-            };
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                            /** @description Whether more records match than `limit`. */
-                            hasMore: boolean;
-                        };
-                    } & {
-                        hooks: components["schemas"]["Hook"][];
-                    };
-                };
-            };
-        };
-    };
-    postV1Hooks: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["NewHook"];
-                "application/x-www-form-urlencoded": components["schemas"]["NewHook"];
-            };
-        };
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & {
-                        hook: components["schemas"]["Hook"];
-                    };
-                };
-            };
-        };
-    };
-    getV1HooksByTagByExternalId: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @example erp */
-                tag: string;
-                /** @example arrivals */
-                externalId: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & {
-                        hook: components["schemas"]["Hook"];
-                    };
-                };
-            };
-        };
-    };
-    putV1HooksByTagByExternalId: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @example erp */
-                tag: string;
-                /** @example arrivals */
-                externalId: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["HookDefinition"];
-                "application/x-www-form-urlencoded": components["schemas"]["HookDefinition"];
-            };
-        };
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & {
-                        hook: components["schemas"]["Hook"];
-                    };
-                };
-            };
-        };
-    };
-    deleteV1HooksByTagByExternalId: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @example erp */
-                tag: string;
-                /** @example stores */
-                externalId: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & Record<string, unknown>;
-                };
-            };
-        };
-    };
-    getV1HooksById: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @example a78300cabca36d8285017ea6 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & {
-                        hook: components["schemas"]["Hook"];
-                    };
-                };
-            };
-        };
-    };
-    putV1HooksById: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @example a78300cabca36d8285017ea6 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody: {
-            content: {
-                "application/json": components["schemas"]["HookDefinition"];
-                "application/x-www-form-urlencoded": components["schemas"]["HookDefinition"];
-            };
-        };
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & {
-                        hook: components["schemas"]["Hook"];
-                    };
-                };
-            };
-        };
-    };
-    deleteV1HooksById: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path: {
-                /** @example a78300cabca36d8285017ea6 */
-                id: string;
-            };
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & Record<string, unknown>;
                 };
             };
         };
@@ -9891,6 +9353,625 @@ export interface operations {
                             products: string[];
                         }[];
                     };
+                };
+            };
+        };
+    };
+    getV1Webhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        webhooks: components["schemas"]["Webhook"][];
+                    };
+                };
+            };
+        };
+    };
+    postV1Webhooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["WebhookDefinition"];
+                "application/x-www-form-urlencoded": components["schemas"]["WebhookDefinition"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        webhook: components["schemas"]["Webhook"];
+                    };
+                };
+            };
+        };
+    };
+    getV1WebhooksById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 38926e2f2c8c9d8079229520 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        webhook: components["schemas"]["Webhook"];
+                    };
+                };
+            };
+        };
+    };
+    deleteV1WebhooksById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 38926e2f2c8c9d8079229520 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    patchV1WebhooksById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 38926e2f2c8c9d8079229520 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": components["schemas"]["WebhookChange"];
+                "application/x-www-form-urlencoded": components["schemas"]["WebhookChange"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        webhook: components["schemas"]["Webhook"];
+                    };
+                };
+            };
+        };
+    };
+    postV1WebhooksByIdRotate: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 38926e2f2c8c9d8079229520 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        webhook: components["schemas"]["Webhook"];
+                    };
+                };
+            };
+        };
+    };
+    postV1WebhooksByIdEnable: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 38926e2f2c8c9d8079229520 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        webhook: components["schemas"]["Webhook"];
+                    };
+                };
+            };
+        };
+    };
+    postV1WebhooksByIdTest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 38926e2f2c8c9d8079229520 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        test: {
+                            /** @description Whether the endpoint responded with 2xx. */
+                            delivered: boolean;
+                            /**
+                             * Format: date-time
+                             * @example 2026-11-20T04:21:00.123Z
+                             */
+                            at: string;
+                            /** @description Milliseconds. */
+                            latency: number;
+                            /** @description HTTP status; absent if there was no response. */
+                            status?: number;
+                            /** @description Why the attempt failed; absent if it succeeded. */
+                            error?: string;
+                            /** @description The beginning of the last response body, up to 1 KB. */
+                            lastResponseBody?: string;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    getV1WebhooksByIdDeliveries: {
+        parameters: {
+            query?: {
+                /** @example delivered */
+                status?: "pending" | "delivered" | "failed" | "dropped";
+                /** @description Maximum number of records in the response. */
+                limit?: number;
+                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                before?: string;
+                /** @description Those whose `createdAt` (when it was made, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description Those whose `createdAt` (when it was made, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+            };
+            header?: never;
+            path: {
+                /** @example 38926e2f2c8c9d8079229520 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        deliveries: components["schemas"]["Delivery"][];
+                    };
+                };
+            };
+        };
+    };
+    postV1WebhooksByIdRedeliver: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 38926e2f2c8c9d8079229520 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Required if there is no from. */
+                    deliveryId?: string;
+                    /**
+                     * @description Required if there is no deliveryId. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    from?: string | number;
+                    /**
+                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    to?: string | number;
+                } & (unknown | unknown);
+                "application/x-www-form-urlencoded": {
+                    /** @description Required if there is no from. */
+                    deliveryId?: string;
+                    /**
+                     * @description Required if there is no deliveryId. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    from?: string | number;
+                    /**
+                     * @description ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds).
+                     * @example 2026-11-20T04:21:00.123Z
+                     */
+                    to?: string | number;
+                } & (unknown | unknown);
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        webhook?: components["schemas"]["Webhook"];
+                        delivery?: components["schemas"]["Delivery"];
+                    };
+                };
+            };
+        };
+    };
+    getV1Hooks: {
+        parameters: {
+            query?: {
+                tag?: string;
+                externalId?: string;
+                /** @description `metadata[key]=value`: matches the value as a string, and also as a boolean or number. */
+                metadata?: {
+                    [key: string]: string;
+                };
+                /** @description In the description, tag or externalId, in upper or lower case. */
+                text?: string;
+                /** @description Maximum number of records in the response. */
+                limit?: number;
+                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                before?: string;
+                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedBefore?: string | number;
+                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedAfter?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /** @description Whether more records match than `limit`. */
+                            hasMore: boolean;
+                        };
+                    } & {
+                        hooks: components["schemas"]["Hook"][];
+                    };
+                };
+            };
+        };
+    };
+    postV1Hooks: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NewHook"];
+                "application/x-www-form-urlencoded": components["schemas"]["NewHook"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        hook: components["schemas"]["Hook"];
+                    };
+                };
+            };
+        };
+    };
+    getV1HooksByTagByExternalId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example erp */
+                tag: string;
+                /** @example arrivals */
+                externalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        hook: components["schemas"]["Hook"];
+                    };
+                };
+            };
+        };
+    };
+    putV1HooksByTagByExternalId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example erp */
+                tag: string;
+                /** @example arrivals */
+                externalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HookDefinition"];
+                "application/x-www-form-urlencoded": components["schemas"]["HookDefinition"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        hook: components["schemas"]["Hook"];
+                    };
+                };
+            };
+        };
+    };
+    deleteV1HooksByTagByExternalId: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example erp */
+                tag: string;
+                /** @example stores */
+                externalId: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
+                };
+            };
+        };
+    };
+    getV1HooksById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example a78300cabca36d8285017ea6 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        hook: components["schemas"]["Hook"];
+                    };
+                };
+            };
+        };
+    };
+    putV1HooksById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example a78300cabca36d8285017ea6 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["HookDefinition"];
+                "application/x-www-form-urlencoded": components["schemas"]["HookDefinition"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        hook: components["schemas"]["Hook"];
+                    };
+                };
+            };
+        };
+    };
+    deleteV1HooksById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example a78300cabca36d8285017ea6 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
                 };
             };
         };

@@ -3,9 +3,13 @@ import { join } from 'node:path'
 import { parseDate } from '../http/schemas.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { REGISTRY_FILE, RegistryDatabase, RegistryElsewhere } from '../registry/store/database.ts'
+import { asAuthor } from '../registry/store/author.ts'
 import type { EditLog } from '../registry/store/editLog.ts'
 import { RegistryReplica } from '../registry/store/replica.ts'
 import { LocalEdits } from '../registry/store/localEdits.ts'
+import { AuditedEdits } from '../registry/audit/auditedEdits.ts'
+import { AUDIT_ROWS } from '../registry/audit/auditRows.ts'
+import { auditedKinds } from '../registry/auditedKinds.ts'
 import type { KeyKind, Rotation } from '../registry/projects/keys.ts'
 import { KEY_KINDS, Keys, OverlapRefused } from '../registry/projects/keys.ts'
 import { PROJECT_ROWS } from '../registry/projects/projectRows.ts'
@@ -91,10 +95,17 @@ export async function runRegistryCommand(
     return 2
   }
   // Printed when it is done, because an edit may run more than once.
-  const { exit, lines } = await registry.edit(() => {
-    const said: string[] = []
-    return { exit: command(registry, (text) => said.push(text)), lines: said }
-  })
+  const author = {
+    kind: 'command',
+    id: line.slice(0, 2).join(' '),
+    label: line.slice(0, 2).join(' '),
+  } as const
+  const { exit, lines } = await asAuthor({ ...author }, () =>
+    registry.edit(() => {
+      const said: string[] = []
+      return { exit: command(registry, (text) => said.push(text)), lines: said }
+    }),
+  )
   for (const text of lines) print(text)
   return exit
 }
@@ -119,8 +130,8 @@ export function withRegistry<T>(folder: string, clock: Clock, work: (registry: O
   const database = new RegistryDatabase(folder)
   try {
     if (database.origin !== undefined) throw new RegistryElsewhere(database.file)
-    const image = new RegistryReplica(database, [...PROJECT_ROWS, ...ACCOUNT_ROWS])
-    const edits = new LocalEdits(image)
+    const image = new RegistryReplica(database, [...PROJECT_ROWS, ...ACCOUNT_ROWS, AUDIT_ROWS])
+    const edits = new AuditedEdits(new LocalEdits(image), image, auditedKinds(image), clock)
     const troubled = (error: unknown): never => {
       throw error
     }

@@ -1,4 +1,5 @@
 /** The role `delivery` of the distributed engine: webhooks and hooks. A part of the composition roots. */
+import { auditedRoutes } from '../registry/audit/auditedRoutes.ts'
 import { join } from 'node:path'
 import { webhookRoutes } from '../delivery/webhookRoutes.ts'
 import type { Served } from '../cluster/nats/calls.ts'
@@ -27,10 +28,10 @@ export async function openDelivery(
   const parts = { options, logger, registry, events: index, feed, outgoing, failed: fatal }
   const webhooks = openWebhooks({ ...parts, users, file: file('deliveries') })
   const hooks = openHooks({ ...parts, file: file('hooks') })
-  const routes = [
-    ...webhookRoutes({ webhooks, outgoing, clock }),
-    ...hookRoutesOf({ hooks, registry, outgoing }),
-  ]
+  const routes = auditedRoutes(
+    [...webhookRoutes({ webhooks, outgoing, clock }), ...hookRoutesOf({ hooks, registry, outgoing })],
+    registry.audit,
+  )
   registerWebhookMetrics(metrics, webhooks.endpoints)
   registerWebhookMetrics(metrics, hooks.endpoints, 'hook')
   let served: Served | undefined

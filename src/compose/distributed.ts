@@ -11,6 +11,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { ROLES, type Options } from '../../config/options.ts'
+import { AuditSweep } from '../registry/audit/auditSweep.ts'
 import { ExpirySweep } from '../accounts/expirySweep.ts'
 import { housekeepingJobs } from '../actor/housekeeping.ts'
 import { createServer } from '../http/server.ts'
@@ -97,6 +98,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   if (front !== undefined) {
     lifecycle.add(front.ticketService)
     lifecycle.add(jobs.service(new ExpirySweep(registry.people)))
+    lifecycle.add(jobs.service(new AuditSweep(registry.audit, options.auditDays)))
   }
   if (owners !== undefined) lifecycle.add(jobs.service(new DateSweep(registry.geofences)))
   lifecycle.add({ name: 'geometry threads', stop: () => measurer.close() })

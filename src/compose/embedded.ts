@@ -7,6 +7,8 @@ import { failureFields } from '../runtime/errors.ts'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Options } from '../../config/options.ts'
+import { auditedRoutes } from '../registry/audit/auditedRoutes.ts'
+import { AuditSweep } from '../registry/audit/auditSweep.ts'
 import { ExpirySweep } from '../accounts/expirySweep.ts'
 import { Tickets } from '../accounts/tickets.ts'
 import { Checkpointer } from '../actor/checkpoint.ts'
@@ -167,10 +169,10 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     positions: copied ?? positions,
     tickets: new Tickets({ process: 'here', clock }),
     secret: store.secret,
-    webhooks: [
-      ...webhookRoutes({ webhooks, outgoing, clock }),
-      ...hookRoutesOf({ hooks, registry, outgoing }),
-    ],
+    webhooks: auditedRoutes(
+      [...webhookRoutes({ webhooks, outgoing, clock }), ...hookRoutesOf({ hooks, registry, outgoing })],
+      registry.audit,
+    ),
     geo,
     sync: sync.routes,
     checks: [
@@ -216,6 +218,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add(jobs.service(sync.runner))
   lifecycle.add(jobs.service(new DateSweep(registry.geofences)))
   lifecycle.add(jobs.service(new ExpirySweep(registry.people)))
+  lifecycle.add(jobs.service(new AuditSweep(registry.audit, options.auditDays)))
   if (nats !== undefined) lifecycle.add(nats)
   if (tile38 !== undefined) {
     lifecycle.add(tile38)

@@ -46,6 +46,8 @@ import { BuiltDashboard } from '../dashboard/builtDashboard.ts'
 import { dashboardRoutes } from '../dashboard/dashboardRoutes.ts'
 import { referenceRoutes } from '../reference/referenceRoutes.ts'
 import { referenceTexts } from '../reference/texts.ts'
+import { auditedRoutes } from '../registry/audit/auditedRoutes.ts'
+import { auditRoutes } from '../registry/audit/auditRoutes.ts'
 import { beaconRoutes } from '../registry/beacons/beaconRoutes.ts'
 import { exportRoutes } from '../registry/transfer/exportRoutes.ts'
 import { GeofenceTiles } from '../geo/liveMap/geofenceTiles.ts'
@@ -97,7 +99,7 @@ export interface PublicApiParts {
   readonly tickets: Tickets
   /** Seals offsets in the log, for clients that resume. */
   readonly secret: string
-  /** Management of webhooks and hooks. */
+  /** Management of webhooks and hooks, audited where it is done. */
   readonly webhooks: readonly Route[]
   readonly geo: GeoServices
   readonly sync: readonly Route[]
@@ -166,8 +168,8 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     ...keyRoutes(registry),
     ...sessionRoutes({ people, signIn, tickets: parts.tickets }),
     ...accountRoutes(people),
+    ...auditRoutes(registry.audit),
     ...parts.sync,
-    ...parts.webhooks,
     ...geo.routes,
     ...healthRoutes(checks, metrics, options.metricsToken),
     ...statsRoutes({ updates: intake, events, totals: (scope) => totalsOf(registry, scope) }),
@@ -182,7 +184,8 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
       mapRegions: geo.mapRegions,
     }),
   ]
-  const routes = options.rateLimits ? withLimits(definitions, options.limits) : definitions
+  const audited = [...auditedRoutes(definitions, registry.audit), ...parts.webhooks]
+  const routes = options.rateLimits ? withLimits(audited, options.limits) : audited
   const subscriptions = new Subscriptions(feed, audiences, logger, new ResumeTokens(parts.secret))
   const watches = new Watches({ positions, registry, clock })
   const streamServer = new StreamServer({

@@ -5,6 +5,10 @@ import type { Atlas } from '../rules/atlas.ts'
 import type { RegistryView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
+import { Audit } from './audit/audit.ts'
+import { AuditedEdits } from './audit/auditedEdits.ts'
+import { AUDIT_ROWS } from './audit/auditRows.ts'
+import { auditedKinds } from './auditedKinds.ts'
 import { BEACONS, type Beacons } from './beacons/beaconEntity.ts'
 import { GEOFENCES } from './geofences/geofenceEntity.ts'
 import { Geofences } from './geofences/geofences.ts'
@@ -40,6 +44,7 @@ export function registryRows(collections: readonly AnyEntity[] = []): RowKind[] 
   return [
     ...PROJECT_ROWS,
     ...ACCOUNT_ROWS,
+    AUDIT_ROWS,
     SETTINGS_ROWS,
     GEOFENCES.rows,
     BEACONS.rows,
@@ -92,6 +97,7 @@ export class Registry implements RegistryView {
   readonly keys: Keys
   readonly projects: Projects
   readonly people: People
+  readonly audit: Audit
   readonly settings: SettingsRegistry
   readonly geofences: Geofences
   readonly beacons: Beacons
@@ -110,8 +116,10 @@ export class Registry implements RegistryView {
   readonly #collections: ReadonlyMap<AnyEntity, Collection<Referenced, ScopedRecord>>
 
   /** @param image with complete rows, and nothing in memory yet */
-  constructor(image: RegistryReplica, edits: EditLog, surroundings: RegistrySurroundings) {
+  constructor(image: RegistryReplica, log: EditLog, surroundings: RegistrySurroundings) {
     const { clock, createIndex, collections = [], onUsageFailure = () => {}, onProgress } = surroundings
+    const edits = new AuditedEdits(log, image, auditedKinds(image), clock)
+    this.audit = new Audit(image, edits, clock)
     this.#image = image
     this.#database = image.database
     this.#edits = edits

@@ -31,6 +31,7 @@ const OTHERS: Readonly<Record<string, Role>> = {
   'DELETE /v1/hooks/{tag}/{externalId}': 'admin',
   'GET /v1/system': 'admin',
   'GET /v1/map-regions': 'admin',
+  'GET /v1/audit': 'admin',
   'GET /v1/accounts': 'admin',
   'POST /v1/accounts': 'admin',
   'PATCH /v1/accounts/{id}': 'admin',
@@ -42,7 +43,7 @@ const OTHERS: Readonly<Record<string, Role>> = {
 const ACCOUNTS_ONLY = new Set([
   'POST /v1/keys/{kind}/rotate',
   'PUT /v1/account/password',
-  ...Object.keys(OTHERS).filter((name) => name.includes('/v1/accounts')),
+  ...Object.keys(OTHERS).filter((name) => name.includes('/v1/accounts') || name === 'GET /v1/audit'),
 ])
 
 /** Whatever the answer is, it is not that of a missing session or role. */

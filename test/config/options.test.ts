@@ -66,6 +66,7 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     ],
     publicUrl: ['https://fleet.example.com', 'https://fleet.example.com'],
     keySignIn: ['off', false],
+    auditDays: ['34', 34, 34],
     operatorProject: ['2', 2, 2],
     trustedProxies: ['10.0.0.0/8, ::1', ['10.0.0.0/8', '::1'], ['10.0.0.0/8', '::1']],
     durability: ['os', 'os'],

@@ -570,7 +570,7 @@ t.test('a full disk is reported, and changes nothing', async (t) => {
   const folder = t.testdir({})
   const child = fileURLToPath(new URL('fillingChild.ts', import.meta.url))
   // No file may grow beyond a few hundred kilobytes. A write beyond that fails as on a full disk.
-  const limited = `trap '' XFSZ; ulimit -f 600; exec "$0" "$@"`
+  const limited = `trap '' XFSZ; ulimit -f 900; exec "$0" "$@"`
   const said = execFileSync('sh', ['-c', limited, process.execPath, child, folder], { encoding: 'utf8' })
   const outcome = JSON.parse(said)
   t.match(outcome, { name: 'ApiError', code: 503, message: /disk is full or failing\. Nothing was changed/ })

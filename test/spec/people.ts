@@ -13,7 +13,7 @@ write | also geofences, beacons, imports, users, events, redelivery | accounts/r
 admin | also settings, keys, webhooks, hooks, accounts, audit | accounts/roles.test.ts: roles and endpoints
 no session, role too low | 401, 403 | accounts/roles.test.ts: roles and endpoints
 accounts and audit | for sessions only | accounts/accounts.test.ts: accounts belong to one project, and keys cannot manage them
-the whole process | admins of the operator's project
+the whole process | admins of the operator's project | e2e/numbers.test.ts: the state of the server is for the project of its operator
 
 # Endpoints (people)
 POST /v1/sessions | with e-mail and password, or a secret key; who, role, environments, cookie; wrong in any way: 401, one text | accounts/sessions.test.ts: signing in with a secret key works before there is any account; accounts/sessions.test.ts: what is wrong with a sign-in is told only where it tells nothing
@@ -25,7 +25,7 @@ PUT /v1/account/password | ends the other sessions | accounts/accounts.test.ts: 
 /v1/accounts | a link, once, for 72 hours | accounts/accounts.test.ts: an admin invites somebody, who sets a password and signs in; accounts/accounts.test.ts: a link is good for 72 hours, until there is a newer one
 POST /v1/accounts/:id/invitation | a new link; older ones and all sessions end | accounts/accounts.test.ts: a new link ends all sessions of the account; the old password stays until it is used
 POST /v1/invitations/:token | sets the password, signs in; used or old: 404 | accounts/accounts.test.ts: a link is good for 72 hours, until there is a newer one
-GET /v1/audit | newest first, by actor, action and target
+GET /v1/audit | newest first, by actor, action and target | accounts/audit.test.ts: each call that changes something is entered
 
 # Accounts (people)
 first admin | npm run accounts -- add prints a link | cli/operator.test.ts: accounts: the first admin gets a link, with a running server and with a stopped one
@@ -45,5 +45,5 @@ Authorization, WebSocket | the cookie is not read | accounts/sessions.test.ts: t
 passwords | 12 to 256 characters after NFKC, not the commonest, not the e-mail | accounts/accounts.test.ts: new passwords: 12 to 256 characters, not the commonest, not the address
 scrypt | N 2^17, r 8, p 1, two at a time, parameters stored, rehashed where weaker | accounts/accounts.test.ts: the standard work: N 2^17, r 8, p 1, and two at a time; accounts/accounts.test.ts: hashes: scrypt with its parameters, rehashed at the next sign-in if they are weaker
 failures | 5 per e-mail, 20 per address in 15 minutes, then 429, for unknown e-mails alike | accounts/accounts.test.ts: brute force: 5 failures of an address, 20 from an IP address, in 15 minutes
-audit | each change in its transaction, and each sign-in; secrets as set or not; auditDays
+audit | each change in its transaction, and each sign-in; secrets as set or not | accounts/audit.test.ts: each call that changes something is entered
 `)

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../../runtime/errors.ts'
 import { Backoff, keepRunning, type RetryPauses } from '../../runtime/retry.ts'
-import { type Change, type EditLog, MAX_CHANGES } from '../../registry/store/editLog.ts'
+import { type Change, type EditLog, MAX_ENTRIES } from '../../registry/store/editLog.ts'
 import type { EditStream, Entry, KeptEntry } from './editStream.ts'
 import { type EntryCodec, EntryUnreadable } from './entryCodec.ts'
 import type { RegistryReplica } from '../../registry/store/replica.ts'
@@ -341,8 +341,8 @@ function entriesOf(codec: EntryCodec, changes: readonly Change[], maxValueBytes:
     }
     entries.set(entry.name, entry)
   }
-  if (entries.size > MAX_CHANGES) {
-    throw new RangeError(`An edit changes at most ${MAX_CHANGES} records, not ${entries.size}.`)
+  if (entries.size > MAX_ENTRIES) {
+    throw new RangeError(`An edit changes at most ${MAX_ENTRIES} records, not ${entries.size}.`)
   }
   return [...entries.values()]
 }

@@ -57,5 +57,7 @@ export interface EditLog {
   readonly health: { readonly ok: boolean; readonly detail: string }
 }
 
-/** The largest number of changes of one {@link EditLog.commit} that must fit into an atomic batch. */
-export const MAX_CHANGES = 1000
+/** The largest number of entries of an atomic batch. */
+export const MAX_ENTRIES = 1000
+/** The largest number of changes of one {@link EditLog.commit}: the audit adds an entry for each kind and environment. */
+export const MAX_CHANGES = 900

@@ -61,6 +61,11 @@ export class RegistryReplica {
     }, revision)
   }
 
+  /** The row under the key of a change, as it is now. */
+  rowOf(kind: string, key: string): object | undefined {
+    return this.#tables.get(kind)!.get(key)
+  }
+
   /** The changes that would create everything that is there. */
   *allChanges(): Generator<Change> {
     for (const table of this.#tables.values()) yield* table.changes()

@@ -14,6 +14,7 @@ export class RowTable {
   readonly #put
   readonly #remove
   readonly #all
+  readonly #get
 
   constructor(database: RegistryDatabase, kind: RowKind) {
     const { name, columns, key, unique = key, createTable } = kind
@@ -35,6 +36,9 @@ export class RowTable {
     )
     const read = columns.map((column) => (column === DIGEST ? `lower(hex(${DIGEST})) AS ${DIGEST}` : column))
     this.#all = database.prepare(`SELECT ${read.join(', ')} FROM ${name}`)
+    this.#get = database.prepare(
+      `SELECT ${read.join(', ')} FROM ${name} WHERE ${unique.map((column) => `${column} = ${written(column, '?')}`).join(' AND ')}`,
+    )
   }
 
   /** @param row its columns by name */
@@ -44,6 +48,11 @@ export class RowTable {
 
   remove(key: string): void {
     this.#remove.run(...key.split('.').slice(-this.#unique.length))
+  }
+
+  /** The row under the key of a change. */
+  get(key: string): object | undefined {
+    return this.#get.get(...key.split('.').slice(-this.#unique.length)) as object | undefined
   }
 
   /** The changes that would create its rows, in order. */

@@ -58,6 +58,10 @@ A setting is taken from the first that has it: flag, environment variable, file,
   --key-sign-in on|off
       Whether people may sign in with a secret key instead of an account. Default on.
       RINGFENCE_KEY_SIGN_IN
+  --audit-days DAYS
+      How long entries of the audit are kept: at most 200,000 of each project. From 1 to
+      36500, default 365.
+      RINGFENCE_AUDIT_DAYS
   --operator-project NUMBER
       The project whose admins see the state of the server and its map regions; 0: the
       first project. From 0 to 1000000000, default 0.

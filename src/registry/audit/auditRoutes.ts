@@ -1,0 +1,78 @@
+import Type from 'typebox'
+import { limitOf, Name, Page } from '../../http/schemas.ts'
+import { route, type Route } from '../../http/route.ts'
+import { isoDate } from '../../model/isoDate.ts'
+import { projectOf } from '../../model/scope.ts'
+import type { Audit } from './audit.ts'
+import { timeOfAuditId, type AuditDetail, type AuditRow } from './auditRows.ts'
+
+const Values = Type.Optional(Type.Record(Type.String(), Type.Unknown()))
+const Entry = Type.Object({
+  _id: Type.String(),
+  at: Type.String({ format: 'date-time' }),
+  actor: Type.Object({
+    kind: Type.Enum(['session', 'key', 'command', 'system']),
+    id: Type.String(),
+    label: Type.String({ description: 'An e-mail address, or the last four characters of a key.' }),
+  }),
+  ip: Type.Optional(Type.String()),
+  requestId: Type.Optional(Type.String()),
+  action: Type.String({
+    description:
+      '`geofence.created`, `geofence.changed`, `geofence.deleted`, and the same for other records; `geofence.changedMany` for more than 50 at once, as an ' +
+      'import makes them, without values; or the method and path of a call that changed no such record.',
+  }),
+  target: Type.String({
+    description:
+      'What was changed: of records with a pair, the tag and externalId with a slash between them.',
+  }),
+  live: Type.Optional(Type.Boolean()),
+  before: Values,
+  after: Values,
+})
+
+/** Reading the audit. Nothing changes it. */
+export function auditRoutes(audit: Audit): Route[] {
+  return [
+    route({
+      method: 'GET',
+      path: '/v1/audit',
+      auth: 'account',
+      role: 'admin',
+      tag: 'People',
+      summary: 'List what was changed, newest first',
+      description:
+        'Of both environments of the project. `before` and `after` are as the API shows the record, without secrets; a geofence, beacon or hook is ' +
+        'restored by a PUT of its `before` to its pair.',
+      query: Type.Object({
+        actor: Type.Optional(Name(256, 'The `id` of an actor.')),
+        action: Type.Optional(Name(256)),
+        target: Type.Optional(Name(600)),
+        before: Type.Optional(Name(24, 'The `_id` of an entry: those before it.')),
+        limit: limitOf(100, 1000),
+      }),
+      meta: Page,
+      answers: { 200: Type.Object({ audit: Type.Array(Entry) }) },
+      handler({ credentials, query }) {
+        const { rows, hasMore } = audit.list(projectOf(credentials!.scope), query)
+        return { meta: { hasMore }, body: { audit: rows.map(entryOf) } }
+      },
+    }),
+  ]
+}
+
+function entryOf({ id, action, target, detail }: AuditRow) {
+  const { actor, ip, requestId, live, before, after } = JSON.parse(detail) as AuditDetail
+  return {
+    _id: id,
+    at: isoDate(timeOfAuditId(id)),
+    actor,
+    ip,
+    requestId,
+    action,
+    target,
+    live,
+    before,
+    after,
+  }
+}

@@ -1,0 +1,79 @@
+import { randomBytes } from 'node:crypto'
+import Type from 'typebox'
+import type { RowKind } from '../store/rowKind.ts'
+
+/** An entry of the audit, as its row has it. */
+export interface AuditRow {
+  /** 24 hex, which begin with the time: entries are in the order of their ids. */
+  readonly id: string
+  readonly project: number
+  /** The `id` of the actor. */
+  readonly actor: string
+  readonly action: string
+  readonly target: string
+  /** JSON: {@link AuditDetail}. */
+  readonly detail: string
+}
+
+/** Who it was. */
+export interface AuditActor {
+  readonly kind: string
+  readonly id: string
+  readonly label: string
+}
+
+/** The rest of an entry. */
+export interface AuditDetail {
+  readonly actor: AuditActor
+  readonly ip?: string | undefined
+  readonly requestId?: string | undefined
+  readonly live?: boolean | undefined
+  readonly before?: unknown
+  readonly after?: unknown
+}
+
+const TIME_DIGITS = 12
+let last = 0
+
+/** An id that begins with the time, and ascends within this process. */
+export function auditId(now: number): string {
+  last = (last + 1) % 0x1_0000
+  const order = last.toString(16).padStart(4, '0')
+  return now.toString(16).padStart(TIME_DIGITS, '0') + order + randomBytes(4).toString('hex')
+}
+
+/** Epoch milliseconds of an entry. */
+export function timeOfAuditId(id: string): number {
+  return Number.parseInt(id.slice(0, TIME_DIGITS), 16)
+}
+
+/** The first id of a time. */
+export function firstAuditId(time: number): string {
+  return Math.max(0, time).toString(16).padStart(TIME_DIGITS, '0')
+}
+
+/** The rows of the audit. */
+export const AUDIT_ROWS: RowKind = {
+  name: 'audit',
+  columns: ['id', 'project', 'actor', 'action', 'target', 'detail'],
+  key: ['project', 'id'],
+  json: ['detail'],
+  schema: Type.Object({
+    id: Type.String({ pattern: '^[0-9a-f]{24}$' }),
+    project: Type.Integer({ minimum: 0 }),
+    actor: Type.String(),
+    action: Type.String(),
+    target: Type.String(),
+    detail: Type.Object({}),
+  }),
+  createTable: `
+    CREATE TABLE IF NOT EXISTS audit (
+      id TEXT NOT NULL,
+      project INTEGER NOT NULL,
+      actor TEXT NOT NULL,
+      action TEXT NOT NULL,
+      target TEXT NOT NULL,
+      detail TEXT NOT NULL,
+      PRIMARY KEY (project, id)
+    ) WITHOUT ROWID`,
+}

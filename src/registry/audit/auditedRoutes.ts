@@ -1,0 +1,60 @@
+import { LATER, type Answer, type Route } from '../../http/route.ts'
+import type { Credentials } from '../../http/credentials.ts'
+import { isLive, projectOf } from '../../model/scope.ts'
+import { asAuthor, type Author } from '../store/author.ts'
+import type { Audit } from './audit.ts'
+
+/**
+ * The routes, with the caller as the author of what they change. What changes nothing in the registry is entered by its route:
+ * each call of a person, and deletions and settings by programs. Updates, trips and conversions of programs are data, and are not.
+ */
+export function auditedRoutes(routes: readonly Route[], audit: Audit): Route[] {
+  return routes.map((route) => (route.method === 'GET' ? route : audited(route, audit)))
+}
+
+function audited(route: Route, audit: Audit): Route {
+  return {
+    ...route,
+    handler(call, reply) {
+      const { credentials, ip, requestId } = call
+      const author = { ...authorOf(credentials), ip, requestId }
+      const answer = asAuthor(author, () => route.handler(call, reply))
+      if (answer === LATER || credentials === undefined || !isEntered(route, credentials)) return answer
+      return enter(answer, author, () => {
+        audit.edits.note({
+          project: projectOf(credentials.scope),
+          live: isLive(credentials.scope),
+          action: `${route.method} ${route.path}`,
+          target: Object.values((call.params ?? {}) as Record<string, string>).join('/'),
+        })
+      })
+    },
+  }
+
+  async function enter(
+    answered: Answer | Promise<Answer>,
+    author: Author,
+    note: () => void,
+  ): Promise<Answer> {
+    const answer = await answered
+    const isDone = (answer.status ?? 200) < 300
+    if (isDone && author.hasEntered !== true) await asAuthor(author, () => audit.edits.edit(note))
+    return answer
+  }
+}
+
+/** What only asks, with the role `read`, is never entered. */
+function isEntered({ method, role, auth }: Route, { session }: Credentials): boolean {
+  if (role === 'read' || auth === 'none') return false
+  if (session !== undefined) return auth !== 'session'
+  return auth === 'secret' && (method === 'DELETE' || (role ?? 'admin') === 'admin')
+}
+
+function authorOf(credentials: Credentials | undefined): Pick<Author, 'kind' | 'id' | 'label'> {
+  if (credentials === undefined) return { kind: 'session', id: '', label: '' }
+  const { keyId, session } = credentials
+  const label = keyId.slice(keyId.lastIndexOf(':') + 1)
+  if (session === undefined) return { kind: 'key', id: keyId, label }
+  const { account, id } = session
+  return { kind: 'session', id: account?.id ?? id, label: account?.email ?? label }
+}

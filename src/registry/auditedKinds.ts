@@ -1,0 +1,115 @@
+import type { Account, AccountRow, Session, SessionRow } from '../accounts/rows.ts'
+import { accountOfRow, sessionOfRow } from '../accounts/rows.ts'
+import type { Geofence } from '../model/geofence.ts'
+import { DEFAULT_SETTINGS } from '../model/settings.ts'
+import { isLive, projectOf, type ScopeId } from '../model/scope.ts'
+import type { AuditedKind, Described } from './audit/auditedEdits.ts'
+import { BEACONS } from './beacons/beaconEntity.ts'
+import { GEOFENCES } from './geofences/geofenceEntity.ts'
+import { HOOKS } from './hooks/hookEntity.ts'
+import { recordOf, type StoredKind } from './records/entity.ts'
+import type { RecordRow, ScopedRecord } from './records/recordRows.ts'
+import type { RegistryReplica } from './store/replica.ts'
+import { WEBHOOKS } from './webhooks/webhookRegistry.ts'
+
+/** How the audit shows the rows of the registry, by kind. What is not here is not entered: counts, sessions' uses, trips. */
+export function auditedKinds(image: RegistryReplica): ReadonlyMap<string, AuditedKind> {
+  const emailOf = (account: string): Pick<Account, 'email' | 'project'> | undefined =>
+    image.database.prepare('SELECT email, project FROM accounts WHERE id = ?').get(account) as never
+  const kinds: Readonly<Record<string, AuditedKind>> = {
+    geofences: recordKind(GEOFENCES, (geofence) => ({ ...GEOFENCES.answer(geofence), ...areaOf(geofence) })),
+    beacons: recordKind(BEACONS, (beacon) => {
+      const answer = BEACONS.answer(beacon)
+      return { ...answer, coordinates: (answer['geometry'] as { coordinates: unknown }).coordinates }
+    }),
+    webhooks: recordKind(WEBHOOKS, ({ secret: _secret, ...webhook }) => ({ ...webhook, secretSet: true })),
+    hooks: recordKind(HOOKS, (hook) => HOOKS.answer(hook)),
+    settings: {
+      singular: 'settings',
+      initial: DEFAULT_SETTINGS as object as never,
+      describe(row) {
+        const { scope, definition } = row as { readonly scope: ScopeId; readonly definition: string }
+        return { ...placeOf(scope), target: 'settings', value: JSON.parse(definition) as object as never }
+      },
+    },
+    projects: {
+      singular: 'project',
+      describe(row) {
+        const { id, name, disabled, quota } = row as never as Record<string, unknown>
+        return { project: Number(id), target: `${id}`, value: { name, disabled: disabled !== 0, quota } }
+      },
+    },
+    keys: { singular: 'key', describe: describeKey },
+    oldKeys: { singular: 'oldKey', describe: describeKey },
+    accounts: {
+      singular: 'account',
+      describe(row) {
+        const { project, email, name, role, disabled, password } = accountOfRow(row as AccountRow)
+        const passwordSet = password !== undefined
+        return { project, target: email, value: { email, name, role, disabled, passwordSet } }
+      },
+    },
+    invitations: {
+      singular: 'invitation',
+      describe(row) {
+        const account = emailOf((row as { readonly account: string }).account)
+        if (account === undefined) return undefined
+        return { project: account.project, target: account.email, value: { email: account.email } }
+      },
+      // A new link has another digest, which is not shown.
+    },
+    sessions: {
+      singular: 'session',
+      isFixed: true,
+      describe: (row) => {
+        const session = sessionOfRow(row as SessionRow)
+        return describeSession(session, session.account && emailOf(session.account)?.email)
+      },
+    },
+  }
+  return new Map(Object.entries(kinds))
+}
+
+function recordKind<R extends ScopedRecord>(
+  kind: StoredKind<R>,
+  show: (record: R) => Readonly<Record<string, unknown>>,
+): AuditedKind {
+  return {
+    singular: kind.singular,
+    describe(row) {
+      const record = recordOf(kind, row as RecordRow)
+      const { id, scope, tag, externalId } = record
+      const target = tag === undefined || externalId === undefined ? id : `${tag}/${externalId}`
+      const { updatedAt: _updatedAt, ...value } = show(record)
+      return { ...placeOf(scope), target, value }
+    },
+  }
+}
+
+/** The area as a definition has it, so that a PUT makes it again. */
+function areaOf({ shape, isochrone }: Geofence): object {
+  if (isochrone !== undefined) return { coordinates: isochrone.destination, radius: isochrone.minutes }
+  return shape.kind === 'circle'
+    ? { coordinates: shape.center, radius: shape.radius }
+    : { coordinates: shape.ring }
+}
+
+function describeKey(row: object): Described {
+  const { project, kind, lastFour, validUntil } = row as never as Record<string, unknown>
+  return { project: Number(project), target: String(kind), value: { kind, lastFour, validUntil } }
+}
+
+function describeSession(session: Session, email: string | undefined): Described {
+  const { id, project, ip, userAgent, account } = session
+  const label = email ?? 'key'
+  return {
+    project,
+    target: email ?? id,
+    value: { by: account === undefined ? 'key' : 'account', ip, userAgent },
+    actor: { kind: 'session', id: account ?? id, label },
+  }
+}
+
+function placeOf(scope: ScopeId) {
+  return { project: projectOf(scope), live: isLive(scope) }
+}

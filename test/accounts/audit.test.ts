@@ -1,0 +1,190 @@
+/** Every change is in the audit, by whoever made it, without secrets; and what was deleted comes back from it. */
+import t from 'tap'
+import { KEYS, startServer } from '../kit/server.ts'
+import { Browser } from './kit.ts'
+import { seedPeople } from './seeded.ts'
+
+// oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
+type Json = any
+
+const SQUARE = [
+  [13.4, 52.5],
+  [13.41, 52.5],
+  [13.41, 52.51],
+  [13.4, 52.5],
+]
+const CIRCLE = { type: 'circle', coordinates: [13.4, 52.5], radius: 100, description: 'Depot' }
+const BEACON = {
+  type: 'ibeacon',
+  uuid: '00000000-0000-4000-8000-000000000001',
+  major: '1',
+  minor: '2',
+  coordinates: [13.4, 52.5],
+  description: 'Door',
+  enabled: true,
+}
+
+/** Data, not configuration; what only asks; and what is tried elsewhere in this file or needs more than a server. */
+const NOT_ENTERED =
+  /track|trips|sync\/region|logs|autocomplete\/click|POST \/v1\/events|verification|route\/match|ticket|geofence-sync|notifications|redeliver|webhooks|hooks|imports|sessions|account|invitations/
+
+t.test('each call that changes something is entered', async (t) => {
+  const data = t.testdir({})
+  const people = seedPeople(data)
+  const server = await startServer(t, { data })
+  const admin = new Browser(server.url)
+  admin.cookie = `ringfence_session=${people.admin.token}`
+  const audit = async (query = ''): Promise<Json[]> =>
+    (await admin.call('GET', `/v1/audit?${query}`)).body.audit
+  const tried = new Set<string>()
+  /** Does it as admin, and returns the entries that it caused, newest first. */
+  const entered = async (operation: string, path: string, body?: unknown): Promise<Json[]> => {
+    tried.add(operation)
+    const [newest] = await audit('limit=1')
+    const answer = await admin.call(operation.split(' ', 1)[0]!, path, body)
+    t.ok(answer.status < 300, `${operation}: ${answer.status} ${JSON.stringify(answer.body.meta)}`)
+    const entries = await audit()
+    const end = entries.findIndex(({ _id }) => _id === newest?._id)
+    return end < 0 ? entries : entries.slice(0, end)
+  }
+  const one = async (operation: string, path: string, action: string, body?: unknown): Promise<Json> => {
+    const entries = await entered(operation, path, body)
+    t.same(
+      entries.map((entry) => entry.action),
+      [action],
+      operation,
+    )
+    t.match(entries[0], { actor: { kind: 'session', label: /@/ }, ip: '127.0.0.1', requestId: /./ })
+    return entries[0]
+  }
+
+  const made = await one('POST /v1/geofences', '/v1/geofences', 'geofence.created', {
+    ...CIRCLE,
+    tag: 'a',
+    externalId: '1',
+  })
+  t.match(made, {
+    target: 'a/1',
+    live: false,
+    before: undefined,
+    after: { description: 'Depot', radius: 100 },
+  })
+  const id = made.after._id
+  const changed = await one('PUT /v1/geofences/{id}', `/v1/geofences/${id}`, 'geofence.changed', {
+    ...CIRCLE,
+    radius: 200,
+  })
+  t.match(changed, { before: { radius: 100 }, after: { radius: 200 } })
+  await one('PUT /v1/geofences/{tag}/{externalId}', '/v1/geofences/a/2', 'geofence.created', {
+    type: 'polygon',
+    coordinates: SQUARE,
+    description: 'Square',
+    metadata: { n: 1 },
+    userIds: 'u1,u2',
+    operatingHours: { Monday: [['09:00', '17:00']] },
+  })
+  const gone = await one('DELETE /v1/geofences/{tag}/{externalId}', '/v1/geofences/a/2', 'geofence.deleted')
+  const back = await admin.call('PUT', '/v1/geofences/a/2', gone.before)
+  t.equal(back.status, 200, 'restored from the entry')
+  for (const field of ['geometry', 'metadata', 'userIds', 'operatingHours', 'description'])
+    t.same(back.body.geofence[field], gone.before[field], field)
+  await one('DELETE /v1/geofences/{id}', `/v1/geofences/${id}`, 'geofence.deleted')
+
+  const beacon = await one('POST /v1/beacons', '/v1/beacons', 'beacon.created', {
+    ...BEACON,
+    tag: 'b',
+    externalId: '1',
+  })
+  await one('PUT /v1/beacons/{id}', `/v1/beacons/${beacon.after._id}`, 'beacon.changed', {
+    ...BEACON,
+    description: 'Gate',
+  })
+  await one('PUT /v1/beacons/{tag}/{externalId}', '/v1/beacons/b/2', 'beacon.created', {
+    ...BEACON,
+    minor: '3',
+  })
+  await one('DELETE /v1/beacons/{id}', `/v1/beacons/${beacon.after._id}`, 'beacon.deleted')
+  const door = await one('DELETE /v1/beacons/{tag}/{externalId}', '/v1/beacons/b/2', 'beacon.deleted')
+  t.equal((await admin.call('PUT', '/v1/beacons/b/2', door.before)).status, 200)
+
+  const set = await one('PATCH /v1/settings', '/v1/settings', 'settings.changed', { exitDelaySeconds: 30 })
+  t.match([set.before.exitDelaySeconds, set.after.exitDelaySeconds], [0, 30])
+  t.equal((await admin.call('PATCH', '/v1/settings', set.before)).status, 200, 'restored')
+  const rotated = await entered('POST /v1/keys/{kind}/rotate', '/v1/keys/publishable/rotate')
+  t.match(rotated, [{ action: 'key.changed', target: 'testPublishable', after: { lastFour: /^.{4}$/ } }])
+
+  await server.api(
+    'POST',
+    '/v1/track',
+    { deviceId: 'd', latitude: 1, longitude: 1, accuracy: 5 },
+    KEYS.testSecret,
+  )
+  const user = await one('DELETE /v1/users/{id}', '/v1/users/d', 'DELETE /v1/users/:id')
+  t.match(user, { target: 'd', live: false })
+  const { event } = (await server.api('POST', '/v1/events', { name: 'x', deviceId: 'd' }, KEYS.testSecret))
+    .body
+  await one('DELETE /v1/events/{id}', `/v1/events/${event._id}`, 'DELETE /v1/events/:id')
+
+  const webhook = await one('POST /v1/webhooks', '/v1/webhooks', 'webhook.created', {
+    url: 'https://example.com/x',
+  })
+  t.match(webhook.after, { url: 'https://example.com/x', secretSet: true, secret: undefined })
+
+  await t.test('people', async (t) => {
+    const account = await entered('POST /v1/accounts', '/v1/accounts', {
+      email: 'new@example.com',
+      name: 'New',
+      role: 'read',
+    })
+    t.same(
+      account.map(({ action }) => action).toSorted(),
+      ['account.created', 'invitation.created'].slice(0, account.length),
+      'with its link',
+    )
+    const key = new Browser(server.url)
+    await key.call('POST', '/v1/sessions', { key: KEYS.testSecret })
+    t.match(await audit('action=session.created'), [
+      { actor: { kind: 'session' }, before: undefined, after: { by: 'key', userAgent: 'Test' } },
+    ])
+    t.equal((await key.call('GET', '/v1/audit')).status, 403, 'a session of a key may not')
+  })
+
+  await t.test('programs and commands', async (t) => {
+    await server.api('PUT', '/v1/geofences/p/1', CIRCLE, KEYS.testSecret)
+    t.match(await audit('target=p%2F1'), [
+      { actor: { kind: 'key', label: KEYS.testSecret.slice(-4) }, action: 'geofence.created' },
+    ])
+    const [{ actor }] = await audit('target=p%2F1')
+    t.ok((await audit(`actor=${encodeURIComponent(actor.id)}`)).every((each) => each.actor.id === actor.id))
+    const rows = Array.from({ length: 120 }, (_, i) => `D,csv,${i},circle,"[13,52]",50`).join('\n')
+    await server.api(
+      'POST',
+      '/v1/imports/geofences',
+      `description,tag,externalId,type,coordinates,radius\n${rows}\n`,
+      KEYS.testSecret,
+      { 'content-type': 'text/csv' },
+    )
+    const many = await audit('action=geofence.changedMany')
+    const few = (await audit('action=geofence.created&limit=200')).filter(({ target }) =>
+      target.startsWith('csv/'),
+    )
+    t.equal(many.reduce((sum, { after }) => sum + after.count, 0) + few.length, 120, 'each row of an import')
+  })
+
+  await t.test('nothing is left out, and no secret is in', async (t) => {
+    const document: Json = await (await fetch(`${server.url}/v1/openapi.json`)).json()
+    for (const [path, methods] of Object.entries<Json>(document.paths))
+      for (const method of Object.keys(methods)) {
+        const name = `${method.toUpperCase()} ${path}`
+        if (method !== 'get' && !NOT_ENTERED.test(name)) t.ok(tried.has(name), `${name} is tried`)
+      }
+    const all = JSON.stringify(await audit('limit=1000'))
+    for (const word of ['_sk_', '"digest"', '"hash"', '"salt"', 'whsec_']) t.notOk(all.includes(word), word)
+    t.equal((await admin.call('GET', '/v1/audit?limit=0')).status, 400)
+    const first = await audit('limit=2')
+    t.same((await audit(`limit=1&before=${first[0]._id}`))[0], first[1], 'pages')
+    const other = new Browser(server.url)
+    other.cookie = `ringfence_session=${people.write.token}`
+    t.equal((await other.call('GET', '/v1/audit')).status, 403)
+  })
+})
