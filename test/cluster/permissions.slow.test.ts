@@ -133,6 +133,7 @@ const PUBLISHERS: Readonly<Record<string, readonly User[]>> = {
   '$KV.ringfence-registry.keys.1': ['actors', 'gateway'],
   '$KV.ringfence-registry.webhooks.3.x': ['actors', 'gateway', 'delivery'],
   '$KV.ringfence-registry.hooks.3.x': ['actors', 'gateway', 'delivery'],
+  '$KV.ringfence-registry.audit.1.x': ['actors', 'gateway', 'delivery'],
   '$KV.ringfence-hosts.x': ['actors'],
   '$KV.ringfence-partitions.0': ['actors'],
   '$KV.ringfence-leases.delivery': ['delivery'],
