@@ -5,9 +5,11 @@ ARG NODE_VERSION=22.23.3
 
 FROM node:${NODE_VERSION}-bookworm-slim AS packages
 WORKDIR /app
-COPY package.json package-lock.json .npmrc ./
+COPY package.json package-lock.json .npmrc tsconfig.json ./
 COPY sdk/package.json sdk/
 COPY install install/
+# What the dashboard is built from, besides its own files.
+COPY sdk/src sdk/src/
 COPY dashboard dashboard/
 COPY src/dashboard src/dashboard/
 # No package that the server loads needs a script of its own: native ones carry their binaries. What other platforms need, and the package

@@ -103,6 +103,7 @@ for (const [what, extract, object, reason] of CASES) {
     t.match(readRecord(join(regions, built[0]!.folder)), { name: 'x' })
     t.strictSame(readdirSync(join(regions, built[0]!.folder)).toSorted(), [
       'coverage.bin',
+      'map',
       'places',
       'region.json',
       'routing',
