@@ -1913,6 +1913,39 @@ export interface components {
                 /** @description Of a country: its emoji. */
                 flag?: string;
             };
+            place?: {
+                _id: string;
+                name: string;
+                /** @description Slugs, root first. */
+                categories: string[];
+                location: {
+                    /** @constant */
+                    type: "Point";
+                    /** @description [longitude, latitude] */
+                    coordinates: number[];
+                };
+                chain?: {
+                    name: string;
+                    slug: string;
+                    domain?: string;
+                    /** @description Your own id of it, from the setting chainMappings. */
+                    externalId?: string;
+                    metadata?: {
+                        [key: string]: string | boolean | number;
+                    };
+                };
+            };
+            /** @description The watched chains that are near. */
+            nearbyPlaceChains?: {
+                name: string;
+                slug: string;
+                domain?: string;
+                /** @description Your own id of it, from the setting chainMappings. */
+                externalId?: string;
+                metadata?: {
+                    [key: string]: string | boolean | number;
+                };
+            }[];
             fraud?: {
                 /** @description False if blocked, or if any flag is raised and the user is not bypassed. */
                 passed: boolean;
@@ -1933,7 +1966,12 @@ export interface components {
                 lastSharingAt: string | null;
             };
             segments: Record<string, unknown>[];
-            topChains: Record<string, unknown>[];
+            /** @description The chains that were visited most often, at most five. */
+            topChains: {
+                name: string;
+                slug: string;
+                externalId?: string;
+            }[];
         };
         /** Event */
         Event: {
@@ -2016,6 +2054,51 @@ export interface components {
                 /** @description Of a country: its emoji. */
                 flag?: string;
             };
+            place?: {
+                _id: string;
+                name: string;
+                /** @description Slugs, root first. */
+                categories: string[];
+                location: {
+                    /** @constant */
+                    type: "Point";
+                    /** @description [longitude, latitude] */
+                    coordinates: number[];
+                };
+                chain?: {
+                    name: string;
+                    slug: string;
+                    domain?: string;
+                    /** @description Your own id of it, from the setting chainMappings. */
+                    externalId?: string;
+                    metadata?: {
+                        [key: string]: string | boolean | number;
+                    };
+                };
+            };
+            /** @description On entries of places: the places in which the user might be instead, the most likely first. */
+            alternatePlaces?: {
+                _id: string;
+                name: string;
+                /** @description Slugs, root first. */
+                categories: string[];
+                location: {
+                    /** @constant */
+                    type: "Point";
+                    /** @description [longitude, latitude] */
+                    coordinates: number[];
+                };
+                chain?: {
+                    name: string;
+                    slug: string;
+                    domain?: string;
+                    /** @description Your own id of it, from the setting chainMappings. */
+                    externalId?: string;
+                    metadata?: {
+                        [key: string]: string | boolean | number;
+                    };
+                };
+            }[];
             fraud?: {
                 /** @description False if blocked, or if any flag is raised and the user is not bypassed. */
                 passed: boolean;
@@ -2402,6 +2485,51 @@ export interface components {
                 /** @description Of a country: its emoji. */
                 flag?: string;
             };
+            place?: {
+                _id: string;
+                name: string;
+                /** @description Slugs, root first. */
+                categories: string[];
+                location: {
+                    /** @constant */
+                    type: "Point";
+                    /** @description [longitude, latitude] */
+                    coordinates: number[];
+                };
+                chain?: {
+                    name: string;
+                    slug: string;
+                    domain?: string;
+                    /** @description Your own id of it, from the setting chainMappings. */
+                    externalId?: string;
+                    metadata?: {
+                        [key: string]: string | boolean | number;
+                    };
+                };
+            };
+            /** @description On entries of places: the places in which the user might be instead, the most likely first. */
+            alternatePlaces?: {
+                _id: string;
+                name: string;
+                /** @description Slugs, root first. */
+                categories: string[];
+                location: {
+                    /** @constant */
+                    type: "Point";
+                    /** @description [longitude, latitude] */
+                    coordinates: number[];
+                };
+                chain?: {
+                    name: string;
+                    slug: string;
+                    domain?: string;
+                    /** @description Your own id of it, from the setting chainMappings. */
+                    externalId?: string;
+                    metadata?: {
+                        [key: string]: string | boolean | number;
+                    };
+                };
+            }[];
             fraud?: {
                 /** @description False if blocked, or if any flag is raised and the user is not bypassed. */
                 passed: boolean;
@@ -2840,6 +2968,14 @@ export interface components {
                 chain: string[];
                 category: string[];
             };
+            /** @description Whether users have the place that they visit and their most visited chains; entries and exits of places are events. */
+            places: boolean;
+            /** @description Seconds after which a user who neither stops nor has the app in the foreground visits the place that was the most likely one all the time. */
+            placeMinimumStaySeconds: number;
+            /** @description Slugs of chains: coming near one of their places is an event, and users have the chains that are near. */
+            nearbyPlaceChains: string[];
+            /** @description How near that is, in metres. A chain is left at one and a half times the distance. */
+            nearbyPlaceChainMeters: number;
             /** @description Minutes before arrival at which a trip is approaching, if neither the trip nor its destination has its own. null: never. */
             tripApproachingThreshold: number | null;
             /** @description Minutes after which a trip without an end expires: after its creation, start and scheduled arrival. null: never. */
@@ -2909,6 +3045,14 @@ export interface components {
             placeFilters?: {
                 [key: string]: unknown;
             } | null | string;
+            /** @description Whether users have the place that they visit and their most visited chains; entries and exits of places are events. */
+            places?: boolean | string;
+            /** @description Seconds after which a user who neither stops nor has the app in the foreground visits the place that was the most likely one all the time. */
+            placeMinimumStaySeconds?: number | string;
+            /** @description Slugs of chains: coming near one of their places is an event, and users have the chains that are near. */
+            nearbyPlaceChains?: string[] | null | string;
+            /** @description How near that is, in metres. A chain is left at one and a half times the distance. */
+            nearbyPlaceChainMeters?: number | string;
             /** @description Minutes before arrival at which a trip is approaching, if neither the trip nor its destination has its own. null: never. */
             tripApproachingThreshold?: number | null | string;
             /** @description Minutes after which a trip without an end expires: after its creation, start and scheduled arrival. null: never. */
@@ -4229,6 +4373,28 @@ export interface operations {
                                 /** @description Of a country: its emoji. */
                                 flag?: string;
                             };
+                            place?: {
+                                _id: string;
+                                name: string;
+                                /** @description Slugs, root first. */
+                                categories: string[];
+                                location: {
+                                    /** @constant */
+                                    type: "Point";
+                                    /** @description [longitude, latitude] */
+                                    coordinates: number[];
+                                };
+                                chain?: {
+                                    name: string;
+                                    slug: string;
+                                    domain?: string;
+                                    /** @description Your own id of it, from the setting chainMappings. */
+                                    externalId?: string;
+                                    metadata?: {
+                                        [key: string]: string | boolean | number;
+                                    };
+                                };
+                            };
                         };
                         /** @description The enabled geofences around the location. */
                         geofences: {
@@ -4309,6 +4475,28 @@ export interface operations {
                             name: string;
                             /** @description Of a country: its emoji. */
                             flag?: string;
+                        };
+                        place?: {
+                            _id: string;
+                            name: string;
+                            /** @description Slugs, root first. */
+                            categories: string[];
+                            location: {
+                                /** @constant */
+                                type: "Point";
+                                /** @description [longitude, latitude] */
+                                coordinates: number[];
+                            };
+                            chain?: {
+                                name: string;
+                                slug: string;
+                                domain?: string;
+                                /** @description Your own id of it, from the setting chainMappings. */
+                                externalId?: string;
+                                metadata?: {
+                                    [key: string]: string | boolean | number;
+                                };
+                            };
                         };
                     };
                 };
@@ -4727,6 +4915,44 @@ export interface operations {
                             }[];
                             /** @description Why nothing is said about regions. */
                             regionsNote?: string;
+                            place?: {
+                                /** @description The place in which the user was before the update. */
+                                was?: {
+                                    _id: string;
+                                    name: string;
+                                };
+                                /** @description Metres from its edge, if it is near. */
+                                distance?: number;
+                                /** @description Of the first candidate. */
+                                confidence?: number;
+                                /**
+                                 * Format: date-time
+                                 * @description Since when the same place is the first candidate, if the user is not in it.
+                                 */
+                                firstSince?: string;
+                                /** @description By how many metres the second candidate is farther away than the first. */
+                                runnerUpMeters?: number;
+                                /** @description The types of the events about the place. */
+                                events: string[];
+                                /** @description Sentences that explain the outcome. */
+                                reason: string;
+                                /** @description The most likely first. */
+                                candidates: {
+                                    place: {
+                                        _id: string;
+                                        name: string;
+                                        categories: string[];
+                                        /** @description Its slug. */
+                                        chain?: string;
+                                    };
+                                    /** @description Metres from its edge, negative inside. */
+                                    distance: number;
+                                    /** @description Metres from its point. */
+                                    pointDistance: number;
+                                }[];
+                            };
+                            /** @description Why nothing is said about places. */
+                            placesNote?: string;
                         };
                     };
                 };

@@ -152,7 +152,13 @@ export class DeviceColumns {
 
   /** Metres: the zone is not valid for a worse accuracy. */
   zoneAccuracy(row: number): number {
-    return this.cells[(row << CELLS) + ZONE_ACCURACY]!
+    return Math.abs(this.cells[(row << CELLS) + ZONE_ACCURACY]!)
+  }
+
+  /** Whether the zone is valid only for a device that neither stopped nor is in the foreground. */
+  isZoneOnlyMoving(row: number): boolean {
+    const accuracy = this.cells[(row << CELLS) + ZONE_ACCURACY]!
+    return accuracy < 0 || Object.is(accuracy, -0)
   }
 
   zoneLatitude(row: number): number {
@@ -182,7 +188,8 @@ export class DeviceColumns {
     cells[at + ZONE_REVISION] = revision
     cells[at + ZONE_UNTIL] = zone.until
     cells[at + ZONE_UNTIL_RECEIVED] = zone.untilReceived
-    cells[at + ZONE_ACCURACY] = zone.accuracy
+    // A row is two cache lines, so its sign says whether the zone is only for moving devices.
+    cells[at + ZONE_ACCURACY] = zone.onlyMoving ? -zone.accuracy : zone.accuracy
     cells[at + ZONE_LATITUDE] = latitude
     cells[at + ZONE_LONGITUDE] = longitude
     cells[at + ZONE_COSINE] = cosine

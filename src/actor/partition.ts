@@ -354,6 +354,7 @@ export class Partition {
     if (update.beacons !== undefined && update.beacons.length > 0) return false
     if (time > table.zoneUntil(row) || update.receivedAt >= table.zoneUntilReceived(row)) return false
     if (evaluatedAccuracy(update.accuracy) > table.zoneAccuracy(row)) return false
+    if ((update.stopped || update.foreground) && table.isZoneOnlyMoving(row)) return false
     const cosine = table.zoneCosine(row)
     const { latitude, longitude } = update
     if (movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude) > radius)

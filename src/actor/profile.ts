@@ -1,6 +1,7 @@
 import type { Profile, StreamMark } from '../model/device.ts'
 import { STREAM_MARKS } from '../model/device.ts'
 import { sameMetadata } from '../model/metadata.ts'
+import { NO_PLACES } from '../model/place.ts'
 import { NO_REGIONS } from '../model/region.ts'
 import type { Update } from '../model/update.ts'
 import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
@@ -10,9 +11,9 @@ import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
  * @param settled whether that update left the profile unchanged
  */
 export function stateBefore(profile: Profile, settled: boolean): DeviceState {
-  const { visits, approaches, beacons, regions, fraud } = profile
-  if (settled) return { visits, approaches, crossed: NO_STATE.crossed, beacons, regions, fraud }
-  const { visitsBefore, approachesBefore, crossed, regionsBefore } = profile
+  const { visits, approaches, beacons, regions, fraud, places } = profile
+  if (settled) return { visits, approaches, crossed: NO_STATE.crossed, beacons, regions, fraud, places }
+  const { visitsBefore, approachesBefore, crossed, regionsBefore, placesBefore } = profile
   return {
     visits: visitsBefore,
     approaches: approachesBefore,
@@ -20,6 +21,7 @@ export function stateBefore(profile: Profile, settled: boolean): DeviceState {
     beacons,
     regions: regionsBefore,
     fraud,
+    places: placesBefore,
   }
 }
 
@@ -78,6 +80,8 @@ export function profileAfter(
     regions: state.regions,
     regionsBefore: before?.regions ?? NO_REGIONS,
     fraud: state.fraud,
+    places: state.places,
+    placesBefore: before?.places ?? NO_PLACES,
     marks: marksAfter(before?.marks ?? [], update),
   }
 }
@@ -106,6 +110,7 @@ function isSameState(before: Profile, state: DeviceState): boolean {
     before.beacons === state.beacons &&
     before.regions === state.regions &&
     before.fraud === state.fraud &&
+    before.places === state.places &&
     state.crossed.length === 0
   )
 }

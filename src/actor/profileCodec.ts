@@ -1,6 +1,7 @@
 import { Packr } from 'msgpackr'
 import type { Approach, BeaconVisit, Profile, Visit } from '../model/device.ts'
 import { NO_FRAUD, type FraudRecord } from '../model/fraud.ts'
+import { NO_PLACES, type Chain, type PlaceStays } from '../model/place.ts'
 import { NO_REGIONS, type RegionStays } from '../model/region.ts'
 
 /**
@@ -32,7 +33,8 @@ export function packProfile(p: Profile): Uint8Array {
   // Fields that few devices have are left out if all of them are empty.
   const isElsewhere =
     p.approaches.length + p.approachesBefore.length + p.crossed.length + p.beacons.length > 0
-  const hasFraud = p.fraud !== NO_FRAUD
+  const hasPlaces = p.places !== NO_PLACES || p.placesBefore !== NO_PLACES
+  const hasFraud = p.fraud !== NO_FRAUD || hasPlaces
   const hasRegions = p.regions !== NO_REGIONS || p.regionsBefore !== NO_REGIONS || hasFraud
   if (isElsewhere || p.source !== undefined || hasRegions) {
     fields.push(
@@ -45,7 +47,9 @@ export function packProfile(p: Profile): Uint8Array {
     if (hasRegions) {
       fields.push(packRegions(p.regions), p.regionsBefore === p.regions ? null : packRegions(p.regionsBefore))
     }
-    if (hasFraud) fields.push([p.fraud.marks, ...p.fraud.last])
+    if (hasFraud) fields.push(p.fraud === NO_FRAUD ? null : [p.fraud.marks, ...p.fraud.last])
+    if (hasPlaces)
+      fields.push(packPlaces(p.places), p.placesBefore === p.places ? null : packPlaces(p.placesBefore))
   }
   return packr.pack(fields)
 }
@@ -53,6 +57,24 @@ export function packProfile(p: Profile): Uint8Array {
 type PackedVisit = [geofenceId: string, enteredAt: number, dwelled: boolean, leavingSince?: number]
 type PackedPlace = [id: string, time: number]
 type PackedRegions = [codes: string, ...since: number[]]
+type PackedChain = [slug: string, name: string, domain: string | null]
+type PackedStay = [
+  id: string,
+  name: string,
+  categories: string,
+  longitude: number,
+  latitude: number,
+  chain: PackedChain | null,
+  extentMeters: number,
+  enteredAt: number,
+]
+/** Shorter if nothing follows. */
+type PackedPlaces = [
+  stay?: PackedStay | null,
+  first?: [id: string, since: number] | null,
+  nearby?: PackedChain[],
+  visited?: [...PackedChain, count: number][],
+]
 type PackedFraud = [marks: number, ...last: number[]]
 
 const NO_APPROACHES: readonly Approach[] = []
@@ -64,6 +86,7 @@ export function unpackProfile(bytes: Uint8Array): Profile {
   const visits = (a[12] as PackedVisit[]).map(unpackVisit)
   const approaches = a.length > 15 ? (a[15] as PackedPlace[]).map(unpackApproach) : NO_APPROACHES
   const regions = a.length > 20 ? unpackRegions(a[20]) : NO_REGIONS
+  const places = a.length > 23 ? unpackPlaces(a[23]) : NO_PLACES
   return {
     id: a[0],
     deviceId: a[1],
@@ -88,6 +111,8 @@ export function unpackProfile(bytes: Uint8Array): Profile {
     regions,
     regionsBefore: a[21] ? unpackRegions(a[21]) : regions,
     fraud: a[22] ? unpackFraud(a[22] as PackedFraud) : NO_FRAUD,
+    places,
+    placesBefore: a[24] ? unpackPlaces(a[24]) : places,
   }
 }
 
@@ -122,4 +147,60 @@ function unpackRegions([codes, ...since]: PackedRegions): RegionStays {
 
 function unpackFraud([marks, ...last]: PackedFraud): FraudRecord {
   return { marks, last }
+}
+
+/** Nothing at all are no fields: it is one object, which is compared. */
+function packPlaces(places: PlaceStays): PackedPlaces {
+  const { stay, first, nearby, visited } = places
+  if (places === NO_PLACES) return []
+  const packed: PackedPlaces = [stay === undefined ? null : packStay(stay)]
+  if (first === undefined && nearby.length + visited.length === 0) return packed
+  packed.push(first === undefined ? null : [first.id, first.since])
+  if (nearby.length + visited.length > 0)
+    packed.push(
+      nearby.map(packChain),
+      visited.map(({ chain, count }) => [...packChain(chain), count]),
+    )
+  return packed
+}
+
+function packStay({ place, enteredAt }: NonNullable<PlaceStays['stay']>): PackedStay {
+  const { id, name, categories, position, chain, extentMeters } = place
+  const packed = chain === undefined ? null : packChain(chain)
+  return [id, name, categories.join(), ...position, packed, extentMeters, enteredAt]
+}
+
+function packChain({ slug, name, domain }: Chain): PackedChain {
+  return [slug, name, domain ?? null]
+}
+
+function unpackPlaces(packed: PackedPlaces): PlaceStays {
+  if (packed.length === 0) return NO_PLACES
+  const [stay, first, nearby = [], visited = []] = packed
+  return {
+    stay: stay ? unpackStay(stay) : undefined,
+    first: first ? { id: first[0], since: first[1] } : undefined,
+    nearby: nearby.map(unpackChain),
+    visited: visited.map(([slug, name, domain, count]) => ({
+      chain: unpackChain([slug, name, domain]),
+      count,
+    })),
+  }
+}
+
+function unpackStay(packed: PackedStay): NonNullable<PlaceStays['stay']> {
+  const [id, name, categories, longitude, latitude, chain, extentMeters, enteredAt] = packed
+  const place = {
+    id,
+    name,
+    categories: categories === '' ? [] : categories.split(','),
+    position: [longitude, latitude] as const,
+    chain: chain === null ? undefined : unpackChain(chain),
+    extentMeters,
+  }
+  return { place, enteredAt }
+}
+
+function unpackChain([slug, name, domain]: PackedChain): Chain {
+  return { slug, name, domain: domain ?? undefined }
 }

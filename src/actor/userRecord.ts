@@ -2,6 +2,7 @@ import type { UserParts } from './port.ts'
 import type { Profile } from '../model/device.ts'
 import { isActive } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
+import { passesFilters, shownChain, shownPlace, topChains, type PlaceStays } from '../model/place.ts'
 import { isLive, type ScopeId } from '../model/scope.ts'
 import { beaconContext, fraudContext, geofenceContext, outlineIn, regionMembers } from '../events/record.ts'
 import { isMeantFor } from '../rules/geofenceRules.ts'
@@ -105,7 +106,21 @@ function headBehind(profile: Profile, view: ScopeView): string {
   const { settings, atlas } = view
   const regions = regionMembers(settings.regions ? regionsOf(profile.regions.codes, atlas) : [])
   const fraud = settings.fraud.enabled ? `,"fraud":${JSON.stringify(fraudContext(profile.fraud))}` : ''
-  return `,"beacons":${beacons}${regions}${fraud},"segments":[],"topChains":[],"location":{"type":"Point","coordinates":[`
+  const places = placeMembers(profile.places, view)
+  return `,"beacons":${beacons}${regions}${places}${fraud},"segments":[],"location":{"type":"Point","coordinates":[`
+}
+
+/** The place, the chains nearby and the top chains as members of a user, after another member. */
+function placeMembers({ stay, nearby, visited }: PlaceStays, { settings }: ScopeView): string {
+  const { places, nearbyPlaceChains, placeFilters } = settings
+  const isShown = places && stay !== undefined && passesFilters(stay.place, placeFilters)
+  const place = isShown ? `,"place":${JSON.stringify(shownPlace(stay.place, settings))}` : ''
+  const watched = nearby.filter(({ slug }) => nearbyPlaceChains.includes(slug))
+  const near =
+    nearbyPlaceChains.length === 0
+      ? ''
+      : `,"nearbyPlaceChains":${JSON.stringify(watched.map((chain) => shownChain(chain, settings)))}`
+  return `${place}${near},"topChains":${JSON.stringify(places ? topChains(visited, settings) : [])}`
 }
 
 /** The server time from which an earlier head would show something that must be hidden by then; Infinity: never. */

@@ -7,6 +7,7 @@ import {
   MetadataSchema,
   PointSchema,
   FraudSchema,
+  PlaceSchema,
   RegionSchema,
 } from './fieldSchemas.ts'
 import { TripContextSchema } from './tripSchema.ts'
@@ -36,6 +37,14 @@ export const EventSchema = Type.Object(
     beacon: Type.Optional(BeaconContextSchema),
     trip: Type.Optional(TripContextSchema),
     region: Type.Optional(RegionSchema),
+    place: Type.Optional(PlaceSchema),
+    alternatePlaces: Type.Optional(
+      Type.Array(PlaceSchema, {
+        maxItems: 4,
+        description:
+          'On entries of places: the places in which the user might be instead, the most likely first.',
+      }),
+    ),
     fraud: Type.Optional(FraudSchema),
     failureReasons: Type.Optional(
       Type.Array(Type.Enum([...FAILURE_REASONS]), { description: 'Why the user failed.' }),

@@ -65,6 +65,26 @@ export const RegionMembers = {
   postalCode: Type.Optional(RegionSchema),
 }
 
+/** A chain as an environment sees it. */
+export const ChainSchema = Type.Object({
+  name: Type.String(),
+  slug: Type.String(),
+  domain: Type.Optional(Type.String()),
+  externalId: Type.Optional(
+    Type.String({ description: 'Your own id of it, from the setting chainMappings.' }),
+  ),
+  metadata: Type.Optional(MetadataSchema),
+})
+
+/** A place of an imported map region. */
+export const PlaceSchema = Type.Object({
+  _id: Type.String(),
+  name: Type.String(),
+  categories: Type.Array(Type.String(), { description: 'Slugs, root first.' }),
+  location: PointSchema,
+  chain: Type.Optional(ChainSchema),
+})
+
 const DateOrNull = Type.Union([DateSchema, Type.Null()])
 
 /** The fraud of a user, as of the last update. */

@@ -41,7 +41,7 @@ interface Outlines {
 
 /** The event record of one transition as JSON text. */
 export function eventJson(id: string, transition: Transition, context: EventContext): string {
-  const { geofence, beacon, region } = transition
+  const { geofence, beacon, region, place } = transition
   const crossing = geofence && transition.at
   const { time, latitude, longitude } = crossing ?? context
   return JSON.stringify({
@@ -59,6 +59,8 @@ export function eventJson(id: string, transition: Transition, context: EventCont
     geofence: geofence && geofenceContext(geofence, context.outlineOf(geofence)),
     beacon: beacon && beaconContext(beacon),
     region,
+    place,
+    alternatePlaces: place && transition.alternatePlaces,
     ...(transition.fraud !== undefined && {
       fraud: fraudContext(transition.fraud),
       failureReasons: transition.failureReasons,
@@ -128,6 +130,12 @@ export class EventTexts {
 /** What an event is about, if not a geofence, as a member of its record. */
 function subjectOf(transition: Transition): string {
   const { beacon, region } = transition
+  if (transition.place !== undefined) {
+    const { place, alternatePlaces } = transition
+    const others =
+      alternatePlaces === undefined ? '' : `,"alternatePlaces":${JSON.stringify(alternatePlaces)}`
+    return `,"place":${JSON.stringify(place)}${others}`
+  }
   if (region !== undefined) return `,"region":${JSON.stringify(region)}`
   if (transition.fraud === undefined) return `,"beacon":${JSON.stringify(beaconContext(beacon!))}`
   const failureReasons = JSON.stringify(transition.failureReasons)

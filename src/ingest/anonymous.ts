@@ -73,7 +73,14 @@ export async function trackAnonymously(
   measurer: Measurer | undefined,
 ): Promise<AnonymousResult> {
   // Which regions it was in before is not known, so there are no events about them.
-  const settings = { ...view.settings, entryDelaySeconds: 0, exitDelaySeconds: 0, regions: false }
+  const settings = {
+    ...view.settings,
+    entryDelaySeconds: 0,
+    exitDelaySeconds: 0,
+    regions: false,
+    places: false,
+    nearbyPlaceChains: [],
+  }
   const now = circumstancesOf({ ...update, userId: undefined }, timeOf(update), settings)
   const before = { ...NO_STATE, ...stays }
   const { state, transitions } = await evaluated(before, { update, view, now }, measurer)

@@ -1,5 +1,6 @@
 import type { FraudRecord } from './fraud.ts'
 import type { Metadata } from './metadata.ts'
+import type { PlaceStays } from './place.ts'
 import type { RegionStays } from './region.ts'
 import type { DeviceType } from './update.ts'
 
@@ -76,6 +77,9 @@ export interface Profile {
   /** Those before the update that last changed the profile; the same object if it changed none. */
   readonly regionsBefore: RegionStays
   readonly fraud: FraudRecord
+  readonly places: PlaceStays
+  /** As with the regions. */
+  readonly placesBefore: PlaceStays
   /** At most {@link STREAM_MARKS}, the latest used last. */
   readonly marks: readonly StreamMark[]
 }

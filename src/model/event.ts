@@ -2,12 +2,14 @@ import type { Beacon } from './beacon.ts'
 import type { GeofenceProperties } from './geofence.ts'
 import type { FailureReason, FraudRecord } from './fraud.ts'
 import type { Metadata } from './metadata.ts'
+import type { ShownPlace } from './place.ts'
 import type { Region } from './region.ts'
 import type { ScopeId } from './scope.ts'
 
 /** Kinds that the engine generates itself; a conversion carries any other name. */
 export type GeofenceEventType = 'user.entered_geofence' | 'user.exited_geofence' | 'user.dwelled_in_geofence'
 export type BeaconEventType = 'user.entered_beacon' | 'user.exited_beacon'
+export type PlaceEventType = 'user.entered_place' | 'user.exited_place' | 'user.nearby_place_chain'
 type RegionEventKind = 'country' | 'state' | 'dma' | 'postal_code'
 export type RegionEventType =
   | `user.entered_region_${RegionEventKind}`
@@ -33,6 +35,7 @@ export interface GeofenceTransition extends Happening {
   readonly geofence: GeofenceProperties
   readonly beacon?: undefined
   readonly region?: undefined
+  readonly place?: undefined
   readonly fraud?: undefined
   /** Present on geofences with operating hours: whether t lies within them. */
   readonly currentlyOperating?: boolean
@@ -45,14 +48,27 @@ export interface BeaconTransition extends Happening {
   readonly beacon: Beacon
   readonly geofence?: undefined
   readonly region?: undefined
+  readonly place?: undefined
   readonly fraud?: undefined
 }
 
 export interface RegionTransition extends Happening {
   readonly type: RegionEventType
   readonly region: Region
+  readonly place?: undefined
   readonly geofence?: undefined
   readonly beacon?: undefined
+  readonly fraud?: undefined
+}
+
+export interface PlaceTransition extends Happening {
+  readonly type: PlaceEventType
+  readonly place: ShownPlace
+  /** Of an entry: the next candidates. */
+  readonly alternatePlaces?: readonly ShownPlace[]
+  readonly geofence?: undefined
+  readonly beacon?: undefined
+  readonly region?: undefined
   readonly fraud?: undefined
 }
 
@@ -63,10 +79,16 @@ export interface FraudTransition extends Happening {
   readonly geofence?: undefined
   readonly beacon?: undefined
   readonly region?: undefined
+  readonly place?: undefined
 }
 
 /** A transition that an update caused, before it has an id: what the pure step returns. */
-export type Transition = GeofenceTransition | BeaconTransition | RegionTransition | FraudTransition
+export type Transition =
+  | GeofenceTransition
+  | BeaconTransition
+  | RegionTransition
+  | PlaceTransition
+  | FraudTransition
 
 /** Something that the user did, as an app reports it: an event that no update caused. */
 export interface Conversion {

@@ -33,3 +33,116 @@ export function shownChain(
     ...(Object.hasOwn(chainMetadata, slug) && { metadata: chainMetadata[slug]! }),
   }
 }
+
+/** A place that users can visit, as the evaluators see it. */
+export interface Place {
+  /** 24 hexadecimal digits: the public `_id`. */
+  readonly id: string
+  readonly name: string
+  /** Root first. */
+  readonly categories: readonly string[]
+  /** Degrees: longitude and latitude. */
+  readonly position: readonly [longitude: number, latitude: number]
+  readonly chain: Chain | undefined
+  /** Metres from its point within which all of its ground lies. */
+  readonly extentMeters: number
+}
+
+/** A place as an environment sees it, in users, events and contexts. */
+export interface ShownPlace {
+  readonly _id: string
+  readonly name: string
+  readonly categories: readonly string[]
+  readonly location: {
+    readonly type: 'Point'
+    readonly coordinates: readonly [longitude: number, latitude: number]
+  }
+  readonly chain?: ShownChain
+}
+
+/** @param settings of the environment that sees it */
+export function shownPlace(
+  { id, name, categories, position, chain }: Place,
+  settings: Pick<Settings, 'chainMappings' | 'chainMetadata'>,
+): ShownPlace {
+  return {
+    _id: id,
+    name,
+    categories,
+    location: { type: 'Point', coordinates: position },
+    ...(chain !== undefined && { chain: shownChain(chain, settings) }),
+  }
+}
+
+/** A stay in a place. It carries what is shown of the place, which may leave the data in the meantime. */
+export interface PlaceStay {
+  readonly place: Place
+  /** Epoch milliseconds, the time t of the update that entered. */
+  readonly enteredAt: number
+}
+
+/** A chain that a user has visited. */
+export interface ChainVisits {
+  readonly chain: Chain
+  /** How often one of its places was entered. */
+  readonly count: number
+}
+
+/** What is known about the places of a user. Immutable. */
+export interface PlaceStays {
+  readonly stay: PlaceStay | undefined
+  /** The place that is first among the candidates, unless the user is in it, and since which time t: epoch milliseconds. */
+  readonly first: { readonly id: string; readonly since: number } | undefined
+  /** Watched chains that are near. */
+  readonly nearby: readonly Chain[]
+  /** At most {@link MOST_VISITED}, the latest last. */
+  readonly visited: readonly ChainVisits[]
+}
+
+/** How many visited chains a user remembers. */
+const MOST_VISITED = 20
+/** How many of them are shown. */
+const MOST_SHOWN = 5
+
+/** Of a user without any. */
+export const NO_PLACES: PlaceStays = { stay: undefined, first: undefined, nearby: [], visited: [] }
+
+/** The chains after a visit to one of them. */
+export function visitedAfter(visited: readonly ChainVisits[], chain: Chain): readonly ChainVisits[] {
+  const count = visited.find((one) => one.chain.slug === chain.slug)?.count ?? 0
+  const others = visited.filter((one) => one.chain.slug !== chain.slug)
+  return [...others.slice(-(MOST_VISITED - 1)), { chain, count: count + 1 }]
+}
+
+/** A chain among the most visited ones. */
+export interface TopChain {
+  readonly name: string
+  readonly slug: string
+  readonly externalId?: string
+}
+
+/** The chains that were visited most often; of those equally often, the latest first. */
+export function topChains(
+  visited: readonly ChainVisits[],
+  { chainMappings }: Pick<Settings, 'chainMappings'>,
+): TopChain[] {
+  return visited
+    .toReversed()
+    .sort((a, b) => b.count - a.count)
+    .slice(0, MOST_SHOWN)
+    .map(({ chain: { slug, name } }) => ({
+      name,
+      slug,
+      ...(Object.hasOwn(chainMappings, slug) && { externalId: chainMappings[slug]! }),
+    }))
+}
+
+/** Whether a place is among those that an environment wants to know about. */
+export function passesFilters(
+  { chain, categories }: Pick<Place, 'chain' | 'categories'>,
+  filters: Settings['placeFilters'],
+): boolean {
+  if (filters.chain.length + filters.category.length === 0) return true
+  if (chain !== undefined && filters.chain.includes(chain.slug)) return true
+  return categories.some((slug) => filters.category.includes(slug))
+}

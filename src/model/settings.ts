@@ -49,6 +49,14 @@ export interface Settings {
   /** Custom data of chains, by slug. */
   readonly chainMetadata: Readonly<Record<string, Metadata>>
   readonly placeFilters: PlaceFilters
+  /** Users have the place that they visit. */
+  readonly places: boolean
+  /** Seconds, ≥ 0, after which someone who has not stopped visits the place that is always the first candidate. */
+  readonly placeMinimumStaySeconds: number
+  /** Slugs: users have those that are near, and coming near is an event. */
+  readonly nearbyPlaceChains: readonly string[]
+  /** Metres. */
+  readonly nearbyPlaceChainMeters: number
   /** Minutes before arrival at which a trip is approaching, for trips and destinations without their own; `null`: none. */
   readonly tripApproachingThreshold: number | null
   /** Minutes after which a trip expires; `null`: never. */
@@ -93,6 +101,10 @@ export const DEFAULT_SETTINGS: Settings = {
   chainMappings: {},
   chainMetadata: {},
   placeFilters: { chain: [], category: [] },
+  places: false,
+  placeMinimumStaySeconds: 300,
+  nearbyPlaceChains: [],
+  nearbyPlaceChainMeters: 1000,
   tripApproachingThreshold: 5,
   tripExpirationMinutes: 1440,
   tripDelayThreshold: null,

@@ -1,3 +1,4 @@
+import type { Place } from '../model/place.ts'
 import type { Region, RegionCodes, RegionKind } from '../model/region.ts'
 import { Unready } from './unready.ts'
 
@@ -11,6 +12,14 @@ export interface Atlas {
   readonly revision: number
   /** @param latitude degrees. @param longitude degrees */
   regionsAt(latitude: number, longitude: number): RegionsHere | Unknown | Unfetched
+  /** The places around a point. */
+  placesAt(latitude: number, longitude: number): PlacesHere | Unknown | Unfetched
+  /** The nearest place of each of some chains, in their order. @param slugs the same array whenever they are the same */
+  chainsAt(
+    slugs: readonly string[],
+    latitude: number,
+    longitude: number,
+  ): readonly NearestOfChain[] | Unknown | Unfetched
   /** What is known about an address. */
   ipAt(ip: string): IpHere | Unknown | Unfetched
   /** The region with that code. */
@@ -22,6 +31,38 @@ export interface RegionsHere {
   readonly codes: RegionCodes
   /** Metres, ≥ 0: all points within this distance have the same codes. */
   readonly clearanceMeters: number
+}
+
+/** A place near a point. */
+export interface PlaceNear {
+  readonly place: Place
+  /** From the edge of its ground: negative inside. */
+  readonly meters: number
+  /** From its point. */
+  readonly pointMeters: number
+  /** Of its ground, in square metres. */
+  readonly area: number
+}
+
+/** A place that is farther from a point, by its edge, need not be among the {@link PlacesHere}. */
+export const AROUND_METERS = 125
+
+/** The places around a point. */
+export interface PlacesHere {
+  /** Whether a map region has the data of this part of the world. */
+  readonly isCovered: boolean
+  /** All within {@link AROUND_METERS}, in no order, and perhaps more. */
+  readonly near: readonly PlaceNear[]
+  /** Metres: every other place is at least so far away, by its edge. */
+  readonly restMeters: number
+}
+
+/** The nearest place of a chain. */
+export interface NearestOfChain {
+  /** Undefined if there is none within some kilometres. */
+  readonly place: Place | undefined
+  /** From its point; of those that are too far away, at least so much. */
+  readonly meters: number
 }
 
 /** What is known about an IP address. */
@@ -75,6 +116,8 @@ const NEVER = new Unknown(Infinity, false)
 export const NO_ATLAS: Atlas = {
   revision: 0,
   regionsAt: () => NEVER,
+  placesAt: () => NEVER,
+  chainsAt: () => NEVER,
   ipAt: () => NEVER,
   region: (type, code) => ({ _id: '', type, code, name: code }),
 }

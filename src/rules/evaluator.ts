@@ -1,5 +1,6 @@
 import type { Transition } from '../model/event.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
+import type { ShownPlace } from '../model/place.ts'
 import type { Region, RegionKind } from '../model/region.ts'
 import type { Update } from '../model/update.ts'
 import type { Unfetched } from './atlas.ts'
@@ -50,7 +51,9 @@ export interface Context {
   readonly geofences: readonly GeofenceProperties[]
   /** The country first; absent if they are not known at the moment. */
   readonly regions?: readonly Region[]
-  /** Whether they cannot be read. */
+  /** The most likely one. */
+  readonly place?: ShownPlace
+  /** Whether regions or places cannot be read. */
   readonly isBroken?: boolean
 }
 
@@ -64,6 +67,43 @@ export interface Explanation {
   readonly regions?: readonly RegionExplanation[]
   /** Why nothing is said about regions. */
   readonly regionsNote?: string
+  /** Absent if places are off. */
+  readonly place?: PlaceExplanation
+  /** Why nothing is said about places. */
+  readonly placesNote?: string
+}
+
+/** What an update meant for the place of the user. */
+export interface PlaceExplanation {
+  /** The place before the update; absent for none. */
+  readonly was: { readonly _id: string; readonly name: string } | undefined
+  /** Metres from its edge, if it is near. */
+  readonly distance: number | undefined
+  /** Of the first candidate. */
+  readonly confidence: number | undefined
+  /** Since when it is the first: ISO 8601; absent if the user is in it. */
+  readonly firstSince: string | undefined
+  /** Metres by which the second candidate is farther away than the first. */
+  readonly runnerUpMeters: number | undefined
+  /** The types of the events. */
+  readonly events: readonly string[]
+  readonly reason: string
+  /** The most likely first. */
+  readonly candidates: readonly PlaceCandidate[]
+}
+
+/** A place of the explanation. */
+export interface PlaceCandidate {
+  readonly place: {
+    readonly _id: string
+    readonly name: string
+    readonly categories: readonly string[]
+    readonly chain: string | undefined
+  }
+  /** Metres from its edge, negative inside. */
+  readonly distance: number
+  /** Metres from its point. */
+  readonly pointDistance: number
 }
 
 /** What an update meant for one kind of region. */

@@ -6,6 +6,7 @@ import type { Unfetched } from './atlas.ts'
 import { CountryEvaluator, type Barred } from './countries.ts'
 import { FraudEvaluator } from './fraud.ts'
 import { GeofenceEvaluator } from './geofences.ts'
+import { PlaceEvaluator } from './places.ts'
 import { RegionEvaluator } from './regions.ts'
 import { NO_LIMITS, smallest, zoneWithin, type SafeZone } from './safeZone.ts'
 import { Unready } from './unready.ts'
@@ -29,6 +30,7 @@ export function createEvaluators(): readonly Evaluator[] {
     new BeaconEvaluator(),
     new GeofenceEvaluator(),
     new RegionEvaluator(),
+    new PlaceEvaluator(),
     new FraudEvaluator(),
   ]
 }
@@ -55,8 +57,16 @@ export function evaluate(
   before: DeviceState,
   situation: Situation,
 ): Evaluated | Unready {
-  const { visits, approaches, beacons, regions, fraud } = before
-  const state: DeviceState = { visits, approaches, crossed: NO_STATE.crossed, beacons, regions, fraud }
+  const { visits, approaches, beacons, regions, fraud, places } = before
+  const state: DeviceState = {
+    visits,
+    approaches,
+    crossed: NO_STATE.crossed,
+    beacons,
+    regions,
+    fraud,
+    places,
+  }
   let happened: Ranked[] | undefined
   let limits = NO_LIMITS
   for (const evaluator of evaluators) {

@@ -9,7 +9,8 @@ import { type Circumstances } from './circumstances.ts'
  * property test checks this.
  *
  * The zone lies wholly inside or wholly outside every boundary that matters, including those of withheld entries. So
- * it does not depend on `stopped` and `foreground`, and on accuracy only for the reach of buffered entries. It ends
+ * it does not depend on `stopped` and `foreground`, and on accuracy only for the reach of buffered entries; but a user
+ * beside a place enters it by stopping, if the update is accurate enough, and that ends the zone. It ends
  * when the userId, the address, or the scope's registry or settings change, which the partition compares. There is no
  * zone while the device is in range of a beacon, nor while an entry or exit waits for its delay, because then the
  * device is already across the boundary. The zone is convex in longitude and latitude, so a path within it crosses
@@ -22,8 +23,10 @@ export interface SafeZone {
   readonly until: number
   /** It is valid before this server time, in epoch milliseconds. */
   readonly untilReceived: number
-  /** The worst accuracy, in metres, for which it is valid. Unbounded if entries are not buffered. */
+  /** The worst accuracy, in metres, for which it is valid. Unbounded if nothing depends on it. */
   readonly accuracy: number
+  /** Whether it is valid only for a device that neither stopped nor is in the foreground. */
+  readonly onlyMoving: boolean
 }
 
 /** How far and how long nothing can change for one evaluator. */
@@ -34,6 +37,10 @@ export interface ZoneLimits {
   readonly until: number
   /** The first server time, in epoch milliseconds, at which something may happen without movement. */
   readonly untilReceived: number
+  /** The worst accuracy, in metres, with which nothing happens; absent: any. */
+  readonly accuracy?: number
+  /** Whether something may happen as soon as the device stops or is in the foreground. */
+  readonly onlyMoving?: boolean
 }
 
 /** Nothing can change, wherever the device goes. */
@@ -41,7 +48,7 @@ export const NO_LIMITS: ZoneLimits = { meters: Infinity, until: Infinity, untilR
 /** The next update must be evaluated, wherever it is. */
 export const NOWHERE_SAFE: ZoneLimits = { meters: 0, until: 0, untilReceived: 0 }
 
-const NO_SAFE_ZONE: SafeZone = { radiusMeters: 0, until: 0, untilReceived: 0, accuracy: 0 }
+const NO_SAFE_ZONE: SafeZone = { radiusMeters: 0, until: 0, untilReceived: 0, accuracy: 0, onlyMoving: false }
 
 /** Larger zones gain nothing, and the planar distance of {@link movedMeters} is accurate only over short distances. */
 export const MAX_RADIUS_METERS = 20_000
@@ -135,18 +142,26 @@ export function smallest(a: ZoneLimits, b: ZoneLimits): ZoneLimits {
     meters: Math.min(a.meters, b.meters),
     until: Math.min(a.until, b.until),
     untilReceived: Math.min(a.untilReceived, b.untilReceived),
+    accuracy: Math.min(a.accuracy ?? Infinity, b.accuracy ?? Infinity),
+    onlyMoving: a.onlyMoving === true || b.onlyMoving === true,
   }
 }
 
 /** @param latitude of the evaluated point */
 export function zoneWithin(
-  { meters, until, untilReceived }: ZoneLimits,
+  { meters, until, untilReceived, accuracy: worst = Infinity, onlyMoving = false }: ZoneLimits,
   latitude: number,
   { time, accuracy, settings }: Circumstances,
 ): SafeZone {
   const radiusMeters = Math.min(meters, MAX_RADIUS_METERS) * MARGIN_SHARE - MARGIN_METERS
   if (!(radiusMeters > 0) || until < time || Math.abs(latitude) > MAX_ZONE_LATITUDE) return NO_SAFE_ZONE
-  return { radiusMeters, until, untilReceived, accuracy: settings.bufferEntries ? accuracy : Infinity }
+  return {
+    radiusMeters,
+    until,
+    untilReceived,
+    accuracy: settings.bufferEntries ? Math.min(accuracy, worst) : worst,
+    onlyMoving,
+  }
 }
 
 /** Whether only an edit, another user or another address could make it eligible. Each of those ends the zone anyway. */

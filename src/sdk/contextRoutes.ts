@@ -2,7 +2,7 @@ import Type from 'typebox'
 import { listPieces } from '../http/answerText.ts'
 import { route, type Route } from '../http/route.ts'
 import { CoordinatesText, parseCoordinates, Text } from '../http/schemas.ts'
-import { GeofenceContextSchema, RegionMembers } from '../events/fieldSchemas.ts'
+import { GeofenceContextSchema, PlaceSchema, RegionMembers } from '../events/fieldSchemas.ts'
 import { countryBarred, countryUnknown } from '../runtime/countryErrors.ts'
 import { geofenceText, regionMembers } from '../events/record.ts'
 import { fetched } from '../rules/atlas.ts'
@@ -15,12 +15,13 @@ import { mapInSlices } from '../runtime/slices.ts'
 const Context = {
   geofences: Type.Array(GeofenceContextSchema, { description: 'The enabled geofences around the location.' }),
   ...RegionMembers,
+  place: Type.Optional(PlaceSchema),
 }
 
 /** The time after which a client may find the regions that could not be read. */
 const RETRY_SECONDS = 10
 
-/** GET /v1/context: the geofences and regions at a location, without a user and without storing anything. */
+/** GET /v1/context: the geofences, regions and place at a location, without a user and without storing anything. */
 export function contextRoutes(registry: RegistryView): Route[] {
   const evaluators = createEvaluators()
   return [
@@ -34,7 +35,7 @@ export function contextRoutes(registry: RegistryView): Route[] {
         'The geofences that a location lies in, by their boundary alone: stop detection, buffers, hours and addresses ' +
         'do not count. Geofences for certain users are listed for those only. The country and, in the United States, the ' +
         'state, television market (DMA) and postal code of the location; without these while the server still prepares them, ' +
-        'after its first start. Nothing is stored. The web SDK reads the ' +
+        'after its first start. The most likely place of those that pass the setting `placeFilters`. Nothing is stored. The web SDK reads the ' +
         'root of the answer, native SDKs read `context`.',
       query: Type.Object({
         coordinates: CoordinatesText,
@@ -50,9 +51,9 @@ export function contextRoutes(registry: RegistryView): Route[] {
         const spot = { view, latitude, longitude, userId, receivedAt: call.receivedAt }
         const here = await fetched(() => contextOf(evaluators, spot))
         if (here instanceof Barred) throw here.isCertain ? countryBarred() : countryUnknown()
-        const { geofences, regions = [], isBroken } = here
+        const { geofences, regions = [], place, isBroken } = here
         if (isBroken)
-          throw new ApiError(503, 'The regions of this location cannot be read at the moment.', {
+          throw new ApiError(503, 'The regions and places of this location cannot be read at the moment.', {
             retryAfter: RETRY_SECONDS,
           })
         // Geofences that are deleted in the meantime are left out.
@@ -60,7 +61,7 @@ export function contextRoutes(registry: RegistryView): Route[] {
           const slot = view.index.slotOf(geofence.id)
           return slot < 0 ? undefined : geofenceText(geofence, view.index.outline(slot))
         })
-        const more = regionMembers(regions)
+        const more = regionMembers(regions) + (place === undefined ? '' : `,"place":${JSON.stringify(place)}`)
         const context = listPieces('"context":{"geofences":', texts, `${more}}`)
         return { pieces: [...context, ...listPieces(',"geofences":', texts, more)] }
       },

@@ -14,6 +14,41 @@ const RegionExplanation = Type.Object({
   reason: Type.String({ description: 'A sentence that explains the outcome.' }),
 })
 
+const PlaceExplanation = Type.Object({
+  was: Type.Optional(
+    Type.Object(
+      { _id: Type.String(), name: Type.String() },
+      { description: 'The place in which the user was before the update.' },
+    ),
+  ),
+  distance: Type.Optional(Type.Number({ description: 'Metres from its edge, if it is near.' })),
+  confidence: Type.Optional(Type.Integer({ minimum: 1, maximum: 3, description: 'Of the first candidate.' })),
+  firstSince: Type.Optional(
+    Type.String({
+      format: 'date-time',
+      description: 'Since when the same place is the first candidate, if the user is not in it.',
+    }),
+  ),
+  runnerUpMeters: Type.Optional(
+    Type.Number({ description: 'By how many metres the second candidate is farther away than the first.' }),
+  ),
+  events: Type.Array(Type.String(), { description: 'The types of the events about the place.' }),
+  reason: Type.String({ description: 'Sentences that explain the outcome.' }),
+  candidates: Type.Array(
+    Type.Object({
+      place: Type.Object({
+        _id: Type.String(),
+        name: Type.String(),
+        categories: Type.Array(Type.String()),
+        chain: Type.Optional(Type.String({ description: 'Its slug.' })),
+      }),
+      distance: Type.Number({ description: 'Metres from its edge, negative inside.' }),
+      pointDistance: Type.Number({ description: 'Metres from its point.' }),
+    }),
+    { maxItems: 10, description: 'The most likely first.' },
+  ),
+})
+
 const Candidate = Type.Object({
   geofence: Type.Object({
     _id: Type.String(),
@@ -59,4 +94,6 @@ export const ExplanationSchema = Type.Object({
     Type.Array(RegionExplanation, { description: 'One for each kind of region, if regions are on.' }),
   ),
   regionsNote: Type.Optional(Type.String({ description: 'Why nothing is said about regions.' })),
+  place: Type.Optional(PlaceExplanation),
+  placesNote: Type.Optional(Type.String({ description: 'Why nothing is said about places.' })),
 })

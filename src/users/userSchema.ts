@@ -5,7 +5,9 @@ import {
   GeofenceContextSchema,
   MetadataSchema,
   PointSchema,
+  ChainSchema,
   FraudSchema,
+  PlaceSchema,
   RegionMembers,
 } from '../events/fieldSchemas.ts'
 import { TripContextSchema } from '../events/tripSchema.ts'
@@ -39,9 +41,20 @@ export const UserSchema = Type.Object(
     beacons: Type.Array(BeaconContextSchema),
     trip: Type.Optional(TripContextSchema),
     ...RegionMembers,
+    place: Type.Optional(PlaceSchema),
+    nearbyPlaceChains: Type.Optional(
+      Type.Array(ChainSchema, { description: 'The watched chains that are near.' }),
+    ),
     fraud: Type.Optional(FraudSchema),
     segments: Type.Array(Type.Object({})),
-    topChains: Type.Array(Type.Object({})),
+    topChains: Type.Array(
+      Type.Object({
+        name: Type.String(),
+        slug: Type.String(),
+        externalId: Type.Optional(Type.String()),
+      }),
+      { description: 'The chains that were visited most often, at most five.' },
+    ),
   },
   { title: 'User' },
 )

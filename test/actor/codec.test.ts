@@ -7,6 +7,7 @@ import { packProfile, unpackProfile } from '../../src/actor/profileCodec.ts'
 import { MAX_PARTITIONS } from '../../src/events/ids.ts'
 import type { Profile } from '../../src/model/device.ts'
 import { NO_FRAUD } from '../../src/model/fraud.ts'
+import { NO_PLACES } from '../../src/model/place.ts'
 import { NO_REGIONS } from '../../src/model/region.ts'
 import fc from '../kit/fastCheck.ts'
 import { aGeofence, Engine, MemoryEvents, MemoryLog, MINUTE, NOON, runs, stateOf } from './kit.ts'
@@ -32,6 +33,29 @@ const regions = fc.oneof(
   fc.record({
     codes: fc.constantFrom('US/NY/501/11201', 'UY///', 'US/AK//'),
     since: fc.tuple(time, time, time, time),
+  }),
+)
+
+const chain = fc.record({ slug: text, name: text, domain: optional(text) }, { noNullPrototype: true })
+const degrees = fc.double({ min: -180, max: 180, noNaN: true })
+const placeStay = fc.record({
+  place: fc.record({
+    id: text,
+    name: text,
+    categories: fc.array(fc.constantFrom('food-beverage', 'cafe'), { maxLength: 3 }),
+    position: fc.tuple(degrees, degrees),
+    chain: fc.option(chain, { nil: undefined }),
+    extentMeters: fc.nat(1000),
+  }),
+  enteredAt: time,
+})
+const places = fc.oneof(
+  fc.constant(NO_PLACES),
+  fc.record({
+    stay: fc.option(placeStay, { nil: undefined }),
+    first: fc.option(fc.record({ id: text, since: time }), { nil: undefined }),
+    nearby: fc.array(chain, { maxLength: 2 }),
+    visited: fc.array(fc.record({ chain, count: fc.nat(9) }), { maxLength: 3 }),
   }),
 )
 
@@ -75,6 +99,8 @@ const profile: fc.Arbitrary<Profile> = fc
       fc.constant(NO_FRAUD),
       fc.record({ marks: fc.nat(4095), last: fc.tuple(time, time, time, time, time, time) }),
     ),
+    places,
+    placesBefore: fc.option(places, { nil: undefined }),
     // Most devices have none of these.
     plain: fc.boolean(),
   })
@@ -87,6 +113,8 @@ const profile: fc.Arbitrary<Profile> = fc
       regions: NO_REGIONS,
       regionsBefore: undefined,
       fraud: NO_FRAUD,
+      places: NO_PLACES,
+      placesBefore: undefined,
     }
     const {
       approaches: near,
@@ -96,11 +124,22 @@ const profile: fc.Arbitrary<Profile> = fc
       regions: here,
       regionsBefore,
       fraud,
+      places: visited,
+      placesBefore,
       ...rest
     } = plain ? { ...given, ...none } : given
     const before = { visitsBefore: visitsBefore ?? rest.visits, marks, approaches: near }
     const regional = { regions: here, regionsBefore: regionsBefore ?? here, fraud }
-    return { ...rest, ...before, approachesBefore: approachesBefore ?? near, crossed, beacons, ...regional }
+    const placed = { places: visited, placesBefore: placesBefore ?? visited }
+    return {
+      ...rest,
+      ...before,
+      approachesBefore: approachesBefore ?? near,
+      crossed,
+      beacons,
+      ...regional,
+      ...placed,
+    }
   })
 
 t.test('a profile reads back as it was packed', async () => {

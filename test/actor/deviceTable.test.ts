@@ -15,6 +15,7 @@ import { packProfile } from '../../src/actor/profileCodec.ts'
 import { ProfileStore } from '../../src/actor/profileStore.ts'
 import type { Profile } from '../../src/model/device.ts'
 import { NO_FRAUD } from '../../src/model/fraud.ts'
+import { NO_PLACES } from '../../src/model/place.ts'
 import { NO_REGIONS } from '../../src/model/region.ts'
 import fc from '../kit/fastCheck.ts'
 import { runs } from './kit.ts'
@@ -53,6 +54,8 @@ function aProfile(change: Partial<Profile>): Profile {
     regions: NO_REGIONS,
     regionsBefore: NO_REGIONS,
     fraud: NO_FRAUD,
+    places: NO_PLACES,
+    placesBefore: NO_PLACES,
     marks: [],
     ...change,
   }

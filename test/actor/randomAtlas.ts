@@ -6,7 +6,15 @@ import {
   type RegionCodes,
   type RegionKind,
 } from '../../src/model/region.ts'
-import { Unfetched, type Atlas, type IpHere, type RegionsHere } from '../../src/rules/atlas.ts'
+import {
+  Unfetched,
+  type Atlas,
+  type IpHere,
+  type NearestOfChain,
+  type PlacesHere,
+  type RegionsHere,
+} from '../../src/rules/atlas.ts'
+import { RandomPlaces } from './randomPlaces.ts'
 import { moved, type Point, type Random } from './world.ts'
 
 interface Seed extends Point {
@@ -28,6 +36,7 @@ const DISTANCE_ERROR = 0.002
 export class RandomAtlas implements Atlas {
   revision = 0
   fetches = false
+  readonly places: RandomPlaces
   private readonly seeds: Seed[] = []
   private readonly fetched = new Set<string>()
 
@@ -35,6 +44,7 @@ export class RandomAtlas implements Atlas {
 
   constructor(random: Random, place: Point, spread: number) {
     this.place = place
+    this.places = new RandomPlaces(random, place, spread)
     for (let i = 0; i < 8; i++) {
       const at = moved(
         place,
@@ -62,17 +72,34 @@ export class RandomAtlas implements Atlas {
   }
 
   regionsAt(latitude: number, longitude: number): RegionsHere | Unfetched {
-    const square = `${Math.floor(latitude * 100)} ${Math.floor(longitude * 100)}`
-    if (this.fetches && !this.fetched.has(square))
-      return new Unfetched(async () => {
-        await new Promise((resolve) => setImmediate(resolve))
-        this.fetched.add(square)
-      })
+    const missing = this.missing(latitude, longitude)
+    if (missing !== undefined) return missing
     const [nearest, ...others] = this.byDistance(latitude, longitude)
     const other = others.find(({ codes }) => codes !== nearest!.codes)
     const meters = other === undefined ? Infinity : (other.meters - nearest!.meters) / 2
     const clearanceMeters = Math.max(0, meters * CERTAIN_SHARE - nearest!.meters * DISTANCE_ERROR)
     return { codes: nearest!.codes, clearanceMeters }
+  }
+
+  placesAt(latitude: number, longitude: number): PlacesHere | Unfetched {
+    return this.missing(latitude, longitude) ?? this.places.at(latitude, longitude)
+  }
+
+  chainsAt(
+    slugs: readonly string[],
+    latitude: number,
+    longitude: number,
+  ): readonly NearestOfChain[] | Unfetched {
+    return this.missing(latitude, longitude) ?? this.places.chainsAt(slugs, latitude, longitude)
+  }
+
+  private missing(latitude: number, longitude: number): Unfetched | undefined {
+    const square = `${Math.floor(latitude * 100)} ${Math.floor(longitude * 100)}`
+    if (!this.fetches || this.fetched.has(square)) return undefined
+    return new Unfetched(async () => {
+      await new Promise((resolve) => setImmediate(resolve))
+      this.fetched.add(square)
+    })
   }
 
   /** Some addresses are proxies, and some are used far away, by their sum. */

@@ -1,6 +1,7 @@
 /** GET /v1/context while the regions of its location are not known, over HTTP. */
 import t from 'tap'
-import { CellAtlas } from '../../src/geo/atlas/cellAtlas.ts'
+import { CellAtlas, type CellReader } from '../../src/geo/atlas/cellAtlas.ts'
+import { makePlaceCell } from '../../src/geo/atlas/placeCellMaker.ts'
 import type { RegionCell } from '../../src/geo/atlas/regionCell.ts'
 import { makeRegionCell } from '../../src/geo/atlas/regionCellMaker.ts'
 import { createServer } from '../../src/http/server.ts'
@@ -12,7 +13,12 @@ import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
 
 const clock = new ManualClock(Date.UTC(2026, 0, 1))
 let read: (cell: number) => Promise<RegionCell>
-const atlas = new CellAtlas({ read: (cell) => read(cell) }, clock, createLogger('fatal'), undefined, 100)
+const reader: CellReader = {
+  readRegions: (cell) => read(cell),
+  readPlaces: async (cell) => makePlaceCell(cell, []),
+  readChains: async () => ({ chains: [] }),
+}
+const atlas = new CellAtlas(reader, clock, createLogger('fatal'), undefined, 100)
 const registry = openRegistry({ folder: t.testdir({}), clock, createIndex: createGeofenceIndex, atlas })
 const keys = registry.createFirstProject()!
 const server = createServer({
@@ -50,7 +56,7 @@ t.test('the answer does not wait for regions that are still being prepared', asy
 t.test('data that cannot be read are said', async (t) => {
   atlas.changed()
   read = () => Promise.reject(new Error('The file is damaged.'))
-  const message = 'The regions of this location cannot be read at the moment.'
+  const message = 'The regions and places of this location cannot be read at the moment.'
   t.match(await context(), { status: 503, body: { meta: { message } } })
   read = async (cell) => makeRegionCell(cell, { regions: [], world: undefined })
   t.match(await context(), { status: 503 }, 'it is not tried again at once')

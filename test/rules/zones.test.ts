@@ -198,6 +198,37 @@ const THEMES: Readonly<Record<string, Theme>> = {
     pace: (random) => Math.round(random.magnitude(1000, 60 * MINUTE)),
     hits: 0.04,
   },
+  'places, with stops': {
+    settings: {
+      places: true,
+      placeMinimumStaySeconds: 20,
+      nearbyPlaceChains: ['ants', 'bees'],
+      nearbyPlaceChainMeters: 100,
+    },
+    change: (random, habits) => ({
+      ...habits,
+      accuracy: random.pick([5, 15, 30, 100, 300, undefined]),
+      stopped: random.chance(0.3),
+      foreground: random.chance(0.1),
+    }),
+    pace: (random) => random.pick([1000, 5000, 20_000]),
+    hits: 0.02,
+  },
+  'places that leave the data or the filters': {
+    settings: { places: true, placeMinimumStaySeconds: 5, minimumConfidence: 1 },
+    change: (random, habits, { world }) => {
+      const { settings, atlas } = world.scope(0)
+      if (!(atlas instanceof RandomAtlas)) return habits
+      const { places } = atlas
+      const { id } = random.pick(places.all).place
+      if (!places.gone.delete(id)) places.gone.add(id)
+      atlas.revision++
+      const category = random.pick([[], [], ['cafe'], ['bar', 'cafe']])
+      world.set(0, { ...settings, placeFilters: { chain: random.pick([[], ['ants']]), category } })
+      return { ...habits, accuracy: random.pick([5, 30, 90]) }
+    },
+    hits: 0.02,
+  },
   'entry and exit delays': {
     settings: { entryDelaySeconds: 20, exitDelaySeconds: 30, minimumConfidence: 1 },
     change: (random, habits) => ({ ...habits, accuracy: random.magnitude(1, 100) }),

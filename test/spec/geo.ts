@@ -103,14 +103,14 @@ analysis | unit:missing and unit:invalid where units are loaded | geocoding/vali
 # Regions, places and segments of a user (places and regions)
 settings | regions, places, chains nearby, segments, countries; off costs nothing
 regions | entered and exited for each kind, with a confidence by four points around | rules/regions.test.ts: state, DMA, postal code, country; exits before entries in each kind; rules/regions.test.ts: confidence: the points in four directions, as far away as the accuracy; e2e/regions.test.ts: across a border: the user, the events and their order
-places | candidates, order, confidence and the stop rule
-state of a place | none to inside
-state of a place | stays within 75 m
-state of a place | another place within 125 m
-state of a place | left beyond 125 m
-state of a place | gone with the data or the filters
-nearby chains | an event when a watched chain comes near, again after 1.5 times the distance
-topChains | the five that were visited most among the last 20
+places | candidates, order, confidence and the stop rule | rules/placeStep.test.ts: candidates: within 75 m, of the filters, with an accuracy up to 200 m; rules/placeStep.test.ts: order: distance outside, smaller area, chain, distance to the point, _id; rules/placeStep.test.ts: confidence: by the accuracy and how much farther the second is; rules/placeStep.test.ts: the stop rule: first at every update for placeMinimumStaySeconds; e2e/places.test.ts: minimumConfidence, accuracy
+state of a place | none to inside | rules/placeStep.test.ts: none, p by the stop rule with confidence ≥ minimum: in p, with the next candidates; e2e/places.test.ts: a walk into a café: passing by, stopping, staying, leaving
+state of a place | stays within 75 m | rules/placeStep.test.ts: in p, the first of the others is remembered, but p is not; e2e/places.test.ts: a walk into a café: passing by, stopping, staying, leaving
+state of a place | another place within 125 m | rules/placeStep.test.ts: another place is entered while the one before is within 125 m, with confidence 2
+state of a place | left beyond 125 m | e2e/places.test.ts: a walk into a café: passing by, stopping, staying, leaving; e2e/places.test.ts: by stream and replay, and to server-sent events
+state of a place | gone with the data or the filters | rules/placeStep.test.ts: what no longer passes the filters is gone silently; e2e/places.test.ts: filters: only the listed chains and categories; what no longer passes is gone silently
+nearby chains | an event when a watched chain comes near, again after 1.5 times the distance | rules/placeStep.test.ts: chains nearby: near within the radius, left beyond 1.5 times; e2e/places.test.ts: chains: top chains, chains nearby, your own ids
+topChains | the five that were visited most among the last 20 | rules/placeStep.test.ts: topChains: at most five of the last twenty, by visits, then the latest; e2e/places.test.ts: chains: top chains, chains nearby, your own ids
 segments | rules of metadata, regions, geofences, chains, categories and counted events
 
 # Geofences by address and placeId (places and regions)

@@ -19,7 +19,7 @@ creation | by API | registry/http.test.ts: a geofence is created, read, replaced
 creation | by CSV import | registry/import.test.ts: every column of a geofence file
 
 # Capabilities: later (places and regions)
-places | a visit to a place without a geofence
+places | a visit to a place without a geofence | e2e/places.test.ts: a walk into a café: passing by, stopping, staying, leaving
 regions | country, state, DMA and postal code in the user context | e2e/regions.test.ts: across a border: the user, the events and their order
 
 # Capabilities: fraud (fraud)

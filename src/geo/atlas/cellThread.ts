@@ -2,11 +2,16 @@ import { OpenDatabases } from '../placeDatabase/openDatabases.ts'
 import type { PlaceRecords } from '../placeDatabase/port.ts'
 import type { World } from '../world/port.ts'
 import type { RegionCell } from './regionCell.ts'
+import type { ChainCell, PlaceCell } from './placeCell.ts'
+import { makeChainCell, makePlaceCell } from './placeCellMaker.ts'
 import { makeRegionCell } from './regionCellMaker.ts'
 
 /** A cell to read. */
 export interface CellTask {
+  readonly kind: 'regions' | 'places' | 'chains'
   readonly cell: number
+  /** Of chains. */
+  readonly slugs?: readonly string[]
   /** The place databases of all map regions in service; the thread closes any other. */
   readonly regions: readonly CellRegionFile[]
   /** The world database; undefined if there is none. */
@@ -33,12 +38,12 @@ export class CellThread {
     this.#openWorld = openWorld
   }
 
-  read({ cell, regions, world }: CellTask): RegionCell {
-    this.#places.keep(regions.map(({ file }) => file))
+  read({ kind, cell, slugs = [], regions: files, world }: CellTask): RegionCell | PlaceCell | ChainCell {
+    this.#places.keep(files.map(({ file }) => file))
+    const regions = files.map(({ file, bounds }) => ({ bounds, records: () => this.#places.at(file) }))
+    if (kind === 'places') return makePlaceCell(cell, regions)
+    if (kind === 'chains') return makeChainCell(cell, slugs, regions)
     if (world !== undefined) this.#world ??= this.#openWorld(world)
-    return makeRegionCell(cell, {
-      world: this.#world,
-      regions: regions.map(({ file, bounds }) => ({ bounds, records: () => this.#places.at(file) })),
-    })
+    return makeRegionCell(cell, { world: this.#world, regions })
   }
 }

@@ -6,6 +6,7 @@ import type { Logger } from '../../runtime/logger.ts'
 import type { MapRegions } from '../extract/port.ts'
 import type { CellReader } from './cellAtlas.ts'
 import type { CellTask } from './cellThread.ts'
+import type { ChainCell, PlaceCell } from './placeCell.ts'
 import type { RegionCell } from './regionCell.ts'
 
 /** The thread takes about 40 MB. It ends after this long without a cell. */
@@ -16,7 +17,7 @@ export class CellThreads implements CellReader, Service {
   readonly name = 'atlas'
   readonly #regions: Pick<MapRegions, 'all'>
   readonly #world: () => Promise<string>
-  readonly #pool: Piscina<CellTask, RegionCell>
+  readonly #pool: Piscina<CellTask, object>
   #worldFile: string | undefined
 
   /** @param world gives the file of the world database, or throws an ApiError */
@@ -34,19 +35,27 @@ export class CellThreads implements CellReader, Service {
     this.#pool.on('error', (err) => logger.error({ err }, 'the thread of the atlas failed'))
   }
 
-  async read(cell: number): Promise<RegionCell> {
-    const first = await this.#run(cell)
+  readPlaces(cell: number): Promise<PlaceCell> {
+    return this.#run({ kind: 'places', cell })
+  }
+
+  readChains(cell: number, slugs: readonly string[]): Promise<ChainCell> {
+    return this.#run({ kind: 'chains', cell, slugs })
+  }
+
+  async readRegions(cell: number): Promise<RegionCell> {
+    const first: RegionCell = await this.#run({ kind: 'regions', cell })
     // Other countries do not wait until the data of the world are made.
     if (this.#worldFile !== undefined || !first.countries.codes.includes('US')) return first
     this.#worldFile = await this.#findWorld()
-    return this.#worldFile === undefined ? first : this.#run(cell)
+    return this.#worldFile === undefined ? first : this.#run({ kind: 'regions', cell })
   }
 
-  #run(cell: number): Promise<RegionCell> {
+  #run<Cell>(task: Omit<CellTask, 'regions' | 'world'>): Promise<Cell> {
     const regions = this.#regions.all.flatMap(({ places, bounds }) =>
       places === undefined ? [] : [{ file: places, bounds }],
     )
-    return this.#pool.run({ cell, regions, world: this.#worldFile })
+    return this.#pool.run({ ...task, regions, world: this.#worldFile }) as Promise<Cell>
   }
 
   /** Undefined if its packages are not installed. */

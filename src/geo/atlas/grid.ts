@@ -1,12 +1,13 @@
 /**
- * The cells by which the atlas is read: squares of 1/64 of a degree, 1.7 km from south to north.
+ * The cells by which the atlas is read: squares of 1/64 of a degree, 1.7 km from south to north, for regions; of half
+ * that size for places, of which there are more.
  *
  * Cells of degrees become narrow towards the poles. That is where few people are, and where there are no safe zones.
  */
 
 const CELLS_A_DEGREE = 64
-const COLUMNS = 360 * CELLS_A_DEGREE
-const ROWS = 180 * CELLS_A_DEGREE
+/** Of places. */
+export const PLACE_CELLS = 128
 
 /** A cell in degrees. */
 export interface CellBounds {
@@ -17,20 +18,22 @@ export interface CellBounds {
 }
 
 /** The number of the cell that contains a point; points on the edges of the map belong to the last cells. */
-export function cellOf(latitude: number, longitude: number): number {
-  const column = Math.min(COLUMNS - 1, Math.max(0, Math.floor((longitude + 180) * CELLS_A_DEGREE)))
-  const row = Math.min(ROWS - 1, Math.max(0, Math.floor((latitude + 90) * CELLS_A_DEGREE)))
-  return row * COLUMNS + column
+export function cellOf(latitude: number, longitude: number, perDegree = CELLS_A_DEGREE): number {
+  const columns = 360 * perDegree
+  const column = Math.min(columns - 1, Math.max(0, Math.floor((longitude + 180) * perDegree)))
+  const row = Math.min(180 * perDegree - 1, Math.max(0, Math.floor((latitude + 90) * perDegree)))
+  return row * columns + column
 }
 
-export function boundsOfCell(cell: number): CellBounds {
-  const column = cell % COLUMNS
-  const row = (cell - column) / COLUMNS
+export function boundsOfCell(cell: number, perDegree = CELLS_A_DEGREE): CellBounds {
+  const columns = 360 * perDegree
+  const column = cell % columns
+  const row = (cell - column) / columns
   return {
-    west: column / CELLS_A_DEGREE - 180,
-    south: row / CELLS_A_DEGREE - 90,
-    east: (column + 1) / CELLS_A_DEGREE - 180,
-    north: (row + 1) / CELLS_A_DEGREE - 90,
+    west: column / perDegree - 180,
+    south: row / perDegree - 90,
+    east: (column + 1) / perDegree - 180,
+    north: (row + 1) / perDegree - 90,
   }
 }
 

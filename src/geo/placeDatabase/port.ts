@@ -3,6 +3,7 @@ import type { Position } from '../../model/geofence.ts'
 import type { Chain } from '../../model/place.ts'
 import type { NumberRange } from '../records/numberRanges.ts'
 import type { AreaKind, PlaceDetails, PropertyType, StreetImportance } from '../records/records.ts'
+import type { PlaceGrounds } from './placeGrounds.ts'
 import type { SearchIndex } from './searchIndex.ts'
 import type { TraitIndex } from './traitIndex.ts'
 
@@ -132,6 +133,8 @@ export interface PlaceRecords {
    * the distance from its edge, negative inside. In no order.
    */
   placesAround(point: Position, maxMeters: number): Near<ShapedPlace>[]
+  /** Finds places by their ground. */
+  readonly grounds: PlaceGrounds
   /** Finds places by chain, category and group. */
   readonly traits: TraitIndex
   /** The areas that contain the point, the smallest first. */

@@ -21,6 +21,7 @@ import type {
 } from './port.ts'
 import { AreaCells } from './areaCells.ts'
 import { BoxSearch } from './boxSearch.ts'
+import { PlaceGrounds } from './placeGrounds.ts'
 import { PostalCodeTables } from './postalCodes.ts'
 import { SearchIndex } from './searchIndex.ts'
 import {
@@ -60,6 +61,7 @@ export class PlaceDatabase implements PlaceRecords {
   readonly #places = new LRUCache<number, StoredPlace>({ max: MOST_KEPT })
   readonly index: SearchIndex
   readonly traits: TraitIndex
+  readonly grounds: PlaceGrounds
   readonly postalCodes: PostalCodeTables
 
   /** @throws the errors of SQLite, or if the file has another version */
@@ -110,6 +112,7 @@ export class PlaceDatabase implements PlaceRecords {
     this.#chains = new Map(
       chains.map(({ id, slug, name, domain }) => [id as number, { slug, name, domain: domain ?? undefined }]),
     )
+    this.grounds = new PlaceGrounds(database, this.#chains)
     this.postalCodes = new PostalCodeTables(database)
     this.#street = database.prepare(
       `SELECT id, importance, x, y, low, high, ${['name', 'city', 'postalCode'].map(label).join()} FROM street WHERE id = ?`,

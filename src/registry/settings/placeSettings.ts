@@ -1,6 +1,14 @@
 /** The settings that concern places and the chains that they belong to. */
 import Type from 'typebox'
-import { checkTextField, dictionaryField, present, textsField, type Fields } from '../../http/fields.ts'
+import {
+  booleanField,
+  checkTextField,
+  dictionaryField,
+  numberField,
+  present,
+  textsField,
+  type Fields,
+} from '../../http/fields.ts'
 import { METADATA_TEXT_LENGTH, type Metadata } from '../../model/metadata.ts'
 import type { PlaceFilters } from '../../model/settings.ts'
 import { badParam } from '../../runtime/errors.ts'
@@ -12,6 +20,9 @@ const MAX_CHAINS = 4000
 const MAX_FILTERED = 1000
 /** Of the JSON text of a setting. */
 const MAX_BYTES = 512_000
+const MAX_STAY_SECONDS = 86_400
+const MAX_NEARBY = 100
+const NEARBY_METERS = [100, 10_000] as const
 const SLUG = /^[a-z0-9]+(?:-[a-z0-9]+)*$/
 
 const ChainMetadata = Type.Record(
@@ -42,6 +53,38 @@ export const PLACE_SETTINGS = {
       },
     ),
     read: filtersField,
+  },
+  places: {
+    schema: Type.Boolean({
+      description:
+        'Whether users have the place that they visit and their most visited chains; entries and exits of places are events.',
+    }),
+    read: booleanField,
+  },
+  placeMinimumStaySeconds: {
+    schema: Type.Number({
+      minimum: 0,
+      maximum: MAX_STAY_SECONDS,
+      description:
+        'Seconds after which a user who neither stops nor has the app in the foreground visits the place that was the most likely one all the time.',
+    }),
+    read: (fields: Fields, name: string) => numberField(fields, name, 0, MAX_STAY_SECONDS),
+  },
+  nearbyPlaceChains: {
+    schema: Type.Array(Type.String(), {
+      maxItems: MAX_NEARBY,
+      description:
+        'Slugs of chains: coming near one of their places is an event, and users have the chains that are near.',
+    }),
+    read: nearbyChainsField,
+  },
+  nearbyPlaceChainMeters: {
+    schema: Type.Number({
+      minimum: NEARBY_METERS[0],
+      maximum: NEARBY_METERS[1],
+      description: 'How near that is, in metres. A chain is left at one and a half times the distance.',
+    }),
+    read: (fields: Fields, name: string) => numberField(fields, name, ...NEARBY_METERS),
   },
 }
 
@@ -80,6 +123,11 @@ function filtersField(fields: Fields, name: string): PlaceFilters {
     return [...new Set(texts.map((text) => checkSlug(name, text)))]
   }
   return { chain: slugs('chain'), category: slugs('category') }
+}
+
+function nearbyChainsField(fields: Fields, name: string): readonly string[] {
+  const texts = textsField(fields, name, MAX_NEARBY, MAX_ID_LENGTH) ?? []
+  return [...new Set(texts.map((text) => checkSlug(name, text)))]
 }
 
 /** The members of a dictionary by chain; null removes one. */

@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { LRUCache } from 'lru-cache'
+import { Unfetched, Unknown } from '../../rules/atlas.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { failureFields } from '../../runtime/errors.ts'
+import type { Logger } from '../../runtime/logger.ts'
+
+/** After a failure, a cell is not read again for so long. */
+const RETRY_MS = 10_000
+/** Nobody waits longer for a cell: SDKs give up after ten seconds. */
+const WAIT_MS = 4000
+/** Then it counts as unknown for so long. */
+const AGAIN_MS = 5000
+const MOST_UNKNOWN = 10_000
+
+export interface CellCacheParts<Key, Cell> {
+  /** May reject; then it can be tried again. */
+  readonly read: (key: Key) => Promise<Cell>
+  /** Of a cell in memory, approximately. */
+  readonly bytesOf: (cell: Cell) => number
+  readonly maxBytes: number
+  readonly clock: Clock
+  readonly logger: Logger
+  /** How long somebody waits for a cell. */
+  readonly waitMs?: number
+}
+
+/**
+ * Cells of one kind in memory, read when a device comes into them.
+ *
+ * The obvious way asks a database for each update. But a device that leaves its safe zone is mostly still in the same
+ * cell, as are those around it. So a cell is read once by another thread, while its devices wait and all others go on,
+ * and then all questions about it take about a microsecond.
+ */
+export class CellCache<Key extends string | number, Cell extends object> {
+  /** For metrics; it only increases. */
+  readonly counters = { read: 0, failed: 0 }
+  readonly #parts: CellCacheParts<Key, Cell>
+  readonly #cells: LRUCache<Key, Cell>
+  readonly #reading = new Map<Key, Promise<void>>()
+  /** Cells that could not be read, or not yet. */
+  readonly #unknown = new LRUCache<Key, Unknown>({ max: MOST_UNKNOWN })
+  /** Rises when the data change. */
+  #epoch = 0
+  /** The cell of the last question, which the next one is mostly about. */
+  #lastKey: Key | undefined
+  #last: Cell | undefined
+
+  constructor(parts: CellCacheParts<Key, Cell>) {
+    this.#parts = parts
+    this.#cells = new LRUCache({ maxSize: parts.maxBytes, sizeCalculation: parts.bytesOf })
+  }
+
+  /** Approximate bytes of the cells in memory. */
+  get bytes(): number {
+    return this.#cells.calculatedSize
+  }
+
+  get(key: Key): Cell | Unknown | Unfetched {
+    if (key === this.#lastKey) return this.#last!
+    const cell = this.#cells.get(key)
+    if (cell === undefined) return this.#missing(key)
+    this.#lastKey = key
+    this.#last = cell
+    return cell
+  }
+
+  /** The data have changed. */
+  clear(): void {
+    this.#epoch++
+    this.#cells.clear()
+    this.#reading.clear()
+    this.#unknown.clear()
+    this.#lastKey = undefined
+    this.#last = undefined
+  }
+
+  #missing(key: Key): Unknown | Unfetched {
+    const unknown = this.#unknown.get(key)
+    if (unknown !== undefined && this.#parts.clock.now() < unknown.until) return unknown
+    return new Unfetched(() => this.#wait(key))
+  }
+
+  /** Waits for a cell, but not for long: the first one may have to wait until the data of the world are made. */
+  async #wait(key: Key): Promise<void> {
+    const late = new AbortController()
+    const { waitMs = WAIT_MS, clock } = this.#parts
+    const pause = sleep(waitMs, 'late', { ref: false, signal: late.signal }).catch(() => undefined)
+    const first = await Promise.race([this.#read(key), pause])
+    late.abort()
+    if (first === 'late') this.#unknown.set(key, new Unknown(clock.now() + AGAIN_MS, false))
+  }
+
+  #read(key: Key): Promise<void> {
+    let reading = this.#reading.get(key)
+    if (reading === undefined) {
+      const epoch = this.#epoch
+      reading = this.#parts.read(key).then(
+        (cell) => this.#put(key, epoch, cell),
+        (error: Error) => this.#fail(key, epoch, error),
+      )
+      this.#reading.set(key, reading)
+    }
+    return reading
+  }
+
+  #put(key: Key, epoch: number, cell: Cell): void {
+    // Otherwise it was read from data that are gone; it is read again.
+    if (epoch !== this.#epoch) return
+    this.#reading.delete(key)
+    this.#unknown.delete(key)
+    this.counters.read++
+    this.#cells.set(key, cell)
+  }
+
+  #fail(key: Key, epoch: number, error: Error): void {
+    if (epoch !== this.#epoch) return
+    const { clock, logger } = this.#parts
+    this.#reading.delete(key)
+    this.counters.failed++
+    this.#unknown.set(key, new Unknown(clock.now() + RETRY_MS, true))
+    logger.warn({ ...failureFields(error), cell: key }, 'a cell of the atlas cannot be read')
+  }
+}

@@ -1,0 +1,94 @@
+import { pointDistance } from '../../geometry/distance.ts'
+import type { Position } from '../../model/geofence.ts'
+import type { Place } from '../../model/place.ts'
+import type { NearestOfChain, PlaceNear, PlacesHere } from '../../rules/atlas.ts'
+import { isInside, nearestOnLine } from '../records/areas.ts'
+import type { CellBounds } from './grid.ts'
+
+/**
+ * The places of one cell, sorted into squares, and those that are around a point of it. Pure; placeCellMaker.ts reads
+ * it.
+ *
+ * Invariants
+ * - PLACES-1: The answer for a point is that of a look at all places.
+ */
+export interface PlaceCell {
+  readonly bounds: CellBounds
+  /** Whether a map region has the data of some of it. */
+  readonly isCovered: boolean
+  /** Those in the cell and around it. */
+  readonly places: readonly CellPlace[]
+  /** By square, row by row: its first member; one more at the end. */
+  readonly starts: Uint32Array
+  /** Of each square, the places that may be around one of its points. */
+  readonly members: Uint32Array
+  /** By square: metres from any point of it to all other places, at least. */
+  readonly rest: Float32Array
+}
+
+export interface CellPlace {
+  readonly place: Place
+  /** Of its ground, in square metres. */
+  readonly area: number
+  /** Metres around its point; of a place whose area is known, it does not count. */
+  readonly radius: number
+  /** Closed; empty if only the point is known. */
+  readonly rings: readonly (readonly Position[])[]
+}
+
+/** Squares in each direction. */
+export const SQUARES = 16
+
+/** @param latitude degrees, of a point in the cell */
+export function placesIn(cell: PlaceCell, latitude: number, longitude: number): PlacesHere {
+  const { bounds, isCovered, places, starts, members, rest } = cell
+  const square = squareAt(bounds, latitude, longitude)
+  const near: PlaceNear[] = []
+  for (let i = starts[square]!; i < starts[square + 1]!; i++)
+    near.push(nearOf(places[members[i]!]!, latitude, longitude))
+  return { isCovered, near, restMeters: rest[square]! }
+}
+
+function nearOf({ place, area, radius, rings }: CellPlace, latitude: number, longitude: number): PlaceNear {
+  const [x, y] = place.position
+  const pointMeters = pointDistance(latitude, longitude, y, x)
+  if (rings.length === 0) return { place, area, pointMeters, meters: pointMeters - radius }
+  const point: Position = [longitude, latitude]
+  let least = Infinity
+  for (const ring of rings) least = Math.min(least, nearestOnLine(ring, point).meters)
+  return { place, area, pointMeters, meters: isInside(rings, point) ? -least : least }
+}
+
+function squareAt({ west, south, east, north }: CellBounds, latitude: number, longitude: number): number {
+  const column = Math.floor(((longitude - west) / (east - west)) * SQUARES)
+  const row = Math.floor(((latitude - south) / (north - south)) * SQUARES)
+  const last = SQUARES - 1
+  return Math.min(last, Math.max(0, row)) * SQUARES + Math.min(last, Math.max(0, column))
+}
+
+/** For each of some chains, the places that may be the nearest one of a point of a cell. */
+export interface ChainCell {
+  readonly chains: readonly ChainPlaces[]
+}
+
+interface ChainPlaces {
+  readonly places: readonly Place[]
+  /** Metres from any point of the cell to all other places of the chain, at least. */
+  readonly restMeters: number
+}
+
+/** The nearest place of each chain. @param latitude degrees, of a point in the cell */
+export function nearestOfChains(cell: ChainCell, latitude: number, longitude: number): NearestOfChain[] {
+  return cell.chains.map(({ places, restMeters }) => {
+    let nearest: Place | undefined
+    let least = Infinity
+    for (const place of places) {
+      const [x, y] = place.position
+      const meters = pointDistance(latitude, longitude, y, x)
+      if (meters >= least) continue
+      least = meters
+      nearest = place
+    }
+    return least <= restMeters ? { place: nearest, meters: least } : { place: undefined, meters: restMeters }
+  })
+}

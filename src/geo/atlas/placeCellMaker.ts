@@ -1,0 +1,195 @@
+import { pointDistance } from '../../geometry/distance.ts'
+import type { Position } from '../../model/geofence.ts'
+import type { Place } from '../../model/place.ts'
+import { AROUND_METERS } from '../../rules/atlas.ts'
+import type { PlaceRecords, StoredPlace } from '../placeDatabase/port.ts'
+import type { PlaceGround } from '../placeDatabase/placeGrounds.ts'
+import { radiusOf } from '../records/placeExtent.ts'
+import { boundsOfCell, degreeMeters, PLACE_CELLS, widened, type CellBounds } from './grid.ts'
+import { SQUARES, type CellPlace, type ChainCell, type PlaceCell } from './placeCell.ts'
+
+/** A map region with places. */
+export interface PlaceRegion {
+  /** Opens them if they are not open. */
+  readonly records: () => PlaceRecords
+  /** West, south, east, north: of the points of its places. */
+  readonly bounds: readonly [number, number, number, number]
+}
+
+/** How far around a cell places are read. */
+const USUAL_REACH_METERS = 2000
+/** The same where there are many. */
+const LEAST_REACH_METERS = 300
+const MANY_PLACES = 800
+/** Of a cell. More are not looked at: the file of a map region may have any number at one point. */
+const MOST_PLACES = 4000
+/** The ground of a place may reach so far beyond its point. */
+const EXTENT_METERS = 1000
+/** Where there are no map regions, no place is nearer than this. */
+const MOST_REACH_METERS = 20_000
+
+/** More than the largest distance at which a chain counts: one and a half times the largest that can be set. */
+const CHAIN_METERS = 15_100
+/** Of a chain in a cell. */
+const MOST_OF_CHAIN = 500
+
+/** Distances between boxes are those on a plane: off by less. */
+const CERTAIN_SHARE = 0.99
+
+/** A box on a plane, in degrees of the cell's own longitudes. */
+type Box = readonly [west: number, south: number, east: number, north: number]
+
+/** Reads one cell. It takes some milliseconds where there are many places. */
+export function makePlaceCell(cell: number, regions: readonly PlaceRegion[]): PlaceCell {
+  const bounds = boundsOfCell(cell, PLACE_CELLS)
+  const near = regions
+    .map((region) => ({ region, meters: metersBetween(bounds, region.bounds) }))
+    .filter(({ meters }) => meters <= USUAL_REACH_METERS + EXTENT_METERS)
+  const nearest = Math.min(...regions.map((region) => metersBetween(bounds, region.bounds)))
+  if (near.length === 0)
+    return squared(bounds, false, [], Math.min(MOST_REACH_METERS, nearest - EXTENT_METERS))
+  let reach = USUAL_REACH_METERS
+  let grounds = groundsAround(bounds, reach, near, MANY_PLACES)
+  if (grounds.length >= MANY_PLACES) {
+    reach = LEAST_REACH_METERS
+    grounds = groundsAround(bounds, reach, near, MOST_PLACES)
+  }
+  return squared(bounds, nearest === 0, grounds.map(cellPlace), reach)
+}
+
+/** Where map regions overlap, the first one counts. */
+function groundsAround(
+  bounds: CellBounds,
+  reach: number,
+  regions: readonly { readonly region: PlaceRegion }[],
+  limit: number,
+): PlaceGround[] {
+  const { west, south, east, north } = widened(bounds, reach)
+  const found = new Map<string, PlaceGround>()
+  for (const { region } of regions) {
+    for (const turn of [0, -360, 360]) {
+      if (west + turn > 180 || east + turn < -180) continue
+      const box = { west: west + turn, south, east: east + turn, north }
+      for (const ground of region.records().grounds.in(box, limit))
+        if (!found.has(ground.key)) found.set(ground.key, ground)
+    }
+  }
+  return [...found.values()].slice(0, limit)
+}
+
+function cellPlace({ key, name, categories, position, size, chain, rings }: PlaceGround): CellPlace {
+  const radius = radiusOf(categories)
+  const [x, y] = position
+  const extentMeters =
+    rings.length === 0
+      ? radius
+      : Math.ceil(Math.max(...rings.flat().map(([px, py]) => pointDistance(y, x, py, px))))
+  const place: Place = { id: key, name, categories, position, chain, extentMeters }
+  const area = rings.length === 0 ? Math.PI * radius * radius : size
+  return { place, area, radius, rings }
+}
+
+/** Sorts places into squares. */
+function squared(
+  bounds: CellBounds,
+  isCovered: boolean,
+  places: readonly CellPlace[],
+  reach: number,
+): PlaceCell {
+  const { west, south, east, north } = bounds
+  const scale = degreeMeters(Math.max(Math.abs(south), Math.abs(north)))
+  const boxes = places.map((one) => groundBox(one, (west + east) / 2, scale))
+  const [width, height] = [(east - west) / SQUARES, (north - south) / SQUARES]
+  const starts = new Uint32Array(SQUARES * SQUARES + 1)
+  const rest = new Float32Array(SQUARES * SQUARES)
+  const members: number[] = []
+  for (let square = 0; square < SQUARES * SQUARES; square++) {
+    const [x, y] = [west + (square % SQUARES) * width, south + Math.floor(square / SQUARES) * height]
+    let others = reach
+    boxes.forEach((box, place) => {
+      const meters = CERTAIN_SHARE * boxMeters([x, y, x + width, y + height], box, scale)
+      if (meters <= AROUND_METERS) members.push(place)
+      else others = Math.min(others, meters)
+    })
+    starts[square + 1] = members.length
+    // Rounding must not make it larger.
+    rest[square] = Math.max(0, others * CERTAIN_SHARE)
+  }
+  return { bounds, isCovered, places, starts, members: Uint32Array.from(members), rest }
+}
+
+interface Scale {
+  readonly x: number
+  readonly y: number
+}
+
+function groundBox({ place, radius, rings }: CellPlace, middle: number, scale: Scale): Box {
+  const [x, y] = place.position
+  // Beyond the 180th meridian.
+  const turn = x - middle > 180 ? -360 : x - middle < -180 ? 360 : 0
+  if (rings.length === 0) {
+    const [dx, dy] = [radius / scale.x, radius / scale.y]
+    return [x + turn - dx, y - dy, x + turn + dx, y + dy]
+  }
+  const box: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity]
+  for (const [px, py] of rings.flat()) {
+    box[0] = Math.min(box[0], px + turn)
+    box[1] = Math.min(box[1], py)
+    box[2] = Math.max(box[2], px + turn)
+    box[3] = Math.max(box[3], py)
+  }
+  return box
+}
+
+function boxMeters(a: Box, b: Box, scale: Scale): number {
+  const dx = Math.max(0, b[0] - a[2], a[0] - b[2]) * scale.x
+  const dy = Math.max(0, b[1] - a[3], a[1] - b[3]) * scale.y
+  return Math.hypot(dx, dy)
+}
+
+/** Metres between a cell and the bounds of a map region; 0 if they meet. */
+function metersBetween({ west, south, east, north }: CellBounds, other: Box): number {
+  const scale = degreeMeters(Math.max(Math.abs(south), Math.abs(north)))
+  const box: Box = [west, south, east, north]
+  const turned = [0, -360, 360].map((turn): Box => [other[0] + turn, other[1], other[2] + turn, other[3]])
+  return CERTAIN_SHARE * Math.min(...turned.map((one) => boxMeters(box, one, scale)))
+}
+
+/** Reads the places of chains that may be the nearest one of a point of a cell. */
+export function makeChainCell(
+  cell: number,
+  slugs: readonly string[],
+  regions: readonly PlaceRegion[],
+): ChainCell {
+  const bounds = boundsOfCell(cell, PLACE_CELLS)
+  const { west, south, east, north } = bounds
+  const middle: Position = [(west + east) / 2, (south + north) / 2]
+  const radius = Math.max(
+    pointDistance(middle[1], middle[0], south, west),
+    pointDistance(middle[1], middle[0], north, west),
+  )
+  const near = regions.filter((region) => metersBetween(bounds, region.bounds) <= CHAIN_METERS)
+  return {
+    chains: slugs.map((slug) => {
+      const found = near.flatMap(({ records }) => nearestPlaces(records(), slug, middle, radius))
+      found.sort((a, b) => a.meters - b.meters)
+      // Nothing beyond this can be the nearest one of any point.
+      const most = Math.min(CHAIN_METERS + radius, (found[0]?.meters ?? Infinity) + 2 * radius)
+      const kept = found.filter(({ meters }) => meters <= most)
+      return { places: kept.map(({ place }) => place), restMeters: CHAIN_METERS }
+    }),
+  }
+}
+
+function nearestPlaces(records: PlaceRecords, slug: string, middle: Position, radius: number) {
+  const found: { readonly place: Place; readonly meters: number }[] = []
+  for (const { id, meters } of records.traits.near(middle, CHAIN_METERS + radius, [`chain/${slug}`])) {
+    if (found.length === MOST_OF_CHAIN || meters > (found[0]?.meters ?? Infinity) + 2 * radius) break
+    found.push({ place: placeOf(records.placeById(id)), meters })
+  }
+  return found
+}
+
+function placeOf({ key, name, categories, position, chain }: StoredPlace): Place {
+  return { id: key, name, categories, position, chain, extentMeters: radiusOf(categories) }
+}

@@ -1,0 +1,58 @@
+import type Database from 'better-sqlite3'
+import type { Position } from '../../model/geofence.ts'
+import type { Chain } from '../../model/place.ts'
+import { GROUND_BOX, UNITS } from './schema.ts'
+import { unitsOf, unpackLines } from './shapes.ts'
+
+/** A place with its ground, and nothing else. */
+export interface PlaceGround {
+  readonly key: string
+  readonly name: string
+  readonly categories: readonly string[]
+  readonly position: Position
+  /** In square metres; 0 if only its point is known. */
+  readonly size: number
+  readonly chain: Chain | undefined
+  /** Closed, of all its pieces and the holes in them; empty if only its point is known. */
+  readonly rings: readonly (readonly Position[])[]
+}
+
+interface Row extends Omit<PlaceGround, 'categories' | 'position' | 'chain' | 'rings'> {
+  readonly categories: string
+  readonly x: number
+  readonly y: number
+  readonly chain: number | null
+  readonly rings: Buffer | null
+}
+
+/** The places of a map region by their ground: all of them in a box at once. */
+export class PlaceGrounds {
+  readonly #inBox: Database.Statement
+  readonly #chains: ReadonlyMap<number, Chain>
+
+  constructor(database: Database.Database, chains: ReadonlyMap<number, Chain>) {
+    this.#chains = chains
+    this.#inBox = database.prepare(
+      `SELECT key, name, categories, x, y, size, rings, chain FROM ${GROUND_BOX} AS ground JOIN place USING (id)
+       WHERE ground.west <= @east AND ground.east >= @west AND ground.south <= @north AND ground.north >= @south LIMIT @limit`,
+    )
+  }
+
+  /** The places whose ground may have a part in a box in degrees, up to a number of them. */
+  in(
+    box: { readonly west: number; readonly south: number; readonly east: number; readonly north: number },
+    limit: number,
+  ): PlaceGround[] {
+    const { west, south, east, north } = box
+    const units = { west: unitsOf(west), south: unitsOf(south), east: unitsOf(east), north: unitsOf(north) }
+    return (this.#inBox.all({ ...units, limit }) as Row[]).map(
+      ({ x, y, categories, chain, rings, ...row }) => ({
+        ...row,
+        categories: categories.split(','),
+        position: [x / UNITS, y / UNITS],
+        chain: chain === null ? undefined : this.#chains.get(chain),
+        rings: rings === null ? [] : unpackLines(rings),
+      }),
+    )
+  }
+}

@@ -1,0 +1,177 @@
+import { pointDistance } from '../geometry/distance.ts'
+import type { PlaceTransition } from '../model/event.ts'
+import { passesFilters, shownPlace, type PlaceStay, type PlaceStays } from '../model/place.ts'
+import { Unfetched, Unknown, type Atlas, type NearestOfChain, type PlacesHere } from './atlas.ts'
+import type { Circumstances } from './circumstances.ts'
+import type { DeviceState } from './deviceState.ts'
+import type { Context, Evaluator, Explanation, Situation, Spot, Step } from './evaluator.ts'
+import { nearbyLimits, stepNearby } from './nearbyChains.ts'
+import { placeExplanation } from './placeExplanation.ts'
+import {
+  CANDIDATE_ACCURACY_METERS,
+  CANDIDATE_METERS,
+  candidatesAmong,
+  firstStaysFor,
+  LEAVE_METERS,
+} from './placeOrder.ts'
+import { decideFirst, placesWith, stepPlaces, type PlaceFacts, type StayPosition } from './placeStep.ts'
+import { NOWHERE_SAFE, NO_LIMITS, smallest, type ZoneLimits } from './safeZone.ts'
+
+interface Facts {
+  /** Undefined if places are off. */
+  readonly place: PlaceFacts | Unknown | undefined
+  /** Undefined if no chain is watched. */
+  readonly chains: readonly NearestOfChain[] | Unknown | undefined
+}
+
+/**
+ * Decides which place the user is in, and which watched chains are near (docs/spec.md, "Places").
+ *
+ * Owns: `places` of the state. Does not own: where places are (atlas.ts), their order (placeOrder.ts), what happens
+ * (placeStep.ts, nearbyChains.ts).
+ */
+export class PlaceEvaluator implements Evaluator<Facts> {
+  readonly rank = 3
+
+  facts({ places }: DeviceState, { update, view, now }: Situation): Facts | Unfetched | undefined {
+    const { settings } = now
+    const isOn = settings.places || settings.nearbyPlaceChains.length > 0
+    if (!isOn && places.stay === undefined && places.first === undefined && places.nearby.length === 0)
+      return undefined
+    const { latitude, longitude } = update
+    const place = settings.places ? placeFacts(places.stay, view.atlas, latitude, longitude, now) : undefined
+    if (place instanceof Unfetched) return place
+    const { nearbyPlaceChains } = settings
+    const chains =
+      nearbyPlaceChains.length === 0 ? undefined : view.atlas.chainsAt(nearbyPlaceChains, latitude, longitude)
+    return chains instanceof Unfetched ? chains : { place, chains }
+  }
+
+  step({ places: before }: DeviceState, { place, chains }: Facts, { now }: Situation): Step {
+    let places = before
+    let transitions: readonly PlaceTransition[] = []
+    if (place === undefined) {
+      // Turned off: gone silently.
+      if (places.stay !== undefined || places.first !== undefined)
+        places = placesWith({ ...places, stay: undefined, first: undefined })
+    } else if (!(place instanceof Unknown)) ({ places, transitions } = stepPlaces(before, place, now))
+    if (!(chains instanceof Unknown)) {
+      const near = chains === undefined ? WITHOUT : stepNearby(before.nearby, chains, now)
+      if (near.nearby !== before.nearby && near.nearby.length + before.nearby.length > 0)
+        places = placesWith({ ...places, nearby: near.nearby })
+      if (near.transitions.length > 0) transitions = [...transitions, ...near.transitions]
+    }
+    return places === before ? { transitions } : { state: { places }, transitions }
+  }
+
+  limits({ places: before }: DeviceState, { place, chains }: Facts, { state }: Step, { now }: Situation) {
+    const places = state?.places ?? before
+    let limits = NO_LIMITS
+    if (place instanceof Unknown) limits = { ...NO_LIMITS, untilReceived: place.until }
+    else if (place !== undefined) limits = placeLimits(places, place, now)
+    if (chains instanceof Unknown) return smallest(limits, { ...NO_LIMITS, untilReceived: chains.until })
+    if (chains === undefined) return limits
+    return smallest(limits, nearbyLimits(places.nearby, chains, now.settings))
+  }
+
+  explain({ places }: DeviceState, { update, view, now }: Situation): Partial<Explanation> | Unfetched {
+    if (!now.settings.places) return {}
+    const facts = placeFacts(places.stay, view.atlas, update.latitude, update.longitude, now)
+    if (facts instanceof Unfetched) return facts
+    if (facts instanceof Unknown)
+      return { placesNote: 'The data of places cannot be read at the moment: the user stays where it was.' }
+    return { place: placeExplanation(places, facts, now) }
+  }
+
+  /** The place whatever the settings are, except for the filters. */
+  context({ view, latitude, longitude }: Spot): Partial<Context> | Unfetched {
+    const here = view.atlas.placesAt(latitude, longitude)
+    if (here instanceof Unfetched) return here
+    if (here instanceof Unknown) return here.isFailure ? { isBroken: true } : {}
+    const [first] = candidatesAmong(here, view.settings.placeFilters, 0)
+    return first === undefined ? {} : { place: shownPlace(first.place, view.settings) }
+  }
+}
+
+const WITHOUT = { nearby: [], transitions: [] }
+
+function placeFacts(
+  stay: PlaceStay | undefined,
+  atlas: Atlas,
+  latitude: number,
+  longitude: number,
+  { accuracy, settings }: Circumstances,
+): PlaceFacts | Unknown | Unfetched {
+  const here = atlas.placesAt(latitude, longitude)
+  if (here instanceof Unknown || here instanceof Unfetched) return here
+  const candidates = candidatesAmong(here, settings.placeFilters, accuracy)
+  if (stay === undefined) return { here, candidates, stayAt: undefined }
+  const stayAt = positionOf(stay, here, atlas, latitude, longitude)
+  return stayAt instanceof Unfetched ? stayAt : { here, candidates, stayAt }
+}
+
+/** How far the user is from the place that the user is in. */
+function positionOf(
+  { place }: PlaceStay,
+  here: PlacesHere,
+  atlas: Atlas,
+  latitude: number,
+  longitude: number,
+): StayPosition | Unfetched {
+  const found = here.near.find((one) => one.place.id === place.id)
+  if (found !== undefined) return found.meters
+  // It is farther away, or has left the data. What is at its own point decides that.
+  const [x, y] = place.position
+  const there = atlas.placesAt(y, x)
+  if (there instanceof Unfetched) return there
+  if (!(there instanceof Unknown) && there.isCovered)
+    return there.near.some((one) => one.place.id === place.id) ? Infinity : 'gone'
+  // Without its data, only a user who is beyond all of its ground has left it.
+  const least = pointDistance(latitude, longitude, y, x) - place.extentMeters
+  return least > LEAVE_METERS ? least : 'unknown'
+}
+
+/** @param places after the update */
+function placeLimits(
+  places: PlaceStays,
+  { here, candidates, stayAt }: PlaceFacts,
+  now: Circumstances,
+): ZoneLimits {
+  const { settings } = now
+  const { placeFilters: filters } = settings
+  const { stay } = places
+  if (stay !== undefined && !passesFilters(stay.place, filters)) return NOWHERE_SAFE
+  const { first, isStop } = decideFirst(places, candidates, now)
+  if (first !== places.first) return NOWHERE_SAFE
+  const [likeliest] = candidates
+  let meters = firstStaysFor(likeliest, here, filters)
+  let isHeld = false
+  if (stay !== undefined) {
+    const at = likeliest?.place.id === stay.place.id ? likeliest.meters : metersTo(stay, here, stayAt)
+    if (at === undefined) return NOWHERE_SAFE
+    isHeld = at <= CANDIDATE_METERS
+    meters = Math.min(
+      meters,
+      isHeld ? CANDIDATE_METERS - at : Math.min(at - CANDIDATE_METERS, LEAVE_METERS - at),
+    )
+  }
+  if (likeliest === undefined) return { ...NO_LIMITS, meters }
+  const limits = { ...NO_LIMITS, meters, accuracy: CANDIDATE_ACCURACY_METERS }
+  if (first === undefined || isHeld) return limits
+  // An entry that is only held back may happen at the next update.
+  if (isStop) return NOWHERE_SAFE
+  // One that is about to happen does so at the first update at or after that time.
+  const until = first.since + settings.placeMinimumStaySeconds * 1000 - 1
+  return { ...limits, until, onlyMoving: true }
+}
+
+/** Undefined if it is not known. */
+function metersTo(
+  { place }: PlaceStay,
+  { near }: PlacesHere,
+  stayAt: StayPosition | undefined,
+): number | undefined {
+  const found = near.find((one) => one.place.id === place.id)
+  if (found !== undefined) return found.meters
+  return typeof stayAt === 'number' && stayAt <= LEAVE_METERS ? stayAt : undefined
+}
