@@ -3,7 +3,7 @@ import type { PlaceNear } from './atlas.ts'
 import type { Circumstances } from './circumstances.ts'
 import type { PlaceCandidate, PlaceExplanation } from './evaluator.ts'
 import { CANDIDATE_ACCURACY_METERS, CANDIDATE_METERS, LEAVE_METERS } from './placeOrder.ts'
-import { decideFirst, stepPlaces, type Decision, type PlaceFacts } from './placeStep.ts'
+import { decideFirst, stepPlaces, type FirstCandidate, type PlaceFacts } from './placeStep.ts'
 
 /** As many candidates are explained. */
 const MOST_CANDIDATES = 10
@@ -37,7 +37,12 @@ function candidateOf({ place, meters, pointMeters }: PlaceNear): PlaceCandidate 
   }
 }
 
-function reasonOf({ stay }: PlaceStays, facts: PlaceFacts, decision: Decision, now: Circumstances): string {
+function reasonOf(
+  { stay }: PlaceStays,
+  facts: PlaceFacts,
+  decision: FirstCandidate,
+  now: Circumstances,
+): string {
   const { stayAt } = facts
   const about = whyEntered(facts, decision, now)
   if (stay === undefined) return about
@@ -54,7 +59,7 @@ function reasonOf({ stay }: PlaceStays, facts: PlaceFacts, decision: Decision, n
 
 function whyEntered(
   { candidates, here }: PlaceFacts,
-  { first, confidence, isStop }: Decision,
+  { first, confidence, isStop }: FirstCandidate,
   { accuracy, settings, time }: Circumstances,
 ): string {
   if (accuracy > CANDIDATE_ACCURACY_METERS)

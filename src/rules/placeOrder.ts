@@ -36,7 +36,7 @@ function byLikelihood(a: PlaceNear, b: PlaceNear): number {
 }
 
 /** How sure it is that the user is in the first candidate and in no other. */
-export function entryConfidence(
+export function visitConfidence(
   first: PlaceNear,
   second: PlaceNear | undefined,
   now: Pick<Circumstances, 'accuracy' | 'accuracyKnown'>,

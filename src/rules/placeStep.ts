@@ -9,7 +9,7 @@ import {
 } from '../model/place.ts'
 import type { PlaceNear, PlacesHere } from './atlas.ts'
 import type { Circumstances } from './circumstances.ts'
-import { accuracyConfidence, CANDIDATE_METERS, entryConfidence, LEAVE_METERS } from './placeOrder.ts'
+import { accuracyConfidence, CANDIDATE_METERS, visitConfidence, LEAVE_METERS } from './placeOrder.ts'
 
 /** What happens to a user's place at an update: the state table of docs/spec.md, "Places". Pure. */
 
@@ -42,7 +42,7 @@ export interface PlaceStep {
 }
 
 /** What is decided about the first candidate of an update. */
-export interface Decision {
+export interface FirstCandidate {
   /** The first candidate if the user is not in it, and since when it is the first. */
   readonly first: PlaceStays['first']
   readonly confidence: 1 | 2 | 3
@@ -54,10 +54,10 @@ export function decideFirst(
   { stay, first }: PlaceStays,
   [likeliest, second]: readonly PlaceNear[],
   now: Circumstances,
-): Decision {
+): FirstCandidate {
   const { time, stopped, foreground, settings } = now
   if (likeliest === undefined) return { first: undefined, confidence: 1, isStop: false }
-  const confidence = entryConfidence(likeliest, second, now)
+  const confidence = visitConfidence(likeliest, second, now)
   if (likeliest.place.id === stay?.place.id) return { first: undefined, confidence, isStop: false }
   const { id } = likeliest.place
   const since = first?.id === id ? first : { id, since: time }

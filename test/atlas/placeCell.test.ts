@@ -2,7 +2,7 @@
 import t from 'tap'
 import Database from 'better-sqlite3'
 import { cellOf, PLACE_CELLS } from '../../src/geo/atlas/grid.ts'
-import { nearestOfChains, placesIn, type PlaceCell } from '../../src/geo/atlas/placeCell.ts'
+import { nearestOfChains, placesOfCell, type PlaceCell } from '../../src/geo/atlas/placeCell.ts'
 import { makeChainCell, makePlaceCell } from '../../src/geo/atlas/placeCellMaker.ts'
 import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
 import { signedMeters } from '../../src/geo/records/placeExtent.ts'
@@ -37,7 +37,7 @@ t.test('the places around a point are those of a look at all of them', async (t)
     const number = cellOf(y, x, PLACE_CELLS)
     const cell = cells.get(number) ?? makePlaceCell(number, [region])
     cells.set(number, cell)
-    const { near, restMeters } = placesIn(cell, y, x)
+    const { near, restMeters } = placesOfCell(cell, y, x)
     const known = new Map(near.map((one) => [one.place.id, one]))
     for (const place of all) {
       const meters = signedMeters(place, [x, y])
@@ -73,7 +73,10 @@ t.test('the nearest place of a chain is that of a look at all of them', async (t
 
 t.test('where no map region is, nothing is near, and its places are not gone', async (t) => {
   const cell = makePlaceCell(cellOf(48, 11, PLACE_CELLS), [region])
-  t.match(placesIn(cell, 48, 11), { isCovered: false, near: [], restMeters: Number })
-  t.ok(placesIn(cell, 48, 11).restMeters > 10_000)
-  t.ok(placesIn(makePlaceCell(cellOf(48, 11, PLACE_CELLS), []), 48, 11).restMeters > 10_000, 'without any')
+  t.match(placesOfCell(cell, 48, 11), { isCovered: false, near: [], restMeters: Number })
+  t.ok(placesOfCell(cell, 48, 11).restMeters > 10_000)
+  t.ok(
+    placesOfCell(makePlaceCell(cellOf(48, 11, PLACE_CELLS), []), 48, 11).restMeters > 10_000,
+    'without any',
+  )
 })

@@ -5,7 +5,7 @@ import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import type { PlaceNear } from '../../src/rules/atlas.ts'
 import type { Circumstances } from '../../src/rules/circumstances.ts'
 import { stepNearby } from '../../src/rules/nearbyChains.ts'
-import { candidatesAmong, entryConfidence } from '../../src/rules/placeOrder.ts'
+import { candidatesAmong, visitConfidence } from '../../src/rules/placeOrder.ts'
 import { decideFirst, stepPlaces, type PlaceFacts } from '../../src/rules/placeStep.ts'
 
 const NOON = Date.UTC(2026, 0, 5, 12)
@@ -168,7 +168,7 @@ t.test('order: distance outside, smaller area, chain, distance to the point, _id
 t.test('confidence: by the accuracy and how much farther the second is', async (t) => {
   const first = near('p', 5)
   const at = (accuracy: number, second?: number, accuracyKnown = true) =>
-    entryConfidence(first, second === undefined ? undefined : near('q', second), { accuracy, accuracyKnown })
+    visitConfidence(first, second === undefined ? undefined : near('q', second), { accuracy, accuracyKnown })
   t.strictSame([at(20, 25), at(20, 24.9), at(20.1, 25), at(20)], [3, 2, 2, 3])
   t.strictSame([at(65, 6), at(65.1, 60)], [2, 1])
   t.equal(at(0, undefined, false), 1, 'unknown')

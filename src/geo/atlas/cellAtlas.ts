@@ -13,7 +13,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { CellCache } from './cellCache.ts'
 import { cellOf, PLACE_CELLS } from './grid.ts'
-import { nearestOfChains, placesIn, type ChainCell, type PlaceCell } from './placeCell.ts'
+import { nearestOfChains, placesOfCell, type ChainCell, type PlaceCell } from './placeCell.ts'
 import { regionsIn, type RegionCell } from './regionCell.ts'
 import { regionOf } from './regionNames.ts'
 
@@ -95,7 +95,7 @@ export class CellAtlas implements Atlas {
   placesAt(latitude: number, longitude: number): PlacesHere | Unknown | Unfetched {
     const cell = this.#places.get(cellOf(latitude, longitude, PLACE_CELLS))
     if (cell instanceof Unknown || cell instanceof Unfetched) return cell
-    return placesIn(cell, latitude, longitude)
+    return placesOfCell(cell, latitude, longitude)
   }
 
   chainsAt(

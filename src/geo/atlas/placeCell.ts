@@ -40,7 +40,7 @@ export interface CellPlace {
 export const SQUARES = 16
 
 /** @param latitude degrees, of a point in the cell */
-export function placesIn(cell: PlaceCell, latitude: number, longitude: number): PlacesHere {
+export function placesOfCell(cell: PlaceCell, latitude: number, longitude: number): PlacesHere {
   const { bounds, isCovered, places, starts, members, rest } = cell
   const square = squareAt(bounds, latitude, longitude)
   const near: PlaceNear[] = []

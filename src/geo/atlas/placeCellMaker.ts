@@ -3,7 +3,7 @@ import type { Position } from '../../model/geofence.ts'
 import type { Place } from '../../model/place.ts'
 import { AROUND_METERS } from '../../rules/atlas.ts'
 import type { PlaceRecords, StoredPlace } from '../placeDatabase/port.ts'
-import type { PlaceGround } from '../placeDatabase/placeGrounds.ts'
+import type { GroundedPlace } from '../placeDatabase/placeGrounds.ts'
 import { radiusOf } from '../records/placeExtent.ts'
 import { boundsOfCell, degreeMeters, PLACE_CELLS, widened, type CellBounds } from './grid.ts'
 import { SQUARES, type CellPlace, type ChainCell, type PlaceCell } from './placeCell.ts'
@@ -63,9 +63,9 @@ function groundsAround(
   reach: number,
   regions: readonly { readonly region: PlaceRegion }[],
   limit: number,
-): PlaceGround[] {
+): GroundedPlace[] {
   const { west, south, east, north } = widened(bounds, reach)
-  const found = new Map<string, PlaceGround>()
+  const found = new Map<string, GroundedPlace>()
   for (const { region } of regions) {
     for (const turn of [0, -360, 360]) {
       if (west + turn > 180 || east + turn < -180) continue
@@ -77,7 +77,7 @@ function groundsAround(
   return [...found.values()].slice(0, limit)
 }
 
-function cellPlace({ key, name, categories, position, size, chain, rings }: PlaceGround): CellPlace {
+function cellPlace({ key, name, categories, position, size, chain, rings }: GroundedPlace): CellPlace {
   const radius = radiusOf(categories)
   const [x, y] = position
   const extentMeters =

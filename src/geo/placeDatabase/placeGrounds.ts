@@ -5,7 +5,7 @@ import { GROUND_BOX, UNITS } from './schema.ts'
 import { unitsOf, unpackLines } from './shapes.ts'
 
 /** A place with its ground, and nothing else. */
-export interface PlaceGround {
+export interface GroundedPlace {
   readonly key: string
   readonly name: string
   readonly categories: readonly string[]
@@ -17,7 +17,7 @@ export interface PlaceGround {
   readonly rings: readonly (readonly Position[])[]
 }
 
-interface Row extends Omit<PlaceGround, 'categories' | 'position' | 'chain' | 'rings'> {
+interface Row extends Omit<GroundedPlace, 'categories' | 'position' | 'chain' | 'rings'> {
   readonly categories: string
   readonly x: number
   readonly y: number
@@ -42,7 +42,7 @@ export class PlaceGrounds {
   in(
     box: { readonly west: number; readonly south: number; readonly east: number; readonly north: number },
     limit: number,
-  ): PlaceGround[] {
+  ): GroundedPlace[] {
     const { west, south, east, north } = box
     const units = { west: unitsOf(west), south: unitsOf(south), east: unitsOf(east), north: unitsOf(north) }
     return (this.#inBox.all({ ...units, limit }) as Row[]).map(
