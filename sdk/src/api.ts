@@ -3285,10 +3285,13 @@ export interface components {
             };
             /** @description For protocol s3. */
             s3?: {
+                /** @description Of the bucket. */
                 region: string;
+                /** @description Its name. */
                 bucket: string;
                 /** @description 1 to 20 names of objects. */
                 keys: unknown[] | string;
+                /** @description Of the access key. */
                 accessKeyId: string;
                 /** @description Secret. Left out, it stays. */
                 secretAccessKey?: string | null;
@@ -3333,10 +3336,13 @@ export interface components {
             };
             /** @description For protocol s3. */
             s3?: {
+                /** @description Of the bucket. */
                 region: string;
+                /** @description Its name. */
                 bucket: string;
                 /** @description 1 to 20 names of objects. */
                 keys: unknown[] | string;
+                /** @description Of the access key. */
                 accessKeyId: string;
                 /** @description Secret. Left out, it stays. */
                 secretAccessKey?: string | null;
@@ -3619,11 +3625,23 @@ export interface components {
             externalId: string;
             description?: string;
             enabled: boolean;
-            geofence: {
+            geofence?: {
                 tag: string;
                 externalId?: string;
             };
-            detect: ("enter" | "exit" | "dwell")[];
+            area?: {
+                /** @enum {unknown} */
+                type: "circle" | "box" | "polygon";
+                /** @description [longitude, latitude] */
+                center?: number[];
+                radius?: number;
+                box?: number[];
+                coordinates?: number[][][];
+            };
+            roam?: {
+                meters: number;
+            };
+            detect: ("enter" | "exit" | "dwell" | "enter" | "exit" | "cross" | "inside" | "nearby" | "faraway")[];
             userIds?: string[];
             deviceIds?: string[];
             endpoint: {
@@ -3667,15 +3685,29 @@ export interface components {
             /** @description Default true. While it is false, nothing is sent, and it is not sent later either. */
             enabled?: boolean | string;
             /** @description A geofence, or all geofences with a tag. They need not exist yet. */
-            geofence: {
+            geofence?: {
                 /** @description Of the geofence. */
                 tag: string;
                 /** @description Of the geofence; absent: all geofences with the tag. */
                 externalId?: string;
             };
-            /** @description `enter`, `exit` and `dwell`; a list or comma-separated. Default: enter and exit. */
+            /** @description An area that is no geofence: metres and degrees, as in a watch. Needs Tile38. */
+            area?: {
+                /** @enum {unknown} */
+                type: "circle" | "box" | "polygon";
+                /** @description [longitude, latitude] */
+                center?: number[];
+                radius?: number;
+                box?: number[];
+                coordinates?: number[][][];
+            } & (unknown & unknown & unknown);
+            /** @description Two devices that come within so many metres of each other. Needs Tile38. */
+            roam?: {
+                meters: number;
+            };
+            /** @description A list or comma-separated. Of a geofence: `enter`, `exit` and `dwell`; of an area: `enter`, `exit`, `cross` and `inside`; by default enter and exit. Of roam: `nearby` and `faraway`, by default both. */
             detect?: string[] | string;
-            /** @description Only these users; absent: all. */
+            /** @description Only these users; absent: all. Of two devices that roam, one is enough. */
             userIds?: string[] | string;
             /** @description Only these devices; absent: all. */
             deviceIds?: string[] | string;
@@ -3704,7 +3736,7 @@ export interface components {
                 /** @description tls: PEM key of tlsCertificate. */
                 tlsKey?: string;
             };
-        };
+        } & (unknown | unknown | unknown);
         /** HookDefinition */
         HookDefinition: {
             /** @description Group of the hook. */
@@ -3716,15 +3748,29 @@ export interface components {
             /** @description Default true. While it is false, nothing is sent, and it is not sent later either. */
             enabled?: boolean | string;
             /** @description A geofence, or all geofences with a tag. They need not exist yet. */
-            geofence: {
+            geofence?: {
                 /** @description Of the geofence. */
                 tag: string;
                 /** @description Of the geofence; absent: all geofences with the tag. */
                 externalId?: string;
             };
-            /** @description `enter`, `exit` and `dwell`; a list or comma-separated. Default: enter and exit. */
+            /** @description An area that is no geofence: metres and degrees, as in a watch. Needs Tile38. */
+            area?: {
+                /** @enum {unknown} */
+                type: "circle" | "box" | "polygon";
+                /** @description [longitude, latitude] */
+                center?: number[];
+                radius?: number;
+                box?: number[];
+                coordinates?: number[][][];
+            } & (unknown & unknown & unknown);
+            /** @description Two devices that come within so many metres of each other. Needs Tile38. */
+            roam?: {
+                meters: number;
+            };
+            /** @description A list or comma-separated. Of a geofence: `enter`, `exit` and `dwell`; of an area: `enter`, `exit`, `cross` and `inside`; by default enter and exit. Of roam: `nearby` and `faraway`, by default both. */
             detect?: string[] | string;
-            /** @description Only these users; absent: all. */
+            /** @description Only these users; absent: all. Of two devices that roam, one is enough. */
             userIds?: string[] | string;
             /** @description Only these devices; absent: all. */
             deviceIds?: string[] | string;
@@ -3753,7 +3799,7 @@ export interface components {
                 /** @description tls: PEM key of tlsCertificate. */
                 tlsKey?: string;
             };
-        };
+        } & (unknown | unknown | unknown);
     };
     responses: never;
     parameters: never;
@@ -4116,7 +4162,7 @@ export interface operations {
                             omittedEvents?: number;
                         };
                     } & {
-                        user: components["schemas"]["User"];
+                        user?: components["schemas"]["User"];
                         events: components["schemas"]["Event"][];
                         /** @description Of a verified track, if fraud is judged. */
                         passed?: boolean;
@@ -7606,10 +7652,7 @@ export interface operations {
                 target?: string;
                 /** @description The `_id` of an entry: those before it. */
                 before?: string;
-                /**
-                 * @description Maximum number of records in the response.
-                 * @example 1
-                 */
+                /** @description Maximum number of records in the response. */
                 limit?: number;
             };
             header?: never;

@@ -238,3 +238,41 @@ export interface Positions {
 export interface CopiedPositions extends Positions {
   copier: PositionObserver | undefined
 }
+
+/** Where a device was when another one moved near it. */
+export interface MetDevice {
+  readonly deviceId: string
+  readonly latitude: number
+  readonly longitude: number
+}
+
+/** Receives who may be near whom. */
+export interface RoamViewer {
+  /** The viewer needs no more. */
+  readonly isEnded: boolean
+  /**
+   * An update has moved a device, and the other one may be near it, or may have been before. For each update this is
+   * called for all of these.
+   */
+  met(position: LivePosition, other: MetDevice): void
+  /** A device was removed. */
+  gone(deviceId: string): void
+  /** Something may have been missed: the positions of known pairs must be looked up. */
+  interrupted(): void
+}
+
+/** Devices that may be near each other, and where devices are. */
+export interface Roams {
+  /** Whether it can be asked now. */
+  readonly isConnected: boolean
+  /**
+   * Informs the viewer of devices within so many metres of each other until it has ended.
+   * @throws {ApiError} 503
+   */
+  roam(scope: ScopeId, meters: number, viewer: RoamViewer): Promise<void>
+  /**
+   * The present position of each device; undefined for a device that is not there.
+   * @throws {ApiError} 503
+   */
+  locate(scope: ScopeId, deviceIds: readonly string[]): Promise<readonly (LivePosition | undefined)[]>
+}

@@ -14,6 +14,7 @@ import { Outgoing } from '../runtime/outgoing.ts'
 import { hookRoutesOf, openHooks, openWebhooks } from './publicApi.ts'
 import type { Events } from './gatewayRole.ts'
 import { type DistributedParts, type RoleParts, leases } from './distributedParts.ts'
+import { sharesOf } from './tile38.ts'
 
 /** Webhooks and hooks, sent by one process at a time. */
 export async function openDelivery(
@@ -21,13 +22,19 @@ export async function openDelivery(
   events: Events,
   users: Gateway,
 ): Promise<RoleParts> {
-  const { options, logger, streams, calls, registry, metrics, fatal } = ground
+  const { options, logger, streams, calls, registry, metrics, tile38, fatal } = ground
   const { index, feed, shared } = events
   const outgoing = new Outgoing(options.webhookPrivateAddresses)
   const file = (name: string) => join(options.data, `${name}-${streams.storeId}.sqlite`)
   const parts = { options, logger, registry, events: index, feed, outgoing, failed: fatal }
   const webhooks = openWebhooks({ ...parts, users, file: file('deliveries') })
-  const hooks = openHooks({ ...parts, file: file('hooks') })
+  const { partitions } = options
+  const hooks = openHooks({
+    ...parts,
+    file: file('hooks'),
+    messagesFile: file('hook-messages'),
+    places: tile38?.readDevices({ shares: sharesOf(partitions), partitions, users }),
+  })
   const routes = auditedRoutes(
     [...webhookRoutes({ webhooks, outgoing, clock }), ...hookRoutesOf({ hooks, registry, outgoing })],
     registry.audit,

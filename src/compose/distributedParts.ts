@@ -98,7 +98,8 @@ export async function openDistributedParts(
   const id = randomBytes(8).toString('hex')
   const { storeId } = streams
   const mayEdit = isIn('actors') || isIn('gateway')
-  const tile38 = mayEdit ? await openTile38(options, logger, { storeId, process: id }) : undefined
+  const needsTile38 = mayEdit || isIn('delivery')
+  const tile38 = needsTile38 ? await openTile38(options, logger, { storeId, process: id }) : undefined
   const registry = await openReplicatedRegistry({
     folder: data,
     clock,

@@ -67,6 +67,8 @@ import { MeasuringPool } from '../spatial/measuringPool.ts'
 import { encodeEvent } from '../stream/protobufCodec.ts'
 import { openTile38, scopesOf, watchTile38 } from './tile38.ts'
 
+/** The only share of devices in Tile38: all partitions are here. */
+const SHARE = 'all'
 /** The event index is copied with at most 60 MB a second, because the commit log needs the disk. */
 const BACKUP_PAUSE_MS = 4
 
@@ -145,7 +147,12 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   const outgoing = new Outgoing(options.webhookPrivateAddresses)
   const delivered = { options, logger, registry, events, feed, outgoing, failed: fatal }
   const webhooks = openWebhooks({ ...delivered, users, file: join(options.data, 'deliveries.sqlite') })
-  const hooks = openHooks({ ...delivered, file: join(options.data, 'hooks.sqlite') })
+  const hooks = openHooks({
+    ...delivered,
+    file: join(options.data, 'hooks.sqlite'),
+    messagesFile: join(options.data, 'hook-messages.sqlite'),
+    places: tile38?.readDevices({ shares: [SHARE], partitions: store.partitions, users }),
+  })
   const nats = await openNats(options, feed, logger)
 
   // What users see. Positions also go to Tile38; questions are answered here.
@@ -198,10 +205,10 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   registerWebhookMetrics(metrics, hooks.endpoints, 'hook')
   if (tile38 !== undefined) {
     tile38.start()
-    const all = { name: 'all', partitions: partitions.map(({ number }) => number), positions: copied! }
+    const share = { name: SHARE, partitions: partitions.map(({ number }) => number), positions: copied! }
     tile38.writeDevices({
       partitions: store.partitions,
-      shares: () => [all],
+      shares: () => [share],
       scopes: () => scopesOf(registry),
       isLive: () => true,
     })

@@ -25,6 +25,7 @@ import type { Service } from '../runtime/lifecycle.ts'
 import { openPublicApi, roomIn, type PublicApi } from './publicApi.ts'
 import { type DistributedParts, groundChecks } from './distributedParts.ts'
 import type { GeoServices } from './geoServices.ts'
+import { sharesOf } from './tile38.ts'
 
 /**
  * The events of all processes, in this process's index. It is named after the store, because it is a copy of that
@@ -83,8 +84,7 @@ export function openGatewayFront(
 ): PublicApi & { readonly ticketService: Service } {
   const { options, logger, id, streams, registry, measurer, metrics, calls, tile38 } = ground
   const { partitions } = options
-  const shares = Array.from({ length: partitions }, (_, partition) => String(partition))
-  const read = tile38?.readDevices(shares, gateway)
+  const read = tile38?.readDevices({ shares: sharesOf(partitions), partitions, users: gateway })
   const managed = [
     ...webhookRoutes({} as WebhookRouteParts),
     ...hookRoutes({ registry: registry.hooks } as HookRouteParts),

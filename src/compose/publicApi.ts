@@ -20,7 +20,9 @@ import { clientRoutes } from '../sdk/clientRoutes.ts'
 import { syncRoutes } from '../sdk/syncRoutes.ts'
 import { contextRoutes } from '../sdk/contextRoutes.ts'
 import { ServerSentEvents } from '../delivery/serverSentEvents.ts'
-import { Hooks } from '../delivery/hooks.ts'
+import { Hooks, NEEDS_TILE38 } from '../delivery/hooks.ts'
+import { openHookStore } from '../delivery/hookThread.ts'
+import type { HookPositions } from '../delivery/hookWatches.ts'
 import { HookSender } from '../delivery/hookSender.ts'
 import { senderThrough } from '../delivery/webhookMessage.ts'
 import { refusePrivate } from '../delivery/webhookRoutes.ts'
@@ -34,6 +36,7 @@ import type { EventFeed } from '../events/feed.ts'
 import type { EventIndex, EventQueries } from '../events/port.ts'
 import { conversionRoutes } from '../ingest/conversionRoutes.ts'
 import { trackRoutes } from '../ingest/trackRoutes.ts'
+import { hookSubject } from '../model/hook.ts'
 import { scopeId, type ScopeId } from '../model/scope.ts'
 import { registerFrontMetrics, registerServerMetrics } from '../ops/engineMetrics.ts'
 import { healthRoutes, type ReadinessCheck } from '../ops/healthRoutes.ts'
@@ -63,6 +66,7 @@ import type { ByteBound } from '../runtime/byteBound.ts'
 import { KeyedBound, type KeyedLimits } from '../runtime/keyedBound.ts'
 import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
+import { ApiError } from '../runtime/errors.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { connectionRoom, openFileLimit } from '../runtime/openFiles.ts'
 import type { Outgoing } from '../runtime/outgoing.ts'
@@ -277,14 +281,18 @@ export function openWebhooks(parts: DeliveryParts & { readonly users: Users }): 
 }
 
 /** The hooks of all projects, sent from this process. */
-export function openHooks(parts: DeliveryParts): Hooks {
-  const { registry, outgoing } = parts
+export function openHooks(
+  parts: DeliveryParts & { readonly messagesFile: string; readonly places: HookPositions | undefined },
+): Hooks {
+  const { registry, outgoing, failed, messagesFile: file, places } = parts
   const sender = new HookSender({
     ...requestsOf(parts),
     outgoing,
     loadNats: () => import('../delivery/natsPublisher.ts'),
   })
-  return new Hooks({ ...deliveryOf(parts), registry: registry.hooks, sender })
+  const delivery = deliveryOf(parts)
+  const openLog = () => openHookStore({ file, keepMs: delivery.retentionMs, failed })
+  return new Hooks({ ...delivery, registry: registry.hooks, sender, openLog, places })
 }
 
 /** Management of hooks, in the process that sends their messages. */
@@ -297,7 +305,10 @@ export function hookRoutesOf(parts: {
   return hookRoutes({
     registry: registry.hooks,
     standing: (hook) => hooks.standing(hook),
-    refuse: (url) => refusePrivate(outgoing, url, 'endpoint.url'),
+    refuse(definition) {
+      refusePrivate(outgoing, definition.endpoint.url, 'endpoint.url')
+      if (hookSubject(definition) !== 'geofence' && !hooks.hasPlaces) throw new ApiError(503, NEEDS_TILE38)
+    },
   })
 }
 

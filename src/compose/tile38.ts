@@ -34,3 +34,8 @@ export function watchTile38(tile38: Tile38Copies | undefined, metrics: Metrics):
 export function scopesOf(registry: Registry): ScopeId[] {
   return registry.keys.projects().flatMap(({ id }) => [scopeId(id, false), scopeId(id, true)])
 }
+
+/** The names of the shares in which the distributed engine writes devices: one for each partition. */
+export function sharesOf(partitions: number): string[] {
+  return Array.from({ length: partitions }, (_, partition) => String(partition))
+}

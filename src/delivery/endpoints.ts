@@ -1,5 +1,6 @@
 import type { Webhook } from '../model/webhook.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
+import type { MessageSource } from './hookLog.ts'
 import { WebhookEndpoint, type EndpointParts } from './webhookEndpoint.ts'
 import type { DeliveryStore, DeliveryTarget, WebhookState } from './webhookPort.ts'
 
@@ -12,6 +13,8 @@ export interface EndpointsParts<D extends DeliveryTarget> extends Omit<
 > {
   /** Opens the deliveries; called when there is an endpoint. */
   readonly openStore: () => Promise<DeliveryStore>
+  /** What an endpoint reads if it is not the event log. */
+  readonly sourceOf?: (target: D) => Promise<MessageSource> | undefined
 }
 
 /**
@@ -46,10 +49,8 @@ export class Endpoints<D extends DeliveryTarget = Webhook> {
 
   /** Events of the log, in any scope, that the slowest running endpoint has not read yet. */
   get lag(): number {
-    const { lastOffset } = this.#parts.feed
     let lag = 0
-    for (const { state, running } of this.#byId.values())
-      if (running) lag = Math.max(lag, lastOffset - state.offset)
+    for (const endpoint of this.#byId.values()) lag = Math.max(lag, endpoint.lag)
     return lag
   }
 
@@ -74,12 +75,14 @@ export class Endpoints<D extends DeliveryTarget = Webhook> {
     for (const target of targets) await this.add(target, states.get(target.id))
   }
 
-  /** @param known its state if it has one; otherwise it begins with events after `offset` */
-  async add(target: D, known: WebhookState | undefined, offset = this.#parts.feed.lastOffset): Promise<void> {
+  /** @param known its state if it has one; otherwise it begins with events after `offset`, or at the end */
+  async add(target: D, known: WebhookState | undefined, offset?: number): Promise<void> {
+    const { feed, events } = (await this.#parts.sourceOf?.(target)) ?? this.#parts
+    const begin = offset ?? feed.lastOffset
     const store = await this.store()
-    const state = known ?? { offset }
+    const state = known ?? { offset: begin }
     if (known === undefined) await store.begin(target.id, state)
-    const parts = { ...this.#parts, store, memory: this.#memory, counters: this.counters }
+    const parts = { ...this.#parts, feed, events, store, memory: this.#memory, counters: this.counters }
     const endpoint = new WebhookEndpoint<D>(parts, target, state)
     this.#byId.set(target.id, endpoint)
     await endpoint.start()

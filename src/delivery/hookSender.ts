@@ -1,4 +1,4 @@
-import { HOOK_EVENTS, type Hook } from '../model/hook.ts'
+import { hookTypes, type Hook } from '../model/hook.ts'
 import type { Outgoing } from '../runtime/outgoing.ts'
 import { postThrough, standardHeaders, type PostOptions } from './webhookMessage.ts'
 import type { NatsPublisher } from './natsPublisher.ts'
@@ -10,23 +10,18 @@ export interface HookTarget extends DeliveryTarget {
   readonly hook: Hook
 }
 
-/** The events of a geofence hook, and where they go. */
+/** Which events, or messages of its own, go where. */
 export function targetOf(hook: Hook): HookTarget {
-  const { id, scope, enabled, geofence, detect, userIds, deviceIds, endpoint } = hook
-  return {
-    id,
-    scope,
-    url: endpoint.url,
-    endpoint,
-    enabled,
-    mode: 'single',
-    types: detect.map((transition) => HOOK_EVENTS[transition]),
+  const { id, scope, enabled, geofence, userIds, deviceIds, endpoint } = hook
+  // Other messages are made for their hook, so they fit its filters.
+  const filter = geofence && {
     tags: [geofence.tag],
     ...(geofence.externalId !== undefined && { externalIds: [geofence.externalId] }),
     userIds,
     deviceIds,
-    hook,
   }
+  const { url } = endpoint
+  return { id, scope, url, endpoint, enabled, mode: 'single', types: hookTypes(hook), ...filter, hook }
 }
 
 export interface HookSenderOptions extends PostOptions {

@@ -126,6 +126,11 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
     return !this.#run.signal.aborted
   }
 
+  /** Events of the log that it has not read yet, wanted or not; 0 while it reads none. */
+  get lag(): number {
+    return this.running ? this.#parts.feed.lastOffset - this.#state.offset : 0
+  }
+
   /** Deliveries that were taken in and are not finished. */
   get pending(): number {
     return this.#pending
@@ -189,6 +194,11 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
       this.#endQuiet()
       await this.#start(true)
     })
+  }
+
+  /** Sends nothing until {@link resume}. */
+  pause(reason: string): Promise<void> {
+    return this.#inTurn(async () => this.#pause(reason, this.#parts.time.now()))
   }
 
   /** Sends a delivery once more, or a waiting one now. */

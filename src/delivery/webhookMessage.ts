@@ -71,6 +71,11 @@ function messageId(eventIds: readonly string[]): string {
   return `msg_${createHash('sha256').update(eventIds.join()).digest('hex').slice(0, 24)}`
 }
 
+/** The event of a message with one. */
+export function eventIdOf(id: string): string {
+  return id.slice('msg_'.length)
+}
+
 /** `{event, user}` or `{events, user}`; without `user` if the record is gone. */
 export function messageBody(multiple: boolean, events: readonly string[], user: string | undefined): string {
   const what = multiple ? `"events":[${events.join(',')}]` : `"event":${events[0]}`

@@ -72,21 +72,35 @@ export function trackRoutes(parts: TrackParts): Route[] {
   const anonymousLimit = parts.rateLimits ? new RateLimiter(ANONYMOUS_PER_SECOND) : undefined
   const anonymousTracks = new ConcurrencyLimit(ANONYMOUS_TRACKS_AT_ONCE)
   const anonymousReplays = new ConcurrencyLimit(ANONYMOUS_AT_ONCE, MOST_ANONYMOUS_WAITING)
-  const answers = {
-    200: Type.Object({
-      user: UserSchema,
-      events: Type.Array(EventSchema),
-      passed: Type.Optional(Type.Boolean({ description: 'Of a verified track, if fraud is judged.' })),
-      failureReasons: Type.Optional(
-        Type.Array(Type.Enum([...FAILURE_REASONS]), { description: 'Why a verified track did not pass.' }),
-      ),
-      nearbyBeacons: Type.Array(BeaconRecord, {
-        description: 'The enabled beacons within 1 km, for the SDK to range: nearest first, at most 100.',
-      }),
-      nearbyGeofences: Type.Optional(
-        Type.Array(GeofenceRecord, { description: 'Only if the update requests them; nearest first.' }),
-      ),
+  const answer = Type.Object({
+    user: UserSchema,
+    events: Type.Array(EventSchema),
+    passed: Type.Optional(Type.Boolean({ description: 'Of a verified track, if fraud is judged.' })),
+    failureReasons: Type.Optional(
+      Type.Array(Type.Enum([...FAILURE_REASONS]), { description: 'Why a verified track did not pass.' }),
+    ),
+    nearbyBeacons: Type.Array(BeaconRecord, {
+      description: 'The enabled beacons within 1 km, for the SDK to range: nearest first, at most 100.',
     }),
+    nearbyGeofences: Type.Optional(
+      Type.Array(GeofenceRecord, { description: 'Only if the update requests them; nearest first.' }),
+    ),
+  })
+  const refusals = {
+    429: Type.Object(
+      {},
+      {
+        description:
+          'More than one update per second of a device, or too much is kept for the users of the environment; `Retry-After` says how many seconds to wait.',
+      },
+    ),
+    451: Type.Object(
+      {},
+      {
+        description:
+          'The country of the location is not accepted: `blockedCountries` and `allowedCountries` in the settings.',
+      },
+    ),
   }
   return [
     route({
@@ -105,7 +119,8 @@ export function trackRoutes(parts: TrackParts): Route[] {
       headers: ['prefer'],
       body: TrackBody,
       answers: {
-        ...answers,
+        200: answer,
+        ...refusals,
         202: Type.Object({}, { description: 'Accepted, because of `Prefer: respond-async`.' }),
       },
       // A scanned update is not anonymous, and requests no nearby geofences.
@@ -147,7 +162,15 @@ export function trackRoutes(parts: TrackParts): Route[] {
           }),
         ),
       }),
-      answers,
+      answers: {
+        200: Type.Object({
+          ...answer.properties,
+          // Absent if every update was refused.
+          user: Type.Optional(UserSchema),
+          nearbyBeacons: Type.Optional(answer.properties.nearbyBeacons),
+        }),
+        ...refusals,
+      },
       handler(call, reply) {
         const stamp = stampOf(call)
         const replays = call.body.replays.map((body, i) => ({

@@ -1,13 +1,31 @@
+import type { Area } from './area.ts'
 import type { ScopeId } from './scope.ts'
 
-/** The transitions that a hook can be about, and the type of the event of each. */
+/** What a hook can be about: for each transition that it can detect, the type of its messages. */
 export const HOOK_EVENTS = {
-  enter: 'user.entered_geofence',
-  exit: 'user.exited_geofence',
-  dwell: 'user.dwelled_in_geofence',
+  geofence: {
+    enter: 'user.entered_geofence',
+    exit: 'user.exited_geofence',
+    dwell: 'user.dwelled_in_geofence',
+  },
+  area: {
+    enter: 'user.entered_area',
+    exit: 'user.exited_area',
+    cross: 'user.crossed_area',
+    inside: 'user.inside_area',
+  },
+  roam: {
+    nearby: 'user.nearby',
+    faraway: 'user.faraway',
+  },
 } as const
 
-export type HookTransition = keyof typeof HOOK_EVENTS
+export type HookSubject = keyof typeof HOOK_EVENTS
+
+/** A word of `detect`; which ones are possible depends on the subject. */
+export type HookTransition = {
+  [S in HookSubject]: keyof (typeof HOOK_EVENTS)[S]
+}[HookSubject]
 
 /** The destination of a hook's messages. Optional fields are absent if the definition leaves them out. */
 export interface HookEndpoint {
@@ -31,8 +49,8 @@ export interface HookEndpoint {
 }
 
 /**
- * A destination for the messages about some geofences, as in the registry: validated, immutable, replaced as a whole
- * by an edit.
+ * A destination for the messages about some geofences, an area, or devices that come near each other, as in the
+ * registry: validated, immutable, replaced as a whole by an edit. It has exactly one of `geofence`, `area` and `roam`.
  */
 export interface Hook {
   /** 24 hex. */
@@ -44,15 +62,28 @@ export interface Hook {
   /** If off, nothing is sent, not even later. */
   readonly enabled: boolean
   /** The geofence, or without `externalId` all geofences with the tag. They need not exist. */
-  readonly geofence: { readonly tag: string; readonly externalId?: string }
+  readonly geofence?: { readonly tag: string; readonly externalId?: string }
+  readonly area?: Area
+  /** Two devices are near each other within so many metres. */
+  readonly roam?: { readonly meters: number }
   readonly detect: readonly HookTransition[]
-  /** Only events of these users; absent: all. */
+  /** Only of these users; absent: all. Of two devices, one must match; of two lists, both. */
   readonly userIds?: readonly string[]
-  /** Only events of these devices; absent: all. */
+  /** Only of these devices; absent: all. */
   readonly deviceIds?: readonly string[]
   readonly endpoint: HookEndpoint
   /** Epoch milliseconds. */
   readonly createdAt: number
   /** Epoch milliseconds. */
   readonly updatedAt: number
+}
+
+export function hookSubject({ area, roam }: Pick<Hook, 'area' | 'roam'>): HookSubject {
+  return area !== undefined ? 'area' : roam !== undefined ? 'roam' : 'geofence'
+}
+
+/** The types of the messages that the hook is about. */
+export function hookTypes(hook: Pick<Hook, 'area' | 'roam' | 'detect'>): string[] {
+  const types: Readonly<Record<string, string>> = HOOK_EVENTS[hookSubject(hook)]
+  return hook.detect.map((transition) => types[transition]!)
 }

@@ -43,7 +43,10 @@ export function contextRoutes(registry: RegistryView): Route[] {
         userId: Type.Optional(Text(256, 'Shows the geofences that are for this user only.')),
         deviceId: Type.Optional(Text(256, 'Not used.')),
       }),
-      answers: { 200: Type.Object({ context: Type.Object(Context), ...Context }) },
+      answers: {
+        200: Type.Object({ context: Type.Object(Context), ...Context }),
+        451: Type.Object({}, { description: 'The country of the location is not accepted.' }),
+      },
       handler: async (call) => {
         const { latitude, longitude } = parseCoordinates('coordinates', call.query.coordinates)
         const view = registry.scope(call.credentials!.scope)

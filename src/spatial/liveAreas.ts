@@ -116,6 +116,20 @@ export class LiveAreas<K> {
     }
   }
 
+  /** Metres from a point to the boundary of an area, negative inside. */
+  distance(key: K, latitude: number, longitude: number): number {
+    const probe = this.#probe.set(latitude, longitude)
+    let nearest = Infinity
+    for (const { id } of this.#entries.get(key)!.pieces)
+      nearest = Math.min(nearest, this.#index.distance(this.#index.slotOf(id), probe))
+    return nearest
+  }
+
+  /** Boxes that together contain all of an area. */
+  bounds(key: K): readonly Bounds[] {
+    return this.#entries.get(key)!.bounds
+  }
+
   /**
    * Returns a function that tells whether the area contains a point, which is fast for distant points. It is valid
    * until the area changes.

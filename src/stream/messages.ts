@@ -1,4 +1,5 @@
 import type { EventFilter } from '../events/filter.ts'
+import type { Area } from '../model/area.ts'
 import type { Metadata } from '../model/metadata.ts'
 
 /**
@@ -17,11 +18,9 @@ export interface RawMessage {
 /** A GeoJSON point: longitude before latitude, in degrees. */
 export type Coordinates = readonly [longitude: number, latitude: number]
 
-/** Areas that can be watched: `box` is west, south, east, north in degrees; radii are metres. */
+/** Areas that can be watched. */
 export type WatchedArea =
-  | { readonly type: 'circle'; readonly center: Coordinates; readonly radius: number }
-  | { readonly type: 'box'; readonly box: readonly [number, number, number, number] }
-  | { readonly type: 'polygon'; readonly coordinates: readonly (readonly Coordinates[])[] }
+  | Area
   | { readonly type: 'geofence'; readonly tag: string; readonly externalId: string }
 
 export interface SubscribeMessage {

@@ -15,7 +15,7 @@ import { SlowReaderTimer } from './slowReader.ts'
 import type { StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
 import { rotate } from './rotation.ts'
 import { Watch, type Stay, type WatchOwner } from './watch.ts'
-import { AreaSchema, readArea } from './watchArea.ts'
+import { AreaSchema, readWatched } from './watchArea.ts'
 import { deviceTest, watchFilterBytes, WatchFilterSchema } from './watchFilter.ts'
 import { WatchedScope } from './watchedScope.ts'
 
@@ -280,7 +280,7 @@ class ConnectionWatches implements StreamFeature, WatchOwner {
       { id, intervalMs: minIntervalMs, isBatched: batch, test, testBytes: watchFilterBytes(filter) },
       this,
     )
-    this.#all.begin(watch, this.#scope, readArea(area))
+    this.#all.begin(watch, this.#scope, readWatched(area))
     this.#watches.set(id, watch)
     this.connection.send({ type: 'watching', id })
   }

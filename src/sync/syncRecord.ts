@@ -8,21 +8,34 @@ import type { SyncRefusal, SyncRun, SyncSettings } from '../registry/sync/syncRo
 
 const Count = (description?: string) => Type.Integer({ minimum: 0, ...(description && { description }) })
 
+/** As syncFields.ts holds them. */
+const MAX_WORD_LENGTH = 256
+const MAX_SECRET_LENGTH = 2048
+
 const Secret = (description: string) =>
-  Type.Optional(Type.Union([Type.String(), Type.Null()], { description }))
+  Type.Optional(Type.Union([Type.String({ maxLength: MAX_SECRET_LENGTH }), Type.Null()], { description }))
 
 const HttpBody = Type.Object(
   {
     urls: ListOrText(
       '1 to 20 addresses, http or https, without a user name. A query that is given as `…` stays as it is.',
     ),
-    username: Type.Optional(Type.String({ description: 'Of basic authentication.' })),
+    username: Type.Optional(Text(MAX_WORD_LENGTH, 'Of basic authentication.')),
     password: Secret('Secret. Left out, it stays; null removes it.'),
     headers: Type.Optional(
-      Type.Union([Type.Record(Type.String(), Type.Union([Type.String(), Type.Null()])), Type.Null()], {
-        description:
-          'At most 10; the values are secret. One that is left out stays; null removes it, or all.',
-      }),
+      Type.Union(
+        [
+          Type.Record(
+            Type.String(),
+            Type.Union([Type.String({ maxLength: MAX_SECRET_LENGTH }), Type.Null()]),
+          ),
+          Type.Null(),
+        ],
+        {
+          description:
+            'At most 10; the values are secret. One that is left out stays; null removes it, or all.',
+        },
+      ),
     ),
   },
   { additionalProperties: false, description: 'For protocol http.' },
@@ -30,12 +43,12 @@ const HttpBody = Type.Object(
 
 const S3Body = Type.Object(
   {
-    region: Type.String(),
-    bucket: Type.String(),
+    region: Text(MAX_WORD_LENGTH, 'Of the bucket.'),
+    bucket: Text(MAX_WORD_LENGTH, 'Its name.'),
     keys: ListOrText('1 to 20 names of objects.'),
-    accessKeyId: Type.String(),
+    accessKeyId: Text(MAX_WORD_LENGTH, 'Of the access key.'),
     secretAccessKey: Secret('Secret. Left out, it stays.'),
-    endpoint: Type.Optional(Type.String({ description: 'Of other makers: http(s)://HOST:PORT.' })),
+    endpoint: Type.Optional(Text(2048, 'Of other makers: http(s)://HOST:PORT.')),
     pathStyle: Type.Optional(
       BooleanOrText('Whether the bucket is in the path. Default: true with an endpoint.'),
     ),

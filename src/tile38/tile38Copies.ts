@@ -8,7 +8,9 @@ import { Troubles } from '../runtime/troubles.ts'
 import { Tile38Connection, type Tile38Address } from './tile38Connection.ts'
 import { Tile38Devices, type DeviceShare } from './tile38Devices.ts'
 import { Tile38File } from './tile38File.ts'
+import { Tile38Channels } from './tile38Channels.ts'
 import { Tile38Positions } from './tile38Positions.ts'
+import { Tile38Roams } from './tile38Roams.ts'
 import { Tile38Search } from './tile38Search.ts'
 import { Tile38Wholeness } from './tile38Wholeness.ts'
 
@@ -32,7 +34,7 @@ export class Tile38Copies {
   /** A server that is full or read-only refuses each write of each part; one line tells it. */
   readonly #troubled: (error: Error) => void
   #devices: Tile38Devices | undefined
-  #positions: Tile38Positions | undefined
+  #channels: Tile38Channels | undefined
 
   /** @throws {SettingUnfit} */
   constructor(parts: Tile38CopiesParts) {
@@ -80,22 +82,34 @@ export class Tile38Copies {
   }
 
   /**
-   * Queries the devices that others write.
-   * @param shares names of all shares
-   * @param users answers what Tile38 cannot
+   * Queries the devices that others write. Each call returns positions with an observer of their own.
+   * @param parts.shares names of all shares
+   * @param parts.partitions of the store
+   * @param parts.users answers what Tile38 cannot
    */
-  readDevices(shares: readonly string[], users: Users): { positions: Tile38Positions; users: Users } {
+  readDevices(parts: {
+    readonly shares: readonly string[]
+    readonly partitions: number
+    readonly users: Users
+  }): { positions: Tile38Positions; roams: Tile38Roams; users: Users } {
     const { storeId } = this.#parts
     const tile38 = this.#connection
-    const wholeness = new Tile38Wholeness(tile38, storeId, shares)
-    this.#positions = new Tile38Positions({ ...this.#parts, tile38, wholeness, troubled: this.#troubled })
-    this.#positions.start()
-    return { positions: this.#positions, users: new Tile38Search(tile38, storeId, wholeness, users) }
+    const wholeness = new Tile38Wholeness(tile38, storeId, parts.shares)
+    if (this.#channels === undefined) {
+      this.#channels = new Tile38Channels({ ...this.#parts, tile38, troubled: this.#troubled })
+      this.#channels.start()
+    }
+    const asked = { tile38, storeId, wholeness, channels: this.#channels, partitions: parts.partitions }
+    return {
+      positions: new Tile38Positions(asked),
+      roams: new Tile38Roams(asked),
+      users: new Tile38Search(tile38, storeId, wholeness, parts.users),
+    }
   }
 
   async stop(): Promise<void> {
     await this.#devices?.stop()
-    this.#positions?.stop()
+    this.#channels?.stop()
     await this.#connection.stop()
   }
 }

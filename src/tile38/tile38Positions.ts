@@ -8,29 +8,24 @@ import { readFenced, readPoint, readReply, type FencedPosition } from './tile38P
 import { cornersOf, deviceOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
 import { entriesOf } from './tile38Search.ts'
 import { unavailable, type Tile38Wholeness } from './tile38Wholeness.ts'
-import { Tile38Unreachable, type Tile38, type Tile38Command, type Tile38Follower } from './tile38Port.ts'
+import type { Fence, Tile38Channels } from './tile38Channels.ts'
+import type { Tile38, Tile38Command } from './tile38Port.ts'
 
-/** A channel that nobody renews ends after this time, so a process that was killed leaves none behind for good. */
-const CHANNEL_SECONDS = 60
-const RENEW_MS = (CHANNEL_SECONDS / 2) * 1000
-/** How often ended watches are removed. */
-const SWEEP_MS = 1000
 /** Degrees, about a centimetre: more than any rounding error on the way. */
 const PAD_DEGREES = 1e-7
 /** Positions after which the viewer gets a turn. */
 const PAUSE_POSITIONS = 500
 
 /** A watched area. */
-interface Watched {
+interface Watched extends Fence {
   readonly scope: ScopeId
   readonly viewer: PositionViewer
   /** One, or two at the antimeridian, with a channel each. */
   readonly bounds: readonly Bounds[]
-  readonly channels: readonly string[]
   /** By key of the device, for those in the boxes: the latest record of each. */
   readonly records: Map<string, string>
   /** During a look: keys of devices that were reported since it began; its results for them are older. */
-  told: Set<string> | undefined
+  news: Set<string> | undefined
 }
 
 /**
@@ -42,89 +37,66 @@ interface Watched {
  * After each connection the channels are created again. Once Tile38 has all devices, each device that was in a box is
  * looked up: it may have moved or gone in the meantime. A new watch is refused until Tile38 has all devices.
  *
- * Owns: channels. Does not own: what is written to Tile38 (tile38Devices.ts), who is in an area
- * (stream/watchedScope.ts).
+ * Owns: what the channels of areas tell. Does not own: channels (tile38Channels.ts), what is written to Tile38
+ * (tile38Devices.ts), who is in an area (stream/watchedScope.ts).
  */
-export class Tile38Positions implements Positions, Tile38Follower {
-  readonly name = 'Tile38 watches'
+export class Tile38Positions implements Positions {
   observer: PositionObserver | undefined
   readonly isWithoutRecords = true
   readonly #tile38: Tile38
   readonly #keys: Tile38Keys
   readonly #wholeness: Tile38Wholeness
-  readonly #process: string
-  readonly #troubled: (error: Error) => void
-  readonly #watched = new Set<Watched>()
-  #channels = 0
-  #renewAt = 0
-  #timer: NodeJS.Timeout | undefined
+  readonly #channels: Tile38Channels
 
-  /** @param parts.process distinguishes this process's channels from those of others and of its earlier runs */
   constructor(parts: {
     readonly tile38: Tile38
     readonly storeId: string
     readonly wholeness: Tile38Wholeness
-    readonly process: string
-    /** Called for each refusal. */
-    readonly troubled: (error: Error) => void
+    readonly channels: Tile38Channels
   }) {
     this.#tile38 = parts.tile38
     this.#keys = new Tile38Keys(parts.storeId)
     this.#wholeness = parts.wholeness
-    this.#process = parts.process
-    this.#troubled = parts.troubled
+    this.#channels = parts.channels
   }
-
-  /** Watched areas. */
-  get count(): number {
-    return this.#watched.size
-  }
-
-  start(): void {
-    this.#tile38.follow(this)
-    this.#timer = setInterval(() => void this.#sweep(), SWEEP_MS)
-  }
-
-  stop(): void {
-    clearInterval(this.#timer)
-  }
-
-  connected(): void {
-    for (const watched of this.#watched) void this.#orLater(this.#openAgain(watched))
-  }
-
-  disconnected(): void {}
 
   /**
    * Shows who is in the area, and then informs the observer until the viewer has ended.
    * @throws {ApiError} 503
    */
   async look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void> {
-    const bounds = boundsOf(area)
-    const channels = bounds.map(() => this.#keys.watch(scope, `${this.#process}:${this.#channels++}`))
-    const watched: Watched = { scope, viewer, bounds, channels, records: new Map(), told: undefined }
-    this.#watched.add(watched)
+    const watched = this.#watched(scope, area, viewer)
+    this.#channels.add(watched)
     try {
       await this.#listen(watched)
       await this.#wholeness.reached()
       await this.#find(watched, (position) => viewer.found(position))
-      watched.told = undefined
+      watched.news = undefined
     } catch (error) {
-      this.#watched.delete(watched)
-      void this.#orLater(this.#close(watched))
+      this.#channels.drop(watched)
       if (error instanceof ApiError) throw error
-      await this.#orLater(Promise.reject(error as Error))
+      this.#channels.report(error as Error)
       throw unavailable()
     }
   }
 
-  /** What could not be done is done with the next connection. */
-  async #orLater(done: Promise<unknown>): Promise<void> {
-    try {
-      await done
-    } catch (error) {
-      if (!(error instanceof Tile38Unreachable)) this.#troubled(error as Error)
+  #watched(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Watched {
+    const bounds = boundsOf(area)
+    const watched: Watched = {
+      scope,
+      viewer,
+      bounds,
+      channels: bounds.map(() => this.#channels.name(scope)),
+      settings: bounds.map((box) => this.#setting(scope, box)),
+      records: new Map(),
+      news: undefined,
+      get isEnded() {
+        return viewer.isEnded
+      },
+      told: (message) => this.#told(watched, message),
+      openAgain: () => this.#openAgain(watched),
     }
+    return watched
   }
 
   /** After a new connection: looks up who was there, and informs the observer. */
@@ -136,12 +108,12 @@ export class Tile38Positions implements Positions, Tile38Follower {
     await this.#find(watched, (position) => this.observer?.moved(position))
     const replies = await this.#tile38.send(before.map(([key]) => this.#keys.gettingDevice(scope, key)))
     before.forEach(([key, recordId], i) => {
-      if (watched.told?.has(key) === true) return
+      if (watched.news?.has(key) === true) return
       const position = readReply(scope, deviceOf(key), replies[i])
       if (position === undefined) this.#gone(watched, key, recordId)
       else this.observer?.moved(position)
     })
-    watched.told = undefined
+    watched.news = undefined
     watched.viewer.pause()
   }
 
@@ -157,15 +129,13 @@ export class Tile38Positions implements Positions, Tile38Follower {
 
   /** From now on, movements there are reported. */
   async #listen(watched: Watched): Promise<void> {
-    watched.told = new Set()
-    for (const channel of watched.channels)
-      await this.#tile38.subscribe(channel, (message) => this.#told(watched, message))
-    await this.#tile38.send(this.#settings(watched))
+    watched.news = new Set()
+    await this.#channels.listen(watched)
   }
 
   /** Shows who is there, except for devices that were reported in the meantime, which is newer. */
   async #find(watched: Watched, found: (position: LivePosition) => void): Promise<void> {
-    const { scope, viewer, bounds, records, told } = watched
+    const { scope, viewer, bounds, records, news } = watched
     const boxes = bounds.map((box) => [
       'INTERSECTS',
       this.#keys.devices(scope),
@@ -180,7 +150,7 @@ export class Tile38Positions implements Positions, Tile38Follower {
     for (const entry of replies.flatMap(entriesOf)) {
       const [key] = entry
       const position = readPoint(scope, deviceOf(key), entry)
-      if (position === undefined || viewer.isEnded || told?.has(key) === true) continue
+      if (position === undefined || viewer.isEnded || news?.has(key) === true) continue
       records.set(key, position.recordId)
       found(position)
       if (++count % PAUSE_POSITIONS === 0) viewer.pause()
@@ -189,12 +159,11 @@ export class Tile38Positions implements Positions, Tile38Follower {
   }
 
   #told(watched: Watched, message: string): void {
-    if (watched.viewer.isEnded) return
-    const { scope, records, told } = watched
+    const { scope, records, news } = watched
     const fenced = JSON.parse(message) as FenceMessage
     const { command, detect, id: key } = fenced
     if (key === undefined) return
-    told?.add(key)
+    news?.add(key)
     if (command === 'del') {
       const recordId = records.get(key)
       if (recordId !== undefined) this.#gone(watched, key, recordId)
@@ -212,29 +181,8 @@ export class Tile38Positions implements Positions, Tile38Follower {
     this.observer?.removed(scope, deviceOf(key), recordId)
   }
 
-  async #sweep(): Promise<void> {
-    const renews = Date.now() >= this.#renewAt
-    if (renews) this.#renewAt = Date.now() + RENEW_MS
-    for (const watched of this.#watched) {
-      if (watched.viewer.isEnded) this.#watched.delete(watched)
-      if (!this.#tile38.isConnected) continue
-      if (watched.viewer.isEnded) await this.#orLater(this.#close(watched))
-      else if (renews) await this.#orLater(this.#tile38.send(this.#settings(watched)))
-    }
-  }
-
-  async #close({ channels }: Watched): Promise<void> {
-    await this.#tile38.send(channels.map((channel) => ['DELCHAN', channel]))
-    for (const channel of channels) await this.#tile38.unsubscribe(channel)
-  }
-
-  /** The commands that create the channels, or renew them. */
-  #settings({ scope, bounds, channels }: Watched): Tile38Command[] {
-    return bounds.map((box, i) => [
-      'SETCHAN',
-      channels[i]!,
-      'EX',
-      `${CHANNEL_SECONDS}`,
+  #setting(scope: ScopeId, box: Bounds): Tile38Command {
+    return [
       'INTERSECTS',
       this.#keys.devices(scope),
       'FENCE',
@@ -242,7 +190,7 @@ export class Tile38Positions implements Positions, Tile38Follower {
       'enter,exit,inside',
       'BOUNDS',
       ...cornersOf(box, PAD_DEGREES),
-    ])
+    ]
   }
 }
 

@@ -129,7 +129,11 @@ const HOOK: Values = {
   description: 'x',
   enabled: false,
   geofence: { tag: 'shop' },
-  detect: ['enter'],
+  // Without Tile38 they are answered 503.
+  area: { type: 'circle', center: PLACE, radius: 100 },
+  roam: { meters: 100 },
+  // Which words are possible depends on what the hook is about.
+  detect: [],
   userIds: ['u'],
   deviceIds: ['d'],
   endpoint: { url: 'http://127.0.0.1:9/' },
@@ -196,7 +200,9 @@ async function knowledge(api: Api): Promise<Readonly<Record<string, Known>>> {
   const geofence = await made('/v1/geofences', { ...circle, type: 'circle', ...other })
   const beacon = await made('/v1/beacons', { ...BEACON, type: 'ibeacon', ...other })
   const webhook = await made('/v1/webhooks', WEBHOOK)
-  const hook = await made('/v1/hooks', { ...HOOK, ...other })
+  const { area: ___, roam: ____, ...geofenceHook } = HOOK
+  const hook = await made('/v1/hooks', { ...geofenceHook, ...other })
+  const needsTile38 = { taken: [503] }
   const event = await made('/v1/events', { name: 'bought', deviceId: 'd', userId: 'u' })
   await api.track(
     Object.fromEntries(
@@ -256,9 +262,9 @@ async function knowledge(api: Api): Promise<Readonly<Record<string, Known>>> {
     'PUT /v1/beacons/{id}': of(`/v1/beacons/${beacon}`, { ...BEACON, ...other }),
     'PATCH /v1/settings': of('/v1/settings', SETTINGS),
     'POST /v1/keys/{kind}/rotate': of('/v1/keys/publishable/rotate', { oldKeyValidUntil: iso(1) }),
-    'POST /v1/hooks': anew('/v1/hooks', HOOK, 'hook'),
-    'PUT /v1/hooks/{tag}/{externalId}': of('/v1/hooks/erp/3', { ...HOOK, externalId: '3' }),
-    'PUT /v1/hooks/{id}': of(`/v1/hooks/${hook}`, { ...HOOK, ...other }),
+    'POST /v1/hooks': anew('/v1/hooks', HOOK, 'hook', needsTile38),
+    'PUT /v1/hooks/{tag}/{externalId}': of('/v1/hooks/erp/3', { ...HOOK, externalId: '3' }, needsTile38),
+    'PUT /v1/hooks/{id}': of(`/v1/hooks/${hook}`, { ...HOOK, ...other }, needsTile38),
     'PUT /v1/geofence-sync': of('/v1/geofence-sync', SYNC, { taken: [409] }),
     'POST /v1/geofence-sync/test': of('/v1/geofence-sync/test', SYNC, { taken: [409] }),
     'POST /v1/geofence-sync/runs': of(

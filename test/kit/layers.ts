@@ -39,7 +39,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   ['registry/projects', ['model', 'runtime', 'http', 'registry/store']],
   ['accounts', ['model', 'runtime', 'jobs', 'http', 'registry/store', 'registry/projects']],
   ['registry/audit', ['model', 'runtime', 'jobs', 'http', 'registry/store']],
-  ['registry/records', ['model', 'runtime', 'http', 'spatial', 'registry/store']],
+  ['registry/records', ['model', 'runtime', 'http', 'geometry', 'spatial', 'registry/store']],
   ['registry/beacons', ['model', 'runtime', 'http', 'spatial', 'rules', 'registry/records']],
   [
     'registry/geofences',
@@ -50,7 +50,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
     ['model', 'runtime', 'http', 'registry/store', 'registry/records', 'registry/beacons'],
   ],
   ['registry/webhooks', ['model', 'runtime', 'http', 'registry/records']],
-  ['registry/hooks', ['model', 'runtime', 'http', 'registry/records']],
+  ['registry/hooks', ['model', 'runtime', 'http', 'spatial', 'registry/records']],
   [
     'registry/transfer',
     [
@@ -204,7 +204,10 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'model',
       'runtime',
       'http',
+      'geometry',
+      'spatial',
       'events',
+      'actor',
       'registry/records',
       'registry/webhooks',
       'registry/hooks',

@@ -16,6 +16,7 @@ import { deviceHash } from '../../src/model/deviceHash.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { LiveAreas, type LiveArea } from '../../src/spatial/liveAreas.ts'
 import { Tile38Devices } from '../../src/tile38/tile38Devices.ts'
+import { Tile38Channels } from '../../src/tile38/tile38Channels.ts'
 import { Tile38Positions } from '../../src/tile38/tile38Positions.ts'
 import { entriesOf, Tile38Search } from '../../src/tile38/tile38Search.ts'
 import { readPoint } from '../../src/tile38/tile38Position.ts'
@@ -307,15 +308,8 @@ positionsContract(
     const tile38 = server.connect(t)
     const fleet = new Fleet(t, tile38)
     const wholeness = new Tile38Wholeness(tile38, STORE, SHARES)
-    const positions = new Tile38Positions({
-      tile38,
-      storeId: STORE,
-      wholeness,
-      process: 'this one',
-      troubled,
-    })
-    positions.start()
-    t.teardown(() => positions.stop())
+    const channels = startChannels(t, tile38)
+    const positions = new Tile38Positions({ tile38, storeId: STORE, wholeness, channels })
     await until(() => tile38.isConnected)
     return {
       positions,
@@ -352,9 +346,8 @@ t.test(`${TILE38_NAME}: a watched area reports who is in it and who leaves`, asy
   const tile38 = server.connect(t)
   const fleet = new Fleet(t, tile38)
   const wholeness = new Tile38Wholeness(tile38, STORE, SHARES)
-  const positions = new Tile38Positions({ tile38, storeId: STORE, wholeness, process: 'this one', troubled })
-  positions.start()
-  t.teardown(() => positions.stop())
+  const channels = startChannels(t, tile38)
+  const positions = new Tile38Positions({ tile38, storeId: STORE, wholeness, channels })
   const watcher = new Watcher(positions)
   const places = () =>
     new Map(
@@ -411,9 +404,9 @@ t.test(`${TILE38_NAME}: a watched area reports who is in it and who leaves`, asy
   await until(agrees)
   t.pass('after it was emptied, which takes the channels away')
 
-  t.equal(positions.count, AREAS.length)
+  t.equal(channels.count, AREAS.length)
   for (const viewer of watcher.viewers) viewer.isEnded = true
-  await until(() => positions.count === 0)
+  await until(() => channels.count === 0)
   const before = watcher.known.size
   fleet.move('late', [13.4, 52.5])
   await fleet.settled()
@@ -505,3 +498,10 @@ t.test(`${TILE38_NAME}: searches are refused until all positions are there`, asy
     ),
   )
 })
+
+function startChannels(t: Test, tile38: Tile38Connection): Tile38Channels {
+  const channels = new Tile38Channels({ tile38, storeId: STORE, process: 'this one', troubled })
+  channels.start()
+  t.teardown(() => channels.stop())
+  return channels
+}

@@ -3,14 +3,18 @@ import { HOOK_EVENTS, type Hook } from '../../model/hook.ts'
 import { isoDate } from '../../model/isoDate.ts'
 import { isLive } from '../../model/scope.ts'
 import type { Entity } from '../records/entity.ts'
+import { AREA_MEMBERS, AREA_TYPES } from '../records/areaFields.ts'
 import { recordRows } from '../records/recordRows.ts'
 import { DateTime } from '../../http/schemas.ts'
 import { EndpointRecord, endpointRecord } from './hookEndpoint.ts'
 import { HookBody, NewHookBody, type HookDefinition } from './hookFields.ts'
 
-const Transitions = Type.Array(Type.Enum(Object.keys(HOOK_EVENTS)))
+const Transitions = Type.Array(Type.Enum(Object.values(HOOK_EVENTS).flatMap((types) => Object.keys(types))))
 const Texts = Type.Array(Type.String())
 const GeofencePair = Type.Object({ tag: Type.String(), externalId: Type.Optional(Type.String()) })
+
+const Area = Type.Object({ type: Type.Enum([...AREA_TYPES]), ...AREA_MEMBERS })
+const Roam = Type.Object({ meters: Type.Number() })
 
 /** The rows of hooks. */
 const HOOK_ROWS = recordRows(
@@ -19,7 +23,9 @@ const HOOK_ROWS = recordRows(
   Type.Object({
     enabled: Type.Boolean(),
     description: Type.Optional(Type.String()),
-    geofence: GeofencePair,
+    geofence: Type.Optional(GeofencePair),
+    area: Type.Optional(Area),
+    roam: Type.Optional(Roam),
     detect: Transitions,
     userIds: Type.Optional(Texts),
     deviceIds: Type.Optional(Texts),
@@ -50,7 +56,9 @@ export const HOOKS: Omit<Entity<HookDefinition, Hook>, 'parse'> = {
       externalId: Type.String(),
       description: Type.Optional(Type.String()),
       enabled: Type.Boolean(),
-      geofence: GeofencePair,
+      geofence: Type.Optional(GeofencePair),
+      area: Type.Optional(Area),
+      roam: Type.Optional(Roam),
       detect: Transitions,
       userIds: Type.Optional(Texts),
       deviceIds: Type.Optional(Texts),
@@ -81,6 +89,8 @@ export const HOOKS: Omit<Entity<HookDefinition, Hook>, 'parse'> = {
     description: hook.description,
     enabled: hook.enabled,
     geofence: hook.geofence,
+    area: hook.area,
+    roam: hook.roam,
     detect: hook.detect,
     userIds: hook.userIds,
     deviceIds: hook.deviceIds,

@@ -1,8 +1,20 @@
 import Type, { type TObject } from 'typebox'
-import { checkRequired, dictionaryField, textField, textsField, type Fields } from '../../http/fields.ts'
+import {
+  checkRequired,
+  dictionaryField,
+  numberField,
+  required,
+  textField,
+  textsField,
+  type Fields,
+} from '../../http/fields.ts'
 import { Text } from '../../http/schemas.ts'
-import { HOOK_EVENTS, type Hook, type HookTransition } from '../../model/hook.ts'
+import { atLeastOne, neededBy } from '../../http/needs.ts'
+import type { Area } from '../../model/area.ts'
+import { HOOK_EVENTS, type Hook, type HookSubject, type HookTransition } from '../../model/hook.ts'
 import { badParam } from '../../runtime/errors.ts'
+import { AreaError, LiveAreas } from '../../spatial/liveAreas.ts'
+import { AREA_MEMBERS, AREA_TYPES, readArea } from '../records/areaFields.ts'
 import {
   bodyOf,
   custom,
@@ -21,8 +33,16 @@ import { EndpointBody, parseEndpoint } from './hookEndpoint.ts'
 export type HookDefinition = Omit<Hook, 'id' | 'scope' | 'createdAt' | 'updatedAt'>
 
 const MAX_FILTER_ITEMS = 100
-const TRANSITIONS = Object.keys(HOOK_EVENTS) as HookTransition[]
-const STANDARD: readonly HookTransition[] = ['enter', 'exit']
+const SUBJECTS = Object.keys(HOOK_EVENTS) as HookSubject[]
+/** If a definition names none. */
+const STANDARD: Readonly<Record<HookSubject, readonly HookTransition[]>> = {
+  geofence: ['enter', 'exit'],
+  area: ['enter', 'exit'],
+  roam: ['nearby', 'faraway'],
+}
+/** Of `roam`. */
+const MIN_METERS = 10
+const MAX_METERS = 1000
 
 const GeofenceBody = Type.Object(
   {
@@ -32,23 +52,56 @@ const GeofenceBody = Type.Object(
   { additionalProperties: false },
 )
 
+const AreaBody = Type.Object(
+  { type: Type.Enum([...AREA_TYPES]), ...AREA_MEMBERS },
+  {
+    additionalProperties: false,
+    allOf: neededBy('type', {
+      circle: { required: ['center', 'radius'] },
+      box: { required: ['box'] },
+      polygon: { required: ['coordinates'] },
+    }),
+  },
+)
+
+const RoamBody = Type.Object(
+  { meters: Type.Number({ minimum: MIN_METERS, maximum: MAX_METERS }) },
+  { additionalProperties: false },
+)
+
 /** The fields of a hook definition. */
 const HOOK_FIELDS = {
   tag: reference('tag', 'Group of the hook.'),
   externalId: reference('externalId', 'Your own id, unique within the tag.'),
   description: text(MAX_DESCRIPTION_LENGTH, 'For people.'),
   enabled: flag('Default true. While it is false, nothing is sent, and it is not sent later either.'),
-  geofence: requiredRule(
-    custom(
-      { ...GeofenceBody, description: 'A geofence, or all geofences with a tag. They need not exist yet.' },
-      geofenceField,
-    ),
+  geofence: custom(
+    { ...GeofenceBody, description: 'A geofence, or all geofences with a tag. They need not exist yet.' },
+    geofenceField,
+  ),
+  area: custom(
+    {
+      ...AreaBody,
+      description: 'An area that is no geofence: metres and degrees, as in a watch. Needs Tile38.',
+    },
+    areaField,
+  ),
+  roam: custom(
+    { ...RoamBody, description: 'Two devices that come within so many metres of each other. Needs Tile38.' },
+    roamField,
   ),
   detect: custom(
-    TextsOrText('`enter`, `exit` and `dwell`; a list or comma-separated. Default: enter and exit.'),
+    TextsOrText(
+      'A list or comma-separated. Of a geofence: `enter`, `exit` and `dwell`; of an area: `enter`, `exit`, `cross` ' +
+        'and `inside`; by default enter and exit. Of roam: `nearby` and `faraway`, by default both.',
+    ),
     detectField,
   ),
-  userIds: textList(MAX_FILTER_ITEMS, MAX_ID_LENGTH, 'Only these users; absent: all.'),
+  userIds: textList(
+    MAX_FILTER_ITEMS,
+    MAX_ID_LENGTH,
+    'Only these users; absent: all. Of two devices that roam, one is enough.',
+  ),
   deviceIds: textList(MAX_FILTER_ITEMS, MAX_ID_LENGTH, 'Only these devices; absent: all.'),
   endpoint: requiredRule(
     custom({ ...EndpointBody, description: 'Where the messages are sent.' }, (fields, name) => {
@@ -59,7 +112,11 @@ const HOOK_FIELDS = {
 }
 
 /** The body of a hook definition whose pair is known. A mistyped filter would mean all, so no other fields are allowed. */
-export const HookBody: TObject = bodyOf(HOOK_FIELDS, { title: 'HookDefinition', additionalProperties: false })
+export const HookBody: TObject = bodyOf(
+  HOOK_FIELDS,
+  { title: 'HookDefinition', additionalProperties: false },
+  [atLeastOne(...SUBJECTS)],
+)
 
 /** The body of a hook definition that contains its pair. */
 export const NewHookBody: TObject = bodyOf(
@@ -69,6 +126,7 @@ export const NewHookBody: TObject = bodyOf(
     externalId: requiredRule(HOOK_FIELDS.externalId),
   },
   { title: 'NewHook', additionalProperties: false },
+  [atLeastOne(...SUBJECTS)],
 )
 
 /**
@@ -78,13 +136,10 @@ export const NewHookBody: TObject = bodyOf(
  */
 export function parseHook(fields: Fields, known?: Pair): HookDefinition {
   checkRequired(known === undefined ? NewHookBody : HookBody, fields)
-  const {
-    tag,
-    externalId,
-    enabled = true,
-    detect = STANDARD,
-    ...rest
-  } = readFields(HOOK_FIELDS, fields, known)
+  const { tag, externalId, enabled = true, detect: given, ...rest } = readFields(HOOK_FIELDS, fields, known)
+  const [subject, second] = SUBJECTS.filter((name) => rest[name] !== undefined)
+  if (second !== undefined) throw badParam(second, `Only one of ${SUBJECTS.join(', ')} is possible.`)
+  const detect = given === undefined ? STANDARD[subject!] : detected(subject!, given)
   return { ...rest, tag: tag!, externalId: externalId!, enabled, detect }
 }
 
@@ -97,11 +152,36 @@ function geofenceField(fields: Fields, name: string): Hook['geofence'] | undefin
   return { tag, ...(externalId !== undefined && { externalId }) }
 }
 
-function detectField(fields: Fields, name: string): readonly HookTransition[] | undefined {
-  const given = textsField(fields, name, TRANSITIONS.length + 1, MAX_WORD_LENGTH)
+function areaField(fields: Fields, name: string): Area | undefined {
+  const given = dictionaryField(fields, name)
   if (given === undefined) return undefined
-  const unknown = given.find((word) => !(TRANSITIONS as string[]).includes(word))
+  const area = given as unknown as Area
+  const own = { circle: ['center', 'radius'], box: ['box'], polygon: ['coordinates'] }[area.type]
+  const foreign = Object.keys(AREA_MEMBERS).find((member) => !own.includes(member) && member in given)
+  if (foreign !== undefined) throw badParam(`${name}.${foreign}`, `Not for the type ${area.type}.`)
+  const live = readArea(area, name)
+  try {
+    new LiveAreas<string>().put(name, live)
+  } catch (error) {
+    throw error instanceof AreaError ? badParam(name, error.message) : error
+  }
+  return area
+}
+
+function roamField(fields: Fields, name: string): Hook['roam'] {
+  const given = dictionaryField(fields, name)
+  return given && { meters: required(`${name}.meters`, numberField(given, 'meters', MIN_METERS, MAX_METERS)) }
+}
+
+function detectField(fields: Fields, name: string): readonly string[] | undefined {
+  return textsField(fields, name, MAX_FILTER_ITEMS, MAX_WORD_LENGTH)
+}
+
+/** The words in the order of the document. */
+function detected(subject: HookSubject, given: readonly string[]): readonly HookTransition[] {
+  const possible = Object.keys(HOOK_EVENTS[subject]) as HookTransition[]
+  const unknown = given.find((word) => !(possible as string[]).includes(word))
   if (unknown !== undefined)
-    throw badParam(name, `Invalid detect. It must consist of ${TRANSITIONS.join(', ')}.`)
-  return TRANSITIONS.filter((word) => given.includes(word))
+    throw badParam('detect', `Invalid detect. Of ${subject}, it must consist of ${possible.join(', ')}.`)
+  return possible.filter((word) => given.includes(word))
 }

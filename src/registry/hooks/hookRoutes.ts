@@ -12,8 +12,8 @@ export interface HookRouteParts {
   readonly registry: HookRegistry
   /** The state of a hook, for its record. */
   standing(hook: Hook): Readonly<Record<string, unknown>>
-  /** @throws ApiError 400 if nothing may be sent to the url */
-  refuse(url: string): void
+  /** @throws ApiError 400 if nothing may be sent to its url, 503 if it needs what is not there */
+  refuse(definition: HookDefinition): void
 }
 
 /**
@@ -25,7 +25,7 @@ export function hookRoutes(parts: HookRouteParts): Route[] {
     ...HOOKS,
     parse(fields: Fields, known?: Pair): HookDefinition {
       const definition = parseHook(fields, known)
-      parts.refuse(definition.endpoint.url)
+      parts.refuse(definition)
       return definition
     },
     answer: (hook: Hook) => ({ ...HOOKS.answer(hook), ...parts.standing(hook) }),
