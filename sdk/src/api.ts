@@ -4169,7 +4169,7 @@ export interface operations {
                         /** @description Why a verified track did not pass. */
                         failureReasons?: ("fraud_mocked_from_mock_provider" | "fraud_mocked_inconsistent_ip_country" | "fraud_jumped_single_device" | "fraud_compromised_reported" | "fraud_inaccurate_exceeded_accuracy_threshold" | "fraud_proxy_known_proxy_ip" | "fraud_sharing_reported" | "fraud_blocked_user_id" | "fraud_blocked_device_id" | "fraud_blocked_ip")[];
                         /** @description The enabled beacons within 1 km, for the SDK to range: nearest first, at most 100. */
-                        nearbyBeacons: components["schemas"]["Beacon"][];
+                        nearbyBeacons?: components["schemas"]["Beacon"][];
                         /** @description Only if the update requests them; nearest first. */
                         nearbyGeofences?: components["schemas"]["Geofence"][];
                     };

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { createWriteStream } from 'node:fs'
 import { once } from 'node:events'
-import { finished } from 'node:stream/promises'
+import { pipeline } from 'node:stream/promises'
 import { createGunzip } from 'node:zlib'
 import type { SourceState } from '../registry/sync/syncRows.ts'
 import { AddressRefused, publicReason, type Outgoing, type OutgoingStream } from '../runtime/outgoing.ts'
@@ -117,7 +117,7 @@ async function follow(
     }
     const answer = await outgoing.stream(url.href, headers, watch.signal)
     watch.heard()
-    if (!REDIRECTS.has(answer.status)) return { answer, url }
+    if (!REDIRECTS.has(answer.status) || source.refusal !== undefined) return { answer, url }
     answer.body.destroy()
     const next = URL.parse(oneOf(answer.headers.location) ?? '', url.href)
     const httpStatus = answer.status
@@ -164,23 +164,16 @@ async function keep(
     }
   }
   const hash = createHash('sha256')
-  const out = createWriteStream(file, { mode: 0o600 })
-  // The error is thrown where the stream is waited for.
-  out.on('error', () => {})
   let bytes = 0
-  try {
+  const unpacked = async function* (): AsyncGenerator<Buffer> {
     for await (const chunk of packed ? unpack(counted()) : counted()) {
       bytes += chunk.length
       if (bytes > maxBytes) throw tooLarge()
       hash.update(chunk)
-      if (!out.write(chunk)) await Promise.race([once(out, 'drain'), finished(out)])
+      yield chunk
     }
-    out.end()
-    await finished(out)
-  } catch (error) {
-    out.destroy()
-    throw error
   }
+  await pipeline(unpacked, createWriteStream(file, { mode: 0o600 }))
   if (told !== undefined && arrived !== Number(told)) throw lengthFailed(arrived, told)
   return { bytes, sha256: hash.digest('hex') }
 }
@@ -246,7 +239,7 @@ async function refused(source: Source, answer: OutgoingStream, watch: Watch): Pr
       text += chunk.toString('latin1')
       if (text.length > MAX_REFUSAL_BYTES) break
     }
-    said = source.refusal(status, headers, text)
+    said = source.refusal(headers, text)
   }
   body.destroy()
   const isPassing = AGAIN.has(status) || status >= 500

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { SyncSettings } from '../registry/sync/syncRows.ts'
+import { objectRefusal, objectUrl, signedHeaders } from './objectSource.ts'
 import { shownUrl, type SyncSecrets } from './syncFields.ts'
 
 /** A source of a run: what is asked for, and how it is called. */
@@ -14,16 +15,29 @@ export interface Source {
    * @param conditions such as If-None-Match
    */
   headers(conditions: Readonly<Record<string, string>>): Promise<Readonly<Record<string, string>>>
-  /** What a refusal means, if the body of the answer says it. */
-  readonly refusal?: (
-    status: number,
-    headers: Readonly<Record<string, unknown>>,
-    body: string,
-  ) => string | undefined
+  /**
+   * Of an object store: what its refusal means, if the answer says it. Its redirects are refusals, too, because a
+   * signature is good for one host.
+   */
+  readonly refusal?: (headers: Readonly<Record<string, unknown>>, body: string) => string | undefined
 }
 
 /** The sources that settings name, in order. */
 export function sourcesOf(settings: Pick<SyncSettings, 'http' | 's3'>, secrets: SyncSecrets): Source[] {
+  const { s3 } = settings
+  if (s3 !== undefined) {
+    const bucket = { s3, secretAccessKey: secrets.secretAccessKey ?? '' }
+    return s3.keys.map((key) => {
+      const url = objectUrl(s3, key)
+      return {
+        id: idOf(url),
+        name: `${s3.bucket}/${key}`,
+        url,
+        headers: (conditions) => signedHeaders(bucket, url, conditions),
+        refusal: (headers, body) => objectRefusal(s3, headers, body),
+      }
+    })
+  }
   const { username } = settings.http ?? {}
   const { password, headers = {} } = secrets
   const basic =

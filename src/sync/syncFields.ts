@@ -107,6 +107,8 @@ function s3Of(body: Fields, before: OpenSettings | undefined) {
   const bucket = word('bucket', BUCKET, 'It must be the name of a bucket.')
   const keys = texts(given, 'keys', 's3.keys', MAX_SOURCES, MAX_KEY_LENGTH)
   if (new Set(keys).size < keys.length) throw badParam('s3.keys', 'A key appears twice.')
+  if (keys.some((key) => /(?:^|\/)\.{1,2}(?:\/|$)/.test(key)))
+    throw badParam('s3.keys', 'A part of a key must not be . or .., because addresses cannot contain it.')
   const accessKeyId = word('accessKeyId', /^[\u0021-\u007e]{1,256}$/, 'It must be ASCII text without blanks.')
   const endpoint = endpointOf(given)
   const isElsewhere = old === undefined || old.endpoint !== endpoint || old.bucket !== bucket

@@ -230,3 +230,29 @@ t.test('an answer is limited in time and size', async (t) => {
   while (closed.size < 4) await new Promise((resolve) => setTimeout(resolve, 10))
   t.same(closed, new Set(['/endless', '/hang', '/headers', '/dribble']), 'connections are closed')
 })
+
+t.test(
+  'a server that ends the connection while nobody reads ends no process, and the whole answer is there',
+  async (t) => {
+    const body = 'x'.repeat(64 * 1024)
+    const server = createTcpServer((socket) => {
+      socket.once('data', () =>
+        socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`),
+      )
+    })
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    t.teardown(() => server.close())
+    const outgoing = new Outgoing(['127.0.0.1'])
+    t.teardown(() => outgoing.close())
+    const { port } = server.address() as AddressInfo
+    const answer = await outgoing.stream(`http://127.0.0.1:${port}/`, {}, new AbortController().signal)
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    let length = 0
+    for await (const chunk of answer.body) {
+      length += chunk.length
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    }
+    t.equal(length, body.length)
+  },
+)

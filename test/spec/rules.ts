@@ -159,7 +159,11 @@ quoting | commas and quotes quoted, embedded quotes doubled | registry/csv.test.
 
 # Geofence sync (sync)
 nightly sync | HTTP, per environment | sync/runs.test.ts: a run upserts the rows of its sources, and tells what became of each; sync/runs.test.ts: one run at a time; it can be canceled; the live environment has its own
-nightly sync | object storage
+nightly sync | object storage: GetObject, SigV4, ETags | sync/objects.test.ts: objects are read with a signature, and by their ETag only once; sync/objects.test.ts: the signature is the one of the published rules
+object storage | NoSuchKey, NoSuchBucket, AccessDenied, a wrong region and a wrong clock by name | sync/objects.test.ts: what is wrong is told by name; sync/objects.test.ts: another region, a wrong clock, a bucket that may not be read
+fetch | at most syncMaxBytes, 30 s without a byte, 30 min in all; another length, a broken gzip: failed | sync/hostile.test.ts: servers that stall, cut off, lie or send too much
+reach | redirects, secrets to the same origin, private addresses | sync/hostile.test.ts: redirects: five at most, secrets only to the same origin, and no private address on the way
+rows | 1,000 refused rows are kept, a row of 10 MB | sync/hostile.test.ts: over a server: 1,000 bad rows and one more, a row of 10 MB, many rows
 nightly sync | with an e-mail
 settings | every rule, else 400 with param | sync/settings.test.ts: settings: every rule of every field
 secrets | left out they stay, null removes; none goes to another host | sync/settings.test.ts: secrets: left out they stay, null removes them, and none goes to another host
