@@ -67,13 +67,23 @@ function buildDashboard(): boolean {
   return spawnSync(process.execPath, [program], { stdio: ['ignore', 'ignore', 'inherit'] }).status === 0
 }
 
+function usesGlibc(report: NodeJS.ProcessReport): boolean {
+  const { header } = report.getReport() as unknown as { header: { glibcVersionRuntime?: string } }
+  return header.glibcVersionRuntime !== undefined
+}
+
 /** Removes the unnecessary files of a package. @returns the bytes that were removed */
 function slim(
   name: string,
   folder: string,
-  on: Pick<NodeJS.Process, 'platform' | 'arch' | 'versions'>,
+  on: Pick<NodeJS.Process, 'platform' | 'arch' | 'versions' | 'report'>,
 ): number {
-  const platform: Platform = { platform: on.platform, arch: on.arch, modules: on.versions.modules }
+  const platform: Platform = {
+    platform: on.platform,
+    arch: on.arch,
+    isMusl: on.platform === 'linux' && !usesGlibc(on.report),
+    modules: on.versions.modules,
+  }
   let bytes = 0
   const walk = (inner: string): boolean => {
     let isEmpty = true

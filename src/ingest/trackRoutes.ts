@@ -72,7 +72,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
   const anonymousLimit = parts.rateLimits ? new RateLimiter(ANONYMOUS_PER_SECOND) : undefined
   const anonymousTracks = new ConcurrencyLimit(ANONYMOUS_TRACKS_AT_ONCE)
   const anonymousReplays = new ConcurrencyLimit(ANONYMOUS_AT_ONCE, MOST_ANONYMOUS_WAITING)
-  const answer = Type.Object({
+  const tracked = Type.Object({
     user: UserSchema,
     events: Type.Array(EventSchema),
     passed: Type.Optional(Type.Boolean({ description: 'Of a verified track, if fraud is judged.' })),
@@ -119,7 +119,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
       headers: ['prefer'],
       body: TrackBody,
       answers: {
-        200: answer,
+        200: tracked,
         ...refusals,
         202: Type.Object({}, { description: 'Accepted, because of `Prefer: respond-async`.' }),
       },
@@ -164,10 +164,10 @@ export function trackRoutes(parts: TrackParts): Route[] {
       }),
       answers: {
         200: Type.Object({
-          ...answer.properties,
+          ...tracked.properties,
           // Absent if every update was refused.
           user: Type.Optional(UserSchema),
-          nearbyBeacons: Type.Optional(answer.properties.nearbyBeacons),
+          nearbyBeacons: Type.Optional(tracked.properties.nearbyBeacons),
         }),
         ...refusals,
       },

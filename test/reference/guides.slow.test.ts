@@ -3,10 +3,14 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { GUIDES, runSteps, stepsOfGuide, withServer } from './guideRun.ts'
 
+/** Pages without commands. */
+const WORDS_ALONE = ['../compatibility']
+
 /** As in the list of guides: `quickstart`, `../operating`. */
-const names = [...readFileSync(new URL('README.md', GUIDES), 'utf8').matchAll(/\(([./]*[a-z-]+)\.md\)/g)].map(
-  ([, name]) => name!,
-)
+const listed = [
+  ...readFileSync(new URL('README.md', GUIDES), 'utf8').matchAll(/\(([./]*[a-z-]+)\.md\)/g),
+].map(([, name]) => name!)
+const names = listed.filter((name) => !WORDS_ALONE.includes(name))
 
 t.test('on a fresh data folder', async (t) => {
   // The guides wait more than they work. The longest ones start first.
