@@ -7652,7 +7652,10 @@ export interface operations {
                 target?: string;
                 /** @description The `_id` of an entry: those before it. */
                 before?: string;
-                /** @description Maximum number of records in the response. */
+                /**
+                 * @description Maximum number of records in the response.
+                 * @example 1
+                 */
                 limit?: number;
             };
             header?: never;
