@@ -4,13 +4,13 @@ import t from 'tap'
 import { GUIDES, runSteps, stepsOfGuide, withServer } from './guideRun.ts'
 
 /** Pages without commands. */
-const WORDS_ALONE = ['../compatibility']
+const WORDS_ALONE = new Set(['../compatibility'])
 
 /** As in the list of guides: `quickstart`, `../operating`. */
 const listed = [
   ...readFileSync(new URL('README.md', GUIDES), 'utf8').matchAll(/\(([./]*[a-z-]+)\.md\)/g),
 ].map(([, name]) => name!)
-const names = listed.filter((name) => !WORDS_ALONE.includes(name))
+const names = listed.filter((name) => !WORDS_ALONE.has(name))
 
 t.test('on a fresh data folder', async (t) => {
   // The guides wait more than they work. The longest ones start first.
