@@ -3884,6 +3884,8 @@ export interface operations {
                     geofenceIds?: string[];
                     /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response. */
                     beaconIds?: string[];
+                    /** @description The trip that the device is on: `externalId`, and what to make it of if there is none: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, `scheduledArrivalAt`, `metadata`. Of a trip that exists they change nothing. */
+                    tripOptions?: unknown;
                     /** @description Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once. */
                     stream?: string;
                     /** @description Increases within the stream. */
@@ -3955,6 +3957,8 @@ export interface operations {
                     geofenceIds?: string[];
                     /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response. */
                     beaconIds?: string[];
+                    /** @description The trip that the device is on: `externalId`, and what to make it of if there is none: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, `scheduledArrivalAt`, `metadata`. Of a trip that exists they change nothing. */
+                    tripOptions?: unknown;
                     /** @description Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once. */
                     stream?: string;
                     /** @description Increases within the stream. */
@@ -4065,6 +4069,8 @@ export interface operations {
                         geofenceIds?: string[];
                         /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response. */
                         beaconIds?: string[];
+                        /** @description The trip that the device is on: `externalId`, and what to make it of if there is none: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, `scheduledArrivalAt`, `metadata`. Of a trip that exists they change nothing. */
+                        tripOptions?: unknown;
                         /** @description Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once. */
                         stream?: string;
                         /** @description Increases within the stream. */
@@ -4138,6 +4144,8 @@ export interface operations {
                         geofenceIds?: string[];
                         /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response. */
                         beaconIds?: string[];
+                        /** @description The trip that the device is on: `externalId`, and what to make it of if there is none: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, `scheduledArrivalAt`, `metadata`. Of a trip that exists they change nothing. */
+                        tripOptions?: unknown;
                         /** @description Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once. */
                         stream?: string;
                         /** @description Increases within the stream. */

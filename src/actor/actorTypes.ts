@@ -2,6 +2,8 @@ import type { ActorType } from './actorType.ts'
 import { CONVERSION } from './conversion.ts'
 import { DEVICE_TYPE } from './deviceRows.ts'
 import { DeviceTable } from './deviceTable.ts'
+import { FEED_ACK } from './feedAck.ts'
+import { FEEDS } from './feedTable.ts'
 import { REMOVAL } from './removal.ts'
 
 /** The actors that receive updates. Their rows have their own kinds in a commit (deviceRows.ts). */
@@ -13,4 +15,4 @@ export const DEVICES: ActorType<DeviceTable> = {
 }
 
 /** All types of actors that a partition holds; devices are the first. */
-export const ACTOR_TYPES: readonly ActorType[] = [DEVICES]
+export const ACTOR_TYPES: readonly ActorType[] = [DEVICES, { ...FEEDS, commands: [FEED_ACK] }]

@@ -19,6 +19,7 @@ export class AppliedForUser implements Applied {
   readonly repeated: boolean
   readonly row: number
   readonly verdict: Verdict | undefined
+  readonly feed: number | undefined
 
   constructor(
     parts: UserParts,
@@ -26,12 +27,14 @@ export class AppliedForUser implements Applied {
     repeated: boolean,
     row: number,
     verdict?: Verdict,
+    feed?: number,
   ) {
     this.parts = parts
     this.events = events
     this.repeated = repeated
     this.row = row
     this.verdict = verdict
+    this.feed = feed
   }
 
   get user(): string {
@@ -48,6 +51,7 @@ export class AppliedInCrowd implements Applied {
   readonly repeated: boolean
   readonly row: number
   readonly verdict: Verdict | undefined
+  readonly feed: number | undefined
   readonly #user: CrowdedUser
 
   constructor(
@@ -56,12 +60,14 @@ export class AppliedInCrowd implements Applied {
     repeated: boolean,
     row: number,
     verdict?: Verdict,
+    feed?: number,
   ) {
     this.#user = user
     this.events = events
     this.repeated = repeated
     this.row = row
     this.verdict = verdict
+    this.feed = feed
   }
 
   get user(): string {

@@ -68,6 +68,8 @@ export class Batch {
   events: StoredEvent[] = []
   /** Its time is over: something may be left for the next batch. */
   isLate = false
+  /** A partition has something to tell to trips. */
+  isFed = false
 
   readonly #parts: BatchParts
   readonly #waiting: Mailboxes
@@ -158,6 +160,7 @@ export class Batch {
 
   /** Forgets the results once they have been delivered. */
   clear(): void {
+    this.isFed = false
     this.mails.length = 0
     this.results.length = 0
     this.executed.length = 0
@@ -230,6 +233,7 @@ export class Batch {
 
   /** Ends the commit of a partition, or leaves that to {@link writeMore}; the frame takes nothing more then. */
   #endCommit(partition: Partition): void {
+    this.isFed ||= partition.feed.hasFresh
     if (partition.isLong) this.#unended = partition
     else partition.end(this.#writer, this.events)
   }

@@ -47,6 +47,14 @@ export interface HostParts extends BatchParts {
   readonly mailbox: ByteBound
   /** Shared by hosts that take their turns together; otherwise the host has its own. */
   readonly scheduler?: BatchScheduler
+  /** Carries what devices have to tell to trips. */
+  readonly courier?: FeedCourier
+}
+
+/** Takes the rows of the partitions' feeds (feedTable.ts) once they are durable. */
+export interface FeedCourier {
+  /** Some partitions have fresh rows, all of which are durable. */
+  committed(partitions: readonly Partition[]): void
 }
 
 export interface EventConsumer extends CommittedConsumer<StoredEvent> {
@@ -304,6 +312,7 @@ export class ActorHost implements Intake {
   private tell(): void {
     const { mails, results, executed } = this.batch
     if (this.observer !== undefined) this.show(this.observer)
+    if (this.batch.isFed) this.parts.courier?.committed(this.parts.partitions)
     let bytes = 0
     for (const mail of mails) bytes += mail.bytes
     this.parts.mailbox.release(bytes)

@@ -17,6 +17,8 @@ import type { ActorTable, ActorType } from './actorType.ts'
 import { ACTOR_TYPES, DEVICES } from './actorTypes.ts'
 import type { FrameWriter } from './commitCodec.ts'
 import type { DeviceMemory } from './deviceMemory.ts'
+import { FEEDS, type FeedTable } from './feedTable.ts'
+import { feedUpdateOf, movesTrips } from './feeding.ts'
 import { writeMoved, writeNumbered, writeWhole } from './deviceRows.ts'
 import {
   FLAG_FOREGROUND,
@@ -37,6 +39,7 @@ import { packProfile } from './profileCodec.ts'
 import {
   COUNTRY_BARRED,
   COUNTRY_UNKNOWN,
+  FEED_FULL,
   MAX_EVENT_CHARACTERS,
   MAX_RECORDS,
   NO_ROOM_FOR_RECORD,
@@ -80,6 +83,7 @@ const MAX_FULL_TEXT = 1024
 const MAX_HEAD_CHARACTERS = 16 * 1024
 
 const NO_EVENTS: readonly string[] = []
+const NO_TRANSITIONS: readonly Transition[] = []
 
 export class Partition {
   readonly number: number
@@ -88,6 +92,8 @@ export class Partition {
   readonly types: readonly ActorType[]
   /** The devices. */
   readonly table: DeviceTable
+  /** What the devices have to tell to trips. */
+  readonly feed: FeedTable
   /** Of the last commit. */
   sequence = 0
   /** Updates that the first tier handled; for metrics. */
@@ -107,6 +113,8 @@ export class Partition {
   /** Of the current commit; undefined until it has an event. */
   private idOf: ((index: number) => string) | undefined
   private eventIndex = 0
+  /** Of the last update. */
+  private transitions = NO_TRANSITIONS
   /** Approximate bytes of the events of the current commit, which are written at its end. */
   eventBytes = 0
 
@@ -126,6 +134,7 @@ export class Partition {
     this.types = types
     this.tables = new Map(types.map((type) => [type.number, type.createTable()]))
     this.table = this.tableOf(DEVICES)
+    this.feed = this.tableOf(FEEDS)
     this.table.maxUnpackedBytes = maxUnpackedBytes
     this.intervalMs = 1000 / updatesPerSecond
     this.earlyMs = EARLY_MS + 1000 - this.intervalMs
@@ -223,10 +232,12 @@ export class Partition {
     const known = table.rowOf(update.sender, update.stream, update.sequence)
     const { row, first, latestTime, records, repeatOf } =
       known < 0 ? identify(table, update) : this.onlyRecord(known)
+    const isTold = movesTrips(update, view.trips)
     if (repeatOf >= 0) {
       const own = row >= 0 ? row : repeatOf
-      return this.told(own, view, update, wantsUser, NO_EVENTS, true)
+      return this.told(own, view, update, wantsUser, NO_EVENTS, true, isTold ? 0 : undefined)
     }
+    if (isTold && this.feed.isFull(update.scope, update.deviceId)) return FEED_FULL
     if (row < 0 && records >= MAX_RECORDS) return TOO_MANY_RECORDS
     const allowedAt = first >= 0 ? this.allowedAt(first, update.receivedAt) : 0
     if (limited && update.receivedAt < allowedAt - this.earlyMs) return RATE_LIMITED
@@ -239,6 +250,7 @@ export class Partition {
     const time = timeOf(update, latestTime)
     let events = NO_EVENTS
     let at = row
+    this.transitions = NO_TRANSITIONS
     if (row >= 0 && this.isWithinZone(row, update, view, time, known >= 0)) {
       this.zoneHits++
       this.move(row, update, view.settings, time, true)
@@ -258,7 +270,19 @@ export class Partition {
     const next = limited ? Math.max(allowedAt, update.receivedAt) + this.intervalMs : allowedAt
     // A new record becomes the head of its device's chain.
     table.setNextAllowedAt(row < 0 ? at : first, next)
-    return this.told(at, view, update, wantsUser, events, false)
+    const feed = isTold ? this.tell(at, update, view, time, writer) : undefined
+    return this.told(at, view, update, wantsUser, events, false, feed)
+  }
+
+  /** Tells the trips of the device, in the same commit; returns the number of the row. */
+  private tell(row: number, update: Update, view: ScopeView, time: number, writer: FrameWriter): number {
+    const profile = this.table.profile(row)
+    const { id, userId, deviceId } = profile
+    return this.feed.put(writer, {
+      scope: update.scope,
+      user: { id, userId, deviceId },
+      update: feedUpdateOf(update, profile, view, time, this.transitions),
+    })
   }
 
   private told(
@@ -268,8 +292,9 @@ export class Partition {
     wantsUser: boolean,
     events: readonly string[],
     repeated: boolean,
+    feed: number | undefined,
   ): Applied {
-    if (!wantsUser) return { user: '', events, repeated, row }
+    if (!wantsUser) return { user: '', events, repeated, row, feed }
     const { table } = this
     const now = update.receivedAt
     const { fraud } = view.settings
@@ -286,11 +311,12 @@ export class Partition {
           repeated,
           row,
           verdict,
+          feed,
         )
       }
       head = this.writeHead(row, view, now)
     }
-    return new AppliedForUser(userParts(table, row, head), events, repeated, row, verdict)
+    return new AppliedForUser(userParts(table, row, head), events, repeated, row, verdict, feed)
   }
 
   /** The same result as {@link identify} for the only record of a device. */
@@ -394,6 +420,7 @@ export class Partition {
     if (evaluated instanceof Barred) return evaluated.isCertain ? COUNTRY_BARRED : COUNTRY_UNKNOWN
     if (evaluated instanceof Unready) return evaluated
     const { state, zone, transitions } = evaluated
+    this.transitions = transitions
     const profile = profileAfter(before, update, state, () =>
       userRecordId(this.salt, update.receivedAt, this.number, row),
     )

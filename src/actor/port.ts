@@ -28,6 +28,11 @@ export interface Outcome {
   readonly repeated: boolean
   /** Of a verified update, if fraud is judged. */
   readonly verdict?: Verdict | undefined
+  /**
+   * The number of the row that tells the device's trips of it (feedTable.ts); 0: it was told before. Absent if it
+   * moves no trip.
+   */
+  readonly feed?: number | undefined
 }
 
 /** A user's JSON after an update, in parts, because a writer of bytes needs no text. */

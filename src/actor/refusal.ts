@@ -20,6 +20,8 @@ export const TOO_MANY_EVENTS: unique symbol = Symbol('too many events')
 export const COUNTRY_BARRED: unique symbol = Symbol('country barred')
 /** It is not known from which country it comes, and only some are accepted; nothing was changed. */
 export const COUNTRY_UNKNOWN: unique symbol = Symbol('country unknown')
+/** Too much waits for the trips of the device; nothing was changed. */
+export const FEED_FULL: unique symbol = Symbol('feed full')
 
 /**
  * The update makes so many events that writing their geofence texts takes long; that must be done first. Nothing was
@@ -43,6 +45,7 @@ type Refused =
   | typeof NO_ROOM_FOR_TEXT
   | typeof COUNTRY_BARRED
   | typeof COUNTRY_UNKNOWN
+  | typeof FEED_FULL
 
 /** Why an update was not applied. */
 export type Refusal = Refused | Unready | Unwritten
@@ -58,6 +61,10 @@ export const MAX_EVENT_CHARACTERS = 32 * 1024 * 1024
 
 export function errorOf(refused: Refused): ApiError {
   if (refused === RATE_LIMITED) return tooFast()
+  if (refused === FEED_FULL)
+    return new ApiError(503, 'Too many updates wait for the trips of this device. Try again.', {
+      retryAfter: 1,
+    })
   if (refused === COUNTRY_BARRED) return countryBarred()
   if (refused === COUNTRY_UNKNOWN) return countryUnknown()
   if (refused === NO_ROOM_FOR_RECORD) return noRoom('deviceId', 'No room for another user')

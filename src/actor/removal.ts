@@ -30,15 +30,18 @@ export const REMOVAL: CommandKind<Removal, boolean> = {
   },
 
   apply(partition, { scope, recordId }, { writer, time, removed }) {
-    const { table, number, salt } = partition
+    const { table, number, salt, feed } = partition
     const located = locateUserRecord(salt, recordId)
     if (located === undefined || located.partition !== number) return false
     const { row } = located
     // The row may have been freed and used again.
     if (!table.exists(row) || table.scope(row) !== scope || table.peek(row).id !== recordId) return false
-    removed.push({ scope, deviceId: table.peek(row).deviceId, recordId })
+    const { userId, deviceId } = table.peek(row)
+    removed.push({ scope, deviceId, recordId })
     table.remove(row, time)
     writeRemoved(writer, row)
+    // Trips that have ended may have it too, in any partition.
+    feed.put(writer, { scope, user: { id: recordId, userId, deviceId } })
     return true
   },
 

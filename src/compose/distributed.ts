@@ -61,14 +61,18 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const { nats, registry, measurer, tile38 } = ground
 
   const events = isIn('gateway') || isIn('delivery') ? await openEvents(ground) : undefined
-  const owners = isIn('actors') ? await openOwners(ground) : undefined
+  // Owners measure the ways of trips.
+  const geo = map && openGeoServices({ options, logger, metrics, registry, map })
+  const owners = isIn('actors') ? await openOwners(ground, geo!.ways) : undefined
   const asking = events && openGateway(ground)
   const delivery = isIn('delivery') ? await openDelivery(ground, events!, asking!.gateway) : undefined
   const tile38Checks = watchTile38(tile38, metrics)
-  const geo =
-    map && isIn('gateway') ? openGeoServices({ options, logger, metrics, registry, map }) : undefined
-  const sync = geo && openGeofenceSync({ options, logger, registry, finder: geo.finder })
-  const front = geo && openGatewayFront(ground, events!, asking!, geo, tile38Checks, sync!.routes)
+  const sync = isIn('gateway')
+    ? openGeofenceSync({ options, logger, registry, finder: geo!.finder })
+    : undefined
+  const front = isIn('gateway')
+    ? openGatewayFront(ground, events!, asking!, geo!, tile38Checks, sync!.routes)
+    : undefined
   const checks = [
     ...groundChecks(ground),
     ...tile38Checks,
@@ -90,12 +94,12 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   lifecycle.add({ name: 'registry', stop: () => registry.stop() })
   for (const service of events?.services ?? []) lifecycle.add(service)
   for (const service of [...(map?.services ?? []), ...(geo?.services ?? [])]) lifecycle.add(service)
-  if (geo !== undefined) lifecycle.add(jobs.service(geo.isochrones))
   if (sync !== undefined) {
     lifecycle.add(sync.service)
     lifecycle.add(jobs.service(sync.runner))
   }
   if (front !== undefined) {
+    lifecycle.add(jobs.service(geo!.isochrones))
     lifecycle.add(front.ticketService)
     lifecycle.add(jobs.service(new ExpirySweep(registry.people)))
     lifecycle.add(jobs.service(new AuditSweep(registry.audit, options.auditDays)))
@@ -130,7 +134,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
     lifecycle.add(front.dashboard)
   }
   // Owners have only what is imported for them.
-  if (geo !== undefined) lifecycle.add(map!.sample)
+  if (front !== undefined) lifecycle.add(map!.sample)
   lifecycle.handleSignals()
   await lifecycle.start()
 }

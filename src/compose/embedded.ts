@@ -12,6 +12,7 @@ import { AuditSweep } from '../registry/audit/auditSweep.ts'
 import { ExpirySweep } from '../accounts/expirySweep.ts'
 import { Tickets } from '../accounts/tickets.ts'
 import { Checkpointer } from '../actor/checkpoint.ts'
+import { FEED_ACK } from '../actor/feedAck.ts'
 import { ActorHost } from '../actor/host.ts'
 import { deviceMemoryOf, unpackedBytesOf } from '../actor/deviceMemory.ts'
 import { Partition } from '../actor/partition.ts'
@@ -65,6 +66,7 @@ import { closeDataFolder } from '../runtime/privateFiles.ts'
 import { createGeofenceIndex } from '../spatial/cellIndex.ts'
 import { MeasuringPool } from '../spatial/measuringPool.ts'
 import { encodeEvent } from '../stream/protobufCodec.ts'
+import { openCourier, SEEN_BYTES } from './tripFeeds.ts'
 import { openTile38, scopesOf, watchTile38 } from './tile38.ts'
 
 /** The only share of devices in Tile38: all partitions are here. */
@@ -124,10 +126,24 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
       `${join(options.data, 'registry.sqlite')} is at revision ${registry.revision}, but commits were made with ` +
         `revision ${recovered.revision}: it is older than the log, perhaps restored alone`,
     )
+  const metrics = new Metrics()
   const mailbox = new ByteBound(options.mailboxBytes)
   const feed = new EventFeed(events)
   const measurer = new MeasuringPool(logger)
-  const host = new ActorHost({
+  const geo = openGeoServices({ options, logger, metrics, registry, map })
+  const courier = openCourier({
+    intake: { execute: (...command) => host.execute(...command) },
+    trips: { ask: (question) => trips.ask(question) },
+    directory: registry.trips,
+    ways: geo.ways,
+    store: { partitions: store.partitions, salt },
+    clock,
+    acknowledge: (partition, numbers) =>
+      host.executeIn(partition, FEED_ACK, { partition: partition.number, numbers }, 0),
+    seenBytes: SEEN_BYTES,
+    troubled: (err) => logger.error(failureFields(err), 'a trip was not told of an update; trying again'),
+  })
+  const host: ActorHost = new ActorHost({
     partitions,
     log,
     registry,
@@ -135,9 +151,10 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     mailbox,
     clock,
     measurer,
+    courier,
   })
   const users = new HostUsers(() => [host], { salt, registry, clock })
-  const trips = new HostTrips(() => [host], { registry, clock })
+  const trips: HostTrips = new HostTrips(() => [host], { registry, clock })
   const checkpointer = new Checkpointer(
     { host, log, snapshots, events, registry, clock, logger },
     options.snapshotBytes,
@@ -156,8 +173,6 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   const nats = await openNats(options, feed, logger)
 
   // What users see. Positions also go to Tile38; questions are answered here.
-  const metrics = new Metrics()
-  const geo = openGeoServices({ options, logger, metrics, registry, map })
   const sync = openGeofenceSync({ options, logger, registry, finder: geo.finder })
   const positions = new HostPositions(host)
   const copied = tile38 && new TwiceObserved(positions)
@@ -168,6 +183,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     intake: host,
     users,
     trips,
+    outcomes: courier,
     store: { partitions: store.partitions, salt },
     measurer,
     senders: new Senders(),
@@ -239,6 +255,12 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     lifecycle.add(jobs.service(job))
   lifecycle.add({ name: 'geometry threads', stop: () => measurer.close() })
   lifecycle.add({ name: 'device actors', stop: () => host.drained() })
+  lifecycle.add({
+    name: 'trips',
+    // What was not told before the last end of the process.
+    start: () => courier.committed(partitions),
+    stop: () => courier.stop(),
+  })
   lifecycle.add({ name: 'outgoing requests', stop: () => outgoing.close() })
   lifecycle.add(webhooks)
   lifecycle.add(hooks)

@@ -9,6 +9,7 @@ import { Gateway } from '../cluster/gateway/gateway.ts'
 import type { Served } from '../cluster/nats/calls.ts'
 import { serveTickets, ticketsThrough } from '../cluster/gateway/remoteTickets.ts'
 import { RemotePositions } from '../cluster/gateway/remotePositions.ts'
+import { RemoteOutcomes } from '../cluster/gateway/remoteOutcomes.ts'
 import { RemoteTrips } from '../cluster/gateway/remoteTrips.ts'
 import { remoteRoutes } from '../cluster/gateway/remoteRoutes.ts'
 import { webhooksSubject } from '../cluster/nats/subjects.ts'
@@ -104,6 +105,7 @@ export function openGatewayFront(
     intake: gateway,
     users: read?.users ?? gateway,
     trips: new RemoteTrips({ calls, registry, partitions, salt: ground.salt }),
+    outcomes: new RemoteOutcomes({ calls, partitions }),
     store: { partitions, salt: ground.salt },
     measurer,
     senders: ground.senders,

@@ -28,6 +28,7 @@ import { MapRegionEngines } from '../geo/routing/mapRegionEngines.ts'
 import { RemoteValhalla } from '../geo/routing/remoteValhalla.ts'
 import { RoadAreas } from '../geo/routing/roadAreas.ts'
 import { routingRoutes } from '../geo/routing/routingRoutes.ts'
+import { RoadWays } from '../geo/routing/roadWays.ts'
 import { RoadTravelTimes } from '../geo/routing/travelTimes.ts'
 import { ValhallaProcess } from '../geo/routing/valhallaProcess.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
@@ -41,6 +42,8 @@ const REMOTE_ANSWER_MS = 300_000
 export interface GeoServices {
   readonly routes: readonly Route[]
   readonly times: TravelTimes
+  /** Ways on roads, for trips. */
+  readonly ways: RoadWays
   readonly checks: readonly ReadinessCheck[]
   /** Started before the server accepts requests. */
   readonly services: readonly Service[]
@@ -78,6 +81,7 @@ export function openGeoServices(parts: {
       ...mapRoutes(maps),
     ],
     times: new RoadTravelTimes(routing.engines),
+    ways: new RoadWays(routing.engines),
     checks: [routing.check],
     services: [routing.service, geocoder, maps],
     isochrones,

@@ -7,6 +7,9 @@ import { Partition } from '../actor/partition.ts'
 import { ALL_ACTOR_TYPES } from '../trips/tripTypes.ts'
 import { TwiceObserved } from '../actor/copiedPositions.ts'
 import { HostPositions } from '../actor/hostPositions.ts'
+import { FEED_ACK } from '../actor/feedAck.ts'
+import { Gateway } from '../cluster/gateway/gateway.ts'
+import { RemoteTrips } from '../cluster/gateway/remoteTrips.ts'
 import { PartitionServer } from '../cluster/owner/partitionServer.ts'
 import type { CopiedPositions } from '../actor/port.ts'
 import { PositionServer } from '../cluster/owner/positionServer.ts'
@@ -19,9 +22,12 @@ import { joinHosts } from '../cluster/ownership/jetStreamOwnership.ts'
 import { openJetStreamSnapshots } from '../cluster/journal/jetStreamSnapshots.ts'
 import type { Ownership, OwnershipHandlers } from '../log/port.ts'
 import { registerActorMetrics } from '../ops/engineMetrics.ts'
+import type { WayMeasurer } from '../trips/tripDelivery.ts'
+import { ByteBound } from '../runtime/byteBound.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import type { DistributedParts } from './distributedParts.ts'
+import { openCourier, SEEN_BYTES } from './tripFeeds.ts'
 import { scopesOf } from './tile38.ts'
 
 const MIB = 1024 * 1024
@@ -30,8 +36,11 @@ const HOST_TTL_MS = 4000
 /** Of committed events that wait to be published; beyond it, commits wait. */
 const BACKLOG_BYTES = 64 * MIB
 
-/** The partitions that this process owns. */
-export async function openOwners(ground: DistributedParts) {
+/**
+ * The partitions that this process owns.
+ * @param ways measures ways on roads
+ */
+export async function openOwners(ground: DistributedParts, ways: WayMeasurer) {
   const { options, logger, id, nats, streams, salt, calls, registry, measurer, metrics, tile38, troubled } =
     ground
   const { natsReplicas: replicas, partitions, mailboxBytes, limits } = options
@@ -51,6 +60,18 @@ export async function openOwners(ground: DistributedParts) {
   let ownership: Ownership | undefined
   const memory = deviceMemoryOf(options.deviceBytes)
   const unpackedBytes = unpackedBytesOf(partitions)
+  // Trips of a device may be in partitions of other hosts.
+  const mailbox = new ByteBound(mailboxBytes)
+  const gateway = new Gateway({
+    calls,
+    gateway: `${id}-trips`,
+    registry,
+    mailbox,
+    partitions,
+    salt,
+    troubled,
+  })
+  const trips = new RemoteTrips({ calls, registry, partitions, salt })
   const server = new PartitionServer({
     calls,
     registry,
@@ -63,6 +84,19 @@ export async function openOwners(ground: DistributedParts) {
     createPartition: (number) =>
       new Partition(number, salt, limits['POST /v1/track'], ALL_ACTOR_TYPES, unpackedBytes),
     memory,
+    openCourier: (host) =>
+      openCourier({
+        intake: gateway,
+        trips,
+        directory: registry.trips,
+        ways,
+        store: { partitions, salt },
+        clock,
+        acknowledge: (partition, numbers) =>
+          host().executeIn(partition, FEED_ACK, { partition: partition.number, numbers }, 0),
+        seenBytes: SEEN_BYTES / partitions,
+        troubled,
+      }),
     openLog: (partition, fencedOut) =>
       openJetStreamLog({
         partition,

@@ -78,7 +78,10 @@ import { StreamServer } from '../stream/streamServer.ts'
 import { Subscriptions } from '../stream/subscriptions.ts'
 import { Watches } from '../stream/watches.ts'
 import { userRoutes } from '../users/userRoutes.ts'
+import type { FeedOutcomes } from '../trips/feedOutcome.ts'
 import type { Trips } from '../trips/port.ts'
+import { UserTrips } from '../trips/userTrips.ts'
+import { UsersWithTrips } from '../trips/usersWithTrips.ts'
 import { TripDesk, type TripDeskParts } from '../trips/tripDesk.ts'
 import { tripRoutes } from '../trips/tripRoutes.ts'
 
@@ -91,6 +94,7 @@ export interface PublicApiParts {
   readonly intake: Intake
   readonly users: Users
   readonly trips: Trips
+  readonly outcomes: FeedOutcomes
   /** The partitions of the store, and what its ids are salted with. */
   readonly store: TripDeskParts['store']
   readonly measurer: Measurer
@@ -147,19 +151,22 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     store: parts.store,
     clock,
   })
+  const userTrips = new UserTrips(parts.outcomes, parts.trips)
+  const usersWithTrips = new UsersWithTrips(users, userTrips, registry.trips)
   const definitions = [
     ...trackRoutes({
       intake,
       registry,
       rateLimits: options.rateLimits,
       measurer,
+      trips: userTrips,
       scan: (body, stamp) => scanJsonUpdate(body, stamp, senders),
     }),
     ...conversionRoutes({ intake, users }),
     ...contextRoutes(registry),
     ...clientRoutes(registry),
     ...syncRoutes(registry),
-    ...userRoutes({ users, intake, registry, times: geo.times }),
+    ...userRoutes({ users: usersWithTrips, intake, registry, times: geo.times }),
     ...tripRoutes({ desk: tripDesk, trips: parts.trips, users }),
     ...eventRoutes(events, feed),
     eventStreams.route(),

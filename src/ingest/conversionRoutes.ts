@@ -25,7 +25,7 @@ const RESERVED = new Set(
       `exited_region_${kind}`,
     ]),
     ['started_trip', 'updated_trip', 'approaching_trip_destination', 'arrived_at_trip_destination'],
-    ['arrived_at_wrong_trip_destination', 'stopped_trip'],
+    ['arrived_at_wrong_trip_destination', 'stopped_trip', 'delayed_during_trip', 'fired_trip_orders'],
   ]
     .flat()
     .map((name) => `user.${name}`),

@@ -26,6 +26,10 @@ import { ANONYMOUS } from '../model/device.ts'
 import { nearbyGeofences } from './nearby.ts'
 import { checkReplay, MAX_MEETINGS } from './replayBound.ts'
 import { trackAnswer } from './trackAnswer.ts'
+import { readTripOptions } from '../trips/tripFields.ts'
+import type { FeedOutcome } from '../trips/feedOutcome.ts'
+import type { UserTrips } from '../trips/userTrips.ts'
+import { userWithTrip } from '../trips/usersWithTrips.ts'
 import { UserSchema } from '../users/userSchema.ts'
 import { nearbyGeofencesLimit, TrackBody, updateFrom, type Stamp } from '../wire/trackSchema.ts'
 
@@ -54,6 +58,7 @@ export interface TrackParts {
   readonly rateLimits: boolean
   /** Measures geometry in place of the main thread if an anonymous update needs much of it. */
   readonly measurer?: Measurer | undefined
+  readonly trips: UserTrips
   /** Reads the usual body; undefined for all others. */
   readonly scan: (body: Buffer, stamp: Stamp) => Update | undefined
 }
@@ -129,7 +134,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
         return update && track(update, 0, call.headers, reply)
       },
       handler(call, reply) {
-        const update = updateFrom(call.body, stampOf(call))
+        const update = withTripOptions(updateFrom(call.body, stampOf(call)), call.body, '')
         if (update.deviceId === ANONYMOUS) {
           anonymousLimit?.take(call.ip, call.receivedAt)
           return anonymousTracks.run(() => answerAnonymously(parts, [{ body: call.body, update }], false))
@@ -175,7 +180,11 @@ export function trackRoutes(parts: TrackParts): Route[] {
         const stamp = stampOf(call)
         const replays = call.body.replays.map((body, i) => ({
           body,
-          update: updateFrom({ ...body, replayed: body.replayed ?? true }, stamp, `replays.${i}.`),
+          update: withTripOptions(
+            updateFrom({ ...body, replayed: body.replayed ?? true }, stamp, `replays.${i}.`),
+            body,
+            `replays.${i}.`,
+          ),
         }))
         const stranger = replays.findIndex(({ body }) => body.deviceId !== ANONYMOUS)
         if (stranger >= 0 && replays.some(({ body }) => body.deviceId === ANONYMOUS))
@@ -194,7 +203,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
         let bytes = 0
         for (const update of updates) bytes += sizeOf(update)
         const nearby = nearbyGeofencesLimit(replays.at(-1)!.body)
-        intake.submit(updates, bytes, new ReplayExchange(reply, registry, updates, nearby))
+        intake.submit(updates, bytes, new ReplayExchange(reply, parts, updates, nearby))
         return LATER
       },
     }),
@@ -205,6 +214,8 @@ export function trackRoutes(parts: TrackParts): Route[] {
 function prefersAsync(prefer: string | undefined): boolean {
   return prefer?.split(',').some((one) => one.trim().toLowerCase() === 'respond-async') ?? false
 }
+
+const NO_TRIP: FeedOutcome = { trip: null, events: [] }
 
 /** An update whose result is reported to nobody. */
 class Untold implements Submitter {
@@ -229,6 +240,7 @@ class TrackExchange implements Submitter {
   isBehind = false
   private readonly reply: Reply
   private readonly registry: RegistryView
+  private readonly trips: UserTrips
   private readonly nearby: number
 
   /** @param nearby how many geofences to list; 0: no list */
@@ -236,11 +248,16 @@ class TrackExchange implements Submitter {
     this.reply = reply
     this.rateLimited = parts.rateLimits
     this.registry = parts.registry
+    this.trips = parts.trips
     this.nearby = nearby
   }
 
   applied(outcome: Outcome, update: Update): void {
-    const { parts, events, verdict } = outcome
+    const { parts, events, verdict, feed } = outcome
+    if (feed !== undefined) {
+      void this.appliedToTrips(outcome, update, feed)
+      return
+    }
     const isPlain = this.nearby === 0 && verdict === undefined
     const content = isPlain && parts && trackAnswer(parts, events, this.beaconsAround(update))
     if (content) {
@@ -249,6 +266,17 @@ class TrackExchange implements Submitter {
     }
     const surroundings = around(this.registry, update, this.nearby, verdict)
     void answer(this.reply, events, userOf(outcome), surroundings)
+  }
+
+  /** Its trips have to move, too, before it is answered. */
+  private async appliedToTrips(outcome: Outcome, update: Update, feed: number): Promise<void> {
+    try {
+      const { trip, events } = await this.trips.after(update, feed)
+      const surroundings = around(this.registry, update, this.nearby, outcome.verdict)
+      await answer(this.reply, [...outcome.events, ...events], userOf(outcome, trip), surroundings)
+    } catch (error) {
+      this.reply.fail(error as Error)
+    }
   }
 
   private beaconsAround({ scope, latitude, longitude }: Update): string {
@@ -269,12 +297,15 @@ class ReplayExchange implements Submitter {
   isBehind = true
   private readonly reply: Reply
   private readonly registry: RegistryView
+  private readonly trips: UserTrips
   private readonly nearby: number
   private readonly places: Map<Update, number>
   /** Of the updates, by their time. */
   private readonly events: (readonly string[])[] = []
   /** The latest update that was applied. */
-  private last: { readonly outcome: Outcome; readonly update: Update } | undefined
+  private last:
+    | { readonly outcome: Outcome; readonly update: Update; readonly trip: string | null }
+    | undefined
   private open: number
   private characters = 0
   private omitted = 0
@@ -286,16 +317,26 @@ class ReplayExchange implements Submitter {
    * @param updates by their time
    * @param nearby how many geofences around the latest update to list
    */
-  constructor(reply: Reply, registry: RegistryView, updates: readonly Update[], nearby: number) {
+  constructor(reply: Reply, parts: TrackParts, updates: readonly Update[], nearby: number) {
     this.reply = reply
-    this.registry = registry
+    this.registry = parts.registry
+    this.trips = parts.trips
     this.nearby = nearby
     this.places = new Map(updates.map((update, i) => [update, i]))
     this.open = updates.length
   }
 
   applied(outcome: Outcome, update: Update): void {
-    const { events } = outcome
+    const { feed } = outcome
+    if (feed === undefined) return this.take(outcome, update, NO_TRIP)
+    void this.trips.after(update, feed).then(
+      (ofTrips) => this.take(outcome, update, ofTrips),
+      (error: Error) => this.reply.fail(error),
+    )
+  }
+
+  private take(outcome: Outcome, update: Update, ofTrips: FeedOutcome): void {
+    const events = ofTrips.events.length === 0 ? outcome.events : [...outcome.events, ...ofTrips.events]
     const place = this.places.get(update)!
     for (const event of events) this.characters += event.length
     const fits = this.characters <= MAX_EVENT_CHARACTERS
@@ -303,7 +344,7 @@ class ReplayExchange implements Submitter {
     this.events[place] = fits ? events : []
     if (place > this.latest) {
       this.latest = place
-      this.last = { outcome, update }
+      this.last = { outcome, update, trip: ofTrips.trip }
     }
     this.finished()
   }
@@ -319,9 +360,9 @@ class ReplayExchange implements Submitter {
     if (--this.open > 0) return
     const { reply, registry, nearby, omitted, barred } = this
     if (this.last === undefined) return reply.send({ meta: { refusedUpdates: barred }, body: { events: [] } })
-    const { outcome, update } = this.last
+    const { outcome, update, trip } = this.last
     const surroundings = around(registry, update, nearby, outcome.verdict)
-    void answer(reply, this.events.flat(), userOf(outcome), surroundings, omitted, barred)
+    void answer(reply, this.events.flat(), userOf(outcome, trip), surroundings, omitted, barred)
   }
 }
 
@@ -385,8 +426,16 @@ async function answer(
 }
 
 /** The pieces of the user's text. */
-async function userOf(outcome: Outcome): Promise<readonly string[]> {
-  return outcome.userPieces === undefined ? [outcome.user] : outcome.userPieces()
+async function userOf(outcome: Outcome, trip: string | null = null): Promise<readonly string[]> {
+  const pieces = outcome.userPieces === undefined ? [outcome.user] : await outcome.userPieces()
+  return trip === null ? pieces : [...pieces.slice(0, -1), userWithTrip(pieces.at(-1)!, trip)]
+}
+
+/** The update with the trip that its body names. @param at prefix of parameter names in messages */
+function withTripOptions(update: Update, { tripOptions: given }: TrackBody, at: string): Update {
+  if (given === undefined) return update
+  const tripOptions = readTripOptions(given, `${at}tripOptions`)
+  return tripOptions === undefined ? update : { ...update, tripOptions }
 }
 
 /** @param omitted how many events are left out. @param barred how many updates were refused by their country */

@@ -112,6 +112,18 @@ export interface Heard {
   readonly number: number
 }
 
+/** What an update says about a trip. It names the trip, and makes it if there was none. */
+export interface TripOptions {
+  readonly externalId: string
+  readonly destination?: { readonly tag: string; readonly externalId: string } | undefined
+  readonly mode?: TravelMode | undefined
+  /** Minutes. */
+  readonly approachingThreshold?: number | undefined
+  /** Epoch milliseconds. */
+  readonly scheduledArrivalAt?: number | undefined
+  readonly metadata?: Metadata | undefined
+}
+
 /** A trip without its locations. Immutable: a change makes a new one. */
 export interface Trip {
   /** 24 hex. */

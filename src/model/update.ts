@@ -1,6 +1,7 @@
 import type { RangedBeacon } from './beacon.ts'
 import type { Metadata } from './metadata.ts'
 import type { ScopeId } from './scope.ts'
+import type { TripOptions } from './trip.ts'
 
 export type DeviceType = 'iOS' | 'Android' | 'Web'
 
@@ -59,6 +60,8 @@ export interface Update {
   readonly claims?: number | undefined
   /** The beacons in range; absent if the update does not say. */
   readonly beacons?: readonly RangedBeacon[] | undefined
+  /** The trip that the device is on; absent if the update does not say. */
+  readonly tripOptions?: TripOptions | undefined
   /** The sender's stream and its ascending number in it: a resend is applied once (G9). Both or neither. */
   readonly stream?: string | undefined
   readonly sequence?: number | undefined

@@ -25,6 +25,8 @@ export interface ActiveTrips {
   readonly isEmpty: boolean
   /** Whether the user may have an active trip. */
   hasUser(userId: string): boolean
+  /** The `_id`s of the trips of the user that may be active. */
+  idsOfUser(userId: string): readonly string[]
 }
 
 /**

@@ -1,6 +1,5 @@
 import type { Intake, Users } from '../actor/port.ts'
-import { locateTrip, tripId, type StoreSalt } from '../events/ids.ts'
-import { deviceHash } from '../model/deviceHash.ts'
+import { locateTrip, type StoreSalt } from '../events/ids.ts'
 import type { Position } from '../model/geofence.ts'
 import { isRecordId } from '../model/recordId.ts'
 import type { ScopeId } from '../model/scope.ts'
@@ -17,6 +16,7 @@ import type { WantedStatus } from './machine/table.ts'
 import type { FoundTrip, Trips } from './port.ts'
 import { TRIP_CALL, type TripCall, type TripCallResult, type Whereabouts } from './tripCall.ts'
 import type { LegFields, TripFields } from './tripFields.ts'
+import { drawTripId } from './tripDelivery.ts'
 import { TRIP_REMOVAL } from './tripRemoval.ts'
 
 /**
@@ -53,12 +53,12 @@ export class TripDesk {
 
   /** Creates a trip, or changes the active one of that name. */
   async post(scope: ScopeId, externalId: string, wanted: Wanted, isPost = true): Promise<TripCallResult> {
-    const { directory } = this.#parts
+    const { directory, store, clock } = this.#parts
     const { userId } = wanted.fields
     for (let tried = 0; tried < TRIES; tried++) {
       const known = directory.of(scope).named(externalId)
       const isNew = known === undefined
-      const draw = () => this.newId(externalId, userId)
+      const draw = () => drawTripId(store, clock, externalId, userId)
       let entry = known ?? (await directory.edit(() => directory.reserve(scope, externalId, userId, draw)))
       if (!isNew && userId !== undefined && entry.userId === undefined)
         await directory.edit(() => directory.assign(scope, entry.id, userId))
@@ -178,14 +178,6 @@ export class TripDesk {
       if (found !== undefined) return found
     }
     return (await trips.ask({ scope, ask: 'named', externalId: name, includeLocations })).trips[0]
-  }
-
-  /** Draws the `_id` of a trip in the partition that its user, or else its name, decides. */
-  newId(externalId: string, userId: string | undefined): string {
-    const { store, clock } = this.#parts
-    const partition = deviceHash(userId ?? externalId) % store.partitions
-    const [high, low] = crypto.getRandomValues(new Uint32Array(2)) as unknown as [number, number]
-    return tripId(store.salt, clock.now(), partition, [high, low])
   }
 
   /** The last record and place of the user of a trip: who moved it last, else the user's latest. */

@@ -12,7 +12,7 @@ import {
 import { DateText, Text } from '../http/schemas.ts'
 import type { Position, TravelMode } from '../model/geofence.ts'
 import { USER_METADATA_KEYS, type Metadata } from '../model/metadata.ts'
-import { TRAVEL_MODES } from '../model/trip.ts'
+import { TRAVEL_MODES, type TripOptions } from '../model/trip.ts'
 import {
   checkPoint,
   MAX_ADDRESS_LENGTH,
@@ -136,6 +136,21 @@ export function readTrip(fields: Fields): TripFields {
     metadata: readMetadata(fields),
     legs: readLegs(fields),
   }
+}
+
+/**
+ * The trip that an update names; undefined if it names none.
+ * @param at the name of the field, such as `tripOptions`
+ * @throws ApiError 400 naming the field
+ */
+export function readTripOptions(given: unknown, at: string): TripOptions | undefined {
+  return blaming(at, () => {
+    const fields = dictionaryField({ [at]: given }, at)
+    if (fields === undefined) return undefined
+    const externalId = textField(fields, 'externalId', MAX_ID_LENGTH)
+    const { userId: _, legs: __, ...options } = readTrip({ ...fields, userId: null, legs: null })
+    return externalId === undefined ? undefined : { externalId, ...options }
+  })
 }
 
 /** Both or none. */

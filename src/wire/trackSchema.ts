@@ -99,6 +99,14 @@ export const TrackBody = Type.Object(
         description: 'For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response.',
       }),
     ),
+    tripOptions: Type.Optional(
+      Type.Unknown({
+        description:
+          'The trip that the device is on: `externalId`, and what to make it of if there is none: ' +
+          '`destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, ' +
+          '`scheduledArrivalAt`, `metadata`. Of a trip that exists they change nothing.',
+      }),
+    ),
     stream: Type.Optional(
       Name(
         64,

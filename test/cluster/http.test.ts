@@ -18,7 +18,16 @@ import { aGeofence, HERE } from '../actor/kit.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer } from '../kit/nats.ts'
 import { reconnecting } from './jetStreamKit.ts'
-import { fixedWorld, gatewayOf, PARTITIONS, serverOf, SharedLogs, SharedMemorySnapshots } from './kit.ts'
+import { UserTrips } from '../../src/trips/userTrips.ts'
+import {
+  fixedWorld,
+  gatewayOf,
+  noTrips,
+  PARTITIONS,
+  serverOf,
+  SharedLogs,
+  SharedMemorySnapshots,
+} from './kit.ts'
 
 const skip = await skipWithout(NATS_SERVER)
 const KEY = 'prj_test_sk_1111111111111111111111111111111111111111'
@@ -61,6 +70,7 @@ t.test('a gateway', { skip }, async (t) => {
     routes: [
       ...trackRoutes({
         ...engine,
+        trips: new UserTrips(noTrips(), { ask: () => Promise.resolve({ trips: [], hasMore: false }) }),
         rateLimits: true,
         scan: (body, stamp) => scanJsonUpdate(body, stamp, senders),
       }),

@@ -16,6 +16,7 @@ import type { Intake, Outcome, Users } from '../../src/actor/port.ts'
 import { FencedOut } from '../../src/log/errors.ts'
 import type { LogEvent, LogFrame, PartitionLog, SharedSnapshotStore, Snapshot } from '../../src/log/port.ts'
 import type { Update } from '../../src/model/update.ts'
+import { TripCourier } from '../../src/trips/tripCourier.ts'
 import { ByteBound } from '../../src/runtime/byteBound.ts'
 import { ManualClock, type Clock } from '../../src/runtime/clock.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
@@ -240,6 +241,7 @@ export function serverOf(
     senders: new Senders(),
     mailboxBytes: 16 * 1024 * 1024,
     createPartition: (number) => new Partition(number, SALT),
+    openCourier: noTrips,
     isLive: () => true,
     lost: () => {},
     troubled: () => {},
@@ -247,6 +249,17 @@ export function serverOf(
   })
   server.start()
   return server
+}
+
+/** A world without trips: there is nobody to tell. */
+export function noTrips(): TripCourier {
+  const delivery = { tell: () => Promise.resolve({ trip: null, events: [] }) }
+  return new TripCourier({
+    delivery,
+    acknowledge: () => Promise.resolve(),
+    seenBytes: 1000,
+    troubled: () => {},
+  })
 }
 
 /** Hosts that take partitions from each other, and the logs that they share. */

@@ -137,6 +137,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'registry/beacons',
       'registry/geofences',
       'users',
+      'trips',
     ],
   ],
   [

@@ -12,7 +12,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { ApiContract } from './apiContract.ts'
+import type { ApiContract } from './apiContract.ts'
 import { untilReady } from './waiting.ts'
 import { shareWorld } from './world.ts'
 
@@ -99,6 +99,8 @@ export class Server {
       // Imported only if needed, because it loads the code that makes regions.
       if (options.sample) await (await import('./sampleRegion.ts')).addSample(server.data)
       await server.restart()
+      // Loaded here, because the demo and the cluster start servers without the packages for development.
+      const { ApiContract } = await import('./apiContract.ts')
       server.contract = await ApiContract.of(server.url)
     } catch (error) {
       await server.dispose()

@@ -18,6 +18,11 @@ export function ticketsSubject(gateway: string): string {
   return `ringfence.tickets.${gateway}`
 }
 
+/** Questions about what an update of a partition's device has done to trips: its owner listens. */
+export function outcomeSubject(partition: number): string {
+  return `ringfence.outcome.${partition}`
+}
+
 /** Changes to devices of a partition: its owner listens. */
 export function ownerSubject(partition: number): string {
   return `ringfence.partition.${partition}`

@@ -10,6 +10,7 @@ import type { Update } from '../../model/update.ts'
 import type { RegistryView } from '../../rules/port.ts'
 import type { Measurer } from '../../spatial/port.ts'
 import { ByteBound } from '../../runtime/byteBound.ts'
+import type { TripCourier } from '../../trips/tripCourier.ts'
 import type { Senders } from '../../wire/senders.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { ApiError } from '../../runtime/errors.ts'
@@ -50,6 +51,8 @@ export interface OwnedParts {
   readonly measurer?: Measurer | undefined
   /** Of all partitions of the process. */
   readonly scheduler: BatchScheduler
+  /** Carries what the devices of the partition have to tell to trips. */
+  readonly openCourier: (host: () => ActorHost) => TripCourier
   /** Called for failures of requests, which are repeated. */
   readonly troubled: (error: Error) => void
 }
@@ -76,6 +79,7 @@ const LEFT_BEHIND_BYTES = 4 * 1024 * 1024
 export class OwnedPartition {
   readonly number: number
   readonly host: ActorHost
+  readonly courier: TripCourier
   readonly log: PartitionLog
   readonly #partition: Partition
   readonly #parts: OwnedParts
@@ -106,7 +110,9 @@ export class OwnedPartition {
         if (!this.isDropped) log.append(pieces, done, ofFrame)
       },
     }
+    this.courier = parts.openCourier(() => this.host)
     this.host = new ActorHost({
+      courier: this.courier,
       partitions: [partition],
       log: guarded,
       registry,
@@ -124,6 +130,7 @@ export class OwnedPartition {
   /** There is, or will be, another owner: nothing is answered or appended any more. */
   drop(): void {
     this.#dropped.abort()
+    this.courier.stop()
     this.#partition.countIn(new DeviceMemory())
   }
 
@@ -132,6 +139,7 @@ export class OwnedPartition {
    */
   async close(): Promise<void> {
     this.#ending.abort()
+    this.courier.stop()
     await Promise.race([this.#finish(), aborted(this.#dropped.signal)])
     if (this.isDropped) return
     this.drop()
@@ -271,10 +279,10 @@ class RequestResults {
       ...wanted,
       applied: (outcome: Outcome, update: Update) => {
         const told = wanted.wantsEvents ? outcome.events : []
-        const { repeated } = outcome
+        const { repeated, verdict, feed } = outcome
         const set = (user: string) => {
           const isPlain = user === '' && told.length === 0 && !repeated
-          this.#set(update, isPlain ? 0 : { user, events: told, repeated, verdict: outcome.verdict })
+          this.#set(update, isPlain ? 0 : { user, events: told, repeated, verdict, feed })
         }
         if (outcome.userPieces === undefined) set(outcome.user)
         else void outcome.userPieces().then((pieces) => set(pieces.join('')))

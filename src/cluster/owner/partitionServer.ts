@@ -10,9 +10,11 @@ import type { TripQuestion } from '../../trips/port.ts'
 import type { UserQuestion } from '../../actor/port.ts'
 import type { Calls, Served } from '../nats/calls.ts'
 import { OwnedPartition, type OwnedParts } from './ownedPartition.ts'
+import { decodeOutcomeQuestion, encodeOutcome } from '../protocol/outcomeProtocol.ts'
+import { ApiError } from '../../runtime/errors.ts'
 import { decodeQuestion, encodeAnswer, encodePlainAnswer } from '../protocol/partitionProtocol.ts'
 import { revisionReached } from './revisions.ts'
-import { ownerSubject, tripsSubject, usersSubject } from '../nats/subjects.ts'
+import { ownerSubject, outcomeSubject, tripsSubject, usersSubject } from '../nats/subjects.ts'
 
 /**
  * The partitions that this process owns: takes them over and gives them away as ownership decides, and serves
@@ -37,7 +39,7 @@ export interface PartitionServerParts extends Omit<OwnedParts, 'scheduler'> {
 
 interface Serving {
   readonly owned: OwnedPartition
-  readonly requests: Served
+  readonly requests: readonly Served[]
 }
 
 export class PartitionServer implements OwnershipHandlers {
@@ -76,6 +78,7 @@ export class PartitionServer implements OwnershipHandlers {
   async acquire(number: number): Promise<number> {
     const { calls, openLog, createPartition, registry, snapshots, clock } = this.#parts
     let owned: OwnedPartition | undefined
+    let recovered: Partition
     let fencedOut: FencedOut | undefined
     const log = await openLog(number, (error) => {
       fencedOut = error
@@ -83,11 +86,12 @@ export class PartitionServer implements OwnershipHandlers {
     })
     try {
       const create = () => createPartition(number)
-      const recovered = await recoverPartition(create, log, snapshots, clock.now())
-      await revisionReached(registry, recovered.revision, this.#stopped.signal)
+      const found = await recoverPartition(create, log, snapshots, clock.now())
+      recovered = found.partition
+      await revisionReached(registry, found.revision, this.#stopped.signal)
       // From here on nothing waits.
       if (fencedOut !== undefined) throw fencedOut
-      owned = new OwnedPartition(recovered.partition, log, { ...this.#parts, scheduler: this.#scheduler })
+      owned = new OwnedPartition(recovered, log, { ...this.#parts, scheduler: this.#scheduler })
     } catch (error) {
       await log.close()
       throw error
@@ -99,7 +103,19 @@ export class PartitionServer implements OwnershipHandlers {
         this.#parts.troubled(error as Error)
       }
     })
-    this.#served.set(number, { owned, requests })
+    const outcomes = calls.serve(outcomeSubject(number), (bytes, answer) => {
+      owned.courier
+        .of(decodeOutcomeQuestion(bytes))
+        .catch((error: unknown) => {
+          if (error instanceof ApiError) return error
+          throw error
+        })
+        .then((outcome) => owned.isDropped || answer(encodeOutcome(outcome)))
+        .catch(this.#parts.troubled)
+    })
+    this.#served.set(number, { owned, requests: [requests, outcomes] })
+    // What the owner before has not told.
+    owned.courier.committed([recovered])
     return log.epoch
   }
 
@@ -107,7 +123,7 @@ export class PartitionServer implements OwnershipHandlers {
     const served = this.#served.get(number)
     if (served === undefined) return
     this.#served.delete(number)
-    await served.requests.stop()
+    await Promise.all(served.requests.map((requests) => requests.stop()))
     await served.owned.close()
   }
 
@@ -122,7 +138,8 @@ export class PartitionServer implements OwnershipHandlers {
     if (served?.owned !== owned) return
     this.#served.delete(owned.number)
     this.#parts.lost(owned.number)
-    served.requests.stop().catch((error: Error) => this.#parts.troubled(error))
+    for (const requests of served.requests)
+      requests.stop().catch((error: Error) => this.#parts.troubled(error))
   }
 
   /** Answers for those of the partitions that are here; if there are none, others will answer. */

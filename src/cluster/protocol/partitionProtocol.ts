@@ -3,6 +3,7 @@ import type { Senders } from '../../wire/senders.ts'
 import type { RangedBeacon } from '../../model/beacon.ts'
 import type { Metadata } from '../../model/metadata.ts'
 import type { ScopeId } from '../../model/scope.ts'
+import type { TripOptions } from '../../model/trip.ts'
 import type { DeviceType } from '../../model/update.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import type { Command, CommandKind } from '../../actor/command.ts'
@@ -17,7 +18,7 @@ import { readRows, RowWriter, type NumberedUpdate, type RemoteUpdate, type Whole
  * command  [name of its kind, arguments as the kind encodes them]
  * reply    [update result*, command result*], or nothing: busy, ask again
  *          in place of the update results their number, where all are 0
- * result   of an update: 0: applied, nothing else wanted · [0 | 1 repeated, user, event*, passed?, failure reason*?] · refusal
+ * result   of an update: 0: applied, nothing else wanted · [0 | 1 repeated, user, event*, passed?, failure reason*?, feed?] · refusal
  *          of a command: [0, result] · refusal
  * refusal  [code, message, param, type, retryAfter]
  * question [registry revision, partition*, JSON]
@@ -211,6 +212,8 @@ type WholeRow = readonly [
   metadata: Nil<string>,
   beacons: Nil<string>,
   source: Nil<string>,
+  /** JSON, as metadata. */
+  tripOptions: Nil<string>,
 ]
 
 const FOREGROUND = 1
@@ -247,6 +250,7 @@ const wholeRows: WholeRows = {
       metadata && JSON.stringify(metadata),
       beacons && JSON.stringify(beacons),
       update.source,
+      update.tripOptions && JSON.stringify(update.tripOptions),
     ]
     return packr.pack(row)
   },
@@ -256,6 +260,7 @@ const wholeRows: WholeRows = {
     const metadata = row[18]
     const beacons = row[19]
     const source = row[20]
+    const tripOptions = row[21]
     return {
       scope,
       deviceId,
@@ -280,6 +285,7 @@ const wholeRows: WholeRows = {
       description: row[17] ?? undefined,
       source: source ?? undefined,
       metadata: typeof metadata === 'string' ? (JSON.parse(metadata) as Metadata) : undefined,
+      ...(typeof tripOptions === 'string' && { tripOptions: JSON.parse(tripOptions) as TripOptions }),
       beacons: typeof beacons === 'string' ? (JSON.parse(beacons) as RangedBeacon[]) : undefined,
     }
   },
@@ -291,8 +297,9 @@ type OutcomeRow = readonly [
   repeated: 0 | 1,
   user: string,
   events: readonly string[],
-  passed?: boolean,
-  failureReasons?: readonly string[],
+  passed?: boolean | null,
+  failureReasons?: readonly string[] | null,
+  feed?: number,
 ]
 type RefusalRow = readonly [
   code: number,
@@ -306,8 +313,10 @@ type ResultRow = 0 | OutcomeRow | RefusalRow
 function resultRow(result: UpdateResult): ResultRow {
   if (result === 0) return 0
   if (result instanceof ApiError) return refusalRow(result)
-  const { repeated, user, events, verdict } = result
+  const { repeated, user, events, verdict, feed } = result
   const known = repeated ? 1 : 0
+  if (feed !== undefined)
+    return [known, user, events, verdict?.passed ?? null, verdict?.failureReasons ?? null, feed]
   if (verdict === undefined) return [known, user, events]
   return [known, user, events, verdict.passed, verdict.failureReasons]
 }
@@ -316,9 +325,15 @@ function resultOf(row: ResultRow): UpdateResult {
   if (row === 0) return 0
   const [first] = row
   if (first !== 0 && first !== 1) return refusalOf(row as RefusalRow)
-  const [, user, events, passed, failureReasons = []] = row as OutcomeRow
-  const verdict = passed === undefined ? undefined : { passed, failureReasons }
-  return { repeated: first === 1, user, events, ...(verdict && { verdict }) }
+  const [, user, events, passed, reasons, feed] = row as OutcomeRow
+  const verdict = typeof passed === 'boolean' ? { passed, failureReasons: reasons ?? [] } : undefined
+  return {
+    repeated: first === 1,
+    user,
+    events,
+    ...(verdict && { verdict }),
+    ...(feed !== undefined && { feed }),
+  }
 }
 
 function refusalRow({ code, message, param, type, retryAfter }: ApiError): RefusalRow {

@@ -119,6 +119,7 @@ export class RowWriter {
     if (update.replayed || update.beacons !== undefined) return false
     if (update.metadata !== undefined || update.description !== undefined) return false
     if (update.source !== undefined || update.claims !== undefined) return false
+    if (update.tripOptions !== undefined) return false
     const view = this.#view
     let at = this.#at
     const flags =

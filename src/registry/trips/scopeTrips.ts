@@ -50,6 +50,13 @@ export class ScopeTrips {
     return [...(this.#byUser.get(userId) ?? [])]
   }
 
+  /** In the order in which the trips were created, to the second. */
+  idsOfUser(userId: string): readonly string[] {
+    return this.ofUser(userId)
+      .map(({ id }) => id)
+      .sort()
+  }
+
   all(): Iterable<TripEntry> {
     return this.#byId.values()
   }

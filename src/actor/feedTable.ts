@@ -1,0 +1,206 @@
+import type { Confidence } from '../geometry/confidence.ts'
+import type { Metadata } from '../model/metadata.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { TripOptions, TripUser } from '../model/trip.ts'
+import type { ActorTable, ActorType } from './actorType.ts'
+import type { FrameBytes, FrameWriter } from './commitCodec.ts'
+import { DeviceMemory } from './deviceMemory.ts'
+
+/**
+ * What the devices of a partition have to tell to trips, which may be in other partitions. A row is written in the
+ * commit of the update that it is about, and stays until the trips have acknowledged it. So whoever owns the
+ * partition next still tells it.
+ *
+ * Owns: the numbers of rows, which ascend, their order, their bounds. Does not own: who is told, and when
+ * (trips/tripCourier.ts).
+ *
+ * ```
+ * PUT   kind u8 · the row as JSON
+ * DONE  kind u8 · number f64 *: the rows with these numbers are acknowledged
+ * LAST  kind u8 · number f64: of the last row, in snapshots
+ * ```
+ * Little-endian.
+ *
+ * Invariants
+ * - TRIP-FEED-1: A row has a higher number than all rows before it, also after a recovery.
+ * - TRIP-FEED-2: A device has at most {@link MAX_DEVICE_ROWS} rows, and a partition not much more than {@link MAX_BYTES}.
+ */
+const PUT = 1
+const DONE = 2
+const LAST = 3
+const NUMBER_BYTES = 8
+
+/** Rows of a device that may wait. */
+const MAX_DEVICE_ROWS = 1000
+/** Bytes of rows of a partition that may wait. */
+const MAX_BYTES = 2 * 1024 * 1024
+/** Of a row besides its JSON. */
+const ROW_BYTES = 150
+
+/** An update as its trips see it. */
+export interface FeedUpdate {
+  readonly metadata?: Metadata | undefined
+  /** Time t, epoch milliseconds. */
+  readonly time: number
+  /** Server time, epoch milliseconds. */
+  readonly receivedAt: number
+  readonly latitude: number
+  readonly longitude: number
+  /** Metres as sent. */
+  readonly accuracy?: number | undefined
+  readonly foreground: boolean
+  readonly stopped: boolean
+  readonly replayed: boolean
+  /** Worse than `maxAccuracyMeters`. */
+  readonly isInaccurate: boolean
+  /** The geofences that the device is in after it and that can be a destination, by `_id`. */
+  readonly inside: readonly string[]
+  /** Those of them that it entered with it. */
+  readonly entered: readonly { readonly id: string; readonly confidence: Confidence }[]
+  /** The trips of its user that may have been active, by `_id`. */
+  readonly trips: readonly string[]
+  readonly options?: TripOptions | undefined
+}
+
+/** What a device has to tell. */
+export interface FeedRow {
+  readonly number: number
+  readonly scope: ScopeId
+  /** The record. */
+  readonly user: TripUser
+  /** Absent: the record was removed. */
+  readonly update?: FeedUpdate | undefined
+}
+
+interface Waiting {
+  readonly scope: ScopeId
+  readonly device: string
+  readonly json: Buffer
+}
+
+export class FeedTable implements ActorTable {
+  /** Numbers of rows that nobody has taken yet, in order. */
+  readonly #fresh: number[] = []
+  readonly #rows = new Map<number, Waiting>()
+  readonly #ofDevice = new Map<string, number>()
+  #last = 0
+  #bytes = 0
+  #memory = new DeviceMemory()
+
+  /** Rows that wait. */
+  get size(): number {
+    return this.#rows.size
+  }
+
+  get hasFresh(): boolean {
+    return this.#fresh.length > 0
+  }
+
+  /** The rows that nobody has taken yet, in order. To be called between batches. */
+  takeFresh(): FeedRow[] {
+    return this.#fresh.splice(0).map((number) => this.get(number)!)
+  }
+
+  /** A row that waits. */
+  get(number: number): FeedRow | undefined {
+    const waiting = this.#rows.get(number)
+    return waiting && (JSON.parse(waiting.json.toString()) as FeedRow)
+  }
+
+  /** Whether no more can wait. */
+  isFull(scope: ScopeId, deviceId: string): boolean {
+    if (this.#rows.size === 0) return false
+    return this.#bytes >= MAX_BYTES || (this.#ofDevice.get(deviceOf(scope, deviceId)) ?? 0) >= MAX_DEVICE_ROWS
+  }
+
+  /** Adds a row, and makes it durable; returns its number. */
+  put(writer: FrameWriter, row: Omit<FeedRow, 'number'>): number {
+    const numbered: FeedRow = { number: this.#last + 1, ...row }
+    const json = Buffer.from(JSON.stringify(numbered))
+    const data = Buffer.allocUnsafe(1 + json.length)
+    data[0] = PUT
+    data.set(json, 1)
+    writer.actorRow(FEEDS, data)
+    this.#add(numbered, json)
+    this.#fresh.push(numbered.number)
+    return numbered.number
+  }
+
+  /** Forgets rows, and makes that durable. */
+  done(writer: FrameWriter, numbers: readonly number[]): void {
+    const known = numbers.filter((number) => this.#delete(number))
+    if (known.length === 0) return
+    const data = Buffer.allocUnsafe(1 + known.length * NUMBER_BYTES)
+    data[0] = DONE
+    known.forEach((number, i) => data.writeDoubleLE(number, 1 + i * NUMBER_BYTES))
+    writer.actorRow(FEEDS, data)
+  }
+
+  readRow({ buffer }: FrameBytes, at: number, end: number): void {
+    if (buffer[at] === PUT) {
+      const json = Buffer.from(buffer.subarray(at + 1, end))
+      return this.#add(JSON.parse(json.toString()) as FeedRow, json)
+    }
+    if (buffer[at] === LAST) this.#last = Math.max(this.#last, buffer.readDoubleLE(at + 1))
+    else for (let i = at + 1; i < end; i += NUMBER_BYTES) this.#delete(buffer.readDoubleLE(i))
+  }
+
+  writeAll(writer: FrameWriter): void {
+    if (this.#last === 0) return
+    const last = Buffer.alloc(1 + NUMBER_BYTES)
+    last[0] = LAST
+    last.writeDoubleLE(this.#last, 1)
+    writer.actorRow(FEEDS, last)
+    for (const { json } of this.#rows.values()) writer.actorRow(FEEDS, Buffer.concat([Buffer.of(PUT), json]))
+  }
+
+  /** What was not acknowledged is told again. */
+  recovered(): void {
+    this.#fresh.splice(0, Infinity, ...this.#rows.keys())
+  }
+
+  countIn(memory: DeviceMemory): void {
+    for (const { scope, json } of this.#rows.values()) {
+      this.#memory.add(scope, -(ROW_BYTES + json.length))
+      memory.add(scope, ROW_BYTES + json.length)
+    }
+    this.#memory = memory
+  }
+
+  #add({ number, scope, user }: FeedRow, json: Buffer): void {
+    const device = deviceOf(scope, user.deviceId)
+    this.#last = Math.max(this.#last, number)
+    this.#rows.set(number, { scope, device, json })
+    this.#ofDevice.set(device, (this.#ofDevice.get(device) ?? 0) + 1)
+    this.#count(scope, ROW_BYTES + json.length)
+  }
+
+  #delete(number: number): boolean {
+    const waiting = this.#rows.get(number)
+    if (waiting === undefined) return false
+    const { scope, device, json } = waiting
+    this.#rows.delete(number)
+    const left = this.#ofDevice.get(device)! - 1
+    if (left === 0) this.#ofDevice.delete(device)
+    else this.#ofDevice.set(device, left)
+    this.#count(scope, -(ROW_BYTES + json.length))
+    return true
+  }
+
+  #count(scope: ScopeId, bytes: number): void {
+    this.#bytes += bytes
+    this.#memory.add(scope, bytes)
+  }
+}
+
+/** The name of a device over all scopes. */
+function deviceOf(scope: ScopeId, deviceId: string): string {
+  return `${scope} ${deviceId}`
+}
+
+/** The feed of a partition. Its command is listed in actorTypes.ts. */
+export const FEEDS: Pick<ActorType<FeedTable>, 'name' | 'number' | 'createTable'> = {
+  name: 'feed',
+  number: 2,
+  createTable: () => new FeedTable(),
+}

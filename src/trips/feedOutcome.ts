@@ -1,0 +1,34 @@
+import type { ScopeId } from '../model/scope.ts'
+
+/**
+ * What an update has done to the trips of its device, for whoever answers it.
+ *
+ * Embedded technology: tripCourier.ts. Distributed: remoteOutcomes.ts asks the owner of the device's partition.
+ */
+export interface FeedOutcomes {
+  /**
+   * Waits for it, but not long: after {@link OUTCOME_MS} it is what the device saw last.
+   * @returns undefined if nobody remembers
+   * @throws {ApiError} 503 if the device has not seen anything yet
+   */
+  of(question: FeedQuestion): Promise<FeedOutcome | undefined>
+}
+
+/** An update that was told to trips. */
+export interface FeedQuestion {
+  readonly scope: ScopeId
+  readonly deviceId: string
+  /** The number of the row in its partition's feed; 0: the last one. */
+  readonly number: number
+}
+
+/** Texts are finished JSON. */
+export interface FeedOutcome {
+  /** `user.trip`; null if it is absent. */
+  readonly trip: string | null
+  /** Of its trips, in order. */
+  readonly events: readonly string[]
+}
+
+/** How long an answer waits for the trips of its device. */
+export const OUTCOME_MS = 2000

@@ -1,0 +1,221 @@
+import type { FeedCourier } from '../actor/host.ts'
+import type { Partition } from '../actor/partition.ts'
+import { ApiError } from '../runtime/errors.ts'
+import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
+import { OUTCOME_MS, type FeedOutcome, type FeedOutcomes, type FeedQuestion } from './feedOutcome.ts'
+import type { TripDelivery } from './tripDelivery.ts'
+
+/**
+ * Carries the rows of the feeds of a process's partitions (actor/feedTable.ts) to trips, until they are told.
+ *
+ * The obvious way sends a row when its update is committed, and forgets it: a process that ends in between, or a
+ * partition without an owner, would lose it. Here the row stays in the feed, so that the next owner tells it.
+ *
+ * Owns: the order of a device's rows, when they are told again and acknowledged, what a device saw last. Does not
+ * own: which trips a row concerns (tripDelivery.ts), how many rows may wait (TRIP-FEED-2).
+ *
+ * Invariants
+ * - COURIER-1: A row is told after all rows of its device with lower numbers have been.
+ * - COURIER-2: A row is acknowledged only after it was told, and told again until then, whoever owns the partition.
+ * - COURIER-3: What it keeps is bounded: a lane per device with rows, and what devices saw last in `seenBytes`.
+ */
+export interface CourierParts {
+  readonly delivery: Pick<TripDelivery, 'tell'>
+  /** Makes durable that rows were told. */
+  readonly acknowledge: (partition: Partition, numbers: readonly number[]) => Promise<unknown>
+  /** Bound of what devices saw last. */
+  readonly seenBytes: number
+  /** Called for a failure after which a row is told again. */
+  readonly troubled: (error: Error) => void
+  readonly outcomeMs?: number
+}
+
+/** Devices whose rows are told at a time. */
+const LANES_AT_ONCE = 256
+const FIRST_PAUSE_MS = 20
+const LONGEST_PAUSE_MS = 2000
+/** Rows are acknowledged together after this time, because each time costs a commit. */
+const GATHER_MS = 50
+/** Of what a device saw last, besides its texts. */
+const SEEN_BYTES = 200
+
+/** The rows of one device that wait. */
+interface Lane {
+  readonly device: string
+  readonly partition: Partition
+  readonly numbers: number[]
+  pauseMs: number
+}
+
+interface Seen extends FeedOutcome {
+  readonly number: number
+}
+
+export class TripCourier implements FeedCourier, FeedOutcomes {
+  readonly #parts: CourierParts
+  readonly #limit = new ConcurrencyLimit(LANES_AT_ONCE)
+  readonly #lanes = new Map<string, Lane>()
+  /** By device and number. */
+  readonly #waiters = new Map<string, ((outcome: FeedOutcome) => void)[]>()
+  /** By device; what was seen longest ago comes first. */
+  readonly #seen = new Map<string, Seen>()
+  #seenBytes = 0
+  #told = new Map<Partition, number[]>()
+  #timer: NodeJS.Timeout | undefined
+  #isStopped = false
+
+  constructor(parts: CourierParts) {
+    this.#parts = parts
+  }
+
+  /** Devices with rows that wait. */
+  get waiting(): number {
+    return this.#lanes.size
+  }
+
+  committed(partitions: readonly Partition[]): void {
+    if (this.#isStopped) return
+    for (const partition of partitions) {
+      if (!partition.feed.hasFresh) continue
+      for (const { number, scope, user } of partition.feed.takeFresh())
+        this.#post(partition, deviceOf(scope, user.deviceId), number)
+    }
+  }
+
+  /** Tells nothing more. What is being told is told again by the next owner, and does nothing more then. */
+  stop(): void {
+    this.#isStopped = true
+    clearTimeout(this.#timer)
+  }
+
+  of({ scope, deviceId, number }: FeedQuestion): Promise<FeedOutcome | undefined> {
+    const device = deviceOf(scope, deviceId)
+    const seen = this.#seen.get(device)
+    if (number === 0 || (seen !== undefined && seen.number >= number))
+      return Promise.resolve(seen && { trip: seen.trip, events: seen.number === number ? seen.events : [] })
+    // Another owner has told it.
+    if (!this.#lanes.has(device)) return Promise.resolve(undefined)
+    return this.#wait(device, number)
+  }
+
+  #wait(device: string, number: number): Promise<FeedOutcome> {
+    const { outcomeMs = OUTCOME_MS } = this.#parts
+    const key = `${number} ${device}`
+    return new Promise((resolve, reject) => {
+      const told = (outcome: FeedOutcome): void => {
+        clearTimeout(timer)
+        resolve(outcome)
+      }
+      const timer = setTimeout(() => {
+        const waiters = this.#waiters.get(key)!.filter((one) => one !== told)
+        if (waiters.length > 0) this.#waiters.set(key, waiters)
+        else this.#waiters.delete(key)
+        const seen = this.#seen.get(device)
+        if (seen !== undefined) resolve({ trip: seen.trip, events: [] })
+        else reject(notInTime())
+      }, outcomeMs)
+      this.#waiters.set(key, [...(this.#waiters.get(key) ?? []), told])
+    })
+  }
+
+  #post(partition: Partition, device: string, number: number): void {
+    const known = this.#lanes.get(device)
+    if (known !== undefined) {
+      known.numbers.push(number)
+      return
+    }
+    const lane: Lane = { device, partition, numbers: [number], pauseMs: FIRST_PAUSE_MS }
+    this.#lanes.set(device, lane)
+    this.#run(lane)
+  }
+
+  #run(lane: Lane): void {
+    void this.#limit.run(() => this.#tellAll(lane))
+  }
+
+  /** Tells the rows of a device, one after the other. After a failure it lets others go first. */
+  async #tellAll(lane: Lane): Promise<void> {
+    const { device, partition, numbers } = lane
+    try {
+      while (numbers.length > 0 && !this.#isStopped) {
+        const number = numbers[0]!
+        const row = partition.feed.get(number)
+        if (row !== undefined) this.#toldRow(lane, number, await this.#parts.delivery.tell(row))
+        numbers.shift()
+        lane.pauseMs = FIRST_PAUSE_MS
+      }
+      this.#lanes.delete(device)
+    } catch (error) {
+      if (this.#isStopped) return
+      this.#parts.troubled(error as Error)
+      setTimeout(() => this.#run(lane), lane.pauseMs).unref()
+      lane.pauseMs = Math.min(LONGEST_PAUSE_MS, lane.pauseMs * 2)
+    }
+  }
+
+  #toldRow({ device, partition }: Lane, number: number, outcome: FeedOutcome): void {
+    if (this.#isStopped) return
+    this.#remember(device, { number, ...outcome })
+    const key = `${number} ${device}`
+    const waiters = this.#waiters.get(key)
+    this.#waiters.delete(key)
+    for (const told of waiters ?? []) told(outcome)
+    const numbers = this.#told.get(partition)
+    if (numbers === undefined) this.#told.set(partition, [number])
+    else numbers.push(number)
+    this.#acknowledgeSoon()
+  }
+
+  async #acknowledge(): Promise<void> {
+    const told = this.#told
+    this.#told = new Map()
+    await Promise.all([...told].map(([partition, numbers]) => this.#acknowledgeOf(partition, numbers)))
+    this.#timer = undefined
+    if (this.#told.size > 0) this.#acknowledgeSoon()
+  }
+
+  async #acknowledgeOf(partition: Partition, numbers: number[]): Promise<void> {
+    try {
+      await this.#parts.acknowledge(partition, numbers)
+    } catch (error) {
+      this.#parts.troubled(error as Error)
+      this.#told.set(partition, [...numbers, ...(this.#told.get(partition) ?? [])])
+    }
+  }
+
+  #acknowledgeSoon(): void {
+    if (!this.#isStopped) this.#timer ??= setTimeout(() => void this.#acknowledge(), GATHER_MS)
+  }
+
+  #remember(device: string, seen: Seen): void {
+    const before = this.#seen.get(device)
+    if (before !== undefined) this.#forget(device, before)
+    this.#seen.set(device, seen)
+    this.#seenBytes += bytesOf(seen)
+    for (const [oldest, one] of this.#seen) {
+      if (this.#seenBytes <= this.#parts.seenBytes) break
+      this.#forget(oldest, one)
+    }
+  }
+
+  #forget(device: string, seen: Seen): void {
+    this.#seen.delete(device)
+    this.#seenBytes -= bytesOf(seen)
+  }
+}
+
+function bytesOf({ trip, events }: Seen): number {
+  return 2 * events.reduce((sum, event) => sum + event.length, trip?.length ?? 0) + SEEN_BYTES
+}
+
+function deviceOf(scope: number, deviceId: string): string {
+  return `${scope} ${deviceId}`
+}
+
+function notInTime(): ApiError {
+  return new ApiError(
+    503,
+    'The update is stored, but its trip did not answer in time. Its events are in GET /v1/events later.',
+    { retryAfter: 1 },
+  )
+}

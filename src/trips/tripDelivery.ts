@@ -1,0 +1,203 @@
+import type { FeedRow, FeedUpdate } from '../actor/feedTable.ts'
+import type { Intake } from '../actor/port.ts'
+import { tripId, type StoreSalt } from '../events/ids.ts'
+import { deviceHash } from '../model/deviceHash.ts'
+import type { ScopeId } from '../model/scope.ts'
+import type { TripOptions } from '../model/trip.ts'
+import type { TripNames } from '../registry/trips/port.ts'
+import type { TripEntry } from '../registry/trips/scopeTrips.ts'
+import type { Clock } from '../runtime/clock.ts'
+import { ApiError } from '../runtime/errors.ts'
+import type { FeedOutcome } from './feedOutcome.ts'
+import type { EtaQuestion, MeasuredSection } from './machine/eta.ts'
+import type { MeasuredWay } from './machine/move.ts'
+import type { Trips } from './port.ts'
+import { TRIP_ERASURE } from './tripErasure.ts'
+import { TRIP_MOVE, type MovedTrip, type TripMoveCall, type TripMoveResult } from './tripMove.ts'
+
+/** Measures ways on roads. */
+export interface WayMeasurer {
+  /** @returns a section per stop; undefined if the roads do not say, or not in time. Never rejects. */
+  measure(question: EtaQuestion): Promise<readonly MeasuredSection[] | undefined>
+}
+
+export interface DeliveryPorts {
+  readonly intake: Pick<Intake, 'execute'>
+  readonly trips: Trips
+  readonly directory: TripNames
+  readonly ways: WayMeasurer
+  readonly store: { readonly partitions: number; readonly salt: StoreSalt }
+  readonly clock: Clock
+}
+
+/** How often a trip is asked again because it was edited while its way was measured. */
+const TRIES = 5
+
+/** A row of a feed about an update. */
+type UpdateRow = FeedRow & { readonly update: FeedUpdate }
+
+/**
+ * Tells one row of a feed to the trips that it concerns. Telling it again does nothing more, so that it is told until
+ * that has succeeded once.
+ *
+ * Owns: which trips a row concerns. Does not own: what it does to them (tripMove.ts), when it is told
+ * (tripCourier.ts).
+ */
+export class TripDelivery {
+  readonly #ports: DeliveryPorts
+
+  constructor(ports: DeliveryPorts) {
+    this.#ports = ports
+  }
+
+  /** @throws {ApiError} if it must be told again */
+  async tell(row: FeedRow): Promise<FeedOutcome> {
+    if (row.update === undefined) return this.#erase(row)
+    return this.#move({ ...row, update: row.update })
+  }
+
+  async #move(row: UpdateRow): Promise<FeedOutcome> {
+    const { trips, options } = row.update
+    const settled = await Promise.all(trips.map((id) => this.#moveOne(row, id)))
+    const moved = settled.filter((one) => one !== undefined)
+    let shown = latestStarted(moved)
+    if (options !== undefined) {
+      const id = this.#ports.directory.of(row.scope).named(options.externalId)?.id
+      shown = moved.find((one) => one.id === id)
+      if (shown === undefined && (shown = await this.#moveNamed(row, options)) !== undefined)
+        moved.push(shown)
+    }
+    moved.sort((a, b) => a.result.createdAt - b.result.createdAt || (a.id < b.id ? -1 : 1))
+    return {
+      trip: shown !== undefined && isUnderWay(shown.result) ? shown.result.trip : null,
+      events: moved.flatMap(({ result }) => result.events),
+    }
+  }
+
+  /** Moves the trip that the options name, which is made if there was none. */
+  async #moveNamed(row: UpdateRow, options: TripOptions): Promise<Told | undefined> {
+    const { scope } = row
+    const { externalId } = options
+    let entry = await this.#entryOf(row, externalId)
+    for (let tried = 0; entry !== undefined && tried < TRIES; tried++) {
+      const { id, changedAt }: TripEntry = entry
+      const create = { externalId, reservedAt: changedAt }
+      const told = await this.#moveOne(row, id, { isNamed: true, create })
+      if (told === undefined || 'id' in told) return this.#assigned(scope, entry, told)
+      // Whoever reserved it has not made the trip.
+      entry = await this.#edit((directory) => directory.renew(scope, id))
+    }
+    if (entry === undefined) return undefined
+    throw again()
+  }
+
+  /** The entry of the trip of that name, which is reserved if there never was one. */
+  async #entryOf({ scope, user: { userId } }: UpdateRow, externalId: string): Promise<TripEntry | undefined> {
+    const { directory, trips, store, clock } = this.#ports
+    const names = directory.of(scope)
+    const known = names.named(externalId)
+    if (known !== undefined) return known
+    if (names.deletedAt(externalId) !== undefined) return undefined
+    const ended = await trips.ask({ scope, ask: 'named', externalId, includeLocations: false })
+    if (ended.trips.length > 0) return undefined
+    const draw = () => drawTripId(store, clock, externalId, userId)
+    return this.#edit((writable) => writable.reserve(scope, externalId, userId, draw))
+  }
+
+  /** @returns undefined if the directory refuses it, such as for too many trips of a user */
+  #edit<T>(work: (directory: TripNames) => T): Promise<T | undefined> {
+    const { directory } = this.#ports
+    return directory
+      .edit(() => work(directory))
+      .catch((error: unknown) => {
+        if (error instanceof ApiError && error.code < 500) return undefined
+        throw error
+      })
+  }
+
+  /** The directory says from now on whose trip it is. */
+  async #assigned(scope: ScopeId, entry: TripEntry, told: Told | undefined): Promise<Told | undefined> {
+    const userId = told?.result.userId ?? undefined
+    if (userId !== undefined && entry.userId !== userId)
+      await this.#edit((directory) => directory.assign(scope, entry.id, userId))
+    return told
+  }
+
+  /** @returns undefined if the trip is not moved by it */
+  async #moveOne(row: UpdateRow, id: string): Promise<Told | undefined>
+  async #moveOne(row: UpdateRow, id: string, named: Named): Promise<Told | Stale | undefined>
+  async #moveOne(row: UpdateRow, id: string, named?: Named): Promise<Told | Stale | undefined> {
+    const { intake, ways } = this.#ports
+    const { scope } = row
+    let way: MeasuredWay | undefined
+    for (let tried = 0; tried < TRIES; tried++) {
+      const call: TripMoveCall = { scope, id, row, isNamed: false, ...named, ...(way && { way }) }
+      const result: TripMoveResult = await intake.execute(TRIP_MOVE, call, 0)
+      switch (result.is) {
+        case 'moved':
+          return { id, result }
+        case 'stale':
+          return { isStale: true }
+        case 'question':
+          way = { question: result.question, sections: await ways.measure(result.question) }
+          break
+        default:
+          return undefined
+      }
+    }
+    throw again()
+  }
+
+  /** Takes the record out of all trips. */
+  async #erase({ scope, user: { id: recordId } }: FeedRow): Promise<FeedOutcome> {
+    const { intake, directory, store } = this.#ports
+    for (let partition = 0; partition < store.partitions; partition++) {
+      for (let hasMore = true; hasMore;) {
+        const erased = await intake.execute(TRIP_ERASURE, { partition, scope, recordId }, 0)
+        hasMore = erased.hasMore
+        for (const id of erased.canceled) await directory.edit(() => directory.release(scope, id))
+      }
+    }
+    return { trip: null, events: [] }
+  }
+}
+
+interface Named {
+  readonly isNamed: true
+  readonly create: NonNullable<TripMoveCall['create']>
+}
+
+/** The reservation of its name is too old to make it. */
+interface Stale {
+  readonly isStale: true
+}
+
+/** A trip that heard of a row. */
+interface Told {
+  readonly id: string
+  readonly result: MovedTrip
+}
+
+function latestStarted(trips: readonly Told[]): Told | undefined {
+  const underWay = trips.filter(({ result }) => isUnderWay(result))
+  return underWay.sort((a, b) => (b.result.startedAt ?? 0) - (a.result.startedAt ?? 0))[0]
+}
+
+function isUnderWay({ status }: MovedTrip): boolean {
+  return status === 'started' || status === 'approaching' || status === 'arrived'
+}
+
+/** Draws the `_id` of a trip in the partition that its user, or else its name, decides. */
+export function drawTripId(
+  { partitions, salt }: DeliveryPorts['store'],
+  clock: Clock,
+  externalId: string,
+  userId: string | undefined,
+): string {
+  const [high, low] = crypto.getRandomValues(new Uint32Array(2)) as unknown as [number, number]
+  return tripId(salt, clock.now(), deviceHash(userId ?? externalId) % partitions, [high, low])
+}
+
+function again(): ApiError {
+  return new ApiError(503, 'This trip is being changed by others. Try again.', { retryAfter: 1 })
+}

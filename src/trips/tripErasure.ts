@@ -1,0 +1,67 @@
+import type { CommandKind } from '../actor/command.ts'
+import type { ScopeId } from '../model/scope.ts'
+import { isEnded, type Trip } from '../model/trip.ts'
+import { endedBy } from './machine/change.ts'
+import { causeOf, commitStep } from './step.ts'
+import { TRIPS } from './tripActor.ts'
+
+/** The trips of one partition that a record moved last. */
+export interface TripErasure {
+  readonly partition: number
+  readonly scope: ScopeId
+  readonly recordId: string
+}
+
+/** Trips that are changed in one commit. */
+const AT_ONCE = 50
+
+/**
+ * The record of a user was removed: its active trips are canceled, and all lose what tells of the user. Returns the
+ * `_id`s of the trips that it canceled, and whether there are more to change.
+ */
+export const TRIP_ERASURE: CommandKind<
+  TripErasure,
+  { readonly canceled: readonly string[]; readonly hasMore: boolean }
+> = {
+  name: 'trip.erasure',
+  isBounded: false,
+  isBeforeUpdates: false,
+
+  partitionOf: ({ partition }) => partition,
+
+  encode: ({ partition, scope, recordId }) => [partition, scope, recordId],
+  decode(packed) {
+    const [partition, scope, recordId] = packed as [number, ScopeId, string]
+    return { partition, scope, recordId }
+  },
+
+  apply(partition, { scope, recordId }, commit) {
+    const table = partition.tableOf(TRIPS)
+    const rows = [...table.ofRecord(scope, recordId)]
+    const canceled: string[] = []
+    for (const row of rows.slice(0, AT_ONCE)) {
+      const trip = table.get(row)
+      if (!isEnded(trip.status)) canceled.push(trip.id)
+      const stepped = endedBy(trip, 'userRemoved', commit.time, commit.time)
+      const erased = withoutUser(stepped.trip)
+      const cause = causeOf(erased, commit.time)
+      commitStep(partition, commit, erased, stepped, cause, { trail: { isCleared: true } })
+    }
+    return { canceled, hasMore: rows.length > AT_ONCE }
+  },
+
+  repeat: (apply) => apply(),
+}
+
+function withoutUser(trip: Trip): Trip {
+  return {
+    ...trip,
+    user: undefined,
+    userId: undefined,
+    deviceId: undefined,
+    place: undefined,
+    estimate: undefined,
+    heard: [],
+    told: [],
+  }
+}

@@ -1,0 +1,192 @@
+import type { CommandCommit, CommandKind } from '../actor/command.ts'
+import type { FeedRow, FeedUpdate } from '../actor/feedTable.ts'
+import type { Partition } from '../actor/partition.ts'
+import { entryConfidence, evaluatedAccuracy, type Confidence } from '../geometry/confidence.ts'
+import { Probe } from '../geometry/probe.ts'
+import type { GeofenceProperties } from '../model/geofence.ts'
+import { isEnded, type Trip, type TripOptions, type TripStatus } from '../model/trip.ts'
+import type { ScopeView } from '../rules/port.ts'
+import { created } from './machine/change.ts'
+import type { EtaQuestion } from './machine/eta.ts'
+import { moved, type MeasuredWay, type MoveSurroundings, type TripMove } from './machine/move.ts'
+import { seen } from './machine/places.ts'
+import { commitStep, knownGeofences, tripAtCommit } from './step.ts'
+import { TRIPS } from './tripActor.ts'
+import { tripContext } from './tripRecord.ts'
+import { OF_TRIP, type TripRef } from './tripRef.ts'
+
+/** An update that its device's feed tells to one trip. */
+export interface TripMoveCall extends TripRef {
+  readonly row: FeedRow & { readonly update: FeedUpdate }
+  /** The options of the update name the trip; otherwise it is one of the user's. */
+  readonly isNamed: boolean
+  /** Makes the trip if it is not there: its name was reserved for it. */
+  readonly create?: {
+    readonly externalId: string
+    /** When the name was reserved, epoch milliseconds. */
+    readonly reservedAt: number
+  }
+  /** The answer to the question that an earlier try returned. */
+  readonly way?: MeasuredWay
+}
+
+/** What became of it. Texts are finished JSON. */
+export type TripMoveResult =
+  /** A way must be measured first. */
+  | { readonly is: 'question'; readonly question: EtaQuestion }
+  /** There is no such trip, or it belongs to others, or it has ended. */
+  | { readonly is: 'absent' | 'foreign' | 'ended' }
+  /** The reservation of its name is too old to make it. */
+  | { readonly is: 'stale' }
+  | MovedTrip
+
+/** The trip after the update, which may have left it as it was. */
+export interface MovedTrip {
+  readonly is: 'moved'
+  readonly status: TripStatus
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+  readonly startedAt: number | null
+  readonly userId: string | null
+  readonly hasEnded: boolean
+  readonly trip: string
+  readonly events: readonly string[]
+}
+
+/** A reservation that is older makes no trip, because its name may belong to somebody else by now. */
+const RESERVED_MS = 60_000
+
+/**
+ * Moves a trip by an update. The same row moves it once: the number that it last heard of the device says so.
+ */
+export const TRIP_MOVE: CommandKind<TripMoveCall, TripMoveResult> = {
+  name: 'trip.move',
+  isBounded: false,
+  isBeforeUpdates: false,
+  nowhere: { is: 'absent' },
+
+  partitionOf: OF_TRIP.partitionOf,
+
+  /** As JSON, because metadata may have any keys. */
+  encode: (call) => JSON.stringify(call),
+  decode: (json) => JSON.parse(json as string) as TripMoveCall,
+
+  apply(partition, call, commit) {
+    const found = tripOf(partition, call, commit)
+    if (!('isNew' in found)) return found
+    const { isNew } = found
+    const { user, number, update } = call.row
+    let { trip } = found
+    const heard = trip.heard.find(({ deviceId }) => deviceId === user.deviceId)
+    if (heard !== undefined && heard.number >= number) {
+      // It was told before, and the answer was lost.
+      return resultOf(trip, commit, heard.number === number ? trip.told : [])
+    }
+    if (isEnded(trip.status)) return { is: 'ended' }
+    if (!isTheirs(trip, call)) return { is: 'foreign' }
+    if (call.isNamed) trip = { ...trip, deviceId: user.deviceId, userId: trip.userId ?? user.userId }
+    const view = commit.registry.scope(trip.scope)
+    const stepped = moved(trip, moveOf(call.row), surroundingsOf(view, commit.time), call.way)
+    if (stepped !== undefined && 'stops' in stepped) return { is: 'question', question: stepped }
+    if (stepped === undefined) {
+      if (isNew) commitStep(partition, commit, trip, { events: [] }, causeOfRow(call.row))
+      return resultOf(trip, commit, [])
+    }
+    const { time, latitude, longitude, isInaccurate } = update
+    const events = commitStep(partition, commit, stepped.trip, stepped, causeOfRow(call.row), {
+      isTold: true,
+      trail: { added: isInaccurate ? undefined : { time, latitude, longitude } },
+    })
+    return resultOf(stepped.trip, commit, events)
+  },
+
+  repeat: (apply) => apply(),
+}
+
+function tripOf(
+  partition: Partition,
+  { scope, id, create, row: { user, update } }: TripMoveCall,
+  commit: CommandCommit,
+): { readonly trip: Trip; readonly isNew: boolean } | TripMoveResult {
+  const table = partition.tableOf(TRIPS)
+  const row = table.find(scope, id)
+  if (row >= 0) return { trip: tripAtCommit(partition, commit, table.get(row)), isNew: false }
+  if (create === undefined || update.options === undefined) return { is: 'absent' }
+  if (commit.time - create.reservedAt > RESERVED_MS) return { is: 'stale' }
+  // The update stands, whatever there is room for.
+  if (!table.hasRoom(scope)) return { is: 'absent' }
+  const { externalId } = create
+  const { userId, deviceId } = user
+  const trip = created({ id, scope, externalId, userId, deviceId }, user, commit.time)
+  return { trip: withOptions(trip, update.options, commit.registry.scope(scope)), isNew: true }
+}
+
+/** A destination that does not exist yet counts once it does. */
+function withOptions(trip: Trip, options: TripOptions, view: ScopeView): Trip {
+  const { destination, mode, approachingThreshold, scheduledArrivalAt, metadata } = options
+  return {
+    ...trip,
+    mode: mode ?? trip.mode,
+    approachingThreshold,
+    scheduledArrivalAt,
+    metadata,
+    destination: destination && seen({ type: 'geofence', ...destination }, knownGeofences(view)),
+  }
+}
+
+/** Whether the device may move the trip. */
+function isTheirs(trip: Trip, { row: { user }, isNamed }: TripMoveCall): boolean {
+  if (trip.userId !== undefined) return trip.userId === user.userId
+  return isNamed && (trip.deviceId === undefined || trip.deviceId === user.deviceId)
+}
+
+function moveOf({ user, number, update }: TripMoveCall['row']): TripMove {
+  const { deviceId } = user
+  return { deviceId, number, user, accuracy: undefined, ...update }
+}
+
+function causeOfRow({ user, update }: TripMoveCall['row']) {
+  const { metadata, latitude, longitude, accuracy, time, receivedAt } = update
+  const { replayed, foreground, stopped } = update
+  return {
+    user: { ...user, metadata },
+    place: { latitude, longitude, accuracy },
+    time,
+    receivedAt,
+    flags: { replayed, foreground, stopped },
+  }
+}
+
+const probe = new Probe()
+
+function surroundingsOf(view: ScopeView, now: number): MoveSurroundings {
+  const { index, settings } = view
+  return {
+    now,
+    settings,
+    geofences: knownGeofences(view),
+    confidenceIn({ id }: GeofenceProperties, { latitude, longitude, accuracy }: TripMove): Confidence {
+      const slot = index.slotOf(id)
+      if (slot < 0 || accuracy === undefined) return 1
+      const meters = evaluatedAccuracy(accuracy)
+      probe.set(latitude, longitude)
+      const distance = index.distance(slot, probe)
+      const coverage = distance <= -meters || meters === 0 ? 1 : index.coverage(slot, probe, meters)
+      return entryConfidence(distance, coverage, meters)
+    },
+  }
+}
+
+function resultOf(trip: Trip, { registry, time: now }: CommandCommit, events: readonly string[]): MovedTrip {
+  const { settings } = registry.scope(trip.scope)
+  return {
+    is: 'moved',
+    status: trip.status,
+    createdAt: trip.createdAt,
+    startedAt: trip.startedAt ?? null,
+    userId: trip.userId ?? null,
+    hasEnded: isEnded(trip.status),
+    trip: JSON.stringify(tripContext(trip, { now, settings })),
+    events,
+  }
+}

@@ -1,0 +1,39 @@
+import type { UserAnswer, UserQuestion, Users } from '../actor/port.ts'
+import type { TripNames } from '../registry/trips/port.ts'
+import type { UserTrips } from './userTrips.ts'
+
+/** Users whose records contain the trip that they are on. Where nobody is on one, it costs nothing. */
+export class UsersWithTrips implements Users {
+  readonly #users: Users
+  readonly #trips: Pick<UserTrips, 'ofRecords'>
+  readonly #directory: Pick<TripNames, 'of'>
+
+  constructor(users: Users, trips: Pick<UserTrips, 'ofRecords'>, directory: Pick<TripNames, 'of'>) {
+    this.#users = users
+    this.#trips = trips
+    this.#directory = directory
+  }
+
+  async ask(question: UserQuestion): Promise<UserAnswer> {
+    const answer = await this.#users.ask(question)
+    const { users, hasMore } = answer
+    if (users.length === 0 || this.#directory.of(question.scope).isEmpty) return answer
+    const ids = users.map(({ id }) => id)
+    const trips = await this.#trips.ofRecords(question.scope, ids)
+    return {
+      hasMore,
+      users: users.map((found) => ({
+        ...found,
+        user: userWithTrip(found.user, trips.get(found.id) ?? null),
+      })),
+    }
+  }
+}
+
+/**
+ * @param user finished JSON, or its last piece
+ * @param trip finished JSON
+ */
+export function userWithTrip(user: string, trip: string | null): string {
+  return trip === null ? user : `${user.slice(0, -1)},"trip":${trip}}`
+}

@@ -1,0 +1,129 @@
+/** The way of updates to trips: rows of a feed, and who carries them. */
+import t from 'tap'
+import { FEED_ACK } from '../../src/actor/feedAck.ts'
+import type { FeedRow } from '../../src/actor/feedTable.ts'
+import type { Partition } from '../../src/actor/partition.ts'
+import { ApiError } from '../../src/runtime/errors.ts'
+import type { FeedOutcome } from '../../src/trips/feedOutcome.ts'
+import { TripCourier } from '../../src/trips/tripCourier.ts'
+import { applied, Engine } from '../actor/kit.ts'
+import { until } from '../kit/waiting.ts'
+
+const OPTIONS = { tripOptions: { externalId: 'order' } }
+const NOTHING: FeedOutcome = { trip: null, events: [] }
+
+/** An update that tells its trip. */
+const tell = (engine: Engine, deviceId = 'phone') =>
+  engine.track(engine.update({ deviceId, latitude: 0, longitude: 0, ...OPTIONS }))
+const waiting = (engine: Engine) => engine.partitions.reduce((sum, { feed }) => sum + feed.size, 0)
+
+function courierOf(
+  engine: Engine,
+  told: (row: FeedRow) => Promise<FeedOutcome>,
+  more: { seenBytes?: number; outcomeMs?: number } = {},
+) {
+  return new TripCourier({
+    delivery: { tell: told },
+    acknowledge: (partition: Partition, numbers) =>
+      engine.host.executeIn(partition, FEED_ACK, { partition: partition.number, numbers }, 0),
+    seenBytes: 100_000,
+    troubled: () => {},
+    ...more,
+  })
+}
+
+t.test('rows are numbered in order, also after a kill and from a snapshot', async (t) => {
+  const engine = new Engine({ partitions: 1 })
+  t.equal(applied(await tell(engine)).feed, 1)
+  t.equal(applied(await tell(engine)).feed, 2)
+  const [partition] = engine.partitions
+  await engine.host.executeIn(partition!, FEED_ACK, { partition: 0, numbers: [1, 2] }, 0)
+  t.equal(waiting(engine), 0)
+  await engine.snapshot()
+  const again = engine.restarted({ log: engine.log.killed() })
+  t.equal(waiting(again), 0)
+  t.equal(applied(await tell(again)).feed, 3)
+  const third = again.restarted({ log: again.log.killed() })
+  t.equal(waiting(third), 1, 'what was not acknowledged is there')
+  t.equal(third.partitions[0]!.feed.takeFresh()[0]!.number, 3)
+})
+
+t.test('beyond a thousand rows of a device its updates are refused with 503, others are not', async (t) => {
+  const engine = new Engine({ partitions: 1 })
+  for (let i = 0; i < 1000; i++) applied(await tell(engine))
+  const refused = await tell(engine)
+  t.match(refused, { code: 503, retryAfter: 1 })
+  t.ok(refused instanceof ApiError)
+  t.equal(applied(await tell(engine, 'other')).feed, 1001)
+  t.equal(
+    applied(await engine.track(engine.update({ deviceId: 'phone', latitude: 0, longitude: 0 }))).feed,
+    undefined,
+    'an update that moves no trip does not wait',
+  )
+})
+
+t.test(
+  'a row is told until that succeeds, before the next of its device, and acknowledged then',
+  async (t) => {
+    const engine = new Engine({ partitions: 1 })
+    const tried: number[] = []
+    const courier = courierOf(engine, (row) => {
+      tried.push(row.number)
+      if (tried.length < 3) return Promise.reject(new ApiError(503, 'Not now.'))
+      return Promise.resolve(NOTHING)
+    })
+    t.teardown(() => courier.stop())
+    await tell(engine)
+    await tell(engine)
+    courier.committed(engine.partitions)
+    await until(async () => waiting(engine) === 0)
+    t.strictSame(tried, [1, 1, 1, 2])
+  },
+)
+
+t.test('a new owner tells what the one before has not', async (t) => {
+  const engine = new Engine({ partitions: 1 })
+  const dead = courierOf(engine, () => new Promise(() => {}))
+  await tell(engine)
+  dead.committed(engine.partitions)
+  dead.stop()
+  const next = engine.restarted({ log: engine.log.killed() })
+  const told: number[] = []
+  const courier = courierOf(next, async ({ number }) => {
+    told.push(number)
+    return NOTHING
+  })
+  t.teardown(() => courier.stop())
+  courier.committed(next.partitions)
+  await until(async () => waiting(next) === 0)
+  t.strictSame(told, [1])
+})
+
+t.test('an answer waits for its trips, not long, and then gets what the device saw last', async (t) => {
+  const engine = new Engine({ partitions: 1 })
+  let isSilent = true
+  const answer = () =>
+    isSilent ? new Promise<FeedOutcome>(() => {}) : Promise.resolve({ trip: '{}', events: ['1'] })
+  const question = (deviceId: string, number: number) => ({ scope: 0, deviceId, number })
+  const courier = courierOf(engine, answer, { outcomeMs: 50, seenBytes: 1000 })
+  t.teardown(() => courier.stop())
+  await tell(engine)
+  courier.committed(engine.partitions)
+  await t.rejects(courier.of(question('phone', 1)), { code: 503, retryAfter: 1 })
+  isSilent = false
+  await tell(engine, 'other')
+  courier.committed(engine.partitions)
+  t.strictSame(await courier.of(question('other', 2)), { trip: '{}', events: ['1'] })
+  t.strictSame(await courier.of(question('other', 2)), { trip: '{}', events: ['1'] }, 'again')
+  isSilent = true
+  await tell(engine, 'other')
+  courier.committed(engine.partitions)
+  t.strictSame(await courier.of(question('other', 3)), { trip: '{}', events: [] })
+  isSilent = false
+  for (let i = 0; i < 20; i++) {
+    await tell(engine, `many-${i}`)
+    courier.committed(engine.partitions)
+    await courier.of(question(`many-${i}`, 4 + i))
+  }
+  t.equal(await courier.of(question('many-0', 4)), undefined, 'what was seen longest ago is forgotten')
+})
