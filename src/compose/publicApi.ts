@@ -84,6 +84,7 @@ import { UserTrips } from '../trips/userTrips.ts'
 import { UsersWithTrips } from '../trips/usersWithTrips.ts'
 import { TripDesk, type TripDeskParts } from '../trips/tripDesk.ts'
 import { tripRoutes } from '../trips/tripRoutes.ts'
+import { asyncApiRoute } from './asyncApi.ts'
 
 const DAY_MS = 86_400_000
 
@@ -194,6 +195,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
       metrics,
       mapRegions: geo.mapRegions,
     }),
+    asyncApiRoute(packageJson.version),
   ]
   const audited = [...auditedRoutes(definitions, registry.audit), ...parts.webhooks]
   const routes = options.rateLimits ? withLimits(audited, options.limits) : audited

@@ -3,6 +3,7 @@ import type { TSchema } from 'typebox'
 import { Check } from 'typebox/value'
 import { roleOf } from './authenticate.ts'
 import { addExamples, type Examples } from './openapiExamples.ts'
+import { toJsonSchema } from './jsonSchema.ts'
 import { route, type RateLimit, type Route, type UploadRule } from './route.ts'
 
 type Json = Record<string, unknown>
@@ -335,42 +336,4 @@ function tooManyRequests(limit: RateLimit): Json {
     description: `${ERROR_DESCRIPTIONS[429]} ${limitText(limit)} \`Retry-After\` says how many seconds to wait.`,
     content: { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } },
   }
-}
-
-/**
- * Turns a choice of words, if it is one, into a list of them, so that the reference offers them instead of a text
- * field.
- */
-function asOneOfWords(schema: Json): void {
-  const { anyOf } = schema
-  if (!Array.isArray(anyOf) || anyOf.some((one: Json) => typeof one.const !== 'string')) return
-  delete schema.anyOf
-  schema.type = 'string'
-  schema.enum = anyOf.map((one: Json) => one.const)
-}
-
-/** A plain copy of a schema with references for titled schemas, in which members with a default are optional. */
-function toJsonSchema(value: unknown, schemas: Record<string, Json>): unknown {
-  if (Array.isArray(value)) return value.map((item) => toJsonSchema(item, schemas))
-  if (typeof value !== 'object' || value === null) return value
-  const copy: Json = {}
-  for (const [key, member] of Object.entries(value)) {
-    copy[key] = key === 'default' || key === 'examples' ? member : toJsonSchema(member, schemas)
-  }
-  if (copy.type === 'object' && Array.isArray(copy.required)) {
-    const properties = copy.properties as Record<string, Json>
-    const required = copy.required.filter((name: string) => properties[name]?.default === undefined)
-    if (required.length > 0) copy.required = required
-    else delete copy.required
-  }
-  asOneOfWords(copy)
-  const { title } = copy
-  if (typeof title !== 'string') return copy
-  const name = title.replaceAll(/\W+/g, '')
-  const known = schemas[name]
-  if (known !== undefined && JSON.stringify(known) !== JSON.stringify(copy)) {
-    throw new Error(`Two different schemas are titled "${title}".`)
-  }
-  schemas[name] = copy
-  return { $ref: `#/components/schemas/${name}` }
 }

@@ -26,7 +26,7 @@ const Items = Type.Optional(Type.Array(Name(256), { minItems: 1, maxItems: MAX_I
 /** A misspelt filter would select all events. */
 const STRICT = { additionalProperties: false }
 
-const Subscribe = Type.Object(
+export const Subscribe = Type.Object(
   {
     type: Type.Literal('subscribe'),
     id: Name(MAX_ID_LENGTH),
@@ -40,7 +40,7 @@ const Subscribe = Type.Object(
   },
   STRICT,
 )
-const Unsubscribe = Type.Object({ id: Name(MAX_ID_LENGTH) })
+export const Unsubscribe = Type.Object({ id: Name(MAX_ID_LENGTH) })
 
 /**
  * `subscribe` and `unsubscribe`: events as they happen, each once and in the order of the log, starting now or after

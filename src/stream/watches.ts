@@ -32,13 +32,14 @@ const TICK_MS = 100
 const GEOFENCE_TICKS = 10
 
 const Id = Name(64)
-const WatchSchema = Type.Object({
+export const WatchSchema = Type.Object({
   id: Id,
   area: AreaSchema,
   minIntervalMs: Type.Optional(Type.Number({ minimum: 0, maximum: MAX_INTERVAL_MS })),
   filter: Type.Optional(WatchFilterSchema),
   batch: Type.Optional(Type.Boolean()),
 })
+export const UnwatchSchema = Type.Object({ id: Id })
 
 export interface WatchesParts {
   readonly positions: Positions
@@ -53,7 +54,7 @@ export interface WatchesParts {
  * an area (watchedScope.ts), what a client is sent (watch.ts).
  */
 export class Watches implements StreamFeatureKind, PositionObserver {
-  readonly messages = { watch: WatchSchema, unwatch: Type.Object({ id: Id }) }
+  readonly messages = { watch: WatchSchema, unwatch: UnwatchSchema }
   readonly names = 'watch'
   readonly #parts: WatchesParts
   readonly #devices = new KeyedBound('Devices in watched areas', DEVICES_BOUNDS)

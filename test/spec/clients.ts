@@ -5,4 +5,12 @@ export const CLIENT_ITEMS = readItems(`
 # The contract (clients)
 answers | every answer of the test suites is as the OpenAPI document says | kit/apiContract.test.ts: an answer that differs from the document is refused
 changes | a breaking change against the document of the last release is noticed | spec/breaking.test.ts: nothing that clients of the last release rely on has changed; spec/breaking.test.ts: what breaks clients; spec/breaking.test.ts: what does not
+AsyncAPI | a valid document of streams and webhooks, and their messages are as it says | stream/asyncApi.test.ts: the document is valid AsyncAPI; stream/asyncApi.test.ts: every message of a stream is as the document says; stream/asyncApi.test.ts: the messages of webhooks are as the document says
+MCP | tools over the public API, read-only by default
+generated clients | TypeScript and Python clients of public generators compile and run
+
+# Existing clients (clients)
+radar-sdk-js 3.7 and 4.5 | every public call and error class, in Node and Chromium
+radar-python | form bodies
+npm run move | geofences, beacons and settings are copied out of a project
 `)
