@@ -211,6 +211,8 @@ function operation(definition: Route, schemas: Record<string, Json>): Json {
   for (const status of errors) responses[status] = { $ref: `#/components/responses/Error${status}` }
   if (limit !== undefined) responses[429] = tooManyRequests(limit)
   for (const [status, members] of Object.entries(definition.answers)) {
+    // The limit says more.
+    if (status === '429' && limit !== undefined) continue
     const { contents, description } = members as {
       contents?: Readonly<Record<string, TSchema>>
       description?: string

@@ -18,6 +18,7 @@ const RING = [
 ]
 
 const UPDATE: Values = {
+  tripOptions: { externalId: 'ride' },
   deviceId: 'd',
   userId: 'u',
   latitude: PLACE[1],

@@ -72,6 +72,8 @@ function parseArea(
   const radiusPart = radius !== undefined && { radius }
   if (hasPlace) return { ...radiusPart }
   const { coordinates, address } = readFields(GEOFENCE_FIELDS, fields, undefined, ['coordinates', 'address'])
+  // A form's `coordinates=null` is there, but nothing.
+  if (coordinates === undefined && address === undefined) throw badParam('coordinates', 'Required.')
   return {
     ...(coordinates !== undefined && { center: checkPoint('coordinates', coordinates) }),
     ...(address !== undefined && { address }),
