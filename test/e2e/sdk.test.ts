@@ -157,17 +157,25 @@ t.test('a user logs in, with metadata and a trip', async (t) => {
     destinationGeofenceExternalId: '1',
     mode: 'car',
   }
-  t.equal(
-    (await trackOnce({ ...location, tripOptions: trip })).user._id,
-    known.user._id,
-    'a trip does no harm',
-  )
+  t.equal((await trackOnce({ ...location, tripOptions: trip })).user._id, known.user._id, 'the same user')
   t.equal((await api.call('GET', '/v1/users/web-user')).body.user._id, known.user._id)
   const events = (await api.call('GET', `/v1/events?deviceId=${known.user.deviceId}`)).body.events
+  const ofTrips = events.filter((event: Json) => event.trip !== undefined)
   t.strictSame(
-    events.flatMap((event: Json) => (event.trip === undefined ? [event._id] : [])).sort(),
+    events
+      .filter((event: Json) => !ofTrips.includes(event))
+      .map((event: Json) => event._id)
+      .sort(),
     anonymous.events.map((event: Json) => event._id).sort(),
     'the events arrived',
+  )
+  t.strictSame(
+    ofTrips.map(({ type, trip: { externalId } }: Json) => [type, externalId]).sort(),
+    [
+      ['user.arrived_at_trip_destination', 'trip-1'],
+      ['user.started_trip', 'trip-1'],
+    ],
+    'the device is at the destination when the trip begins',
   )
 })
 

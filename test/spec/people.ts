@@ -46,4 +46,5 @@ passwords | 12 to 256 characters after NFKC, not the commonest, not the e-mail |
 scrypt | N 2^17, r 8, p 1, two at a time, parameters stored, rehashed where weaker | accounts/accounts.test.ts: the standard work: N 2^17, r 8, p 1, and two at a time; accounts/accounts.test.ts: hashes: scrypt with its parameters, rehashed at the next sign-in if they are weaker
 failures | 5 per e-mail, 20 per address in 15 minutes, then 429, for unknown e-mails alike | accounts/accounts.test.ts: brute force: 5 failures of an address, 20 from an IP address, in 15 minutes
 audit | each change in its transaction, and each sign-in; secrets as set or not | accounts/audit.test.ts: each call that changes something is entered
+audit | auditDays: older entries are deleted
 `)
