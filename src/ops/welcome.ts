@@ -33,6 +33,7 @@ The test environment has an example geofence around ${EXAMPLE.description}. Send
 
 The answer contains the user and the event user.entered_geofence. Continue in a browser:
 
+  ${url}/               the dashboard: a live map, geofences, users and events; sign in with the test secret key
   ${url}/docs           the API reference; paste the test publishable key at the top and try each call
   ${url}/docs/routes    directions on a map; with routing installed, a sample city is ready some seconds after the start
   ${url}/docs/guides    quickstart, geofences, events and confidence, routing, and more
