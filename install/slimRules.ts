@@ -44,6 +44,7 @@ const DASHBOARD_PACKAGES = [
   '@preact/signals-core',
   'terra-draw',
   'terra-draw-maplibre-gl-adapter',
+  'uplot',
 ]
 /** The binaries of two of them, one for each platform. */
 const DASHBOARD_BINARIES = /^(@rolldown\/binding|lightningcss)-/

@@ -16,9 +16,10 @@ export async function apiTypes(document: Json): Promise<string> {
   const paths: Record<string, Record<string, Json>> = {}
   for (const [path, operations] of Object.entries<Json>(document.paths)) {
     for (const [method, operation] of Object.entries<Json>(operations)) {
-      const { 200: answer } = operation.responses
+      const status = '200' in operation.responses ? 200 : 202
+      const answer = operation.responses[status]
       if (answer === undefined || 'text/event-stream' in answer.content) continue
-      const types = { ...operation, description: undefined, responses: { 200: answer } }
+      const types = { ...operation, description: undefined, responses: { [status]: answer } }
       ;(paths[path] ??= {})[method] = types
     }
   }

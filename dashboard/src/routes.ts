@@ -49,6 +49,14 @@ export const PAGES: Readonly<Record<string, PageEntry>> = {
     group: 'watch',
     load: () => import('./pages/events/eventsPage.tsx'),
   },
+  trips: {
+    title: 'Trips',
+    icon: 'trips',
+    needs: 'GET /v1/trips',
+    key: 't',
+    group: 'watch',
+    load: () => import('./pages/trips/tripsPage.tsx'),
+  },
   geofences: {
     title: 'Geofences',
     icon: 'fence',
@@ -56,6 +64,21 @@ export const PAGES: Readonly<Record<string, PageEntry>> = {
     key: 'l',
     group: 'set',
     load: () => import('./pages/geofences/geofencesPage.tsx'),
+  },
+  beacons: {
+    title: 'Beacons',
+    icon: 'beacon',
+    needs: 'GET /v1/beacons',
+    key: 'b',
+    group: 'set',
+    load: () => import('./pages/beacons/beaconsPage.tsx'),
+  },
+  sync: {
+    title: 'Sync',
+    icon: 'sync',
+    needs: 'GET /v1/geofence-sync',
+    group: 'set',
+    load: () => import('./pages/sync/syncPage.tsx'),
   },
   webhooks: {
     title: 'Webhooks',
@@ -88,6 +111,22 @@ export const PAGES: Readonly<Record<string, PageEntry>> = {
     isShared: true,
     group: 'project',
     load: () => import('./pages/members/membersPage.tsx'),
+  },
+  audit: {
+    title: 'Audit',
+    icon: 'audit',
+    needs: 'GET /v1/audit',
+    isShared: true,
+    group: 'project',
+    load: () => import('./pages/audit/auditPage.tsx'),
+  },
+  system: {
+    title: 'System',
+    icon: 'system',
+    needs: 'GET /v1/system',
+    isShared: true,
+    group: 'project',
+    load: () => import('./pages/system/systemPage.tsx'),
   },
 }
 

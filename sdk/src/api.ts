@@ -1021,7 +1021,8 @@ export interface paths {
         /** List runs of the geofence sync, newest first */
         get: operations["getV1GeofenceSyncRuns"];
         put?: never;
-        post?: never;
+        /** Run the geofence sync now */
+        post: operations["postV1GeofenceSyncRuns"];
         delete?: never;
         options?: never;
         head?: never;
@@ -7858,6 +7859,47 @@ export interface operations {
                         };
                     } & {
                         runs: components["schemas"]["GeofenceSyncRun"][];
+                    };
+                };
+            };
+        };
+    };
+    postV1GeofenceSyncRuns: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Default false. Reads sources that did not change too, and deletes however much is missing. */
+                    force?: boolean | string;
+                    /** @description Default false. Counts what a run would do, and writes no geofence. */
+                    dryRun?: boolean | string;
+                };
+                "application/x-www-form-urlencoded": {
+                    /** @description Default false. Reads sources that did not change too, and deletes however much is missing. */
+                    force?: boolean | string;
+                    /** @description Default false. Counts what a run would do, and writes no geofence. */
+                    dryRun?: boolean | string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        run: components["schemas"]["GeofenceSyncRun"];
                     };
                 };
             };

@@ -60,7 +60,11 @@ export type OptionsOf<P extends keyof paths, M extends Method> = ParamsOf<Operat
 export type Arguments<P extends keyof paths, M extends Method> =
   CallOptions extends OptionsOf<P, M> ? [options?: OptionsOf<P, M>] : [options: OptionsOf<P, M>]
 
-type AnswerContent<O> = O extends { responses: { 200: { content: infer T } } } ? T : never
+type AnswerContent<O> = O extends { responses: { 200: { content: infer T } } }
+  ? T
+  : O extends { responses: { 202: { content: infer T } } }
+    ? T
+    : never
 
 /** What a call resolves to: the JSON of its answer, or the text. */
 export type AnswerOf<P extends keyof paths, M extends Method> =

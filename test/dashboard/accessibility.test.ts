@@ -37,6 +37,10 @@ t.test('accessibility', { skip: skipWithoutChromium() }, async (t) => {
     accuracy: 8,
     metadata: { crew: 2 },
   })
+  const { body: trip } = await server.api('POST', '/v1/trips', {
+    externalId: 'order-1',
+    legs: [{ destination: { coordinates: [6.78, 51.23] } }, { destination: { coordinates: [6.8, 51.25] } }],
+  })
   const paths = [
     '/test/users',
     `/test/users/${tracked.user._id}`,
@@ -49,6 +53,13 @@ t.test('accessibility', { skip: skipWithoutChromium() }, async (t) => {
     '/test/geofences/new',
     `/test/geofences/${body.geofence._id}`,
     '/test/settings',
+    '/test/trips',
+    `/test/trips/${trip.trip._id}`,
+    '/test/beacons',
+    '/test/beacons/new',
+    '/test/sync',
+    '/system',
+    '/audit',
     '/test/webhooks',
     '/keys',
     '/members',

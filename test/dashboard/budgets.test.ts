@@ -40,7 +40,17 @@ t.test('the sizes of pages', async (t) => {
 
   const signIn = sizeOf(withImports(first))
   t.ok(signIn > 10 * KILOBYTE && signIn <= 60 * KILOBYTE, `sign-in: ${signIn} bytes`)
-  for (const page of ['usersPage', 'eventsPage', 'settingsPage', 'webhooksPage', 'keysPage', 'membersPage']) {
+  for (const page of [
+    'usersPage',
+    'eventsPage',
+    'settingsPage',
+    'webhooksPage',
+    'keysPage',
+    'membersPage',
+    'auditPage',
+    'systemPage',
+    'syncPage',
+  ]) {
     const found = pageOf(page)
     t.equal(found.length, 1, page)
     const bytes = sizeOf(withImports([...first, ...found]))

@@ -1,7 +1,19 @@
-/** The colours of the theme as the browser computes them, for what is drawn without CSS. */
-export function colorOf(
-  token: 'fence' | 'device' | 'card' | 'accent' | 'ink-2' | 'trail' | 'ok' | 'bad' | 'line-2',
-): string {
+/** The colours of what is drawn without CSS. */
+export type ColorToken =
+  | 'fence'
+  | 'device'
+  | 'card'
+  | 'accent'
+  | 'ink'
+  | 'ink-2'
+  | 'trail'
+  | 'ok'
+  | 'warn'
+  | 'bad'
+  | 'line-2'
+
+/** The colours of the theme as the browser computes them. */
+export function colorOf(token: ColorToken): string {
   const probe = document.createElement('span')
   probe.style.color = `var(--${token})`
   document.body.append(probe)

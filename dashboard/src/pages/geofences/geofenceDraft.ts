@@ -1,5 +1,6 @@
 import type { Geofence, GeofenceDefinition } from '../../../../sdk/src/types.ts'
 import { circleRing, type LngLat } from '../../map/geometry.ts'
+import { metadataOf, metadataText } from '../../ui/metadata.ts'
 
 /** A geofence as the form has it: texts, until the server reads them. */
 export interface GeofenceDraft {
@@ -67,9 +68,7 @@ export function draftOf(fence: Geofence): GeofenceDraft {
     dwellThreshold: fence.dwellThreshold === undefined ? '' : String(fence.dwellThreshold),
     disableAfter: fence.disableAfter ?? '',
     deleteAfter: fence.deleteAfter ?? '',
-    metadata: Object.entries(fence.metadata ?? {})
-      .map(([name, value]) => `${name}: ${String(value)}`)
-      .join('\n'),
+    metadata: metadataText(fence.metadata),
     hours: Object.fromEntries(
       Object.entries(fence.operatingHours ?? {}).map(([day, spans]) => [
         day,
@@ -124,17 +123,4 @@ export function draftRing(draft: GeofenceDraft): readonly LngLat[] | undefined {
 function number(text: string): number {
   const trimmed = text.trim()
   return trimmed === '' || Number.isNaN(Number(trimmed)) ? (text as unknown as number) : Number(trimmed)
-}
-
-function metadataOf(text: string): Record<string, string | number | boolean> {
-  const entries = text
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line): [string, string | number | boolean] => {
-      const at = line.indexOf(':')
-      const [name, value] = at < 0 ? [line.trim(), ''] : [line.slice(0, at).trim(), line.slice(at + 1).trim()]
-      if (value === 'true' || value === 'false') return [name, value === 'true']
-      return [name, value !== '' && String(Number(value)) === value ? Number(value) : value]
-    })
-  return Object.fromEntries(entries)
 }

@@ -1,4 +1,6 @@
 // oxlint-disable-next-line import/no-unassigned-import
+import '../maps/mapBox.css'
+// oxlint-disable-next-line import/no-unassigned-import
 import './map.css'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Geofence } from '../../../../sdk/src/types.ts'

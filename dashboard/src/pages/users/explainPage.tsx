@@ -6,11 +6,11 @@ import { colorOf } from '../../map/colors.ts'
 import { FenceLayer } from '../../map/fences.ts'
 import { boxAround, circleRing, type LngLat } from '../../map/geometry.ts'
 import type { OpenMap } from '../../map/map.ts'
+import { MapBox } from '../maps/mapBox.tsx'
 import { pagePath } from '../../router.ts'
 import { CallButton } from '../../ui/code.tsx'
 import { Ago, Badge, Empty, Failure, LinkButton, Loading } from '../../ui/parts.tsx'
 import { metersText, recordName, userName } from '../../ui/words.ts'
-import { MapBox } from '../geofences/fencesMap.tsx'
 
 type Candidate = AnswerOf<'/v1/users/{id}/explain', 'get'>['explanation']['candidates'][number]
 

@@ -1,0 +1,21 @@
+import { countText } from '../../ui/words.ts'
+
+const UNITS = ['B', 'kB', 'MB', 'GB', 'TB'] as const
+
+/** `512 MB`, `3.2 GB` */
+export function bytesText(bytes: number): string {
+  let [value, unit] = [bytes, 0]
+  while (value >= 1000 && unit < UNITS.length - 1) {
+    value /= 1000
+    unit++
+  }
+  return `${value < 10 && unit > 0 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`
+}
+
+/** By the unit that its name ends with. */
+export function metricText(name: string, value: number): string {
+  if (name.endsWith('_bytes')) return bytesText(value)
+  if (name.endsWith('_seconds'))
+    return value < 10 ? `${(value * 1000).toFixed(1)} ms` : `${countText(value)} s`
+  return countText(value)
+}

@@ -1,0 +1,146 @@
+/** Trips, beacons, the sync, the system and the audit: what people do on these pages. */
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import t from 'tap'
+import { skipWithoutChromium } from '../kit/chromium.ts'
+import { invite } from './people.ts'
+import { openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
+
+const HERE = { latitude: -34.9, longitude: -56.17, accuracy: 8 }
+
+t.test('pages of records', { skip: skipWithoutChromium() }, async (t) => {
+  const server = await startWithDashboard(t, { env: { RINGFENCE_SYNC_PRIVATE_ADDRESSES: '127.0.0.0/8' } })
+  const browser = await openBrowser(t)
+  await server.api('PUT', '/v1/geofences/depot/main', {
+    description: 'Depot',
+    type: 'circle',
+    coordinates: [HERE.longitude, HERE.latitude],
+    radius: 200,
+  })
+
+  await t.test('a trip is created, moves by itself on its page, and is ended', async (t) => {
+    const { page, complaints } = await openPage(t, browser, server)
+    await signIn(page, '/test/trips')
+    await page.getByRole('button', { name: 'New trip' }).click()
+    await page.getByLabel('Your id').fill('order-7')
+    await page.getByLabel('User id').last().fill('ann')
+    await page.getByLabel('Destination', { exact: true }).fill('depot/none')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('alert').waitFor()
+    await page.getByLabel('Destination', { exact: true }).fill('depot/main')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('heading', { name: 'order-7' }).waitFor()
+    await page.getByText('pending', { exact: true }).waitFor()
+    const away = { ...HERE, latitude: HERE.latitude - 0.05 }
+    await server.api('POST', '/v1/track', { ...away, deviceId: 'van-1', userId: 'ann' })
+    await page.getByText(/^in \d+ min/).waitFor()
+    await server.api('POST', '/v1/track', { ...HERE, deviceId: 'van-1', userId: 'ann' })
+    await page.getByText('arrived', { exact: true }).first().waitFor()
+    await page.getByRole('link', { name: /arrived at trip destination/ }).waitFor()
+    await page.getByRole('button', { name: 'Complete' }).click()
+    await page.getByText('completed', { exact: true }).first().waitFor()
+    const { body } = await server.api('GET', '/v1/trips?externalId=order-7')
+    t.equal(body.trips[0].status, 'completed')
+    t.strictSame(complaints, [])
+  })
+
+  await t.test('a trip with stops', async (t) => {
+    const { page, complaints } = await openPage(t, browser, server)
+    await signIn(page, '/test/trips')
+    await page.getByRole('button', { name: 'New trip' }).click()
+    await page.getByLabel('Your id').fill('round-1')
+    await page.getByLabel('Destination', { exact: true }).fill('depot/main\n-34.91, -56.18')
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('region', { name: 'Stops' }).getByText('-34.91000, -56.18000').waitFor()
+    const { body } = await server.api('GET', '/v1/trips?externalId=round-1')
+    t.strictSame(body.trips[0].legs[1].destination.location.coordinates, [-56.18, -34.91])
+    t.strictSame(complaints, [])
+  })
+
+  await t.test('a beacon is made; errors are at their field', async (t) => {
+    const { page, complaints } = await openPage(t, browser, server)
+    await signIn(page, '/test/beacons/new')
+    await page.getByLabel('Name', { exact: true }).fill('Front door')
+    await page.getByLabel('UUID').fill('nonsense')
+    await page.getByLabel('Major').fill('1')
+    await page.getByLabel('Minor').fill('2')
+    await page.getByLabel('Latitude').fill('-34.9')
+    await page.getByLabel('Longitude').fill('-56.17')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('alert').waitFor()
+    t.equal(await page.getByLabel('UUID').getAttribute('aria-invalid'), 'true')
+    await page.getByLabel('UUID').fill('b9407f30f5f8466eaff925556b57fe6d')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('link', { name: 'Front door' }).waitFor()
+    t.equal((await server.api('GET', '/v1/beacons')).body.beacons[0].description, 'Front door')
+    t.strictSame(complaints, [])
+  })
+
+  await t.test('a sync is tested, saved, and run dry; its refused row is shown', async (t) => {
+    const source = createServer((_, response) =>
+      response.end(
+        [
+          'description,tag,externalId,type,coordinates,radius',
+          'One,store,1,circle,"[-56.1,-34.9]",100',
+          'Two,store,2,circle,"[-56.1,-34.9]",5',
+        ].join('\n'),
+      ),
+    )
+    await new Promise<void>((resolve) => source.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => source.close())
+    const { page, complaints } = await openPage(t, browser, server)
+    await signIn(page, '/test/sync')
+    await page.getByLabel('Addresses').fill('nonsense')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByRole('alert').waitFor()
+    t.equal(await page.getByLabel('Addresses').getAttribute('aria-invalid'), 'true')
+    await page
+      .getByLabel('Addresses')
+      .fill(`http://127.0.0.1:${(source.address() as AddressInfo).port}/s.csv`)
+    await page.getByRole('button', { name: 'Test each source' }).click()
+    await page.getByText(/Line 3/).waitFor()
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await page.getByText('The settings of the sync were saved.').waitFor()
+    await page.getByRole('button', { name: 'Dry run' }).click()
+    await page.getByRole('heading', { name: 'Dry run' }).waitFor()
+    await page
+      .getByRole('region', { name: 'Refused rows' })
+      .last()
+      .getByText(/radius: /)
+      .waitFor()
+    t.equal((await server.api('GET', '/v1/geofences?tag=store')).body.geofences.length, 0)
+    t.strictSame(complaints, [])
+  })
+
+  await t.test('the system is well, and its numbers can be searched', async (t) => {
+    const { page, complaints } = await openPage(t, browser, server)
+    await signIn(page, '/system')
+    await page.getByText('all is well').waitFor()
+    await page.getByLabel('Search in the numbers').fill('log bytes')
+    t.equal(await page.getByRole('region', { name: 'Numbers of this process' }).getByRole('row').count(), 2)
+    await page.getByText('Updates per minute').waitFor()
+    t.strictSame(complaints, [])
+  })
+
+  await t.test('an admin restores a geofence from the audit', async (t) => {
+    const { page, complaints } = await openPage(t, browser, server)
+    const person = await invite(server, 'ann@example.com', 'admin')
+    await person.signIn(page, '/audit')
+    const definition = (await server.api('GET', '/v1/geofences/depot/main')).body.geofence
+    await server.api('PUT', '/v1/geofences/depot/main', {
+      description: 'Spoiled',
+      type: 'circle',
+      coordinates: definition.geometryCenter.coordinates,
+      radius: 900,
+    })
+    await page.getByRole('button', { name: 'Refresh' }).click()
+    await page.getByText('geofence changed').first().click()
+    await page.getByRole('button', { name: 'Restore what was before' }).click()
+    await page.getByRole('button', { name: 'Restore', exact: true }).click()
+    await page.getByText('depot/main is as it was before.').waitFor()
+    const { body } = await server.api('GET', '/v1/geofences/depot/main')
+    t.equal(body.geofence.description, 'Depot')
+    t.equal(body.geofence.geometryRadius, 200)
+    t.strictSame(complaints, [])
+  })
+})
