@@ -5,7 +5,8 @@
  *
  * `cpuMs`: of all threads, from the request to its answer, including the normal tracks of that time. `stretchMs`: the
  * longest uninterrupted work of the main thread (`load/loopProbe.ts`) in CPU time, so that other processes do not
- * count. `stallMs`: wall clock, so they do count. The median of the rounds counts.
+ * count. `collectedMs`: how long the garbage collector worked in that time, and `stallMs`: both are wall clock, so
+ * other processes do count. The median of the rounds counts.
  *
  * `node bench/hostile.ts [--smoke] [--strict] [--rounds N] [--only TEXT]`; `--strict` exits 1 if a stretch is longer
  * than stated.
@@ -47,8 +48,12 @@ interface Round extends Answered {
   readonly seconds: number
   readonly cpuMs: number
   readonly stretchMs: number
+  readonly collectedMs: number
   readonly stallMs: number
 }
+
+/** The answer of the probe. */
+type Stretch = Pick<Round, 'stretchMs' | 'collectedMs'>
 
 async function main(): Promise<number> {
   const folder = benchFolder('hostile')
@@ -85,7 +90,7 @@ async function main(): Promise<number> {
     const row = rowOf(hostile.name, measured)
     rows.push(row)
     done(
-      `${row.case}: ${row.status}, ${row.cpuMs} ms of CPU, stretch ${row.stretchMs} ms, stall ${row.stallMs} ms`,
+      `${row.case}: ${row.status}, ${row.cpuMs} ms of CPU, stretch ${row.stretchMs} ms (garbage ${row.collectedMs}), stall ${row.stallMs} ms`,
     )
   }
   await bystander.terminate()
@@ -119,6 +124,7 @@ function rowOf(name: string, measured: readonly Round[]) {
     seconds: middle(({ seconds }) => seconds, 3),
     cpuMs: middle(({ cpuMs }) => cpuMs, 0),
     stretchMs: middle(({ stretchMs }) => stretchMs),
+    collectedMs: middle(({ collectedMs }) => collectedMs),
     stallMs: middle(({ stallMs }) => stallMs),
   }
 }
@@ -144,14 +150,14 @@ class Watch {
     const seconds = (performance.now() - began) / 1000
     await sleep(REST_MS)
     const cpuMs = (this.#server.cpuSeconds() - cpuBefore) * 1000
-    const stretchMs = await this.#stretch()
+    const { stretchMs, collectedMs } = await this.#stretch()
     const { worstMs, failed } = await this.#stalls()
     if (failed > 0) throw new Error(`${failed} normal tracks failed.\n${this.#server.output()}`)
-    return { ...answered, seconds, cpuMs, stretchMs, stallMs: worstMs }
+    return { ...answered, seconds, cpuMs, stretchMs, collectedMs, stallMs: worstMs }
   }
 
-  async #stretch(): Promise<number> {
-    return Number(await (await fetch(this.#probe)).text())
+  async #stretch(): Promise<Stretch> {
+    return (await (await fetch(this.#probe)).json()) as Stretch
   }
 
   #stalls(): Promise<Stalls> {

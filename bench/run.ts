@@ -15,6 +15,7 @@ import { showInReadme, showStated } from './table.ts'
 
 const BENCHES: Readonly<Record<string, string>> = {
   http: 'http.ts',
+  against: 'against.ts',
   soak: 'soak.ts',
   'soak-cluster': 'soakCluster.ts',
   stream: 'stream.ts',

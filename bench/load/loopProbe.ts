@@ -4,25 +4,41 @@
  *
  * A timer of a millisecond fires in every turn of the event loop that is longer than that. What the thread has
  * computed between two of them was not interrupted by anything. CPU time of the thread counts, so that other
- * processes on the machine do not. It is only active with `LOOP_PROBE_PORT` in the environment, and only in the main
+ * processes on the machine do not. With it comes how much of that time the garbage collector took, in wall-clock
+ * time. It is only active with `LOOP_PROBE_PORT` in the environment, and only in the main
  * thread.
  */
 import { createServer } from 'node:http'
+import { PerformanceObserver } from 'node:perf_hooks'
 import { isMainThread } from 'node:worker_threads'
 
 const port = process.env['LOOP_PROBE_PORT']
 
 if (port !== undefined && isMainThread) {
   let last = cpuMicroseconds()
-  let longest = 0
+  let lastAt = performance.now()
+  let longest = { microseconds: 0, from: 0, to: 0 }
+  let collections: { from: number; to: number }[] = []
   setInterval(() => {
     const now = cpuMicroseconds()
-    longest = Math.max(longest, now - last)
+    const at = performance.now()
+    if (now - last > longest.microseconds) longest = { microseconds: now - last, from: lastAt, to: at }
     last = now
+    lastAt = at
   }, 1).unref()
+  new PerformanceObserver((list) => {
+    for (const { startTime, duration } of list.getEntries())
+      collections.push({ from: startTime, to: startTime + duration })
+  }).observe({ entryTypes: ['gc'] })
   createServer((_, response) => {
-    response.end(String(longest / 1000))
-    longest = 0
+    const { microseconds, from, to } = longest
+    const collected = collections.reduce(
+      (sum, gc) => sum + Math.max(0, Math.min(gc.to, to) - Math.max(gc.from, from)),
+      0,
+    )
+    response.end(JSON.stringify({ stretchMs: microseconds / 1000, collectedMs: collected }))
+    longest = { microseconds: 0, from: 0, to: 0 }
+    collections = []
   })
     .listen(Number(port), '127.0.0.1')
     .unref()

@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { listPieces } from '../http/answerText.ts'
 import { listPage, listQuery, PageAnswers, unknownBefore } from '../http/listQuery.ts'
 import { route } from '../http/route.ts'
 import type { Route } from '../http/route.ts'
@@ -103,7 +104,7 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
         if (query.before !== undefined && events.length === 0 && next === undefined) {
           if ((await index.offsetOf(scope, query.before)) === undefined) throw unknownBefore()
         }
-        return { meta: { hasMore, next }, json: `"events":[${events.join(',')}]` }
+        return { meta: { hasMore, next }, pieces: listPieces('"events":', events) }
       },
     }),
     route({

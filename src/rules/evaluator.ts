@@ -61,8 +61,8 @@ export interface Context {
 export interface Explanation {
   /** Why the update touched no geofence at all; absent if it did. */
   readonly note?: string
-  /** Nearest first. */
-  readonly candidates: readonly Candidate[]
+  /** Nearest first. There may be thousands, so each is described when it is read. */
+  readonly candidates: Iterable<Candidate>
   /** One for each kind; absent if regions are off. */
   readonly regions?: readonly RegionExplanation[]
   /** Why nothing is said about regions. */

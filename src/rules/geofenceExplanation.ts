@@ -20,22 +20,44 @@ export function explainGeofences(
 ): Explanation {
   const since = new Map(approaches.map((one) => [one.geofenceId, one.since]))
   const crossed = new Set(ways)
-  const candidates: Candidate[] = []
+  const rows: Row[] = []
   for (let i = 0; i < visits.length; i++) {
     const visit = visits[i]!
     const fact = facts.visited[i]
-    candidates.push(fact === undefined ? goneCandidate(visit) : candidate(visit, fact, now))
+    rows.push(
+      fact === undefined
+        ? { distance: 0, describe: () => goneCandidate(visit) }
+        : { distance: fact.distance, describe: () => candidate(visit, fact, now) },
+    )
   }
   for (const fact of facts.candidates) {
     const { id } = fact.geofence
-    const one = candidate(undefined, fact, now, since.get(id))
-    candidates.push(crossed.delete(id) ? { ...one, ...CROSSED } : one)
+    const isCrossed = crossed.delete(id)
+    const describe = () => {
+      const one = candidate(undefined, fact, now, since.get(id))
+      return isCrossed ? { ...one, ...CROSSED } : one
+    }
+    rows.push({ distance: fact.distance, describe })
   }
-  for (const id of crossed) candidates.push(crossedCandidate(id, view))
-  candidates.sort((a, b) => (a.distance ?? 0) - (b.distance ?? 0))
-  if (!isTooInaccurate(update, now.settings)) return { candidates }
+  for (const id of crossed) rows.push({ distance: 0, describe: () => crossedCandidate(id, view) })
+  rows.sort((a, b) => a.distance - b.distance)
+  if (!isTooInaccurate(update, now.settings)) return { candidates: described(rows) }
   const note = `The accuracy of ${update.accuracy} m is above maxAccuracyMeters (${now.settings.maxAccuracyMeters} m): the update moved the device but touched no geofence.`
-  return { note, candidates: candidates.map((one) => untouched(one, note)) }
+  return { note, candidates: described(rows, (one) => untouched(one, note)) }
+}
+
+/** A candidate, which is described when it is its turn. */
+interface Row {
+  /** Metres; 0 if it is not known. */
+  readonly distance: number
+  readonly describe: () => Candidate
+}
+
+function* described(
+  rows: readonly Row[],
+  change: (one: Candidate) => Candidate = (one) => one,
+): Generator<Candidate, void> {
+  for (const { describe } of rows) yield change(describe())
 }
 
 function goneCandidate(visit: Visit): Candidate {

@@ -50,10 +50,28 @@ export class RowBytes {
     return (this.#places[row]! % UNITS_PER_CHUNK) * UNIT + HEADER_BYTES
   }
 
+  /** All bytes of a row, valid until the next change. The row must have bytes. */
+  bytes(row: number): Buffer {
+    const buffer = this.buffer(row)
+    const from = this.start(row)
+    return buffer.subarray(from, from + buffer.readUInt32LE(from - HEADER_BYTES + 4))
+  }
+
   /** Replaces the bytes of a row by a copy of the first `length` of `bytes`. */
   set(row: number, bytes: Uint8Array, length: number): void {
     if (row >= this.#places.length) this.#resize(Math.max(row + 1, 2 * this.#places.length))
-    else this.delete(row)
+    else if (this.has(row)) {
+      const buffer = this.buffer(row)
+      const from = this.start(row)
+      const lengthAt = from - HEADER_BYTES + 4
+      // Many values are replaced by one of the same length, such as those of devices in a tail of the log.
+      if (entryBytes(buffer.readUInt32LE(lengthAt)) === entryBytes(length)) {
+        buffer.writeUInt32LE(length, lengthAt)
+        buffer.set(bytes.subarray(0, length), from)
+        return
+      }
+      this.delete(row)
+    }
     this.#append(row, bytes, 0, length)
   }
 

@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { listPieces } from '../http/answerText.ts'
 import type { Fields } from '../http/fields.ts'
 import { listPage, listQuery, PageAnswers, unknownBefore } from '../http/listQuery.ts'
 import { route, type Answer, type Call, type Route } from '../http/route.ts'
@@ -200,7 +201,7 @@ function readRoutes({ desk, trips, users }: TripRouteParts): Route[] {
           includeLocations: query.includeLocations ?? false,
         }
         const found = await trips.ask({ scope, ask: 'list', list })
-        return { meta: { hasMore: found.hasMore }, json: `"trips":[${found.trips.map(recordOf).join(',')}]` }
+        return { meta: { hasMore: found.hasMore }, pieces: listPieces('"trips":', found.trips.map(recordOf)) }
       },
     }),
     route({

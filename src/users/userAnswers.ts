@@ -36,7 +36,7 @@ import {
 /** Users that are written in one step, and characters after which it ends. */
 const USERS_A_STEP = 16
 /** Candidates of an explanation that are written in one step. */
-const CANDIDATES_A_STEP = 256
+const CANDIDATES_A_STEP = 128
 const CHARACTERS_A_STEP = 256 * 1024
 
 /** The dependencies of answers. */
@@ -103,12 +103,17 @@ export function* answerSteps(
 
 /** The JSON of an explanation, which may have thousands of candidates. */
 function* explanationText({ candidates, ...others }: UserExplanation): Generator<void, string> {
-  const texts: string[] = []
+  const parts: string[] = []
+  let texts: string[] = []
   for (const candidate of candidates) {
     texts.push(JSON.stringify(candidate))
-    if (texts.length % CANDIDATES_A_STEP === 0) yield
+    if (texts.length < CANDIDATES_A_STEP) continue
+    parts.push(texts.join(','))
+    texts = []
+    yield
   }
-  return `${JSON.stringify(others).slice(0, -1)},"candidates":[${texts.join(',')}]}`
+  if (texts.length > 0) parts.push(texts.join(','))
+  return `${JSON.stringify(others).slice(0, -1)},"candidates":[${parts.join(',')}]}`
 }
 
 type UserExplanation = Exclude<ReturnType<typeof explainUser>, Unfetched>

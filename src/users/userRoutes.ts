@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { listPieces, textPieces } from '../http/answerText.ts'
 import { listPage, listQuery, PageAnswers, unknownBefore } from '../http/listQuery.ts'
 import { route, type Answer, type Call, type Route } from '../http/route.ts'
 import {
@@ -98,7 +99,7 @@ function recordRoutes({ users, intake }: UserRouteParts): Route[] {
       answers: { 200: OneUser },
       handler: async (call) => {
         const { user } = await userOf(users, call, 'user')
-        return { json: `"user":${user}` }
+        return { pieces: textPieces(`"user":${user}`) }
       },
     }),
     route({
@@ -133,7 +134,7 @@ function recordRoutes({ users, intake }: UserRouteParts): Route[] {
       },
       handler: async (call) => {
         const { user, explanation } = await userOf(users, call, 'explained')
-        return { json: `"user":${user},"explanation":${explanation}` }
+        return { pieces: textPieces(`"user":${user},"explanation":${explanation}`) }
       },
     }),
   ]
@@ -199,10 +200,10 @@ function searchRoutes({ users, times }: UserRouteParts): Route[] {
           throw badParam('radius', `Invalid radius. Valid range: [${least}, ${MAX_RADIUS}], in ${unit}.`)
         if (mode !== undefined) {
           const question = { ...place, scope, minutes: radius, mode: mode as TravelMode }
-          return { json: usersJson(await usersWithin(users, times, question)) }
+          return { pieces: usersPieces(await usersWithin(users, times, question)) }
         }
         const answer = await users.ask({ scope, ask: 'near', near: { ...place, radiusMeters: radius } })
-        return { json: usersJson(answer.users) }
+        return { pieces: usersPieces(answer.users) }
       },
     }),
   ]
@@ -294,11 +295,15 @@ async function userOf(
 }
 
 function pageOf({ users, hasMore }: UserAnswer): Answer {
-  return { meta: { hasMore }, json: usersJson(users) }
+  return { meta: { hasMore }, pieces: usersPieces(users) }
 }
 
-function usersJson(users: readonly FoundUser[]): string {
-  return `"users":[${users.map(({ user }) => user).join(',')}]`
+/** A thousand users may have megabytes. */
+function usersPieces(users: readonly FoundUser[]): string[] {
+  return listPieces(
+    '"users":',
+    users.map(({ user }) => user),
+  )
 }
 
 type AnyCall = Pick<Call<undefined, undefined, undefined>, 'credentials'>

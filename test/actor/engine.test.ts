@@ -32,7 +32,7 @@ function profileNow({ table }: Partition, row: number): Profile {
 async function explains(engine: Engine, id: string, events: readonly any[]): Promise<void> {
   const { partition, row } = findUser(engine.host, SALT, 0, id)!
   const { candidates, regions = [] } = await fetched(() => explainUser(partition, row, engine.world.scope(0)))
-  const explained = candidates.flatMap(({ outcome, event, confidence, geofence }: any) => [
+  const explained = [...candidates].flatMap(({ outcome, event, confidence, geofence }: any) => [
     ...(outcome === 'crossed' ? [`crossed ${geofence._id}`] : []),
     ...(event === undefined ? [] : [`${event} ${geofence._id} ${confidence}`]),
   ])

@@ -2,6 +2,7 @@
 import t from 'tap'
 import Type from 'typebox'
 import { Validator as OpenApiValidator } from '@seriousme/openapi-schema-validator'
+import { textPieces } from '../../src/http/answerText.ts'
 import { ClientAddress, Peers } from '../../src/http/clientAddress.ts'
 import { openApiDocument, openApiRoute } from '../../src/http/openapi.ts'
 import { LIMIT_NAMES, withLimits } from '../../src/http/limits.ts'
@@ -384,4 +385,14 @@ t.test('the OpenAPI document', async (t) => {
       ),
     { message: 'Two different schemas are titled "Same".' },
   )
+})
+
+t.test('a long text is cut into pieces, but not within a character', async (t) => {
+  for (const shift of [0, 1]) {
+    const text = 'x'.repeat(shift) + '\u{1F6F0}'.repeat(200_000)
+    const pieces = textPieces(text)
+    t.ok(pieces.length > 3, `${pieces.length} pieces`)
+    t.ok(Buffer.concat(pieces.map((piece) => Buffer.from(piece))).equals(Buffer.from(text)))
+  }
+  t.strictSame(textPieces('{}'), ['{}'])
 })

@@ -145,7 +145,7 @@ t.test('explanations and contexts are put together', async (t) => {
   const list = [new Curfew(3), ...createEvaluators()]
   const { note, candidates } = explain(list, NO_STATE, situation) as Explanation
   t.equal(note, 'a curfew')
-  t.equal(candidates.length, 1)
+  t.equal([...candidates].length, 1)
   const { view } = situation
   const spot = { view, latitude: 0, longitude: 0, userId: undefined, receivedAt: NOON }
   t.equal((contextOf(list, spot) as Context).geofences.length, 1)

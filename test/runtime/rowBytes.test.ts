@@ -36,10 +36,11 @@ t.test('bytes of rows are what was set last, through growth and compaction', asy
         const expected = twin.get(row)
         if (rows.has(row) !== (expected !== undefined)) throw new Error(`row ${row}: ${rows.has(row)}`)
         if (expected === undefined) continue
-        const start = rows.start(row)
-        const bytes = rows.buffer(row).subarray(start, start + expected.length)
+        const bytes = rows.bytes(row)
         if (bytes.length !== expected.length) throw new Error(`row ${row} has ${bytes.length} bytes`)
         if (!bytes.every((byte) => byte === expected.fill)) throw new Error(`row ${row} has other bytes`)
+        if (!bytes.equals(rows.buffer(row).subarray(rows.start(row)).subarray(0, bytes.length)))
+          throw new Error(`row ${row} begins elsewhere in its buffer`)
       }
     }),
     { numRuns: RUNS },
