@@ -1983,7 +1983,11 @@ export interface components {
                 lastProxyAt: string | null;
                 lastSharingAt: string | null;
             };
-            segments: Record<string, unknown>[];
+            /** @description Those of the settings to which the user belongs since the last update. */
+            segments: {
+                description: string;
+                externalId: string;
+            }[];
             /** @description The chains that were visited most often, at most five. */
             topChains: {
                 name: string;
@@ -2994,6 +2998,54 @@ export interface components {
             nearbyPlaceChains: string[];
             /** @description How near that is, in metres. A chain is left at one and a half times the distance. */
             nearbyPlaceChainMeters: number;
+            /** @description Groups of users: `{"description", "externalId", "rule"}`. After each update, `user.segments` has those whose rule holds. A rule has at most 4 levels and 20 conditions; all rules together count at most 20 kinds of events. Countries and states need the setting `regions`, chains and categories the setting `places`. Events count from when the rule is set; a change that leaves the rule of an externalId as it is keeps its counts. */
+            segments: {
+                description: string;
+                /** @description Your own id, different for each. */
+                externalId: string;
+                /** @description Exactly one member. */
+                rule: {
+                    /** @description All of these rules hold. */
+                    all?: Record<string, unknown>[];
+                    /** @description At least one of these rules holds. */
+                    any?: Record<string, unknown>[];
+                    /** @description A rule. */
+                    not?: Record<string, unknown>;
+                    /** @description The metadata of the user have each of these keys with this very value. */
+                    metadata?: {
+                        [key: string]: string | number | boolean;
+                    };
+                    /** @description The code of the country that the user is in: `US`. */
+                    country?: string;
+                    /** @description The code of the state of the United States: `NY`. */
+                    state?: string;
+                    /** @description The user is in such a geofence. */
+                    geofence?: {
+                        tag: string;
+                        externalId?: string;
+                    };
+                    /** @description The slug of the chain of the place that the user is in. */
+                    chain?: string;
+                    /** @description The slug of a category of the place that the user is in. */
+                    category?: string;
+                    /** @description The user had so many such events in so many days, since the rule was set. */
+                    event?: {
+                        /** @description The type of an event, or the name of a conversion; not that of a trip event. */
+                        type: string;
+                        /** @description Of the geofence or beacon. */
+                        tag?: string;
+                        externalId?: string;
+                        /** @description Of the place. */
+                        chain?: string;
+                        /** @description Of the place. */
+                        category?: string;
+                        /** @default 30 */
+                        withinDays?: number;
+                        /** @default 1 */
+                        atLeast?: number;
+                    };
+                };
+            }[];
             /** @description Minutes before arrival at which a trip is approaching, if neither the trip nor its destination has its own. null: never. */
             tripApproachingThreshold: number | null;
             /** @description Minutes after which a trip without an end expires: after its creation, start and scheduled arrival. null: never. */
@@ -3071,6 +3123,10 @@ export interface components {
             nearbyPlaceChains?: string[] | null | string;
             /** @description How near that is, in metres. A chain is left at one and a half times the distance. */
             nearbyPlaceChainMeters?: number | string;
+            /** @description Groups of users: `{"description", "externalId", "rule"}`. After each update, `user.segments` has those whose rule holds. A rule has at most 4 levels and 20 conditions; all rules together count at most 20 kinds of events. Countries and states need the setting `regions`, chains and categories the setting `places`. Events count from when the rule is set; a change that leaves the rule of an externalId as it is keeps its counts. */
+            segments?: {
+                [key: string]: unknown;
+            }[] | null | string;
             /** @description Minutes before arrival at which a trip is approaching, if neither the trip nor its destination has its own. null: never. */
             tripApproachingThreshold?: number | null | string;
             /** @description Minutes after which a trip without an end expires: after its creation, start and scheduled arrival. null: never. */

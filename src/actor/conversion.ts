@@ -3,12 +3,15 @@ import { conversionJson } from '../events/record.ts'
 import { deviceHash } from '../model/deviceHash.ts'
 import type { Conversion } from '../model/event.ts'
 import { ApiError } from '../runtime/errors.ts'
+import { countConversion } from '../rules/segments.ts'
 import type { CommandKind } from './command.ts'
+import { writeWhole } from './deviceRows.ts'
 import { identify } from './identity.ts'
+import { packProfile } from './profileCodec.ts'
 
 /**
- * Puts a conversion into the event log, and returns the event's JSON. It changes no state, and has no number by which
- * a resend could be recognized.
+ * Puts a conversion into the event log, and returns the event's JSON. It changes nothing else but the counts of
+ * segments, and has no number by which a resend could be recognized.
  */
 export const CONVERSION: CommandKind<Conversion, string> = {
   name: 'conversion',
@@ -22,7 +25,7 @@ export const CONVERSION: CommandKind<Conversion, string> = {
   encode: (conversion) => JSON.stringify(conversion),
   decode: (json) => JSON.parse(json as string) as Conversion,
 
-  apply(partition, conversion) {
+  apply(partition, conversion, { writer, registry }) {
     const { table, salt } = partition
     const { row } = identify(table, conversion)
     const user = row < 0 ? undefined : table.profile(row)
@@ -47,6 +50,15 @@ export const CONVERSION: CommandKind<Conversion, string> = {
       actualCreatedAt: conversion.receivedAt,
       json,
     })
+    const { segments } = registry.scope(scope).settings
+    const counted = user && countConversion(user.segments, segments, conversion.name, createdAt)
+    if (counted !== user?.segments) {
+      const profile = { ...user!, segments: counted! }
+      table.setProfile(row, scope, profile)
+      // The next update decides to which segments the user belongs.
+      table.endZone(row)
+      writeWhole(writer, table, row, packProfile(profile))
+    }
     return json
   },
 

@@ -414,7 +414,8 @@ export class Partition {
     const before = table.exists(row) ? table.profile(row) : undefined
     const now = circumstancesOf(update, time, view.settings)
     const rows = before === undefined ? undefined : table
-    const situation = { update, view, now, rows, row, measuring }
+    const metadata = update.metadata ?? before?.metadata
+    const situation = { update, view, now, metadata, rows, row, measuring }
     const evaluated = evaluate(this.evaluators, before ?? NO_STATE, situation)
     for (const { meetings = 0 } of this.evaluators) this.meetings += meetings
     if (evaluated instanceof Barred) return evaluated.isCertain ? COUNTRY_BARRED : COUNTRY_UNKNOWN

@@ -7,12 +7,13 @@ import type { Update } from '../model/update.ts'
 import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
 
 /**
- * The state before the last update, except for what it crossed, and for beacons, which are from after it.
+ * The state before the last update, except for what it crossed, and for beacons, fraud and segments, which are from after it.
  * @param settled whether that update left the profile unchanged
  */
 export function stateBefore(profile: Profile, settled: boolean): DeviceState {
-  const { visits, approaches, beacons, regions, fraud, places } = profile
-  if (settled) return { visits, approaches, crossed: NO_STATE.crossed, beacons, regions, fraud, places }
+  const { visits, approaches, beacons, regions, fraud, places, segments } = profile
+  if (settled)
+    return { visits, approaches, crossed: NO_STATE.crossed, beacons, regions, fraud, places, segments }
   const { visitsBefore, approachesBefore, crossed, regionsBefore, placesBefore } = profile
   return {
     visits: visitsBefore,
@@ -22,6 +23,7 @@ export function stateBefore(profile: Profile, settled: boolean): DeviceState {
     regions: regionsBefore,
     fraud,
     places: placesBefore,
+    segments,
   }
 }
 
@@ -82,6 +84,7 @@ export function profileAfter(
     fraud: state.fraud,
     places: state.places,
     placesBefore: before?.places ?? NO_PLACES,
+    segments: state.segments,
     marks: marksAfter(before?.marks ?? [], update),
   }
 }
@@ -111,6 +114,7 @@ function isSameState(before: Profile, state: DeviceState): boolean {
     before.regions === state.regions &&
     before.fraud === state.fraud &&
     before.places === state.places &&
+    before.segments === state.segments &&
     state.crossed.length === 0
   )
 }

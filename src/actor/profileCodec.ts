@@ -2,6 +2,7 @@ import { Packr } from 'msgpackr'
 import type { Approach, BeaconVisit, Profile, Visit } from '../model/device.ts'
 import { NO_FRAUD, type FraudRecord } from '../model/fraud.ts'
 import { NO_PLACES, type Chain, type PlaceStays } from '../model/place.ts'
+import { NO_SEGMENTS, type SegmentStays } from '../model/segment.ts'
 import { NO_REGIONS, type RegionStays } from '../model/region.ts'
 
 /**
@@ -33,7 +34,8 @@ export function packProfile(p: Profile): Uint8Array {
   // Fields that few devices have are left out if all of them are empty.
   const isElsewhere =
     p.approaches.length + p.approachesBefore.length + p.crossed.length + p.beacons.length > 0
-  const hasPlaces = p.places !== NO_PLACES || p.placesBefore !== NO_PLACES
+  const hasSegments = p.segments !== NO_SEGMENTS
+  const hasPlaces = p.places !== NO_PLACES || p.placesBefore !== NO_PLACES || hasSegments
   const hasFraud = p.fraud !== NO_FRAUD || hasPlaces
   const hasRegions = p.regions !== NO_REGIONS || p.regionsBefore !== NO_REGIONS || hasFraud
   if (isElsewhere || p.source !== undefined || hasRegions) {
@@ -50,6 +52,7 @@ export function packProfile(p: Profile): Uint8Array {
     if (hasFraud) fields.push(p.fraud === NO_FRAUD ? null : [p.fraud.marks, ...p.fraud.last])
     if (hasPlaces)
       fields.push(packPlaces(p.places), p.placesBefore === p.places ? null : packPlaces(p.placesBefore))
+    if (hasSegments) fields.push(packSegments(p.segments))
   }
   return packr.pack(fields)
 }
@@ -74,6 +77,11 @@ type PackedPlaces = [
   first?: [id: string, since: number] | null,
   nearby?: PackedChain[],
   visited?: [...PackedChain, count: number][],
+]
+/** Times as differences from the one before, which are short. */
+type PackedSegments = [
+  members: readonly number[],
+  ...counts: [segment: number, condition: number, ...times: number[]][],
 ]
 type PackedFraud = [marks: number, ...last: number[]]
 
@@ -113,6 +121,7 @@ export function unpackProfile(bytes: Uint8Array): Profile {
     fraud: a[22] ? unpackFraud(a[22] as PackedFraud) : NO_FRAUD,
     places,
     placesBefore: a[24] ? unpackPlaces(a[24]) : places,
+    segments: a[25] ? unpackSegments(a[25]) : NO_SEGMENTS,
   }
 }
 
@@ -203,4 +212,23 @@ function unpackStay(packed: PackedStay): NonNullable<PlaceStays['stay']> {
 
 function unpackChain([slug, name, domain]: PackedChain): Chain {
   return { slug, name, domain: domain ?? undefined }
+}
+
+function packSegments({ members, counts }: SegmentStays): PackedSegments {
+  return [
+    members,
+    ...counts.map(({ segment, condition, times }): [number, number, ...number[]] => [
+      segment,
+      condition,
+      ...times.map((time, i) => time - (times[i - 1] ?? 0)),
+    ]),
+  ]
+}
+
+function unpackSegments([members, ...packed]: PackedSegments): SegmentStays {
+  const counts = packed.map(([segment, condition, ...steps]) => {
+    let time = 0
+    return { segment, condition, times: steps.map((step) => (time += step)) }
+  })
+  return { members, counts }
 }

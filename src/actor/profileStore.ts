@@ -28,6 +28,9 @@ import { packProfile, unpackProfile } from './profileCodec.ts'
 const RECORD_BYTES = 350
 /** Of a place in which the device stays. */
 const STAY_BYTES = 100
+/** Of the count of a kind of events, and of each time in it. */
+const COUNT_BYTES = 120
+const TIME_BYTES = 8
 /** A profile with more text is always packed: the bytes are outside the heap of V8, whose size is limited. */
 const MAX_UNPACKED_TEXT = 16 * 1024
 /** Unpacking one with more stays takes long. */
@@ -190,5 +193,8 @@ export class ProfileStore {
 
 /** The text counts twice: the user's JSON is kept for answers. */
 function unpackedBytesOf(profile: Profile): number {
-  return RECORD_BYTES + STAY_BYTES * profile.visits.length + 2 * textLength(profile)
+  const { counts } = profile.segments
+  const times = counts.reduce((sum, one) => sum + one.times.length, 0)
+  const counted = COUNT_BYTES * counts.length + TIME_BYTES * times
+  return RECORD_BYTES + STAY_BYTES * profile.visits.length + counted + 2 * textLength(profile)
 }

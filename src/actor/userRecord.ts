@@ -3,6 +3,7 @@ import type { Profile } from '../model/device.ts'
 import { isActive } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { passesFilters, shownChain, shownPlace, topChains, type PlaceStays } from '../model/place.ts'
+import { shownSegments } from '../model/segment.ts'
 import { isLive, type ScopeId } from '../model/scope.ts'
 import { beaconContext, fraudContext, geofenceContext, outlineIn, regionMembers } from '../events/record.ts'
 import { isMeantFor } from '../rules/geofenceRules.ts'
@@ -107,7 +108,8 @@ function headBehind(profile: Profile, view: ScopeView): string {
   const regions = regionMembers(settings.regions ? regionsOf(profile.regions.codes, atlas) : [])
   const fraud = settings.fraud.enabled ? `,"fraud":${JSON.stringify(fraudContext(profile.fraud))}` : ''
   const places = placeMembers(profile.places, view)
-  return `,"beacons":${beacons}${regions}${places}${fraud},"segments":[],"location":{"type":"Point","coordinates":[`
+  const segments = JSON.stringify(shownSegments(profile.segments, settings.segments))
+  return `,"beacons":${beacons}${regions}${places}${fraud},"segments":${segments},"location":{"type":"Point","coordinates":[`
 }
 
 /** The place, the chains nearby and the top chains as members of a user, after another member. */

@@ -7,6 +7,7 @@ import type { GeofenceProperties, Outline } from '../model/geofence.ts'
 import type { FraudRecord } from '../model/fraud.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
+import { shownSegments, type SegmentStays } from '../model/segment.ts'
 import type { Update } from '../model/update.ts'
 import { newId } from '../runtime/newId.ts'
 import { fetched, Unfetched, Unknown } from '../rules/atlas.ts'
@@ -40,6 +41,7 @@ export interface AnonymousStays {
 export interface AnonymousResult extends AnonymousStays {
   /** Of this update alone: what was before is not known. */
   readonly fraud: FraudRecord
+  readonly segments: SegmentStays
   readonly transitions: readonly Transition[]
   /** The locations of their geofences. */
   readonly outlines: Outlines
@@ -77,19 +79,20 @@ export async function trackAnonymously(
     ...view.settings,
     entryDelaySeconds: 0,
     exitDelaySeconds: 0,
-    regions: false,
+    regionEvents: [],
     places: false,
     nearbyPlaceChains: [],
   }
   const now = circumstancesOf({ ...update, userId: undefined }, timeOf(update), settings)
+  const { metadata } = update
   const before = { ...NO_STATE, ...stays }
-  const { state, transitions } = await evaluated(before, { update, view, now }, measurer)
+  const { state, transitions } = await evaluated(before, { update, view, now, metadata }, measurer)
   // From now on too, because a replay evaluates several updates in a row.
   const visits = state.visits.map((visit) => ({ ...visit, dwelled: true }))
   // Whether the user passed before is not known, so failing is no event.
   const known = transitions.filter(({ fraud }) => fraud === undefined)
-  const { beacons, fraud } = state
-  return { visits, beacons, fraud, transitions: known, outlines: outlinesOf(known, view) }
+  const { beacons, fraud, segments } = state
+  return { visits, beacons, fraud, segments, transitions: known, outlines: outlinesOf(known, view) }
 }
 
 async function evaluated(
@@ -189,7 +192,7 @@ export async function anonymousUser(
     deviceId: ANONYMOUS,
     ip: update.ip,
     createdAt,
-    segments: [],
+    segments: shownSegments(stays.segments, view.settings.segments),
     topChains: [],
     location: { type: 'Point', coordinates: [update.longitude, update.latitude] },
     locationAccuracy: update.accuracy,

@@ -2,6 +2,7 @@ import type { FraudRecord } from './fraud.ts'
 import type { Metadata } from './metadata.ts'
 import type { PlaceStays } from './place.ts'
 import type { RegionStays } from './region.ts'
+import type { SegmentStays } from './segment.ts'
 import type { DeviceType } from './update.ts'
 
 /** The deviceId of all devices that want nothing stored; also the `_id` of their user. */
@@ -80,6 +81,7 @@ export interface Profile {
   readonly places: PlaceStays
   /** As with the regions. */
   readonly placesBefore: PlaceStays
+  readonly segments: SegmentStays
   /** At most {@link STREAM_MARKS}, the latest used last. */
   readonly marks: readonly StreamMark[]
 }

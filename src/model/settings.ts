@@ -1,6 +1,7 @@
 import { DEFAULT_FRAUD, type FraudSettings } from './fraud.ts'
 import type { Metadata } from './metadata.ts'
 import { REGION_KINDS, type RegionKind } from './region.ts'
+import { definitionOf, type Segment, type SegmentDefinition } from './segment.ts'
 
 /**
  * Project settings of one environment: the table of GET and PATCH /v1/settings. They decide how updates are
@@ -57,6 +58,10 @@ export interface Settings {
   readonly nearbyPlaceChains: readonly string[]
   /** Metres. */
   readonly nearbyPlaceChainMeters: number
+  /** Groups of users, by rules. */
+  readonly segments: readonly Segment[]
+  /** How many rules of segments were ever set: the number of the last one. Not public. */
+  readonly segmentsSet: number
   /** Minutes before arrival at which a trip is approaching, for trips and destinations without their own; `null`: none. */
   readonly tripApproachingThreshold: number | null
   /** Minutes after which a trip expires; `null`: never. */
@@ -105,10 +110,21 @@ export const DEFAULT_SETTINGS: Settings = {
   placeMinimumStaySeconds: 300,
   nearbyPlaceChains: [],
   nearbyPlaceChainMeters: 1000,
+  segments: [],
+  segmentsSet: 0,
   tripApproachingThreshold: 5,
   tripExpirationMinutes: 1440,
   tripDelayThreshold: null,
   tripWrongDestinationEvents: false,
   tripUpdateSeconds: 30,
   tripEtaSeconds: 30,
+}
+
+/** The settings as answers have them. */
+export type PublicSettings = Omit<Settings, 'segments' | 'segmentsSet'> & {
+  readonly segments: readonly SegmentDefinition[]
+}
+
+export function publicSettings({ segmentsSet: _set, ...settings }: Settings): PublicSettings {
+  return { ...settings, segments: settings.segments.map(definitionOf) }
 }

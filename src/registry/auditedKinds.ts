@@ -1,7 +1,7 @@
 import type { Account, AccountRow, Session, SessionRow } from '../accounts/rows.ts'
 import { accountOfRow, sessionOfRow } from '../accounts/rows.ts'
 import type { Geofence } from '../model/geofence.ts'
-import { DEFAULT_SETTINGS } from '../model/settings.ts'
+import { DEFAULT_SETTINGS, publicSettings } from '../model/settings.ts'
 import { isLive, projectOf, type ScopeId } from '../model/scope.ts'
 import type { AuditedKind, Described } from './audit/auditedEdits.ts'
 import { BEACONS } from './beacons/beaconEntity.ts'
@@ -26,10 +26,11 @@ export function auditedKinds(image: RegistryReplica): ReadonlyMap<string, Audite
     hooks: recordKind(HOOKS, (hook) => HOOKS.answer(hook)),
     settings: {
       singular: 'settings',
-      initial: DEFAULT_SETTINGS as object as never,
+      initial: publicSettings(DEFAULT_SETTINGS) as object as never,
       describe(row) {
         const { scope, definition } = row as { readonly scope: ScopeId; readonly definition: string }
-        return { ...placeOf(scope), target: 'settings', value: JSON.parse(definition) as object as never }
+        const settings = { ...DEFAULT_SETTINGS, ...JSON.parse(definition) }
+        return { ...placeOf(scope), target: 'settings', value: publicSettings(settings) as object as never }
       },
     },
     projects: {

@@ -1,5 +1,6 @@
 import type { Transition } from '../model/event.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
+import type { Metadata } from '../model/metadata.ts'
 import type { ShownPlace } from '../model/place.ts'
 import type { Region, RegionKind } from '../model/region.ts'
 import type { Update } from '../model/update.ts'
@@ -17,6 +18,8 @@ export interface Situation {
   readonly update: Update
   readonly view: ScopeView
   readonly now: Circumstances
+  /** Of the user after the update. */
+  readonly metadata?: Metadata | undefined
   /** What is kept of the device beside its state, in its {@link row}. Absent for new and anonymous devices. */
   readonly rows?: DeviceRows | undefined
   readonly row?: number

@@ -9,6 +9,7 @@ import { GeofenceEvaluator } from './geofences.ts'
 import { PlaceEvaluator } from './places.ts'
 import { RegionEvaluator } from './regions.ts'
 import { NO_LIMITS, smallest, zoneWithin, type SafeZone } from './safeZone.ts'
+import { stepSegments } from './segments.ts'
 import { Unready } from './unready.ts'
 
 /**
@@ -21,7 +22,7 @@ import { Unready } from './unready.ts'
  * Invariants
  * - EVALUATORS-1: Every evaluator sees the state before the update, so the order of the list has no effect.
  * - EVALUATORS-2: Events are in the order of the evaluators' ranks.
- * - EVALUATORS-3: The safe zone lies within the safe zone of every evaluator.
+ * - EVALUATORS-3: The safe zone lies within the safe zone of every evaluator, and ends when a user leaves a segment.
  */
 export function createEvaluators(): readonly Evaluator[] {
   return [
@@ -57,8 +58,8 @@ export function evaluate(
   before: DeviceState,
   situation: Situation,
 ): Evaluated | Unready {
-  const { visits, approaches, beacons, regions, fraud, places } = before
-  const state: DeviceState = {
+  const { visits, approaches, beacons, regions, fraud, places, segments } = before
+  const state: { -readonly [K in keyof DeviceState]: DeviceState[K] } = {
     visits,
     approaches,
     crossed: NO_STATE.crossed,
@@ -66,6 +67,7 @@ export function evaluate(
     regions,
     fraud,
     places,
+    segments,
   }
   let happened: Ranked[] | undefined
   let limits = NO_LIMITS
@@ -81,8 +83,14 @@ export function evaluate(
     }
     limits = smallest(limits, evaluator.limits(before, facts, step, situation))
   }
-  const zone = zoneWithin(limits, situation.update.latitude, situation.now)
-  return { state, transitions: happened === undefined ? NO_TRANSITIONS : inOrder(happened), zone }
+  const transitions = happened === undefined ? NO_TRANSITIONS : inOrder(happened)
+  // They depend on what all evaluators made of the update.
+  const grouped = stepSegments(segments, state, transitions, situation)
+  if (grouped !== undefined) {
+    state.segments = grouped.segments
+    limits = smallest(limits, { ...NO_LIMITS, until: grouped.until })
+  }
+  return { state, transitions, zone: zoneWithin(limits, situation.update.latitude, situation.now) }
 }
 
 function inOrder(happened: Ranked[]): readonly Transition[] {

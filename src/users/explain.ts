@@ -1,6 +1,7 @@
 import type { Partition } from '../actor/partition.ts'
 import { FLAG_FOREGROUND, FLAG_REPLAYED, FLAG_SETTLED, FLAG_STOPPED } from '../actor/deviceTable.ts'
 import { stateBefore } from '../actor/profile.ts'
+import { publicSettings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
 import { Unfetched } from '../rules/atlas.ts'
 import { circumstancesOf } from '../rules/circumstances.ts'
@@ -51,7 +52,7 @@ export function explainUser(partition: Partition, row: number, view: ScopeView) 
       stopped: update.stopped,
       replayed: update.replayed,
     },
-    settings: view.settings,
+    settings: publicSettings(view.settings),
     ...explanation,
   }
 }

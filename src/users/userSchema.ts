@@ -46,7 +46,9 @@ export const UserSchema = Type.Object(
       Type.Array(ChainSchema, { description: 'The watched chains that are near.' }),
     ),
     fraud: Type.Optional(FraudSchema),
-    segments: Type.Array(Type.Object({})),
+    segments: Type.Array(Type.Object({ description: Type.String(), externalId: Type.String() }), {
+      description: 'Those of the settings to which the user belongs since the last update.',
+    }),
     topChains: Type.Array(
       Type.Object({
         name: Type.String(),

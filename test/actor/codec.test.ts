@@ -8,6 +8,7 @@ import { MAX_PARTITIONS } from '../../src/events/ids.ts'
 import type { Profile } from '../../src/model/device.ts'
 import { NO_FRAUD } from '../../src/model/fraud.ts'
 import { NO_PLACES } from '../../src/model/place.ts'
+import { NO_SEGMENTS } from '../../src/model/segment.ts'
 import { NO_REGIONS } from '../../src/model/region.ts'
 import fc from '../kit/fastCheck.ts'
 import { aGeofence, Engine, MemoryEvents, MemoryLog, MINUTE, NOON, runs, stateOf } from './kit.ts'
@@ -59,6 +60,21 @@ const places = fc.oneof(
   }),
 )
 
+const segments = fc.oneof(
+  fc.constant(NO_SEGMENTS),
+  fc.record({
+    members: fc.array(fc.nat(), { maxLength: 3 }),
+    counts: fc.array(
+      fc.record({
+        segment: fc.nat(),
+        condition: fc.nat(20),
+        times: fc.array(time, { maxLength: 5 }).map((times) => times.sort((a, b) => a - b)),
+      }),
+      { maxLength: 3 },
+    ),
+  }),
+)
+
 const profile: fc.Arbitrary<Profile> = fc
   .record({
     id: text,
@@ -101,6 +117,7 @@ const profile: fc.Arbitrary<Profile> = fc
     ),
     places,
     placesBefore: fc.option(places, { nil: undefined }),
+    segments,
     // Most devices have none of these.
     plain: fc.boolean(),
   })
@@ -115,6 +132,7 @@ const profile: fc.Arbitrary<Profile> = fc
       fraud: NO_FRAUD,
       places: NO_PLACES,
       placesBefore: undefined,
+      segments: NO_SEGMENTS,
     }
     const {
       approaches: near,
@@ -126,6 +144,7 @@ const profile: fc.Arbitrary<Profile> = fc
       fraud,
       places: visited,
       placesBefore,
+      segments: grouped,
       ...rest
     } = plain ? { ...given, ...none } : given
     const before = { visitsBefore: visitsBefore ?? rest.visits, marks, approaches: near }
@@ -139,6 +158,7 @@ const profile: fc.Arbitrary<Profile> = fc
       beacons,
       ...regional,
       ...placed,
+      segments: grouped,
     }
   })
 

@@ -17,6 +17,7 @@ import type { Profile } from '../../src/model/device.ts'
 import { NO_FRAUD } from '../../src/model/fraud.ts'
 import { NO_PLACES } from '../../src/model/place.ts'
 import { NO_REGIONS } from '../../src/model/region.ts'
+import { NO_SEGMENTS } from '../../src/model/segment.ts'
 import fc from '../kit/fastCheck.ts'
 import { runs } from './kit.ts'
 import { Random } from './world.ts'
@@ -56,6 +57,7 @@ function aProfile(change: Partial<Profile>): Profile {
     fraud: NO_FRAUD,
     places: NO_PLACES,
     placesBefore: NO_PLACES,
+    segments: NO_SEGMENTS,
     marks: [],
     ...change,
   }

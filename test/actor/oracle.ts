@@ -8,6 +8,7 @@ import { checkCrossings, type LastUpdate } from './oracleCrossings.ts'
 import { barredBy } from './oracleEligibility.ts'
 import { coverages, signedDistance } from './oracleGeometry.ts'
 import { evaluateRegions, type Kind, type RegionStays, type RegionWorld } from './oracleRegions.ts'
+import { SegmentOracle } from './oracleSegments.ts'
 import { beaconContext, contextOf, eventRecord, iso, same, show } from './oracleRecords.ts'
 
 /**
@@ -96,9 +97,11 @@ export class Oracle {
     entriesWaiting: 0,
     exitsWaiting: 0,
     ignored: 0,
+    inSegment: 0,
   }
   private readonly world: OracleWorld
   private readonly devices = new Map<string, Record[]>()
+  private readonly segments = new SegmentOracle()
   private readonly seenIds = new Set<string>()
 
   constructor(world: OracleWorld) {
@@ -120,9 +123,13 @@ export class Oracle {
     record.metadata = update.metadata ?? record.metadata
     record.source = update.source ?? record.source
     record.updatedAt = time
+    this.segments.see(this.world.settings())
     const events = this.evaluate(record, update, time, reply)
 
     const user = this.userOf(record, update, time)
+    for (const event of reply.events) this.segments.happened(record.id, event)
+    user.segments = this.segments.of(user, time, record.metadata, this.world.settings())
+    this.counts.inSegment += user.segments.length
     same('user', user, reply.user, update)
     same('events', events, reply.events, update)
     for (const { _id } of reply.events) this.isNewId(_id)
@@ -392,7 +399,7 @@ export class Oracle {
     })
   }
 
-  private userOf(record: Record, update: Update, time: number): unknown {
+  private userOf(record: Record, update: Update, time: number): any {
     const { geofences, beacons, settings } = this.world
     const current = record.visits.flatMap(({ geofenceId }) => {
       const geofence = geofences.get(geofenceId)

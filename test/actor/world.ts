@@ -6,6 +6,7 @@ import { parseOperatingHours, type OperatingHours } from '../../src/model/operat
 import { REGION_KINDS } from '../../src/model/region.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import { MINUTE, NOON, type Engine } from './kit.ts'
+import { randomSegmentSettings } from './randomSegments.ts'
 
 /**
  * Random worlds: geofences of every kind and beacons around a place, and edits in between. For the devices that move
@@ -251,6 +252,7 @@ export function randomSettings(random: Random): Settings {
     maxGapSeconds: random.pick([10, 300, 3600]),
     maxAccuracyMeters: random.chance(0.35) ? random.magnitude(50, 5000) : null,
     regions: random.chance(0.5),
+    ...(random.chance(0.5) && randomSegmentSettings(random)),
     regionEvents: random.chance(0.7) ? REGION_KINDS : REGION_KINDS.filter(() => random.chance(0.5)),
   }
 }

@@ -864,6 +864,7 @@ t.test('settings: defaults, partial changes, every rule', async (t) => {
     placeMinimumStaySeconds: 300,
     nearbyPlaceChains: [],
     nearbyPlaceChainMeters: 1000,
+    segments: [],
     tripApproachingThreshold: 5,
     tripExpirationMinutes: 1440,
     tripDelayThreshold: null,

@@ -101,7 +101,7 @@ recordType, propertyType | by pattern, unit, building, shop and office | geocodi
 analysis | unit:missing and unit:invalid where units are loaded | geocoding/validate.test.ts: units
 
 # Regions, places and segments of a user (places and regions)
-settings | regions, places, chains nearby, segments, countries; off costs nothing
+settings | regions, places, chains nearby, segments, countries; off costs nothing | e2e/regions.test.ts: off: nothing of it on the user, and no events; e2e/places.test.ts: off: nothing of places is in users and events, and the context has them; e2e/segments.test.ts: segments that are replaced, removed and hidden
 regions | entered and exited for each kind, with a confidence by four points around | rules/regions.test.ts: state, DMA, postal code, country; exits before entries in each kind; rules/regions.test.ts: confidence: the points in four directions, as far away as the accuracy; e2e/regions.test.ts: across a border: the user, the events and their order
 places | candidates, order, confidence and the stop rule | rules/placeStep.test.ts: candidates: within 75 m, of the filters, with an accuracy up to 200 m; rules/placeStep.test.ts: order: distance outside, smaller area, chain, distance to the point, _id; rules/placeStep.test.ts: confidence: by the accuracy and how much farther the second is; rules/placeStep.test.ts: the stop rule: first at every update for placeMinimumStaySeconds; e2e/places.test.ts: minimumConfidence, accuracy
 state of a place | none to inside | rules/placeStep.test.ts: none, p by the stop rule with confidence ≥ minimum: in p, with the next candidates; e2e/places.test.ts: a walk into a café: passing by, stopping, staying, leaving
@@ -111,7 +111,7 @@ state of a place | left beyond 125 m | e2e/places.test.ts: a walk into a café: 
 state of a place | gone with the data or the filters | rules/placeStep.test.ts: what no longer passes the filters is gone silently; e2e/places.test.ts: filters: only the listed chains and categories; what no longer passes is gone silently
 nearby chains | an event when a watched chain comes near, again after 1.5 times the distance | rules/placeStep.test.ts: chains nearby: near within the radius, left beyond 1.5 times; e2e/places.test.ts: chains: top chains, chains nearby, your own ids
 topChains | the five that were visited most among the last 20 | rules/placeStep.test.ts: topChains: at most five of the last twenty, by visits, then the latest; e2e/places.test.ts: chains: top chains, chains nearby, your own ids
-segments | rules of metadata, regions, geofences, chains, categories and counted events
+segments | rules of metadata, regions, geofences, chains, categories and counted events | e2e/segments.test.ts: every kind of rule; e2e/segments.test.ts: bad rules are refused with their place, and nothing changes; actor/segments.test.ts: property: users are in the segments that a count of the whole log gives
 
 # Geofences by address and placeId (places and regions)
 address | resolved when written; 400 if not found, or far from the coordinates | geocoding/geofenceAreas.test.ts: an address alone: the first result, exact or between known numbers; geocoding/geofenceAreas.test.ts: coordinates win over an address, which must be near them if it is found

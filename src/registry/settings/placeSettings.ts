@@ -138,9 +138,14 @@ function chainEntries(fields: Fields, name: string): (readonly [slug: string, va
   return entries.map(([slug, value]) => [checkSlug(name, slug), value] as const)
 }
 
-function checkSlug(name: string, text: string): string {
+/** Whether a text is a slug, but for its case and blanks around it. */
+export function isSlug(text: string): boolean {
   const slug = text.trim().toLowerCase()
-  if (slug.length <= MAX_ID_LENGTH && SLUG.test(slug)) return slug
+  return slug.length <= MAX_ID_LENGTH && SLUG.test(slug)
+}
+
+function checkSlug(name: string, text: string): string {
+  if (isSlug(text)) return text.trim().toLowerCase()
   throw badParam(
     name,
     `Invalid ${name}. A slug has lower-case letters, digits and single dashes, such as burger-king.`,

@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import type { ScopeId } from '../../model/scope.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../model/settings.ts'
+import { numbered } from './segmentSettings.ts'
 import { ID_COLUMNS } from '../records/recordRows.ts'
 import type { RegistryDatabase } from '../store/database.ts'
 import type { EditLog } from '../store/editLog.ts'
@@ -69,7 +70,8 @@ export class SettingsRegistry {
   update(scope: ScopeId, change: Partial<Settings>): Settings {
     const before = this.of(scope)
     if (Object.keys(change).length === 0) return before
-    const settings: Settings = { ...before, ...change }
+    const segments = change.segments && numbered(change.segments, before)
+    const settings: Settings = { ...before, ...change, ...segments }
     const row: SettingsRow = { scope, definition: JSON.stringify(settings) }
     this.#edits.commit([{ kind: 'settings', key: `${scope}`, row, record: { scope, settings } }])
     return settings

@@ -2,7 +2,7 @@ import Type from 'typebox'
 import type { Route } from '../../http/route.ts'
 import { route } from '../../http/route.ts'
 import type { Fields } from '../../http/fields.ts'
-import type { Settings } from '../../model/settings.ts'
+import { publicSettings, type Settings } from '../../model/settings.ts'
 import { PLACE_SETTINGS } from './placeSettings.ts'
 import type { SettingsRegistry } from './settingsRegistry.ts'
 import { parseSettingsChange, SettingsChange, SettingsRecord } from './settingsSchema.ts'
@@ -53,5 +53,5 @@ export function settingsRoutes(registry: SettingsRegistry): Route[] {
 
 function shown(settings: Settings) {
   const { chainMappings, chainMetadata, placeFilters } = settings
-  return { settings, chainMappings, chainMetadata, placeFilters }
+  return { settings: publicSettings(settings), chainMappings, chainMetadata, placeFilters }
 }

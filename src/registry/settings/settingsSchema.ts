@@ -2,7 +2,7 @@ import Type, { IsArray, IsObject, IsRecord } from 'typebox'
 import type { TObject, TSchema } from 'typebox'
 import { MAX_DECIMAL_LENGTH } from '../../model/decimal.ts'
 import { REGION_KINDS, type RegionKind } from '../../model/region.ts'
-import type { Settings } from '../../model/settings.ts'
+import type { PublicSettings, Settings } from '../../model/settings.ts'
 import { badParam } from '../../runtime/errors.ts'
 import { checkIdentifier } from '../beacons/beaconFields.ts'
 import type { Fields } from '../../http/fields.ts'
@@ -16,6 +16,7 @@ import {
 } from '../../http/fields.ts'
 import { FRAUD_SETTINGS } from './fraudSettings.ts'
 import { PLACE_SETTINGS } from './placeSettings.ts'
+import { SEGMENT_SETTINGS } from './segmentSettings.ts'
 import { TRIP_SETTINGS } from './tripSettings.ts'
 import { MAX_IDENTIFIER_LENGTH } from '../records/recordFields.ts'
 import { optional } from '../records/recordSchemas.ts'
@@ -50,7 +51,7 @@ const positiveOrNull = (description: string) => ({
     present(fields, name) === undefined ? null : positiveField(fields, name),
 })
 
-const SETTINGS: { readonly [K in keyof Settings]: SettingRule<Settings[K]> } = {
+const SETTINGS: { readonly [K in keyof PublicSettings]: SettingRule<Settings[K]> } = {
   stopDetection: flag('An entry requires that the user has stopped or that the app is in the foreground.'),
   bufferEntries: flag('An entry also happens if the distance from the geofence is at most the accuracy.'),
   bufferExits: flag('An exit requires that the distance from the geofence is more than the accuracy.'),
@@ -105,6 +106,7 @@ const SETTINGS: { readonly [K in keyof Settings]: SettingRule<Settings[K]> } = {
   },
   ...FRAUD_SETTINGS,
   ...PLACE_SETTINGS,
+  ...SEGMENT_SETTINGS,
   ...TRIP_SETTINGS,
 }
 
@@ -132,7 +134,10 @@ export const SettingsChange = Type.Object(
 
 /** What a change may have for a setting, besides its text. The rules of lists and dictionaries are below. */
 function formsOf(setting: TSchema): TSchema[] {
-  if (IsArray(setting)) return [Type.Array(Identifier), Type.Null()]
+  if (IsArray(setting)) {
+    const isOfRecords = IsObject(setting.items)
+    return [Type.Array(isOfRecords ? Type.Record(Type.String(), Type.Unknown()) : Identifier), Type.Null()]
+  }
   // Its members decide how a form's texts are read.
   if (IsRecord(setting)) return [setting, Type.Null()]
   if (IsObject(setting)) return [Type.Record(Type.String(), Type.Unknown()), Type.Null()]
@@ -147,7 +152,7 @@ function formsOf(setting: TSchema): TSchema[] {
 export function parseSettingsChange(body: Fields): Partial<Settings> {
   const change: Record<string, unknown> = {}
   for (const name of Object.keys(body)) {
-    const value = SETTINGS[name as keyof Settings].read(body, name)
+    const value = SETTINGS[name as keyof PublicSettings].read(body, name)
     if (value !== undefined) change[name] = value
   }
   return change as Partial<Settings>

@@ -1,0 +1,183 @@
+import type { Transition } from '../model/event.ts'
+import { codesIn } from '../model/region.ts'
+import {
+  NO_SEGMENTS,
+  type EventCondition,
+  type EventCount,
+  type Segment,
+  type SegmentStays,
+} from '../model/segment.ts'
+import type { DeviceState } from './deviceState.ts'
+import type { Situation } from './evaluator.ts'
+import { countersOf, judgeSegment, type Counter, type SegmentUser } from './segmentRules.ts'
+
+/**
+ * Which segments a user belongs to after an update (docs/spec.md, "Segments").
+ *
+ * It is not an evaluator, because it needs the state after the update, and its events. The obvious way to count events
+ * reads the log for each update. Here each user has the times of the last events that meet a condition, as many as the
+ * condition asks for, and they are committed together with the events.
+ *
+ * Owns: `segments` of the state. Does not own: the meaning of rules (segmentRules.ts).
+ *
+ * Invariants
+ * - SEGMENTS-1: An event counts for the rules that are set when it happens, once, and never for a rule that is set later.
+ * - SEGMENTS-2: A user keeps at most `atLeast` times for each condition, and none for rules that are no longer set.
+ */
+interface Program {
+  /** By type of their events. */
+  readonly counters: ReadonlyMap<string, readonly Counter[]>
+  readonly numbers: ReadonlySet<number>
+}
+
+/** By the setting, which an edit replaces. */
+const programs = new WeakMap<readonly Segment[], Program>()
+
+function programOf(segments: readonly Segment[]): Program {
+  let program = programs.get(segments)
+  if (program === undefined) {
+    const counters = Map.groupBy(segments.flatMap(countersOf), ({ event }) => event.type)
+    program = { counters, numbers: new Set(segments.map(({ number }) => number)) }
+    programs.set(segments, program)
+  }
+  return program
+}
+
+export interface SegmentStep {
+  /** The same object if nothing changed. */
+  readonly segments: SegmentStays
+  /** The last time t at which the user belongs to the same segments if nothing else happens. */
+  readonly until: number
+}
+
+/**
+ * @param after the state after the update, except for its segments
+ * @param transitions of the update
+ * @returns undefined if there are no segments
+ */
+export function stepSegments(
+  before: SegmentStays,
+  after: Omit<DeviceState, 'segments'>,
+  transitions: readonly Transition[],
+  situation: Situation,
+): SegmentStep | undefined {
+  const { segments } = situation.now.settings
+  if (segments.length === 0)
+    return before === NO_SEGMENTS ? undefined : { segments: NO_SEGMENTS, until: Infinity }
+  const program = programOf(segments)
+  let counts = currentCounts(before.counts, program)
+  for (const transition of transitions)
+    counts = countTransition(counts, program, transition, situation.now.time)
+  const user = userAfter(after, situation)
+  const members: number[] = []
+  let until = Infinity
+  for (const segment of segments) {
+    const verdict = judgeSegment(segment, user, counts)
+    if (verdict.isMember) members.push(segment.number)
+    until = Math.min(until, verdict.until)
+  }
+  const isSame = counts === before.counts && members.join() === before.members.join()
+  return { segments: isSame ? before : staysOf(members, counts), until }
+}
+
+/**
+ * The segments of a user after an event that no update caused. Its user belongs to others from the next update on.
+ * @returns the same object if nothing counts it
+ */
+export function countConversion(
+  before: SegmentStays,
+  segments: readonly Segment[],
+  type: string,
+  createdAt: number,
+): SegmentStays {
+  if (segments.length === 0) return before
+  const program = programOf(segments)
+  const counted = countAs(before.counts, program, type, createdAt, () => true)
+  return counted === before.counts ? before : staysOf(before.members, currentCounts(counted, program))
+}
+
+function staysOf(members: readonly number[], counts: readonly EventCount[]): SegmentStays {
+  return members.length + counts.length === 0 ? NO_SEGMENTS : { members, counts }
+}
+
+/** Those of rules that are still set; the same array if all are. */
+function currentCounts(counts: readonly EventCount[], { numbers }: Program): readonly EventCount[] {
+  return counts.every(({ segment }) => numbers.has(segment))
+    ? counts
+    : counts.filter(({ segment }) => numbers.has(segment))
+}
+
+function countTransition(
+  counts: readonly EventCount[],
+  program: Program,
+  transition: Transition,
+  time: number,
+): readonly EventCount[] {
+  const { type, geofence, beacon, place } = transition
+  const { tag, externalId } = geofence ?? beacon ?? {}
+  const createdAt = (transition.geofence && transition.at?.time) ?? time
+  return countAs(
+    counts,
+    program,
+    type,
+    createdAt,
+    (event) =>
+      (event.tag === undefined || event.tag === tag) &&
+      (event.externalId === undefined || event.externalId === externalId) &&
+      (event.chain === undefined || event.chain === place?.chain?.slug) &&
+      (event.category === undefined || place?.categories.includes(event.category) === true),
+  )
+}
+
+function countAs(
+  counts: readonly EventCount[],
+  program: Program,
+  type: string,
+  createdAt: number,
+  fits: (event: EventCondition) => boolean,
+): readonly EventCount[] {
+  for (const counter of program.counters.get(type) ?? [])
+    if (fits(counter.event)) counts = withTime(counts, counter, createdAt)
+  return counts
+}
+
+function withTime(counts: readonly EventCount[], counter: Counter, createdAt: number): readonly EventCount[] {
+  const { segment, condition, event } = counter
+  const place = counts.findIndex((one) => one.segment === segment && one.condition === condition)
+  if (place < 0) return [...counts, { segment, condition, times: [createdAt] }]
+  const times = [...counts[place]!.times, createdAt].sort((a, b) => a - b).slice(-event.atLeast)
+  return counts.with(place, { segment, condition, times })
+}
+
+function userAfter(
+  { visits, regions, places }: Omit<DeviceState, 'segments'>,
+  { view, now, metadata }: Situation,
+): SegmentUser {
+  const [country, state] = codesIn(regions.codes)
+  // A user may be in thousands of geofences, which are looked at once, and only if a rule asks for them.
+  let inside: Set<string> | undefined
+  return {
+    time: now.time,
+    metadata,
+    country,
+    state,
+    place: places.stay?.place,
+    isInside(tag, externalId) {
+      if (inside === undefined) {
+        inside = new Set()
+        for (const { geofenceId } of visits) {
+          const geofence = view.geofence(geofenceId)
+          if (geofence?.tag === undefined) continue
+          inside.add(geofenceKey(geofence.tag, undefined))
+          if (geofence.externalId !== undefined) inside.add(geofenceKey(geofence.tag, geofence.externalId))
+        }
+      }
+      return inside.has(geofenceKey(tag, externalId))
+    },
+  }
+}
+
+/** Tags have no NUL characters. */
+function geofenceKey(tag: string, externalId: string | undefined): string {
+  return externalId === undefined ? tag : `${tag}\0${externalId}`
+}
