@@ -61,7 +61,7 @@ export interface SegmentDefinition {
 }
 
 /** A segment of an environment. */
-export interface Segment extends SegmentDefinition {
+export interface UserSegment extends SegmentDefinition {
   /**
    * Of its rule: no other rule of the environment has ever had it. Events are counted under it, so a rule that is set
    * counts from then on, whatever was counted for another one.
@@ -97,7 +97,7 @@ export function definitionOf({ description, externalId, rule }: SegmentDefinitio
 /** The segments of a user, in the order of the settings. */
 export function shownSegments(
   { members }: SegmentStays,
-  segments: readonly Segment[],
+  segments: readonly UserSegment[],
 ): { readonly description: string; readonly externalId: string }[] {
   return segments
     .filter(({ number }) => members.includes(number))

@@ -1,7 +1,7 @@
 import { DEFAULT_FRAUD, type FraudSettings } from './fraud.ts'
 import type { Metadata } from './metadata.ts'
 import { REGION_KINDS, type RegionKind } from './region.ts'
-import { definitionOf, type Segment, type SegmentDefinition } from './segment.ts'
+import { definitionOf, type UserSegment, type SegmentDefinition } from './segment.ts'
 
 /**
  * Project settings of one environment: the table of GET and PATCH /v1/settings. They decide how updates are
@@ -59,7 +59,7 @@ export interface Settings {
   /** Metres. */
   readonly nearbyPlaceChainMeters: number
   /** Groups of users, by rules. */
-  readonly segments: readonly Segment[]
+  readonly segments: readonly UserSegment[]
   /** How many rules of segments were ever set: the number of the last one. Not public. */
   readonly segmentsSet: number
   /** Minutes before arrival at which a trip is approaching, for trips and destinations without their own; `null`: none. */

@@ -1,6 +1,6 @@
 import type { Metadata } from '../model/metadata.ts'
 import type { Place } from '../model/place.ts'
-import type { EventCondition, EventCount, Segment, SegmentRule } from '../model/segment.ts'
+import type { EventCondition, EventCount, UserSegment, SegmentRule } from '../model/segment.ts'
 
 /**
  * Whether a user meets the rule of a segment. Pure.
@@ -37,7 +37,7 @@ interface Verdict {
 }
 
 /** The conditions of a segment that count events, in the order in which they are written. */
-export function countersOf({ number, rule }: Segment): Counter[] {
+export function countersOf({ number, rule }: UserSegment): Counter[] {
   return eventsIn(rule).map((event, condition) => ({ segment: number, condition, event }))
 }
 
@@ -50,7 +50,7 @@ function eventsIn(rule: SegmentRule): EventCondition[] {
 
 /** @param counts of the user, for any segments */
 export function judgeSegment(
-  { number, rule }: Segment,
+  { number, rule }: UserSegment,
   user: SegmentUser,
   counts: readonly EventCount[],
 ): Verdict {

@@ -4,7 +4,7 @@ import {
   NO_SEGMENTS,
   type EventCondition,
   type EventCount,
-  type Segment,
+  type UserSegment,
   type SegmentStays,
 } from '../model/segment.ts'
 import type { DeviceState } from './deviceState.ts'
@@ -31,9 +31,9 @@ interface Program {
 }
 
 /** By the setting, which an edit replaces. */
-const programs = new WeakMap<readonly Segment[], Program>()
+const programs = new WeakMap<readonly UserSegment[], Program>()
 
-function programOf(segments: readonly Segment[]): Program {
+function programOf(segments: readonly UserSegment[]): Program {
   let program = programs.get(segments)
   if (program === undefined) {
     const counters = Map.groupBy(segments.flatMap(countersOf), ({ event }) => event.type)
@@ -86,7 +86,7 @@ export function stepSegments(
  */
 export function countConversion(
   before: SegmentStays,
-  segments: readonly Segment[],
+  segments: readonly UserSegment[],
   type: string,
   createdAt: number,
 ): SegmentStays {

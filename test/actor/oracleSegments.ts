@@ -1,4 +1,4 @@
-import type { EventCondition, Segment, SegmentRule } from '../../src/model/segment.ts'
+import type { EventCondition, UserSegment, SegmentRule } from '../../src/model/segment.ts'
 import type { Metadata } from '../../src/model/metadata.ts'
 import type { Settings } from '../../src/model/settings.ts'
 
@@ -41,7 +41,7 @@ export class SegmentOracle {
   }
 
   private holds(
-    segment: Segment,
+    segment: UserSegment,
     rule: SegmentRule,
     user: Json,
     time: number,
@@ -65,7 +65,7 @@ export class SegmentOracle {
     return this.count(segment, rule.event, user._id, time) >= rule.event.atLeast
   }
 
-  private count({ number }: Segment, wanted: EventCondition, user: string, time: number): number {
+  private count({ number }: UserSegment, wanted: EventCondition, user: string, time: number): number {
     return this.log.slice(this.setAfter.get(number)).filter((known) => {
       const { event } = known
       const { tag, externalId } = event.geofence ?? event.beacon ?? {}

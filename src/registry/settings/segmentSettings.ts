@@ -6,7 +6,7 @@ import {
   COUNTED_EVENTS,
   definitionOf,
   type EventCondition,
-  type Segment,
+  type UserSegment,
   type SegmentDefinition,
   type SegmentRule,
 } from '../../model/segment.ts'
@@ -110,7 +110,7 @@ export function numbered(
 ): Pick<Settings, 'segments' | 'segmentsSet'> {
   const known = new Map(segments.map((one) => [one.externalId, one]))
   let last = segmentsSet
-  const all = definitions.map((one): Segment => {
+  const all = definitions.map((one): UserSegment => {
     const before = known.get(one.externalId)
     const isSame = before !== undefined && JSON.stringify(before.rule) === JSON.stringify(one.rule)
     return { ...definitionOf(one), number: isSame ? before.number : ++last }
@@ -119,7 +119,7 @@ export function numbered(
 }
 
 /** Without their numbers, which {@link numbered} gives. */
-function segmentsField(fields: Fields, name: string): readonly Segment[] {
+function segmentsField(fields: Fields, name: string): readonly UserSegment[] {
   const given = listField(fields, name) ?? []
   if (given.length > MAX_SEGMENTS) throw bad('', `must have at most ${MAX_SEGMENTS} items`)
   const reader = new RuleReader()
@@ -143,7 +143,7 @@ class RuleReader {
   #conditions = 0
   #eventConditions = 0
 
-  segment(value: unknown, path: string): Segment {
+  segment(value: unknown, path: string): UserSegment {
     const given = members(value, path, ['description', 'externalId', 'rule'])
     const description = text(given, 'description', path, MAX_DESCRIPTION_LENGTH)
     const externalId = text(given, 'externalId', path, MAX_ID_LENGTH)
