@@ -16,6 +16,8 @@ const MOST_OF_A_HOOK = 100_000
 const MOST = 500_000
 /** Messages of one hook that wait to be delivered. */
 const MOST_MESSAGES = 50_000
+/** Positions that were looked up and are judged before what follows from them is stored. */
+const JUDGED_AT_ONCE = 1000
 /** Messages of roaming that are completed in one piece. */
 const DRAFTS_AT_ONCE = 500
 /** Until what failed is tried again. */
@@ -173,16 +175,18 @@ export class HookWatches implements PositionObserver {
     const reach = this.#scopeOf(scope).add(watch)
     positions.observer = this
     watch.doubt()
+    const found: LivePosition[] = []
+    const isEnded = () => watch.isEnded || watch.looks !== look
     await positions.look(scope, reach, {
       get isEnded() {
-        return watch.isEnded || watch.looks !== look
+        return isEnded()
       },
-      found: (position) => {
-        const copy = { ...position }
-        this.#queue.position(() => this.#judge(copy, watch))
-      },
+      found: (position) => void found.push({ ...position }),
       pause: () => {},
     })
+    // Not as positions that may be dropped: the area would be looked up again, and as many dropped again.
+    for (let from = 0; from < found.length && !isEnded(); from += JUDGED_AT_ONCE)
+      await this.#queue.done(() => this.#judgeAll(found.slice(from, from + JUDGED_AT_ONCE), watch))
     await this.#queue.done()
     const missing = watch.unconfirmed()
     const located = await roams.locate(scope, missing)
@@ -207,6 +211,13 @@ export class HookWatches implements PositionObserver {
     if (!watch.isNew || watch.isEnded) return
     watch.isNew = false
     this.#store(() => log.begin(watch.hook.id, watch.known()))
+  }
+
+  *#judgeAll(positions: readonly LivePosition[], watch: AreaWatch): Generator<void, void> {
+    for (const position of positions) {
+      yield* this.#judge(position, watch)
+      yield
+    }
   }
 
   #judge(position: LivePosition, only?: AreaWatch): Generator<void, void> {

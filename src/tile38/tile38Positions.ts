@@ -3,6 +3,7 @@ import { splitBounds, type Bounds } from '../geometry/bounds.ts'
 import { ShapeArena } from '../geometry/shapeArena.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { ApiError } from '../runtime/errors.ts'
+import { Slice } from '../runtime/slices.ts'
 import type { LiveArea } from '../spatial/liveAreas.ts'
 import { readFenced, readPoint, readReply, type FencedPosition } from './tile38Position.ts'
 import { cornersOf, deviceOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
@@ -107,12 +108,14 @@ export class Tile38Positions implements Positions {
     const before = [...records]
     await this.#find(watched, (position) => this.observer?.moved(position))
     const replies = await this.#tile38.send(before.map(([key]) => this.#keys.gettingDevice(scope, key)))
-    before.forEach(([key, recordId], i) => {
-      if (watched.news?.has(key) === true) return
+    const slice = new Slice()
+    for (const [i, [key, recordId]] of before.entries()) {
+      if (slice.isOver) await slice.next()
+      if (watched.news?.has(key) === true) continue
       const position = readReply(scope, deviceOf(key), replies[i])
       if (position === undefined) this.#gone(watched, key, recordId)
       else this.observer?.moved(position)
-    })
+    }
     watched.news = undefined
     watched.viewer.pause()
   }
@@ -147,7 +150,9 @@ export class Tile38Positions implements Positions {
     ])
     const replies = await this.#tile38.send(boxes)
     let count = 0
+    const slice = new Slice()
     for (const entry of replies.flatMap(entriesOf)) {
+      if (slice.isOver) await slice.next()
       const [key] = entry
       const position = readPoint(scope, deviceOf(key), entry)
       if (position === undefined || viewer.isEnded || news?.has(key) === true) continue

@@ -1,51 +1,23 @@
 /** Hooks of areas and roaming as their receivers see them: real servers of Ringfence, Tile38 and NATS. */
 import t, { type Test } from 'tap'
-import { pointDistance } from '../../src/geometry/distance.ts'
 import fc from '../kit/fastCheck.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer, type NatsServer } from '../kit/nats.ts'
 import { startServer, type Server } from '../kit/server.ts'
 import { tile38Server, WITHOUT_FOLLOWERS, type Tile38Server } from '../kit/tile38.ts'
 import { until } from '../kit/waiting.ts'
+import { crossedMeters, ringAt, ringHolds } from './bruteRing.ts'
+import { CORNERS, distance, HookReader, placeOf, turnOf, words, type Json, type Position } from './hookKit.ts'
 
 const skip = (await skipWithout(NATS_SERVER)) || (WITHOUT_FOLLOWERS && 'the stand-in has no roaming fences')
 const ENDPOINT = { url: 'https://receiver.example/' }
-const METERS = 111_000
-
-type Position = readonly [longitude: number, latitude: number]
-// oxlint-disable-next-line typescript/no-explicit-any -- tests look into bodies of every shape
-type Json = any
-
-/** Where the walks go: around places at which planar geometry goes wrong. */
-const CORNERS: readonly Position[] = [
-  [180, 0],
-  [-180, 65],
-  [179.9995, -17],
-  [0, 89.9995],
-  [120, -89.9995],
-  [13.4132, 52.5219],
-]
-
-/** A point so many metres from a corner, across the antimeridian and the poles. */
-function placeOf(corner: number, east: number, north: number): Position {
-  const [longitude, latitude] = CORNERS[corner]!
-  let lat = latitude + north / METERS
-  let lon = longitude + east / (METERS * Math.max(0.001, Math.cos((latitude * Math.PI) / 180)))
-  if (Math.abs(lat) > 90) {
-    lat = Math.sign(lat) * 180 - lat
-    lon += 180
-  }
-  return [((((lon + 180) % 360) + 360) % 360) - 180, lat]
-}
-
-const distance = ([lonA, latA]: Position, [lonB, latB]: Position) => pointDistance(latA, lonA, latB, lonB)
 
 /** Ringfence with Tile38, and a NATS server with a reader of everything below `hooks.`. */
 class World {
   readonly server: Server
   readonly tile38: Tile38Server
   readonly #nats: NatsServer
-  readonly got: { hook: string; id: string; event: Json }[] = []
+  readonly reader: HookReader
 
   static async start(t: Test): Promise<World> {
     const [tile38, nats] = await Promise.all([tile38Server(t), natsServer(t)])
@@ -54,20 +26,12 @@ class World {
       RINGFENCE_TILE38_URL: tile38.url,
       RINGFENCE_RATE_LIMITS: 'off',
     }
-    const world = new World(await startServer(t, { env }), tile38, nats)
-    const reader = await nats.client()
-    const subscription = reader.subscribe('hooks.>')
-    void (async () => {
-      for await (const { headers, data } of subscription) {
-        const { hook, event } = JSON.parse(Buffer.from(data).toString())
-        world.got.push({ hook: hook.externalId, id: headers!.get('Nats-Msg-Id'), event })
-      }
-    })()
-    await reader.flush()
-    return world
+    const reader = await HookReader.open(await nats.client())
+    return new World(await startServer(t, { env }), tile38, nats, reader)
   }
 
-  private constructor(server: Server, tile38: Tile38Server, nats: NatsServer) {
+  private constructor(server: Server, tile38: Tile38Server, nats: NatsServer, reader: HookReader) {
+    this.reader = reader
     this.server = server
     this.tile38 = tile38
     this.#nats = nats
@@ -102,18 +66,7 @@ class World {
       return /^ringfence_tile38_waiting 0$/m.test(body)
     })
   }
-
-  /** Waits for so many messages of a hook, and returns all, each once. */
-  async messages(name: string, least: number): Promise<Json[]> {
-    const of = () => [
-      ...new Map(this.got.filter(({ hook }) => hook === name).map(({ id, event }) => [id, event])).values(),
-    ]
-    await until(async () => of().length >= least)
-    return of()
-  }
 }
-
-const words = (events: readonly Json[]) => events.map(({ type }) => type.replace(/^user\.|_area$/g, ''))
 
 t.test('without Tile38: 503 with the name of the setting; a bad definition names the field', async (t) => {
   const server = await startServer(t)
@@ -159,6 +112,7 @@ t.test(
     const world = await World.start(t)
     const RADIUS = 150
     const box = [179.999, -17.001, -179.999, -16.999] as const
+    const rings = new Map<string, Position[]>()
     const holds: Record<string, (at: Position) => boolean> = {
       box: ([lon, lat]) => lat >= box[1] && lat <= box[3] && (lon >= box[0] || lon <= box[2]),
     }
@@ -166,6 +120,10 @@ t.test(
       holds[`c${i}`] = (at) => distance(at, center) <= RADIUS
       const detect = ['enter', 'exit', 'cross', 'inside']
       await world.put(`c${i}`, { area: { type: 'circle', center, radius: RADIUS }, detect })
+      const ring = ringAt(i, Math.abs(center[1]) > 89)
+      rings.set(`p${i}`, ring)
+      holds[`p${i}`] = (at) => ringHolds(ring, at)
+      await world.put(`p${i}`, { area: { type: 'polygon', coordinates: [ring] }, detect })
     }
     t.match(await world.put('box', { area: { type: 'box', box } }), {
       detect: ['enter', 'exit'],
@@ -191,33 +149,39 @@ t.test(
           const was = before !== undefined && holds[hook]!(before)
           const is = holds[hook]!(now)
           const told: string[] = []
-          const isCircle = hook !== 'box'
+          const tellsAll = hook !== 'box'
           if (is && !was) told.push('entered')
-          if (is && isCircle) told.push('inside')
+          if (is && tellsAll) told.push('inside')
           if (!is && was) told.push('exited')
-          if (isCircle && !is && !was && before !== undefined) {
+          if (tellsAll && !is && !was && before !== undefined) {
             const center = CORNERS[Number(hook.slice(1))]!
-            const nearest = nearestOnPath(before, now, center)
             if (distance(before, center) <= 5000 && distance(now, center) <= 5000) {
-              if (Math.abs(nearest - RADIUS) < 1) unclear.add(key)
-              if (nearest <= RADIUS) told.push('crossed')
+              const ring = rings.get(hook)
+              const depth =
+                ring === undefined
+                  ? RADIUS - nearestOnPath(before, now, center)
+                  : crossedMeters(ring, before, now)
+              // A touch of a corner may be missed.
+              if (depth !== 0 && Math.abs(depth) < 1) unclear.add(key)
+              if (depth > 0) told.push('crossed')
             }
           }
           wanted.set(key, [...(wanted.get(key) ?? []), ...told])
         }
       for (const name of names) at.set(name, places[name]!)
     }
-    let crossings = 0
+    const crossings = { c: 0, p: 0 }
     for (const hook of Object.keys(holds)) {
       const all = [...wanted].filter(([key]) => key.startsWith(`${hook} `))
       const count = all.reduce((sum, [key, told]) => sum + (unclear.has(key) ? 0 : told.length), 0)
-      const messages = await world.messages(hook, count)
+      const messages = await world.reader.messages(hook, count)
       for (const [key, told] of all) {
         if (unclear.has(key)) continue
         const [, name] = key.split(' ')
         const mine = messages.filter(({ user }) => user.deviceId === name)
         t.strictSame(words(mine), told, key)
-        crossings += told.filter((word) => word === 'crossed').length
+        if (hook !== 'box')
+          crossings[hook[0] as 'c' | 'p'] += told.filter((word) => word === 'crossed').length
       }
       for (const message of messages) {
         t.match(message, {
@@ -228,13 +192,16 @@ t.test(
         if (message.type === 'user.crossed_area') t.ok(message.entered.at <= message.exited.at)
       }
     }
-    t.ok(crossings > 0, `${crossings} crossings`)
+    t.ok(
+      crossings.c > 0 && crossings.p > 0,
+      `crossings of circles and polygons: ${JSON.stringify(crossings)}`,
+    )
   },
 )
 
 /** The smallest distance of a path that is straight in degrees, the short way round, by many points on it. */
 function nearestOnPath([lonA, latA]: Position, [lonB, latB]: Position, center: Position): number {
-  const turn = ((((lonB - lonA + 180) % 360) + 360) % 360) - 180
+  const turn = turnOf(lonA, lonB)
   let nearest = Infinity
   for (let i = 0; i <= 2000; i++) {
     const share = i / 2000
@@ -279,7 +246,7 @@ t.test('property: roaming pairs equal a look at all pairs', { skip }, async (t) 
   t.ok(wanted.length > 20, `${wanted.length} messages`)
   const textOf = ({ type, user, other }: Json) =>
     `${type.replace('user.', '')} ${[user.deviceId, other.user.deviceId].toSorted().join(' ')}`
-  const all = await world.messages('all', wanted.length)
+  const all = await world.reader.messages('all', wanted.length)
   t.strictSame(all.map(textOf).toSorted(), wanted.toSorted())
   for (const pair of new Set(wanted.map((text) => text.replace(/^\w+ /, '')))) {
     const of = (text: string) => text.endsWith(` ${pair}`)
@@ -291,9 +258,9 @@ t.test('property: roaming pairs equal a look at all pairs', { skip }, async (t) 
     t.equal(message.other.user.userId, `user of ${message.other.user.deviceId}`)
   }
   const ones = wanted.filter((text) => text.startsWith('nearby') && text.split(' ').includes('d1'))
-  t.strictSame((await world.messages('one', ones.length)).map(textOf).toSorted(), ones.toSorted())
+  t.strictSame((await world.reader.messages('one', ones.length)).map(textOf).toSorted(), ones.toSorted())
   const users = wanted.filter((text) => text.split(' ').includes('d2'))
-  t.strictSame((await world.messages('user', users.length)).map(textOf).toSorted(), users.toSorted())
+  t.strictSame((await world.reader.messages('user', users.length)).map(textOf).toSorted(), users.toSorted())
 })
 
 t.test(
@@ -306,11 +273,11 @@ t.test(
     await world.move({ a: HERE, b: FAR })
     await world.put('area', { area: { type: 'circle', center: HERE, radius: 100 } })
     await world.put('roam', { roam: { meters: 100 } })
-    t.strictSame(world.got, [], 'who is there already has not entered')
+    t.strictSame(world.reader.got, [], 'who is there already has not entered')
     const told: string[] = []
     const agrees = async (...more: string[]) => {
       told.push(...more)
-      const texts = (await world.messages('area', told.length)).map(
+      const texts = (await world.reader.messages('area', told.length)).map(
         ({ type, user }) => `${user.deviceId} ${type}`,
       )
       t.strictSame(texts.toSorted(), told.toSorted(), more.join())
@@ -318,7 +285,7 @@ t.test(
     const met: string[] = []
     const meets = async (...more: string[]) => {
       met.push(...more)
-      t.strictSame(words(await world.messages('roam', met.length)), met)
+      t.strictSame(words(await world.reader.messages('roam', met.length)), met)
     }
     await world.move({ b: HERE })
     await agrees('b user.entered_area')

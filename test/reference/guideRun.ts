@@ -30,13 +30,17 @@ export interface Step {
   readonly text?: string
 }
 
-/** The steps of a guide: its code blocks of the language `sh`, each with the `json` or `text` block that follows it. */
-export function stepsOf(markdown: string): Step[] {
+/**
+ * The steps of a guide: its code blocks of the language `sh`, each with the `json` or `text` block that follows it.
+ * @param hasTile38 whether those marked `sh tile38` belong to them
+ */
+export function stepsOf(markdown: string, hasTile38 = false): Step[] {
   const steps: Step[] = []
   let previous: string | undefined
   for (const token of marked.lexer(markdown)) {
     if (token.type !== 'code') continue
-    const { lang, text } = token as { lang?: string; text: string }
+    const { lang: mark, text } = token as { lang?: string; text: string }
+    const lang = hasTile38 && mark === 'sh tile38' ? 'sh' : mark
     if (lang === 'sh') steps.push({ commands: text })
     else if (previous === 'sh' && (lang === 'json' || lang === 'text')) {
       const shown = lang === 'json' ? { json: JSON.parse(text) as unknown } : { text }
@@ -190,15 +194,23 @@ function readIfThere(file: string): string | undefined {
 
 export const GUIDES = new URL('../../docs/guides/', import.meta.url)
 
-export const stepsOfGuide = (name: string) => stepsOf(readFileSync(new URL(`${name}.md`, GUIDES), 'utf8'))
+export const stepsOfGuide = (name: string, hasTile38 = false) =>
+  stepsOf(readFileSync(new URL(`${name}.md`, GUIDES), 'utf8'), hasTile38)
 
-/** Runs a server in a reader's folder, with the limits that readers have. */
-export async function withServer<T>(run: (folder: string, url: string) => Promise<T>): Promise<T> {
+/**
+ * Runs a server in a reader's folder, with the limits that readers have.
+ * @param more environment variables of the server
+ */
+export async function withServer<T>(
+  run: (folder: string, url: string) => Promise<T>,
+  more: Readonly<Record<string, string>> = {},
+): Promise<T> {
   const folder = readersFolder()
   const env = {
     RINGFENCE_RATE_LIMITS: 'on',
     RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1',
     RINGFENCE_SYNC_PRIVATE_ADDRESSES: '127.0.0.1',
+    ...more,
   }
   const server = await Server.start({ data: folder.data, env, sample: true })
   try {

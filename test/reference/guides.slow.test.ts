@@ -1,6 +1,7 @@
 /** The guides are correct: their commands work unchanged, and the answers are those that the guides show. */
 import { readFileSync } from 'node:fs'
 import t from 'tap'
+import { tile38Server, WITHOUT_FOLLOWERS } from '../kit/tile38.ts'
 import { GUIDES, runSteps, stepsOfGuide, withServer } from './guideRun.ts'
 
 /** Pages without commands. */
@@ -28,4 +29,13 @@ t.test('on a fresh data folder', async (t) => {
       await withServer(async (folder, url) => t.strictSame(await runSteps(steps, folder, url), []))
     })
   }
+})
+
+t.test('hooks of areas and roaming', { skip: WITHOUT_FOLLOWERS }, async (t) => {
+  const steps = stepsOfGuide('hooks', true)
+  t.equal(steps.length, stepsOfGuide('hooks').length + 2)
+  const { url: tile38 } = await tile38Server(t)
+  await withServer(async (folder, url) => t.strictSame(await runSteps(steps, folder, url), []), {
+    RINGFENCE_TILE38_URL: tile38,
+  })
 })
