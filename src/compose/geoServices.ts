@@ -68,8 +68,8 @@ export function openGeoServices(parts: {
   const areas = new RoadAreas(routing.engines, routing.networks)
   const isochrones = new IsochroneWorker(registry.geofences, areas, areThere)
   registerIsochroneMetrics(metrics, isochrones)
-  const geocoder = new GeocoderPool(regions, () => world.file(), logger)
-  const maps = new MapPool(regions, () => world.file(), logger)
+  const geocoder = new GeocoderPool(regions, () => world.soon(), logger)
+  const maps = new MapPool(regions, () => world.soon(), logger)
   const ipGeocoder = new IpGeocoder(cities, proxies)
   return {
     routes: [

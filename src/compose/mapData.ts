@@ -34,9 +34,7 @@ export interface MapData {
 export function openMapData(parts: { readonly options: Options; readonly logger: Logger }): MapData {
   const { options, logger } = parts
   const world = new WorldData(resolve(options.data), time, logger)
-  // So that the first question about the sample does not wait for it. If it fails, that question says why.
-  const sampleReady = (): void => void world.file().catch(() => {})
-  const { regions, sample, check } = openMapRegions({ ...parts, sampleReady })
+  const { regions, sample, check } = openMapRegions({ ...parts, world: () => world.file() })
   const cells = new CellThreads(regions, () => world.file(), logger)
   const cities = new CityFiles(options.ipCityFile, { clock, logger })
   const proxies = new ProxyLists(

@@ -26,19 +26,15 @@ export interface OpenMapRegions {
 export function openMapRegions({
   options,
   logger,
-  sampleReady,
+  world,
 }: {
   readonly options: Options
   readonly logger: Logger
-  /** Called when the sample has been built. */
-  readonly sampleReady: () => void
+  /** Makes what searches need besides map regions. */
+  readonly world: () => Promise<unknown>
 }): OpenMapRegions {
   const { data: dataFolder, sampleRegion, routingUrl } = options
-  const imported = async (): Promise<void> => {
-    await regions.look()
-    sampleReady()
-  }
-  const sample = new SampleMapRegion({ dataFolder, imported, logger })
+  const sample = new SampleMapRegion({ dataFolder, needed: world, imported: () => regions.look(), logger })
   const wantsOne = routingUrl === '' && wantsSample(mapRegionsFolder(dataFolder))
   const missing = wantsOne ? whyMissing() : undefined
   if (missing !== undefined) logger.info({ reason: missing }, 'routing is off; everything else works')

@@ -45,3 +45,26 @@ t.test('a file in place of its folder: 503 for a minute, then the next question 
   t.ok(existsSync(file))
   t.equal(world.condition, 'ready')
 })
+
+t.test('a question does not wait longer than clients do, and says what is missing', async (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'ringfence-world-'))
+  t.teardown(() => rmSync(data, { recursive: true }))
+  const time = new SimulatedTime()
+  const world = new WorldData(data, time, createLogger('fatal'))
+  const early = world.soon().catch((reason: unknown) => reason)
+  t.equal(world.condition, 'building')
+  await time.runUntil(time.now() + 8000)
+  t.match(await early, {
+    code: 503,
+    retryAfter: 2,
+    message: /^The data of the world are being made, .*readyz/,
+  })
+  await world.stop()
+
+  worldFile()
+  rmSync(join(data, 'world'), { recursive: true, force: true })
+  symlinkSync(WORLD, join(data, 'world'))
+  const made = new WorldData(data, time, createLogger('fatal'))
+  t.equal(await made.soon(), expectedFile(join(data, 'world')))
+  t.equal(await made.soon(), await made.file())
+})

@@ -127,6 +127,7 @@ t.test('the server updates the sample when it starts', async (t) => {
   let isImported = false
   const sample = new SampleMapRegion({
     dataFolder: data,
+    needed: async () => {},
     imported: async () => void (isImported = true),
     logger: createLogger('silent'),
   })

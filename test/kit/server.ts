@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import type { ApiContract } from './apiContract.ts'
 import { untilReady } from './waiting.ts'
-import { shareWorld } from './world.ts'
+import { makeWorld, shareWorld } from './world.ts'
 
 /** Environment variables that control tests and are not settings of a server. */
 const TEST_SETTINGS = [
@@ -94,6 +94,7 @@ export class Server {
 
   /** Starts a process and resolves once /readyz answers 200. */
   static async start(options: ServerOptions = {}): Promise<Server> {
+    if (options.data === undefined) await makeWorld()
     const server = new Server(await freePort(), options)
     try {
       // Imported only if needed, because it loads the code that makes regions.

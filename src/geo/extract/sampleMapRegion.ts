@@ -17,26 +17,33 @@ const PATIENCE_MS = 2000
 export class SampleMapRegion implements Service {
   readonly name = 'sample region'
   readonly #dataFolder: string
+  readonly #needed: () => Promise<unknown>
   readonly #imported: () => Promise<void>
   readonly #logger: Logger
   #child: ChildProcess | undefined
   #condition = 'building'
+  #isStopped = false
   /** Why it was not built. */
   #failure: string | undefined
 
-  /** @param parts.imported looks for it among the map regions */
+  /**
+   * @param parts.needed makes what searches in it need besides; that it cannot be made is told elsewhere
+   * @param parts.imported looks for it among the map regions
+   */
   constructor(parts: {
     readonly dataFolder: string
+    readonly needed: () => Promise<unknown>
     readonly imported: () => Promise<void>
     readonly logger: Logger
   }) {
     this.#dataFolder = parts.dataFolder
+    this.#needed = parts.needed
     this.#imported = parts.imported
     this.#logger = parts.logger
   }
 
   /**
-   * Its progress, readable for everybody: `building routing tiles 40 %`, `building, unpacking 0 %`; `ready` once all of
+   * Its progress, readable for everybody: `building the data of the world`, `building routing tiles 40 %`, `building, unpacking 0 %`; `ready` once all of
    * its products are in service; or that it was not built: the reason contains folders, so it is not included.
    */
   get condition(): string {
@@ -45,6 +52,18 @@ export class SampleMapRegion implements Service {
 
   /** Does not wait for it. */
   start(): void {
+    this.#logger.info(
+      'building the sample: the city of Montevideo, and house numbers of Santa Cruz, California; /readyz shows the progress',
+    )
+    this.#tell('building the data of the world')
+    // One after the other, because each takes some hundred megabytes.
+    void this.#needed()
+      .catch(() => {})
+      .then(() => this.#import())
+  }
+
+  #import(): void {
+    if (this.#isStopped) return
     const child = fork(SAMPLE_REGION_CHILD, [this.#dataFolder], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       // Nothing of our environment, which contains keys and passwords.
@@ -54,12 +73,9 @@ export class SampleMapRegion implements Service {
     })
     this.#child = child
     const startedAt = performance.now()
-    this.#logger.info(
-      'building the sample: the city of Montevideo, and house numbers of Santa Cruz, California; /readyz shows the progress',
-    )
     child.on('message', (news: SampleNews) => {
       if ('failed' in news) this.#failure = news.failed
-      else this.#condition = importText(news.stage, news.share).replace(/^(?!building)/, 'building, ')
+      else this.#tell(importText(news.stage, news.share).replace(/^(?!building)/, 'building, '))
     })
     child.once('error', (error) => this.#fail(error.message))
     child.once('exit', (code, signal) => {
@@ -76,6 +92,7 @@ export class SampleMapRegion implements Service {
 
   /** Ends a running import; the next start builds it. */
   async stop(): Promise<void> {
+    this.#isStopped = true
     const child = this.#child
     if (child === undefined) return
     child.removeAllListeners()
@@ -85,6 +102,13 @@ export class SampleMapRegion implements Service {
     const killTimer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
     await ended
     clearTimeout(killTimer)
+  }
+
+  /** The log has a line for each stage. */
+  #tell(condition: string): void {
+    const stageOf = (text: string): string => text.replace(/ \d+ %$/, '')
+    if (stageOf(condition) !== stageOf(this.#condition)) this.#logger.info(`sample: ${condition}`)
+    this.#condition = condition
   }
 
   #fail(reason: string): void {

@@ -11,6 +11,10 @@ import { worldFile, WorldMissing } from './worldBuilder.ts'
 
 /** How long it is not tried again after a failure, in seconds; clients are told. */
 const RETRY_SECONDS = 60
+/** How long a question waits for it. Many clients give up after 10 seconds, and then nobody would be told why. */
+const PATIENCE_MS = 8000
+/** When a question that has waited for so long may come again, in seconds. */
+const AGAIN_SECONDS = 2
 
 /**
  * The world database of a data folder, in its folder `world`. A separate process makes it in some seconds when it is
@@ -24,6 +28,8 @@ export class WorldData implements Service {
   #callOff = (): void => {}
   #child: ChildProcess | undefined
   #made: Promise<string> | undefined
+  /** Once it is there. */
+  #file: string | undefined
   #condition = 'not in use'
 
   constructor(dataFolder: string, time: Time, logger: Logger) {
@@ -47,6 +53,26 @@ export class WorldData implements Service {
     return this.#made
   }
 
+  /**
+   * The same for a client's question, which does not wait until a slow machine has made it.
+   * @throws {ApiError} 503 also while it is being made
+   */
+  soon(): Promise<string> {
+    if (this.#file !== undefined) return Promise.resolve(this.#file)
+    return new Promise((resolve, reject) => {
+      const callOff = this.#time.after(PATIENCE_MS, () =>
+        reject(
+          new ApiError(
+            503,
+            'The data of the world are being made, which happens once; /readyz says when they are ready. Try again.',
+            { retryAfter: AGAIN_SECONDS },
+          ),
+        ),
+      )
+      this.file().then(resolve, reject).finally(callOff)
+    })
+  }
+
   /** Ends the process that makes it; the next question makes it. */
   async stop(): Promise<void> {
     this.#callOff()
@@ -64,6 +90,7 @@ export class WorldData implements Service {
       await this.#build()
     }
     this.#condition = 'ready'
+    this.#file = file
     return file
   }
 
