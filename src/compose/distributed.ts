@@ -9,6 +9,7 @@
  * | `delivery` | the registry, an index of the events, deliveries | gateways, about webhooks |
  */
 import { existsSync } from 'node:fs'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { ROLES, type Options } from '../../config/options.ts'
 import { AuditSweep } from '../registry/audit/auditSweep.ts'
@@ -34,6 +35,7 @@ import { ApiError } from '../runtime/errors.ts'
 import { DRAIN_MS, Lifecycle } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { closeDataFolder } from '../runtime/privateFiles.ts'
+import { ComparedImports } from '../cluster/gateway/comparedImports.ts'
 import { openDelivery } from './deliveryRole.ts'
 import { listen, welcome } from './publicApi.ts'
 import { openEvents, openGateway, openGatewayFront } from './gatewayRole.ts'
@@ -43,7 +45,7 @@ import { tripJobs } from '../trips/tripJobs.ts'
 import { rolesOf } from './roles.ts'
 import { openGeofenceSync } from './geofenceSync.ts'
 import { openGeoServices } from './geoServices.ts'
-import { openMapData } from './mapData.ts'
+import { openMapData, type MapData } from './mapData.ts'
 import { watchTile38 } from './tile38.ts'
 
 /** Starts the process, which waits for its servers; a signal ends it. */
@@ -67,17 +69,19 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const asking = events && openGateway(ground)
   const delivery = isIn('delivery') ? await openDelivery(ground, events!, asking!.gateway) : undefined
   const tile38Checks = watchTile38(tile38, metrics)
+  const imports = map && compareImports(ground, map, ROLES.filter(isIn))
+  const mapChecks = map === undefined ? [] : [...map.checks, importsCheck(imports!)]
   const sync = isIn('gateway')
     ? openGeofenceSync({ options, logger, registry, finder: geo!.finder })
     : undefined
   const front = isIn('gateway')
-    ? openGatewayFront(ground, events!, asking!, geo!, tile38Checks, sync!.routes)
+    ? openGatewayFront(ground, events!, asking!, geo!, [...tile38Checks, ...mapChecks], sync!.routes)
     : undefined
   const checks = [
     ...groundChecks(ground),
     ...tile38Checks,
     ...(events?.checks ?? []),
-    ...(map?.checks ?? []),
+    ...mapChecks,
     ...(owners?.checks ?? []),
     ...(delivery?.checks ?? []),
   ]
@@ -94,6 +98,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   lifecycle.add({ name: 'registry', stop: () => registry.stop() })
   for (const service of events?.services ?? []) lifecycle.add(service)
   for (const service of [...(map?.services ?? []), ...(geo?.services ?? [])]) lifecycle.add(service)
+  if (imports !== undefined) lifecycle.add(imports)
   if (sync !== undefined) {
     lifecycle.add(sync.service)
     lifecycle.add(jobs.service(sync.runner))
@@ -137,6 +142,25 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   if (front !== undefined) lifecycle.add(map!.sample)
   lifecycle.handleSignals()
   await lifecycle.start()
+}
+
+/** Each process answers from its own map regions, so it is said if they are not the same. */
+function compareImports(
+  { calls, id, logger, options }: DistributedParts,
+  { imports }: MapData,
+  roles: readonly string[],
+): ComparedImports {
+  const place = `${roles.join(', ')} at ${hostname()}:${options.port}`
+  const differ: ConstructorParameters<typeof ComparedImports>[0]['differ'] = (others) =>
+    others.length === 0
+      ? logger.info('all processes have the same regions')
+      : logger.warn({ others }, 'other processes have other regions: import the same into all')
+  return new ComparedImports({ calls, time, process: id, place, imports, differ })
+}
+
+/** Ready with a difference, because tracking goes on. */
+function importsCheck(imports: ComparedImports): ReadinessCheck {
+  return { name: imports.name, check: () => ({ ok: true, detail: imports.condition }) }
 }
 
 /** Answers probes while waiting for the servers, and 503 to all other requests. */

@@ -80,7 +80,7 @@ export function openGatewayFront(
   { shared, feed, checks }: Events,
   { gateway, mailbox }: ReturnType<typeof openGateway>,
   geo: GeoServices,
-  tile38Checks: readonly ReadinessCheck[],
+  otherChecks: readonly ReadinessCheck[],
   sync: readonly Route[],
 ): PublicApi & { readonly ticketService: Service } {
   const { options, logger, id, streams, registry, measurer, metrics, calls, tile38 } = ground
@@ -117,7 +117,7 @@ export function openGatewayFront(
     webhooks: remoteRoutes(managed, calls, webhooksSubject, nobody),
     geo,
     sync,
-    checks: [...groundChecks(ground), ...tile38Checks, roomIn(mailbox), ...checks],
+    checks: [...groundChecks(ground), ...otherChecks, roomIn(mailbox), ...checks],
     metrics,
   })
   return { ...front, ticketService }

@@ -19,6 +19,8 @@ import { openMapRegions } from './mapRegions.ts'
 
 export interface MapData {
   readonly regions: MapRegions
+  /** The name of each map region and what it was made of. */
+  readonly imports: () => readonly string[]
   readonly world: WorldData
   readonly atlas: CellAtlas
   readonly cities: CityFiles
@@ -50,5 +52,7 @@ export function openMapData(parts: { readonly options: Options; readonly logger:
     check: () => ({ ok: true, detail: world.condition }),
   }
   const services = [regions, world, cells, cities, proxies]
-  return { regions, world, atlas, cities, proxies, checks: [check, worldCheck], services, sample }
+  const checks = [check, worldCheck]
+  const imports = (): readonly string[] => regions.imports
+  return { regions, imports, world, atlas, cities, proxies, checks, services, sample }
 }

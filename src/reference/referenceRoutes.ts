@@ -25,6 +25,7 @@ const ASSETS: ReadonlyMap<string, URL> = new Map([
     'reference.js',
     'guide.js',
     'routes.js',
+    'addressField.js',
     'routeDrawing.js',
     'map.js',
     'playground.js',

@@ -55,8 +55,8 @@ export function routesPage(): string {
     main: `<main class="routes">
 <h1>Directions</h1>
 <p>This page shows the result of <a href="/docs#/Routing/getV1RouteDirections">GET /v1/route/directions</a> on a map. Any key works, including a publishable one.
-Enter <code>latitude,longitude</code>, or choose one of the places in the sample region, Montevideo; the <a href="/docs/playground">playground</a> finds others.
-See also the guides <a href="/docs/guides/routing">Routing</a> and <a href="/docs/guides/regions">Regions</a>.</p>
+Type an address, the name of a place or <code>latitude,longitude</code>, or choose one of the places in the sample region, Montevideo.
+See also the guides <a href="/docs/guides/routing">Routing</a>, <a href="/docs/guides/geocoding">Geocoding</a> and <a href="/docs/guides/regions">Regions</a>.</p>
 <noscript>This page needs JavaScript.</noscript>
 <form id="question" autocomplete="off">
 ${placeFields('from', 'From', 0)}
@@ -90,8 +90,10 @@ ${choiceField('lang', 'Language', LANGUAGES)}
 function placeFields(name: string, label: string, chosen: number): string {
   const options = PLACES.map(([text, coordinates], i) => option([coordinates, text], i === chosen))
   return `<fieldset class="place"><legend>${label}</legend>
-<select name="${name}Place" aria-label="${label}: an address">${option(['', 'Enter coordinates'], false)}${options.join('')}</select>
-<input name="${name}" aria-label="${label}: latitude,longitude" value="${PLACES[chosen]![1]}" spellcheck="false" inputmode="text">
+<select name="${name}Place" aria-label="${label}: an address">${option(['', 'Type an address or coordinates'], false)}${options.join('')}</select>
+<input name="${name}" aria-label="${label}: an address, or latitude,longitude" aria-describedby="${name}-found" list="${name}-list" maxlength="1000" value="${PLACES[chosen]![1]}" spellcheck="false" inputmode="text">
+<datalist id="${name}-list"></datalist>
+<p class="found" id="${name}-found"></p>
 </fieldset>`
 }
 

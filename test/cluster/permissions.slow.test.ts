@@ -147,6 +147,7 @@ const PUBLISHERS: Readonly<Record<string, readonly User[]>> = {
   'ringfence.positions': ['gateway'],
   'ringfence.webhooks': ['gateway'],
   'ringfence.tickets.x': ['gateway'],
+  'ringfence.imports': ['actors', 'gateway'],
   '_INBOX.gateway.x': ['actors', 'delivery'],
   '_INBOX.delivery.x': ['actors'],
   // Owners ask each other about trips.

@@ -233,8 +233,13 @@ t.test('completions nearby come first, and countries are a filter', async (t) =>
 
 t.test('without near, the place of the IP address counts, if it is known', async (t) => {
   const first = async (query: Record<string, string>, ip: string) =>
-    (await served.get('/v1/search/autocomplete', { query: 'san juan', layers: 'locality', ...query }, ip))
-      .body.addresses[0]
+    (
+      await served.get(
+        '/v1/search/autocomplete',
+        { query: 'san juan', layers: 'locality', ...query },
+        { 'x-forwarded-for': ip },
+      )
+    ).body.addresses[0]
   const there = await first({}, NEAR_REQUESTER.ip)
   t.match(there, { countryCode: 'PR', distance: Number })
   t.match(

@@ -57,8 +57,8 @@ export interface Served {
   get(
     path: string,
     query: Readonly<Record<string, string>>,
-    ip?: string,
-  ): Promise<{ status: number; body: any }>
+    headers?: Readonly<Record<string, string>>,
+  ): Promise<{ status: number; body: any; headers: Headers }>
 }
 
 /** The only requester whose place is known. */
@@ -91,12 +91,19 @@ export async function serveGeocoding(t: Test, regions: readonly MapRegion[]): Pr
   })
   const base = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`
   t.teardown(() => server.close())
-  async function get(path: string, query: Readonly<Record<string, string>>, ip?: string) {
+  async function get(
+    path: string,
+    query: Readonly<Record<string, string>>,
+    more: Readonly<Record<string, string>> = {},
+  ) {
     const answer = await fetch(`${base}${path}?${new URLSearchParams(query).toString()}`, {
-      headers: { authorization: 'key', ...(ip !== undefined && { 'x-forwarded-for': ip }) },
+      headers: { authorization: 'key', ...more },
     })
-    const result = { status: answer.status, body: await answer.json(), headers: answer.headers }
-    contract.check('GET', path, result)
+    const text = await answer.text()
+    const body = text === '' ? '' : JSON.parse(text)
+    const result = { status: answer.status, body, headers: answer.headers }
+    // Not in the document: whoever asks by version knows it.
+    if (answer.status !== 304) contract.check('GET', path, result)
     return result
   }
   return served

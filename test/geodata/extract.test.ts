@@ -209,6 +209,7 @@ t.test('which region contains a point, and which contains all points', async (t)
       tiles: '/',
       map: undefined,
       places: undefined,
+      contents: '00000000',
       coverage: counter.coverage(),
     }
   }

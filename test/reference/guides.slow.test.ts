@@ -5,7 +5,7 @@ import { tile38Server, WITHOUT_FOLLOWERS } from '../kit/tile38.ts'
 import { GUIDES, runSteps, stepsOfGuide, withServer } from './guideRun.ts'
 
 /** Pages without commands. */
-const WORDS_ALONE = new Set(['../compatibility'])
+const WORDS_ALONE = new Set(['../compatibility', 'data'])
 
 /** As in the list of guides: `quickstart`, `../operating`. */
 const listed = [

@@ -187,11 +187,36 @@ t.test('directions in a browser', { skip: skipWithoutChromium() }, async (t) => 
     t.match(await run(`text('#drawing svg > text')`), /^\d+ (mi|ft)$/)
   })
 
-  await t.test('an address is written as coordinates, and recognised by them', async (t) => {
+  await t.test('an address of the list is written as coordinates, and recognised by them', async (t) => {
     await run(`fill('[name=toPlace]', '-34.90819,-56.20008')`)
     t.equal(await run(`$('[name=to]').value`), '-34.90819,-56.20008')
     await run(`fill('[name=to]', '-34.9')`)
-    t.equal(await run(`$('[name=toPlace]').selectedOptions[0].textContent`), 'Enter coordinates')
+    t.equal(await run(`$('[name=toPlace]').selectedOptions[0].textContent`), 'Type an address or coordinates')
+  })
+
+  await t.test('any address and any place, from where to where', async (t) => {
+    await run(`fill('[name=from]', '18 de julio 1056, montevideo'); fill('[name=to]', 'Teatro Solís'); ask()`)
+    await until(`text('#from-found') !== '' && text('#status').includes(' mi, ')`)
+    t.equal(await run(`text('#from-found')`), 'Avenida 18 de Julio 1056, Montevideo, Uruguay')
+    t.match(await run(`text('#to-found')`), /^Teatro Solís, .*Montevideo, Uruguay$/)
+    t.equal(await run(`$('[name=fromPlace]').value`), '')
+    t.equal(await run(`$('#answer').hidden`), false)
+
+    await run(`fill('[name=to]', 'bulevar españa 268')`)
+    t.equal(await run(`text('#to-found')`), '', 'no longer what was found')
+    await until(`$$('#to-list option').length > 1`)
+    const offered = (await run(`$$('#to-list option').map(({ value }) => value)`)) as string[]
+    for (const one of offered) t.match(one, /^Bulevar España 268\d*(?: BIS)?, Montevideo, Uruguay$/)
+    await run(`fill('[name=to]', ${JSON.stringify(offered[0])}); ask()`)
+    await until(`text('#status').includes(' mi, ')`)
+
+    await run(`fill('[name=to]', 'Qwxyz 12'); ask()`)
+    await until(`text('#trouble') !== ''`)
+    t.equal(await run(`text('#trouble')`), 'No region of this server has “Qwxyz 12”.')
+    t.strictSame(await run(`$$('[aria-invalid]').map(({ name }) => name)`), ['to'])
+    await run(`fill('[name=to]', ${JSON.stringify(offered[0])}); ask()`)
+    await until(`text('#trouble') === '' && text('#status').includes(' mi, ')`)
+    await run(`fill('[name=to]', '-34.9')`)
   })
 
   await t.test('an error is shown in the server’s words, at its field', async (t) => {

@@ -15,6 +15,9 @@ coordinates | two numbers in range, otherwise a 400 | geocoding/reverse.test.ts:
 limit, radius | a number out of range is a 400 | geocoding/searchPlaces.test.ts: wrong parameters are named; geocoding/forward.test.ts: wrong parameters are named; what cannot be found is an empty list
 nothing found | 200 with an empty list; punctuation in a query is text | geocoding/forward.test.ts: wrong parameters are named; what cannot be found is an empty list
 layers without words | address and the coarse layers; forward and autocomplete also street, intersection and neighborhood | geocoding/forward.test.ts: layers, countries and languages
+any value | in any parameter: 200, or a 400 that names it | geocoding/badInput.test.ts: any value in any parameter; geocoding/badInput.test.ts: limits of numbers
+versions | what does not depend on the time has an ETag | geocoding/badInput.test.ts: versions: what does not depend on the time is asked for again for nothing
+imports | in /readyz; a difference between processes is a warning | cluster/comparedImports.test.ts: the same in all, a difference, and the same again
 missing package | 503 that names it | install/slim.slow.test.ts: npm install restores; only for tracking: below 180 MB, and a track
 no map region | the data of the world answer | geocoding/world.test.ts: without any map region: city, county, state and country
 

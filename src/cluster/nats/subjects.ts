@@ -10,6 +10,9 @@ export const lookSubject = 'ringfence.look'
 /** Requests of gateways for positions: every host with partitions listens, and answers again and again. */
 export const positionsSubject = 'ringfence.positions'
 
+/** What processes have imported: each with map regions listens. */
+export const importsSubject = 'ringfence.imports'
+
 /** The management of webhooks: the process that delivers them listens. */
 export const webhooksSubject = 'ringfence.webhooks'
 

@@ -5,6 +5,8 @@ import type { BoundingBox, PlacedPoint, MapRegion } from './port.ts'
 
 export interface CoveredMapRegion extends MapRegion {
   readonly coverage: Coverage
+  /** The same for builds that were made of the same files in the same way: 8 hexadecimal digits. */
+  readonly contents: string
 }
 
 /**

@@ -9,6 +9,7 @@
  * start.
  */
 import { failureFields } from '../../runtime/errors.ts'
+import { createHash } from 'node:crypto'
 import fs from 'node:fs'
 import { rm, stat } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
@@ -68,6 +69,11 @@ export class MapRegionStore implements MapRegions, Service {
 
   get all(): readonly MapRegion[] {
     return this.#all
+  }
+
+  /** The name of each map region and what it was made of, so that processes can compare theirs. */
+  get imports(): string[] {
+    return this.#all.map(({ name, contents }) => `${name} ${contents}`)
   }
 
   get routed(): readonly RoutedMapRegion[] {
@@ -189,12 +195,17 @@ function isRouted<R extends MapRegion>(region: R): region is R & RoutedMapRegion
 
 function openRegion(folder: string, id: string): CoveredMapRegion {
   const build = join(folder, id)
-  const { name, bounds, attribution, stages } = readRecord(build)
+  const { name, bounds, attribution, stages, sources } = readRecord(build)
   const tiles = stages.routing === undefined ? undefined : tilesIn(stageFolder(build, 'routing'))
   const isCurrent = (stage: ProductStage): boolean => stages[stage]?.engine === PRODUCT_ENGINES[stage]
   const places = isCurrent('places') ? placesIn(stageFolder(build, 'places')) : undefined
   const map = isCurrent('map') ? mapIn(stageFolder(build, 'map')) : undefined
-  return { id, name, bounds, attribution, tiles, places, map, coverage: readCoverage(build) }
+  const madeOf = [
+    sources.map(({ sha256 }) => sha256),
+    Object.entries(stages).map(([stage, { engine, chains }]) => `${stage} ${engine} ${chains ?? ''}`),
+  ]
+  const contents = createHash('sha256').update(JSON.stringify(madeOf)).digest('hex').slice(0, 8)
+  return { id, name, bounds, attribution, tiles, places, map, contents, coverage: readCoverage(build) }
 }
 
 /** Differs whenever the file is replaced; empty if it does not exist. */

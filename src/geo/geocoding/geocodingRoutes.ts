@@ -1,5 +1,5 @@
 import Type from 'typebox'
-import { route, type Route } from '../../http/route.ts'
+import { route, type Answer, type Route } from '../../http/route.ts'
 import { CoordinatesText, limitOf, parseCoordinates, Text } from '../../http/schemas.ts'
 import type { Position } from '../../model/geofence.ts'
 import { AddressesAnswer, AttributionMeta } from './answerSchemas.ts'
@@ -15,7 +15,7 @@ import {
   REVERSE_LAYERS,
   SEARCH_LAYERS,
 } from './parameters.ts'
-import type { Geocoder } from './port.ts'
+import type { Address, Geocoder } from './port.ts'
 
 /** Where an IP address is used; undefined if that is not known. */
 type PlaceOfIp = (ip: string) => Promise<Position | undefined>
@@ -60,7 +60,7 @@ function forwardRoute(geocoder: Geocoder): Route {
         language: parseLanguage(query.lang),
         now: receivedAt,
       })
-      return { body: { addresses }, meta: { attribution } }
+      return answered(addresses, attribution)
     },
   })
 }
@@ -91,7 +91,7 @@ function reverseRoute(geocoder: Geocoder): Route {
         language: parseLanguage(query.lang),
         now: receivedAt,
       })
-      return { body: { addresses }, meta: { attribution } }
+      return answered(addresses, attribution)
     },
   })
 }
@@ -133,7 +133,7 @@ function autocompleteRoute(geocoder: Geocoder, placeOf: PlaceOfIp): Route {
         language: parseLanguage(query.lang),
         now: receivedAt,
       })
-      return { body: { addresses }, meta: { attribution } }
+      return answered(addresses, attribution)
     },
   })
 }
@@ -142,4 +142,9 @@ function autocompleteRoute(geocoder: Geocoder, placeOf: PlaceOfIp): Route {
 function parseNear(text: string): Position {
   const { latitude, longitude } = parseCoordinates('near', text)
   return [longitude, latitude]
+}
+
+/** Not to be kept: it has the time of day at each result. */
+function answered(addresses: readonly Address[], attribution: string): Answer {
+  return { body: { addresses }, meta: { attribution }, headers: { 'Cache-Control': 'private, no-store' } }
 }

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { route, type Route } from '../../http/route.ts'
+import { versionedAnswer } from '../../http/versioned.ts'
 import { CoordinatesText, limitOf, MetadataFilter, parseCoordinates, Text } from '../../http/schemas.ts'
 import type { Position } from '../../model/geofence.ts'
 import type { WantedMetadata } from '../../model/metadata.ts'
@@ -62,7 +63,8 @@ export function placeRoutes(
       handler: async ({ query, credentials }) => {
         const settings = settingsOf(credentials!.scope)
         const { places, attribution } = await find(geocoder, query, settings)
-        return { body: { places: places.map((place) => shown(place, settings)) }, meta: { attribution } }
+        const body = { places: places.map((place) => shown(place, settings)) }
+        return versionedAnswer({ body, meta: { attribution } })
       },
     }),
   ]

@@ -1,5 +1,6 @@
 import Type from 'typebox'
 import { route, type Route } from '../../http/route.ts'
+import { versionedAnswer } from '../../http/versioned.ts'
 import { Name, Text } from '../../http/schemas.ts'
 import { badParam } from '../../runtime/errors.ts'
 import { AttributionMeta } from './answerSchemas.ts'
@@ -105,7 +106,8 @@ export function validationRoutes(geocoder: Geocoder): Route[] {
           firstLine: label === '' ? `${number} ${street}` : label,
           unit: label === '' ? query.unit?.trim() || undefined : undefined,
         })
-        return { body: { address: validation.address, result: validation.result }, meta: { attribution } }
+        const body = { address: validation.address, result: validation.result }
+        return versionedAnswer({ body, meta: { attribution } })
       },
     }),
   ]

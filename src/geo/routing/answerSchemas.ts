@@ -1,7 +1,6 @@
-import { createHash } from 'node:crypto'
 import Type, { type TSchema } from 'typebox'
 import type { Answer } from '../../http/route.ts'
-import { JSON_CONTENT_TYPE, successText } from '../../http/answerText.ts'
+import { versionedAnswer } from '../../http/versioned.ts'
 import type { LonLatPoint } from './polyline.ts'
 import type { RoutingEngine } from './port.ts'
 
@@ -81,17 +80,9 @@ export function credited({ attribution }: RoutingEngine, body: Record<string, un
   return attribution === undefined ? { body } : { meta: { attribution }, body }
 }
 
-/**
- * {@link credited} with a version, which is the same for equal answers: a client that asks again with its version
- * (If-None-Match, which browsers send by themselves) is told that it is still valid.
- */
+/** {@link credited} with a version. */
 export function versioned(engine: RoutingEngine, body: Record<string, unknown>): Answer {
-  const text = successText(200, credited(engine, body))
-  const etag = createHash('sha256').update(text).digest('hex').slice(0, 32)
-  return {
-    bytes: { contentType: JSON_CONTENT_TYPE, content: Buffer.from(text), etag },
-    headers: { 'Cache-Control': 'private, no-cache' },
-  }
+  return versionedAnswer(credited(engine, body))
 }
 
 /** A value, or null if there is none. */

@@ -1,5 +1,6 @@
 /* Directions: requests them from this server, and shows them as a drawing and as a list. */
 
+import { AddressField, Refused } from './addressField.js'
 import { openMap } from './map.js'
 import { RouteDrawing } from './routeDrawing.js'
 
@@ -25,7 +26,15 @@ let credits = ['', '']
 let asking = new AbortController()
 let retry
 
-for (const end of ['from', 'to']) linkPlace(fields[`${end}Place`], fields[end])
+const ENDS = ['from', 'to']
+const places = ENDS.map(
+  (end, i) =>
+    new AddressField(fields[end], element(`${end}-found`), {
+      headers,
+      near: () => places[1 - i].coordinates,
+    }),
+)
+for (const end of ENDS) linkPlace(fields[`${end}Place`], fields[end])
 form.addEventListener('submit', (event) => {
   event.preventDefault()
   element('status').textContent = 'Asking…'
@@ -39,8 +48,10 @@ function linkPlace(choice, text) {
   choice.addEventListener('change', () => {
     if (choice.value === '') text.select()
     else text.value = choice.value
+    text.dispatchEvent(new Event('input'))
   })
   text.addEventListener('input', () => {
+    if (choice.value === text.value) return
     choice.value = text.value.trim()
     if (choice.selectedIndex < 0) choice.value = ''
   })
@@ -55,15 +66,24 @@ async function ask() {
   asking = new AbortController()
   const { signal } = asking
   const units = fields.units.value
-  const key = element('key').value.trim()
-  const headers = key === '' ? {} : { Authorization: key }
   let answer
   let body
   try {
-    answer = await fetch(`/v1/route/directions?${question()}`, { headers, signal })
+    const points = await Promise.all(places.map((place) => place.locate(signal)))
+    if (signal.aborted) return
+    if (points.includes(undefined)) {
+      showUnknown(points)
+      return
+    }
+    answer = await fetch(`/v1/route/directions?${question(points)}`, { headers: headers(), signal })
     body = await answer.json()
   } catch (error) {
     if (signal.aborted) return
+    if (error instanceof Refused) {
+      if (error.answer.status === 503) waitFor(error.answer, error.body)
+      else showTrouble(error.body.meta)
+      return
+    }
     showTrouble({ message: `The server cannot be asked: ${error.message}` })
     return
   }
@@ -73,10 +93,15 @@ async function ask() {
   else showTrouble(body.meta)
 }
 
-function question() {
+function headers() {
+  const key = element('key').value.trim()
+  return key === '' ? {} : { Authorization: key }
+}
+
+function question(points) {
   const avoid = Array.from(form.querySelectorAll('[name=avoid]:checked'), ({ value }) => value)
   return new URLSearchParams({
-    locations: `${fields.from.value.trim()}|${fields.to.value.trim()}`,
+    locations: points.join('|'),
     mode: fields.mode.value,
     units: fields.units.value,
     lang: fields.lang.value,
@@ -100,17 +125,26 @@ function showTrouble({ code, param, message }) {
   // Sentences about a parameter begin with its name.
   element('trouble').textContent = code === undefined ? message : `${code}: ${message}`
   const number = /Number (\d)/.exec(message)?.[1]
-  for (const [i, end] of ['from', 'to'].entries())
+  for (const [i, end] of ENDS.entries())
     if (param === 'locations' && (number === undefined || Number(number) === i + 1))
       fields[end].setAttribute('aria-invalid', 'true')
   if (code === 401) element('key').focus()
+}
+
+/** Addresses that the server does not know. */
+function showUnknown(points) {
+  clear()
+  const unknown = ENDS.filter((_, i) => points[i] === undefined)
+  for (const end of unknown) fields[end].setAttribute('aria-invalid', 'true')
+  const names = unknown.map((end) => `“${fields[end].value.trim()}”`).join(' and ')
+  element('trouble').textContent = `No region of this server has ${names}.`
 }
 
 function clear() {
   element('trouble').textContent = ''
   element('status').textContent = ''
   element('answer').hidden = true
-  for (const end of ['from', 'to']) fields[end].removeAttribute('aria-invalid')
+  for (const end of ENDS) fields[end].removeAttribute('aria-invalid')
 }
 
 function showAnswer({ meta, routes: found }, units) {
