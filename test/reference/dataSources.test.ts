@@ -42,7 +42,7 @@ t.test('every row is complete, and what it names is there', async (t) => {
     for (const [, name] of cells[0]!.matchAll(/`([^`]+)`/g))
       t.ok(
         /^(?:src|facts)\//.test(name!) ? existsSync(join(ROOT, name!)) : packageFolder(name!) !== undefined,
-        name,
+        name!,
       )
   }
 })
