@@ -1,6 +1,6 @@
 /** What it costs to look up addresses that are drawn evenly over IPv4 and the used part of IPv6, in process. */
 import { performance } from 'node:perf_hooks'
-import { seededRandom } from '../demo/streets.ts'
+import { seededRandom } from '../src/simulation/streets.ts'
 import { CityFiles } from '../src/geo/ip/cityFiles.ts'
 import { IpGeocoder } from '../src/geo/ip/ipGeocoder.ts'
 import { ProxyLists } from '../src/geo/ip/proxyLists.ts'

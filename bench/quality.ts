@@ -8,7 +8,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { seededRandom } from '../demo/streets.ts'
+import { seededRandom } from '../src/simulation/streets.ts'
 import { pointDistance } from '../src/geometry/distance.ts'
 import type { Settings } from '../src/model/settings.ts'
 import { eventsOf, viewOf } from './quality/engine.ts'

@@ -3,8 +3,8 @@ import { CallFailed } from './api.ts'
 import type { Api, GeofenceDefinition, TrackAnswer } from './api.ts'
 import { eventLine } from './screen.ts'
 import type { Screen } from './screen.ts'
-import { Driver, placeOf, seededRandom } from './streets.ts'
-import type { City } from './streets.ts'
+import { Driver, cityPlace, seededRandom } from '../src/simulation/streets.ts'
+import type { City } from '../src/simulation/streets.ts'
 
 const CITY: City = { latitude: 52.635, longitude: -8.675, sizeMeters: 6000, blockMeters: 120 }
 const GEOFENCES = 60
@@ -104,7 +104,7 @@ function drawGeofences(run: string, random: () => number): GeofenceDefinition[] 
 }
 
 function corner(east: number, north: number): [longitude: number, latitude: number] {
-  const { latitude, longitude } = placeOf(CITY, east, north)
+  const { latitude, longitude } = cityPlace(CITY, east, north)
   return [longitude, latitude]
 }
 

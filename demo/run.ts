@@ -4,7 +4,7 @@ import { Api, CallFailed } from './api.ts'
 import { driveCity } from './city.ts'
 import { replay } from './replay.ts'
 import { Screen } from './screen.ts'
-import { connectOrStart, UsageError } from './server.ts'
+import { connectOrStart, UsageError, type DemoServer } from './server.ts'
 
 const HELP = `Usage: npm run demo -- [options]
 
@@ -58,6 +58,7 @@ async function main(): Promise<void> {
   const server = await connectOrStart(url, key)
   const api = new Api(server.url, server.key)
   const screen = new Screen()
+  screen.line(dashboardLine(server))
   try {
     if (gpx !== undefined && geofences !== undefined)
       await replay(api, screen, { gpx, geofences }, stop.signal)
@@ -65,6 +66,12 @@ async function main(): Promise<void> {
   } finally {
     await server.stop()
   }
+}
+
+/** Where to look at it: the key is only shown where the demo made it. */
+function dashboardLine({ url, key, temporary }: DemoServer): string {
+  const at = `See it on a map: ${url}/test/map`
+  return temporary ? `${at}\nSign in there with this key: ${key}` : `${at} (sign in with the secret test key)`
 }
 
 try {

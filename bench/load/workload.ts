@@ -5,8 +5,8 @@
  */
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { Driver, placeOf, seededRandom } from '../../demo/streets.ts'
-import type { City } from '../../demo/streets.ts'
+import { Driver, cityPlace as placeOf, seededRandom } from '../../src/simulation/streets.ts'
+import type { City } from '../../src/simulation/streets.ts'
 import { rounded } from '../figures.ts'
 
 /** Rounds of updates in the request file. The generator walks them forwards and backwards. */

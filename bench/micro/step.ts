@@ -9,7 +9,7 @@
  * Not measured: the cost of making the update object, garbage collection after the run, flushes.
  */
 import { parseArgs } from 'node:util'
-import { Driver, placeOf, seededRandom, type City } from '../../demo/streets.ts'
+import { Driver, cityPlace as placeOf, seededRandom, type City } from '../../src/simulation/streets.ts'
 import { FrameWriter } from '../../src/actor/commitCodec.ts'
 import { Partition } from '../../src/actor/partition.ts'
 import { storeSalt } from '../../src/events/ids.ts'

@@ -428,6 +428,9 @@ async function settings({ show }: Recording): Promise<void> {
   await show('GET /v1/stats', 'Of an hour', { query: { step: 3600 } })
   await show('GET /v1/system', 'Of an embedded server', {})
   await show('GET /v1/map-regions', 'Those in service', {})
+  await show('POST /v1/simulations', 'A few devices', { body: { devices: 3, minutes: 1 } })
+  await show('GET /v1/simulations', 'The one under way', {})
+  await show('DELETE /v1/simulations', 'It is over', {})
   await show('PATCH /v1/settings', 'Fewer false exits', {
     body: { minimumConfidence: 2, exitDelaySeconds: 60, maxAccuracyMeters: 200 },
   })

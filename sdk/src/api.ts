@@ -1420,6 +1420,25 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/simulations": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the simulated city */
+        get: operations["getV1Simulations"];
+        put?: never;
+        /** Simulate a city */
+        post: operations["postV1Simulations"];
+        /** End the simulated city */
+        delete: operations["deleteV1Simulations"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/asyncapi.json": {
         parameters: {
             query?: never;
@@ -9748,6 +9767,127 @@ export interface operations {
                             products: string[];
                         }[];
                     };
+                };
+            };
+        };
+    };
+    getV1Simulations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        /** @description Absent: none is under way. */
+                        simulation?: {
+                            devices: number;
+                            /**
+                             * Format: date-time
+                             * @example 2026-11-20T04:21:00.123Z
+                             */
+                            startedAt: string;
+                            /**
+                             * Format: date-time
+                             * @example 2026-11-20T04:21:00.123Z
+                             */
+                            endsAt: string;
+                            /** @description Updates that were accepted. */
+                            updates: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    postV1Simulations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description Default 200. */
+                    devices?: number;
+                    /** @description Default 30. */
+                    minutes?: number;
+                };
+                "application/x-www-form-urlencoded": {
+                    /** @description Default 200. */
+                    devices?: number;
+                    /** @description Default 30. */
+                    minutes?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        /** @description Absent: none is under way. */
+                        simulation?: {
+                            devices: number;
+                            /**
+                             * Format: date-time
+                             * @example 2026-11-20T04:21:00.123Z
+                             */
+                            startedAt: string;
+                            /**
+                             * Format: date-time
+                             * @example 2026-11-20T04:21:00.123Z
+                             */
+                            endsAt: string;
+                            /** @description Updates that were accepted. */
+                            updates: number;
+                        };
+                    };
+                };
+            };
+        };
+    };
+    deleteV1Simulations: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & Record<string, unknown>;
                 };
             };
         };

@@ -137,6 +137,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
     lifecycle.add(front.eventStreams)
     lifecycle.add(front.streamServer)
     lifecycle.add(front.dashboard)
+    lifecycle.add(front.simulations)
   }
   // Owners have only what is imported for them.
   if (front !== undefined) lifecycle.add(map!.sample)

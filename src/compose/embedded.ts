@@ -298,6 +298,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add(front.streamServer)
   lifecycle.add(map.sample)
   lifecycle.add(front.dashboard)
+  lifecycle.add(front.simulations)
   lifecycle.handleSignals()
   await lifecycle.start()
 }

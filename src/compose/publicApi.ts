@@ -84,7 +84,9 @@ import { UserTrips } from '../trips/userTrips.ts'
 import { UsersWithTrips } from '../trips/usersWithTrips.ts'
 import { TripDesk, type TripDeskParts } from '../trips/tripDesk.ts'
 import { tripRoutes } from '../trips/tripRoutes.ts'
+import { simulationRoutes } from '../simulation/simulationRoutes.ts'
 import { asyncApiRoute } from './asyncApi.ts'
+import { simulatedCities } from './simulatedCities.ts'
 
 const DAY_MS = 86_400_000
 
@@ -121,6 +123,8 @@ export interface PublicApi {
   readonly keyWatch: KeyWatch
   readonly eventStreams: ServerSentEvents
   readonly streamServer: StreamServer
+  /** Ended before the devices stop. */
+  readonly simulations: Service
   /** Started after the server listens, because a build takes some seconds of a processor. */
   readonly dashboard: Service
 }
@@ -154,6 +158,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
   })
   const userTrips = new UserTrips(parts.outcomes, parts.trips)
   const usersWithTrips = new UsersWithTrips(users, userTrips, registry.trips)
+  const simulations = simulatedCities(registry, intake, geo.finder)
   const definitions = [
     ...trackRoutes({
       intake,
@@ -195,6 +200,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
       metrics,
       mapRegions: geo.mapRegions,
     }),
+    ...simulationRoutes(simulations),
     asyncApiRoute(packageJson.version),
   ]
   const audited = [...auditedRoutes(definitions, registry.audit), ...parts.webhooks]
@@ -240,7 +246,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     watches,
     kept,
   })
-  return { server, keyWatch, eventStreams, streamServer, dashboard }
+  return { server, keyWatch, eventStreams, streamServer, simulations, dashboard }
 }
 
 /** The pages at `/`. If they are off, it is as if they were not there. */

@@ -110,6 +110,14 @@ t.test('each call that changes something is entered', async (t) => {
   const set = await one('PATCH /v1/settings', '/v1/settings', 'settings.changed', { exitDelaySeconds: 30 })
   t.match([set.before.exitDelaySeconds, set.after.exitDelaySeconds], [0, 30])
   t.equal((await admin.call('PATCH', '/v1/settings', set.before)).status, 200, 'restored')
+  for (const [operation, action] of [
+    ['POST /v1/simulations', 'geofence.created'],
+    ['DELETE /v1/simulations', 'geofence.deleted'],
+  ] as const) {
+    const body = operation.startsWith('POST') ? { devices: 1 } : undefined
+    const city = await entered(operation, '/v1/simulations', body)
+    t.equal(city.filter((entry) => entry.action === action && entry.actor.kind === 'session').length, 24)
+  }
   const rotated = await entered('POST /v1/keys/{kind}/rotate', '/v1/keys/publishable/rotate')
   t.match(rotated, [{ action: 'key.changed', target: 'testPublishable', after: { lastFour: /^.{4}$/ } }])
 

@@ -5,7 +5,7 @@ import { fixesOf } from '../../bench/quality/receiver.ts'
 import { median } from '../../bench/figures.ts'
 import { Score, type Happening } from '../../bench/quality/score.ts'
 import { trueStays, type Stay } from '../../bench/quality/truth.ts'
-import { seededRandom } from '../../demo/streets.ts'
+import { seededRandom } from '../../src/simulation/streets.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
 
 /** `100-200` is a stay in circle 0; with `?` the track only grazes the circle. */

@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { parseGpx } from '../../demo/gpx.ts'
-import { Driver, seededRandom } from '../../demo/streets.ts'
+import { Driver, seededRandom } from '../../src/simulation/streets.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 
 const ROOT = join(import.meta.dirname, '..', '..')

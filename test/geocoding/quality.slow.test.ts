@@ -1,7 +1,7 @@
 /** How often geocoding finds the right house among the 315,000 of the sample: the thresholds of the bench. */
 import t from 'tap'
 import { measureQuality } from '../../bench/load/geocodingQuality.ts'
-import { seededRandom } from '../../demo/streets.ts'
+import { seededRandom } from '../../src/simulation/streets.ts'
 import { samplePlaces } from '../kit/sampleRegion.ts'
 import { worldFile } from './kit.ts'
 

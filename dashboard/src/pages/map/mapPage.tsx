@@ -64,6 +64,7 @@ export default function MapPage() {
         <div class="over top-left">
           {live && <Filters live={live} isList={isList} onList={setList} />}
           {live && <Trouble live={live} />}
+          {live && <Welcome live={live} />}
         </div>
         {live && isList && <DeviceTable live={live} />}
         <div class="over bottom-left">{live && <DeviceCard live={live} />}</div>
@@ -94,7 +95,6 @@ export default function MapPage() {
         </div>
       </section>
       {live && <EventsBeside live={live} />}
-      {live && <Welcome live={live} />}
     </div>
   )
 }

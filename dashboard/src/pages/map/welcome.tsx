@@ -1,48 +1,163 @@
-import { useQuery } from '../../api/useQuery.ts'
+import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import { environment } from '../../api/environment.ts'
+import { useQuery } from '../../api/useQuery.ts'
 import { place, setQuery } from '../../router.ts'
+import { may } from '../../session/session.ts'
 import { Code } from '../../ui/code.tsx'
-import { Dialog } from '../../ui/parts.tsx'
+import { Button, Dialog, Segments } from '../../ui/parts.tsx'
+import { say } from '../../ui/toast.tsx'
+import { countText } from '../../ui/words.ts'
 import type { LiveMap } from './liveMap.ts'
 
 const EVERY_MS = 2000
+const SIMULATION_EVERY_MS = 10_000
+/** Montevideo, where the simulated city is. */
+const CITY = { center: [-56.175, -34.899] as const, zoom: 13.2 }
 
-/** What a new user sees: how the first location comes, until it has come. */
+/** What a new user sees: a city to look at, and how one's own first location comes. */
 export function Welcome({ live }: { readonly live: LiveMap }) {
   const isAsked = place.value.query.get('welcome') === '1'
-  const { data } = useQuery(
+  const { data: hasUsers } = useQuery(
     'is there a user',
     async (signal) => (await call('get', '/v1/users', { query: { limit: 1 }, signal })).users.length > 0,
     isAsked ? { everyMs: EVERY_MS } : {},
   )
-  if (!isAsked) {
-    if (data !== false || live.news.value.count > 0) return null
-    return (
-      <div class="first">
-        <p>
-          <strong>Nobody is on the map yet.</strong> Send a first location and watch it appear.
-        </p>
-        <button type="button" class="button primary" onClick={() => setQuery({ welcome: '1' })}>
-          Show me how
-        </button>
-      </div>
-    )
+  const simulation = useQuery(
+    'simulation',
+    async (signal) => {
+      if (environment.value === 'live') return null
+      return (await call('get', '/v1/simulations', { signal })).simulation ?? null
+    },
+    { everyMs: SIMULATION_EVERY_MS },
+  )
+  const simulate = async () => {
+    try {
+      await call('post', '/v1/simulations', { body: {} })
+      setQuery({ welcome: undefined })
+      live.opened?.map.jumpTo({ center: [...CITY.center], zoom: CITY.zoom })
+      say('A city of 200 devices drives for half an hour, in the test environment.')
+    } catch (error) {
+      say((error as Error).message, 'bad')
+    }
+    simulation.reload()
   }
-  const key = `prj_${environment.value}_pk_…`
+  const canSimulate = environment.value === 'test' && may('POST /v1/simulations')
+  if (isAsked)
+    return (
+      <FirstLocation
+        hasCome={hasUsers === true}
+        onSimulate={canSimulate ? () => void simulate() : undefined}
+      />
+    )
+  if (simulation.data) return <Simulated simulation={simulation.data} reload={simulation.reload} />
+  if (hasUsers !== false || live.news.value.count > 0) return null
+  return (
+    <div class="first">
+      <p>
+        <strong>Nobody is on the map yet.</strong> {canSimulate && 'Look at a city full of devices, or send'}
+        {!canSimulate && 'Send'} a first location of your own.
+      </p>
+      {canSimulate && (
+        <Button kind="primary" icon="sparkle" onClick={() => void simulate()}>
+          Simulate a city
+        </Button>
+      )}
+      <Button onClick={() => setQuery({ welcome: '1' })}>Show me how</Button>
+    </div>
+  )
+}
+
+/** Says that what is seen is not real, and ends it. */
+function Simulated(props: {
+  readonly simulation: { readonly devices: number; readonly endsAt: string }
+  readonly reload: () => void
+}) {
+  const { simulation, reload } = props
+  const [isBusy, setBusy] = useState(false)
+  const minutes = Math.max(1, Math.round((Date.parse(simulation.endsAt) - Date.now()) / 60_000))
+  const end = async () => {
+    setBusy(true)
+    try {
+      await call('delete', '/v1/simulations')
+      say('The simulated city is gone, with its geofences and users.')
+    } catch (error) {
+      say((error as Error).message, 'bad')
+    }
+    setBusy(false)
+    reload()
+  }
+  return (
+    <div class="panel simulated">
+      <p>
+        <strong>A simulated city:</strong> {countText(simulation.devices)} devices drive for {minutes} more
+        min.
+      </p>
+      {may('DELETE /v1/simulations') && (
+        <Button size="small" disabled={isBusy} onClick={() => void end()}>
+          {isBusy ? 'Removing …' : 'End and remove it'}
+        </Button>
+      )}
+    </div>
+  )
+}
+
+function FirstLocation(props: { readonly hasCome: boolean; readonly onSimulate: (() => void) | undefined }) {
+  const { hasCome, onSimulate } = props
+  const [form, setForm] = useState<'curl' | 'client' | 'socket'>('curl')
+  // A publishable key is no secret, so the server shows it whole; to people who may see keys.
+  const { data: key } = useQuery('publishable key', async (signal) => {
+    if (!may('GET /v1/keys')) return null
+    const { keys } = await call('get', '/v1/keys', { signal })
+    return (
+      keys.find(({ kind, validUntil }) => kind === 'publishable' && validUntil === undefined)?.key ?? null
+    )
+  })
   return (
     <Dialog title="Your first location" onClose={() => setQuery({ welcome: undefined })}>
-      <p>
-        Put your {environment.value} publishable key into this call. The first start of the server printed it;{' '}
-        <code>npm run keys -- list</code> shows its last characters.
-      </p>
-      <Code
-        text={`curl ${location.origin}/v1/track -H "Authorization: ${key}" \\
-  -d deviceId=my-phone -d latitude=40.6892 -d longitude=-74.0445 -d accuracy=20`}
+      <Segments
+        label="Language"
+        value={form}
+        options={[
+          ['curl', 'curl'],
+          ['client', 'TypeScript'],
+          ['socket', 'WebSocket'],
+        ]}
+        onChange={setForm}
       />
+      <Code text={SNIPPETS[form](key ?? `prj_${environment.value}_pk_…`)} />
+      {key === null && (
+        <p class="quiet">
+          Put your {environment.value} publishable key in: the first start of the server printed it.
+        </p>
+      )}
       <p role="status">
-        {data ? 'It has come. Close this and look at the map.' : 'Waiting for the first location …'}
+        {hasCome ? 'It has come. Close this and look at the map.' : 'Waiting for the first location …'}
       </p>
+      {onSimulate && (
+        <div class="actions">
+          <Button icon="sparkle" onClick={onSimulate}>
+            Simulate a city instead
+          </Button>
+        </div>
+      )}
     </Dialog>
   )
+}
+
+const SNIPPETS: Readonly<Record<'curl' | 'client' | 'socket', (key: string) => string>> = {
+  curl: (key) => `curl ${location.origin}/v1/track -H "Authorization: ${key}" \\
+  -d deviceId=my-phone -d latitude=40.6892 -d longitude=-74.0445 -d accuracy=20`,
+  client: (key) => `import { Ringfence } from '@ringfence/client'
+
+const ringfence = new Ringfence({ url: '${location.origin}', key: '${key}' })
+const { events } = await ringfence.post('/v1/track', {
+  body: { deviceId: 'my-phone', latitude: 40.6892, longitude: -74.0445, accuracy: 20 },
+})`,
+  socket: (key) => `import { Ringfence } from '@ringfence/client'
+
+const ringfence = new Ringfence({ url: '${location.origin}', key: '${key}' })
+const stream = ringfence.stream()
+await stream.track({ deviceId: 'my-phone', latitude: 40.6892, longitude: -74.0445, accuracy: 20 })
+await stream.close()`,
 }

@@ -9,7 +9,7 @@ export function seededRandom(seed: number): () => number {
   }
 }
 
-/** A square city whose streets run north–south and east–west. */
+/** A square city, whose streets run north–south and east–west. */
 export interface City {
   /** Degrees, the south-west corner. */
   readonly latitude: number
@@ -23,7 +23,7 @@ export interface City {
 const METERS_PER_DEGREE = 111_195
 
 /** The degrees of a place that is given in metres east and north of the city's corner. */
-export function placeOf(city: City, east: number, north: number): { latitude: number; longitude: number } {
+export function cityPlace(city: City, east: number, north: number): { latitude: number; longitude: number } {
   const latitude = city.latitude + north / METERS_PER_DEGREE
   const cosine = Math.cos((city.latitude * Math.PI) / 180)
   return { latitude, longitude: city.longitude + east / (METERS_PER_DEGREE * cosine) }
@@ -81,7 +81,7 @@ export class Driver {
   place(): { latitude: number; longitude: number } {
     const { random } = this
     const wander = () => (random() + random() - 1) * 2 * JITTER_METERS
-    return placeOf(this.city, this.east + wander(), this.north + wander())
+    return cityPlace(this.city, this.east + wander(), this.north + wander())
   }
 
   /** Drives on for that many seconds. */
