@@ -57,6 +57,14 @@ export const PAGES: Readonly<Record<string, PageEntry>> = {
     group: 'watch',
     load: () => import('./pages/trips/tripsPage.tsx'),
   },
+  explore: {
+    title: 'Explore',
+    icon: 'explore',
+    needs: 'GET /v1/route/directions',
+    key: 'x',
+    group: 'watch',
+    load: () => import('./pages/explore/explorePage.tsx'),
+  },
   geofences: {
     title: 'Geofences',
     icon: 'fence',

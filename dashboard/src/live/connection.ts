@@ -5,7 +5,7 @@ import type { EventFilter, Position } from '../../../sdk/src/stream/messages.ts'
 import type { RingfenceStream } from '../../../sdk/src/stream/stream.ts'
 import type { Event } from '../../../sdk/src/types.ts'
 import { environment } from '../api/environment.ts'
-import { widened, type Box } from '../map/geometry.ts'
+import { containsBox, widened, type Box } from '../map/geometry.ts'
 import type { Fleet } from './fleet.ts'
 
 /** How much more than the screen is watched, on each side. */
@@ -67,7 +67,7 @@ export class LiveConnection {
   /** Watches what the screen shows. */
   show(box: Box, filter: WatchFilterValues): void {
     const isSame = JSON.stringify(filter) === JSON.stringify(this.#filter)
-    if (isSame && this.#box !== undefined && contains(this.#box, box)) return
+    if (isSame && this.#box !== undefined && containsBox(this.#box, box)) return
     this.#box = widened(box, MARGIN)
     this.#filter = filter
     const old = this.#watch
@@ -83,6 +83,15 @@ export class LiveConnection {
       if (this.#watch === watch && this.#box !== undefined) this.#fleet.keepOnly(this.#box)
       this.#onPositions()
     }, OVERLAP_MS)
+  }
+
+  /** Watches nothing: there is too much to show each. */
+  hide(): void {
+    this.#watch?.abort()
+    this.#watch = undefined
+    this.#box = undefined
+    this.#fleet.clear()
+    this.#onPositions()
   }
 
   /** Follows events from now on. */
@@ -133,9 +142,4 @@ export class LiveConnection {
       this.#waiting = []
     }, 250)
   }
-}
-
-function contains(outer: Box, inner: Box): boolean {
-  if (outer[0] > outer[2]) return false
-  return outer[0] <= inner[0] && outer[1] <= inner[1] && outer[2] >= inner[2] && outer[3] >= inner[3]
 }

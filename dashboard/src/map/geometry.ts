@@ -60,6 +60,12 @@ export function isInBox([west, south, east, north]: Box, longitude: number, lati
   return west <= east ? longitude >= west && longitude <= east : longitude >= west || longitude <= east
 }
 
+/** Whether a box lies within another; one that crosses the antimeridian contains none. */
+export function containsBox(outer: Box, inner: Box): boolean {
+  if (outer[0] > outer[2]) return false
+  return outer[0] <= inner[0] && outer[1] <= inner[1] && outer[2] >= inner[2] && outer[3] >= inner[3]
+}
+
 function wrapped(longitude: number): number {
   return ((((longitude + 180) % 360) + 360) % 360) - 180
 }

@@ -12,6 +12,7 @@ import { eventName, userName } from '../../ui/words.ts'
 import { Confidence, EventSign, subjectName } from './eventLine.tsx'
 import { EventPage } from './eventPage.tsx'
 import { EVENT_TYPES } from './eventTypes.ts'
+import { EventChart } from './eventChart.tsx'
 
 const LIMIT = 100
 const HOUR_MS = 3_600_000
@@ -21,6 +22,8 @@ const SPANS = [
   ['24', 'Last 24 hours'],
   ['168', 'Last 7 days'],
 ] as const
+
+const FILTERS = ['type', 'userId', 'deviceId', 'tag', 'externalId', 'confidence', 'hours'] as const
 
 export default function EventsPage({ parts: [id] }: PageProps) {
   return id === undefined ? <EventList /> : <EventPage id={id} />
@@ -50,11 +53,17 @@ function EventList() {
   const query = place.value.query
   const text = (name: string) => query.get(name) ?? ''
   const hours = Number(text('hours'))
+  const subject = {
+    ...(text('tag') && { tag: text('tag') }),
+    ...(text('externalId') && { externalId: text('externalId') }),
+    ...(text('confidence') && { minimumConfidence: Number(text('confidence')) }),
+  }
   const asked = {
     limit: LIMIT,
     ...(text('type') && { type: text('type') }),
     ...(text('userId') && { userId: text('userId') }),
     ...(text('deviceId') && { deviceId: text('deviceId') }),
+    ...subject,
   }
   const list = usePages(`events ${JSON.stringify(asked)} ${hours}`, async (before, signal) => {
     const since = hours > 0 ? { createdAfter: new Date(Date.now() - hours * HOUR_MS).toISOString() } : {}
@@ -64,7 +73,7 @@ function EventList() {
     })
     return { rows: events, hasMore: meta.hasMore }
   })
-  const isFiltered = ['type', 'userId', 'deviceId', 'hours'].some((name) => text(name) !== '')
+  const isFiltered = FILTERS.some((name) => text(name) !== '')
   return (
     <div class="page">
       <header>
@@ -91,6 +100,29 @@ function EventList() {
           value={text('deviceId')}
           onInput={(deviceId) => setQuery({ deviceId })}
         />
+        <TextField
+          label="Tag"
+          type="search"
+          placeholder="of the geofence"
+          value={text('tag')}
+          onInput={(tag) => setQuery({ tag })}
+        />
+        <TextField
+          label="Its id"
+          type="search"
+          value={text('externalId')}
+          onInput={(externalId) => setQuery({ externalId })}
+        />
+        <SelectField
+          label="Confidence"
+          value={text('confidence')}
+          options={[
+            ['', 'Any'],
+            ['2', 'Medium or high'],
+            ['3', 'High'],
+          ]}
+          onChange={(confidence) => setQuery({ confidence })}
+        />
         <SelectField
           label="Time"
           value={text('hours')}
@@ -100,14 +132,18 @@ function EventList() {
         {isFiltered && (
           <Button
             kind="plain"
-            onClick={() =>
-              setQuery({ type: undefined, userId: undefined, deviceId: undefined, hours: undefined })
-            }
+            onClick={() => setQuery(Object.fromEntries(FILTERS.map((name) => [name, undefined])))}
           >
             Clear
           </Button>
         )}
       </div>
+      {text('userId') === '' && text('deviceId') === '' && (
+        <EventChart
+          hours={hours > 0 ? hours : 24}
+          query={{ ...subject, ...(text('type') && { types: text('type') }) }}
+        />
+      )}
       <RecordList
         caption="Events, the newest first"
         list={list}

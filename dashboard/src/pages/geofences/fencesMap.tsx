@@ -1,11 +1,12 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Geofence } from '../../../../sdk/src/types.ts'
 import { FenceLayer } from '../../map/fences.ts'
+import { FenceTileLayer } from '../../map/fenceTiles.ts'
 import { boxAround, circleRing, type LngLat } from '../../map/geometry.ts'
 import type { OpenMap } from '../../map/map.ts'
 import { MapBox } from '../maps/mapBox.tsx'
 
-/** Geofences on a map; the one that the mouse is on in the list is bold. */
+/** The geofences of a list, over all others; the one that the mouse is on in the list is bold. */
 export function FencesMap(props: {
   readonly fences: readonly Geofence[]
   readonly chosen?: string | undefined
@@ -27,7 +28,11 @@ export function FencesMap(props: {
     <MapBox
       label="Map of the geofences in the list"
       height={620}
-      onOpen={(map) => setLayer({ map, fences: new FenceLayer(map, onChoose) })}
+      onOpen={(map) => {
+        const all = new FenceTileLayer(map, onChoose, { isFaint: true })
+        setLayer({ map, fences: new FenceLayer(map, onChoose) })
+        return () => all.close()
+      }}
     />
   )
 }

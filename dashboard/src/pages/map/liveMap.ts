@@ -2,18 +2,28 @@ import { signal } from '@preact/signals'
 import { Fleet } from '../../live/fleet.ts'
 import { LiveConnection, type WatchFilterValues } from '../../live/connection.ts'
 import { colorOf } from '../../map/colors.ts'
-import { FenceLayer } from '../../map/fences.ts'
-import type { Box, LngLat } from '../../map/geometry.ts'
+import { cellZoom, densityMarks } from '../../map/density.ts'
+import { FenceTileLayer } from '../../map/fenceTiles.ts'
+import { containsBox, type Box, type LngLat } from '../../map/geometry.ts'
 import { openMap, type OpenMap, type View } from '../../map/map.ts'
+import { Overlay } from '../../map/overlay.ts'
 import { Points } from '../../map/points.ts'
+import { call } from '../../api/call.ts'
 import { isDark } from '../../theme/theme.ts'
 
 /** The page is told about the fleet this often. */
 const NEWS_MS = 250
 
+/** With more devices in view, there are counts per cell. */
+const MAX_SINGLE = 50_000
+/** How often these are counted again. */
+const RECOUNT_MS = 5000
+
 /** What the map page shows of the fleet. */
 export interface FleetNews {
   readonly count: number
+  /** Whether there are counts per cell instead of devices. */
+  readonly isCounted: boolean
   /** Changes when the chosen device has moved. */
   readonly round: number
 }
@@ -25,17 +35,23 @@ export interface FleetNews {
 export class LiveMap {
   readonly fleet: Fleet
   readonly connection: LiveConnection
-  readonly news = signal<FleetNews>({ count: 0, round: 0 })
+  readonly news = signal<FleetNews>({ count: 0, isCounted: false, round: 0 })
   readonly chosen = signal<string | undefined>(undefined)
   readonly following = signal(false)
   readonly paused = signal(false)
   readonly opened: OpenMap | undefined
-  readonly fences: FenceLayer | undefined
+  readonly fences: FenceTileLayer | undefined
+  readonly density: Overlay | undefined
   readonly points: Points | undefined
   readonly #disposers: (() => void)[] = []
   #filter: WatchFilterValues = {}
   #timer = 0
   #moveTimer = 0
+  /** The last box that had few enough devices. */
+  #fewIn: Box | undefined
+  /** How many devices are in view, if they are counted. */
+  #counted: number | undefined
+  #round = 0
 
   constructor(
     container: HTMLElement,
@@ -51,12 +67,13 @@ export class LiveMap {
     this.opened = openMap(container, view, told.onCredits)
     if (this.opened === undefined) {
       // Without a map, everything is watched: the list shows it.
-      this.#watch()
+      void this.#watch()
       return
     }
     const { map } = this.opened
     this.points = new Points(map, this.fleet)
-    this.fences = new FenceLayer(this.opened, told.onFence)
+    this.fences = new FenceTileLayer(this.opened, told.onFence)
+    this.density = new Overlay(this.opened, 'density')
     this.#disposers.push(
       isDark.subscribe(() => this.#restyle()),
       this.chosen.subscribe((chosen) => {
@@ -72,7 +89,7 @@ export class LiveMap {
       const { lng, lat } = map.getCenter()
       told.onView({ center: [lng, lat], zoom: map.getZoom() })
       clearTimeout(this.#moveTimer)
-      this.#moveTimer = window.setTimeout(() => this.#watch(), 150)
+      this.#moveTimer = window.setTimeout(() => void this.#watch(), 150)
     })
     map.on('dragstart', () => (this.following.value = false))
     map.on('click', (event) => {
@@ -80,7 +97,7 @@ export class LiveMap {
       if (device !== undefined) event.preventDefault()
       this.choose(device)
     })
-    this.#watch()
+    void this.#watch()
   }
 
   choose(deviceId: string | undefined): void {
@@ -99,7 +116,7 @@ export class LiveMap {
 
   setFilter(filter: WatchFilterValues): void {
     this.#filter = filter
-    this.#watch()
+    void this.#watch()
   }
 
   setPaused(paused: boolean): void {
@@ -112,17 +129,56 @@ export class LiveMap {
     clearTimeout(this.#moveTimer)
     for (const dispose of this.#disposers) dispose()
     void this.connection.close()
+    this.#round = -1
+    this.fences?.close()
     this.points?.close()
     this.opened?.close()
   }
 
-  #watch(): void {
+  async #watch(): Promise<void> {
+    if (this.#round < 0) return
+    const round = ++this.#round
     const bounds = this.opened?.map.getBounds()
     const box: Box =
       bounds === undefined
         ? [-180, -90, 180, 90]
         : [bounds.getWest(), bounds.getSouth(), bounds.getEast(), bounds.getNorth()]
+    const isFew = this.#fewIn !== undefined && containsBox(this.#fewIn, box)
+    // Filters leave few, and cells are of all devices.
+    const isMany = Object.keys(this.#filter).length === 0 && !isFew && (await this.#count(box, round))
+    if (round !== this.#round) return
+    if (isMany) {
+      clearTimeout(this.#moveTimer)
+      this.#moveTimer = window.setTimeout(() => void this.#watch(), RECOUNT_MS)
+      return
+    }
+    this.#counted = undefined
+    this.density?.show([])
     this.connection.show(box, this.#filter)
+  }
+
+  /** Counts the devices in the box; if they are too many to be watched, shows the counts. */
+  async #count(box: Box, round: number): Promise<boolean> {
+    if (this.opened === undefined) return false
+    const zoom = cellZoom(this.opened.map.getZoom())
+    try {
+      const { cells } = await call('get', '/v1/users/density', { query: { box: boxText(box), zoom } })
+      if (round !== this.#round) return false
+      const total = cells.reduce((sum, { count }) => sum + count, 0)
+      if (total <= MAX_SINGLE) {
+        this.#fewIn = box
+        return false
+      }
+      this.#fewIn = undefined
+      this.#counted = total
+      this.connection.hide()
+      this.density!.show(densityMarks(cells, zoom))
+      this.#changed()
+      return true
+    } catch {
+      // Without counts it is watched, and the server says if that is too much.
+      return false
+    }
   }
 
   #changed(): void {
@@ -130,7 +186,11 @@ export class LiveMap {
     this.points?.changed()
     this.#timer ||= window.setTimeout(() => {
       this.#timer = 0
-      this.news.value = { count: this.fleet.size, round: this.news.peek().round + 1 }
+      this.news.value = {
+        count: this.#counted ?? this.fleet.size,
+        isCounted: this.#counted !== undefined,
+        round: this.news.peek().round + 1,
+      }
       this.#keepInSight()
     }, NEWS_MS)
   }
@@ -155,4 +215,11 @@ export class LiveMap {
       ring: colorOf('card'),
     })
   }
+}
+
+/** As the server reads it: longitudes of one world. */
+function boxText([west, south, east, north]: Box): string {
+  if (east - west >= 360) return `-180,${Math.max(-90, south)},180,${Math.min(90, north)}`
+  const wrap = (x: number) => ((((x + 180) % 360) + 360) % 360) - 180
+  return [wrap(west), Math.max(-90, south), wrap(east), Math.min(90, north)].join()
 }

@@ -18,8 +18,8 @@ import { EventsBeside } from './eventsBeside.tsx'
 import { LiveMap } from './liveMap.ts'
 import { Welcome } from './welcome.tsx'
 
-const MAX_FENCES = 1000
-const FENCES_EVERY_MS = 20_000
+/** Enough to see where the geofences are. */
+const MAX_FENCES = 200
 
 /** The home of the dashboard: devices as they move, geofences, and events as they happen. */
 export default function MapPage() {
@@ -41,14 +41,10 @@ export default function MapPage() {
     return () => opened.close()
   }, [])
   const fences = useQuery(
-    'geofences on the map',
+    'where geofences are',
     async (signal) =>
       (await call('get', '/v1/geofences', { query: { limit: MAX_FENCES }, signal })).geofences,
-    { everyMs: FENCES_EVERY_MS },
   )
-  useEffect(() => {
-    if (fences.data !== undefined) live?.fences?.show(fences.data)
-  }, [live, fences.data])
   useFirstView(live, fences.data)
   usePageKey(' ', () => live?.setPaused(!live.paused.value))
   usePageKey(
@@ -113,7 +109,7 @@ function Filters({
   useEffect(() => {
     live.setFilter({ ...(user && { userIds: [user] }), ...(tag && { tags: [tag] }) })
   }, [live, user, tag])
-  const { count } = live.news.value
+  const { count, isCounted } = live.news.value
   return (
     <div class="panel live-filters">
       <input
@@ -132,7 +128,9 @@ function Filters({
         value={tag}
         onChange={(event) => setQuery({ tag: event.currentTarget.value.trim() })}
       />
-      <strong>{countText(count)} here</strong>
+      <strong>
+        {countText(count)} here{isCounted && ', counted'}
+      </strong>
       <Button icon="list" label="The devices as a list" pressed={isList} onClick={() => onList(!isList)} />
     </div>
   )

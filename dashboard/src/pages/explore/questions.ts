@@ -1,0 +1,190 @@
+import type { AnswerOf } from '../../../../sdk/src/types.ts'
+import { call } from '../../api/call.ts'
+import type { LngLat } from '../../map/geometry.ts'
+
+/** What somebody asks. */
+export interface Asked {
+  readonly points: readonly LngLat[]
+  readonly text: string
+  readonly mode: string
+}
+
+/** What the server answers, by kind. */
+export type Answer =
+  | { readonly kind: 'addresses'; readonly addresses: AnswerOf<'/v1/geocode/forward', 'get'>['addresses'] }
+  | {
+      readonly kind: 'here'
+      readonly addresses: AnswerOf<'/v1/geocode/reverse', 'get'>['addresses']
+      readonly context: AnswerOf<'/v1/context', 'get'>['context']
+    }
+  | { readonly kind: 'places'; readonly places: AnswerOf<'/v1/search/places', 'get'>['places'] }
+  | { readonly kind: 'routes'; readonly routes: AnswerOf<'/v1/route/directions', 'get'>['routes'] }
+  | { readonly kind: 'order'; readonly route: AnswerOf<'/v1/route/optimize', 'get'>['route'] }
+  | { readonly kind: 'matrix'; readonly matrix: AnswerOf<'/v1/route/matrix', 'get'>['matrix'] }
+  | { readonly kind: 'matched'; readonly matched: AnswerOf<'/v1/route/match', 'post'> }
+
+interface ShownRequest {
+  readonly method?: 'POST'
+  readonly path: string
+  readonly query?: Readonly<Record<string, unknown>>
+  readonly body?: unknown
+}
+
+interface Question {
+  readonly title: string
+  readonly help: string
+  /** What is to be done before it can be asked. */
+  readonly missing: string
+  /** The label of the text, if it has one. */
+  readonly hasText?: string
+  readonly hasMode?: true
+  /** How many points at most. */
+  readonly points: number
+  isReady(asked: Asked): boolean
+  callOf(asked: Asked): ShownRequest
+  ask(asked: Asked, signal: AbortSignal): Promise<Answer>
+}
+
+const TWO = 'Click on the map, or type two points.'
+const GEOMETRY = { geometry: 'linestring', units: 'metric' } as const
+
+/** Everything that can be tried, by the part of the address. */
+export const QUESTIONS: Readonly<Record<string, Question>> = {
+  search: {
+    title: 'Search',
+    help: 'Completes an address or the name of a place as you type it.',
+    missing: 'Type the beginning of an address.',
+    hasText: 'Address or place',
+    points: 0,
+    isReady: ({ text }) => text.trim() !== '',
+    callOf: ({ text }) => ({ path: '/v1/search/autocomplete', query: { query: text } }),
+    async ask({ text }, signal) {
+      const { addresses } = await call('get', '/v1/search/autocomplete', { query: { query: text }, signal })
+      return { kind: 'addresses', addresses }
+    },
+  },
+  here: {
+    title: 'What is here?',
+    help: 'The addresses, region, place and geofences of a point.',
+    missing: 'Click on the map.',
+    points: 1,
+    isReady: ({ points }) => points.length === 1,
+    callOf: ({ points }) => ({ path: '/v1/geocode/reverse', query: { coordinates: pointText(points[0]!) } }),
+    async ask({ points }, signal) {
+      const query = { coordinates: pointText(points[0]!) }
+      const [{ addresses }, { context }] = await Promise.all([
+        call('get', '/v1/geocode/reverse', { query, signal }),
+        call('get', '/v1/context', { query, signal }),
+      ])
+      return { kind: 'here', addresses, context }
+    },
+  },
+  places: {
+    title: 'Places',
+    help: 'Places of a chain or category near a point.',
+    missing: 'Click on the map, and name a category or chain.',
+    hasText: 'Category or chain, such as restaurant',
+    points: 1,
+    isReady: ({ points, text }) => points.length === 1 && text.trim() !== '',
+    callOf: ({ points, text }) => ({
+      path: '/v1/search/places',
+      query: { near: pointText(points[0]!), categories: text.trim(), radius: 2000, limit: 50 },
+    }),
+    async ask({ points, text }, signal) {
+      const query = { near: pointText(points[0]!), categories: text.trim(), radius: 2000, limit: 50 }
+      const { places } = await call('get', '/v1/search/places', { query, signal })
+      return { kind: 'places', places }
+    },
+  },
+  route: {
+    title: 'Directions',
+    help: 'The way through points in their order, with its steps; with two points also other ways.',
+    missing: TWO,
+    hasMode: true,
+    points: 25,
+    isReady: ({ points }) => points.length > 1,
+    callOf: (asked) => ({ path: '/v1/route/directions', query: directionsQuery(asked) }),
+    async ask(asked, signal) {
+      const { routes } = await call('get', '/v1/route/directions', {
+        query: directionsQuery(asked) as never,
+        signal,
+      })
+      return { kind: 'routes', routes }
+    },
+  },
+  optimize: {
+    title: 'Best order',
+    help: 'The order of the stops between the first and the last point that takes the least time.',
+    missing: 'Click at least three points: where it begins, the stops, and where it ends.',
+    hasMode: true,
+    points: 10,
+    isReady: ({ points }) => points.length > 1,
+    callOf: (asked) => ({ path: '/v1/route/optimize', query: throughQuery(asked) }),
+    async ask(asked, signal) {
+      const { route } = await call('get', '/v1/route/optimize', {
+        query: throughQuery(asked) as never,
+        signal,
+      })
+      return { kind: 'order', route }
+    },
+  },
+  matrix: {
+    title: 'Matrix',
+    help: 'Distance and time from each point to each other one.',
+    missing: TWO,
+    hasMode: true,
+    points: 10,
+    isReady: ({ points }) => points.length > 1,
+    callOf: (asked) => ({ path: '/v1/route/matrix', query: matrixQuery(asked) }),
+    async ask(asked, signal) {
+      const { matrix } = await call('get', '/v1/route/matrix', { query: matrixQuery(asked) as never, signal })
+      return { kind: 'matrix', matrix }
+    },
+  },
+  match: {
+    title: 'Match',
+    help: 'The roads that a recorded path followed: click along a street, a bit beside it.',
+    missing: TWO,
+    hasMode: true,
+    points: 100,
+    isReady: ({ points }) => points.length > 1,
+    callOf: (asked) => ({ method: 'POST', path: '/v1/route/match', body: matchBody(asked) }),
+    async ask(asked, signal) {
+      const matched = await call('post', '/v1/route/match', { body: matchBody(asked) as never, signal })
+      return { kind: 'matched', matched }
+    },
+  },
+}
+
+/** `-34.90000,-56.17000`: the latitude first, as the API has it. */
+export function pointText([longitude, latitude]: LngLat): string {
+  return `${latitude.toFixed(5)},${longitude.toFixed(5)}`
+}
+
+/** The points of a text; what is none is left out. */
+export function pointsIn(text: string): LngLat[] {
+  return text.split('|').flatMap((part): LngLat[] => {
+    const [latitude, longitude] = part
+      .split(',')
+      .map((number) => (number.trim() === '' ? NaN : Number(number)))
+    if (latitude === undefined || longitude === undefined) return []
+    return Math.abs(latitude) <= 90 && Math.abs(longitude) <= 180 ? [[longitude, latitude]] : []
+  })
+}
+
+function throughQuery({ points, mode }: Asked) {
+  return { locations: points.map(pointText).join('|'), mode, ...GEOMETRY }
+}
+
+function directionsQuery(asked: Asked) {
+  return { ...throughQuery(asked), ...(asked.points.length === 2 && { alternatives: true }) }
+}
+
+function matrixQuery({ points, mode }: Asked) {
+  const all = points.map(pointText).join('|')
+  return { origins: all, destinations: all, mode, units: 'metric' }
+}
+
+function matchBody({ points, mode }: Asked) {
+  return { path: points.map((point) => ({ coordinates: pointText(point) })), mode, ...GEOMETRY }
+}
