@@ -60,6 +60,8 @@ t.test('accessibility', { skip: skipWithoutChromium() }, async (t) => {
     '/test/sync',
     '/system',
     '/audit',
+    '/test/explore/search',
+    '/test/explore/route?at=51.22,6.77|51.23,6.78',
     '/test/webhooks',
     '/keys',
     '/members',

@@ -6,7 +6,7 @@ const SOURCE = 'fence-tiles'
 /** How often it is asked whether geofences have changed. */
 const ASK_MS = 10_000
 /** A tile without geofences: its tag alone says whether any tile has changed. */
-const PROBE = '/v1/geofences/tiles/20/0/0.mvt'
+const PROBE = '/v1/geofences/tiles/16/0/0.mvt'
 
 /**
  * All geofences of the environment as vector tiles, below the devices, however many there are. While nothing changes,
