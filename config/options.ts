@@ -7,6 +7,7 @@
  */
 import { isIP } from 'node:net'
 import { LIMIT_NAMES } from '../src/http/limits.ts'
+import { isEmail } from '../src/model/email.ts'
 import { systemReason } from '../src/runtime/errors.ts'
 
 interface OptionBase {
@@ -604,6 +605,32 @@ export const OPTIONS = {
       'What encrypts the secrets of geofence syncs: 64 hexadecimal digits, the same for all processes. Empty: a key in ' +
       'the data folder, which is enough for the embedded engine.',
   },
+  smtpUrl: {
+    type: 'text',
+    default: '',
+    problem: smtpProblem,
+    env: 'RINGFENCE_SMTP_URL',
+    value: 'URL',
+    help:
+      'Mail server for notifications: smtp://USER:PASSWORD@HOST:PORT, or smtps:// for TLS from the beginning. A password ' +
+      'is sent only over TLS, or to this machine. Empty: no e-mail.',
+  },
+  smtpFrom: {
+    type: 'text',
+    default: '',
+    problem: emailProblem,
+    env: 'RINGFENCE_SMTP_FROM',
+    value: 'ADDRESS',
+    help: 'The address that e-mails come from.',
+  },
+  operatorEmails: {
+    type: 'list',
+    default: [],
+    problem: (emails) => (emails.every(isEmail) ? undefined : 'must hold e-mail addresses'),
+    env: 'RINGFENCE_OPERATOR_EMAILS',
+    value: 'ADDRESSES',
+    help: 'Who is told by e-mail that less than 10 % of the disk of the data folder is free.',
+  },
   deliveriesDays: {
     type: 'integer',
     default: 30,
@@ -948,6 +975,29 @@ function originProblem(text: string): string | undefined {
   const isOrigin =
     url !== undefined && ['http:', 'https:'].includes(url.protocol) && url.href === `${url.origin}/`
   return isOrigin ? undefined : 'must be a URL like https://HOST, without a path'
+}
+
+function smtpProblem(text: string): string | undefined {
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  const isServer =
+    url !== undefined &&
+    ['smtp:', 'smtps:'].includes(url.protocol) &&
+    url.hostname !== '' &&
+    ['', '/'].includes(url.pathname + url.search + url.hash)
+  return isServer && isDecodable(url) ? undefined : 'must be a URL like smtps://USER:PASSWORD@HOST:PORT'
+}
+
+function isDecodable({ username, password }: URL): boolean {
+  try {
+    decodeURIComponent(username + password)
+    return true
+  } catch {
+    return false
+  }
+}
+
+function emailProblem(text: string): string | undefined {
+  return isEmail(text) ? undefined : 'must be an e-mail address'
 }
 
 function syncKeyProblem(text: string): string | undefined {

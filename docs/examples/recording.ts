@@ -78,6 +78,11 @@ export class Recording {
     return body
   }
 
+  /** Makes a request until its answer is as it should be, and keeps none of them. */
+  async until(operation: string, request: ExampleRequest, isThere: (answer: Json) => boolean): Promise<void> {
+    while (!isThere((await this.#call(operation, request)).body)) await sleep(50)
+  }
+
   /**
    * As {@link show}, of an answer without end: keeps its beginning.
    * @param blocks how many, divided by blank lines

@@ -568,10 +568,15 @@ async function geofenceSync(recording: Recording): Promise<void> {
     const wanted = { protocol: 'http', http, time: '03:30', timeZone: 'Europe/Berlin', deleteMissing: true }
     await show('POST /v1/geofence-sync/test', 'Before they are stored', { body: wanted })
     await show('PUT /v1/geofence-sync', 'A file on a web server', { body: wanted })
+    // Under way until it is canceled.
+    receiver.isSilent = true
     const { run } = await show('POST /v1/geofence-sync/runs', 'What would it do?', { body: { dryRun: true } })
     const params = { id: run._id as string }
+    await receiver.until(2)
     await show('POST /v1/geofence-sync/runs/:id/cancel', 'No more', { params })
-    await show('GET /v1/geofence-sync/runs/:id', 'With the rows that it refused', { params })
+    const one = 'GET /v1/geofence-sync/runs/:id'
+    await recording.until(one, { params }, ({ run: { finishedAt } }) => finishedAt !== undefined)
+    await show(one, 'With the rows that it refused', { params })
     await show('GET /v1/geofence-sync/runs', 'The history', {})
     await show('GET /v1/geofence-sync', 'With the last run', {})
   } finally {
@@ -585,6 +590,7 @@ function lastFourOf(secret: string): string {
 }
 
 async function operations({ show }: Recording): Promise<void> {
+  await show('POST /v1/notifications/test', 'Do e-mails arrive?', { body: { email: 'ops@example.com' } })
   await show('GET /healthz', 'Alive', { key: 'none' })
   await show('GET /readyz', 'Ready', { key: 'none' })
   await show('GET /v1/keys', 'Of the test environment', {})

@@ -1063,6 +1063,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/notifications/test": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Send a test e-mail */
+        post: operations["postV1NotificationsTest"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/route/distance": {
         parameters: {
             query?: never;
@@ -2978,6 +2995,8 @@ export interface components {
             regions: boolean;
             /** @description The kinds of regions whose entries and exits are events. */
             regionEvents: ("country" | "state" | "dma" | "postalCode")[];
+            /** @description Who is told by e-mail of webhooks that pause and of a quota of which 90 % is used. The operator sets the mail server. */
+            notificationEmails: string[];
             /** @description Alpha-2 codes of countries: updates and contexts from there are answered 451. */
             blockedCountries: string[];
             /** @description If there are any, updates and contexts from all other countries are answered 451. */
@@ -3112,6 +3131,8 @@ export interface components {
             regions?: boolean | string;
             /** @description The kinds of regions whose entries and exits are events. */
             regionEvents?: string[] | null | string;
+            /** @description Who is told by e-mail of webhooks that pause and of a quota of which 90 % is used. The operator sets the mail server. */
+            notificationEmails?: string[] | null | string;
             /** @description Alpha-2 codes of countries: updates and contexts from there are answered 451. */
             blockedCountries?: string[] | null | string;
             /** @description If there are any, updates and contexts from all other countries are answered 451. */
@@ -8033,6 +8054,51 @@ export interface operations {
                         };
                     } & {
                         run: components["schemas"]["GeofenceSyncRun"];
+                    };
+                };
+            };
+        };
+    };
+    postV1NotificationsTest: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Who gets it. */
+                    email: string;
+                };
+                "application/x-www-form-urlencoded": {
+                    /** @description Who gets it. */
+                    email: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        notification: {
+                            /**
+                             * @description `notConfigured`: the operator has set no mail server.
+                             * @enum {unknown}
+                             */
+                            status: "sent" | "failed" | "notConfigured";
+                            /** @description Why it was not sent. */
+                            error?: string;
+                        };
                     };
                 };
             };

@@ -9,6 +9,7 @@ import { webhooksSubject } from '../cluster/nats/subjects.ts'
 import type { LeaseHolder } from '../jobs/port.ts'
 import { registerWebhookMetrics } from '../ops/webhookMetrics.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
+import type { Webhooks } from '../delivery/webhooks.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import { Outgoing } from '../runtime/outgoing.ts'
 import { hookRoutesOf, openHooks, openWebhooks } from './publicApi.ts'
@@ -21,7 +22,7 @@ export async function openDelivery(
   ground: DistributedParts,
   events: Events,
   users: Gateway,
-): Promise<RoleParts> {
+): Promise<RoleParts & { readonly webhooks: Webhooks }> {
   const { options, logger, streams, calls, registry, metrics, tile38, fatal } = ground
   const { index, feed, shared } = events
   const outgoing = new Outgoing(options.webhookPrivateAddresses)
@@ -75,6 +76,7 @@ export async function openDelivery(
     detail: served === undefined ? 'waiting: another process delivers webhooks' : 'delivering',
   })
   return {
+    webhooks,
     services: [{ name: 'outgoing requests', stop: () => outgoing.close() }, service],
     checks: [{ name: service.name, check }],
   }

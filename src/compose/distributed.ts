@@ -44,6 +44,7 @@ import { openOwners } from './ownerRole.ts'
 import { tripJobs } from '../trips/tripJobs.ts'
 import { rolesOf } from './roles.ts'
 import { openGeofenceSync } from './geofenceSync.ts'
+import { openNotifications } from './notifications.ts'
 import { openGeoServices } from './geoServices.ts'
 import { openMapData, type MapData } from './mapData.ts'
 import { watchTile38 } from './tile38.ts'
@@ -71,11 +72,19 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const tile38Checks = watchTile38(tile38, metrics)
   const imports = map && compareImports(ground, map, ROLES.filter(isIn))
   const mapChecks = map === undefined ? [] : [...map.checks, importsCheck(imports!)]
+  const notifications = await openNotifications({ options, logger, registry })
   const sync = isIn('gateway')
-    ? openGeofenceSync({ options, logger, registry, finder: geo!.finder })
+    ? openGeofenceSync({ options, logger, registry, finder: geo!.finder, tell: notifications.tellRun })
     : undefined
   const front = isIn('gateway')
-    ? openGatewayFront(ground, events!, asking!, geo!, [...tile38Checks, ...mapChecks], sync!.routes)
+    ? openGatewayFront(
+        ground,
+        events!,
+        asking!,
+        geo!,
+        [...tile38Checks, ...mapChecks],
+        [...sync!.routes, ...notifications.routes],
+      )
     : undefined
   const checks = [
     ...groundChecks(ground),
@@ -102,6 +111,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   if (sync !== undefined) {
     lifecycle.add(sync.service)
     lifecycle.add(jobs.service(sync.runner))
+    for (const job of notifications.jobs) lifecycle.add(jobs.service(job))
   }
   if (front !== undefined) {
     lifecycle.add(jobs.service(geo!.isochrones))
@@ -110,6 +120,8 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
     lifecycle.add(jobs.service(new AuditSweep(registry.audit, options.auditDays)))
   }
   if (owners !== undefined) lifecycle.add(jobs.service(new DateSweep(registry.geofences)))
+  lifecycle.add(jobs.service(notifications.disk))
+  if (delivery !== undefined) lifecycle.add(jobs.service(notifications.webhookJob(delivery.webhooks)))
   lifecycle.add({ name: 'geometry threads', stop: () => measurer.close() })
   lifecycle.add({ name: 'Tile38', stop: () => tile38?.stop() })
   if (owners !== undefined && tile38 !== undefined) lifecycle.add(jobs.service(tile38.job))

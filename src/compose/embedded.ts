@@ -61,6 +61,7 @@ import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
 import { DRAIN_MS, Lifecycle } from '../runtime/lifecycle.ts'
 import { progressLog, type Logger } from '../runtime/logger.ts'
 import { openGeofenceSync } from './geofenceSync.ts'
+import { openNotifications } from './notifications.ts'
 import { Outgoing } from '../runtime/outgoing.ts'
 import { closeDataFolder } from '../runtime/privateFiles.ts'
 import { createGeofenceIndex } from '../spatial/cellIndex.ts'
@@ -173,7 +174,14 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   const nats = await openNats(options, feed, logger)
 
   // What users see. Positions also go to Tile38; questions are answered here.
-  const sync = openGeofenceSync({ options, logger, registry, finder: geo.finder })
+  const notifications = await openNotifications({ options, logger, registry })
+  const sync = openGeofenceSync({
+    options,
+    logger,
+    registry,
+    finder: geo.finder,
+    tell: notifications.tellRun,
+  })
   const positions = new HostPositions(host)
   const copied = tile38 && new TwiceObserved(positions)
   const front = openPublicApi({
@@ -197,7 +205,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
       registry.audit,
     ),
     geo,
-    sync: sync.routes,
+    sync: [...sync.routes, ...notifications.routes],
     checks: [
       { name: 'commit log', check: () => ({ ok: true, detail: `durability: ${options.durability}` }) },
       roomIn(mailbox),
@@ -239,6 +247,8 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add(jobs.service(geo.isochrones))
   lifecycle.add(sync.service)
   lifecycle.add(jobs.service(sync.runner))
+  for (const job of [...notifications.jobs, notifications.disk, notifications.webhookJob(webhooks)])
+    lifecycle.add(jobs.service(job))
   lifecycle.add(jobs.service(new DateSweep(registry.geofences)))
   lifecycle.add(jobs.service(new ExpirySweep(registry.people)))
   lifecycle.add(jobs.service(new AuditSweep(registry.audit, options.auditDays)))

@@ -12,7 +12,7 @@ import { FETCH_LIMITS, fetchSource, peekSource } from '../sync/fetchSource.ts'
 import { geofenceSyncRoutes } from '../sync/geofenceSyncRoutes.ts'
 import { openSourceRows } from '../sync/rowsThread.ts'
 import { openSecretBox } from '../sync/secretBox.ts'
-import { SyncRunner } from '../sync/syncRunner.ts'
+import { SyncRunner, type SyncRunnerParts } from '../sync/syncRunner.ts'
 import { testSource } from '../sync/testSource.ts'
 
 /** How much of a source a test reads. */
@@ -31,8 +31,9 @@ export function openGeofenceSync(parts: {
   readonly logger: Logger
   readonly registry: Registry
   readonly finder: AreaFinder
+  readonly tell: SyncRunnerParts['tell']
 }): GeofenceSync {
-  const { options, logger, registry, finder } = parts
+  const { options, logger, registry, finder, tell } = parts
   const { syncs, geofences } = registry
   const outgoing = new Outgoing(options.syncPrivateAddresses)
   const box = openSecretBox(options.data, options.syncKey)
@@ -41,6 +42,7 @@ export function openGeofenceSync(parts: {
     syncs,
     geofences,
     finder,
+    tell,
     box,
     time,
     logger,

@@ -74,6 +74,8 @@ export interface Settings {
   readonly tripUpdateSeconds: number
   /** Seconds, ≥ 0: the least time t between two measured ways of a trip to its destination. */
   readonly tripEtaSeconds: number
+  /** Who is told by e-mail of webhooks that pause and of a quota that is nearly used. */
+  readonly notificationEmails: readonly string[]
 }
 
 /** Slugs: a place passes if it has one of either list, or if both are empty. */
@@ -118,6 +120,7 @@ export const DEFAULT_SETTINGS: Settings = {
   tripWrongDestinationEvents: false,
   tripUpdateSeconds: 30,
   tripEtaSeconds: 30,
+  notificationEmails: [],
 }
 
 /** The settings as answers have them. */

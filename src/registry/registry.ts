@@ -19,6 +19,8 @@ import { Keys } from './projects/keys.ts'
 import { PROJECT_ROWS } from './projects/projectRows.ts'
 import { Projects } from './projects/projects.ts'
 import type { UsageSums } from './projects/sharedUsage.ts'
+import { NotificationRegistry } from './notifications/notificationRegistry.ts'
+import { NOTIFICATION_ROWS } from './notifications/notificationRows.ts'
 import { Collection } from './records/collection.ts'
 import type { AnyEntity, Entity } from './records/entity.ts'
 import type { Referenced } from './records/recordList.ts'
@@ -54,6 +56,7 @@ export function registryRows(collections: readonly AnyEntity[] = []): RowKind[] 
     IMPORT_ROWS,
     TRIP_ROWS,
     ...SYNC_ROWS,
+    NOTIFICATION_ROWS,
   ]
 }
 
@@ -82,7 +85,7 @@ export interface RegistryOptions extends RegistrySurroundings {
 }
 
 /**
- * Geofences, beacons, settings, projects, keys, people, webhooks, hooks and the names of trips of all scopes.
+ * Geofences, beacons, settings, projects, keys, people, webhooks, hooks, the names of trips, syncs and waiting e-mails of all scopes.
  *
  * Owns: what an edit may do, and the image in memory, from which everything is read. Does not own: how an edit becomes durable
  * and comes into the image ({@link EditLog}), what is evaluated with it, and who may change it.
@@ -106,6 +109,7 @@ export class Registry implements RegistryView {
   readonly hooks: HookRegistry
   readonly trips: TripDirectory
   readonly syncs: SyncRegistry
+  readonly notifications: NotificationRegistry
   readonly #image: RegistryReplica
   readonly #database: RegistryDatabase
   readonly #edits: EditLog
@@ -148,10 +152,11 @@ export class Registry implements RegistryView {
     try {
       this.imports = new ImportHistory(image, edits, clock)
       this.syncs = new SyncRegistry(image, edits, clock)
+      this.notifications = new NotificationRegistry(image, edits, clock)
       this.#database.readAll(() => {
         this.people.load()
         this.geofences.load(onProgress)
-        const more = [this.syncs, ...this.#collections.values()]
+        const more = [this.syncs, this.notifications, ...this.#collections.values()]
         for (const kind of [this.beacons, this.webhooks, this.hooks, this.settings, this.trips, ...more])
           kind.load()
       })

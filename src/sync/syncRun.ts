@@ -65,6 +65,15 @@ export interface SyncParts {
     known: SourceState | undefined,
     signal: AbortSignal,
   ) => Promise<Fetched>
+  /** Within an edit: what must be written so that people are told how a run ended. */
+  readonly tell: (
+    run: SyncRun,
+    refused: readonly SyncRefusal[],
+    settings: Pick<SyncSettings, 'emails' | 'notify'>,
+  ) => {
+    readonly state: NonNullable<SyncRun['notification']>
+    readonly changes: readonly Change[]
+  }
 }
 
 /** Somebody ended the run by a call. */
@@ -104,6 +113,7 @@ class RunWork {
   readonly #arrived: Arrived[] = []
   #run: SyncRun
   #sources: readonly Source[] = []
+  #settings: Pick<SyncSettings, 'emails' | 'notify'> = { emails: [], notify: 'always' }
   #pending: Pending[] = []
   #savedAt: number
   #folder: string | undefined
@@ -121,6 +131,7 @@ class RunWork {
       const { syncs, box, folder, openRows } = this.#parts
       const settings = syncs.settings(this.#run.scope)
       if (settings === undefined) return await this.#end('failed', 'There are no settings.')
+      this.#settings = settings
       this.#sources = sourcesOf(settings, box.open(this.#run.scope, settings.sealed))
       this.#run.sources = this.#sources.map(({ name }) => newSource(name))
       this.#folder = await mkdtemp(join(folder, 'run-'))
@@ -439,11 +450,14 @@ class RunWork {
             ...(message && { message }),
           }
           const states = dryRun || status === 'canceled' ? [] : this.#states(ended)
+          const told = this.#parts.tell(ended, this.#errors, this.#settings)
+          const notified = { ...ended, notification: told.state }
           syncs.commit([
             ...states.map(([source, state]) => syncs.sourceChange(scope, source, state)),
-            syncs.saved(ended, this.#errors),
+            syncs.saved(notified, this.#errors),
+            ...told.changes,
           ])
-          return ended
+          return notified
         })
       } catch (error) {
         if (!(error instanceof ApiError)) throw error

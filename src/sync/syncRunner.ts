@@ -145,7 +145,7 @@ export class SyncRunner implements Job {
 
   /** The process that did the run is gone. */
   async #beginAgain(seen: SyncRun): Promise<void> {
-    const { syncs, time, logger } = this.#parts
+    const { syncs, time, logger, tell } = this.#parts
     await syncs.edit(() => {
       const run = syncs.active(seen.scope)
       if (run?.id !== seen.id || run.holder !== seen.holder) return
@@ -154,7 +154,11 @@ export class SyncRunner implements Job {
       if (run.isCanceled) return syncs.store({ ...rest, status: 'canceled', finishedAt })
       const interrupted: SyncRun = { ...rest, status: 'interrupted', finishedAt }
       const id = digestId(`${run.id} again`)
-      if (run.repeats !== undefined || syncs.has(run.scope, id)) return syncs.store(interrupted)
+      if (run.repeats !== undefined || syncs.has(run.scope, id)) {
+        // Nobody begins it again, so this is how it ended.
+        const told = tell(interrupted, [], syncs.settings(run.scope) ?? { emails: [], notify: 'always' })
+        return syncs.commit([syncs.saved({ ...interrupted, notification: told.state }), ...told.changes])
+      }
       const { trigger, by, force, dryRun } = run
       const again = queued(run.scope, id, { trigger, force, dryRun, ...(by !== undefined && { by }) })
       syncs.begin({ ...again, repeats: run.id }, interrupted)

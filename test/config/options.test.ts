@@ -124,6 +124,13 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     syncPrivateAddresses: ['10.0.0.0/8', ['10.0.0.0/8'], ['10.0.0.0/8']],
     syncMaxBytes: ['1048576', 1048576, 1048576],
     syncKey: ['0f'.repeat(32), '0f'.repeat(32)],
+    smtpUrl: ['smtps://user:a%20b@mail.example.com', 'smtps://user:a%20b@mail.example.com'],
+    smtpFrom: ['ringfence@example.com', 'ringfence@example.com'],
+    operatorEmails: [
+      'a@example.com,b@example.com',
+      ['a@example.com', 'b@example.com'],
+      ['a@example.com', 'b@example.com'],
+    ],
     deliveriesDays: ['7', 7, 7],
     deliveriesRows: ['500', 500, 500],
     metricsToken: ['0123456789abcdef', '0123456789abcdef'],

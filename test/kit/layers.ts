@@ -66,6 +66,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   ],
   ['registry/sync', ['model', 'runtime', 'registry/store', 'registry/records']],
   ['registry/trips', ['model', 'runtime', 'registry/store', 'registry/records']],
+  ['registry/notifications', ['model', 'runtime', 'registry/store', 'registry/records']],
   [
     'registry',
     [
@@ -86,8 +87,10 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'registry/transfer',
       'registry/sync',
       'registry/trips',
+      'registry/notifications',
     ],
   ],
+  ['notify', ['model', 'runtime', 'jobs', 'http', 'registry/store', 'registry/notifications']],
   [
     'sync',
     [
@@ -320,6 +323,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'registry/transfer',
       'registry',
       'sync',
+      'notify',
       'users',
       'trips',
       'ingest',
@@ -370,6 +374,7 @@ const TECHNOLOGIES: ReadonlySet<string> = new Set([
   '@nats-io/transport-node',
   '@redis/client',
   'piscina',
+  'nodemailer',
 ])
 
 /** The composition roots of the server and of the operator's commands. */
@@ -383,12 +388,13 @@ const WORKER_URLS = 'workers/urls.ts'
 
 /**
  * Folders whose technology is built on that of another folder. The registry that processes share is, in each of them,
- * a registry of its own that is edited in another way. People lie in the registry, and so do the runs of syncs.
+ * a registry of its own that is edited in another way. People, the runs of syncs and waiting e-mails lie in the registry.
  */
 const BUILDS_ON: ReadonlyMap<string, string> = new Map([
   ['cluster/registry', 'registry'],
   ['accounts', 'registry'],
   ['sync', 'registry'],
+  ['notify', 'registry'],
 ])
 
 /** The folder whose technologies others may build on, because several folders need them. */

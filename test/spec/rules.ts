@@ -164,7 +164,12 @@ object storage | NoSuchKey, NoSuchBucket, AccessDenied, a wrong region and a wro
 fetch | at most syncMaxBytes, 30 s without a byte, 30 min in all; another length, a broken gzip: failed | sync/hostile.test.ts: servers that stall, cut off, lie or send too much
 reach | redirects, secrets to the same origin, private addresses | sync/hostile.test.ts: redirects: five at most, secrets only to the same origin, and no private address on the way
 rows | 1,000 refused rows are kept, a row of 10 MB | sync/hostile.test.ts: over a server: 1,000 bad rows and one more, a row of 10 MB, many rows
-nightly sync | with an e-mail
+nightly sync | with an e-mail | notify/mails.test.ts: a run with a typing mistake: an e-mail that says which; notify/mails.test.ts: who is told of what; notify/mails.test.ts: what is held back, and eleven refused rows
+notifications | one e-mail a cause, queued durably, tried for 24 h, final on a 5xx; it never fails a run | notify/mails.test.ts: e-mails wait on the disk while the process is killed; notify/mails.test.ts: a message that is refused for good, and no mail server; notify/attempts.test.ts: an e-mail is tried for a day, with pauses that grow; notify/mails.test.ts: one of ten addresses is refused, another one is asked to wait
+notifications | a webhook that pauses, a quota used to 90 %, a disk with less than 10 % free; the last two at most once a day | notify/mails.test.ts: a webhook that pauses; notify/attempts.test.ts: a quota of which 90 % is used is told once a day, once to each address; notify/attempts.test.ts: a disk with less than 10 % free is told once a day
+notifications | no CR or LF of data in headers | notify/attempts.test.ts: data stay on their line; notify/mails.test.ts: a name with line ends does not add headers
+notifications | notConfigured without a mail server | notify/mails.test.ts: without a mail server
+POST /v1/notifications/test | five an hour, admin | notify/mails.test.ts: POST /v1/notifications/test
 settings | every rule, else 400 with param | sync/settings.test.ts: settings: every rule of every field
 secrets | left out they stay, null removes; none goes to another host | sync/settings.test.ts: secrets: left out they stay, null removes them, and none goes to another host
 secrets | encrypted; key by option or file of mode 0600; in no log | sync/settings.test.ts: secrets lie encrypted, with a key that only the owner can read, and stand in no log; sync/settings.test.ts: a sealed text opens with its key, in its environment, unchanged

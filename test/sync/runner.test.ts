@@ -55,6 +55,7 @@ function openRunner(
     time,
     logger: { info: () => {}, warn: () => {}, error: (fields: object) => t.fail(JSON.stringify(fields)) },
     folder: join(folderOf(t), 'sync'),
+    tell: () => ({ state: { status: 'off' }, changes: [] }),
     openRows: async () => rowsOf([readRow('1', 1)]),
     fetch: async (_source, file) => {
       writeFileSync(file, '')

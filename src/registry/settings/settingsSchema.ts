@@ -3,6 +3,7 @@ import type { TObject, TSchema } from 'typebox'
 import { MAX_DECIMAL_LENGTH } from '../../model/decimal.ts'
 import { REGION_KINDS, type RegionKind } from '../../model/region.ts'
 import type { PublicSettings, Settings } from '../../model/settings.ts'
+import { isEmail, MAX_EMAIL_LENGTH } from '../../model/email.ts'
 import { badParam } from '../../runtime/errors.ts'
 import { checkIdentifier } from '../beacons/beaconFields.ts'
 import type { Fields } from '../../http/fields.ts'
@@ -23,6 +24,7 @@ import { optional } from '../records/recordSchemas.ts'
 
 const MAX_DELAY_SECONDS = 86_400
 const MAX_IDENTIFIERS = 100
+const MAX_EMAILS = 10
 
 interface SettingRule<T> {
   /** As in the record; a change may also have its text form. */
@@ -104,6 +106,14 @@ const SETTINGS: { readonly [K in keyof PublicSettings]: SettingRule<Settings[K]>
     }),
     read: regionKindsField,
   },
+  notificationEmails: {
+    schema: Type.Array(Type.String({ maxLength: MAX_EMAIL_LENGTH }), {
+      maxItems: MAX_EMAILS,
+      description:
+        'Who is told by e-mail of webhooks that pause and of a quota of which 90 % is used. The operator sets the mail server.',
+    }),
+    read: emailsField,
+  },
   ...FRAUD_SETTINGS,
   ...PLACE_SETTINGS,
   ...SEGMENT_SETTINGS,
@@ -181,6 +191,12 @@ function regionKindsField(fields: Fields, name: string): readonly RegionKind[] {
   if (!texts.every((text) => REGION_KINDS.some((kind) => kind === text)))
     throw badParam(name, `Invalid ${name}. Each item must be one of ${REGION_KINDS.join(', ')}.`)
   return REGION_KINDS.filter((kind) => texts.includes(kind))
+}
+
+function emailsField(fields: Fields, name: string): readonly string[] {
+  const emails = textsField(fields, name, MAX_EMAILS, MAX_EMAIL_LENGTH) ?? []
+  if (!emails.every(isEmail)) throw badParam(name, `Invalid ${name}. Each item must be an e-mail address.`)
+  return emails
 }
 
 /** Identifiers of beacons without duplicates, as a list, its JSON text or comma-separated; an empty list is a value. */

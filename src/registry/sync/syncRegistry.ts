@@ -144,6 +144,12 @@ export class SyncRegistry {
     return changeOf(run, errors)
   }
 
+  /** The change that notes whether the e-mail about a run was sent; none if the run is forgotten. */
+  toldChange(scope: ScopeId, id: string, notification: NonNullable<SyncRun['notification']>): Change[] {
+    const found = this.get(scope, id)
+    return found === undefined ? [] : [changeOf({ ...found.run, notification }, found.errors)]
+  }
+
   /** Writes a run. */
   store(run: SyncRun, errors: readonly SyncRefusal[] = []): void {
     this.#edits.commit([changeOf(run, errors)])

@@ -93,7 +93,10 @@ export interface SyncRun {
   sources: SyncSource[]
   deleted: number
   deletionHeld?: { readonly count: number; readonly of: number }
-  notification?: { readonly status: string; readonly error?: string }
+  notification?: {
+    readonly status: 'sent' | 'waiting' | 'failed' | 'off' | 'notConfigured'
+    readonly error?: string
+  }
   /** Refused rows beyond those that are kept. */
   moreErrors: number
 }

@@ -261,6 +261,18 @@ A setting is taken from the first that has it: flag, environment variable, file,
       processes. Empty: a key in the data folder, which is enough for the embedded engine.
       Default none.
       RINGFENCE_SYNC_KEY
+  --smtp-url URL
+      Mail server for notifications: smtp://USER:PASSWORD@HOST:PORT, or smtps:// for TLS
+      from the beginning. A password is sent only over TLS, or to this machine. Empty: no
+      e-mail. Default none.
+      RINGFENCE_SMTP_URL
+  --smtp-from ADDRESS
+      The address that e-mails come from. Default none.
+      RINGFENCE_SMTP_FROM
+  --operator-emails ADDRESSES
+      Who is told by e-mail that less than 10 % of the disk of the data folder is free.
+      Comma-separated, default none.
+      RINGFENCE_OPERATOR_EMAILS
   --deliveries-days DAYS
       Finished webhook deliveries are deleted from the log after this time. From 1 to
       36500, default 30.
