@@ -228,18 +228,16 @@ interface Store {
 
 /** Undefined while the server cannot be reached. */
 function storeOf({ options: { readyUrl } }: Member): Promise<Store | undefined> {
-  return fetch(readyUrl.replace('healthz', 'jsz'), { signal: AbortSignal.timeout(WINDOW_MS) }).then(
-    (answer) => answer.json() as Promise<Store>,
-    () => undefined,
-  )
+  return fetch(readyUrl.replace('healthz', 'jsz'), { signal: AbortSignal.timeout(WINDOW_MS) })
+    .then((answer) => answer.json() as Promise<Store>)
+    .catch(() => undefined)
 }
 
 /** Bytes of events that a process has not published, or not put into its index; 0 while it cannot be reached. */
 async function waitingBytes({ options: { url } }: Member): Promise<number> {
-  const text = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(WINDOW_MS) }).then(
-    (answer) => answer.text(),
-    () => '',
-  )
+  const text = await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(WINDOW_MS) })
+    .then((answer) => answer.text())
+    .catch(() => '')
   const read = (name: string) => Number(new RegExp(`^ringfence_${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0)
   return read('event_backlog_bytes') + read('event_index_pending_bytes')
 }

@@ -206,6 +206,22 @@ t.test('a stream that cannot be reached, and a different stream', async (t) => {
   await t.rejects(open(file, new MemoryStream(1)), { name: 'EventsMissing' })
 })
 
+t.test('under load, an index is ready once it has what existed when it began', async (t) => {
+  const shared = new MemoryStream(Infinity)
+  for (let i = 0; i < 10; i++) shared.add({ event: whole(i) })
+  const { opened, close } = await open(join(folderOf(t), 'index'), shared)
+  // An event arrives whenever one is read, so something is always behind.
+  let count = 10
+  for (; !opened.status.ok && count < 1000; count++) {
+    shared.add({ event: whole(count) })
+    shared.add({ event: whole(count + 10_000) })
+    await nextTurn()
+  }
+  t.match(opened.status, { ok: true })
+  t.ok(count < 1000)
+  await close()
+})
+
 t.test('where to continue after what another process has already told the client', async (t) => {
   const shared = new MemoryStream(Infinity)
   const { feed, close } = await open(join(folderOf(t), 'index'), shared)

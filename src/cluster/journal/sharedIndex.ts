@@ -68,13 +68,18 @@ export class SharedIndex implements EventQueries {
   readonly #stopped = new AbortController()
   readonly #waiting = new Set<() => void>()
   #sequence: number
+  /** Of the newest event when it began. */
+  readonly #newestAtFirst: number
+  /** Infinity until it has everything that existed when it began. */
   #behind = Infinity
   #isFollowing = false
   #running: Promise<void> = Promise.resolve()
 
-  private constructor(parts: SharedIndexParts) {
+  private constructor(parts: SharedIndexParts, newest: number) {
     this.#parts = parts
     this.#sequence = parts.index.durableLogOffset
+    this.#newestAtFirst = newest
+    if (newest <= this.#sequence) this.#behind = 0
   }
 
   /** @throws {EventsMissing} */
@@ -82,9 +87,7 @@ export class SharedIndex implements EventQueries {
     const { shared, index } = parts
     const last = await shared.lastSequence()
     if (last < index.durableLogOffset) throw new EventsMissing(index.durableLogOffset, last)
-    const opened = new SharedIndex(parts)
-    if ((await shared.newestEvent()) <= index.durableLogOffset) opened.#behind = 0
-    return opened
+    return new SharedIndex(parts, await shared.newestEvent())
   }
 
   /** Whether it has everything that existed when it began, and receives more. */
@@ -217,7 +220,8 @@ export class SharedIndex implements EventQueries {
       firstEventOffset: sequence,
     })
     this.#sequence = sequence
-    if (behind === 0 || this.#behind !== Infinity) this.#behind = behind
+    // Under load, something may always be behind.
+    if (behind === 0 || sequence >= this.#newestAtFirst) this.#behind = behind
     if (this.#waiting.size > 0) this.#wake()
     while (index.pendingBytes > PENDING_BYTES) await pause(PENDING_PAUSE_MS)
   }

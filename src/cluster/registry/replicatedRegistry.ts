@@ -194,7 +194,8 @@ async function catchUp(
   let received: KeptEntry[] = []
   for await (const entry of stream.follow(image.revision, ended.signal)) {
     received.push(entry)
-    const isEnd = entry.behind === 0 && entry.part === entry.parts
+    // Others may edit all the time, so that something is always behind.
+    const isEnd = (entry.behind === 0 || entry.sequence >= last) && entry.part === entry.parts
     if (!isEnd && received.length < CHUNK_ENTRIES) continue
     image.applyRows(readChanges(image, codec, received, unreadable), entry.sequence)
     received = []
