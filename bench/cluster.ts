@@ -70,9 +70,12 @@ const P99_BOUND_MS = 100
 const SENT_ROUNDS = 3
 const WARM_UP_RATE = 10_000
 const WARM_UP_ROUNDS = 3
-/** How often to check whether all events have arrived, and for how long. */
+/** How often to check whether all events have arrived, how long nothing may change until then, and for how long. */
 const LOOK_MS = 50
-const EVENTS_MS = 10_000
+const STILL_MS = 10_000
+const EVENTS_MS = 60_000
+/** What is above 0 while something is on its way. */
+const WAITING = ['event_backlog_bytes', 'event_index_pending_bytes', 'tile38_waiting'] as const
 
 /** The name of the contender whose devices are copied to Tile38. */
 const WITH_TILE38 = 'with Tile38'
@@ -324,17 +327,26 @@ async function warmUp(contender: Contender): Promise<void> {
  * belongs to the window.
  */
 async function eventsArrived(servers: readonly ServerProcess[]): Promise<void> {
-  for (const until = performance.now() + EVENTS_MS; performance.now() < until;) {
+  const began = performance.now()
+  let waiting = ''
+  let changedAt = began
+  while (performance.now() - changedAt < STILL_MS && performance.now() - began < EVENTS_MS) {
     await sleep(LOOK_MS)
-    const waiting = await Promise.all(
-      servers.map(async (server) => {
+    const each = await Promise.all(
+      servers.map(async (server, i) => {
         const read = await metricsOf(server)
-        return read('event_backlog_bytes') + read('event_index_pending_bytes') + read('tile38_waiting')
+        return WAITING.map((name) => [`${name} of process ${i + 1}`, read(name)] as const)
       }),
     )
-    if (waiting.every((bytes) => bytes === 0)) return
+    const now = each
+      .flat()
+      .flatMap(([name, count]) => (count === 0 ? [] : [`${name}: ${count}`]))
+      .join('; ')
+    if (now === '') return
+    if (now !== waiting) changedAt = performance.now()
+    waiting = now
   }
-  throw new Error('Events are still on their way.')
+  throw new Error(`Still on the way: ${waiting}.`)
 }
 
 /** What all hosts have applied and made so far. */
@@ -355,7 +367,10 @@ async function made(servers: readonly ServerProcess[]): Promise<Made> {
 async function metricsOf({ port }: ServerProcess): Promise<(name: string) => number> {
   const answer = await fetch(`http://127.0.0.1:${port}/metrics`)
   const text = await answer.text()
-  return (name) => Number(new RegExp(`^ringfence_${name} (\\S+)$`, 'm').exec(text)?.[1] ?? 0)
+  return (name) => {
+    const value = new RegExp(`^ringfence_${name} (\\S+)$`, 'm').exec(text)?.[1] ?? '0'
+    return value === '+Inf' ? Infinity : Number(value)
+  }
 }
 
 /** Medians over the windows. */

@@ -7,8 +7,10 @@ import t, { type Test } from 'tap'
 import { openEventIndex } from '../../src/events/eventIndex.ts'
 import { EventFeed } from '../../src/events/feed.ts'
 import type { EventChange, SharedEvents, SharedMessage, StoredEvent } from '../../src/events/port.ts'
+import { subjectOf } from '../../src/model/eventSubject.ts'
 import { SharedIndex } from '../../src/cluster/journal/sharedIndex.ts'
 import { JetStreamEventReader } from '../../src/cluster/journal/jetStreamEventReader.ts'
+import { JetStreamEvents } from '../../src/cluster/journal/jetStreamEvents.ts'
 import { EVENT_CHANGES, EVENTS } from '../../src/cluster/journal/jetStreamStreams.ts'
 import fc from '../kit/fastCheck.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
@@ -240,8 +242,12 @@ t.test('where to continue after what another process has already told the client
 
 const skip = await skipWithout(NATS_SERVER)
 
-t.test('an unreadable change is skipped', { skip }, async (t) => {
+t.test('an unreadable change is skipped, and so are the marks of partitions', { skip }, async (t) => {
   const { connection, manager } = await withStreams(t)
+  const events = new JetStreamEvents(connection, manager)
+  const event = whole(1)
+  const messages = [{ subject: subjectOf(event), id: event.id, data: Buffer.from(event.json) }]
+  await events.publish([{ partition: 0, after: 0, progress: { offset: 1, events: 1 }, messages }])
   const unreadable: number[] = []
   const reader = new JetStreamEventReader(connection, manager, (sequence) => unreadable.push(sequence))
   const one = await open(join(folderOf(t), 'one'), reader)
@@ -251,6 +257,7 @@ t.test('an unreadable change is skipped', { skip }, async (t) => {
   const last = await reader.append({ scope: 2, id: 'a', verdict: { verification: -1 } })
   while (!one.opened.status.detail.startsWith(`at ${last} `)) await nextTurn()
   t.equal(unreadable.length, bad.length)
+  t.strictSame(await one.ids(event.scope), [event.id])
   await one.close()
 })
 

@@ -10,7 +10,7 @@ import type { NatsConnection } from '@nats-io/transport-node'
 import type { EventChange, SharedEvents, SharedMessage } from '../../events/port.ts'
 import { addressOf, EVERY_SUBJECT } from '../../model/eventSubject.ts'
 import { storeBatch } from './jetStreamBatch.ts'
-import { EVENT_CHANGES, EVENTS } from './jetStreamStreams.ts'
+import { EVENT_CHANGES, EVENTS, isMark } from './jetStreamStreams.ts'
 
 const HEARTBEAT_MS = 1000
 const EXPIRES_MS = 10_000
@@ -50,11 +50,11 @@ export class JetStreamEventReader implements SharedEvents {
   }
 
   async follow(after: number, signal: AbortSignal): Promise<AsyncIterable<SharedMessage>> {
+    // Without a filter: with one, the server looks it up among the subjects of all devices, for each message.
     const consumer = await this.#client.consumers.get(EVENTS, {
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: after + 1,
       inactive_threshold: ABANDONED_MS,
-      filter_subjects: [EVERY_SUBJECT, EVENT_CHANGES],
     })
     const messages = await consumer.consume({
       max_messages: PAGE_MESSAGES,
@@ -81,6 +81,7 @@ export class JetStreamEventReader implements SharedEvents {
     if (signal.aborted) stop()
     try {
       for await (const { seq, subject, data, info } of messages) {
+        if (isMark(subject)) continue
         yield {
           sequence: seq,
           behind: info.pending,

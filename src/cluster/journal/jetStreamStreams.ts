@@ -95,6 +95,10 @@ export function markOf(partition: number | '*'): string {
   return `mark.${partition}`
 }
 
+export function isMark(subject: string): boolean {
+  return subject.startsWith('mark.')
+}
+
 /**
  * For the processes that create and change streams.
  * @throws {ServersUnfit}; other errors are worth another attempt
