@@ -8,15 +8,21 @@
  * count. `collectedMs`: how long the garbage collector worked in that time, and `stallMs`: both are wall clock, so
  * other processes do count. The median of the rounds counts.
  *
- * `node bench/hostile.ts [--smoke] [--strict] [--rounds N] [--only TEXT]`; `--strict` exits 1 if a stretch is longer
- * than stated.
+ * With `--distributed` the same for a gateway and an actor host beside a NATS server; the stretch is the longer one of
+ * the two.
+ *
+ * `node bench/hostile.ts [--distributed] [--smoke] [--strict] [--rounds N] [--only TEXT]`; `--strict` exits 1 if a
+ * stretch is longer than stated.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { Worker } from 'node:worker_threads'
+import { NATS_SERVER, serverBinary } from '../test/kit/goServers.ts'
 import { median, rounded } from './figures.ts'
 import { benchFolder } from './folder.ts'
 import type { BystanderData, Stalls } from './load/bystander.ts'
+import { startDistributed } from './load/distributed.ts'
 import { hostileCases, type Answered, type HostileCase } from './load/hostileCases.ts'
 import { trackUsers, worldGeofences, type WorldSize } from './load/hostileWorld.ts'
 import { BENCH_KEYS, freePort, seedGeofences, startRingfence, type ServerProcess } from './load/servers.ts'
@@ -24,6 +30,7 @@ import { done, progress } from './progress.ts'
 
 const { values: options } = parseArgs({
   options: {
+    distributed: { type: 'boolean', default: false },
     smoke: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
     rounds: { type: 'string' },
@@ -58,23 +65,12 @@ type Stretch = Pick<Round, 'stretchMs' | 'collectedMs'>
 async function main(): Promise<number> {
   const folder = benchFolder('hostile')
   seedGeofences(folder, worldGeofences(size), (stored) => progress(`geofences: ${stored}`))
-  const probePort = await freePort()
-  const server = await startRingfence(folder, {
-    env: {
-      LOOP_PROBE_PORT: String(probePort),
-      RINGFENCE_SAMPLE_REGION: 'on',
-      RINGFENCE_DASHBOARD: 'off',
-      RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1',
-    },
-    preloads: ['bench/load/loopProbe.ts'],
-    // With only one processor its threads would wait for each other, which is not what this measures.
-    unpinned: true,
-  })
+  const { server, probePorts } = await (options.distributed ? startCluster(folder) : startAlone(folder))
   progress(`users: ${size.users}`)
   await trackUsers(server.port, BENCH_KEYS.testSecret, size.users)
   const data: BystanderData = { port: server.port, key: BENCH_KEYS.testPublishable, devices: BYSTANDERS }
   const bystander = new Worker(new URL('load/bystander.ts', import.meta.url), { workerData: data })
-  const watch = new Watch(server, bystander, probePort)
+  const watch = new Watch(server, bystander, probePorts)
   await sleep(REST_MS)
   const quiet = await watch.over(async () => {
     await sleep(1000)
@@ -103,8 +99,49 @@ async function main(): Promise<number> {
     missed: missed.length,
   }
   const partial = options.only !== undefined
-  console.log(JSON.stringify({ bench: 'hostile', ...figures, rounds, partial, smoke: options.smoke, rows }))
+  const bench = options.distributed ? 'hostile-distributed' : 'hostile'
+  console.log(JSON.stringify({ bench, ...figures, rounds, partial, smoke: options.smoke, rows }))
   return options.strict && !options.smoke && missed.length > 0 ? 1 : 0
+}
+
+interface Started {
+  readonly server: ServerProcess
+  /** Of the processes whose stretches count. */
+  readonly probePorts: readonly number[]
+}
+
+const PRELOADS = ['bench/load/loopProbe.ts']
+const GATEWAY_ENV = {
+  RINGFENCE_SAMPLE_REGION: 'on',
+  RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1',
+}
+
+async function startAlone(folder: string): Promise<Started> {
+  const probePort = await freePort()
+  const server = await startRingfence(folder, {
+    env: { ...GATEWAY_ENV, LOOP_PROBE_PORT: String(probePort) },
+    preloads: PRELOADS,
+    // With only one processor its threads would wait for each other, which is not what this measures.
+    unpinned: true,
+  })
+  return { server, probePorts: [probePort] }
+}
+
+async function startCluster(folder: string): Promise<Started> {
+  const binary = await serverBinary(NATS_SERVER)
+  const probes: Readonly<Record<string, number>> = { gateway: await freePort(), 'host-1': await freePort() }
+  const { whole } = await startDistributed(folder, {
+    binary,
+    sync: '2m',
+    hosts: 1,
+    registryOf: join(folder, 'data'),
+    preloads: PRELOADS,
+    envOf: (name) => ({
+      ...(name === 'gateway' && GATEWAY_ENV),
+      LOOP_PROBE_PORT: String(probes[name]),
+    }),
+  })
+  return { server: whole, probePorts: Object.values(probes) }
 }
 
 async function play(hostile: HostileCase, port: number, round: number, watch: Watch): Promise<Round> {
@@ -133,12 +170,12 @@ function rowOf(name: string, measured: readonly Round[]) {
 class Watch {
   readonly #server: ServerProcess
   readonly #bystander: Worker
-  readonly #probe: string
+  readonly #probes: readonly string[]
 
-  constructor(server: ServerProcess, bystander: Worker, probePort: number) {
+  constructor(server: ServerProcess, bystander: Worker, probePorts: readonly number[]) {
     this.#server = server
     this.#bystander = bystander
-    this.#probe = `http://127.0.0.1:${probePort}/`
+    this.#probes = probePorts.map((port) => `http://127.0.0.1:${port}/`)
   }
 
   async over(task: () => Promise<Answered>): Promise<Round> {
@@ -156,8 +193,12 @@ class Watch {
     return { ...answered, seconds, cpuMs, stretchMs, collectedMs, stallMs: worstMs }
   }
 
+  /** The longest of all processes. */
   async #stretch(): Promise<Stretch> {
-    return (await (await fetch(this.#probe)).json()) as Stretch
+    const stretches = await Promise.all(
+      this.#probes.map(async (probe) => (await (await fetch(probe)).json()) as Stretch),
+    )
+    return stretches.reduce((longest, one) => (one.stretchMs > longest.stretchMs ? one : longest))
   }
 
   #stalls(): Promise<Stalls> {

@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- <name> [options]`: runs one bench as a separate process, shows its output, and stores the JSON
- * object of its last line, with the machine that it was measured on, in bench/results/<name>.json. Its table, and its
+ * object of its last line, with the machine that it was measured on, in bench/results/<bench>.json. Its table, and its
  * measurements of the stated figures, go into bench/README.md.
  *
  * `--strict` makes a bench exit 1 if a stated figure is missed by more than a tenth. `--smoke` is a short run that
@@ -65,12 +65,13 @@ child.on('close', (code) => {
   process.exitCode = code ?? 1
   const lastLine = output.trimEnd().split('\n').at(-1) ?? ''
   if (!lastLine.startsWith('{')) return
-  const printed = JSON.parse(lastLine) as { smoke?: boolean; partial?: boolean }
+  const printed = JSON.parse(lastLine) as { bench?: string; smoke?: boolean; partial?: boolean }
   if (printed.smoke === true || args.includes('--smoke') || printed.partial === true) return
+  const bench = printed.bench ?? name
   const folder = join(import.meta.dirname, 'results')
   mkdirSync(folder, { recursive: true })
   const result = { ...printed, machine: machineInfo() }
-  writeFileSync(join(folder, `${name}.json`), `${JSON.stringify(result, null, 2)}\n`)
-  showInReadme(name, result)
+  writeFileSync(join(folder, `${bench}.json`), `${JSON.stringify(result, null, 2)}\n`)
+  showInReadme(bench, result)
   showStated(statedRows(keptResult))
 })

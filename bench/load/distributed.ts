@@ -22,6 +22,10 @@ export interface DistributedOptions {
   readonly registryOf: string
   /** Environment variables for the Ringfence processes. */
   readonly env?: Readonly<Record<string, string>>
+  /** Further ones of the process with that name. */
+  readonly envOf?: (name: string) => Readonly<Record<string, string>>
+  /** Modules that are loaded before the Ringfence processes. */
+  readonly preloads?: readonly string[]
 }
 
 /**
@@ -29,7 +33,7 @@ export interface DistributedOptions {
  * The first host brings the registry, so the others start after it.
  */
 export async function startDistributed(folder: string, options: DistributedOptions): Promise<Distributed> {
-  const { binary, sync, hosts, registryOf } = options
+  const { binary, sync, hosts, registryOf, preloads = [] } = options
   const nats = await startNats(folder, binary, sync, true)
   const tile38 = options.tile38 && (await startTile38(folder, 'tile38', options.tile38, true))
   const env = {
@@ -41,7 +45,8 @@ export async function startDistributed(folder: string, options: DistributedOptio
   }
   const start = (name: string, role: string) => {
     mkdirSync(join(folder, name), { recursive: true })
-    return startRingfence(join(folder, name), { unpinned: true, env: { ...env, RINGFENCE_ROLES: role } })
+    const own = { ...env, ...options.envOf?.(name), RINGFENCE_ROLES: role }
+    return startRingfence(join(folder, name), { unpinned: true, env: own, preloads })
   }
   const processes = new Map<string, ServerProcess>()
   cpSync(registryOf, join(folder, 'host-1', 'data'), { recursive: true })

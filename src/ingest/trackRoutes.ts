@@ -1,15 +1,13 @@
 import Type from 'typebox'
-import { JSON_CONTENT_TYPE, listPieces } from '../http/answerText.ts'
 import { RateLimiter } from '../http/rateLimit.ts'
 import { LATER, route, type Answer, type Reply, type Route } from '../http/route.ts'
-import { FAILURE_REASONS, verdictOf, type Verdict } from '../model/fraud.ts'
+import { FAILURE_REASONS, verdictOf } from '../model/fraud.ts'
 import type { Update } from '../model/update.ts'
 import { MAX_EVENT_CHARACTERS } from '../actor/refusal.ts'
-import type { Intake, Outcome, Submitter } from '../actor/port.ts'
+import type { Intake } from '../actor/port.ts'
 import { EventSchema } from '../events/eventSchema.ts'
-import { BeaconRecord, nearbyBeaconsJson } from '../registry/beacons/beaconRecord.ts'
+import { BeaconRecord } from '../registry/beacons/beaconRecord.ts'
 import { GeofenceRecord } from '../registry/geofences/geofenceRecord.ts'
-import type { RegistryView } from '../rules/port.ts'
 import type { Measurer } from '../spatial/port.ts'
 import { COUNTRY_BARRED_CODE } from '../runtime/countryErrors.ts'
 import { badParam, type ApiError } from '../runtime/errors.ts'
@@ -23,13 +21,10 @@ import {
   type AnonymousResult,
 } from './anonymous.ts'
 import { ANONYMOUS } from '../model/device.ts'
-import { nearbyGeofences } from './nearby.ts'
 import { checkReplay, MAX_MEETINGS } from './replayBound.ts'
-import { trackAnswer } from './trackAnswer.ts'
+import { ReplayExchange, TrackExchange, Untold, type ExchangeParts } from './trackExchanges.ts'
+import { answerOf, around } from './updateAnswer.ts'
 import { readTripOptions } from '../trips/tripFields.ts'
-import type { FeedOutcome } from '../trips/feedOutcome.ts'
-import type { UserTrips } from '../trips/userTrips.ts'
-import { userWithTrip } from '../trips/usersWithTrips.ts'
 import { UserSchema } from '../users/userSchema.ts'
 import { nearbyGeofencesLimit, TrackBody, updateFrom, type Stamp } from '../wire/trackSchema.ts'
 
@@ -39,10 +34,6 @@ const MAX_REPLAYS = 1000
 /** Anonymous devices share their id, so they are limited by address; many may be behind one address. */
 const ANONYMOUS_PER_SECOND = 10
 
-/** Answers with nearby geofences that are made at a time, because each is held in memory until it is sent. */
-const NEARBY_AT_ONCE = 8
-const nearbyLimit = new ConcurrencyLimit(NEARBY_AT_ONCE)
-
 /** Single anonymous updates that are evaluated at a time. */
 const ANONYMOUS_TRACKS_AT_ONCE = 8
 /** Anonymous replays that are evaluated at a time: each may hold {@link MAX_EVENT_CHARACTERS} until it is answered. */
@@ -51,14 +42,10 @@ const ANONYMOUS_AT_ONCE = 2
 const MOST_ANONYMOUS_WAITING = 100
 
 /** The dependencies of tracking. */
-export interface TrackParts {
+export interface TrackParts extends ExchangeParts {
   readonly intake: Intake
-  readonly registry: RegistryView
-  /** Whether a device may send only one update per second. */
-  readonly rateLimits: boolean
   /** Measures geometry in place of the main thread if an anonymous update needs much of it. */
   readonly measurer?: Measurer | undefined
-  readonly trips: UserTrips
   /** Reads the usual body; undefined for all others. */
   readonly scan: (body: Buffer, stamp: Stamp) => Update | undefined
 }
@@ -215,157 +202,6 @@ function prefersAsync(prefer: string | undefined): boolean {
   return prefer?.split(',').some((one) => one.trim().toLowerCase() === 'respond-async') ?? false
 }
 
-const NO_TRIP: FeedOutcome = { trip: null, events: [] }
-
-/** An update whose result is reported to nobody. */
-class Untold implements Submitter {
-  readonly rateLimited: boolean
-  readonly wantsUser = false
-  readonly wantsEvents = false
-  isBehind = false
-
-  constructor(rateLimited: boolean) {
-    this.rateLimited = rateLimited
-  }
-
-  applied(): void {}
-  refused(): void {}
-}
-
-/** The request of a single update. */
-class TrackExchange implements Submitter {
-  readonly rateLimited: boolean
-  readonly wantsUser = true
-  readonly wantsEvents = true
-  isBehind = false
-  private readonly reply: Reply
-  private readonly registry: RegistryView
-  private readonly trips: UserTrips
-  private readonly nearby: number
-
-  /** @param nearby how many geofences to list; 0: no list */
-  constructor(reply: Reply, parts: TrackParts, nearby: number) {
-    this.reply = reply
-    this.rateLimited = parts.rateLimits
-    this.registry = parts.registry
-    this.trips = parts.trips
-    this.nearby = nearby
-  }
-
-  applied(outcome: Outcome, update: Update): void {
-    const { parts, events, verdict, feed } = outcome
-    if (feed !== undefined) {
-      void this.appliedToTrips(outcome, update, feed)
-      return
-    }
-    const isPlain = this.nearby === 0 && verdict === undefined
-    const content = isPlain && parts && trackAnswer(parts, events, this.beaconsAround(update))
-    if (content) {
-      this.reply.send({ bytes: { contentType: JSON_CONTENT_TYPE, content } })
-      return
-    }
-    const surroundings = around(this.registry, update, this.nearby, verdict)
-    void answer(this.reply, events, userOf(outcome), surroundings)
-  }
-
-  /** Its trips have to move, too, before it is answered. */
-  private async appliedToTrips(outcome: Outcome, update: Update, feed: number): Promise<void> {
-    try {
-      const { trip, events } = await this.trips.after(update, feed)
-      const surroundings = around(this.registry, update, this.nearby, outcome.verdict)
-      await answer(this.reply, [...outcome.events, ...events], userOf(outcome, trip), surroundings)
-    } catch (error) {
-      this.reply.fail(error as Error)
-    }
-  }
-
-  private beaconsAround({ scope, latitude, longitude }: Update): string {
-    return nearbyBeaconsJson(this.registry.scope(scope), latitude, longitude)
-  }
-
-  refused(error: ApiError): void {
-    this.reply.fail(error)
-  }
-}
-
-/** The request of a replay: answers when the last of its updates is durable. */
-class ReplayExchange implements Submitter {
-  readonly rateLimited = false
-  readonly wantsUser = true
-  readonly wantsEvents = true
-  /** Updates that were recorded earlier are not urgent. */
-  isBehind = true
-  private readonly reply: Reply
-  private readonly registry: RegistryView
-  private readonly trips: UserTrips
-  private readonly nearby: number
-  private readonly places: Map<Update, number>
-  /** Of the updates, by their time. */
-  private readonly events: (readonly string[])[] = []
-  /** The latest update that was applied. */
-  private last:
-    | { readonly outcome: Outcome; readonly update: Update; readonly trip: string | null }
-    | undefined
-  private open: number
-  private characters = 0
-  private omitted = 0
-  private barred = 0
-  /** Of the latest update that was applied. */
-  private latest = -1
-
-  /**
-   * @param updates by their time
-   * @param nearby how many geofences around the latest update to list
-   */
-  constructor(reply: Reply, parts: TrackParts, updates: readonly Update[], nearby: number) {
-    this.reply = reply
-    this.registry = parts.registry
-    this.trips = parts.trips
-    this.nearby = nearby
-    this.places = new Map(updates.map((update, i) => [update, i]))
-    this.open = updates.length
-  }
-
-  applied(outcome: Outcome, update: Update): void {
-    const { feed } = outcome
-    if (feed === undefined) return this.take(outcome, update, NO_TRIP)
-    void this.trips.after(update, feed).then(
-      (ofTrips) => this.take(outcome, update, ofTrips),
-      (error: Error) => this.reply.fail(error),
-    )
-  }
-
-  private take(outcome: Outcome, update: Update, ofTrips: FeedOutcome): void {
-    const events = ofTrips.events.length === 0 ? outcome.events : [...outcome.events, ...ofTrips.events]
-    const place = this.places.get(update)!
-    for (const event of events) this.characters += event.length
-    const fits = this.characters <= MAX_EVENT_CHARACTERS
-    if (!fits) this.omitted += events.length
-    this.events[place] = fits ? events : []
-    if (place > this.latest) {
-      this.latest = place
-      this.last = { outcome, update, trip: ofTrips.trip }
-    }
-    this.finished()
-  }
-
-  /** An update from a country that is refused does not affect the others. */
-  refused(error: ApiError): void {
-    if (error.code !== COUNTRY_BARRED_CODE) return this.reply.fail(error)
-    this.barred++
-    this.finished()
-  }
-
-  private finished(): void {
-    if (--this.open > 0) return
-    const { reply, registry, nearby, omitted, barred } = this
-    if (this.last === undefined) return reply.send({ meta: { refusedUpdates: barred }, body: { events: [] } })
-    const { outcome, update, trip } = this.last
-    const surroundings = around(registry, update, nearby, outcome.verdict)
-    void answer(reply, this.events.flat(), userOf(outcome, trip), surroundings, omitted, barred)
-  }
-}
-
 /**
  * Evaluates anonymous updates in order, the first against the stays that it names, and answers with the user of the
  * last. Once the events are too many for an answer, the rest are only counted, because their texts would be dropped.
@@ -408,66 +244,11 @@ async function answerAnonymously(
   return answerOf(events, [user], surroundings, omitted, barred)
 }
 
-/** Sends the result of one or several updates. Never rejects. */
-async function answer(
-  reply: Reply,
-  events: readonly string[],
-  user: Promise<readonly string[]>,
-  surroundings: Promise<readonly string[]>,
-  omitted = 0,
-  barred = 0,
-): Promise<void> {
-  try {
-    const [pieces, near] = await Promise.all([user, surroundings])
-    reply.send(answerOf(events, pieces, near, omitted, barred))
-  } catch (error) {
-    reply.fail(error as Error)
-  }
-}
-
-/** The pieces of the user's text. */
-async function userOf(outcome: Outcome, trip: string | null = null): Promise<readonly string[]> {
-  const pieces = outcome.userPieces === undefined ? [outcome.user] : await outcome.userPieces()
-  return trip === null ? pieces : [...pieces.slice(0, -1), userWithTrip(pieces.at(-1)!, trip)]
-}
-
 /** The update with the trip that its body names. @param at prefix of parameter names in messages */
 function withTripOptions(update: Update, { tripOptions: given }: TrackBody, at: string): Update {
   if (given === undefined) return update
   const tripOptions = readTripOptions(given, `${at}tripOptions`)
   return tripOptions === undefined ? update : { ...update, tripOptions }
-}
-
-/** @param omitted how many events are left out. @param barred how many updates were refused by their country */
-function answerOf(
-  events: readonly string[],
-  user: readonly string[],
-  surroundings: readonly string[],
-  omitted: number,
-  barred = 0,
-): Answer {
-  const pieces = [...listPieces('"events":', events, ',"user":'), ...user, ...surroundings]
-  if (omitted === 0 && barred === 0) return { pieces }
-  const meta = {
-    ...(omitted > 0 && { omittedEvents: omitted }),
-    ...(barred > 0 && { refusedUpdates: barred }),
-  }
-  return { meta, pieces }
-}
-
-/** The members of the answer about the surroundings of an update, to follow another member. */
-async function around(
-  registry: RegistryView,
-  update: Update,
-  geofences: number,
-  verdict?: Verdict,
-): Promise<string[]> {
-  const view = registry.scope(update.scope)
-  const verified = verdict === undefined ? '' : `,${JSON.stringify(verdict).slice(1, -1)}`
-  const beacons = `${verified},"nearbyBeacons":${nearbyBeaconsJson(view, update.latitude, update.longitude)}`
-  if (geofences === 0) return [beacons]
-  const texts = await nearbyLimit.run(() => nearbyGeofences(view, update, geofences))
-  return listPieces(`${beacons},"nearbyGeofences":`, texts)
 }
 
 /** Epoch milliseconds. */

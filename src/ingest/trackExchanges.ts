@@ -1,0 +1,172 @@
+import { JSON_CONTENT_TYPE } from '../http/answerText.ts'
+import type { Reply } from '../http/route.ts'
+import type { Update } from '../model/update.ts'
+import { MAX_EVENT_CHARACTERS } from '../actor/refusal.ts'
+import type { Outcome, Submitter } from '../actor/port.ts'
+import { nearbyBeaconsJson } from '../registry/beacons/beaconRecord.ts'
+import type { RegistryView } from '../rules/port.ts'
+import { COUNTRY_BARRED_CODE } from '../runtime/countryErrors.ts'
+import type { ApiError } from '../runtime/errors.ts'
+import type { FeedOutcome } from '../trips/feedOutcome.ts'
+import type { UserTrips } from '../trips/userTrips.ts'
+import { trackAnswer } from './trackAnswer.ts'
+import { answer, around, userOf } from './updateAnswer.ts'
+
+/** The requests of tracks and replays while their updates are applied: each answers when all of them are durable. */
+export interface ExchangeParts {
+  readonly registry: RegistryView
+  readonly trips: UserTrips
+  /** Whether a device may send only one update per second. */
+  readonly rateLimits: boolean
+}
+
+const NO_TRIP: FeedOutcome = { trip: null, events: [] }
+
+/** An update whose result is reported to nobody. */
+export class Untold implements Submitter {
+  readonly rateLimited: boolean
+  readonly wantsUser = false
+  readonly wantsEvents = false
+  isBehind = false
+
+  constructor(rateLimited: boolean) {
+    this.rateLimited = rateLimited
+  }
+
+  applied(): void {}
+  refused(): void {}
+}
+
+/** The request of a single update. */
+export class TrackExchange implements Submitter {
+  readonly rateLimited: boolean
+  readonly wantsUser = true
+  readonly wantsEvents = true
+  isBehind = false
+  private readonly reply: Reply
+  private readonly registry: RegistryView
+  private readonly trips: UserTrips
+  private readonly nearby: number
+
+  /** @param nearby how many geofences to list; 0: no list */
+  constructor(reply: Reply, parts: ExchangeParts, nearby: number) {
+    this.reply = reply
+    this.rateLimited = parts.rateLimits
+    this.registry = parts.registry
+    this.trips = parts.trips
+    this.nearby = nearby
+  }
+
+  applied(outcome: Outcome, update: Update): void {
+    const { parts, events, verdict, feed } = outcome
+    if (feed !== undefined) {
+      void this.appliedToTrips(outcome, update, feed)
+      return
+    }
+    const isPlain = this.nearby === 0 && verdict === undefined
+    const content = isPlain && parts && trackAnswer(parts, events, this.beaconsAround(update))
+    if (content) {
+      this.reply.send({ bytes: { contentType: JSON_CONTENT_TYPE, content } })
+      return
+    }
+    const surroundings = around(this.registry, update, this.nearby, verdict)
+    void answer(this.reply, events, userOf(outcome), surroundings)
+  }
+
+  /** Its trips have to move, too, before it is answered. */
+  private async appliedToTrips(outcome: Outcome, update: Update, feed: number): Promise<void> {
+    try {
+      const { trip, events } = await this.trips.after(update, feed)
+      const surroundings = around(this.registry, update, this.nearby, outcome.verdict)
+      await answer(this.reply, [...outcome.events, ...events], userOf(outcome, trip), surroundings)
+    } catch (error) {
+      this.reply.fail(error as Error)
+    }
+  }
+
+  private beaconsAround({ scope, latitude, longitude }: Update): string {
+    return nearbyBeaconsJson(this.registry.scope(scope), latitude, longitude)
+  }
+
+  refused(error: ApiError): void {
+    this.reply.fail(error)
+  }
+}
+
+/** The request of a replay: answers when the last of its updates is durable. */
+export class ReplayExchange implements Submitter {
+  readonly rateLimited = false
+  readonly wantsUser = true
+  readonly wantsEvents = true
+  /** Updates that were recorded earlier are not urgent. */
+  isBehind = true
+  private readonly reply: Reply
+  private readonly registry: RegistryView
+  private readonly trips: UserTrips
+  private readonly nearby: number
+  private readonly places: Map<Update, number>
+  /** Of the updates, by their time. */
+  private readonly events: (readonly string[])[] = []
+  /** The latest update that was applied. */
+  private last:
+    | { readonly outcome: Outcome; readonly update: Update; readonly trip: string | null }
+    | undefined
+  private open: number
+  private characters = 0
+  private omitted = 0
+  private barred = 0
+  /** Of the latest update that was applied. */
+  private latest = -1
+
+  /**
+   * @param updates by their time
+   * @param nearby how many geofences around the latest update to list
+   */
+  constructor(reply: Reply, parts: ExchangeParts, updates: readonly Update[], nearby: number) {
+    this.reply = reply
+    this.registry = parts.registry
+    this.trips = parts.trips
+    this.nearby = nearby
+    this.places = new Map(updates.map((update, i) => [update, i]))
+    this.open = updates.length
+  }
+
+  applied(outcome: Outcome, update: Update): void {
+    const { feed } = outcome
+    if (feed === undefined) return this.take(outcome, update, NO_TRIP)
+    void this.trips.after(update, feed).then(
+      (ofTrips) => this.take(outcome, update, ofTrips),
+      (error: Error) => this.reply.fail(error),
+    )
+  }
+
+  private take(outcome: Outcome, update: Update, ofTrips: FeedOutcome): void {
+    const events = ofTrips.events.length === 0 ? outcome.events : [...outcome.events, ...ofTrips.events]
+    const place = this.places.get(update)!
+    for (const event of events) this.characters += event.length
+    const fits = this.characters <= MAX_EVENT_CHARACTERS
+    if (!fits) this.omitted += events.length
+    this.events[place] = fits ? events : []
+    if (place > this.latest) {
+      this.latest = place
+      this.last = { outcome, update, trip: ofTrips.trip }
+    }
+    this.finished()
+  }
+
+  /** An update from a country that is refused does not affect the others. */
+  refused(error: ApiError): void {
+    if (error.code !== COUNTRY_BARRED_CODE) return this.reply.fail(error)
+    this.barred++
+    this.finished()
+  }
+
+  private finished(): void {
+    if (--this.open > 0) return
+    const { reply, registry, nearby, omitted, barred } = this
+    if (this.last === undefined) return reply.send({ meta: { refusedUpdates: barred }, body: { events: [] } })
+    const { outcome, update, trip } = this.last
+    const surroundings = around(registry, update, nearby, outcome.verdict)
+    void answer(reply, this.events.flat(), userOf(outcome, trip), surroundings, omitted, barred)
+  }
+}

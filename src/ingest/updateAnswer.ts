@@ -1,0 +1,71 @@
+import { listPieces } from '../http/answerText.ts'
+import type { Answer, Reply } from '../http/route.ts'
+import type { Verdict } from '../model/fraud.ts'
+import type { Update } from '../model/update.ts'
+import type { Outcome } from '../actor/port.ts'
+import { nearbyBeaconsJson } from '../registry/beacons/beaconRecord.ts'
+import type { RegistryView } from '../rules/port.ts'
+import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
+import { userWithTrip } from '../trips/usersWithTrips.ts'
+import { nearbyGeofences } from './nearby.ts'
+
+/** The answers to updates, in pieces: their events, the user after the last of them, and what is around it. */
+
+/** Answers with nearby geofences that are made at a time, because each is held in memory until it is sent. */
+const NEARBY_AT_ONCE = 8
+const nearbyLimit = new ConcurrencyLimit(NEARBY_AT_ONCE)
+
+/** Sends the result of one or several updates. Never rejects. */
+export async function answer(
+  reply: Reply,
+  events: readonly string[],
+  user: Promise<readonly string[]>,
+  surroundings: Promise<readonly string[]>,
+  omitted = 0,
+  barred = 0,
+): Promise<void> {
+  try {
+    const [pieces, near] = await Promise.all([user, surroundings])
+    reply.send(answerOf(events, pieces, near, omitted, barred))
+  } catch (error) {
+    reply.fail(error as Error)
+  }
+}
+
+/** The pieces of the user's text. */
+export async function userOf(outcome: Outcome, trip: string | null = null): Promise<readonly string[]> {
+  const pieces = outcome.userPieces === undefined ? [outcome.user] : await outcome.userPieces()
+  return trip === null ? pieces : [...pieces.slice(0, -1), userWithTrip(pieces.at(-1)!, trip)]
+}
+
+/** @param omitted how many events are left out. @param barred how many updates were refused by their country */
+export function answerOf(
+  events: readonly string[],
+  user: readonly string[],
+  surroundings: readonly string[],
+  omitted: number,
+  barred = 0,
+): Answer {
+  const pieces = [...listPieces('"events":', events, ',"user":'), ...user, ...surroundings]
+  if (omitted === 0 && barred === 0) return { pieces }
+  const meta = {
+    ...(omitted > 0 && { omittedEvents: omitted }),
+    ...(barred > 0 && { refusedUpdates: barred }),
+  }
+  return { meta, pieces }
+}
+
+/** The members of the answer about the surroundings of an update, to follow another member. */
+export async function around(
+  registry: RegistryView,
+  update: Update,
+  geofences: number,
+  verdict?: Verdict,
+): Promise<string[]> {
+  const view = registry.scope(update.scope)
+  const verified = verdict === undefined ? '' : `,${JSON.stringify(verdict).slice(1, -1)}`
+  const beacons = `${verified},"nearbyBeacons":${nearbyBeaconsJson(view, update.latitude, update.longitude)}`
+  if (geofences === 0) return [beacons]
+  const texts = await nearbyLimit.run(() => nearbyGeofences(view, update, geofences))
+  return listPieces(`${beacons},"nearbyGeofences":`, texts)
+}
