@@ -478,7 +478,15 @@ async function trips({ show }: Recording): Promise<void> {
     query: { status: 'started,approaching,arrived', limit: 10 },
   })
   await show('GET /v1/trips/:id', 'By its externalId', { params })
+  for (const [latitude, longitude] of [
+    [-34.9113, -56.1695],
+    [-34.9118, -56.1645],
+  ])
+    await show('POST /v1/track', 'The courier is on the way', {
+      body: { deviceId: 'courier-7', userId: 'courier-7', latitude, longitude, accuracy: 10 },
+    })
   await show('PATCH /v1/trips/:id', 'As apps did it in 2021', { params, body: { status: 'completed' } })
+  await show('GET /v1/trips/:id/route', 'Without a road network', { params, query: { units: 'metric' } })
   await show('DELETE /v1/trips/:id', 'By its externalId', { params: { id: 'round-3' } })
 }
 

@@ -363,6 +363,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/trips/{id}/route": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the way of a trip */
+        get: operations["getV1TripsByIdRoute"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/events/counts": {
         parameters: {
             query?: never;
@@ -5886,6 +5903,64 @@ export interface operations {
                     } & {
                         trip: components["schemas"]["Trip"];
                         events: components["schemas"]["TripEvent"][];
+                    };
+                };
+            };
+        };
+    };
+    getV1TripsByIdRoute: {
+        parameters: {
+            query?: {
+                /** @description Distances in metres, or feet; their texts in kilometres, or miles. */
+                units?: "metric" | "imperial";
+                /** @description The route as GeoJSON, or as a polyline with five or six digits; `polyline` has five. */
+                geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
+            };
+            header?: never;
+            path: {
+                /** @description `_id` or externalId: of several, the active one, else the latest. */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                            /**
+                             * @description The attribution to show with the result.
+                             * @example © OpenStreetMap contributors
+                             */
+                            attribution?: string;
+                        };
+                    } & {
+                        /** @description Along the way. */
+                        distance: {
+                            /** @description Metres, or feet. */
+                            value: number;
+                            /** @example 5.6 mi */
+                            text: string;
+                        };
+                        /** @description In the form that `geometry` asks for. */
+                        geometry: {
+                            /** @enum {string} */
+                            type: "polyline5" | "polyline6";
+                            /** @description Encoded as Google’s polylines are, with five or six digits as `type` says. */
+                            polyline: string;
+                        } | {
+                            /** @constant */
+                            type: "LineString";
+                            coordinates: number[][];
+                        };
+                        /** @description Whether the way follows roads. */
+                        matched: boolean;
                     };
                 };
             };

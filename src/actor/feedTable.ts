@@ -83,6 +83,8 @@ export class FeedTable implements ActorTable {
   readonly #fresh: number[] = []
   readonly #rows = new Map<number, Waiting>()
   readonly #ofDevice = new Map<string, number>()
+  /** Rows up to this number may have been told, because another process had them. */
+  recoveredTo = 0
   #last = 0
   #bytes = 0
   #memory = new DeviceMemory()
@@ -157,6 +159,7 @@ export class FeedTable implements ActorTable {
   /** What was not acknowledged is told again. */
   recovered(): void {
     this.#fresh.splice(0, Infinity, ...this.#rows.keys())
+    this.recoveredTo = this.#last
   }
 
   countIn(memory: DeviceMemory): void {

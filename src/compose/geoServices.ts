@@ -44,6 +44,7 @@ export interface GeoServices {
   readonly times: TravelTimes
   /** Ways on roads, for trips. */
   readonly ways: RoadWays
+  readonly engines: RoutingEngines
   readonly checks: readonly ReadinessCheck[]
   /** Started before the server accepts requests. */
   readonly services: readonly Service[]
@@ -82,6 +83,7 @@ export function openGeoServices(parts: {
     ],
     times: new RoadTravelTimes(routing.engines),
     ways: new RoadWays(routing.engines),
+    engines: routing.engines,
     checks: [routing.check],
     services: [routing.service, geocoder, maps],
     isochrones,

@@ -83,6 +83,7 @@ import type { Trips } from '../trips/port.ts'
 import { UserTrips } from '../trips/userTrips.ts'
 import { UsersWithTrips } from '../trips/usersWithTrips.ts'
 import { TripDesk, type TripDeskParts } from '../trips/tripDesk.ts'
+import { drivenRoutes } from '../geo/routing/drivenRoutes.ts'
 import { tripRoutes } from '../trips/tripRoutes.ts'
 import { simulationRoutes } from '../simulation/simulationRoutes.ts'
 import { asyncApiRoute } from './asyncApi.ts'
@@ -174,6 +175,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     ...syncRoutes(registry),
     ...userRoutes({ users: usersWithTrips, intake, registry, times: geo.times }),
     ...tripRoutes({ desk: tripDesk, trips: parts.trips, users }),
+    ...drivenRoutes(geo.engines, tripDesk),
     ...eventRoutes(events, feed),
     eventStreams.route(),
     ...geofenceRoutes(registry.geofences, geo.finder),

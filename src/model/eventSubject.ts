@@ -4,8 +4,12 @@ import { isLive, projectOf, scopeId, type ScopeId } from './scope.ts'
 export interface Addressed {
   readonly scope: ScopeId
   readonly type: string
+  /** Empty if no device is known, as of a trip that nobody has moved yet. */
   readonly deviceId: string
 }
+
+/** No token is empty, and no device's is this one. */
+const NO_DEVICE = '%'
 
 /** The subjects of all events. */
 export const EVERY_SUBJECT = 'events.>'
@@ -18,6 +22,7 @@ export const EVERY_SUBJECT = 'events.>'
  * |---|---|
  * | `user.entered_geofence` of van-7, test | `events.1.test.user:entered_geofence.van-7` |
  * | conversion `sign up: plus` of a.b, live | `events.1.live.sign%20up%3A%20plus.a%2Eb` |
+ * | `user.stopped_trip` without a device, test | `events.1.test.user:stopped_trip.%` |
  *
  * A dot would separate tokens, so in a type it is written as a colon. All other characters that a token cannot
  * contain are written as in a URL, so that {@link addressOf} can read them. Each takes at most three bytes. With the
@@ -29,7 +34,7 @@ export function subjectOf({ scope, type, deviceId }: Addressed): string {
     .split('.')
     .map((part) => escape(part).replaceAll(':', '%3A'))
     .join(':')
-  return `events.${projectOf(scope)}.${environment}.${typeToken}.${escape(deviceId)}`
+  return `events.${projectOf(scope)}.${environment}.${typeToken}.${deviceId === '' ? NO_DEVICE : escape(deviceId)}`
 }
 
 /** The parts of a subject; undefined if it is not the subject of an event. */
@@ -47,7 +52,7 @@ export function addressOf(subject: string): Addressed | undefined {
     return {
       scope: scopeId(Number(project), environment === 'live'),
       type: decodeURIComponent(type.replaceAll(':', '.')),
-      deviceId: decodeURIComponent(deviceId),
+      deviceId: deviceId === NO_DEVICE ? '' : decodeURIComponent(deviceId),
     }
   } catch {
     // A percent sign that we did not write.

@@ -110,6 +110,8 @@ export interface Heard {
   readonly deviceId: string
   /** Ascends with the updates of the device. */
   readonly number: number
+  /** Time t of that update, epoch milliseconds. */
+  readonly time: number
 }
 
 /** What an update says about a trip. It names the trip, and makes it if there was none. */
@@ -173,6 +175,8 @@ export interface Trip {
 
   /** The devices that moved it last, the latest first. */
   readonly heard: readonly Heard[]
+  /** The latest time t of the updates of devices that are no longer in {@link heard}. */
+  readonly forgottenAt?: number | undefined
   /** The events of the last update that moved it, as JSON, to be told again if the answer was lost. */
   readonly told: readonly string[]
 }

@@ -1,5 +1,5 @@
 import type { ScopeId } from '../model/scope.ts'
-import type { TripStatus } from '../model/trip.ts'
+import type { Heard, TripStatus } from '../model/trip.ts'
 
 /**
  * Questions about trips, for code that may be in another process than the partitions.
@@ -42,6 +42,13 @@ export type TripQuestion = { readonly scope: ScopeId } & (
       readonly ask: 'named'
       readonly externalId: string
       readonly includeLocations: boolean
+      /** Only among those that this update has moved. */
+      readonly heard?: Heard
+    }
+  | {
+      /** In each partition, one of the trips that the record moved last, if there are any. */
+      readonly ask: 'ofRecordEach'
+      readonly recordId: string
     }
   | { readonly ask: 'list'; readonly list: TripList }
   | {

@@ -6,6 +6,7 @@ import {
   type Destination,
   type Estimate,
   type Eta,
+  type Heard,
   type Leg,
   type Trip,
   type TripStatus,
@@ -82,7 +83,9 @@ export function packTrip(trip: Trip): Uint8Array {
     trip.eta && packEta(trip.eta),
     trip.estimate && packEstimate(trip.estimate),
     trip.toldAt,
-    trip.heard.length > 0 ? trip.heard.map(({ deviceId, number }) => [deviceId, number]) : undefined,
+    trip.heard.length > 0
+      ? trip.heard.map(({ deviceId, number, time }) => [deviceId, number, time])
+      : undefined,
     trip.arrivedAt,
     trip.endedAt,
     trip.completedAt,
@@ -91,6 +94,7 @@ export function packTrip(trip: Trip): Uint8Array {
     trip.legs?.map(packLeg),
     trip.currentLegId,
     trip.told.length > 0 ? trip.told : undefined,
+    trip.forgottenAt,
   ]
   while (fields.at(-1) === undefined) fields.pop()
   for (let i = 0; i < fields.length; i++) fields[i] ??= null
@@ -124,7 +128,7 @@ export function unpackTrip(bytes: Uint8Array): Trip {
     eta: unpackEta(a[17]),
     estimate: a[18] ? unpackEstimate(a[18]) : undefined,
     toldAt: a[19] ?? undefined,
-    heard: a[20]?.map(([deviceId, number]: [string, number]) => ({ deviceId, number })) ?? NOBODY,
+    heard: a[20]?.map(unpackHeard) ?? NOBODY,
     arrivedAt: a[21] ?? undefined,
     endedAt: a[22] ?? undefined,
     completedAt: a[23] ?? undefined,
@@ -133,7 +137,12 @@ export function unpackTrip(bytes: Uint8Array): Trip {
     legs: a[26]?.map(unpackLeg),
     currentLegId: a[27] ?? undefined,
     told: a[28] ?? NOTHING,
+    forgottenAt: a[29] ?? undefined,
   }
+}
+
+function unpackHeard([deviceId, number, time]: [string, number, number]): Heard {
+  return { deviceId, number, time }
 }
 
 const NOBODY: Trip['heard'] = []

@@ -28,6 +28,7 @@ export interface CourierParts {
   /** Called for a failure after which a row is told again. */
   readonly troubled: (error: Error) => void
   readonly outcomeMs?: number
+  readonly gatherMs?: number
 }
 
 /** Devices whose rows are told at a time. */
@@ -44,6 +45,8 @@ interface Lane {
   readonly device: string
   readonly partition: Partition
   readonly numbers: number[]
+  /** The first of them may have been told to some of its trips. */
+  hasFailed: boolean
   pauseMs: number
 }
 
@@ -91,11 +94,19 @@ export class TripCourier implements FeedCourier, FeedOutcomes {
   of({ scope, deviceId, number }: FeedQuestion): Promise<FeedOutcome | undefined> {
     const device = deviceOf(scope, deviceId)
     const seen = this.#seen.get(device)
-    if (number === 0 || (seen !== undefined && seen.number >= number))
-      return Promise.resolve(seen && { trip: seen.trip, events: seen.number === number ? seen.events : [] })
+    const lane = this.#lanes.get(device)
+    if (number === 0) return this.#last(device, lane, seen)
+    if (seen !== undefined && seen.number >= number)
+      return Promise.resolve({ trip: seen.trip, events: seen.number === number ? seen.events : [] })
     // Another owner has told it.
-    if (!this.#lanes.has(device)) return Promise.resolve(undefined)
+    if (lane === undefined) return Promise.resolve(undefined)
     return this.#wait(device, number)
+  }
+
+  /** For an update that was sent again: its events were told before. */
+  async #last(device: string, lane?: Lane, seen?: Seen): Promise<FeedOutcome | undefined> {
+    const last = lane === undefined ? seen : await this.#wait(device, lane.numbers.at(-1)!)
+    return last && { trip: last.trip, events: [] }
   }
 
   #wait(device: string, number: number): Promise<FeedOutcome> {
@@ -124,7 +135,7 @@ export class TripCourier implements FeedCourier, FeedOutcomes {
       known.numbers.push(number)
       return
     }
-    const lane: Lane = { device, partition, numbers: [number], pauseMs: FIRST_PAUSE_MS }
+    const lane: Lane = { device, partition, numbers: [number], hasFailed: false, pauseMs: FIRST_PAUSE_MS }
     this.#lanes.set(device, lane)
     this.#run(lane)
   }
@@ -140,14 +151,17 @@ export class TripCourier implements FeedCourier, FeedOutcomes {
       while (numbers.length > 0 && !this.#isStopped) {
         const number = numbers[0]!
         const row = partition.feed.get(number)
-        if (row !== undefined) this.#toldRow(lane, number, await this.#parts.delivery.tell(row))
+        const isAgain = lane.hasFailed || number <= partition.feed.recoveredTo
+        if (row !== undefined) this.#toldRow(lane, number, await this.#parts.delivery.tell(row, isAgain))
         numbers.shift()
+        lane.hasFailed = false
         lane.pauseMs = FIRST_PAUSE_MS
       }
       this.#lanes.delete(device)
     } catch (error) {
       if (this.#isStopped) return
       this.#parts.troubled(error as Error)
+      lane.hasFailed = true
       setTimeout(() => this.#run(lane), lane.pauseMs).unref()
       lane.pauseMs = Math.min(LONGEST_PAUSE_MS, lane.pauseMs * 2)
     }
@@ -184,7 +198,8 @@ export class TripCourier implements FeedCourier, FeedOutcomes {
   }
 
   #acknowledgeSoon(): void {
-    if (!this.#isStopped) this.#timer ??= setTimeout(() => void this.#acknowledge(), GATHER_MS)
+    const { gatherMs = GATHER_MS } = this.#parts
+    if (!this.#isStopped) this.#timer ??= setTimeout(() => void this.#acknowledge(), gatherMs)
   }
 
   #remember(device: string, seen: Seen): void {

@@ -1,6 +1,6 @@
 import type { FeedRow, FeedUpdate } from '../actor/feedTable.ts'
 import type { Intake } from '../actor/port.ts'
-import { tripId, type StoreSalt } from '../events/ids.ts'
+import { locateTrip, tripId, type StoreSalt } from '../events/ids.ts'
 import { deviceHash } from '../model/deviceHash.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { TripOptions } from '../model/trip.ts'
@@ -50,22 +50,31 @@ export class TripDelivery {
     this.#ports = ports
   }
 
-  /** @throws {ApiError} if it must be told again */
-  async tell(row: FeedRow): Promise<FeedOutcome> {
+  /**
+   * @param isAgain whether some of its trips may have heard of it
+   * @throws {ApiError} if it must be told again
+   */
+  async tell(row: FeedRow, isAgain: boolean): Promise<FeedOutcome> {
     if (row.update === undefined) return this.#erase(row)
-    return this.#move({ ...row, update: row.update })
+    return this.#move({ ...row, update: row.update }, isAgain)
   }
 
-  async #move(row: UpdateRow): Promise<FeedOutcome> {
+  async #move(row: UpdateRow, isAgain: boolean): Promise<FeedOutcome> {
     const { trips, options } = row.update
-    const settled = await Promise.all(trips.map((id) => this.#moveOne(row, id)))
+    const settled = await Promise.all(trips.map((id) => this.#moveOne(row, id, isAgain)))
     const moved = settled.filter((one) => one !== undefined)
     let shown = latestStarted(moved)
     if (options !== undefined) {
-      const id = this.#ports.directory.of(row.scope).named(options.externalId)?.id
+      const before = isAgain ? await this.#movedBefore(row, options) : undefined
+      const id = before ?? this.#ports.directory.of(row.scope).named(options.externalId)?.id
       shown = moved.find((one) => one.id === id)
-      if (shown === undefined && (shown = await this.#moveNamed(row, options)) !== undefined)
-        moved.push(shown)
+      if (shown === undefined) {
+        const isKnown = before !== undefined
+        shown = isKnown
+          ? await this.#moveOne(row, before, isAgain)
+          : await this.#moveNamed(row, options, isAgain)
+        if (shown !== undefined) moved.push(shown)
+      }
     }
     moved.sort((a, b) => a.result.createdAt - b.result.createdAt || (a.id < b.id ? -1 : 1))
     return {
@@ -74,15 +83,27 @@ export class TripDelivery {
     }
   }
 
+  /**
+   * The `_id` of the trip that the options named when the row was told before. By now another one may have the name.
+   * @returns undefined if no trip has heard of it
+   */
+  async #movedBefore(row: UpdateRow, { externalId }: TripOptions): Promise<string | undefined> {
+    const { scope, number, user, update } = row
+    const { trips } = this.#ports
+    const heard = { deviceId: user.deviceId, number, time: update.time }
+    const found = await trips.ask({ scope, ask: 'named', externalId, includeLocations: false, heard })
+    return found.trips[0]?.id
+  }
+
   /** Moves the trip that the options name, which is made if there was none. */
-  async #moveNamed(row: UpdateRow, options: TripOptions): Promise<Told | undefined> {
+  async #moveNamed(row: UpdateRow, options: TripOptions, isAgain: boolean): Promise<Told | undefined> {
     const { scope } = row
     const { externalId } = options
     let entry = await this.#entryOf(row, externalId)
     for (let tried = 0; entry !== undefined && tried < TRIES; tried++) {
       const { id, changedAt }: TripEntry = entry
       const create = { externalId, reservedAt: changedAt }
-      const told = await this.#moveOne(row, id, { isNamed: true, create })
+      const told = await this.#moveOne(row, id, isAgain, { isNamed: true, create })
       if (told === undefined || 'id' in told) return this.#assigned(scope, entry, told)
       // Whoever reserved it has not made the trip.
       entry = await this.#edit((directory) => directory.renew(scope, id))
@@ -124,14 +145,24 @@ export class TripDelivery {
   }
 
   /** @returns undefined if the trip is not moved by it */
-  async #moveOne(row: UpdateRow, id: string): Promise<Told | undefined>
-  async #moveOne(row: UpdateRow, id: string, named: Named): Promise<Told | Stale | undefined>
-  async #moveOne(row: UpdateRow, id: string, named?: Named): Promise<Told | Stale | undefined> {
+  async #moveOne(row: UpdateRow, id: string, isAgain: boolean): Promise<Told | undefined>
+  async #moveOne(
+    row: UpdateRow,
+    id: string,
+    isAgain: boolean,
+    named: Named,
+  ): Promise<Told | Stale | undefined>
+  async #moveOne(
+    row: UpdateRow,
+    id: string,
+    isAgain: boolean,
+    named?: Named,
+  ): Promise<Told | Stale | undefined> {
     const { intake, ways } = this.#ports
     const { scope } = row
     let way: MeasuredWay | undefined
     for (let tried = 0; tried < TRIES; tried++) {
-      const call: TripMoveCall = { scope, id, row, isNamed: false, ...named, ...(way && { way }) }
+      const call: TripMoveCall = { scope, id, row, isNamed: false, isAgain, ...named, ...(way && { way }) }
       const result: TripMoveResult = await intake.execute(TRIP_MOVE, call, 0)
       switch (result.is) {
         case 'moved':
@@ -150,8 +181,11 @@ export class TripDelivery {
 
   /** Takes the record out of all trips. */
   async #erase({ scope, user: { id: recordId } }: FeedRow): Promise<FeedOutcome> {
-    const { intake, directory, store } = this.#ports
-    for (let partition = 0; partition < store.partitions; partition++) {
+    const { intake, directory, store, trips } = this.#ports
+    // Most have none, and a command costs more than a question.
+    const found = await trips.ask({ scope, ask: 'ofRecordEach', recordId })
+    for (const trip of found.trips) {
+      const partition = locateTrip(store.salt, trip.id)!
       for (let hasMore = true; hasMore;) {
         const erased = await intake.execute(TRIP_ERASURE, { partition, scope, recordId }, 0)
         hasMore = erased.hasMore

@@ -3,7 +3,7 @@ import { locateTrip, type StoreSalt } from '../events/ids.ts'
 import type { Position } from '../model/geofence.ts'
 import { isRecordId } from '../model/recordId.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { Destination } from '../model/trip.ts'
+import { isEnded, type Destination, type Trip } from '../model/trip.ts'
 import type { AreaFinder } from '../registry/geofences/areaFinder.ts'
 import type { TripEntry } from '../registry/trips/scopeTrips.ts'
 import type { TripNames } from '../registry/trips/port.ts'
@@ -108,7 +108,7 @@ export class TripDesk {
       }
       const { id, externalId } = found
       const before = directory.of(scope).get(id)
-      const isOver = found.status === 'completed' || found.status === 'canceled' || found.status === 'expired'
+      const isOver = isEnded(found.status)
       const mayRestart = isOver && isActive(wanted.status)
       if (mayRestart) await this.#hold(found, scope, userId)
       else if (!isOver && userId !== undefined && found.userId === null)
@@ -178,6 +178,22 @@ export class TripDesk {
       if (found !== undefined) return found
     }
     return (await trips.ask({ scope, ask: 'named', externalId: name, includeLocations })).trips[0]
+  }
+
+  /** A trip as far as its way is concerned. */
+  async driven(scope: ScopeId, name: string) {
+    const found = await this.find(scope, name, true)
+    if (found === undefined) return undefined
+    const locations = JSON.parse(found.locations) as readonly KnownLocation[]
+    return {
+      hasEnded: isEnded(found.status),
+      mode: (JSON.parse(found.trip) as Pick<Trip, 'mode'>).mode,
+      path: locations.map(({ coordinates: [lon, lat], updatedAt }) => ({
+        lat,
+        lon,
+        time: Date.parse(updatedAt) / 1000,
+      })),
+    }
   }
 
   /** The last record and place of the user of a trip: who moved it last, else the user's latest. */
@@ -311,6 +327,12 @@ interface KnownLeg {
     readonly type: Destination['type']
     readonly location?: { readonly coordinates: Position }
   }
+}
+
+/** What the way of a trip needs of a location's record. */
+interface KnownLocation {
+  readonly coordinates: Position
+  readonly updatedAt: string
 }
 
 const ACTIVE: ReadonlySet<string> = new Set(['pending', 'started', 'approaching', 'arrived'])

@@ -2,6 +2,7 @@ import type { CommandKind } from '../actor/command.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { isEnded, type Trip } from '../model/trip.ts'
 import { endedBy } from './machine/change.ts'
+import { forgotten } from './machine/heard.ts'
 import { causeOf, commitStep } from './step.ts'
 import { TRIPS } from './tripActor.ts'
 
@@ -55,13 +56,12 @@ export const TRIP_ERASURE: CommandKind<
 
 function withoutUser(trip: Trip): Trip {
   return {
-    ...trip,
+    ...forgotten(trip),
     user: undefined,
     userId: undefined,
     deviceId: undefined,
     place: undefined,
     estimate: undefined,
-    heard: [],
     told: [],
   }
 }

@@ -20,6 +20,8 @@ export interface TripMoveCall extends TripRef {
   readonly row: FeedRow & { readonly update: FeedUpdate }
   /** The options of the update name the trip; otherwise it is one of the user's. */
   readonly isNamed: boolean
+  /** It may have been told before, perhaps in vain, because the trip had ended. */
+  readonly isAgain: boolean
   /** Makes the trip if it is not there: its name was reserved for it. */
   readonly create?: {
     readonly externalId: string
@@ -80,9 +82,11 @@ export const TRIP_MOVE: CommandKind<TripMoveCall, TripMoveResult> = {
     const heard = trip.heard.find(({ deviceId }) => deviceId === user.deviceId)
     if (heard !== undefined && heard.number >= number) {
       // It was told before, and the answer was lost.
-      return resultOf(trip, commit, heard.number === number ? trip.told : [])
+      return resultOf(trip, commit, heard === trip.heard[0] && heard.number === number ? trip.told : [])
     }
     if (isEnded(trip.status)) return { is: 'ended' }
+    // What has begun since then is not what the update was about.
+    if (call.isAgain && !isNew && call.row.update.receivedAt < runBegan(trip)) return { is: 'ended' }
     if (!isTheirs(trip, call)) return { is: 'foreign' }
     if (call.isNamed) trip = { ...trip, deviceId: user.deviceId, userId: trip.userId ?? user.userId }
     const view = commit.registry.scope(trip.scope)
@@ -119,6 +123,11 @@ function tripOf(
   const { userId, deviceId } = user
   const trip = created({ id, scope, externalId, userId, deviceId }, user, commit.time)
   return { trip: withOptions(trip, update.options, commit.registry.scope(scope)), isNew: true }
+}
+
+/** Epoch milliseconds. */
+function runBegan({ restartedAt, createdAt }: Trip): number {
+  return restartedAt ?? createdAt
 }
 
 /** A destination that does not exist yet counts once it does. */

@@ -7,6 +7,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { TopK } from '../users/topK.ts'
 import { isBefore } from '../users/userQueries.ts'
 import { delayOf } from './machine/delay.ts'
+import { hears } from './machine/heard.ts'
 import { TRIPS } from './tripActor.ts'
 import { locationRecords, tripContext, userRecord } from './tripRecord.ts'
 import type { TripTable } from './tripTable.ts'
@@ -62,13 +63,18 @@ export function* tripAnswerSteps(
       }
     }
     case 'named': {
-      const { externalId, includeLocations } = question
+      const { externalId, includeLocations, heard } = question
       let best: Place | undefined
       for (const partition of partitions) {
         const rows = yield* collected(tableOf(partition).named(scope, externalId))
-        for (const place of placesOf(partition, rows))
+        for (const place of placesOf(partition, rows)) {
+          if (heard !== undefined) {
+            yield
+            if (!isThere(place) || hears(tableOf(partition).get(place.row), heard)) continue
+          }
           if (isThere(place) && (best === undefined || isBefore(activeFirst(place), activeFirst(best))))
             best = place
+        }
       }
       return {
         trips:
@@ -86,6 +92,13 @@ export function* tripAnswerSteps(
       )
       return { trips, hasMore: false }
     }
+    case 'ofRecordEach': {
+      const trips = partitions.flatMap((partition) => {
+        const [row = -1] = tableOf(partition).ofRecord(scope, question.recordId)
+        return placesOf(partition, [row]).map((place) => writer.write(place, orderBy('createdAt'), false))
+      })
+      return { trips, hasMore: false }
+    }
     case 'list':
       return yield* listed(partitions, scope, question.list, parts, writer)
   }
@@ -95,7 +108,7 @@ export function* tripAnswerSteps(
 export function mergeTripAnswers(question: TripQuestion, answers: readonly TripAnswer[]): TripAnswer {
   if (answers.length === 1) return answers[0]!
   const all = answers.flatMap(({ trips }) => trips)
-  if (question.ask === 'ofRecords') return { trips: all, hasMore: false }
+  if (question.ask === 'ofRecords' || question.ask === 'ofRecordEach') return { trips: all, hasMore: false }
   all.sort((a, b) => (isBefore(a.order, b.order) ? -1 : 1))
   if (question.ask !== 'list') return { trips: all.slice(0, 1), hasMore: false }
   const trips = fitting(all.slice(0, question.list.limit))

@@ -24,6 +24,16 @@ t.test('a subject has five tokens, with the project, type and device of the even
     'events.1.test.user:entered_geofence.van-7',
   )
   t.equal(
+    subjectOf({ scope: 2, type: 'user.stopped_trip', deviceId: '' }),
+    'events.1.test.user:stopped_trip.%',
+    'a token must not be empty',
+  )
+  t.strictSame(addressOf('events.1.test.user:stopped_trip.%'), {
+    scope: 2,
+    type: 'user.stopped_trip',
+    deviceId: '',
+  })
+  t.equal(
     subjectOf({ scope: 5, type: 'sign up: plus', deviceId: 'a.b>*%' }),
     'events.2.live.sign%20up%3A%20plus.a%2Eb%3E%2A%25',
   )

@@ -1,8 +1,11 @@
 /** A trip without actors: times, arrival, the wrong destination, delays, what an update leaves. */
+import assert from 'node:assert/strict'
 import t from 'tap'
 import { delayOf } from '../../src/trips/machine/delay.ts'
 import { expiresAt } from '../../src/trips/machine/status.ts'
-import { MINUTE, NOON } from '../actor/kit.ts'
+import type { TripMove } from '../../src/trips/machine/move.ts'
+import { MINUTE, NOON, runs } from '../actor/kit.ts'
+import fc from '../kit/fastCheck.ts'
 import { FAR, HOME, inStatus, NEXT_DOOR, TripDriver } from './machineKit.ts'
 
 t.test('times: t of the update, now of a call; going back from arrived clears arrivedAt', async (t) => {
@@ -207,6 +210,43 @@ t.test('the last updates of some devices are kept, so that each moves the trip o
   const driver = inStatus('started')
   for (let i = 0; i < 20; i++) driver.events(FAR, { deviceId: `device-${i}`, number: i })
   t.equal(driver.trip.heard.length, 16)
-  t.strictSame(driver.trip.heard[0], { deviceId: 'device-19', number: 19 })
-  t.strictSame(driver.trip.heard.at(-1), { deviceId: 'device-4', number: 4 })
+  t.match(driver.trip.heard[0], { deviceId: 'device-19', number: 19 })
+  t.match(driver.trip.heard.at(-1), { deviceId: 'device-4', number: 4 })
+})
+
+t.test('property: an update moves a trip once, however many devices and runs come between', async () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.nat(60), fc.nat(3), fc.nat(20)), { minLength: 1, maxLength: 300 }),
+      (steps) => {
+        const driver = inStatus('started')
+        const moves: Partial<TripMove>[] = []
+        let time = driver.now
+        for (const [device, later, chance] of steps) {
+          if (chance === 0) driver.call({ status: 'completed' })
+          if (chance === 0) driver.call({ status: 'started' })
+          time += later > 1 ? 1000 : 0
+          const move = { deviceId: `${device}`, number: moves.length, time, receivedAt: time }
+          if (driver.events(FAR, move, 0) !== '-') moves.push(move)
+          // Told again: any that moved it.
+          const again = moves[(device * 31 + later) % (moves.length || 1)]
+          if (again === undefined) continue
+          const before = driver.trip
+          driver.events(FAR, again, 0)
+          assert.equal(driver.trip, before)
+        }
+      },
+    ),
+    runs(50),
+  )
+})
+
+t.test('of one moment, all devices are known, up to a bound', async (t) => {
+  const driver = inStatus('started')
+  const at = (i: number) => ({ deviceId: `device-${i}`, number: i, time: driver.now })
+  for (let i = 0; i < 256; i++) t.equal(driver.events(FAR, at(i), 0), 'U')
+  for (let i = 0; i < 256; i++) t.equal(driver.events(FAR, at(i), 0), '-', 'told again')
+  t.equal(driver.events(FAR, at(256), 0), '-', 'the bound')
+  t.equal(driver.events(FAR, { deviceId: 'device-0', number: 300 }), 'U')
+  t.equal(driver.trip.heard.length, 16)
 })

@@ -28,6 +28,7 @@ import {
   type EtaQuestion,
   type MeasuredSection,
 } from './eta.ts'
+import { hears, withHeard } from './heard.ts'
 import { nextLeg } from './legs.ts'
 import { seen } from './places.ts'
 import { legWith, withLeg, withStatus } from './status.ts'
@@ -89,9 +90,6 @@ export interface WrongGeofence {
   readonly confidence: Confidence
 }
 
-/** The devices whose last update a trip keeps. */
-const MOST_HEARD = 16
-
 /**
  * Moves a trip by an update.
  * @param way the answer to the question that an earlier try returned
@@ -104,9 +102,11 @@ export function moved(
   way: MeasuredWay | undefined,
 ): Moved | EtaQuestion | undefined {
   if (isEnded(trip.status) || (trip.movedAt !== undefined && move.time < trip.movedAt)) return undefined
+  if (!hears(trip, move)) return undefined
   const { now, settings } = surroundings
   const status: ActiveStatus = trip.status
-  const base = heardOf(trip, move, now)
+  const { user, time } = move
+  const base = { ...withHeard(trip, move), user, movedAt: time, updatedAt: now }
   if (move.isInaccurate) {
     if (status !== 'pending') return undefined
     return {
@@ -146,18 +146,6 @@ export function moved(
   )
   if (told.includes('U')) next = { ...next, toldAt: move.time }
   return { trip: next, events: told, confidence: arrival, wrong }
-}
-
-/** The trip with what every update that moves it leaves behind. */
-function heardOf(trip: Trip, { deviceId, number, user, time }: TripMove, now: number): Trip {
-  const others = trip.heard.filter((one) => one.deviceId !== deviceId)
-  return {
-    ...trip,
-    user,
-    movedAt: time,
-    updatedAt: now,
-    heard: [{ deviceId, number }, ...others.slice(0, MOST_HEARD - 1)],
-  }
 }
 
 function placeOf({ latitude, longitude, accuracy }: TripMove) {

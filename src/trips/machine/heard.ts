@@ -1,0 +1,42 @@
+import type { Heard, Trip } from '../../model/trip.ts'
+
+/**
+ * Which updates a trip has heard of, so that one that is told again moves it once.
+ *
+ * The obvious way keeps the last number of every device, which is as much as a user's devices are many. Instead the
+ * latest {@link MOST_HEARD} are kept, and those of the present moment; of the others, which are all earlier, only the
+ * latest time. An earlier update leaves a trip as it is anyway, so this costs nobody anything.
+ *
+ * Invariants
+ * - TRIP-HEARD-1: An update that has moved a trip does not move it again, however many devices and runs came between.
+ * - TRIP-HEARD-2: A trip keeps no more than {@link MOST_HEARD} and {@link MOST_AT_ONCE} devices.
+ */
+const MOST_HEARD = 16
+/** Devices of one moment. The update of another one with the same time leaves the trip as it is. */
+const MOST_AT_ONCE = 256
+
+/** Whether an update may move the trip, unless it is earlier than the last one. */
+export function hears({ heard, forgottenAt = -Infinity }: Trip, { deviceId, number, time }: Heard): boolean {
+  const known = heard.find((one) => one.deviceId === deviceId)
+  if (known !== undefined) return number > known.number
+  return time > forgottenAt && heard.filter((one) => one.time >= time).length < MOST_AT_ONCE
+}
+
+/** The trip after an update that it {@link hears}. */
+export function withHeard(trip: Trip, { deviceId, number, time }: Heard): Trip {
+  const heard = [{ deviceId, number, time }]
+  let { forgottenAt } = trip
+  for (const one of trip.heard) {
+    if (one.deviceId === deviceId) continue
+    if (heard.length < MOST_HEARD || one.time >= time) heard.push(one)
+    else forgottenAt = Math.max(forgottenAt ?? -Infinity, one.time)
+  }
+  return { ...trip, heard, forgottenAt }
+}
+
+/** The trip without the names of devices; updates that were told before move it as little as ever. */
+export function forgotten(trip: Trip): Trip {
+  const times = trip.heard.map(({ time }) => time)
+  if (times.length === 0) return trip
+  return { ...trip, heard: [], forgottenAt: Math.max(trip.forgottenAt ?? -Infinity, ...times) }
+}

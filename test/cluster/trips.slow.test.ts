@@ -1,0 +1,154 @@
+/**
+ * Trips of the distributed engine as separate processes over a real NATS server: what a user sees of them is what the
+ * embedded engine shows, and each update moves its trips once while owners of partitions are killed (T1 to T4).
+ */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import t from 'tap'
+import { Cluster } from '../../cluster/cluster.ts'
+import { deviceHash } from '../../src/model/deviceHash.ts'
+import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
+import { KEYS, startServer } from '../kit/server.ts'
+import { until } from '../kit/waiting.ts'
+import { drive, HOME, tripApi, type Api, type Body } from '../trips/story.ts'
+
+const skip = await skipWithout(NATS_SERVER)
+const PARTITIONS = 8
+const ENV = {
+  RINGFENCE_KEYS: Object.values(KEYS).join(','),
+  RINGFENCE_RATE_LIMITS: 'off',
+  RINGFENCE_PARTITIONS: `${PARTITIONS}`,
+}
+
+let cluster: Cluster
+let apis: readonly Api[] = []
+
+t.before(async () => {
+  if (skip !== false) return
+  const folder = mkdtempSync(join(tmpdir(), 'ringfence-trips-'))
+  t.teardown(async () => {
+    if (!t.passing()) for (const { options, output } of cluster.members) console.error(options.name, output)
+    await cluster?.kill()
+    rmSync(folder, { recursive: true, force: true })
+  })
+  cluster = await Cluster.start({ folder, nats: 1, gateways: 2, actors: 2, deliveries: 0, env: ENV })
+  apis = cluster.gateways.map(({ options }) => tripApi(options.url))
+})
+
+/** As each of two gateways in turn. */
+const inTurn = (): Api => {
+  let asked = 0
+  return (...call) => apis[asked++ % apis.length]!(...call)
+}
+
+t.test('the whole life of trips is the same in both engines', { skip }, async (t) => {
+  const server = await startServer(t)
+  t.strictSame(await drive(inTurn()), await drive(tripApi(server.url)))
+})
+
+t.test('owners are killed while devices move trips of other partitions', { skip }, async (t) => {
+  const api = inTurn()
+  // Of each, device and trip are in different partitions.
+  const couriers = Array.from({ length: 40 }, (_, i) => ({
+    userId: `courier-${i}`,
+    deviceId: `phone-${i}`,
+  })).filter(({ userId, deviceId }) => deviceHash(userId) % PARTITIONS !== deviceHash(deviceId) % PARTITIONS)
+  t.ok(couriers.length > 20)
+  await Promise.all(
+    couriers.map(({ userId }) => insist(api, 'POST', '/v1/trips', { externalId: userId, userId, ...HOME })),
+  )
+  const began = Date.now() - 3_600_000
+  const over = new AbortController()
+  const sent = await Promise.all([
+    ...couriers.map(async ({ userId, deviceId }, c) => {
+      let n = 0
+      for (; !over.signal.aborted; n++) {
+        // A resend is applied once.
+        const body = {
+          deviceId,
+          userId,
+          latitude: -34.9,
+          longitude: -56.5 + n * 1e-3,
+          accuracy: 5,
+          updatedAt: new Date(began + n * 40_000).toISOString(),
+          stream: `s-${c}`,
+          sequence: n + 1,
+        }
+        const { user } = await insist(api, 'POST', '/v1/track', body)
+        if (user.trip?.status !== 'started')
+          t.fail(`${userId}: ${JSON.stringify(user.trip)}, for which an app would end its trip`)
+        await sleep(20)
+      }
+      return n
+    }),
+    (async () => {
+      for (const actor of cluster.actors) {
+        await sleep(1500)
+        await actor.end('SIGKILL')
+        await sleep(1500)
+        actor.start()
+        await actor.ready()
+      }
+      await sleep(1500)
+      over.abort()
+      return 0
+    })(),
+  ])
+  for (const [c, { userId }] of couriers.entries()) {
+    // The first one starts it, each other one updates it.
+    const updates = sent[c]!
+    const eventsOf = async () =>
+      ((await insist(api, 'GET', `/v1/events?userId=${userId}&limit=1000`)).events as Event[])
+        .filter(({ type }) => type.includes('trip'))
+        .toReversed()
+    await until(async () => (await eventsOf()).length >= updates)
+    const events = await eventsOf()
+    t.equal(events.length, updates, `${userId}: each update once`)
+    t.equal(new Set(events.map(({ _id }) => _id)).size, updates)
+    const times = events.map(({ createdAt }) => createdAt)
+    t.strictSame(times, times.toSorted(), 'in order')
+    t.equal(events[0]!.type, 'user.started_trip')
+    const { trip } = await insist(api, 'GET', `/v1/trips/${userId}`)
+    t.equal(trip.locations.length, updates)
+  }
+  t.comment(`${sent.reduce((sum, n) => sum + n, 0)} updates of ${couriers.length} devices`)
+})
+
+t.test('a call is seen by tracks within a second, wherever they arrive', { skip }, async (t) => {
+  const api = inTurn()
+  for (let i = 0; i < 10; i++) {
+    const user = {
+      userId: `quick-${i}`,
+      deviceId: `quick-${i}`,
+      latitude: -34.9,
+      longitude: -56.3,
+      accuracy: 5,
+    }
+    await insist(api, 'POST', '/v1/trips', { externalId: `quick-${i}`, userId: user.userId, ...HOME })
+    const called = performance.now()
+    await until(async () => (await insist(api, 'POST', '/v1/track', user)).user.trip !== undefined)
+    const waited = performance.now() - called
+    if (waited > 1000) t.fail(`${waited} ms`)
+  }
+  t.pass('T3')
+})
+
+interface Event {
+  readonly _id: string
+  readonly type: string
+  readonly createdAt: string
+}
+
+/** Repeats a call until it is answered. */
+async function insist(api: Api, method: string, path: string, body?: Body): Promise<Body> {
+  for (;;) {
+    const answer = await api(method, path, body).catch(() => undefined)
+    if (answer !== undefined && answer.status < 500 && answer.status !== 429) {
+      if (answer.status !== 200) throw new Error(JSON.stringify(answer.body.meta))
+      return answer.body
+    }
+    await sleep(50)
+  }
+}
