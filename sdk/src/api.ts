@@ -5818,7 +5818,7 @@ export interface operations {
                 id: string;
                 /**
                  * @description `_id` of the leg.
-                 * @example b3811fe4c46bcfaa9093bd12
+                 * @example b9046a576a79aaf1791adbbf
                  */
                 legId: string;
             };
@@ -5911,14 +5911,20 @@ export interface operations {
     getV1TripsByIdRoute: {
         parameters: {
             query?: {
-                /** @description Distances in metres, or feet; their texts in kilometres, or miles. */
+                /**
+                 * @description Distances in metres, or feet; their texts in kilometres, or miles.
+                 * @example metric
+                 */
                 units?: "metric" | "imperial";
                 /** @description The route as GeoJSON, or as a polyline with five or six digits; `polyline` has five. */
                 geometry?: "linestring" | "polyline5" | "polyline6" | "polyline";
             };
             header?: never;
             path: {
-                /** @description `_id` or externalId: of several, the active one, else the latest. */
+                /**
+                 * @description `_id` or externalId: of several, the active one, else the latest.
+                 * @example order-1842
+                 */
                 id: string;
             };
             cookie?: never;
