@@ -130,7 +130,7 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** Get the geofences and beacons around a location, for an SDK to monitor */
+        /** Get the geofences, places and beacons around a location, for an SDK to monitor */
         post: operations["postV1SyncRegion"];
         delete?: never;
         options?: never;
@@ -3624,6 +3624,16 @@ export interface components {
             types?: string[];
             /** @description Only events of geofences or beacons with these tags. */
             tags?: string[];
+            /** @description Only events of these places. */
+            placeIds?: string[];
+            /** @description Only events of places of these chains. */
+            chains?: string[];
+            /** @description Only events of places of these categories. */
+            categories?: string[];
+            /** @description Only events of these regions. */
+            regions?: string[];
+            /** @description Only events of fraud with one of these reasons. */
+            failureReasons?: string[];
             /** @description The last characters of the secret. */
             secretLastFour: string;
             /** @description The whole secret; only in the responses to creation and rotation. */
@@ -3678,6 +3688,16 @@ export interface components {
             types?: string[] | string;
             /** @description Only events of geofences or beacons with these tags; absent: all. */
             tags?: string[] | string;
+            /** @description Only events of places with these `_id`s; absent: all. */
+            placeIds?: string[] | string;
+            /** @description Only events of places of chains with these slugs; absent: all. */
+            chains?: string[] | string;
+            /** @description Only events of places of categories with these slugs; absent: all. */
+            categories?: string[] | string;
+            /** @description Only events of regions with these codes or `_id`s; absent: all. */
+            regions?: string[] | string;
+            /** @description Only `user.failed_fraud` with one of these reasons; absent: all. */
+            failureReasons?: string[] | string;
         };
         /** WebhookChange */
         WebhookChange: {
@@ -3693,6 +3713,11 @@ export interface components {
             mode?: "single" | "multiple";
             types?: (string[] | string) | null;
             tags?: (string[] | string) | null;
+            placeIds?: (string[] | string) | null;
+            chains?: (string[] | string) | null;
+            categories?: (string[] | string) | null;
+            regions?: (string[] | string) | null;
+            failureReasons?: (string[] | string) | null;
         };
         /** Delivery */
         Delivery: {
@@ -4329,6 +4354,16 @@ export interface operations {
                 tag?: string;
                 /** @description Of the geofence or beacon, or of the destination of the trip. */
                 externalId?: string;
+                /** @description The `_id` of the place. */
+                placeId?: string;
+                /** @description The slug of the place’s chain. */
+                chain?: string;
+                /** @description The slug of a category of the place. */
+                category?: string;
+                /** @description The code or `_id` of the region. */
+                region?: string;
+                /** @description One of the `failureReasons` of user.failed_fraud. */
+                failureReason?: string;
                 /** @description Events with at least this `confidence`. */
                 minimumConfidence?: number;
                 /**
@@ -4873,7 +4908,31 @@ export interface operations {
                     } & {
                         /** @description Nearest first. */
                         geofences: components["schemas"]["Geofence"][];
-                        places: Record<string, unknown>[];
+                        /** @description Nearest first. */
+                        places: {
+                            _id: string;
+                            name: string;
+                            /** @description Slugs, root first. */
+                            categories: string[];
+                            location: {
+                                /** @constant */
+                                type: "Point";
+                                /** @description [longitude, latitude] */
+                                coordinates: number[];
+                            };
+                            chain?: {
+                                name: string;
+                                slug: string;
+                                domain?: string;
+                                /** @description Your own id of it, from the setting chainMappings. */
+                                externalId?: string;
+                                metadata?: {
+                                    [key: string]: string | boolean | number;
+                                };
+                            };
+                            /** @description Metres around `location` within which the place lies. */
+                            geometryRadius: number;
+                        }[];
                         /** @description Nearest first. */
                         beacons: components["schemas"]["Beacon"][];
                         region: {
@@ -5990,6 +6049,16 @@ export interface operations {
                 tag?: string;
                 /** @description Of the geofence or beacon, or of the destination of the trip. */
                 externalId?: string;
+                /** @description The `_id` of the place. */
+                placeId?: string;
+                /** @description The slug of the place’s chain. */
+                chain?: string;
+                /** @description The slug of a category of the place. */
+                category?: string;
+                /** @description The code or `_id` of the region. */
+                region?: string;
+                /** @description One of the `failureReasons` of user.failed_fraud. */
+                failureReason?: string;
                 /** @description Events with at least this `confidence`. */
                 minimumConfidence?: number;
             };

@@ -71,7 +71,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const delivery = isIn('delivery') ? await openDelivery(ground, events!, asking!.gateway) : undefined
   const tile38Checks = watchTile38(tile38, metrics)
   const imports = map && compareImports(ground, map, ROLES.filter(isIn))
-  const mapChecks = map === undefined ? [] : [...map.checks, importsCheck(imports!)]
+  const mapChecks = map === undefined ? [] : [...map.checks, placesCheck(registry, map.regions), importsCheck(imports!)]
   const notifications = await openNotifications({ options, logger, registry })
   const sync = isIn('gateway')
     ? openGeofenceSync({ options, logger, registry, finder: geo!.finder, tell: notifications.tellRun })

@@ -55,7 +55,7 @@ import { DateSweep } from '../registry/geofences/dateSweep.ts'
 import { Jobs } from '../jobs/jobs.ts'
 import { aloneWith } from '../jobs/port.ts'
 import { openGeoServices } from './geoServices.ts'
-import { openMapData } from './mapData.ts'
+import { openMapData, placesCheck } from './mapData.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
 import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
 import { DRAIN_MS, Lifecycle } from '../runtime/lifecycle.ts'
@@ -210,6 +210,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
       { name: 'commit log', check: () => ({ ok: true, detail: `durability: ${options.durability}` }) },
       roomIn(mailbox),
       ...map.checks,
+      placesCheck(registry, map.regions),
       // Ready without it: nothing waits for NATS.
       ...(nats ? [{ name: nats.name, check: () => ({ ok: true, detail: nats.status.detail }) }] : []),
       ...watchTile38(tile38, metrics),

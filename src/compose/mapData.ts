@@ -11,6 +11,7 @@ import { CityFiles } from '../geo/ip/cityFiles.ts'
 import { IpFacts } from '../geo/ip/ipFacts.ts'
 import { ProxyLists } from '../geo/ip/proxyLists.ts'
 import { WorldData } from '../geo/world/worldData.ts'
+import type { Registry } from '../registry/registry.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
@@ -30,6 +31,30 @@ export interface MapData {
   readonly services: readonly Service[]
   /** Started when the server listens, because tracking does not wait for it. */
   readonly sample: Service
+}
+
+/**
+ * Whether this process has places, if any environment wants them. Ready without: users keep the places that they are
+ * in, and enter none.
+ */
+export function placesCheck(
+  registry: Pick<Registry, 'scopes' | 'scope'>,
+  { all }: Pick<MapRegions, 'all'>,
+): ReadinessCheck {
+  return {
+    name: 'places',
+    check() {
+      let isWanted = false
+      for (const scope of registry.scopes) {
+        const { places, nearbyPlaceChains } = registry.scope(scope).settings
+        isWanted ||= places || nearbyPlaceChains.length > 0
+      }
+      const names = all.filter(({ places }) => places !== undefined).map(({ name }) => name)
+      if (!isWanted) return { ok: true, detail: 'off' }
+      const none = 'no map region with places on this machine: users keep their places and enter none'
+      return { ok: true, detail: names.length === 0 ? none : names.join(', ') }
+    },
+  }
 }
 
 /** @throws {MapRegionsRefused} if the data folder's map regions are of a later version or damaged */

@@ -6,7 +6,7 @@ import { Text } from '../http/schemas.ts'
 import type { FanoutGroups, Encoded, Outlet } from '../events/fanoutGroup.ts'
 import { EventReader } from '../events/eventReader.ts'
 import type { EventFeed } from '../events/feed.ts'
-import { filterBytes, LISTS, type EventFilter } from '../events/filter.ts'
+import { FILTER_LISTS, filterBytes, type EventFilter } from '../events/filter.ts'
 import type { StoredEvent } from '../events/port.ts'
 import type { Credentials } from '../http/credentials.ts'
 import { notFound } from '../runtime/errors.ts'
@@ -29,6 +29,11 @@ const Query = Type.Object(
     externalIds: List('of geofences or beacons with these externalIds'),
     userIds: List('of these users'),
     deviceIds: List('of these devices'),
+    placeIds: List('of places with these `_id`s'),
+    chains: List('of places of chains with these slugs'),
+    categories: List('of places of categories with these slugs'),
+    regions: List('of regions with these codes or `_id`s'),
+    failureReasons: List('of fraud with one of these reasons'),
     from: Type.Optional(
       Text(
         64,
@@ -101,13 +106,9 @@ export class ServerSentEvents {
         const from = headers['last-event-id'] ?? query.from
         const offset = from === undefined ? this.#feed.lastOffset : await this.#feed.offsetOf(scope, from)
         if (offset === undefined) throw notFound('Event')
-        const filter: EventFilter = {
-          types: listOf(query.types),
-          tags: listOf(query.tags),
-          externalIds: listOf(query.externalIds),
-          userIds: listOf(query.userIds),
-          deviceIds: listOf(query.deviceIds),
-        }
+        const filter: EventFilter = Object.fromEntries(
+          FILTER_LISTS.map((list) => [list, listOf(query[list])]),
+        )
         return {
           stream: {
             contentType: 'text/event-stream',
@@ -143,8 +144,8 @@ export class ServerSentEvents {
   ): AsyncGenerator<Encoded, undefined> {
     // Not before the first piece is requested: until then nobody may ever read, and nothing below would run.
     const share = this.#kept.share(keyName(credentials))
-    const listed = LISTS.find(([list]) => filter[list] !== undefined)
-    share.acquire(READER_BYTES + filterBytes(filter), listed?.[0])
+    const listed = FILTER_LISTS.find((list) => filter[list] !== undefined)
+    share.acquire(READER_BYTES + filterBytes(filter), listed)
     this.#open.add(ended)
     if (this.#stopped) ended.abort()
     const outlet = new PieceOutlet(ended.signal)

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
-import type { Webhook } from '../model/webhook.ts'
+import { WEBHOOK_FILTERS, type Webhook } from '../model/webhook.ts'
 import { DateTime } from '../http/schemas.ts'
 import type { Attempt, Delivery, AttemptOutcome } from './webhookPort.ts'
 import { DELIVERY_STATUSES, KEPT_ATTEMPTS } from './webhookPort.ts'
@@ -24,6 +24,17 @@ export const WebhookRecord = Type.Object(
     types: Type.Optional(Type.Array(Type.String(), { description: 'Only events of these types.' })),
     tags: Type.Optional(
       Type.Array(Type.String(), { description: 'Only events of geofences or beacons with these tags.' }),
+    ),
+    placeIds: Type.Optional(Type.Array(Type.String(), { description: 'Only events of these places.' })),
+    chains: Type.Optional(
+      Type.Array(Type.String(), { description: 'Only events of places of these chains.' }),
+    ),
+    categories: Type.Optional(
+      Type.Array(Type.String(), { description: 'Only events of places of these categories.' }),
+    ),
+    regions: Type.Optional(Type.Array(Type.String(), { description: 'Only events of these regions.' })),
+    failureReasons: Type.Optional(
+      Type.Array(Type.String(), { description: 'Only events of fraud with one of these reasons.' }),
     ),
     secretLastFour: Type.String({ description: 'The last characters of the secret.' }),
     secret: Type.Optional(
@@ -68,8 +79,7 @@ export function webhookRecord(webhook: Webhook, standing: WebhookStanding, secre
     description: webhook.description,
     enabled: webhook.enabled,
     mode: webhook.mode,
-    types: webhook.types,
-    tags: webhook.tags,
+    ...Object.fromEntries(WEBHOOK_FILTERS.map((name) => [name, webhook[name]])),
     secretLastFour: webhook.secret.slice(-4),
     secret: secret ? webhook.secret : undefined,
     status: standing.status,

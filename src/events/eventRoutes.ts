@@ -37,6 +37,11 @@ const CONTENT = {
   types: Type.Optional(Text(8192, 'Comma-separated.')),
   tag: Type.Optional(Name(256, 'Of the geofence or beacon, or of the destination of the trip.')),
   externalId: Type.Optional(Name(256, 'Of the geofence or beacon, or of the destination of the trip.')),
+  placeId: Type.Optional(Name(256, 'The `_id` of the place.')),
+  chain: Type.Optional(Name(256, 'The slug of the place’s chain.')),
+  category: Type.Optional(Name(256, 'The slug of a category of the place.')),
+  region: Type.Optional(Name(256, 'The code or `_id` of the region.')),
+  failureReason: Type.Optional(Name(256, 'One of the `failureReasons` of user.failed_fraud.')),
   minimumConfidence: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 3, description: 'Events with at least this `confidence`.' }),
   ),
@@ -84,7 +89,7 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
         'Sorted by `createdAt`. To receive events as they happen, follow `GET /v1/events/stream` or create a webhook rather than ' +
         'polling. If you poll, use `updatedAfter`, because events of replays are inserted behind newer ones.\n\n' +
         `A page has fewer records than \`limit\`, with \`hasMore\` true, if its events reach ${PAGE_CHARACTERS} characters. ` +
-        'Filters by what is in events (`types`, `tag`, `externalId`, `minimumConfidence`) without a user or device look through the ' +
+        'Filters by what is in events (`types`, `tag`, `region`, `chain` and so on) without a user or device look through the ' +
         'events of the time that `createdAfter` and `createdBefore` give. If there are many, a page may end early, even without records: ' +
         'then `meta.next` is the `before` of the next page.',
       answers: { 200: Type.Object({ events: Type.Array(EventSchema) }), ...PageAnswers },
@@ -201,15 +206,40 @@ interface ContentQuery {
   readonly types?: string
   readonly tag?: string
   readonly externalId?: string
+  readonly placeId?: string
+  readonly chain?: string
+  readonly category?: string
+  readonly region?: string
+  readonly failureReason?: string
   readonly minimumConfidence?: number
 }
 
 /** @throws ApiError 400 */
-function contentOf({ types, tag, externalId, minimumConfidence }: ContentQuery): EventContent {
+function contentOf({
+  types,
+  tag,
+  externalId,
+  placeId,
+  chain,
+  category,
+  region,
+  failureReason,
+  minimumConfidence,
+}: ContentQuery): EventContent {
   const list = types?.split(',').map((type) => type.trim())
   if (list !== undefined && (list.includes('') || list.length > MAX_TYPES))
     throw badParam('types', `Must be 1 to ${MAX_TYPES} types, separated by commas.`)
-  return { types: list, tag, externalId, minimumConfidence }
+  return {
+    types: list,
+    tag,
+    externalId,
+    placeId,
+    chain,
+    category,
+    region,
+    failureReason,
+    minimumConfidence,
+  }
 }
 
 function refuseTooMany(error: unknown): never {

@@ -32,17 +32,39 @@ interface Looked extends OwnedEvent {
   readonly hit: 0 | 1
 }
 
+const CONTENT_NAMES = [
+  'types',
+  'tag',
+  'externalId',
+  'placeId',
+  'chain',
+  'category',
+  'region',
+  'failureReason',
+  'minimumConfidence',
+] as const satisfies readonly (keyof EventContent)[]
+
 /** Whether a query has to look into events. */
-export function looksInto({ types, tag, externalId, minimumConfidence }: EventContent): boolean {
-  return types !== undefined || [tag, externalId, minimumConfidence].some((one) => one !== undefined)
+export function looksInto(content: EventContent): boolean {
+  return CONTENT_NAMES.some((name) => content[name] !== undefined)
 }
 
 /**
  * The conditions on the content of an event, with their values.
- * @param json the column
+ * @param json the column with its table, because json_each has a column of that name
  */
 export function contentConditions(
-  { types, tag, externalId, minimumConfidence }: EventContent,
+  {
+    types,
+    tag,
+    externalId,
+    placeId,
+    chain,
+    category,
+    region,
+    failureReason,
+    minimumConfidence,
+  }: EventContent,
   type: string,
   json: string,
 ): (readonly [condition: string, value: unknown])[] {
@@ -54,6 +76,11 @@ export function contentConditions(
     [`${type} IN (SELECT value FROM json_each(?))`, types && JSON.stringify(types)],
     [pairOf('tag', 'destinationGeofenceTag'), tag],
     [pairOf('externalId', 'destinationGeofenceExternalId'), externalId],
+    [`json_extract(${json}, '$.place._id') = ?`, placeId],
+    [`json_extract(${json}, '$.place.chain.slug') = ?`, chain],
+    [`? IN (SELECT value FROM json_each(${json}, '$.place.categories'))`, category],
+    [`? IN (json_extract(${json}, '$.region.code'), json_extract(${json}, '$.region._id'))`, region],
+    [`? IN (SELECT value FROM json_each(${json}, '$.failureReasons'))`, failureReason],
     [`json_extract(${json}, '$.confidence') >= ?`, minimumConfidence],
   ]
 }
@@ -119,7 +146,9 @@ export class EventSearch {
     bounds: readonly (readonly [condition: string, value: unknown])[],
     cursor: OwnedEvent | undefined,
   ): Looked[] {
-    const wanted = contentConditions(content, 'type', 'json').filter(([, value]) => value !== undefined)
+    const wanted = contentConditions(content, 'type', 'events.json').filter(
+      ([, value]) => value !== undefined,
+    )
     const where = bounds.filter(([, value]) => value !== undefined)
     const conditions = where.map(([condition]) => condition)
     const values = where.map(([, value]) => value)

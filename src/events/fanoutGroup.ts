@@ -2,7 +2,7 @@ import type { ScopeId } from '../model/scope.ts'
 import type { EventFeed } from './feed.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import { nameHash } from '../runtime/nameHash.ts'
-import { isSameFilter, LISTS, wants, type EventFilter } from './filter.ts'
+import { FILTER_LISTS, isSameFilter, LISTS, wants, type EventFilter } from './filter.ts'
 import type { LoggedEvent, StoredEvent, EventPage } from './port.ts'
 
 /**
@@ -81,7 +81,7 @@ class Audience {
   readonly #groups = new Map<number, Group[]>()
   /** By the first list of their filters: the groups that each of its items may concern. */
   readonly #listed = LISTS.map(() => new Map<string, Set<Group>>())
-  /** Groups whose filters have no list. */
+  /** Groups whose filters have none of these lists. */
   readonly #unlisted = new Set<Group>()
 
   /** @param feed followed from its end on, while there are members */
@@ -257,7 +257,7 @@ class Group {
   constructor({ filter, outlet }: Member, hash: number) {
     this.filter = filter
     this.hash = hash
-    this.looks = LISTS.reduce((sum, [list]) => sum + (filter[list]?.length ?? 0), 1)
+    this.looks = FILTER_LISTS.reduce((sum, list) => sum + (filter[list]?.length ?? 0), 1)
     this.#format = outlet.format
     this.#encode = (event) => outlet.encode(event)
   }
@@ -295,7 +295,7 @@ export function turn(): Promise<void> {
 /** Of the properties that define a group. Keyed, so that nobody can choose filters with the same hash. */
 function hashOf({ filter, outlet }: Member): number {
   let hash = nameHash(0, outlet.format)
-  for (const [list] of LISTS) {
+  for (const list of FILTER_LISTS) {
     hash = nameHash(hash, list)
     for (const item of filter[list] ?? []) hash = nameHash(hash, item)
   }

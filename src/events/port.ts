@@ -6,6 +6,20 @@ export const NO_RECORD = ''
 /** Whose events: those of one scope, or those of all scopes in the order of the log. */
 export type Scopes = ScopeId | 'all'
 
+/** What filters look at in events of places, regions and fraud. */
+export interface EventTraits {
+  /** `_id` of the place. */
+  readonly placeId?: string | undefined
+  /** Slug of the place's chain. */
+  readonly chain?: string | undefined
+  /** Slugs of the place. */
+  readonly categories?: readonly string[] | undefined
+  /** The code and the `_id` of the region. */
+  readonly regions?: readonly string[] | undefined
+  /** Why the user failed. */
+  readonly failureReasons?: readonly string[] | undefined
+}
+
 /** An event as the log stores it: its public JSON and the fields by which it is looked up. */
 export interface StoredEvent {
   readonly scope: ScopeId
@@ -24,6 +38,8 @@ export interface StoredEvent {
   /** Of the event's geofence or beacon, or of its trip's destination. */
   readonly tag?: string | undefined
   readonly externalId?: string | undefined
+  /** What it says about a place, a region or fraud; absent if nothing. */
+  readonly traits?: EventTraits | undefined
   /** The record as the API returns it. */
   readonly json: string
 }
@@ -56,6 +72,12 @@ export interface EventContent {
   /** Of its geofence or beacon, or of its trip's destination. */
   readonly tag?: string | undefined
   readonly externalId?: string | undefined
+  readonly placeId?: string | undefined
+  readonly chain?: string | undefined
+  readonly category?: string | undefined
+  /** Its code or `_id`. */
+  readonly region?: string | undefined
+  readonly failureReason?: string | undefined
   readonly minimumConfidence?: number | undefined
 }
 

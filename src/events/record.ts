@@ -4,10 +4,11 @@ import type { GeofenceProperties, Outline } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
 import type { Profile } from '../model/device.ts'
 import { DATED_FLAGS, isBlocked, MARK, passes, type FraudRecord } from '../model/fraud.ts'
+import type { ShownPlace } from '../model/place.ts'
 import type { Region } from '../model/region.ts'
 import { isLive, type ScopeId } from '../model/scope.ts'
 import type { TextCache } from '../runtime/textCache.ts'
-import { NO_RECORD, type StoredEvent } from './port.ts'
+import { NO_RECORD, type EventTraits, type StoredEvent } from './port.ts'
 
 /**
  * The public JSON of an event. The commit log, the query index and every delivery carry its text: it is written once
@@ -272,6 +273,23 @@ export function readEvent(scope: ScopeId, json: string): StoredEvent {
     actualCreatedAt: Date.parse(event.actualCreatedAt),
     tag,
     externalId,
+    traits: traitsOf(event),
     json,
   }
+}
+
+/** What filters look at, of an event or transition; undefined if it is about none of these. */
+export function traitsOf({
+  place,
+  region,
+  failureReasons,
+}: {
+  readonly place?: ShownPlace | undefined
+  readonly region?: Pick<Region, '_id' | 'code'> | undefined
+  readonly failureReasons?: readonly string[] | undefined
+}): EventTraits | undefined {
+  if (place !== undefined)
+    return { placeId: place._id, chain: place.chain?.slug, categories: place.categories }
+  if (region !== undefined) return { regions: [region.code, region._id] }
+  return failureReasons && { failureReasons }
 }

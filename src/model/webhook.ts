@@ -1,5 +1,16 @@
 import type { ScopeId } from './scope.ts'
 
+/** The filters of a webhook: for each that is present, one item must match. */
+export const WEBHOOK_FILTERS = [
+  'types',
+  'tags',
+  'placeIds',
+  'chains',
+  'categories',
+  'regions',
+  'failureReasons',
+] as const
+
 /** The largest number of events in one request of mode `multiple`. */
 export const MAX_WEBHOOK_EVENTS = 5
 
@@ -22,6 +33,13 @@ export interface Webhook {
   readonly types?: readonly string[]
   /** Only events of geofences or beacons with these tags; absent: all events, also without tags. */
   readonly tags?: readonly string[]
+  /** Only events of these places, of places with such a chain or category, of these regions (by code or `_id`). */
+  readonly placeIds?: readonly string[]
+  readonly chains?: readonly string[]
+  readonly categories?: readonly string[]
+  readonly regions?: readonly string[]
+  /** Only events of fraud with one of these reasons. */
+  readonly failureReasons?: readonly string[]
   /** `whsec_` and base64 of the key that signs. */
   readonly secret: string
   /** The previous secret, which also signs until that time (epoch milliseconds). */

@@ -14,6 +14,8 @@ export interface Atlas {
   regionsAt(latitude: number, longitude: number): RegionsHere | Unknown | Unfetched
   /** The places around a point. */
   placesAt(latitude: number, longitude: number): PlacesHere | Unknown | Unfetched
+  /** The same with more places around, as many as are in memory: for a client that does not ask again soon. */
+  placesAround(latitude: number, longitude: number): PlacesHere | Unknown | Unfetched
   /** The nearest place of each of some chains, in their order. @param slugs the same array whenever they are the same */
   chainsAt(
     slugs: readonly string[],
@@ -117,6 +119,7 @@ export const NO_ATLAS: Atlas = {
   revision: 0,
   regionsAt: () => NEVER,
   placesAt: () => NEVER,
+  placesAround: () => NEVER,
   chainsAt: () => NEVER,
   ipAt: () => NEVER,
   region: (type, code) => ({ _id: '', type, code, name: code }),

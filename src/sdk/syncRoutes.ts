@@ -4,6 +4,10 @@ import { DEVICE_TYPE_HEADER } from '../http/deviceType.ts'
 import { route, type Route } from '../http/route.ts'
 import { Latitude, Longitude, Text } from '../http/schemas.ts'
 import { isMeantFor } from '../rules/geofenceRules.ts'
+import { PlaceSchema } from '../events/fieldSchemas.ts'
+import { passesFilters, shownPlace } from '../model/place.ts'
+import { fetched, Unknown } from '../rules/atlas.ts'
+import { CANDIDATE_METERS } from '../rules/placeOrder.ts'
 import { Probe } from '../geometry/probe.ts'
 import type { Beacon } from '../model/beacon.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
@@ -27,10 +31,19 @@ const ANSWERS_AT_ONCE = 8
 
 /** Clients measure on a sphere, which is off by half a percent. */
 const SPHERE_MARGIN_METERS = 100
+/** The same for places, which are near. */
+const SPHERE_SHARE = 0.99
 /** With buffered entries, a location enters from a distance, depending on its accuracy. */
 const BUFFER_MARGIN_METERS = 1000
+/** While places cannot be read. */
+const UNKNOWN_RADIUS_METERS = 500
 /** The distance within which clients, and the server, take a beacon to be in range. */
 const BEACON_RANGE_METERS = 100
+
+const SyncedPlace = Type.Object({
+  ...PlaceSchema.properties,
+  geometryRadius: Type.Number({ description: 'Metres around `location` within which the place lies.' }),
+})
 
 /** POST /v1/sync/region: everything that can happen around a client, so that it only calls when something does. */
 export function syncRoutes(registry: RegistryView): Route[] {
@@ -42,9 +55,9 @@ export function syncRoutes(registry: RegistryView): Route[] {
       auth: 'publishable',
       role: 'write',
       tag: 'SDK',
-      summary: 'Get the geofences and beacons around a location, for an SDK to monitor',
+      summary: 'Get the geofences, places and beacons around a location, for an SDK to monitor',
       description:
-        'The enabled geofences that are meant for the user, the beacons, and the region around the location in which ' +
+        'The enabled geofences that are meant for the user, the beacons, the places (if the setting `places` is on, those that pass `placeFilters`), and the region around the location in which ' +
         'there are no others. It is smaller where many geofences of other users are near. Its radius is 0 where more than ' +
         `${MAX_RECORDS} of a kind are right here: then a client has to ask the server each time.`,
       body: Type.Object({
@@ -55,7 +68,7 @@ export function syncRoutes(registry: RegistryView): Route[] {
       answers: {
         200: Type.Object({
           geofences: Type.Array(GeofenceRecord, { description: 'Nearest first.' }),
-          places: Type.Array(Type.Object({})),
+          places: Type.Array(SyncedPlace, { description: 'Nearest first.' }),
           beacons: Type.Array(BeaconRecord, { description: 'Nearest first.' }),
           region: Type.Object({
             latitude: Latitude,
@@ -78,10 +91,11 @@ export function syncRoutes(registry: RegistryView): Route[] {
           readableBeacons(headers),
         )
         const texts = await concurrency.run(() => textsInSlices(view, geofences))
+        const { places, meters } = await placesAround(view, latitude, longitude)
         const rest = JSON.stringify({
-          places: [],
+          places,
           beacons: beacons.map((beacon) => beaconRecord(beacon)),
-          region: { latitude, longitude, radius: radiusMeters },
+          region: { latitude, longitude, radius: Math.min(radiusMeters, meters) },
         })
         return { pieces: listPieces('"geofences":', texts, `,${rest.slice(1, -1)}`) }
       },
@@ -96,6 +110,26 @@ function textsInSlices({ index }: ScopeView, geofences: readonly GeofencePropert
     if (slot < 0) return undefined
     return JSON.stringify(geofenceRecord({ ...index.geofence(slot), shape: index.shape(slot) }))
   })
+}
+
+/** The places in which the user may be soon, and how far the client may go before there may be others. */
+async function placesAround({ settings, atlas }: ScopeView, latitude: number, longitude: number) {
+  if (!settings.places) return { places: [], meters: Infinity }
+  const here = await fetched(() => atlas.placesAround(latitude, longitude))
+  // Not known at the moment: it asks again.
+  if (here instanceof Unknown) return { places: [], meters: UNKNOWN_RADIUS_METERS }
+  const near = here.near
+    .filter(({ place }) => passesFilters(place, settings.placeFilters))
+    .sort((a, b) => a.meters - b.meters || (a.place.id < b.place.id ? -1 : 1))
+  const next = Math.min(here.restMeters, near[MAX_RECORDS]?.meters ?? Infinity)
+  return {
+    places: near.slice(0, MAX_RECORDS).map(({ place }) => ({
+      ...shownPlace(place, settings),
+      geometryRadius: place.extentMeters,
+    })),
+    // A place is a candidate from some distance on.
+    meters: Math.max(0, next * SPHERE_SHARE - CANDIDATE_METERS),
+  }
 }
 
 interface Surroundings {

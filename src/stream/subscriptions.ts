@@ -4,7 +4,7 @@ import type { ErrorLog } from '../runtime/logger.ts'
 import type { FanoutGroups, Encoded, Outlet } from '../events/fanoutGroup.ts'
 import { EventReader } from '../events/eventReader.ts'
 import type { EventFeed } from '../events/feed.ts'
-import { filterBytes, LISTS, type EventFilter } from '../events/filter.ts'
+import { FILTER_LISTS, filterBytes, type EventFilter } from '../events/filter.ts'
 import type { StoredEvent } from '../events/port.ts'
 import { ApiError, badParam, notFound } from '../runtime/errors.ts'
 import { CLOSE } from './closeCodes.ts'
@@ -32,7 +32,18 @@ export const Subscribe = Type.Object(
     id: Name(MAX_ID_LENGTH),
     filter: Type.Optional(
       Type.Object(
-        { types: Items, tags: Items, externalIds: Items, userIds: Items, deviceIds: Items },
+        {
+          types: Items,
+          tags: Items,
+          externalIds: Items,
+          userIds: Items,
+          deviceIds: Items,
+          placeIds: Items,
+          chains: Items,
+          categories: Items,
+          regions: Items,
+          failureReasons: Items,
+        },
         STRICT,
       ),
     ),
@@ -237,7 +248,7 @@ class ConnectionSubscriptions implements StreamFeature {
  */
 function keptFilter(filter: EventFilter): EventFilter {
   return Object.fromEntries(
-    LISTS.flatMap(([list]) => {
+    FILTER_LISTS.flatMap((list) => {
       const items = filter[list]
       return items === undefined ? [] : [[list, items.map(ownText)]]
     }),

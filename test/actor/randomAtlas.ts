@@ -85,6 +85,10 @@ export class RandomAtlas implements Atlas {
     return this.missing(latitude, longitude) ?? this.places.at(latitude, longitude)
   }
 
+  placesAround(latitude: number, longitude: number): PlacesHere | Unfetched {
+    return this.placesAt(latitude, longitude)
+  }
+
   chainsAt(
     slugs: readonly string[],
     latitude: number,

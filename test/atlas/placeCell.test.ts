@@ -1,12 +1,21 @@
 /** The places around a point by its cell, compared with a look at all places of the sample city. */
 import t from 'tap'
 import Database from 'better-sqlite3'
-import { cellOf, PLACE_CELLS } from '../../src/geo/atlas/grid.ts'
-import { nearestOfChains, placesOfCell, type PlaceCell } from '../../src/geo/atlas/placeCell.ts'
-import { makeChainCell, makePlaceCell } from '../../src/geo/atlas/placeCellMaker.ts'
+import { cellOf, CROWDED_CELLS, PLACE_CELLS } from '../../src/geo/atlas/grid.ts'
+import { CellAtlas } from '../../src/geo/atlas/cellAtlas.ts'
+import { allOfCell, nearestOfChains, placesOfCell, type PlaceCell } from '../../src/geo/atlas/placeCell.ts'
+import {
+  CrowdedCell,
+  makeChainCell,
+  makeCrowdedCell,
+  makePlaceCell,
+  type PlaceRegion,
+} from '../../src/geo/atlas/placeCellMaker.ts'
 import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
 import { signedMeters } from '../../src/geo/records/placeExtent.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
+import { fetched, Unknown } from '../../src/rules/atlas.ts'
+import { ManualClock } from '../../src/runtime/clock.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { Random } from '../actor/world.ts'
 import { samplePlaces } from '../kit/sampleRegion.ts'
@@ -80,3 +89,88 @@ t.test('where no map region is, nothing is near, and its places are not gone', a
     'without any',
   )
 })
+
+/** A map region with these points as places, each a café. */
+function invented(points: readonly Position[]): PlaceRegion {
+  const places = points.map((position, i) => ({
+    key: i.toString(16).padStart(24, '0'),
+    name: `Place ${i}`,
+    categories: ['food-beverage', 'cafe'],
+    position,
+    size: 0,
+    chain: undefined,
+    rings: [],
+  }))
+  const reach = 0.0005
+  const grounds = {
+    in: (box: { west: number; south: number; east: number; north: number }, limit: number) =>
+      places
+        .filter(
+          ({ position: [x, y] }) =>
+            x >= box.west - reach &&
+            x <= box.east + reach &&
+            y >= box.south - reach &&
+            y <= box.north + reach,
+        )
+        .slice(0, limit),
+  }
+  return { records: () => ({ grounds }) as never, bounds: [0.4, 0.4, 0.6, 0.6] }
+}
+
+t.test('where there are too many places for a cell, none is left out', async (t) => {
+  const points = Array.from({ length: 12_000 }, (): Position => [
+    random.between(0.5, 0.508),
+    random.between(0.5, 0.508),
+  ])
+  const crowd = invented(points)
+  const coarse = makePlaceCell(cellOf(0.504, 0.504, PLACE_CELLS), [crowd])
+  t.match(coarse, { isCrowded: true, isCovered: true, places: [] })
+  const reads = { small: 0 }
+  const reader = {
+    readRegions: () => Promise.reject(new Error('unused')),
+    readPlaces: async (cell: number) => makePlaceCell(cell, [crowd]),
+    async readCrowdedPlaces(cell: number) {
+      reads.small++
+      return makeCrowdedCell(cell, [crowd])
+    },
+    readChains: async () => ({ chains: [] }),
+  }
+  const logged: unknown[] = []
+  const logger = { warn: (fields: unknown) => logged.push(fields) } as never
+  const atlas = new CellAtlas(reader, new ManualClock(0), logger)
+  for (let i = 0; i < 20; i++) {
+    const [x, y] = [random.between(0.501, 0.507), random.between(0.501, 0.507)]
+    const here = await fetched(() => atlas.placesAt(y, x))
+    if (here instanceof Unknown) return t.fail('unknown')
+    const known = new Set(here.near.map(({ place }) => place.id))
+    for (const [at, [px, py]] of points.entries()) {
+      const meters = pointDistance(y, x, py, px) - 30
+      const id = at.toString(16).padStart(24, '0')
+      if (!known.has(id) && (meters <= 125 || meters < here.restMeters)) t.fail(`${id}: ${meters} m`)
+    }
+    t.ok(known.size > 200, `${known.size} places`)
+  }
+  t.ok(reads.small > 5)
+  t.equal(logged.length, 0)
+  const whole = allOfCell(makeCrowdedCell(cellOf(0.504, 0.504, CROWDED_CELLS), [crowd]), 0.504, 0.504)
+  t.ok(whole.restMeters >= 125)
+})
+
+t.test(
+  'a file with more places at one point than anywhere in the world cannot be read, and the log says so',
+  async (t) => {
+    const crowd = invented(Array.from({ length: 4001 }, (): Position => [0.5, 0.5]))
+    t.throws(() => makeCrowdedCell(cellOf(0.5, 0.5, CROWDED_CELLS), [crowd]), CrowdedCell)
+    const logged: unknown[] = []
+    const logger = { warn: (fields: unknown) => logged.push(fields) } as never
+    const reader = {
+      readRegions: () => Promise.reject(new Error('unused')),
+      readPlaces: async (cell: number) => makePlaceCell(cell, [crowd]),
+      readCrowdedPlaces: async (cell: number) => makeCrowdedCell(cell, [crowd]),
+      readChains: async () => ({ chains: [] }),
+    }
+    const atlas = new CellAtlas(reader, new ManualClock(0), logger)
+    t.match(await fetched(() => atlas.placesAt(0.5, 0.5)), { isFailure: true })
+    t.equal(logged.length, 1)
+  },
+)

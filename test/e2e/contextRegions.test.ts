@@ -16,6 +16,7 @@ let read: (cell: number) => Promise<RegionCell>
 const reader: CellReader = {
   readRegions: (cell) => read(cell),
   readPlaces: async (cell) => makePlaceCell(cell, []),
+  readCrowdedPlaces: async (cell) => makePlaceCell(cell, []),
   readChains: async () => ({ chains: [] }),
 }
 const atlas = new CellAtlas(reader, clock, createLogger('fatal'), undefined, 100)

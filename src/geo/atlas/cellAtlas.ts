@@ -12,8 +12,8 @@ import {
 import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { CellCache } from './cellCache.ts'
-import { cellOf, PLACE_CELLS } from './grid.ts'
-import { nearestOfChains, placesOfCell, type ChainCell, type PlaceCell } from './placeCell.ts'
+import { cellOf, CROWDED_CELLS, PLACE_CELLS } from './grid.ts'
+import { allOfCell, nearestOfChains, placesOfCell, type ChainCell, type PlaceCell } from './placeCell.ts'
 import { regionsIn, type RegionCell } from './regionCell.ts'
 import { regionOf } from './regionNames.ts'
 
@@ -21,6 +21,8 @@ import { regionOf } from './regionNames.ts'
 export interface CellReader {
   readRegions(cell: number): Promise<RegionCell>
   readPlaces(cell: number): Promise<PlaceCell>
+  /** One of the smaller cells of a crowded one. */
+  readCrowdedPlaces(cell: number): Promise<PlaceCell>
   readChains(cell: number, slugs: readonly string[]): Promise<ChainCell>
 }
 
@@ -32,6 +34,8 @@ export interface IpAtlas {
 /** Of cells of each kind in memory, approximately. */
 const REGION_BYTES = 64 * 1024 * 1024
 const PLACE_BYTES = 64 * 1024 * 1024
+/** Of the smaller cells of places. */
+const CROWDED_BYTES = 32 * 1024 * 1024
 const CHAIN_BYTES = 16 * 1024 * 1024
 /** Of a cell besides its arrays: it and its objects. */
 const CELL_BYTES = 2000
@@ -51,6 +55,7 @@ export class CellAtlas implements Atlas {
   readonly #ips: IpAtlas | undefined
   readonly #regions: CellCache<number, RegionCell>
   readonly #places: CellCache<number, PlaceCell>
+  readonly #crowded: CellCache<number, PlaceCell>
   readonly #chains: CellCache<string, ChainCell>
   /** The lists of chains that are watched, by number, while somebody has them. */
   readonly #watched = new Map<number, WeakRef<readonly string[]>>()
@@ -73,6 +78,12 @@ export class CellAtlas implements Atlas {
       maxBytes: PLACE_BYTES,
       ...common,
     })
+    this.#crowded = new CellCache({
+      read: (cell) => reader.readCrowdedPlaces(cell),
+      bytesOf: bytesOfPlaces,
+      maxBytes: CROWDED_BYTES,
+      ...common,
+    })
     this.#chains = new CellCache({
       read: (key) => this.#readChains(reader, key),
       bytesOf: bytesOfChains,
@@ -83,7 +94,7 @@ export class CellAtlas implements Atlas {
 
   /** Approximate bytes of the cells in memory. */
   get bytes(): number {
-    return this.#regions.bytes + this.#places.bytes + this.#chains.bytes
+    return this.#regions.bytes + this.#places.bytes + this.#crowded.bytes + this.#chains.bytes
   }
 
   regionsAt(latitude: number, longitude: number): RegionsHere | Unknown | Unfetched {
@@ -93,9 +104,22 @@ export class CellAtlas implements Atlas {
   }
 
   placesAt(latitude: number, longitude: number): PlacesHere | Unknown | Unfetched {
-    const cell = this.#places.get(cellOf(latitude, longitude, PLACE_CELLS))
+    const cell = this.#placeCellAt(latitude, longitude)
     if (cell instanceof Unknown || cell instanceof Unfetched) return cell
     return placesOfCell(cell, latitude, longitude)
+  }
+
+  placesAround(latitude: number, longitude: number): PlacesHere | Unknown | Unfetched {
+    const cell = this.#placeCellAt(latitude, longitude)
+    if (cell instanceof Unknown || cell instanceof Unfetched) return cell
+    return allOfCell(cell, latitude, longitude)
+  }
+
+  #placeCellAt(latitude: number, longitude: number): PlaceCell | Unknown | Unfetched {
+    let cell = this.#places.get(cellOf(latitude, longitude, PLACE_CELLS))
+    if (!(cell instanceof Unknown || cell instanceof Unfetched) && cell.isCrowded)
+      cell = this.#crowded.get(cellOf(latitude, longitude, CROWDED_CELLS))
+    return cell
   }
 
   chainsAt(
@@ -120,7 +144,7 @@ export class CellAtlas implements Atlas {
   /** The data have changed. */
   changed(): void {
     this.revision++
-    for (const cache of [this.#regions, this.#places, this.#chains]) cache.clear()
+    for (const cache of [this.#regions, this.#places, this.#crowded, this.#chains]) cache.clear()
   }
 
   #numberOf(slugs: readonly string[]): number {

@@ -3,12 +3,12 @@ import type { PlaceRecords } from '../placeDatabase/port.ts'
 import type { World } from '../world/port.ts'
 import type { RegionCell } from './regionCell.ts'
 import type { ChainCell, PlaceCell } from './placeCell.ts'
-import { makeChainCell, makePlaceCell } from './placeCellMaker.ts'
+import { makeChainCell, makeCrowdedCell, makePlaceCell } from './placeCellMaker.ts'
 import { makeRegionCell } from './regionCellMaker.ts'
 
 /** A cell to read. */
 export interface CellTask {
-  readonly kind: 'regions' | 'places' | 'chains'
+  readonly kind: 'regions' | 'places' | 'crowdedPlaces' | 'chains'
   readonly cell: number
   /** Of chains. */
   readonly slugs?: readonly string[]
@@ -42,6 +42,7 @@ export class CellThread {
     this.#places.keep(files.map(({ file }) => file))
     const regions = files.map(({ file, bounds }) => ({ bounds, records: () => this.#places.at(file) }))
     if (kind === 'places') return makePlaceCell(cell, regions)
+    if (kind === 'crowdedPlaces') return makeCrowdedCell(cell, regions)
     if (kind === 'chains') return makeChainCell(cell, slugs, regions)
     if (world !== undefined) this.#world ??= this.#openWorld(world)
     return makeRegionCell(cell, { world: this.#world, regions })

@@ -39,6 +39,10 @@ export class CellThreads implements CellReader, Service {
     return this.#run({ kind: 'places', cell })
   }
 
+  readCrowdedPlaces(cell: number): Promise<PlaceCell> {
+    return this.#run({ kind: 'crowdedPlaces', cell })
+  }
+
   readChains(cell: number, slugs: readonly string[]): Promise<ChainCell> {
     return this.#run({ kind: 'chains', cell, slugs })
   }

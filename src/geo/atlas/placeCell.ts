@@ -16,8 +16,12 @@ export interface PlaceCell {
   readonly bounds: CellBounds
   /** Whether a map region has the data of some of it. */
   readonly isCovered: boolean
+  /** Whether there are too many places for it: then it has none of them, and smaller cells have them. */
+  readonly isCrowded: boolean
   /** Those in the cell and around it. */
   readonly places: readonly CellPlace[]
+  /** Metres around the cell within which they are all. */
+  readonly reachMeters: number
   /** By square, row by row: its first member; one more at the end. */
   readonly starts: Uint32Array
   /** Of each square, the places that may be around one of its points. */
@@ -47,6 +51,12 @@ export function placesOfCell(cell: PlaceCell, latitude: number, longitude: numbe
   for (let i = starts[square]!; i < starts[square + 1]!; i++)
     near.push(nearOf(places[members[i]!]!, latitude, longitude))
   return { isCovered, near, restMeters: rest[square]! }
+}
+
+/** All places of the cell, in no order. @param latitude degrees, of a point in the cell */
+export function allOfCell(cell: PlaceCell, latitude: number, longitude: number): PlacesHere {
+  const near = cell.places.map((place) => nearOf(place, latitude, longitude))
+  return { isCovered: cell.isCovered, near, restMeters: cell.reachMeters }
 }
 
 function nearOf({ place, area, radius, rings }: CellPlace, latitude: number, longitude: number): PlaceNear {

@@ -5,7 +5,7 @@ import { AROUND_METERS } from '../../rules/atlas.ts'
 import type { PlaceRecords, StoredPlace } from '../placeDatabase/port.ts'
 import type { GroundedPlace } from '../placeDatabase/placeGrounds.ts'
 import { radiusOf } from '../records/placeExtent.ts'
-import { boundsOfCell, degreeMeters, PLACE_CELLS, widened, type CellBounds } from './grid.ts'
+import { boundsOfCell, CROWDED_CELLS, degreeMeters, PLACE_CELLS, widened, type CellBounds } from './grid.ts'
 import { SQUARES, type CellPlace, type ChainCell, type PlaceCell } from './placeCell.ts'
 
 /** A map region with places. */
@@ -21,8 +21,10 @@ const USUAL_REACH_METERS = 2000
 /** The same where there are many. */
 const LEAST_REACH_METERS = 300
 const MANY_PLACES = 800
-/** Of a cell. More are not looked at: the file of a map region may have any number at one point. */
+/** Of a cell. The file of a map region may have any number at one point. */
 const MOST_PLACES = 4000
+/** How far around the cells of crowded parts. */
+const CROWDED_REACH_METERS = 1.2 * AROUND_METERS
 /** The ground of a place may reach so far beyond its point. */
 const EXTENT_METERS = 1000
 /** Where there are no map regions, no place is nearer than this. */
@@ -39,7 +41,12 @@ const CERTAIN_SHARE = 0.99
 /** A box on a plane, in degrees of the cell's own longitudes. */
 type Box = readonly [west: number, south: number, east: number, north: number]
 
-/** Reads one cell. It takes some milliseconds where there are many places. */
+/**
+ * Reads one cell. It takes some milliseconds where there are many places.
+ *
+ * Where a cell would have too many, it is crowded and has none: they are in the smaller cells, which reach just so far as
+ * places count. No place is left out.
+ */
 export function makePlaceCell(cell: number, regions: readonly PlaceRegion[]): PlaceCell {
   const bounds = boundsOfCell(cell, PLACE_CELLS)
   const near = regions
@@ -52,9 +59,34 @@ export function makePlaceCell(cell: number, regions: readonly PlaceRegion[]): Pl
   let grounds = groundsAround(bounds, reach, near, MANY_PLACES)
   if (grounds.length >= MANY_PLACES) {
     reach = LEAST_REACH_METERS
-    grounds = groundsAround(bounds, reach, near, MOST_PLACES)
+    grounds = groundsAround(bounds, reach, near, MOST_PLACES + 1)
   }
+  if (grounds.length > MOST_PLACES) return { ...squared(bounds, nearest === 0, [], 0), isCrowded: true }
   return squared(bounds, nearest === 0, grounds.map(cellPlace), reach)
+}
+
+/**
+ * Reads one of the smaller cells.
+ * @throws {CrowdedCell} more places are around it than anywhere in the world
+ */
+export function makeCrowdedCell(cell: number, regions: readonly PlaceRegion[]): PlaceCell {
+  const bounds = boundsOfCell(cell, CROWDED_CELLS)
+  const near = regions
+    .map((region) => ({ region, meters: metersBetween(bounds, region.bounds) }))
+    .filter(({ meters }) => meters <= CROWDED_REACH_METERS + EXTENT_METERS)
+  const grounds = groundsAround(bounds, CROWDED_REACH_METERS, near, MOST_PLACES + 1)
+  if (grounds.length > MOST_PLACES) throw new CrowdedCell()
+  const isCovered = near.some(({ meters }) => meters === 0)
+  return squared(bounds, isCovered, grounds.map(cellPlace), CROWDED_REACH_METERS)
+}
+
+/** Nobody enters a place there, and the log says so. */
+export class CrowdedCell extends Error {
+  override name = 'CrowdedCell'
+
+  constructor() {
+    super(`a map region has more than ${MOST_PLACES} places within ${CROWDED_REACH_METERS} m`)
+  }
 }
 
 /** Where map regions overlap, the first one counts. */
@@ -115,7 +147,16 @@ function squared(
     // Rounding must not make it larger.
     rest[square] = Math.max(0, others * CERTAIN_SHARE)
   }
-  return { bounds, isCovered, places, starts, members: Uint32Array.from(members), rest }
+  return {
+    bounds,
+    isCovered,
+    isCrowded: false,
+    places,
+    reachMeters: Math.max(0, reach),
+    starts,
+    members: Uint32Array.from(members),
+    rest,
+  }
 }
 
 interface Scale {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import Type from 'typebox'
 import type { ScopeId } from '../../model/scope.ts'
-import type { Webhook } from '../../model/webhook.ts'
+import { WEBHOOK_FILTERS, type Webhook } from '../../model/webhook.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { Collection, type CollectionParts } from '../records/collection.ts'
@@ -17,6 +17,10 @@ const SECRET_BYTES = 30
 /** How long the secret before a rotation signs too, so that receivers can change over. */
 const CHANGEOVER_MS = 24 * 3_600_000
 
+const FILTERS = Object.fromEntries(
+  WEBHOOK_FILTERS.map((name) => [name, Type.Optional(Type.Array(Type.String()))]),
+)
+
 /** How webhooks are written down. */
 export const WEBHOOKS: StoredKind<Webhook> = {
   singular: 'webhook',
@@ -29,8 +33,7 @@ export const WEBHOOKS: StoredKind<Webhook> = {
       mode: Type.Enum(['single', 'multiple']),
       secret: Type.String(),
       description: Type.Optional(Type.String()),
-      types: Type.Optional(Type.Array(Type.String())),
-      tags: Type.Optional(Type.Array(Type.String())),
+      ...FILTERS,
     }),
   ),
   toRow: (webhook) => {
@@ -84,13 +87,9 @@ export class WebhookRegistry implements WebhookDirectory {
     return this.#records.edit(() => {
       const before = this.get(scope, id)
       if (before === undefined) return undefined
-      const { description, types, tags, ...rest } = { ...before, ...change, updatedAt: this.#clock.now() }
-      return this.#records.save({
-        ...rest,
-        ...(description && { description }),
-        ...(types && { types }),
-        ...(tags && { tags }),
-      })
+      const changed = Object.entries({ ...before, ...change, updatedAt: this.#clock.now() })
+      const kept = changed.filter(([, value]) => value !== undefined)
+      return this.#records.save(Object.fromEntries(kept) as unknown as Webhook)
     })
   }
 

@@ -1,13 +1,16 @@
 import Type, { type TObject } from 'typebox'
 import { checkRequired, choiceField, textField, type Fields } from '../../http/fields.ts'
 import { Text } from '../../http/schemas.ts'
-import type { Webhook } from '../../model/webhook.ts'
+import { WEBHOOK_FILTERS, type Webhook } from '../../model/webhook.ts'
 import { badParam } from '../../runtime/errors.ts'
 import { bodyOf, custom, flag, readFields, requiredRule, text, textList } from '../records/fieldRules.ts'
 import { MAX_DESCRIPTION_LENGTH, MAX_ID_LENGTH } from '../records/recordFields.ts'
 
 /** A webhook without what the registry gives it. */
-export type WebhookDefinition = Pick<Webhook, 'url' | 'description' | 'enabled' | 'mode' | 'types' | 'tags'>
+export type WebhookDefinition = Pick<
+  Webhook,
+  'url' | 'description' | 'enabled' | 'mode' | (typeof WEBHOOK_FILTERS)[number]
+>
 /** What an edit names; undefined takes a description or filter away. */
 export type WebhookChange = Partial<Pick<Webhook, 'url' | 'enabled' | 'mode'>> & {
   readonly [K in (typeof REMOVABLE)[number]]?: Webhook[K] | undefined
@@ -17,7 +20,9 @@ const MODES = ['single', 'multiple'] as const
 const MAX_URL_LENGTH = 2048
 const MAX_FILTER_ITEMS = 100
 /** Fields that an edit takes away by null. */
-const REMOVABLE = ['description', 'types', 'tags'] as const
+const REMOVABLE = ['description', ...WEBHOOK_FILTERS] as const
+
+const filter = (description: string) => textList(MAX_FILTER_ITEMS, MAX_ID_LENGTH, description)
 
 /** The fields of a webhook definition. */
 const WEBHOOK_FIELDS = {
@@ -31,16 +36,13 @@ const WEBHOOK_FIELDS = {
     ),
     (fields, name) => choiceField(fields, name, MODES),
   ),
-  types: textList(
-    MAX_FILTER_ITEMS,
-    MAX_ID_LENGTH,
-    'Only events of these types, e.g. `user.entered_geofence`; absent: all.',
-  ),
-  tags: textList(
-    MAX_FILTER_ITEMS,
-    MAX_ID_LENGTH,
-    'Only events of geofences or beacons with these tags; absent: all.',
-  ),
+  types: filter('Only events of these types, e.g. `user.entered_geofence`; absent: all.'),
+  tags: filter('Only events of geofences or beacons with these tags; absent: all.'),
+  placeIds: filter('Only events of places with these `_id`s; absent: all.'),
+  chains: filter('Only events of places of chains with these slugs; absent: all.'),
+  categories: filter('Only events of places of categories with these slugs; absent: all.'),
+  regions: filter('Only events of regions with these codes or `_id`s; absent: all.'),
+  failureReasons: filter('Only `user.failed_fraud` with one of these reasons; absent: all.'),
 }
 
 /** The fields of a definition, for requests. A mistyped filter would mean all events, so no other fields are allowed. */
