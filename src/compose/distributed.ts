@@ -46,7 +46,7 @@ import { rolesOf } from './roles.ts'
 import { openGeofenceSync } from './geofenceSync.ts'
 import { openNotifications } from './notifications.ts'
 import { openGeoServices } from './geoServices.ts'
-import { openMapData, type MapData } from './mapData.ts'
+import { openMapData, type MapData, placesCheck } from './mapData.ts'
 import { watchTile38 } from './tile38.ts'
 
 /** Starts the process, which waits for its servers; a signal ends it. */
@@ -71,7 +71,8 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const delivery = isIn('delivery') ? await openDelivery(ground, events!, asking!.gateway) : undefined
   const tile38Checks = watchTile38(tile38, metrics)
   const imports = map && compareImports(ground, map, ROLES.filter(isIn))
-  const mapChecks = map === undefined ? [] : [...map.checks, placesCheck(registry, map.regions), importsCheck(imports!)]
+  const mapChecks =
+    map === undefined ? [] : [...map.checks, placesCheck(registry, map.regions), importsCheck(imports!)]
   const notifications = await openNotifications({ options, logger, registry })
   const sync = isIn('gateway')
     ? openGeofenceSync({ options, logger, registry, finder: geo!.finder, tell: notifications.tellRun })
