@@ -8,7 +8,7 @@ import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
 import { evaluatedAccuracy } from '../geometry/confidence.ts'
 import { eventIds, userRecordId, type StoreSalt } from '../events/ids.ts'
-import { EventTexts, outlineIn, traitsOf, type EventContext } from '../events/record.ts'
+import { EventTexts, outlineIn, eventTraitsOf, type EventContext } from '../events/record.ts'
 import type { StoredEvent } from '../events/port.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { TextCache } from '../runtime/textCache.ts'
@@ -505,7 +505,7 @@ export class Partition {
         actualCreatedAt: update.receivedAt,
         tag: (transition.geofence ?? transition.beacon)?.tag,
         externalId: (transition.geofence ?? transition.beacon)?.externalId,
-        traits: traitsOf(transition),
+        traits: eventTraitsOf(transition),
         json,
       })
     }

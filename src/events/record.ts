@@ -273,13 +273,13 @@ export function readEvent(scope: ScopeId, json: string): StoredEvent {
     actualCreatedAt: Date.parse(event.actualCreatedAt),
     tag,
     externalId,
-    traits: traitsOf(event),
+    traits: eventTraitsOf(event),
     json,
   }
 }
 
 /** What filters look at, of an event or transition; undefined if it is about none of these. */
-export function traitsOf({
+export function eventTraitsOf({
   place,
   region,
   failureReasons,
