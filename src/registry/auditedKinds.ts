@@ -77,6 +77,7 @@ function recordKind<R extends ScopedRecord>(
 ): AuditedKind {
   return {
     singular: kind.singular,
+    place: (row) => placeOf((row as RecordRow).scope),
     describe(row) {
       const record = recordOf(kind, row as RecordRow)
       const { id, scope, tag, externalId } = record

@@ -179,6 +179,35 @@ t.test('each call that changes something is entered', async (t) => {
     t.equal(many.reduce((sum, { after }) => sum + after.count, 0) + few.length, 120, 'each row of an import')
   })
 
+  await t.test(
+    'long rows of an import are one entry without values, which would take long to write',
+    async (t) => {
+      const ring = Array.from({ length: 1000 }, (_, i) => {
+        const angle = (2 * Math.PI * (i % 999)) / 999
+        return [13 + 0.01 * Math.cos(angle), 52 + 0.01 * Math.sin(angle)]
+      })
+      const rows = Array.from(
+        { length: 12 },
+        (_, i) => `D,long,${i},polygon,"${JSON.stringify([ring])}"`,
+      ).join('\n')
+      const { body } = await server.api(
+        'POST',
+        '/v1/imports/geofences',
+        `description,tag,externalId,type,coordinates\n${rows}\n`,
+        KEYS.testSecret,
+        { 'content-type': 'text/csv' },
+      )
+      t.equal(body.import.created, 12)
+      const single = (await audit('action=geofence.created&limit=1000')).filter(({ target }) =>
+        target.startsWith('long/'),
+      )
+      const many = (await audit('action=geofence.changedMany')).filter(({ after }) => after.count <= 12)
+      const counted = many.reduce((sum, { after }) => sum + after.count, 0)
+      t.equal(counted + single.length, 12, 'each row')
+      t.notOk(JSON.stringify(many).includes('coordinates'))
+    },
+  )
+
   await t.test('nothing is left out, and no secret is in', async (t) => {
     const document: Json = await (await fetch(`${server.url}/v1/openapi.json`)).json()
     for (const [path, methods] of Object.entries<Json>(document.paths))

@@ -19,8 +19,8 @@ const Entry = Type.Object({
   requestId: Type.Optional(Type.String()),
   action: Type.String({
     description:
-      '`geofence.created`, `geofence.changed`, `geofence.deleted`, and the same for other records; `geofence.changedMany` for more than 50 at once, as an ' +
-      'import makes them, without values; or the method and path of a call that changed no such record.',
+      '`geofence.created`, `geofence.changed`, `geofence.deleted`, and the same for other records; `geofence.changedMany` for more than 50 at once, or several long ones, as ' +
+      'an import makes them, without values; or the method and path of a call that changed no such record.',
   }),
   target: Type.String({
     description:

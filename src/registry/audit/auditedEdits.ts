@@ -20,6 +20,8 @@ export interface AuditedKind {
   /** `geofence`: the first part of actions. */
   readonly singular: string
   describe(row: object): Described | undefined
+  /** Where the row belongs, where that is known without describing it. */
+  place?(row: object): Pick<Described, 'project' | 'live'>
   /** What holds as long as there is no row; absent: nothing. */
   readonly initial?: Readonly<Record<string, unknown>>
   /** Only that it comes and goes is entered. */
@@ -28,6 +30,11 @@ export interface AuditedKind {
 
 /** More changes at once become one entry, with what was changed but without the values. */
 const MOST_SINGLE = 50
+/**
+ * So do several changes of longer rows: to describe each of them before and after, as text, would take milliseconds
+ * for each polygon of an import.
+ */
+const MOST_CHARACTERS = 128 * 1024
 
 /**
  * Enters each edit in the audit, in the same commit: neither is there without the other.
@@ -77,7 +84,8 @@ export class AuditedEdits implements EditLog {
     const audited = changes.filter(({ kind }) => this.#kinds.has(kind))
     if (audited.length === 0) return []
     const author = currentAuthor()
-    if (audited.length > MOST_SINGLE) return this.#summary(author, audited)
+    if (audited.length > MOST_SINGLE || (audited.length > 1 && areLong(audited)))
+      return this.#summary(author, audited)
     return audited.flatMap((change) => this.#entryOf(author, change) ?? [])
   }
 
@@ -102,11 +110,14 @@ export class AuditedEdits implements EditLog {
 
   /** For each project and kind of many changes, which they were. */
   #summary(author: Author, changes: readonly Change[]): Change[] {
-    const groups = new Map<string, { known: Described; singular: string; keys: string[] }>()
+    const groups = new Map<
+      string,
+      { known: Pick<Described, 'project' | 'live'>; singular: string; keys: string[] }
+    >()
     for (const { kind, key, row } of changes) {
-      const { singular, describe } = this.#kinds.get(kind)!
+      const { singular, describe, place = describe } = this.#kinds.get(kind)!
       const shown = row ?? this.#image.rowOf(kind, key)
-      const known = shown && describe(shown)
+      const known = shown && place(shown)
       if (known === undefined) continue
       const name = `${singular} ${known.project} ${known.live}`
       const group = groups.get(name) ?? { known, singular, keys: [] }
@@ -136,4 +147,12 @@ export class AuditedEdits implements EditLog {
     const row: AuditRow = { id, project, actor: actor.id, action, target, detail: JSON.stringify(detail) }
     return { kind: 'audit', key: `${project}.${id}`, row }
   }
+}
+
+/** Whether the rows have much text together. */
+function areLong(changes: readonly Change[]): boolean {
+  let characters = 0
+  for (const { row = {} } of changes)
+    for (const value of Object.values(row)) if (typeof value === 'string') characters += value.length
+  return characters > MOST_CHARACTERS
 }
