@@ -7962,7 +7962,7 @@ export interface operations {
                             };
                             ip?: string;
                             requestId?: string;
-                            /** @description `geofence.created`, `geofence.changed`, `geofence.deleted`, and the same for other records; `geofence.changedMany` for more than 50 at once, as an import makes them, without values; or the method and path of a call that changed no such record. */
+                            /** @description `geofence.created`, `geofence.changed`, `geofence.deleted`, and the same for other records; `geofence.changedMany` for more than 50 at once, or several long ones, as an import makes them, without values; or the method and path of a call that changed no such record. */
                             action: string;
                             /** @description What was changed: of records with a pair, the tag and externalId with a slash between them. */
                             target: string;
