@@ -9,71 +9,71 @@ tripDelayThreshold | null; minutes; null: delayed stays false, no D | trips/mach
 tripWrongDestinationEvents | false; W is made | trips/machine.test.ts: the wrong destination: same tag, not beside an arrival, only where the setting is on
 tripUpdateSeconds | 30; least t between two U that updates make; a call's U is always made | trips/machine.test.ts: updated: not more often than tripUpdateSeconds; a call’s always
 tripEtaSeconds | 30; least t between two ETAs | trips/eta.test.ts: a way is measured at the first update, then after tripEtaSeconds and 50 m
-GET and PATCH /v1/settings | the six settings
+GET and PATCH /v1/settings | the six settings | e2e/trips.test.ts: settings of trips
 tripsDays | ended trips go 90 days after updatedAt
 tripLocationsDays | locations go after 7 days
 
 # Trips: endpoints (trips)
-POST /v1/trips | publishable; trip, events
-PATCH /v1/trips/:id/update | publishable; trip, events
-PATCH /v1/trips/:id | the same; creates one without a trip of that externalId
-PATCH /v1/trips/:id/legs/:legId | publishable; trip, leg, events
-PUT /v1/trips/:id/legs | publishable; trip, events
-GET /v1/trips | secret; trips, meta.hasMore
-GET /v1/trips/:id | secret; trip, its fields at the root too
-GET /v1/trips/:id/route | secret; distance, geometry, matched
-DELETE /v1/trips/:id | secret; meta only
-status | always 200 with JSON; the key's environment only
-:id | _id, else externalId: the active trip, else the latest created; may hold / before /update; unknown: 404
-bodies | JSON or form, PATCH too
+POST /v1/trips | publishable; trip, events | e2e/trips.test.ts: POST creates a trip, pending, without events
+PATCH /v1/trips/:id/update | publishable; trip, events | e2e/trips.test.ts: PATCH: status, fields, events; both paths
+PATCH /v1/trips/:id | the same; creates one without a trip of that externalId | e2e/trips.test.ts: PATCH of a name without a trip: /update is 404, the path of 2021 creates one
+PATCH /v1/trips/:id/legs/:legId | publishable; trip, leg, events | e2e/trips.test.ts: PATCH of a leg, PUT of their order
+PUT /v1/trips/:id/legs | publishable; trip, events | e2e/trips.test.ts: PATCH of a leg, PUT of their order
+GET /v1/trips | secret; trips, meta.hasMore | e2e/trips.test.ts: list: filters, order, pages
+GET /v1/trips/:id | secret; trip, its fields at the root too | e2e/trips.test.ts: POST of an active trip changes its fields; of one that has ended, it makes another
+GET /v1/trips/:id/route | secret; distance, geometry, matched | e2e/tripDrive.test.ts: the way of a trip that has ended: without roads the line through its locations
+DELETE /v1/trips/:id | secret; meta only | e2e/trips.test.ts: DELETE: gone, no event; unknown: 404
+status | always 200 with JSON; the key's environment only | e2e/trips.test.ts: keys and environments
+:id | _id, else externalId: the active trip, else the latest created; may hold / before /update; unknown: 404 | e2e/trips.test.ts: names as clients write them; e2e/trips.test.ts: POST of an active trip changes its fields; of one that has ended, it makes another
+bodies | JSON or form, PATCH too | e2e/trips.test.ts: forms, PATCH too
 limits | publishable 10 per address, secret as management, route 100
-what a publishable key sees | locations is []; user and location only where the body's userId is the trip's
+what a publishable key sees | locations is []; user and location only where the body's userId is the trip's | e2e/trips.test.ts: what a publishable key sees
 
 # Trips: body (trips)
-externalId | 1 to 256 characters; required by POST, ignored by PATCH
+externalId | 1 to 256 characters; required by POST, ignored by PATCH | e2e/trips.test.ts: bad input is 400 and names the parameter; nothing changes; e2e/trips.test.ts: PATCH: status, fields, events; both paths
 userId | set on a trip without one; another than the trip's: 400 | trips/machine.test.ts: userId: set on a trip without one; another than the trip’s is refused
-userId | at most 50 active trips a user
-destinationGeofenceTag, destinationGeofenceExternalId | both or none
+userId | at most 50 active trips a user | e2e/trips.test.ts: at most 50 active trips a user
+destinationGeofenceTag, destinationGeofenceExternalId | both or none | e2e/trips.test.ts: bad input is 400 and names the parameter; nothing changes
 destinationGeofenceTag, destinationGeofenceExternalId | must exist, checked where they change and the trip does not end | trips/machine.test.ts: a destination must exist where it changes and the trip does not end
 destinationGeofenceTag, destinationGeofenceExternalId | on a trip with legs 400 unless as answered | trips/legs.test.ts: PATCH legs replaces the open ones: a known one keeps its state, closed ones stay
-mode | car (default), truck, foot, bike, motorbike
-approachingThreshold | minutes, number or its text, above 0 to 1440
+mode | car (default), truck, foot, bike, motorbike | e2e/trips.test.ts: POST creates a trip, pending, without events; e2e/trips.test.ts: bad input is 400 and names the parameter; nothing changes
+approachingThreshold | minutes, number or its text, above 0 to 1440 | e2e/trips.test.ts: POST creates a trip, pending, without events; e2e/trips.test.ts: bad input is 400 and names the parameter; nothing changes
 scheduledArrivalAt | date or ms; may be past
-metadata | as a user's; object or JSON text; replaces the whole
+metadata | as a user's; object or JSON text; replaces the whole | e2e/trips.test.ts: POST creates a trip, pending, without events; e2e/trips.test.ts: POST of an active trip changes its fields; of one that has ended, it makes another
 legs | 1 to 25; not beside a destination | trips/legs.test.ts: PATCH legs replaces the open ones: a known one keeps its state, closed ones stay
-status | six values; expired and others 400; ignored by POST
-null and "" | mean absent
-400 | nothing changes
-a leg | its destination in four forms, arrivalRadius, stopDuration, metadata, on the leg itself too; the first form counts
+status | six values; expired and others 400; ignored by POST | e2e/trips.test.ts: bad input is 400 and names the parameter; nothing changes; e2e/trips.test.ts: POST creates a trip, pending, without events
+null and "" | mean absent | e2e/trips.test.ts: null and empty texts mean absent, as after a restart of an Android app
+400 | nothing changes | e2e/trips.test.ts: bad input is 400 and names the parameter; nothing changes; e2e/trips.test.ts: a refused POST leaves its name free
+a leg | its destination in four forms, arrivalRadius, stopDuration, metadata, on the leg itself too; the first form counts | e2e/trips.test.ts: legs: their destinations in four forms, on the leg itself too
 a leg's address | geocoded once, without result 400
 PATCH legs | replaces the open legs: a known _id keeps its state, closed legs stay | trips/legs.test.ts: PATCH legs replaces the open ones: a known one keeps its state, closed ones stay
-list | filters, sortBy, limit, bounds, before; descending
-route | of an ended trip with two or more locations, else 400; matched; the line where nothing matches
+list | filters, sortBy, limit, bounds, before; descending | e2e/trips.test.ts: list: filters, order, pages
+route | of an ended trip with two or more locations, else 400; matched; the line where nothing matches | e2e/tripDrive.test.ts: the way of a trip that has ended: without roads the line through its locations
 
 # Trips: record (trips)
 trip | every field, absent where unknown
-user | who moved it last; before that the userId's latest record
+user | who moved it last; before that the userId's latest record | e2e/tripDrive.test.ts: a user drives a trip: started, approaching, arrived, and the app ends it
 updatedAt | now of the last change or location | trips/machine.test.ts: times: t of the update, now of a call; going back from arrived clears arrivedAt
 eta | duration with one decimal, distance, source | trips/eta.test.ts: property: an ETA has one decimal, is never negative, and is 0 once arrived
-user.trip, event.trip | without user, locations
-leg | every field
+user.trip, event.trip | without user, locations | e2e/tripDrive.test.ts: a user drives a trip: started, approaching, arrived, and the app ends it; e2e/trips.test.ts: PATCH: status, fields, events; both paths
+leg | every field | e2e/trips.test.ts: legs: their destinations in four forms, on the leg itself too
 with legs | destination of the current leg, eta of the last one | trips/eta.test.ts: a leg’s ETA counts the stops before it, of an arrived one the rest
-locations | the first, then each 30 s or 30 m; at 5,000 every other of the older half goes
+locations | the first, then each 30 s or 30 m; at 5,000 every other of the older half goes | trips/tripTable.test.ts: locations: the first, then each 30 s or 30 m after the last kept; trips/tripTable.test.ts: locations: at 5,000 every other one of the older half goes
 
 # Trips: which trips an update moves (trips)
-1 | all active trips of its userId, whatever the device
-2 | tripOptions.externalId: bound to this device, and to the userId
-3 | no trip of that name, none deleted in the last 24 h: it is created
+1 | all active trips of its userId, whatever the device | cluster/trips.slow.test.ts: the whole life of trips is the same in both engines
+2 | tripOptions.externalId: bound to this device, and to the userId | e2e/tripDrive.test.ts: tripOptions make the trip, change nothing of it later, and never restart it
+3 | no trip of that name, none deleted in the last 24 h: it is created | e2e/tripDrive.test.ts: tripOptions make the trip, change nothing of it later, and never restart it; e2e/tripDrive.test.ts: a deleted trip is not made again, and a deleted user takes the trip along
 3 | a destination that does not exist yet counts once it does | trips/machine.test.ts: a destination that does not exist yet counts once it does
-4 | tripOptions change nothing of a trip that exists, never restart one, do nothing to another user's; a wrong shape is 400
+4 | tripOptions change nothing of a trip that exists, never restart one, do nothing to another user's; a wrong shape is 400 | e2e/tripDrive.test.ts: tripOptions make the trip, change nothing of it later, and never restart it; e2e/tripDrive.test.ts: tripOptions of a wrong shape are refused by name
 5 | an update with t before the trip's last leaves it; a worse one than maxAccuracyMeters only starts it | trips/machine.test.ts: an update before the last leaves the trip as it is; an inaccurate one only starts it
 5 | deviceId anonymous has no trips
-user.trip | with tripOptions that trip if it may be moved and is started, approaching or arrived, else absent
-user.trip | without tripOptions the latest started of those of 1
-GET /v1/users | the latest started of the record
+user.trip | with tripOptions that trip if it may be moved and is started, approaching or arrived, else absent | e2e/tripDrive.test.ts: tripOptions make the trip, change nothing of it later, and never restart it
+user.trip | without tripOptions the latest started of those of 1 | e2e/tripDrive.test.ts: a user drives a trip: started, approaching, arrived, and the app ends it
+GET /v1/users | the latest started of the record | e2e/tripDrive.test.ts: a user drives a trip: started, approaching, arrived, and the app ends it
 
 # Trips: status and input (trips)
-POST of a new name | pending; none
+POST of a new name | pending; none | e2e/trips.test.ts: POST creates a trip, pending, without events
 POST | as PATCH without status, same _id; after its end a new trip | trips/table.test.ts: POST, the same
 PATCH without status | U; on an ended trip only metadata | trips/table.test.ts: a field changes; trips/machine.test.ts: fields change before the status; on a trip that has ended, only metadata
 PATCH pending | its row | trips/table.test.ts: PATCH pending
@@ -89,18 +89,18 @@ update, left the destination | its row | trips/table.test.ts: update, left; trip
 destination geofence edited | the next update sees it | trips/table.test.ts: fence moved here; trips/eta.test.ts: a way is measured again after destination, mode or legs have changed
 deleted, disabled, not for this user | becomes a point with its last radius | trips/table.test.ts: fence gone, there; trips/machine.test.ts: a point is entered under stop rule, buffers and minimumConfidence, without delays
 time | expired; X | trips/table.test.ts: time
-its user's record deleted | canceled; X; user, userId, locations of all go
-DELETE | gone, no event
+its user's record deleted | canceled; X; user, userId, locations of all go | e2e/tripDrive.test.ts: a deleted trip is not made again, and a deleted user takes the trip along; cluster/trips.slow.test.ts: the whole life of trips is the same in both engines
+DELETE | gone, no event | e2e/trips.test.ts: DELETE: gone, no event; unknown: 404
 fields | change before the status | trips/machine.test.ts: fields change before the status; on a trip that has ended, only metadata
-restart | same _id, a new run; 400 while another active trip has the externalId
+restart | same _id, a new run; 400 while another active trip has the externalId | e2e/trips.test.ts: a trip that has ended is restarted under its \`_id\`
 going back from arrived | clears arrivedAt; only so can A and R come again | trips/machine.test.ts: times: t of the update, now of a call; going back from arrived clears arrivedAt
 arrival | the destination is among user.geofences, also if it was before the trip | trips/machine.test.ts: arrival: among the geofences, also if it was before the trip
 arrival | a point: stop rule, buffers, minimumConfidence; only crossed is not reached | trips/machine.test.ts: a point is entered under stop rule, buffers and minimumConfidence, without delays
 W | only while started or approaching, on this update's entry, same tag, no open leg's, not beside R | trips/machine.test.ts: the wrong destination: same tag, not beside an arrival, only where the setting is on
-order in one answer | other events, then by trip S, W, A, R, D, U; U where none of S, W, A, R did
+order in one answer | other events, then by trip S, W, A, R, D, U; U where none of S, W, A, R did | e2e/tripDrive.test.ts: a replay moves the trip through all of its updates, in order
 names | none of them, nor user.fired_trip_orders, is a conversion's
-an event | the usual fields, trip after the whole step; location and createdAt of the update, by API and time where the user was last and now
-tag filters | look at destinationGeofenceTag
+an event | the usual fields, trip after the whole step; location and createdAt of the update, by API and time where the user was last and now | e2e/tripDrive.test.ts: a user drives a trip: started, approaching, arrived, and the app ends it; e2e/trips.test.ts: PATCH: status, fields, events; both paths
+tag filters | look at destinationGeofenceTag | e2e/tripDrive.test.ts: a user drives a trip: started, approaching, arrived, and the app ends it
 
 # Trips: legs (trips)
 current | the first open leg, unless PATCH made another so; each its A, R; others pending; the end of the trip ends them | trips/legs.test.ts: the current leg is the first; it arrives, and its departure starts the next; trips/legs.test.ts: ending the trip gives its open legs the same end; a restart clears them
@@ -118,21 +118,21 @@ no road | no region, no road within 1 km, no way, engine busy or over 1 s
 delay | predicted less scheduled; D once | trips/machine.test.ts: delay: how late the arrival is predicted, and one event when that is too late
 
 # Trips: guarantees (trips)
-directory | one active trip has an externalId; which userIds have active trips; by compare-and-set
-T1 | a committed update moves each of its trips exactly once, in the device's order
-T2 | track answers after both commits; without an answer in 2 s the trip as the device last saw it, or 503
-T3 | the answer to POST or PATCH is seen by every later track
-T4 | events of a trip are in order, and visible only after the commit of their update
-rows | a device has at most 1,000 unacknowledged, then 503
-ends before the device's commit | nothing happened
-ends after it, row not sent or ETA under way | the next owner sends it before newer ones; one step
-ends when the trip is committed, its answer lost, or the device has not noted it | sent again, same answer, no second event
-ends when the externalId is reserved, the trip not committed | the next POST or tripOptions goes on with that _id
-ends when PATCH is committed, its answer lost | the client's repeat is "-"
-owner down at the deadline | expired once, at the next owner's start; endedAt is the deadline
+directory | one active trip has an externalId; which userIds have active trips; by compare-and-set | registry/trips.test.ts: of two processes that take a name at once, both get the same trip; registry/trips.test.ts: names and users are there after a restart
+T1 | a committed update moves each of its trips exactly once, in the device's order | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended; cluster/trips.slow.test.ts: owners are killed while devices move trips of other partitions
+T2 | track answers after both commits; without an answer in 2 s the trip as the device last saw it, or 503 | trips/courier.test.ts: an answer waits for its trips, not long, and then gets what the device saw last; cluster/trips.slow.test.ts: owners are killed while devices move trips of other partitions
+T3 | the answer to POST or PATCH is seen by every later track | cluster/trips.slow.test.ts: a call is seen by tracks within a second, wherever they arrive; e2e/tripDrive.test.ts: a user drives a trip: started, approaching, arrived, and the app ends it
+T4 | events of a trip are in order, and visible only after the commit of their update | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended; cluster/trips.slow.test.ts: owners are killed while devices move trips of other partitions
+rows | a device has at most 1,000 unacknowledged, then 503 | trips/courier.test.ts: beyond a thousand rows of a device its updates are refused with 503, others are not
+ends before the device's commit | nothing happened | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended
+ends after it, row not sent or ETA under way | the next owner sends it before newer ones; one step | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended; trips/courier.test.ts: a new owner tells what the one before has not
+ends when the trip is committed, its answer lost, or the device has not noted it | sent again, same answer, no second event | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended
+ends when the externalId is reserved, the trip not committed | the next POST or tripOptions goes on with that _id | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended
+ends when PATCH is committed, its answer lost | the client's repeat is "-" | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended
+owner down at the deadline | expired once, at the next owner's start; endedAt is the deadline | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended
 
 # Trips: what clients do (trips)
 web SDK | startTrip, updateTrip, completeTrip, cancelTrip, trackOnce with tripOptions
 native | 200 or 404 end the trip on the phone
-server first | the backend creates the trip, the app then POSTs the same externalId: one trip
+server first | the backend creates the trip, the app then POSTs the same externalId: one trip | cluster/trips.slow.test.ts: the whole life of trips is the same in both engines
 `)
