@@ -6103,7 +6103,7 @@ export interface operations {
             path: {
                 /**
                  * @description The `_id` of the event.
-                 * @example 90d8fc9ccc63bacd9f6f2557
+                 * @example a78300cabca36d8285017ea6
                  */
                 id: string;
             };
@@ -6135,7 +6135,7 @@ export interface operations {
             path: {
                 /**
                  * @description The `_id` of the event.
-                 * @example 4823a8704f113eee573c7c4a
+                 * @example 307d69607f9f6f6b75899513
                  */
                 id: string;
             };
@@ -7586,7 +7586,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 42ae1971efd04bbdd045c091 */
+                /** @example c3f51483cf11be8018f8bc35 */
                 id: string;
             };
             cookie?: never;
@@ -7805,7 +7805,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 32626dc9a90b3a5be3e17d16 */
+                /** @example 485c4f2f6ed6462730a8fa50 */
                 id: string;
             };
             cookie?: never;
@@ -7832,7 +7832,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 32626dc9a90b3a5be3e17d16 */
+                /** @example 485c4f2f6ed6462730a8fa50 */
                 id: string;
             };
             cookie?: never;
@@ -7882,7 +7882,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 32626dc9a90b3a5be3e17d16 */
+                /** @example 485c4f2f6ed6462730a8fa50 */
                 id: string;
             };
             cookie?: never;
@@ -8156,7 +8156,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example cf61d066da5c5bd79d243575 */
+                /** @example 4b3a50c43618dba8d7bccc65 */
                 id: string;
             };
             cookie?: never;
@@ -8185,7 +8185,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example cf61d066da5c5bd79d243575 */
+                /** @example 4b3a50c43618dba8d7bccc65 */
                 id: string;
             };
             cookie?: never;
@@ -10190,7 +10190,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 38926e2f2c8c9d8079229520 */
+                /** @example cf61d066da5c5bd79d243575 */
                 id: string;
             };
             cookie?: never;
@@ -10219,7 +10219,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 38926e2f2c8c9d8079229520 */
+                /** @example cf61d066da5c5bd79d243575 */
                 id: string;
             };
             cookie?: never;
@@ -10246,7 +10246,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 38926e2f2c8c9d8079229520 */
+                /** @example cf61d066da5c5bd79d243575 */
                 id: string;
             };
             cookie?: never;
@@ -10280,7 +10280,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 38926e2f2c8c9d8079229520 */
+                /** @example cf61d066da5c5bd79d243575 */
                 id: string;
             };
             cookie?: never;
@@ -10309,7 +10309,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 38926e2f2c8c9d8079229520 */
+                /** @example cf61d066da5c5bd79d243575 */
                 id: string;
             };
             cookie?: never;
@@ -10338,7 +10338,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 38926e2f2c8c9d8079229520 */
+                /** @example cf61d066da5c5bd79d243575 */
                 id: string;
             };
             cookie?: never;
@@ -10394,7 +10394,7 @@ export interface operations {
             };
             header?: never;
             path: {
-                /** @example 38926e2f2c8c9d8079229520 */
+                /** @example cf61d066da5c5bd79d243575 */
                 id: string;
             };
             cookie?: never;
@@ -10425,7 +10425,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example 38926e2f2c8c9d8079229520 */
+                /** @example cf61d066da5c5bd79d243575 */
                 id: string;
             };
             cookie?: never;
@@ -10662,7 +10662,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example a78300cabca36d8285017ea6 */
+                /** @example 1e505bb38b11ccd469825b0e */
                 id: string;
             };
             cookie?: never;
@@ -10691,7 +10691,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example a78300cabca36d8285017ea6 */
+                /** @example 1e505bb38b11ccd469825b0e */
                 id: string;
             };
             cookie?: never;
@@ -10725,7 +10725,7 @@ export interface operations {
             query?: never;
             header?: never;
             path: {
-                /** @example a78300cabca36d8285017ea6 */
+                /** @example 1e505bb38b11ccd469825b0e */
                 id: string;
             };
             cookie?: never;
