@@ -153,6 +153,7 @@ export class Registry implements RegistryView {
       this.imports = new ImportHistory(image, edits, clock)
       this.syncs = new SyncRegistry(image, edits, clock)
       this.notifications = new NotificationRegistry(image, edits, clock)
+      this.geofences.alongsideDate = (before, updatedAt) => this.syncs.dateChange(before, updatedAt)
       this.#database.readAll(() => {
         this.people.load()
         this.geofences.load(onProgress)

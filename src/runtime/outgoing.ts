@@ -1,6 +1,7 @@
 import { lookup as systemLookup } from 'node:dns'
 import ipaddr from 'ipaddr.js'
-import { Agent, buildConnector } from 'undici'
+import { Agent, buildConnector, Client } from 'undici'
+import { watchBody } from './bodyWatch.ts'
 import { matchesIp, parseIpRanges, type IpRanges } from '../model/ipRanges.ts'
 
 /**
@@ -62,6 +63,8 @@ export interface OutgoingStream {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   /** Throws if the connection ends before the body does. To be read or destroyed. */
   readonly body: AsyncIterable<Buffer> & { destroy(): void }
+  /** Bytes that have come after the headers, also beyond the length that they tell. */
+  readonly arrivedBytes: () => number
 }
 
 export interface OutgoingAnswer {
@@ -83,6 +86,9 @@ export class Outgoing {
   readonly #allowed: IpRanges
   readonly #lookup: Lookup
   readonly #agent: Agent
+  readonly #options: Agent.Options
+  /** One for each answer that is read as it comes. */
+  readonly #streams = new Set<Client>()
 
   /** @param allowed addresses and CIDR ranges that may be reached although they are not public */
   constructor(allowed: readonly string[], lookup: Lookup = systemLookup) {
@@ -100,7 +106,7 @@ export class Outgoing {
         })
       },
     } as buildConnector.BuildOptions)
-    this.#agent = new Agent({
+    const agentOptions: Agent.Options = {
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
       // The whole request has a limit; these would only hide whose it was.
@@ -112,7 +118,9 @@ export class Outgoing {
         if (refusal !== undefined) return callback(refusal, null)
         connect(options, callback)
       },
-    })
+    }
+    this.#options = agentOptions
+    this.#agent = new Agent(agentOptions)
   }
 
   /** Why a host that is an address is not connected to; undefined for names, which are checked once resolved. */
@@ -186,27 +194,47 @@ export class Outgoing {
   ): Promise<OutgoingStream> {
     const { origin, pathname, search } = new URL(url)
     const path = pathname + search
+    const connect = this.#options.connect as buildConnector.connector
+    let arrivedBytes = () => 0
+    // A connection of its own: what a server sends beyond the length that it told must not be taken for an answer.
+    const client = new Client(origin, {
+      ...(this.#options as Client.Options),
+      connect: (options, callback) =>
+        connect(options, (...result) => {
+          if (result[1] !== null) arrivedBytes = watchBody(result[1])
+          callback(...result)
+        }),
+    })
+    this.#streams.add(client)
+    const end = (): void => {
+      this.#streams.delete(client)
+      void client.destroy()
+    }
     const {
       statusCode,
       headers: answered,
       body,
-    } = await this.#agent.request({
-      origin,
-      path,
-      method: 'GET',
-      headers,
-      signal,
-      // A connection of its own: what a server sends beyond the length that it told must not be taken for an answer.
-      reset: true,
-    })
+    } = await client
+      .request({
+        path,
+        method: 'GET',
+        headers,
+        signal,
+        reset: true,
+      })
+      .catch((error: unknown) => {
+        end()
+        throw error
+      })
     // Whoever destroys a body before its end is not interested in the error that this makes.
     body.on('error', () => {})
-    return { status: statusCode, headers: answered, body }
+    body.once('close', end)
+    return { status: statusCode, headers: answered, body, arrivedBytes: () => arrivedBytes() }
   }
 
   /** Ends all connections. */
-  close(): Promise<void> {
-    return this.#agent.destroy()
+  async close(): Promise<void> {
+    await Promise.all([this.#agent, ...this.#streams].map((one) => one.destroy()))
   }
 
   #admits(address: string): boolean {

@@ -133,7 +133,7 @@ async function follow(
 }
 
 async function keep(
-  { headers, body }: OutgoingStream,
+  { headers, body, arrivedBytes }: OutgoingStream,
   packed: boolean,
   file: string,
   maxBytes: number,
@@ -175,6 +175,8 @@ async function keep(
   }
   await pipeline(unpacked, createWriteStream(file, { mode: 0o600 }))
   if (told !== undefined && arrived !== Number(told)) throw lengthFailed(arrived, told)
+  // What is beyond would be missing.
+  if (told !== undefined && arrivedBytes() > arrived) throw lengthFailed(arrivedBytes(), told)
   return { bytes, sha256: hash.digest('hex') }
 }
 

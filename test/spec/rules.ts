@@ -182,7 +182,7 @@ fetch | whole, before a row counts | sync/runs.test.ts: nothing counts before al
 gzip | by Content-Encoding, Content-Type or name | sync/runs.test.ts: gzip by its header, its type or its name; a broken one fails
 conditional | ETag, date, SHA-256; not with force, nor after refused rows | sync/runs.test.ts: sources that did not change are not read: by ETag, by date, by content; but with force, and after refused rows
 rows | equal definitions are not written | sync/runs.test.ts: equal definitions are not written
-deletion | of what runs wrote and nobody wrote since; the guard | sync/runs.test.ts: what no source names any more is deleted, within the guard, and only what runs wrote; sync/runs.test.ts: a pair that an unchanged source names stays
+deletion | of what runs wrote and nobody wrote since; the guard | sync/runs.test.ts: what its own date has disabled is deleted too, unless somebody wrote it since; sync/runs.test.ts: what no source names any more is deleted, within the guard, and only what runs wrote; sync/runs.test.ts: a pair that an unchanged source names stays
 retries | 10 s, 1 min, 5 min; Retry-After up to 30 min; others fail at once | sync/runner.test.ts: a source is tried again after 10 seconds, one minute and five, or when the server says; others fail at once
 dryRun | all but writes | sync/runs.test.ts: a dry run counts and writes nothing
 

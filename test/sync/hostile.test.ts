@@ -56,6 +56,14 @@ t.test('a source that arrives', async (t) => {
   t.match([httpStatus, content], [200, { bytes: BODY.length, sha256 }])
 })
 
+t.test('a source that tells its length, after a hint', async (t) => {
+  const hint = 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'
+  const url = await rawServer(t, (socket) =>
+    socket.end(`${hint}HTTP/1.1 200 OK\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}`),
+  )
+  t.equal((await fetched(t, url)).content?.bytes, BODY.length)
+})
+
 t.test('servers that stall, cut off, lie or send too much', async (t) => {
   const cases: [string, (socket: Socket) => void, object][] = [
     ['no answer', () => {}, { code: 'timeout', isPassing: true }],
@@ -77,6 +85,20 @@ t.test('servers that stall, cut off, lie or send too much', async (t) => {
       'fewer bytes than told',
       (socket) => socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n${BODY}`),
       { code: 'length', isPassing: false },
+    ],
+    [
+      'more bytes than told',
+      (socket) =>
+        socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}${row('h', 2)}`),
+      { code: 'length', isPassing: false },
+    ],
+    [
+      'more bytes than told, after a hint',
+      (socket) =>
+        socket.end(
+          `HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n${BODY}`,
+        ),
+      { code: 'length' },
     ],
     [
       'a cut chunk',

@@ -2,6 +2,7 @@
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { KEYS, startServer } from '../kit/server.ts'
+import { until } from '../kit/waiting.ts'
 import { records, clear } from '../registry/importKit.ts'
 import {
   ALLOWED,
@@ -239,6 +240,28 @@ t.test('what no source names any more is deleted, within the guard, and only wha
   await setUp(server, { ...http('/del.csv'), deleteMissing: true, maxDeleteShare: 1 })
   t.match(await ran(server, { force: true }), { deleted: 1 }, 'a source that is set no more names nothing')
   t.strictSame(await names('del'), ['2', '4', 'own'])
+  await clear(server, 'geofences')
+})
+
+t.test('what its own date has disabled is deleted too, unless somebody wrote it since', async (t) => {
+  const dated = (id: number, at: string) => `Row,circle,dated,${id},"[1,2]",100,${at}\n`
+  const header = HEADER.replace('\n', ',disableAfter\n')
+  const soon = new Date(Date.now() + 4000).toISOString()
+  web.files.set('/dated.csv', header + dated(1, soon) + dated(2, soon) + dated(3, ''))
+  await setUp(server, { ...http('/dated.csv'), deleteMissing: true, maxDeleteShare: 1 })
+  t.match(await ran(server), { status: 'succeeded', created: 3 })
+  const isDisabled = async (id: number) =>
+    (await server.api('GET', `/v1/geofences/dated/${id}`)).body.geofence.enabled === false
+  // Stored by the sweep, not only seen by the clock.
+  const storedAt = async (id: number) =>
+    (await server.api('GET', `/v1/geofences/dated/${id}`)).body.geofence.updatedAt
+  await until(async () => (await storedAt(1)) >= soon && (await storedAt(2)) >= soon)
+  t.ok((await isDisabled(1)) && (await isDisabled(2)))
+  const definition = { description: 'By hand', type: 'circle', coordinates: [1, 2], radius: 50 }
+  await server.api('PUT', '/v1/geofences/dated/2', definition)
+  web.files.set('/dated.csv', header + dated(3, ''))
+  t.match(await ran(server), { status: 'succeeded', deleted: 1 })
+  t.strictSame(await names('dated'), ['2', '3'])
   await clear(server, 'geofences')
 })
 

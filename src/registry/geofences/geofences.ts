@@ -24,6 +24,8 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
   readonly #parts: GeofenceParts
   #nextDue = 0
   #onDate = () => {}
+  /** What else changes with a geofence that its `disableAfter` disables, within the same edit. */
+  alongsideDate: (before: GeofenceProperties, updatedAt: number) => readonly Change[] = () => []
   #onIsochrone: (geofence: GeofenceProperties) => void = () => {}
 
   constructor(parts: GeofenceParts) {
@@ -139,8 +141,10 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
           after === undefined
             ? this.removalOf(scope, before.id)
             : this.putOf(store.whole({ ...after, updatedAt: now })),
+          ...(after === undefined ? [] : this.alongsideDate(before, now)),
         )
-        if (changes.length === MAX_CHANGES) return { changes, next: now }
+        // The next one may make two.
+        if (changes.length >= MAX_CHANGES - 1) return { changes, next: now }
       }
     }
     return { changes, next }

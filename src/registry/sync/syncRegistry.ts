@@ -217,6 +217,15 @@ export class SyncRegistry {
     return { kind: 'syncMarks', key: `${scope}.${id}`, row }
   }
 
+  /** The change of the mark of a geofence whose own date acted: that is nobody's edit. None if somebody else wrote it last. */
+  dateChange(
+    before: { readonly scope: ScopeId; readonly id: string; readonly updatedAt: number },
+    updatedAt: number,
+  ): Change[] {
+    const mark = this.mark(before.scope, before.id)
+    return mark?.updatedAt === before.updatedAt ? [this.markChange({ ...mark, updatedAt })] : []
+  }
+
   unmarkChange(scope: ScopeId, id: string): Change {
     return { kind: 'syncMarks', key: `${scope}.${id}`, row: undefined }
   }

@@ -1,0 +1,42 @@
+/** Longer headers are refused by the client. */
+const MAX_HEAD_BYTES = 64 * 1024
+const BLANK_LINE = Buffer.from('\r\n\r\n')
+
+/** The part of a socket that is looked at. */
+interface Pushing {
+  push(chunk: Buffer | null, encoding?: BufferEncoding): boolean
+}
+
+/**
+ * Counts what arrives on a new connection after the headers of its only answer. The client reads as many bytes as the
+ * headers tell and forgets the rest; that there was a rest is only seen here.
+ * @returns the bytes so far
+ */
+export function watchBody(socket: Pushing): () => number {
+  let head: Buffer | undefined = Buffer.alloc(0)
+  let bytes = 0
+  const take = (chunk: Buffer): void => {
+    if (head === undefined) {
+      bytes += chunk.length
+      return
+    }
+    head = Buffer.concat([head, chunk])
+    for (;;) {
+      const end: number = head.indexOf(BLANK_LINE)
+      if (end < 0) break
+      const isInterim = /^HTTP\/1\.\d 1\d\d/.test(head.toString('latin1', 0, 12))
+      head = head.subarray(end + BLANK_LINE.length)
+      if (isInterim) continue
+      bytes = head.length
+      head = undefined
+      return
+    }
+    if (head.length > MAX_HEAD_BYTES) head = undefined
+  }
+  const push = socket.push.bind(socket)
+  socket.push = (chunk, encoding) => {
+    if (chunk !== null) take(chunk)
+    return push(chunk, encoding)
+  }
+  return () => bytes
+}
