@@ -1,13 +1,13 @@
 /** `npm run move`: see {@link HELP}. */
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { CallFailed, Calls } from './moveCalls.ts'
+import { CallFailed, MoveCalls } from './moveCalls.ts'
 import {
   beaconDefinition,
   geofenceDefinition,
   knownSettings,
   type Definition,
-  type Fields,
+  type MovedFields,
 } from './moveRecords.ts'
 
 const HELP = `Usage: npm run move -- --from-radar [options]
@@ -75,8 +75,8 @@ async function main(): Promise<number> {
   if (!values['from-radar']) throw new UsageError('Say where from: --from-radar.')
   const fromKey = secretKey(values['from-key'] ?? process.env['RADAR_SECRET_KEY'], '--from-key')
   const key = secretKey(values.key ?? process.env['RINGFENCE_SECRET_KEY'], '--key')
-  const from = new Calls(addressOf(values.from, '--from'), fromKey)
-  const to = new Calls(addressOf(values.url, '--url'), key)
+  const from = new MoveCalls(addressOf(values.from, '--from'), fromKey)
+  const to = new MoveCalls(addressOf(values.url, '--url'), key)
   const keys = `${fromKey.slice(-4)} ${key.slice(-4)}`
   const file = values.state
   const state = readState(file, values.from, keys)
@@ -126,8 +126,8 @@ function writeState(file: string, state: State): void {
 
 async function copyKind(
   name: keyof typeof KINDS,
-  from: Calls,
-  to: Calls,
+  from: MoveCalls,
+  to: MoveCalls,
   state: State,
   file: string,
 ): Promise<void> {
@@ -136,7 +136,7 @@ async function copyKind(
   while (!kind.isDone) {
     const query = new URLSearchParams({ limit: String(PAGE) })
     if (kind.createdBefore !== undefined) query.set('createdBefore', kind.createdBefore)
-    const records = (await from.call('GET', `${path}?${query}`))[name] as readonly Fields[]
+    const records = (await from.call('GET', `${path}?${query}`))[name] as readonly MovedFields[]
     const fresh = records.filter(({ _id }) => !kind.seen?.includes(_id))
     const wanted = fresh.map((record) => definition(record))
     let next = 0
@@ -158,7 +158,7 @@ async function copyKind(
 }
 
 /** False, with a sentence in the state, if the server refuses it. @throws {CallFailed} if more would be refused too */
-async function isCopied(to: Calls, path: string, one: Definition, state: State): Promise<boolean> {
+async function isCopied(to: MoveCalls, path: string, one: Definition, state: State): Promise<boolean> {
   const { tag, externalId, body } = one
   try {
     await to.call('PUT', `${path}/${encodeURIComponent(tag)}/${encodeURIComponent(externalId)}`, body)
@@ -172,7 +172,7 @@ async function isCopied(to: Calls, path: string, one: Definition, state: State):
 }
 
 /** Settings that only one of both has stay as they are. */
-async function copySettings(from: Calls, to: Calls, state: State): Promise<void> {
+async function copySettings(from: MoveCalls, to: MoveCalls, state: State): Promise<void> {
   const theirs = await from.call('GET', '/v1/settings').catch((error: unknown) => {
     if (error instanceof CallFailed && error.status === 404) return undefined
     throw error
@@ -182,8 +182,8 @@ async function copySettings(from: Calls, to: Calls, state: State): Promise<void>
     return
   }
   const { settings: ours } = await to.call('GET', '/v1/settings')
-  const given = (theirs.settings ?? theirs) as Fields
-  const left: Record<string, unknown> = { ...knownSettings(given, ours as Fields) }
+  const given = (theirs.settings ?? theirs) as MovedFields
+  const left: Record<string, unknown> = { ...knownSettings(given, ours as MovedFields) }
   while (Object.keys(left).length > 0) {
     try {
       await to.call('PATCH', '/v1/settings', left)

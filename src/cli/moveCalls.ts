@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Fields } from './moveRecords.ts'
+import type { MovedFields } from './moveRecords.ts'
 
 const TIMEOUT_MS = 60_000
 const PAUSES_MS = [1000, 2000, 5000, 10_000]
@@ -18,8 +18,8 @@ export class CallFailed extends Error {
   }
 }
 
-/** Calls of one project, again if its server is busy. */
-export class Calls {
+/** MoveCalls of one project, again if its server is busy. */
+export class MoveCalls {
   readonly #url: URL
   readonly #key: string
 
@@ -29,7 +29,7 @@ export class Calls {
   }
 
   /** @throws {CallFailed} */
-  async call(method: 'GET' | 'PUT' | 'PATCH', path: string, body?: Fields): Promise<Fields> {
+  async call(method: 'GET' | 'PUT' | 'PATCH', path: string, body?: MovedFields): Promise<MovedFields> {
     for (let attempt = 0; ; attempt++) {
       const answer = await this.#once(method, path, body).catch((error: unknown) => error as Error)
       if (!(answer instanceof Response)) {
@@ -46,7 +46,7 @@ export class Calls {
         await sleep(told > 0 ? Math.min(told, LONGEST_PAUSE_MS) : PAUSES_MS[attempt])
         continue
       }
-      const answered = (await answer.json().catch(() => ({}))) as Fields
+      const answered = (await answer.json().catch(() => ({}))) as MovedFields
       if (answer.ok) return answered
       const { message, param } = (answered.meta ?? {}) as { message?: string; param?: string }
       const reason = message ?? `${this.#url.origin} answered with ${answer.status}.`
@@ -54,7 +54,7 @@ export class Calls {
     }
   }
 
-  #once(method: string, path: string, body?: Fields): Promise<Response> {
+  #once(method: string, path: string, body?: MovedFields): Promise<Response> {
     return fetch(new URL(path, this.#url), {
       method,
       headers: { authorization: this.#key, 'content-type': 'application/json' },

@@ -1,12 +1,12 @@
 /** Records of another project as definitions for this one. Pure. */
 
 /** A record as the interface returns it. */
-export type Fields = Readonly<Record<string, unknown>>
+export type MovedFields = Readonly<Record<string, unknown>>
 
 export interface Definition {
   readonly tag: string
   readonly externalId: string
-  readonly body: Fields
+  readonly body: MovedFields
 }
 
 /** The tag of what has none: here every record has a pair. */
@@ -19,7 +19,7 @@ const GEOFENCE_FIELDS = (
 const BEACON_FIELDS = ['type', 'uuid', 'major', 'minor', 'uid', 'instance', 'enabled', 'metadata']
 
 /** Without `placeId`, which names a place of Radar's own data; the area that it gave is copied instead. */
-export function geofenceDefinition(record: Fields): Definition {
+export function geofenceDefinition(record: MovedFields): Definition {
   const { type, geometry, geometryCenter, geometryRadius, isochrone } = record
   const center = pointOf(geometryCenter)
   const ring = (geometry as { coordinates?: unknown[] } | undefined)?.coordinates?.[0]
@@ -31,16 +31,16 @@ export function geofenceDefinition(record: Fields): Definition {
   return definition(record, { type, ...area, ...taken(record, GEOFENCE_FIELDS) })
 }
 
-export function beaconDefinition(record: Fields): Definition {
+export function beaconDefinition(record: MovedFields): Definition {
   return definition(record, { coordinates: pointOf(record.geometry), ...taken(record, BEACON_FIELDS) })
 }
 
 /** The settings that exist here too. */
-export function knownSettings(theirs: Fields, ours: Fields): Fields {
+export function knownSettings(theirs: MovedFields, ours: MovedFields): MovedFields {
   return taken(theirs, Object.keys(ours))
 }
 
-function definition(record: Fields, body: Fields): Definition {
+function definition(record: MovedFields, body: MovedFields): Definition {
   const externalId = textOf(record.externalId) ?? String(record._id)
   return {
     tag: textOf(record.tag) ?? TAG,
@@ -49,7 +49,7 @@ function definition(record: Fields, body: Fields): Definition {
   }
 }
 
-function taken(record: Fields, names: readonly string[]): Fields {
+function taken(record: MovedFields, names: readonly string[]): MovedFields {
   const known = names.filter((name) => record[name] !== undefined && record[name] !== null)
   return Object.fromEntries(known.map((name) => [name, record[name]]))
 }
