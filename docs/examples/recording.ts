@@ -7,6 +7,7 @@ import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { command } from '../../test/cli/command.ts'
 import { KEYS, type Server } from '../../test/kit/server.ts'
+import { SlowUpload } from './slowUpload.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- bodies of every shape
 type Json = any
@@ -125,6 +126,21 @@ export class Recording {
     if (status !== expected)
       throw new Error(`${operation} → ${status}, not ${expected}: ${JSON.stringify(body)}`)
     this.#errors[status] = body
+  }
+
+  /** Begins an import whose file does not end; kept as no example. */
+  slowImport = async (kind: string): Promise<{ readonly id: string; end(): Promise<void> }> => {
+    const header =
+      kind === 'geofences'
+        ? 'description,type,tag,externalId,coordinates,radius'
+        : 'description,type,coordinates,enabled'
+    const upload = new SlowUpload(
+      `${this.#server.url}/v1/imports/${kind}`,
+      this.#keys.secret!,
+      `${header}\n${'Slow\n'.repeat(100)}`,
+    )
+    const newest = async () => (await this.#server.api('GET', `/v1/imports/${kind}?limit=1`)).body.imports[0]
+    return { id: await upload.begun(newest), end: () => upload.end() }
   }
 
   /** Runs a command of the operator; returns what it prints. */

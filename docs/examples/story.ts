@@ -157,7 +157,7 @@ async function beacons({ show }: Recording): Promise<void> {
   })
 }
 
-async function imports({ show }: Recording): Promise<void> {
+async function imports({ show, slowImport }: Recording): Promise<void> {
   const storesFile = await show('POST /v1/imports/geofences', 'Two good rows and one that is refused', {
     query: { fileName: 'stores.csv' },
     upload: {
@@ -191,6 +191,17 @@ async function imports({ show }: Recording): Promise<void> {
     query: { tag: 'depot', format: 'geojson' },
   })
   await show('GET /v1/exports/beacons', 'CSV, to be imported again', { query: { tag: 'till' } })
+  for (const kind of ['geofences', 'beacons']) {
+    const slow = await slowImport(kind)
+    await show(`POST /v1/imports/${kind}/:id/cancel`, 'It ends within a second', { params: { id: slow.id } })
+    await slow.end()
+  }
+  const wedding = { tag: 'store', text: 'wedding', expectedCount: 1 }
+  await show('PATCH /v1/geofences', 'Off until further notice', { query: wedding, body: { enabled: false } })
+  await show('DELETE /v1/geofences', 'The same ones', { query: wedding })
+  const tills = { tag: 'till', expectedCount: 1 }
+  await show('PATCH /v1/beacons', 'All of a tag', { query: tills, body: { metadata: { floor: 1 } } })
+  await show('DELETE /v1/beacons', 'All of a tag', { query: tills })
 }
 
 async function context({ show }: Recording): Promise<void> {

@@ -7,9 +7,9 @@ import type { ImportAnswer } from '../registry/transfer/importReport.ts'
 import type { ImportUpload, Sent } from './importUpload.ts'
 import { NoAnswer, rowsDone, uploadImport } from './importUpload.ts'
 
-const HELP = `Usage: npm run import -- geofences|beacons FILE.csv [options]
+const HELP = `Usage: npm run import -- geofences|beacons FILE [options]
 
-Imports a CSV file into a running server. Each row creates a record, or replaces the one with the same tag and externalId.
+Imports a CSV file into a running server; geofences also from GeoJSON, if the name ends in .geojson or .json. Each row creates a record, or replaces the one with the same tag and externalId.
 A row that breaks a rule is refused and listed; the other rows are imported.
 
   --url URL    the server; default http://127.0.0.1:8080

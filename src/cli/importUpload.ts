@@ -44,7 +44,7 @@ export async function uploadImport(
   target.searchParams.set('fileName', nameOf(path))
   const request = (target.protocol === 'https:' ? httpsRequest : httpRequest)(target, {
     method: 'POST',
-    headers: { Authorization: key, 'Content-Type': 'text/csv', 'Content-Length': size },
+    headers: { Authorization: key, 'Content-Type': typeOf(path), 'Content-Length': size },
   })
   const file = createReadStream(path)
   try {
@@ -60,6 +60,11 @@ export async function uploadImport(
     file.destroy()
     request.destroy()
   }
+}
+
+/** By the ending of the name: CSV, unless it says GeoJSON. */
+function typeOf(path: string): string {
+  return /\.(?:geo)?json$/i.test(path) ? 'application/geo+json' : 'text/csv'
 }
 
 /**

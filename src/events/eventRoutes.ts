@@ -189,6 +189,7 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
       path: '/v1/events/:id',
       auth: 'secret',
       role: 'write',
+      isEnteredFirst: true,
       summary: 'Delete an event',
       tag: 'Events',
       params: EventId,

@@ -142,6 +142,11 @@ export interface Route<
   readonly isFree?: true
   /** What a person needs to call it. Absent: `read` for GET, `admin` for every other method. */
   readonly role?: Role
+  /**
+   * It deletes what is not in the registry: it is entered in the audit before it is done, so that no deletion is without
+   * its entry.
+   */
+  readonly isEnteredFirst?: true
   /** False: a session that was opened with a key may not call it, although the key itself may. */
   readonly keySession?: false
   /**

@@ -10,9 +10,14 @@ import { HOOKS } from './hooks/hookEntity.ts'
 import { recordOf, type StoredKind } from './records/entity.ts'
 import type { RecordRow, ScopedRecord } from './records/recordRows.ts'
 import type { RegistryReplica } from './store/replica.ts'
+import type { SyncRun, SyncSettings } from './sync/syncRows.ts'
+import type { ImportRecord } from './transfer/importHistory.ts'
 import { WEBHOOKS } from './webhooks/webhookRegistry.ts'
 
-/** How the audit shows the rows of the registry, by kind. What is not here is not entered: counts, sessions' uses, trips. */
+/**
+ * How the audit shows the rows of the registry, by kind. What is not here is not entered: counts, names of trips, what a
+ * sync remembers of its sources.
+ */
 export function auditedKinds(image: RegistryReplica): ReadonlyMap<string, AuditedKind> {
   const emailOf = (account: string): Pick<Account, 'email' | 'project'> | undefined =>
     image.database.prepare('SELECT email, project FROM accounts WHERE id = ?').get(account) as never
@@ -22,7 +27,11 @@ export function auditedKinds(image: RegistryReplica): ReadonlyMap<string, Audite
       const answer = BEACONS.answer(beacon)
       return { ...answer, coordinates: (answer['geometry'] as { coordinates: unknown }).coordinates }
     }),
-    webhooks: recordKind(WEBHOOKS, ({ secret: _secret, ...webhook }) => ({ ...webhook, secretSet: true })),
+    webhooks: recordKind(WEBHOOKS, ({ secret: _secret, id, scope: _scope, ...webhook }) => ({
+      _id: id,
+      ...webhook,
+      secretSet: true,
+    })),
     hooks: recordKind(HOOKS, (hook) => HOOKS.answer(hook)),
     settings: {
       singular: 'settings',
@@ -31,6 +40,38 @@ export function auditedKinds(image: RegistryReplica): ReadonlyMap<string, Audite
         const { scope, definition } = row as { readonly scope: ScopeId; readonly definition: string }
         const settings = { ...DEFAULT_SETTINGS, ...JSON.parse(definition) }
         return { ...placeOf(scope), target: 'settings', value: publicSettings(settings) as object as never }
+      },
+    },
+    imports: {
+      singular: 'import',
+      describe(row) {
+        const { id, scope, kind, record } = row as {
+          id: string
+          scope: ScopeId
+          kind: string
+          record: string
+        }
+        const { status, fileName, cancel, ...counts } = JSON.parse(record) as ImportRecord
+        // While it runs, each of its commits has other counts.
+        const known = status === 'running' ? {} : { ...countsOf(counts) }
+        return { ...placeOf(scope), target: id, value: { kind, fileName, status, cancel, ...known } }
+      },
+    },
+    syncSettings: {
+      singular: 'sync',
+      describe(row) {
+        const { scope, definition } = row as { readonly scope: ScopeId; readonly definition: string }
+        const { sealed: _sealed, scheduledSince: _since, ...value } = JSON.parse(definition) as SyncSettings
+        return { ...placeOf(scope), target: 'geofence-sync', value }
+      },
+    },
+    syncRuns: {
+      singular: 'syncRun',
+      isFixed: true,
+      describe(row) {
+        const { id, scope, record } = row as { id: string; scope: ScopeId; record: string }
+        const { trigger, force, dryRun } = JSON.parse(record) as SyncRun
+        return { ...placeOf(scope), target: id, value: { trigger, force, dryRun } }
       },
     },
     projects: {
@@ -94,6 +135,15 @@ function areaOf({ shape, isochrone }: Geofence): object {
   return shape.kind === 'circle'
     ? { coordinates: shape.center, radius: shape.radius }
     : { coordinates: shape.ring }
+}
+
+function countsOf({
+  rows,
+  created,
+  updated,
+  refused,
+}: Pick<ImportRecord, 'rows' | 'created' | 'updated' | 'refused'>) {
+  return { rows, created, updated, refused }
 }
 
 function describeKey(row: object): Described {

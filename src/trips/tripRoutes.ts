@@ -226,6 +226,7 @@ function readRoutes({ desk, trips, users }: TripRouteParts): Route[] {
       auth: 'secret',
       role: 'write',
       tag: TAG,
+      isEnteredFirst: true,
       summary: 'Delete a trip',
       description:
         'Removes the trip without an event. For a day, tripOptions of its externalId create no trip.',

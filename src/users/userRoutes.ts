@@ -108,6 +108,7 @@ function recordRoutes({ users, intake }: UserRouteParts): Route[] {
       auth: 'secret',
       role: 'write',
       tag: TAG,
+      isEnteredFirst: true,
       summary: 'Delete a user',
       description: 'Removes the record and its state. Its events are kept until they are deleted or expire.',
       params: Id,

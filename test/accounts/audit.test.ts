@@ -24,9 +24,9 @@ const BEACON = {
   enabled: true,
 }
 
-/** Data, not configuration; what only asks; and what is tried elsewhere in this file or needs more than a server. */
+/** Data, not configuration; what only asks or sends again; and what is tried elsewhere in this file. */
 const NOT_ENTERED =
-  /track|trips|sync\/region|logs|autocomplete\/click|POST \/v1\/events|verification|route\/match|ticket|geofence-sync|notifications|redeliver|webhooks|hooks|imports|sessions|account|invitations/
+  /track|^(?:POST|PATCH|PUT) \/v1\/trips|sync\/region|logs|autocomplete\/click|POST \/v1\/events|verification|route\/match|ticket|geofence-sync\/(?:runs|test)|notifications|redeliver|enable|webhooks\/\{id\}\/test|cancel|sessions|account|invitations/
 
 t.test('each call that changes something is entered', async (t) => {
   const data = t.testdir({})
@@ -107,6 +107,18 @@ t.test('each call that changes something is entered', async (t) => {
   const door = await one('DELETE /v1/beacons/{tag}/{externalId}', '/v1/beacons/b/2', 'beacon.deleted')
   t.equal((await admin.call('PUT', '/v1/beacons/b/2', door.before)).status, 200)
 
+  for (const [plural, singular] of [
+    ['geofences', 'geofence'],
+    ['beacons', 'beacon'],
+  ] as const) {
+    const { length } = (await admin.call('GET', `/v1/${plural}`)).body[plural]
+    t.equal(length, 1)
+    const path = `/v1/${plural}?all=true&expectedCount=1`
+    const off = await one(`PATCH /v1/${plural}`, path, `${singular}.changed`, { enabled: false })
+    t.match([off.before.enabled, off.after.enabled], [true, false])
+    await one(`DELETE /v1/${plural}`, path, `${singular}.deleted`)
+  }
+
   const set = await one('PATCH /v1/settings', '/v1/settings', 'settings.changed', { exitDelaySeconds: 30 })
   t.match([set.before.exitDelaySeconds, set.after.exitDelaySeconds], [0, 30])
   t.equal((await admin.call('PATCH', '/v1/settings', set.before)).status, 200, 'restored')
@@ -172,11 +184,26 @@ t.test('each call that changes something is entered', async (t) => {
       KEYS.testSecret,
       { 'content-type': 'text/csv' },
     )
-    const many = await audit('action=geofence.changedMany')
-    const few = (await audit('action=geofence.created&limit=200')).filter(({ target }) =>
+    const rowsIn = (await audit('action=geofence.created&limit=1000')).filter(({ target }) =>
       target.startsWith('csv/'),
     )
-    t.equal(many.reduce((sum, { after }) => sum + after.count, 0) + few.length, 120, 'each row of an import')
+    t.equal(new Set(rowsIn.map(({ target }) => target)).size, 120, 'each row of an import')
+    t.match(rowsIn[0], { after: { description: 'D', radius: 50 }, actor: { kind: 'key' } }, 'with its values')
+    t.match(
+      (await audit('action=import.changed'))[0],
+      { before: { status: 'running' }, after: { status: 'completed', rows: 120, created: 120 } },
+      'and the import itself',
+    )
+    t.match(
+      (await server.api('DELETE', '/v1/geofences?tag=csv&expectedCount=120', undefined, KEYS.testSecret))
+        .body,
+      { count: 120 },
+    )
+    const rowsOut = await audit('action=geofence.deleted&limit=120')
+    t.equal(
+      rowsOut.filter(({ target, before }) => target.startsWith('csv/') && before.radius === 50).length,
+      120,
+    )
   })
 
   await t.test(
@@ -205,6 +232,44 @@ t.test('each call that changes something is entered', async (t) => {
       const counted = many.reduce((sum, { after }) => sum + after.count, 0)
       t.equal(counted + single.length, 12, 'each row')
       t.notOk(JSON.stringify(many).includes('coordinates'))
+    },
+  )
+
+  await t.test('hooks, webhooks and the settings of syncs, without their secrets', async (t) => {
+    const hook = { geofence: { tag: 'a' }, endpoint: { url: 'https://example.com/h' } }
+    const made = await one('PUT /v1/hooks/{tag}/{externalId}', '/v1/hooks/h/1', 'hook.created', hook)
+    t.equal(made.target, 'h/1')
+    const hookId = made.after._id
+    await one('PUT /v1/hooks/{id}', `/v1/hooks/${hookId}`, 'hook.changed', { ...hook, detect: ['enter'] })
+    await one('DELETE /v1/hooks/{tag}/{externalId}', '/v1/hooks/h/1', 'hook.deleted')
+    const other = await one('POST /v1/hooks', '/v1/hooks', 'hook.created', {
+      ...hook,
+      tag: 'h',
+      externalId: '2',
+    })
+    await one('DELETE /v1/hooks/{id}', `/v1/hooks/${other.after._id}`, 'hook.deleted')
+    const id = webhook.after._id
+    await one('PATCH /v1/webhooks/{id}', `/v1/webhooks/${id}`, 'webhook.changed', { description: 'Mine' })
+    await one('DELETE /v1/webhooks/{id}', `/v1/webhooks/${id}`, 'webhook.deleted')
+    const settings = {
+      enabled: false,
+      protocol: 'http',
+      http: { urls: ['https://example.com/f.csv?token=hush'], username: 'me', password: 'whisper' },
+    }
+    const sync = await one('PUT /v1/geofence-sync', '/v1/geofence-sync', 'sync.created', settings)
+    t.match(sync, { target: 'geofence-sync', after: { http: { username: 'me', passwordSet: true } } })
+    t.notMatch(JSON.stringify(sync), /hush|whisper|sealed/)
+  })
+
+  await t.test(
+    'what is deleted outside of the registry is entered first, and taken back if there is nothing',
+    async (t) => {
+      const before = (await audit('limit=1'))[0]._id
+      for (const path of ['/v1/users/nobody', '/v1/events/nothing', '/v1/trips/nothing'])
+        t.equal((await admin.call('DELETE', path)).status, 404, path)
+      t.equal((await audit('limit=1'))[0]._id, before, 'nothing was deleted, and nothing is entered')
+      await server.api('POST', '/v1/trips', { externalId: 'T', userId: 'u' }, KEYS.testSecret)
+      await one('DELETE /v1/trips/{id}', '/v1/trips/T', 'DELETE /v1/trips/:id')
     },
   )
 

@@ -59,6 +59,32 @@ t.test('people on two gateways', { skip }, async (t) => {
     return other
   }
 
+  await t.test('a change on one gateway is in the audit of the other', async (t) => {
+    const circle = { type: 'circle', coordinates: [13.4, 52.5], radius: 100, description: 'Depot' }
+    t.equal((await browsers.write.call('PUT', '/v1/geofences/audit/1', circle)).status, 200)
+    t.equal(
+      (await browsers.write.call('PUT', '/v1/geofences/audit/1', { ...circle, radius: 50 })).status,
+      200,
+    )
+    await browsers.write.call('POST', '/v1/track', {
+      deviceId: 'gone',
+      latitude: 1,
+      longitude: 1,
+      accuracy: 5,
+    })
+    t.equal((await browsers.write.call('DELETE', '/v1/users/gone')).status, 200)
+    const admin = elsewhere(browsers.admin)
+    const entries = async (query: string) => (await admin.call('GET', `/v1/audit?${query}`)).body.audit
+    await until(async () => (await entries('target=gone')).length === 1)
+    t.match(await entries('target=gone'), [
+      { action: 'DELETE /v1/users/:id', actor: { label: 'write@example.com' } },
+    ])
+    t.match(await entries('target=audit%2F1'), [
+      { action: 'geofence.changed', before: { radius: 100 }, after: { radius: 50 } },
+      { action: 'geofence.created', actor: { kind: 'session', label: 'write@example.com' } },
+    ])
+  })
+
   await t.test('roles and endpoints', async (t) => {
     await until(async () => (await elsewhere(byKey).call('GET', '/v1/settings')).status === 200)
     await walkRoles(t, two, {

@@ -1,4 +1,5 @@
 /** Reading CSV: the rows, their line numbers, and the history that an import leaves. */
+import { Readable } from 'node:stream'
 import t from 'tap'
 import { scopeId } from '../../src/model/scope.ts'
 import { CsvColumns } from '../../src/registry/transfer/csvColumns.ts'
@@ -7,7 +8,8 @@ import type { CsvRow } from '../../src/registry/transfer/csvReader.ts'
 import { csvLine } from '../../src/registry/transfer/exportCells.ts'
 import { GEOFENCE_COLUMNS, geofenceImports } from '../../src/registry/transfer/importKinds.ts'
 import { progressText, reportText } from '../../src/registry/transfer/importReport.ts'
-import { importCsv } from '../../src/registry/transfer/importRun.ts'
+import { CSV } from '../../src/registry/transfer/csvFormat.ts'
+import { importFile } from '../../src/registry/transfer/importRun.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
@@ -196,10 +198,11 @@ t.test('a row with an unexpected error is refused, and the file continues', asyn
     yield Buffer.from('description,type,tag,externalId,coordinates,radius\n')
     yield Buffer.from(['a', 'odd', 'b'].map((name, i) => `${name},circle,t,${i},"[1,2]",100\n`).join(''))
   }
-  const { record, errors } = await importCsv(registry, {
+  const { record, errors } = await importFile(registry, {
     scope: scopeId(1, false),
     kind: odd,
-    chunks: chunks(),
+    format: CSV,
+    chunks: Readable.from(chunks()),
   })
   t.match(record, { status: 'completed', rows: 3, created: 2, refused: 1 })
   t.strictSame(errors, [

@@ -2,9 +2,11 @@
  * The registry that several processes share, over real NATS servers: what users see of it, and processes and servers
  * that end at the wrong moment.
  */
+import { Readable } from 'node:stream'
 import t from 'tap'
 import { geofenceImports } from '../../src/registry/transfer/importKinds.ts'
-import { importCsv } from '../../src/registry/transfer/importRun.ts'
+import { CSV } from '../../src/registry/transfer/csvFormat.ts'
+import { importFile } from '../../src/registry/transfer/importRun.ts'
 import type { Registry } from '../../src/registry/registry.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
@@ -63,10 +65,11 @@ t.test('edits of one process reach the others: projects, keys, records, imports'
     yield Buffer.from('description,type,tag,externalId,coordinates,radius\n')
     for (let row = 0; row < ROWS; row++) yield Buffer.from(`row ${row},circle,csv,${row},"[1,2]",100\n`)
   }
-  const { record } = await importCsv(a, {
+  const { record } = await importFile(a, {
     scope: SCOPE,
     kind: geofenceImports(a.geofences, NO_AREAS),
-    chunks: chunks(),
+    format: CSV,
+    chunks: Readable.from(chunks()),
   })
   t.match(record, { status: 'completed', rows: ROWS, created: ROWS })
   await caughtUp(b, a)

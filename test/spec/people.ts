@@ -45,6 +45,6 @@ Authorization, WebSocket | the cookie is not read | accounts/sessions.test.ts: t
 passwords | 12 to 256 characters after NFKC, not the commonest, not the e-mail | accounts/accounts.test.ts: new passwords: 12 to 256 characters, not the commonest, not the address
 scrypt | N 2^17, r 8, p 1, two at a time, parameters stored, rehashed where weaker | accounts/accounts.test.ts: the standard work: N 2^17, r 8, p 1, and two at a time; accounts/accounts.test.ts: hashes: scrypt with its parameters, rehashed at the next sign-in if they are weaker
 failures | 5 per e-mail, 20 per address in 15 minutes, then 429, for unknown e-mails alike | accounts/accounts.test.ts: brute force: 5 failures of an address, 20 from an IP address, in 15 minutes
-audit | each change in its transaction, and each sign-in; secrets as set or not | accounts/audit.test.ts: each call that changes something is entered
-audit | auditDays: older entries are deleted
+audit | each change in its transaction, and each sign-in; secrets as set or not | accounts/audit.test.ts: each call that changes something is entered; accounts/auditSweep.test.ts: the oldest ones beyond the bound go; those of an import leave the others in place; accounts/cluster.slow.test.ts: a change on one gateway is in the audit of the other
+audit | auditDays: older entries are deleted | accounts/auditSweep.test.ts: entries older than auditDays go, and the others stay
 `)

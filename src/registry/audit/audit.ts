@@ -2,10 +2,10 @@ import type { Clock } from '../../runtime/clock.ts'
 import { MAX_CHANGES, type EditLog } from '../store/editLog.ts'
 import type { RegistryReplica } from '../store/replica.ts'
 import type { AuditedEdits } from './auditedEdits.ts'
-import { firstAuditId, type AuditRow } from './auditRows.ts'
+import { firstAuditId, isOfMany, type AuditRow } from './auditRows.ts'
 
-/** Of one project: beyond them, the oldest go. */
-const MOST_ENTRIES = 200_000
+/** Entries that are looked at in one step. */
+const LOOKED_AT = 500
 
 /** Which entries; those that are present must match. */
 export interface AuditQuery {
@@ -16,55 +16,94 @@ export interface AuditQuery {
   readonly limit: number
 }
 
+type AuditHead = Omit<AuditRow, 'detail'>
+
+/** After all ids. */
+const END = 'g'
+
 /** What was changed in the registry, by whom. Entries are read from the file: nobody needs them often. */
 export class Audit {
   readonly #edits: AuditedEdits
   readonly #clock: Clock
-  readonly #list
+  readonly #heads
+  readonly #detail
+  readonly #ids
   readonly #old
-  readonly #beyond
   readonly #projects
 
   constructor(image: RegistryReplica, edits: AuditedEdits, clock: Clock) {
     this.#edits = edits
     this.#clock = clock
     const { database } = image
-    this.#list = database.prepare(
-      `SELECT * FROM audit WHERE project = @project AND (@before IS NULL OR id < @before)
-         AND (@actor IS NULL OR actor = @actor) AND (@action IS NULL OR action = @action)
-         AND (@target IS NULL OR target = @target) ORDER BY id DESC LIMIT @limit`,
-    )
+    const before = `FROM audit WHERE project = ? AND id < ? ORDER BY id DESC LIMIT ${LOOKED_AT}`
+    this.#heads = database.prepare(`SELECT id, project, actor, action, target ${before}`)
+    this.#ids = database.prepare(`SELECT id ${before}`).pluck()
+    this.#detail = database.prepare('SELECT detail FROM audit WHERE project = ? AND id = ?').pluck()
     this.#old = database
       .prepare('SELECT id FROM audit WHERE project = ? AND id < ? ORDER BY id LIMIT ?')
-      .pluck()
-    this.#beyond = database
-      .prepare(`SELECT id FROM audit WHERE project = ? ORDER BY id DESC LIMIT 1 OFFSET ${MOST_ENTRIES}`)
       .pluck()
     this.#projects = database.prepare('SELECT id FROM projects').pluck()
   }
 
-  get edits(): Pick<EditLog, 'edit'> & Pick<AuditedEdits, 'note'> {
+  get edits(): Pick<EditLog, 'edit'> & Pick<AuditedEdits, 'note' | 'takeBack'> {
     return this.#edits
   }
 
-  /** Newest first. */
-  list(project: number, query: AuditQuery): { readonly rows: AuditRow[]; readonly hasMore: boolean } {
-    const { actor = null, action = null, target = null, before = null, limit } = query
-    const rows = this.#list.all({ project, actor, action, target, before, limit: limit + 1 }) as AuditRow[]
-    return { rows: rows.slice(0, limit), hasMore: rows.length > limit }
+  /** Newest first, some entries a step: a filter may look at all of them. */
+  *listSteps(
+    project: number,
+    { actor, action, target, before = END, limit }: AuditQuery,
+  ): Generator<void, { readonly rows: AuditRow[]; readonly hasMore: boolean }> {
+    const rows: AuditRow[] = []
+    for (let next: string | undefined = before; next !== undefined;) {
+      const heads = this.#heads.all(project, next) as AuditHead[]
+      for (const head of heads) {
+        if (actor !== undefined && head.actor !== actor) continue
+        if (action !== undefined && head.action !== action) continue
+        if (target !== undefined && head.target !== target) continue
+        if (rows.length === limit) return { rows, hasMore: true }
+        rows.push({ ...head, detail: this.#detail.get(project, head.id) as string })
+      }
+      next = heads.length === LOOKED_AT ? heads.at(-1)!.id : undefined
+      yield
+    }
+    return { rows, hasMore: false }
   }
 
-  /** Removes some old entries, within an edit. Returns whether there may be more. */
-  sweep(days: number): boolean {
-    const end = firstAuditId(this.#clock.now() - days * 86_400_000)
-    const keys: string[] = []
-    for (const project of this.#projects.all() as number[]) {
-      const beyond = (this.#beyond.get(project) as string | undefined) ?? ''
-      const ids = this.#old.all(project, end > beyond ? end : beyond, MAX_CHANGES - keys.length) as string[]
-      for (const id of ids) keys.push(`${project}.${id}`)
+  /** The projects, each of which has its entries. */
+  get projects(): number[] {
+    return this.#projects.all() as number[]
+  }
+
+  /**
+   * The ids of entries that are too many, newest first, some entries a step.
+   * @param most of commits of many changes, and of others
+   */
+  *surplusSteps(project: number, most: number): Generator<void, string[]> {
+    const surplus: string[] = []
+    let [few, many] = [0, 0]
+    for (let next: string | undefined = END; next !== undefined;) {
+      const ids = this.#ids.all(project, next) as string[]
+      for (const id of ids) {
+        const count = isOfMany(id) ? ++many : ++few
+        if (count > most) surplus.push(id)
+      }
+      next = ids.length === LOOKED_AT ? ids.at(-1) : undefined
+      yield
     }
-    if (keys.length === 0) return false
-    this.#edits.commit(keys.map((key) => ({ kind: 'audit', key, row: undefined })))
-    return keys.length === MAX_CHANGES
+    return surplus
+  }
+
+  /** Within an edit. @param ids at most {@link MAX_CHANGES} */
+  remove(project: number, ids: readonly string[]): void {
+    this.#edits.commit(ids.map((id) => ({ kind: 'audit', key: `${project}.${id}`, row: undefined })))
+  }
+
+  /** Removes some entries that are older than so many days, within an edit. Returns whether there may be more. */
+  removeOld(project: number, days: number): boolean {
+    const end = firstAuditId(this.#clock.now() - days * 86_400_000)
+    const ids = this.#old.all(project, end, MAX_CHANGES) as string[]
+    if (ids.length > 0) this.remove(project, ids)
+    return ids.length === MAX_CHANGES
   }
 }

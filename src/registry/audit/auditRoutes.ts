@@ -3,8 +3,14 @@ import { limitOf, Name, Page } from '../../http/schemas.ts'
 import { route, type Route } from '../../http/route.ts'
 import { isoDate } from '../../model/isoDate.ts'
 import { projectOf } from '../../model/scope.ts'
+import { ConcurrencyLimit } from '../../runtime/concurrencyLimit.ts'
+import { inSlices } from '../../runtime/slices.ts'
 import type { Audit } from './audit.ts'
 import { timeOfAuditId, type AuditDetail, type AuditRow } from './auditRows.ts'
+
+/** Lists that are made at a time, in turns, and those that wait. */
+const LISTS_AT_ONCE = 2
+const MOST_LISTS_WAITING = 50
 
 const Values = Type.Optional(Type.Record(Type.String(), Type.Unknown()))
 const Entry = Type.Object({
@@ -19,8 +25,8 @@ const Entry = Type.Object({
   requestId: Type.Optional(Type.String()),
   action: Type.String({
     description:
-      '`geofence.created`, `geofence.changed`, `geofence.deleted`, and the same for other records; `geofence.changedMany` for more than 50 at once, or several long ones, as ' +
-      'an import makes them, without values; or the method and path of a call that changed no such record.',
+      '`geofence.created`, `geofence.changed`, `geofence.deleted`, and the same for other records; `geofence.changedMany` for several long ones at once, as ' +
+      'an import of large polygons makes them, without values; or the method and path of a call that changed no such record.',
   }),
   target: Type.String({
     description:
@@ -33,6 +39,7 @@ const Entry = Type.Object({
 
 /** Reading the audit. Nothing changes it. */
 export function auditRoutes(audit: Audit): Route[] {
+  const lists = new ConcurrencyLimit(LISTS_AT_ONCE, MOST_LISTS_WAITING)
   return [
     route({
       method: 'GET',
@@ -53,8 +60,9 @@ export function auditRoutes(audit: Audit): Route[] {
       }),
       meta: Page,
       answers: { 200: Type.Object({ audit: Type.Array(Entry) }) },
-      handler({ credentials, query }) {
-        const { rows, hasMore } = audit.list(projectOf(credentials!.scope), query)
+      async handler({ credentials, query }) {
+        const steps = () => audit.listSteps(projectOf(credentials!.scope), query)
+        const { rows, hasMore } = await lists.run(() => inSlices(steps()))
         return { meta: { hasMore }, body: { audit: rows.map(entryOf) } }
       },
     }),

@@ -35,11 +35,26 @@ export interface AuditDetail {
 const TIME_DIGITS = 12
 let last = 0
 
-/** An id that begins with the time, and ascends within this process. */
-export function auditId(now: number): string {
+/** In its place, the id of an entry of many has {@link OF_MANY}, and any other has {@link OF_FEW}. */
+const MARK_AT = TIME_DIGITS + 4
+const OF_FEW = '0'
+const OF_MANY = '1'
+
+/**
+ * An id that begins with the time, and ascends within this process.
+ * @param isOfMany whether the commit had many changes: such entries are counted by themselves, so that an import leaves
+ * the others in place
+ */
+export function auditId(now: number, isOfMany: boolean): string {
   last = (last + 1) % 0x1_0000
   const order = last.toString(16).padStart(4, '0')
-  return now.toString(16).padStart(TIME_DIGITS, '0') + order + randomBytes(4).toString('hex')
+  const mark = isOfMany ? OF_MANY : OF_FEW
+  return `${now.toString(16).padStart(TIME_DIGITS, '0')}${order}${mark}${randomBytes(4).toString('hex').slice(1)}`
+}
+
+/** See {@link auditId}. */
+export function isOfMany(id: string): boolean {
+  return id[MARK_AT] === OF_MANY
 }
 
 /** Epoch milliseconds of an entry. */

@@ -1,9 +1,13 @@
 import { every, type Job } from '../../jobs/port.ts'
+import { inSlices } from '../../runtime/slices.ts'
+import { MAX_CHANGES } from '../store/editLog.ts'
 import type { Audit } from './audit.ts'
 
 const HOUR_MS = 3_600_000
-/** Steps of one run: each removes some hundred entries. */
-const MOST_STEPS = 200
+/** Of one project, from commits of many changes and from others: beyond them, the oldest go. */
+const MOST_ENTRIES = 200_000
+/** Commits of one run: each removes some hundred entries. */
+const MOST_COMMITS = 400
 
 /** The job that removes old entries of the audit. */
 export class AuditSweep implements Job {
@@ -12,15 +16,26 @@ export class AuditSweep implements Job {
   readonly dueAt = every(HOUR_MS)
   readonly #audit: Audit
   readonly #days: number
+  readonly #mostEntries: number
 
-  constructor(audit: Audit, days: number) {
+  /** @param days how long entries are kept */
+  constructor(audit: Audit, days: number, mostEntries = MOST_ENTRIES) {
     this.#audit = audit
     this.#days = days
+    this.#mostEntries = mostEntries
   }
 
   async run(): Promise<void> {
-    for (let step = 0; step < MOST_STEPS; step++) {
-      if (!(await this.#audit.edits.edit(() => this.#audit.sweep(this.#days)))) return
+    const audit = this.#audit
+    let commits = 0
+    for (const project of audit.projects) {
+      while (commits++ < MOST_COMMITS)
+        if (!(await audit.edits.edit(() => audit.removeOld(project, this.#days)))) break
+      const surplus = await inSlices(audit.surplusSteps(project, this.#mostEntries))
+      for (let at = 0; at < surplus.length && commits++ < MOST_COMMITS; at += MAX_CHANGES) {
+        const ids = surplus.slice(at, at + MAX_CHANGES)
+        await audit.edits.edit(() => audit.remove(project, ids))
+      }
     }
   }
 }

@@ -28,10 +28,10 @@ export interface AuditedKind {
   readonly isFixed?: boolean
 }
 
-/** More changes at once become one entry, with what was changed but without the values. */
+/** A commit with more changes is one of many, such as an import makes: see {@link auditId}. */
 const MOST_SINGLE = 50
 /**
- * So do several changes of longer rows: to describe each of them before and after, as text, would take milliseconds
+ * Several changes of longer rows become one entry, with what was changed but without the values: to describe each of them before and after, as text, would take milliseconds
  * for each polygon of an import.
  */
 const MOST_CHARACTERS = 128 * 1024
@@ -75,21 +75,31 @@ export class AuditedEdits implements EditLog {
     this.#edits.close()
   }
 
-  /** Enters something that changes no row of the registry, within an edit. */
-  note(entry: Omit<AuditRow, 'id' | 'actor' | 'detail'> & { readonly live: boolean }): void {
-    this.#edits.commit([this.#put(currentAuthor(), entry.project, entry.action, entry.target, entry)])
+  /**
+   * Enters something that changes no row of the registry, within an edit.
+   * @returns the key of the entry
+   */
+  note(entry: Omit<AuditRow, 'id' | 'actor' | 'detail'> & { readonly live: boolean }): string {
+    const change = this.#put(currentAuthor(), entry.project, entry.action, entry.target, entry)
+    this.#edits.commit([change])
+    return change.key
+  }
+
+  /** Takes back a {@link note} about something that was not done after all, within an edit. */
+  takeBack(key: string): void {
+    this.#edits.commit([{ kind: 'audit', key, row: undefined }])
   }
 
   #entriesOf(changes: readonly Change[]): Change[] {
     const audited = changes.filter(({ kind }) => this.#kinds.has(kind))
     if (audited.length === 0) return []
     const author = currentAuthor()
-    if (audited.length > MOST_SINGLE || (audited.length > 1 && areLong(audited)))
-      return this.#summary(author, audited)
-    return audited.flatMap((change) => this.#entryOf(author, change) ?? [])
+    if (audited.length > 1 && areLong(audited)) return this.#summary(author, audited)
+    const isOfMany = audited.length > MOST_SINGLE
+    return audited.flatMap((change) => this.#entryOf(author, change, isOfMany) ?? [])
   }
 
-  #entryOf(author: Author, { kind, key, row }: Change): Change | undefined {
+  #entryOf(author: Author, { kind, key, row }: Change, isOfMany: boolean): Change | undefined {
     const { singular, describe, isFixed, initial } = this.#kinds.get(kind)!
     const old = this.#image.rowOf(kind, key)
     if (isFixed === true && old !== undefined && row !== undefined) return undefined
@@ -105,6 +115,7 @@ export class AuditedEdits implements EditLog {
       before: valueBefore,
       after: valueAfter,
       actor: before === undefined ? after?.actor : undefined,
+      isOfMany,
     })
   }
 
@@ -128,6 +139,7 @@ export class AuditedEdits implements EditLog {
       this.#put(author, known.project, `${singular}.changedMany`, '', {
         live: known.live,
         after: { count: keys.length, ids: keys },
+        isOfMany: true,
       }),
     )
   }
@@ -137,13 +149,16 @@ export class AuditedEdits implements EditLog {
     project: number,
     action: string,
     target: string,
-    rest: Omit<AuditDetail, 'actor'> & { readonly actor?: AuditActor | undefined },
+    rest: Omit<AuditDetail, 'actor'> & {
+      readonly actor?: AuditActor | undefined
+      readonly isOfMany?: boolean
+    },
   ): Change {
     author.hasEntered = true
     const { kind, id: actorId, label, ip, requestId } = author
     const { live, before, after, actor = { kind, id: actorId, label } } = rest
     const detail: AuditDetail = { actor, ip, requestId, live, before, after }
-    const id = auditId(this.#clock.now())
+    const id = auditId(this.#clock.now(), rest.isOfMany === true)
     const row: AuditRow = { id, project, actor: actor.id, action, target, detail: JSON.stringify(detail) }
     return { kind: 'audit', key: `${project}.${id}`, row }
   }

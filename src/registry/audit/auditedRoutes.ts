@@ -1,6 +1,7 @@
 import { LATER, type Answer, type Route } from '../../http/route.ts'
 import type { Credentials } from '../../http/credentials.ts'
 import { isLive, projectOf } from '../../model/scope.ts'
+import { ApiError } from '../../runtime/errors.ts'
 import { asAuthor, type Author } from '../store/author.ts'
 import type { Audit } from './audit.ts'
 
@@ -18,23 +19,42 @@ function audited(route: Route, audit: Audit): Route {
     handler(call, reply) {
       const { credentials, ip, requestId } = call
       const author = { ...authorOf(credentials), ip, requestId }
-      const answer = asAuthor(author, () => route.handler(call, reply))
-      if (answer === LATER || credentials === undefined || !isEntered(route, credentials)) return answer
-      return enter(answer, author, () => {
+      const note = () =>
         audit.edits.note({
-          project: projectOf(credentials.scope),
-          live: isLive(credentials.scope),
+          project: projectOf(credentials!.scope),
+          live: isLive(credentials!.scope),
           action: `${route.method} ${route.path}`,
           target: Object.values((call.params ?? {}) as Record<string, string>).join('/'),
         })
-      })
+      const doIt = () => asAuthor(author, () => route.handler(call, reply))
+      if (route.isEnteredFirst === true) return enterFirst(author, note, doIt)
+      const answer = doIt()
+      if (answer === LATER || credentials === undefined || !isEntered(route, credentials)) return answer
+      return enter(answer, author, note)
     },
+  }
+
+  /** If the process ends in between, there is an entry without its deletion, but no deletion without its entry. */
+  async function enterFirst(
+    author: Author,
+    note: () => string,
+    doIt: () => Answer | Promise<Answer> | typeof LATER,
+  ): Promise<Answer> {
+    const key = await asAuthor(author, () => audit.edits.edit(note))
+    try {
+      return (await doIt()) as Answer
+    } catch (error) {
+      // What is not known to be undone stays entered.
+      if (error instanceof ApiError && error.code < 500)
+        await audit.edits.edit(() => audit.edits.takeBack(key))
+      throw error
+    }
   }
 
   async function enter(
     answered: Answer | Promise<Answer>,
     author: Author,
-    note: () => void,
+    note: () => string,
   ): Promise<Answer> {
     const answer = await answered
     const isDone = (answer.status ?? 200) < 300

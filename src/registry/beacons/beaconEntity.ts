@@ -1,7 +1,7 @@
 import type { Beacon } from '../../model/beacon.ts'
 import type { Collection } from '../records/collection.ts'
 import type { Entity } from '../records/entity.ts'
-import { BeaconBody } from './beaconFields.ts'
+import { BEACON_CHANGES, BeaconBody } from './beaconFields.ts'
 import { BeaconRecord, beaconRecord } from './beaconRecord.ts'
 import { BEACON_ROWS, type BeaconDefinition } from './beaconRows.ts'
 import { parseBeacon } from './parseBeacon.ts'
@@ -14,6 +14,7 @@ export const BEACONS: Entity<BeaconDefinition, Beacon> = {
   plural: 'beacons',
   tag: 'Beacons',
   rows: BEACON_ROWS,
+  changes: BEACON_CHANGES,
   newBody: BeaconBody,
   body: BeaconBody,
   parse: parseBeacon,

@@ -6,6 +6,7 @@ import { dashedUuid, type BeaconType } from '../../model/beacon.ts'
 import { badParam } from '../../runtime/errors.ts'
 import {
   bodyOf,
+  bulkChanges,
   choice,
   custom,
   flag,
@@ -55,6 +56,11 @@ export const BEACON_FIELDS = {
   enabled: flag('Whether it causes events; default true.'),
   metadata: metadata(),
 }
+
+/** What may be changed for many beacons at once. */
+export const BEACON_CHANGES = bulkChanges(BEACON_FIELDS, 'BeaconChanges', ['enabled', 'metadata'], {
+  enabled: true,
+})
 
 /** The body of a beacon definition. */
 export const BeaconBody: TObject = bodyOf(

@@ -1,6 +1,6 @@
 import type { Geofence } from '../../model/geofence.ts'
 import type { Entity } from '../records/entity.ts'
-import { GeofenceBody, NewGeofenceBody } from './geofenceFields.ts'
+import { GEOFENCE_CHANGES, GeofenceBody, NewGeofenceBody } from './geofenceFields.ts'
 import { GeofenceRecord, geofenceRecord } from './geofenceRecord.ts'
 import { GEOFENCE_ROWS, geofenceOfRow, rowOfGeofence, type GeofenceDefinition } from './geofenceRows.ts'
 
@@ -12,6 +12,7 @@ export const GEOFENCES: Omit<Entity<GeofenceDefinition, Geofence>, 'parse'> = {
   rows: GEOFENCE_ROWS,
   toRow: rowOfGeofence,
   fromRow: geofenceOfRow,
+  changes: GEOFENCE_CHANGES,
   newBody: NewGeofenceBody,
   body: GeofenceBody,
   record: GeofenceRecord,

@@ -7,6 +7,7 @@ import { OperatingHoursError, parseOperatingHours, type OperatingHours } from '.
 import { badParam } from '../../runtime/errors.ts'
 import {
   bodyOf,
+  bulkChanges,
   choice,
   custom,
   date,
@@ -87,6 +88,25 @@ export const GEOFENCE_FIELDS = {
   dwellThreshold: positive('Minutes inside before a dwell event.'),
   tripApproachingThreshold: positive('Minutes before arrival at which a trip is approaching.'),
 }
+
+/** What may be changed for many geofences at once: what does not tell one from another. */
+export const GEOFENCE_CHANGES = bulkChanges(
+  GEOFENCE_FIELDS,
+  'GeofenceChanges',
+  [
+    'enabled',
+    'metadata',
+    'operatingHours',
+    'stopDetection',
+    'disableAfter',
+    'deleteAfter',
+    'userIds',
+    'ip',
+    'dwellThreshold',
+    'tripApproachingThreshold',
+  ],
+  { enabled: true },
+)
 
 /** Fields with the location of a geofence: one of them is required. */
 export const GEOFENCE_AREA_FIELDS = ['coordinates', 'address', 'placeId'] as const

@@ -1,7 +1,13 @@
 import { asOf, dueAt, type Geofence, type GeofenceProperties } from '../../model/geofence.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { GeofenceIndex } from '../../spatial/port.ts'
-import { RecordList, type RecordPage, type RecordQuery, type RecordSlots } from '../records/recordList.ts'
+import {
+  RecordList,
+  type RecordFilter,
+  type RecordPage,
+  type RecordQuery,
+  type RecordSlots,
+} from '../records/recordList.ts'
 import type { RecordStore } from '../records/recordStore.ts'
 
 /**
@@ -42,6 +48,11 @@ export class GeofenceStore implements RecordStore<Geofence, GeofenceProperties> 
   listSteps(query: RecordQuery<GeofenceProperties>): Generator<void, RecordPage<GeofenceProperties>> {
     const now = this.#clock.now()
     return this.records.listSteps(query, (geofence) => asOf(geofence, now))
+  }
+
+  matching(query: RecordFilter<GeofenceProperties>): Generator<GeofenceProperties | undefined, void> {
+    const now = this.#clock.now()
+    return this.records.matching(query, (geofence) => asOf(geofence, now))
   }
 
   *inOrder(): Generator<Geofence> {

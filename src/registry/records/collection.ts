@@ -185,6 +185,35 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
     return true
   }
 
+  /**
+   * Gives these records, of which some may be gone, the members of the patch; undefined ones are removed. All or none.
+   * @returns how many there were
+   */
+  patchMany(
+    scope: ScopeId,
+    ids: readonly string[],
+    patch: Partial<D>,
+    isWanted: (record: L) => boolean,
+  ): number {
+    this.beforeEdit()
+    const store = this.store(scope)
+    const now = this.clock.now()
+    const changes = this.#wanted(scope, ids, isWanted).map((record) => {
+      const members = { ...store.whole(record), ...patch, updatedAt: Math.max(now, record.createdAt) }
+      const present = Object.entries(members).filter(([, value]) => value !== undefined)
+      return this.putOf(Object.fromEntries(present) as unknown as R)
+    })
+    if (changes.length > 0) this.edits.commit(changes)
+    return changes.length
+  }
+
+  /** Deletes these records, of which some may be gone: all or none. Returns how many there were. */
+  removeMany(scope: ScopeId, ids: readonly string[], isWanted: (record: L) => boolean): number {
+    const changes = this.#wanted(scope, ids, isWanted).map(({ id }) => this.removalOf(scope, id))
+    if (changes.length > 0) this.edits.commit(changes)
+    return changes.length
+  }
+
   /** Deletes records that exist, and makes the other changes with it: all or none. */
   deleteMany(scope: ScopeId, ids: readonly string[], alongside: readonly Change[]): void {
     this.edits.commit([...ids.map((id) => this.removalOf(scope, id)), ...alongside])
@@ -209,6 +238,11 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
 
   protected removalOf(scope: ScopeId, id: string): Change {
     return { kind: this.#kind.rows.name, key: `${scope}.${id}`, row: undefined }
+  }
+
+  #wanted(scope: ScopeId, ids: readonly string[], isWanted: (record: L) => boolean): L[] {
+    const store = this.store(scope)
+    return ids.map((id) => store.get(id)).filter((record) => record !== undefined && isWanted(record)) as L[]
   }
 
   #decode(row: RecordRow): R {

@@ -2,24 +2,45 @@ import Type, { type TObject } from 'typebox'
 import { listPieces } from '../../http/answerText.ts'
 import type { Credentials } from '../../http/credentials.ts'
 import { present, type Fields } from '../../http/fields.ts'
-import { ListQuery, PageAnswers, recordPage } from '../../http/listQuery.ts'
+import { PageAnswers, PageQuery, recordPage } from '../../http/listQuery.ts'
 import { route, type Route } from '../../http/route.ts'
-import { MetadataFilter, Name, Page, Text } from '../../http/schemas.ts'
-import { metadataMatcher, type Metadata } from '../../model/metadata.ts'
+import { Page } from '../../http/schemas.ts'
 import type { Role } from '../../model/role.ts'
 import type { ScopeId } from '../../model/scope.ts'
 import { ApiError, notFound } from '../../runtime/errors.ts'
 import { inSlices, mapInSlices } from '../../runtime/slices.ts'
 import { ConcurrencyLimit } from '../../runtime/concurrencyLimit.ts'
+import { bulkRoutes } from './bulkRoutes.ts'
 import { RecordExists, type Collection } from './collection.ts'
 import type { Entity } from './entity.ts'
-import { MAX_ID_LENGTH } from './recordFields.ts'
-import type { Referenced } from './recordList.ts'
+import { filterOf, FilterQuery } from './listFilter.ts'
+import type { RecordPage, Referenced } from './recordList.ts'
 import type { ScopedRecord } from './recordRows.ts'
 import { Id, Nothing, PairParams } from './recordSchemas.ts'
 import type { RecordStore } from './recordStore.ts'
+import { SORT_FIELDS, sortedSteps } from './sortedList.ts'
 
 const PAIR = ['tag', 'externalId'] as const
+
+const OrderQuery = {
+  sortBy: Type.Optional(
+    Type.Enum([...SORT_FIELDS], {
+      default: 'createdAt',
+      description: 'Texts in the order of their letters, numbers in them by their value.',
+    }),
+  ),
+  order: Type.Optional(
+    Type.Enum(['asc', 'desc'], { description: 'Absent: `desc` for dates, `asc` for texts.' }),
+  ),
+  includeTotal: Type.Optional(Type.Boolean({ description: 'Whether `meta.total` is to be in the answer.' })),
+}
+
+const CountedPage = Type.Object({
+  ...Page.properties,
+  total: Type.Optional(
+    Type.Integer({ description: 'How many records match the filters, on all pages: with `includeTotal`.' }),
+  ),
+})
 
 /** Large answers that are made at a time, because each is held in memory until it is sent. */
 export const ANSWERS_AT_ONCE = 8
@@ -34,7 +55,7 @@ export function collectionRoutes<D extends Referenced, R extends L, L extends Sc
   concurrency = new ConcurrencyLimit(ANSWERS_AT_ONCE),
 ): Route[] {
   const routes = new RouteMaker(entity, collection, concurrency)
-  return [...routes.edits(), ...routes.reads(), ...routes.deletions()]
+  return [...routes.edits(), ...routes.reads(), ...routes.deletions(), ...bulkRoutes(entity, collection)]
 }
 
 class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
@@ -149,35 +170,25 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
         method: 'GET',
         path: this.#path,
         summary: `List ${plural}, newest first`,
-        query: Type.Object({
-          tag: Type.Optional(Text(MAX_ID_LENGTH)),
-          externalId: Type.Optional(Text(MAX_ID_LENGTH)),
-          metadata: Type.Optional(MetadataFilter),
-          text: Type.Optional(
-            Name(MAX_ID_LENGTH, 'In the description, tag or externalId, in upper or lower case.'),
-          ),
-          ...ListQuery,
-        }),
-        meta: Page,
+        query: Type.Object({ ...FilterQuery, ...PageQuery, ...OrderQuery }),
+        meta: CountedPage,
         answers: { 200: Type.Object({ [plural]: Type.Array(record) }), ...PageAnswers },
         handler: async (call) => {
-          const { tag, externalId, metadata, text } = call.query
-          const hasMetadata = metadataMatcher(metadata ?? {})
-          const hasText = textMatcher(text)
+          const { sortBy = 'createdAt', includeTotal = false } = call.query
+          const isDate = sortBy === 'createdAt' || sortBy === 'updatedAt'
+          const { order = isDate ? 'desc' : 'asc' } = call.query
           const store = this.#collection.store(scopeOf(call))
-          const wanted = {
-            tag,
-            externalId,
-            ...recordPage(call.query, (id) => store.records.has(id)),
-            accept:
-              metadata === undefined && text === undefined
-                ? undefined
-                : (one: L & Described) => hasMetadata(one.metadata) && hasText(one),
-          }
+          const page = recordPage(call.query, (id) => store.records.has(id))
+          const wanted = { ...filterOf<L>(call.query), ...page }
+          const isAsKept = sortBy === 'createdAt' && order === 'desc' && !includeTotal
           return this.#concurrency.run(async () => {
-            const { records, hasMore } = await inSlices(store.listSteps(wanted))
+            const steps = isAsKept
+              ? store.listSteps(wanted)
+              : sortedSteps(store, wanted, { by: sortBy, isAscending: order === 'asc' })
+            const found: RecordPage<L> & { readonly total?: number } = await inSlices(steps)
+            const { records, hasMore, total } = found
             return {
-              meta: { hasMore },
+              meta: { hasMore, ...(includeTotal && { total }) },
               pieces: listPieces(`"${plural}":`, await this.#textsInSlices(store, records)),
             }
           })
@@ -261,20 +272,6 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
       return record && JSON.stringify(this.#entity.answer(store.whole(record)))
     })
   }
-}
-
-/** What the filters of a list look at, beside what every record has. */
-interface Described extends Referenced {
-  readonly description?: string
-  readonly metadata?: Metadata
-}
-
-/** Whether a record has the text, in upper or lower case; every record has an absent one. */
-function textMatcher(text: string | undefined): (record: Described) => boolean {
-  if (text === undefined) return () => true
-  const wanted = text.toLowerCase()
-  return ({ description, tag, externalId }) =>
-    [description, tag, externalId].some((one) => one?.toLowerCase().includes(wanted))
 }
 
 /** The scope of a call to a route that needs a key. */

@@ -1,6 +1,7 @@
 import type { TObject } from 'typebox'
 import type { Fields } from '../../http/fields.ts'
 import type { Role } from '../../model/role.ts'
+import type { BulkChanges } from './fieldRules.ts'
 import type { RowKind } from '../store/rowKind.ts'
 import type { Pair } from './recordFields.ts'
 import type { Referenced } from './recordList.ts'
@@ -33,6 +34,8 @@ export interface Entity<Definition extends Referenced, R extends ScopedRecord> e
   readonly role?: Role
   /** How many an environment may have; absent: any number. */
   readonly most?: number
+  /** What may be changed for all records that match a filter; absent: records are changed and deleted one by one. */
+  readonly changes?: BulkChanges
   /** The body of a definition that contains its pair. */
   readonly newBody: TObject
   /** The body of a definition whose pair is known from the path or from the record. */

@@ -13,6 +13,7 @@ import {
 import type { Needs } from '../../http/needs.ts'
 import { DateText, Text } from '../../http/schemas.ts'
 import type { Metadata } from '../../model/metadata.ts'
+import { badParam } from '../../runtime/errors.ts'
 import { MAX_ID_LENGTH, MAX_WORD_LENGTH, metadataField, pairField, type Pair } from './recordFields.ts'
 import { BooleanOrText, DictionaryOrText, ListOrText, NumberOrText, TextsOrText } from './recordSchemas.ts'
 
@@ -77,6 +78,45 @@ export function readFields<
     if (value !== undefined) values[name] = value
   }
   return values as ValuesOf<Table, Name>
+}
+
+/** What a change of many records at once may set: the schema of its body, and how it is read. */
+export interface BulkChanges {
+  readonly body: TObject
+  /**
+   * The members to be set; an undefined one is to be removed.
+   * @throws ApiError 400 naming the field
+   */
+  parse(fields: Fields): Readonly<Record<string, unknown>>
+}
+
+/**
+ * A change of these fields.
+ * @param defaults what a field becomes that is null or empty; the others are removed
+ */
+export function bulkChanges(
+  table: FieldTable,
+  title: string,
+  names: readonly string[],
+  defaults: Readonly<Record<string, unknown>>,
+): BulkChanges {
+  const properties = names.map((name) => [
+    name,
+    Type.Optional(Type.Union([table[name]!.schema, Type.Null()])),
+  ])
+  return {
+    body: Type.Object(Object.fromEntries(properties), { title, minProperties: 1 }),
+    parse(fields) {
+      for (const name of Object.keys(table))
+        if (Object.hasOwn(fields, name) && !names.includes(name))
+          throw badParam(name, `It cannot be changed for many at once; ${names.join(', ')} can.`)
+      const given = names.filter((name) => Object.hasOwn(fields, name))
+      if (given.length === 0) throw badParam('body', `It must have one of ${names.join(', ')}.`)
+      return Object.fromEntries(
+        given.map((name) => [name, table[name]!.read(fields, name) ?? defaults[name]]),
+      )
+    },
+  }
 }
 
 function rule<T>(schema: TSchema, read: FieldRule<T>['read']): FieldRule<T, false> {

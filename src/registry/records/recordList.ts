@@ -20,7 +20,7 @@ export interface Listed extends Referenced {
 }
 
 /** The filters of a list; bounds are exclusive, epoch milliseconds. */
-export interface RecordQuery<T> {
+export interface RecordFilter<T> {
   readonly tag?: string | undefined
   readonly externalId?: string | undefined
   /** The `_id` of an existing record: only those after it, whatever the filters. */
@@ -31,6 +31,10 @@ export interface RecordQuery<T> {
   readonly updatedAfter?: number | undefined
   /** Called last. */
   readonly accept?: ((record: T) => boolean) | undefined
+}
+
+/** A page of a list. */
+export interface RecordQuery<T> extends RecordFilter<T> {
   readonly limit: number
 }
 
@@ -120,20 +124,34 @@ export class RecordList<T extends Listed> {
 
   /**
    * Newest first, some records a step; records that are added between steps are left out.
+   * @param asOf see {@link matching}
+   */
+  *listSteps(query: RecordQuery<T>, asOf?: (record: T) => T | undefined): Generator<void, RecordPage<T>> {
+    const records: T[] = []
+    for (const record of this.matching(query, asOf)) {
+      if (record === undefined) yield
+      else if (records.length === query.limit) return { records, hasMore: true }
+      else records.push(record)
+    }
+    return { records, hasMore: false }
+  }
+
+  /**
+   * The records that match, newest first, and undefined wherever others may have a turn; records that are added in the
+   * meantime are left out.
    * @param asOf the present state of a record; undefined if it no longer exists
    */
-  *listSteps(
-    query: RecordQuery<T>,
+  *matching(
+    query: RecordFilter<T>,
     asOf: (record: T) => T | undefined = (record) => record,
-  ): Generator<void, RecordPage<T>> {
+  ): Generator<T | undefined, void> {
     const { createdBefore = Infinity, createdAfter = -Infinity } = query
     const { updatedBefore = Infinity, updatedAfter = -Infinity } = query
     const store = this.#slots
     const { slots, places, end } = this.#order
-    const records: T[] = []
     const last = query.before === undefined ? end : this.#positionOf(query.before)
     for (let i = last - 1; i >= 0; i--) {
-      if (i % LOOKS_A_STEP === 0) yield
+      if (i % LOOKS_A_STEP === 0) yield undefined
       const slot = slots[i]!
       if (this.#places[slot] !== places[i]) continue
       const createdAt = store.createdAt(slot)
@@ -145,10 +163,13 @@ export class RecordList<T extends Listed> {
       if (updatedAt >= updatedBefore || updatedAt <= updatedAfter) continue
       const record = asOf(store.get(slot))
       if (record === undefined || query.accept?.(record) === false) continue
-      if (records.length === query.limit) return { records, hasMore: true }
-      records.push(record)
+      yield record
     }
-    return { records, hasMore: false }
+  }
+
+  /** Where a record that exists is in the order of creation: later ones have a greater one. */
+  placeOf(id: string): number {
+    return this.#places[this.#slots.slotOf(id)]!
   }
 
   /**

@@ -1,4 +1,4 @@
-import type { Listed, RecordList, RecordPage, RecordQuery } from './recordList.ts'
+import type { Listed, RecordFilter, RecordList, RecordPage, RecordQuery } from './recordList.ts'
 
 /**
  * The records of one kind in one scope, in memory. Owns no durability: a {@link Collection} changes it after SQLite.
@@ -12,6 +12,8 @@ export interface RecordStore<R extends L, L extends Listed = R> {
   byPair(tag: string, externalId: string): L | undefined
   /** Newest first by createdAt, some records per step. */
   listSteps(query: RecordQuery<L>): Generator<void, RecordPage<L>>
+  /** The records that match, newest first, and undefined wherever others may have a turn. */
+  matching(query: RecordFilter<L>): Generator<L | undefined, void>
   /** The whole of a record that is in the store. */
   whole(record: L): R
   /** All records that exist when they are reached, oldest first, as stored. */

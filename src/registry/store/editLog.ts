@@ -59,5 +59,5 @@ export interface EditLog {
 
 /** The largest number of entries of an atomic batch. */
 export const MAX_ENTRIES = 1000
-/** The largest number of changes of one {@link EditLog.commit}: the audit adds an entry for each kind and environment. */
-export const MAX_CHANGES = 900
+/** The largest number of changes of one {@link EditLog.commit}: the audit adds an entry for each. */
+export const MAX_CHANGES = MAX_ENTRIES / 2

@@ -5,6 +5,7 @@ import { parseJsonText, type Fields } from '../../http/fields.ts'
 import { hoursField } from '../geofences/geofenceFields.ts'
 import { metadataField } from '../records/recordFields.ts'
 import type { CsvRow } from './csvReader.ts'
+import type { RowReader } from './fileFormat.ts'
 import type { RefusedRow } from './importHistory.ts'
 
 /** The columns that the header of an import file may and must have. */
@@ -35,7 +36,7 @@ interface Column {
 }
 
 /** The columns of an import file, in order: turns the cells of a row into the fields of a definition. */
-export class CsvColumns {
+export class CsvColumns implements RowReader<CsvRow> {
   readonly #columns: readonly Column[]
 
   /**
@@ -89,6 +90,10 @@ export class CsvColumns {
     const column = param && this.blamed(cells, param)
     const value = column === undefined ? undefined : this.cell(cells, column)
     return { line, row, column, message, value: value?.slice(0, MAX_VALUE_LENGTH).toWellFormed() }
+  }
+
+  fieldsOf({ cells }: CsvRow): Fields {
+    return this.fields(cells)
   }
 
   /**

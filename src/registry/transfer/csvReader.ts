@@ -1,25 +1,18 @@
 import type { Parser } from 'csv-parse'
 import { parse } from 'csv-parse'
 import { Slice } from '../../runtime/slices.ts'
+import { FileUnreadable, type FileRow } from './fileFormat.ts'
 
 /** A row of a CSV file, including the header. */
-export interface CsvRow {
+export interface CsvRow extends FileRow {
   readonly cells: readonly string[]
-  /** The line of the file where it begins, counted from 1. */
-  readonly line: number
   /** It contains bytes that are not text in the file's encoding. */
   readonly damaged: boolean
 }
 
 /** The file is not CSV from `line` on; earlier rows were handed over. */
-export class CsvUnreadable extends Error {
+export class CsvUnreadable extends FileUnreadable {
   override name = 'CsvUnreadable'
-  readonly line: number
-
-  constructor(line: number, sentence: string, cause?: unknown) {
-    super(sentence, { cause })
-    this.line = line
-  }
 }
 
 /** Bytes that are parsed at once: about a millisecond, even if each is a line. */

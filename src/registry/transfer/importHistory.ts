@@ -6,6 +6,7 @@ import type { Change, EditLog } from '../store/editLog.ts'
 import type { RowKind } from '../store/rowKind.ts'
 import { ID_COLUMNS } from '../records/recordRows.ts'
 import type { RegistryReplica } from '../store/replica.ts'
+import { ApiError } from '../../runtime/errors.ts'
 import { newId } from '../../runtime/newId.ts'
 
 /** The rows of the history of imports. */
@@ -47,6 +48,18 @@ export interface Interruption {
   readonly message: string
 }
 
+/** How an import ends. */
+export type EndStatus = 'completed' | 'interrupted' | 'canceled'
+
+/** Somebody has canceled the import. */
+export class ImportCanceled extends Error {
+  override readonly name = 'ImportCanceled'
+
+  constructor() {
+    super('It was canceled. The rows counted here were imported.')
+  }
+}
+
 /** One import: the results of the rows of a file. */
 export interface ImportRecord {
   /** 24 hex. */
@@ -56,7 +69,9 @@ export interface ImportRecord {
   /** Epoch milliseconds, distinct within scope and kind. */
   readonly createdAt: number
   readonly fileName?: string | undefined
-  status: 'running' | 'completed' | 'interrupted'
+  status: 'running' | EndStatus
+  /** Somebody asked to end it; it ends with the rows under way. */
+  readonly cancel?: true
   /** Epoch milliseconds; undefined while it runs, or if the process ended during it. */
   finishedAt?: number | undefined
   /** Rows read so far: created, updated and refused ones. */
@@ -126,9 +141,34 @@ export class ImportHistory {
     return changeOf(record, [])
   }
 
-  /** Ends it, completed or interrupted, with the refused rows. */
-  finish(record: ImportRecord, errors: readonly RefusedRow[], interruption?: Interruption): void {
-    record.status = interruption === undefined ? 'completed' : 'interrupted'
+  /**
+   * Asks the process that makes an import to end it, within an edit.
+   * @returns undefined if there is no such import
+   * @throws ApiError 409 if it has ended
+   */
+  cancel(scope: ScopeId, kind: ImportKindName, id: string): ImportRecord | undefined {
+    const found = this.get(scope, kind, id)
+    if (found === undefined) return undefined
+    const { record, errors } = found
+    if (record.status !== 'running') throw new ApiError(409, 'The import has ended already.')
+    const canceled = { ...record, cancel: true } as const
+    this.#edits.commit([changeOf(canceled, errors)])
+    return canceled
+  }
+
+  /** Whether somebody has asked to end a running import. */
+  isCanceled({ scope, kind, id }: ImportRecord): boolean {
+    return this.get(scope, kind, id)?.record.cancel === true
+  }
+
+  /** Ends it, with the refused rows. */
+  finish(
+    record: ImportRecord,
+    errors: readonly RefusedRow[],
+    status: EndStatus,
+    interruption?: Interruption,
+  ): void {
+    record.status = status
     record.finishedAt = this.#clock.now()
     record.interruption = interruption
     this.#running.delete(record.id)

@@ -14,9 +14,16 @@ import { MAX_ERRORS } from './importHistory.ts'
 import type { ImportKind } from './importKinds.ts'
 import { beaconImports, geofenceImports } from './importKinds.ts'
 import { csvLine } from './exportCells.ts'
-import { importCsv, type ImportRegistry } from './importRun.ts'
+import { CSV } from './csvFormat.ts'
+import { GEO_JSON } from './geoJsonFormat.ts'
+import { importFile, type ImportRegistry } from './importRun.ts'
 
 const TAG = 'Import and export'
+const GEO_JSON_TYPE = 'application/geo+json'
+const FEATURE_TEXT =
+  ' A GeoJSON file (Content-Type `application/geo+json`) is a FeatureCollection, as an export writes it or as other programs do: the fields are the ' +
+  'properties of each feature, `externalId` else its `id`, `description` else the property `name`; the geometry is a Polygon of one ring, or a Point with the ' +
+  'property `radius`. Rows are features.'
 const MAX_FILE_BYTES = 256 * 1024 * 1024
 
 const Count = (description: string) => Type.Integer({ minimum: 0, description })
@@ -41,7 +48,7 @@ const ImportSchema = Type.Object(
     finishedAt: Type.Optional(DateTime),
     fileName: Type.Optional(Type.String()),
     dryRun: Type.Optional(Type.Boolean({ description: 'True if the file was only checked.' })),
-    status: Type.Enum(['running', 'completed', 'interrupted'], {
+    status: Type.Enum(['running', 'completed', 'interrupted', 'canceled'], {
       description: 'completed: every row was read, and created, updated or refused.',
     }),
     interruption: Type.Optional(
@@ -86,6 +93,7 @@ export function importRoutes(registry: ImportRouteParts, finder: AreaFinder): Ro
 function routesOf(registry: ImportRegistry, kind: ImportKind): Route[] {
   const { imports } = registry
   const { name, columns } = kind
+  const hasFeatures = name === 'geofences'
   return [
     route({
       method: 'POST',
@@ -93,11 +101,13 @@ function routesOf(registry: ImportRegistry, kind: ImportKind): Route[] {
       auth: 'secret',
       role: 'write',
       tag: TAG,
-      summary: `Import ${name} from a CSV file`,
+      summary: hasFeatures ? `Import ${name} from a CSV or GeoJSON file` : `Import ${name} from a CSV file`,
       description:
         'The first row names the columns. Each row creates a record, or replaces the definition of the one with its tag ' +
         'and externalId; a row that breaks a rule is refused, and the others are imported. If the header is invalid, ' +
-        'the file is refused (400). The response comes when the import is finished; until then, the newest entry of the history tells how many rows are done. If the upload breaks off, the rows before that point stay imported.',
+        'the file is refused (400). The response comes when the import is finished; until then, the newest entry of the history tells how many rows are done. If the upload breaks off, the rows before that point stay imported.' +
+        (hasFeatures ? FEATURE_TEXT : ''),
+      headers: ['content-type'],
       query: Type.Object({
         fileName: Type.Optional(Name(256, 'For the history.')),
         dryRun: Type.Optional(
@@ -109,7 +119,7 @@ function routesOf(registry: ImportRegistry, kind: ImportKind): Route[] {
         ),
       }),
       upload: {
-        contentTypes: ['text/csv'],
+        contentTypes: hasFeatures ? ['text/csv', GEO_JSON_TYPE] : ['text/csv'],
         maxBytes: MAX_FILE_BYTES,
         description:
           `CSV in UTF-8, separated by commas. Columns: ${columns.known.join(', ')}; ` +
@@ -123,11 +133,12 @@ function routesOf(registry: ImportRegistry, kind: ImportKind): Route[] {
         const file = {
           scope,
           kind,
+          format: call.headers['content-type']?.startsWith(GEO_JSON_TYPE) === true ? GEO_JSON : CSV,
           chunks: call.upload!,
           name: call.query.fileName,
           dryRun: call.query.dryRun,
         }
-        const { record, errors } = await importCsv(registry, file)
+        const { record, errors } = await importFile(registry, file)
         return { body: { import: importAnswer(record, errors) } }
       },
     }),
@@ -164,6 +175,26 @@ function routesOf(registry: ImportRegistry, kind: ImportKind): Route[] {
         const found = imports.get(call.credentials!.scope, name, call.params.id)
         if (found === undefined) throw notFound('Import')
         return { body: { import: importAnswer(found.record, found.errors) } }
+      },
+    }),
+    route({
+      method: 'POST',
+      path: `/v1/imports/${name}/:id/cancel`,
+      auth: 'secret',
+      role: 'write',
+      tag: TAG,
+      summary: `Cancel a running import of ${name}`,
+      description: 'It ends within a second, after the rows under way; the rows before stay imported.',
+      params: Type.Object({ id: Name(64) }),
+      answers: {
+        200: OneImport,
+        409: Type.Object({}, { description: 'Conflict: the import has ended already.' }),
+      },
+      handler: async (call) => {
+        const { scope } = call.credentials!
+        const record = await registry.edit(() => imports.cancel(scope, name, call.params.id))
+        if (record === undefined) throw notFound('Import')
+        return { body: { import: importAnswer(record) } }
       },
     }),
     route({

@@ -1,11 +1,10 @@
+import type { Readable } from 'node:stream'
 import type { ScopeId } from '../../model/scope.ts'
 import { ApiError, badParam } from '../../runtime/errors.ts'
 import { Slice } from '../../runtime/slices.ts'
-import { CsvColumns } from './csvColumns.ts'
-import type { CsvRow } from './csvReader.ts'
-import { CsvUnreadable, readCsv } from './csvReader.ts'
-import type { ImportHistory, ImportRecord, Interruption, RefusedRow } from './importHistory.ts'
-import { MAX_ERRORS } from './importHistory.ts'
+import { FileUnreadable, type FileFormat, type FileRow, type RowReader } from './fileFormat.ts'
+import type { EndStatus, ImportHistory, ImportRecord, Interruption, RefusedRow } from './importHistory.ts'
+import { ImportCanceled, MAX_ERRORS } from './importHistory.ts'
 import type { ImportKind } from './importKinds.ts'
 import type { Referenced } from '../records/recordList.ts'
 
@@ -15,12 +14,15 @@ import type { Referenced } from '../records/recordList.ts'
  */
 const MAX_PENDING = 256
 const MAX_SLICES = 4
+/** How often an import that waits for its file looks whether it was canceled. */
+const CANCEL_CHECK_MS = 500
 
 /** The file of an import. */
 export interface ImportFile {
   readonly scope: ScopeId
   readonly kind: ImportKind
-  readonly chunks: AsyncIterable<Uint8Array>
+  readonly format: FileFormat
+  readonly chunks: Readable
   readonly name?: string | undefined
   /** Whether the file is only checked: nothing is written. */
   readonly dryRun?: boolean | undefined
@@ -34,30 +36,38 @@ export interface ImportRegistry {
 }
 
 /**
- * Imports a CSV file as it arrives. Each row is upserted or refused by itself; rows go to the disk in transactions of
+ * Imports a file as it arrives. Each row is upserted or refused by itself; rows go to the disk in transactions of
  * those that were checked in a few milliseconds, and other requests get turns in between. Memory only holds a piece
  * of the file and the rows of one transaction, however long the file is.
  *
- * What ends the file early leaves the rows before it in place, and the history says so: a file that stops being CSV
- * is answered like any other, with the record that tells where; what the chunks throw (the client has gone, the body
+ * What ends the file early leaves the rows before it in place, and the history says so: a file that stops being of its
+ * format, and an import that is canceled, is answered like any other, with the record that tells where; what the chunks throw (the client has gone, the body
  * is too large) and a registry that cannot write are thrown on.
  *
  * @throws ApiError 400 for a header that is refused: nothing was done, and nothing is entered in the history; and for
- * a file that stops being CSV before a row of it is in, which the history has
+ * a file that stops being of its format before a row of it is in, which the history has
  */
-export async function importCsv(
+export async function importFile(
   registry: ImportRegistry,
   file: ImportFile,
 ): Promise<{ record: ImportRecord; errors: readonly RefusedRow[] }> {
+  const { format, chunks } = file
   let run: ImportRun | undefined
+  const watch = setInterval(() => {
+    if (run?.isCanceled === true) chunks.destroy(new ImportCanceled())
+  }, CANCEL_CHECK_MS)
   try {
     const slice = new Slice()
     let slices = 0
     // The wait for the next rows does not count.
     slice.pause()
-    for await (const rows of readCsv(file.chunks)) {
+    for await (const rows of format.read(chunks)) {
       let i = 0
-      run ??= await ImportRun.begin(registry, file, rows[i++]!)
+      if (run === undefined) {
+        const { reader, isRow } = format.begin(rows[0], file.kind.columns)
+        run = await ImportRun.begin(registry, file, reader)
+        if (!isRow) i = 1
+      }
       slice.resume()
       for (; i < rows.length; i++) {
         const lookedUp = run.take(rows[i]!)
@@ -77,18 +87,25 @@ export async function importCsv(
       }
       slice.pause()
     }
-    if (run === undefined) throw badParam('header', 'The file is empty; its first row must name the columns.')
-    return run.finish()
+    if (run === undefined) {
+      const { reader } = format.begin(undefined, file.kind.columns)
+      run = await ImportRun.begin(registry, file, reader)
+    }
+    return await run.finish()
   } catch (error) {
-    if (run === undefined) throw error instanceof CsvUnreadable ? badParam('header', error.message) : error
+    if (run === undefined)
+      throw error instanceof FileUnreadable ? badParam(format.opening, error.message) : error
     const finished = await run.interrupt(error)
-    if (!(error instanceof CsvUnreadable)) throw error
+    if (error instanceof ImportCanceled) return finished
+    if (!(error instanceof FileUnreadable)) throw error
     const { created, updated } = finished.record
     if (created + updated > 0) return finished
     throw badParam(
       'body',
-      `The file is not valid CSV from line ${error.line} on, and nothing was imported. ${error.message}`,
+      `The file is not valid ${format.name} from line ${error.line} on, and nothing was imported. ${error.message}`,
     )
+  } finally {
+    clearInterval(watch)
   }
 }
 
@@ -96,35 +113,35 @@ export async function importCsv(
 class ImportRun {
   readonly #registry: ImportRegistry
   readonly #file: ImportFile
-  readonly #columns: CsvColumns
+  readonly #reader: RowReader<FileRow>
   readonly #record: ImportRecord
   readonly #errors: RefusedRow[] = []
   #pending: Referenced[] = []
-  #last: CsvRow
+  /** The line of the row that was read last. */
+  #line = 1
 
-  /** @throws ApiError 400 for a header that is refused */
-  static async begin(registry: ImportRegistry, file: ImportFile, header: CsvRow): Promise<ImportRun> {
-    if (header.damaged) throw badParam('header', 'It contains bytes that are not valid UTF-8.')
-    const columns = new CsvColumns(header.cells, file.kind.columns)
+  static async begin(
+    registry: ImportRegistry,
+    file: ImportFile,
+    reader: RowReader<FileRow>,
+  ): Promise<ImportRun> {
     const { imports } = registry
     const { scope, kind, name, dryRun } = file
     const record = dryRun
       ? imports.dryRun(scope, kind.name, name)
       : await registry.edit(() => imports.begin(scope, kind.name, name))
-    return new ImportRun(registry, file, header, columns, record)
+    return new ImportRun(registry, file, reader, record)
   }
 
   private constructor(
     registry: ImportRegistry,
     file: ImportFile,
-    header: CsvRow,
-    columns: CsvColumns,
+    reader: RowReader<FileRow>,
     record: ImportRecord,
   ) {
     this.#registry = registry
     this.#file = file
-    this.#columns = columns
-    this.#last = header
+    this.#reader = reader
     this.#record = record
   }
 
@@ -133,14 +150,18 @@ class ImportRun {
     return this.#pending.length
   }
 
+  get isCanceled(): boolean {
+    return this.#registry.imports.isCanceled(this.#record)
+  }
+
   /**
    * Checks a row: it is written with the next {@link write}, or refused.
    * @returns a promise if something must be looked up for it
    */
-  take(row: CsvRow): void | Promise<void> {
+  take(row: FileRow): void | Promise<void> {
     this.#record.rows += 1
-    this.#last = row
-    const sentence = this.#columns.problemOf(row)
+    this.#line = row.line
+    const sentence = this.#reader.problemOf(row)
     if (sentence !== undefined) {
       this.#refuse(row, sentence)
       return
@@ -151,7 +172,7 @@ class ImportRun {
       else this.#refuse(row, 'The row cannot be read.')
     }
     try {
-      const definition = this.#file.kind.parse(this.#columns.fields(row.cells))
+      const definition = this.#file.kind.parse(this.#reader.fieldsOf(row))
       if (definition instanceof Promise)
         return definition.then((known) => void this.#pending.push(known), refused)
       this.#pending.push(definition)
@@ -160,7 +181,7 @@ class ImportRun {
     }
   }
 
-  /** @throws ApiError 503 if it cannot be made durable */
+  /** @throws ApiError 503 if it cannot be made durable; {@link ImportCanceled} */
   async write(): Promise<void> {
     if (this.#pending.length === 0) return
     const { kind, scope } = this.#file
@@ -175,6 +196,7 @@ class ImportRun {
       return
     }
     const written = await registry.edit(() => {
+      if (this.isCanceled) throw new ImportCanceled()
       let counts: ImportRecord | undefined
       kind.put(scope, definitions, {
         alongside: (outcomes) => {
@@ -190,26 +212,27 @@ class ImportRun {
 
   async finish() {
     await this.write()
-    await this.#end()
+    await this.#end('completed')
     return { record: this.#record, errors: this.#errors }
   }
 
   /** The rows that were read before the error are written if possible. */
   async interrupt(error: unknown) {
     const message = error instanceof Error ? error.message : String(error)
-    const line = error instanceof CsvUnreadable ? error.line : this.#last.line
+    const line = error instanceof FileUnreadable ? error.line : this.#line
+    const status = error instanceof ImportCanceled ? 'canceled' : 'interrupted'
     try {
-      await this.write()
+      if (status === 'interrupted') await this.write()
     } finally {
       this.#record.rows -= this.#pending.length
-      await this.#end({ line, message })
+      await this.#end(status, { line, message })
     }
     return { record: this.#record, errors: this.#errors }
   }
 
-  #end(interruption?: Interruption): Promise<void> {
+  #end(status: EndStatus, interruption?: Interruption): Promise<void> {
     const registry = this.#registry
-    return registry.edit(() => registry.imports.finish(this.#record, this.#errors, interruption))
+    return registry.edit(() => registry.imports.finish(this.#record, this.#errors, status, interruption))
   }
 
   /** The record after these rows. */
@@ -229,12 +252,12 @@ class ImportRun {
   }
 
   /** @param param the field that breaks a rule; undefined for the row as a whole */
-  #refuse(row: CsvRow, message: string, param?: string): void {
+  #refuse(row: FileRow, message: string, param?: string): void {
     this.#record.refused += 1
     if (this.#errors.length === MAX_ERRORS) {
       this.#record.moreErrors += 1
       return
     }
-    this.#errors.push(this.#columns.refusal(row, this.#record.rows, message, param))
+    this.#errors.push(this.#reader.refusal(row, this.#record.rows, message, param))
   }
 }

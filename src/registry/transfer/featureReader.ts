@@ -1,0 +1,176 @@
+import { Slice } from '../../runtime/slices.ts'
+import { FileUnreadable, type FileRow } from './fileFormat.ts'
+
+/** A feature of a GeoJSON file, as it is in the file. */
+export interface FeatureRow extends FileRow {
+  readonly bytes: Uint8Array
+}
+
+/** Bytes that are looked at between two looks at the clock. */
+const PIECE_BYTES = 8 * 1024
+/** Bytes of the longest feature: the largest polygon has a tenth of them. */
+const MOST_FEATURE_BYTES = 1024 * 1024
+/** Of the names of members of the collection, `features` alone counts. */
+const FEATURES = 'features'
+/** A deeper file is none that a program wrote. */
+const MOST_DEPTH = 64
+
+const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a]
+const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d]
+const [LINE_FEED, SPACE] = [0x0a, 0x20]
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
+
+/**
+ * Reads the features of a GeoJSON FeatureCollection as they arrive.
+ *
+ * `JSON.parse` of the whole file would hold it twice, and nothing else would run for seconds. So this finds where each
+ * feature begins and ends, by quotes and brackets alone; each is parsed by itself. It holds one feature at most.
+ * @throws {FileUnreadable} after all features before it; and the errors of `chunks`, unchanged
+ */
+export async function* readFeatures(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<FeatureRow[]> {
+  const splitter = new Splitter()
+  const slice = new Slice()
+  slice.pause()
+  let isTold = false
+  for await (const chunk of chunks) {
+    for (let start = 0; start < chunk.length; start += PIECE_BYTES) {
+      slice.resume()
+      if (slice.isOver) await slice.next()
+      splitter.take(chunk.subarray(start, start + PIECE_BYTES))
+      slice.pause()
+      const { features } = splitter
+      splitter.features = []
+      if (features.length > 0 || (splitter.hasBegun && !isTold)) yield features
+      isTold ||= splitter.hasBegun
+      if (splitter.failure !== undefined) throw splitter.failure
+    }
+  }
+  splitter.end()
+}
+
+/** Where in the file it is. */
+type Place = 'before' | 'collection' | 'features' | 'after'
+
+class Splitter {
+  /** Found and not taken yet. */
+  features: FeatureRow[] = []
+  failure: FileUnreadable | undefined
+  #place: Place = 'before'
+  #hasFeatures = false
+  #line = 1
+  #depth = 0
+  #isText = false
+  #isEscaped = false
+  /** The text that began last within the collection itself, until it is longer than the name that counts. */
+  #name = ''
+  #isNamed = false
+  /** Pieces of the feature that was begun. */
+  #held: Uint8Array[] = []
+  #heldBytes = 0
+  #beganAt = 0
+  #isAfterComma = false
+  #bytes = 0
+
+  /** The list of features has begun. */
+  get hasBegun(): boolean {
+    return this.#hasFeatures
+  }
+
+  take(piece: Uint8Array): void {
+    /** Where the part of the feature in this piece begins; −1: none has begun. */
+    let from = this.#heldBytes > 0 ? 0 : -1
+    for (let at = 0; at < piece.length && this.failure === undefined; at++, this.#bytes++) {
+      const byte = piece[at]!
+      if (byte === LINE_FEED) this.#line++
+      if (this.#isText) {
+        this.#takeText(byte)
+        continue
+      }
+      if (byte <= SPACE) continue
+      if (this.#place === 'features' && this.#depth === 2) {
+        if (byte === COMMA || byte === CLOSE_BRACKET) {
+          if (from >= 0 || this.#heldBytes > 0) this.#finish(piece.subarray(Math.max(from, 0), at))
+          else if (byte === COMMA || this.#isAfterComma)
+            this.#fail('A feature is missing between two commas.')
+          this.#isAfterComma = byte === COMMA
+          from = -1
+          if (byte === CLOSE_BRACKET) this.#leave('collection')
+          continue
+        }
+        if (from < 0 && this.#heldBytes === 0) {
+          from = at
+          this.#beganAt = this.#line
+        }
+      }
+      this.#takeByte(byte)
+    }
+    if (from >= 0 && this.failure === undefined) this.#hold(piece.subarray(from))
+  }
+
+  /** @throws {FileUnreadable} */
+  end(): void {
+    if (this.#place === 'before') throw this.#unreadable('It is empty.')
+    if (this.#place !== 'after') throw this.#unreadable('The file breaks off.')
+    if (!this.#hasFeatures)
+      throw this.#unreadable('It has no list of features; a FeatureCollection is expected.')
+  }
+
+  #takeText(byte: number): void {
+    if (this.#isEscaped) this.#isEscaped = false
+    else if (byte === BACKSLASH) this.#isEscaped = true
+    else if (byte === QUOTE) this.#isText = false
+    if (this.#isText && this.#depth === 1 && this.#name.length <= FEATURES.length)
+      this.#name += String.fromCharCode(byte)
+  }
+
+  #takeByte(byte: number): void {
+    if (this.#place === 'before') {
+      if (byte === OPEN_BRACE) this.#place = 'collection'
+      else if (byte === BYTE_ORDER_MARK[this.#bytes]) return
+      else return this.#fail('It is not a GeoJSON FeatureCollection.')
+    } else if (this.#place === 'after') return this.#fail('There is text after the end of the collection.')
+    if (byte === QUOTE) {
+      this.#isText = true
+      this.#name = ''
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      if (++this.#depth > MOST_DEPTH) return this.#fail('It is nested too deeply.')
+      if (this.#depth === 2 && this.#isNamed && byte === OPEN_BRACKET && !this.#hasFeatures) {
+        this.#place = 'features'
+        this.#hasFeatures = true
+      }
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      if (--this.#depth === 0) this.#place = 'after'
+    }
+    if (this.#depth === 1) this.#isNamed = byte === COLON && this.#name === FEATURES
+  }
+
+  #leave(place: Place): void {
+    this.#place = place
+    this.#depth--
+    this.#isNamed = false
+  }
+
+  #hold(bytes: Uint8Array): void {
+    this.#heldBytes += bytes.length
+    if (this.#heldBytes > MOST_FEATURE_BYTES)
+      return this.#fail(`A feature has more than ${MOST_FEATURE_BYTES} bytes.`, this.#beganAt)
+    // The memory of a piece may be used again by then.
+    this.#held.push(bytes.slice())
+  }
+
+  #finish(rest: Uint8Array): void {
+    this.#hold(rest)
+    if (this.failure !== undefined) return
+    this.features.push({ line: this.#beganAt, bytes: Buffer.concat(this.#held) })
+    this.#held = []
+    this.#heldBytes = 0
+  }
+
+  #fail(sentence: string, line = this.#line): void {
+    this.failure = new FileUnreadable(line, sentence)
+  }
+
+  #unreadable(sentence: string): FileUnreadable {
+    return new FileUnreadable(this.#line, sentence)
+  }
+}
