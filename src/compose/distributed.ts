@@ -116,7 +116,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   }
   if (front !== undefined) {
     lifecycle.add(jobs.service(geo!.isochrones))
-    lifecycle.add(front.ticketService)
+    lifecycle.add(front.peerService)
     lifecycle.add(jobs.service(new ExpirySweep(registry.people)))
     lifecycle.add(jobs.service(new AuditSweep(registry.audit, options.auditDays)))
   }

@@ -7,6 +7,7 @@ import { hookRoutes, type HookRouteParts } from '../registry/hooks/hookRoutes.ts
 import { webhookRoutes, type WebhookRouteParts } from '../delivery/webhookRoutes.ts'
 import { Gateway } from '../cluster/gateway/gateway.ts'
 import type { Served } from '../cluster/nats/calls.ts'
+import { RemoteCounts, serveCounts } from '../cluster/gateway/remoteCounts.ts'
 import { serveTickets, ticketsThrough } from '../cluster/gateway/remoteTickets.ts'
 import { RemotePositions } from '../cluster/gateway/remotePositions.ts'
 import { RemoteOutcomes } from '../cluster/gateway/remoteOutcomes.ts'
@@ -20,6 +21,7 @@ import { persistently } from '../cluster/nats/jetStreamConnection.ts'
 import { JetStreamEventReader } from '../cluster/journal/jetStreamEventReader.ts'
 import { registerEventMetrics, registerMailboxMetrics } from '../ops/engineMetrics.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
+import type { UpdateTotals } from '../ops/updateCounts.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
@@ -82,7 +84,7 @@ export function openGatewayFront(
   geo: GeoServices,
   otherChecks: readonly ReadinessCheck[],
   sync: readonly Route[],
-): PublicApi & { readonly ticketService: Service } {
+): PublicApi & { readonly peerService: Service } {
   const { options, logger, id, streams, registry, measurer, metrics, calls, tile38 } = ground
   const { partitions } = options
   const read = tile38?.readDevices({ shares: sharesOf(partitions), partitions, users: gateway })
@@ -92,11 +94,12 @@ export function openGatewayFront(
   ]
   const nobody = 'No process delivers webhooks at the moment. Try again.'
   const tickets = new Tickets({ process: id, clock, ask: ticketsThrough(calls) })
-  let served: Served | undefined
-  const ticketService: Service = {
-    name: 'tickets',
-    start: () => void (served = serveTickets(tickets, calls, id)),
-    stop: () => served?.stop(),
+  let own: UpdateTotals | undefined
+  let served: readonly Served[] = []
+  const peerService: Service = {
+    name: 'questions of other gateways',
+    start: () => void (served = [serveTickets(tickets, calls, id), serveCounts(own!, calls, id)]),
+    stop: async () => void (await Promise.all(served.map((one) => one.stop()))),
   }
   const front = openPublicApi({
     options,
@@ -113,6 +116,10 @@ export function openGatewayFront(
     feed,
     positions: read?.positions ?? new RemotePositions({ calls, gateway: id, partitions }),
     tickets,
+    totalsOf: (counts) => {
+      own = counts
+      return new RemoteCounts(calls)
+    },
     secret: streams.secret,
     webhooks: remoteRoutes(managed, calls, webhooksSubject, nobody),
     geo,
@@ -120,5 +127,5 @@ export function openGatewayFront(
     checks: [...groundChecks(ground), ...otherChecks, roomIn(mailbox), ...checks],
     metrics,
   })
-  return { ...front, ticketService }
+  return { ...front, peerService }
 }

@@ -42,7 +42,7 @@ import { registerFrontMetrics, registerServerMetrics } from '../ops/engineMetric
 import { healthRoutes, type ReadinessCheck } from '../ops/healthRoutes.ts'
 import { statsRoutes } from '../ops/statsRoutes.ts'
 import { systemRoutes } from '../ops/systemRoutes.ts'
-import { UpdateCounts } from '../ops/updateCounts.ts'
+import { UpdateCounts, type UpdateTotals } from '../ops/updateCounts.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import { EXAMPLE, firstStartText, laterStartText } from '../ops/welcome.ts'
 import { BuiltDashboard } from '../dashboard/builtDashboard.ts'
@@ -113,6 +113,8 @@ export interface PublicApiParts {
   readonly secret: string
   /** Management of webhooks and hooks, audited where it is done. */
   readonly webhooks: readonly Route[]
+  /** If other processes count updates, too: the totals of all. Absent: of this one. */
+  readonly totalsOf?: (own: UpdateTotals) => UpdateTotals
   readonly geo: GeoServices
   readonly sync: readonly Route[]
   readonly checks: readonly ReadinessCheck[]
@@ -191,7 +193,11 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     ...parts.sync,
     ...geo.routes,
     ...healthRoutes(checks, metrics, options.metricsToken),
-    ...statsRoutes({ updates: intake, events, totals: (scope) => totalsOf(registry, scope) }),
+    ...statsRoutes({
+      updates: parts.totalsOf?.(intake) ?? intake,
+      events,
+      totals: (scope) => totalsOf(registry, scope),
+    }),
     ...systemRoutes({
       operatorProject: options.operatorProject,
       firstProject: () => registry.keys.projects()[0]?.id,

@@ -5,7 +5,7 @@ import { route, type Route } from '../http/route.ts'
 import { dateText } from '../http/schemas.ts'
 import { isoDate } from '../model/isoDate.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { UpdateCounts } from './updateCounts.ts'
+import type { UpdateTotals } from './updateCounts.ts'
 
 /** How much a scope has. */
 export interface ScopeTotals {
@@ -14,7 +14,7 @@ export interface ScopeTotals {
 }
 
 export interface StatsParts {
-  readonly updates: UpdateCounts
+  readonly updates: UpdateTotals
   readonly events: Pick<EventQueries, 'count'>
   readonly totals: (scope: ScopeId) => ScopeTotals
 }
@@ -24,12 +24,13 @@ const DateTime = Type.String({ format: 'date-time' })
 const Stats = Type.Object({
   since: Type.String({
     format: 'date-time',
-    description: 'Since when this process counts updates; it knows the last day of them.',
+    description:
+      'Since when updates are counted: the last start of the server, or of one of its gateways. The last day is known.',
   }),
   intervals: Type.Array(
     Type.Object({
       from: DateTime,
-      updates: Type.Integer({ description: 'Updates that this process accepted.' }),
+      updates: Type.Integer({ description: 'Updates that were accepted, by all gateways together.' }),
       events: Type.Union([Type.Integer(), Type.Null()], {
         description: 'By `createdAt`; null if more than a million events are in the time of the request.',
       }),
@@ -48,8 +49,8 @@ export function statsRoutes({ updates, events, totals }: StatsParts): Route[] {
       tag: 'Operations',
       summary: 'Count updates and events of the environment over time',
       description:
-        'Intervals of `step` seconds, whole minutes, of which at most 1,000 lie between `from` and `to`. In the distributed engine, updates are ' +
-        'those that came through the gateway that answers; events are those of all.',
+        'Intervals of `step` seconds, whole minutes, of which at most 1,000 lie between `from` and `to`. In the distributed engine, each ' +
+        'gateway counts the updates that came through it, and the answer is the sum of those that run.',
       query: Type.Object({
         from: Type.Optional(dateText('The start. Default: an hour before `to`.')),
         to: Type.Optional(dateText('The end, exclusive. Default: now.')),
@@ -65,18 +66,19 @@ export function statsRoutes({ updates, events, totals }: StatsParts): Route[] {
       async handler({ credentials, query, receivedAt }) {
         const { scope } = credentials!
         const { from, to, stepMs } = intervalsOf(query, receivedAt)
-        const counts = await events.count(scope, { from, to, stepMs }).catch(unknownIfMany)
-        const length = Math.ceil((to - from) / stepMs)
-        const intervals = Array.from({ length }, (_, i) => {
-          const start = from + i * stepMs
+        const [counts, counted] = await Promise.all([
+          events.count(scope, { from, to, stepMs }).catch(unknownIfMany),
+          updates.count({ scope, from, to, stepMs }),
+        ])
+        const intervals = counted.counts.map((count, i) => {
           const types = counts?.[i]
           return {
-            from: isoDate(start),
-            updates: updates.between(scope, start, Math.min(start + stepMs, to)),
+            from: isoDate(from + i * stepMs),
+            updates: count,
             events: types === undefined ? null : Object.values(types).reduce((sum, count) => sum + count, 0),
           }
         })
-        return { body: { stats: { since: isoDate(updates.since), intervals, totals: totals(scope) } } }
+        return { body: { stats: { since: isoDate(counted.since), intervals, totals: totals(scope) } } }
       },
     }),
   ]

@@ -4,6 +4,28 @@ import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
 import type { Clock } from '../runtime/clock.ts'
 
+/** Which updates are counted. */
+export interface CountQuestion {
+  readonly scope: ScopeId
+  /** Epoch milliseconds. */
+  readonly from: number
+  /** Exclusive. */
+  readonly to: number
+  readonly stepMs: number
+}
+
+/** The numbers of updates in each interval. */
+export interface CountedUpdates {
+  /** Epoch milliseconds since when they are complete. */
+  readonly since: number
+  readonly counts: readonly number[]
+}
+
+/** How many updates came, to this process or to all. */
+export interface UpdateTotals {
+  count(question: CountQuestion): Promise<CountedUpdates>
+}
+
 /** The last day, minute by minute. */
 const MINUTES = 1440
 const MINUTE_MS = 60_000
@@ -16,9 +38,8 @@ interface Ring {
 }
 
 /** Counts the updates that an intake accepts, by scope and minute. Each scope takes six kilobytes. */
-export class UpdateCounts implements Intake {
-  /** Epoch milliseconds since when it counts. */
-  readonly since: number
+export class UpdateCounts implements Intake, UpdateTotals {
+  readonly #since: number
   readonly #intake: Intake
   readonly #clock: Clock
   readonly #rings = new Map<ScopeId, Ring>()
@@ -26,7 +47,7 @@ export class UpdateCounts implements Intake {
   constructor(intake: Intake, clock: Clock) {
     this.#intake = intake
     this.#clock = clock
-    this.since = clock.now()
+    this.#since = clock.now()
   }
 
   get hasRoom(): boolean {
@@ -48,8 +69,16 @@ export class UpdateCounts implements Intake {
     return this.#intake.execute(kind, args, bytes)
   }
 
+  async count({ scope, from, to, stepMs }: CountQuestion): Promise<CountedUpdates> {
+    const counts = Array.from({ length: Math.ceil((to - from) / stepMs) }, (_, i) => {
+      const start = from + i * stepMs
+      return this.#between(scope, start, Math.min(start + stepMs, to))
+    })
+    return { since: this.#since, counts }
+  }
+
   /** The updates of the minutes that begin at `from` or later and before `to`, epoch milliseconds. */
-  between(scope: ScopeId, from: number, to: number): number {
+  #between(scope: ScopeId, from: number, to: number): number {
     const ring = this.#rings.get(scope)
     if (ring === undefined) return 0
     const first = Math.max(Math.ceil(from / MINUTE_MS), ring.newest - MINUTES + 1)

@@ -184,6 +184,7 @@ t.test('each call that changes something is entered', async (t) => {
       KEYS.testSecret,
       { 'content-type': 'text/csv' },
     )
+    tried.add('POST /v1/imports/geofences')
     const rowsIn = (await audit('action=geofence.created&limit=1000')).filter(({ target }) =>
       target.startsWith('csv/'),
     )
@@ -194,6 +195,15 @@ t.test('each call that changes something is entered', async (t) => {
       { before: { status: 'running' }, after: { status: 'completed', rows: 120, created: 120 } },
       'and the import itself',
     )
+    await server.api(
+      'POST',
+      '/v1/imports/beacons',
+      `description,type,uid,instance,coordinates,enabled\nDoor,eddystone,${'a'.repeat(20)},${'b'.repeat(12)},"[1,2]",true\n`,
+      KEYS.testSecret,
+      { 'content-type': 'text/csv' },
+    )
+    tried.add('POST /v1/imports/beacons')
+    t.match((await audit('action=import.changed'))[0], { after: { kind: 'beacons', created: 1 } })
     t.match(
       (await server.api('DELETE', '/v1/geofences?tag=csv&expectedCount=120', undefined, KEYS.testSecret))
         .body,
@@ -249,6 +259,7 @@ t.test('each call that changes something is entered', async (t) => {
     })
     await one('DELETE /v1/hooks/{id}', `/v1/hooks/${other.after._id}`, 'hook.deleted')
     const id = webhook.after._id
+    await one('POST /v1/webhooks/{id}/rotate', `/v1/webhooks/${id}/rotate`, 'POST /v1/webhooks/:id/rotate')
     await one('PATCH /v1/webhooks/{id}', `/v1/webhooks/${id}`, 'webhook.changed', { description: 'Mine' })
     await one('DELETE /v1/webhooks/{id}', `/v1/webhooks/${id}`, 'webhook.deleted')
     const settings = {

@@ -85,6 +85,22 @@ t.test('people on two gateways', { skip }, async (t) => {
     ])
   })
 
+  await t.test('statistics count the updates of both gateways', async (t) => {
+    const updates = async (browser: Browser): Promise<number> => {
+      const { stats } = (await browser.call('GET', '/v1/stats?step=3600')).body
+      return stats.intervals.reduce((sum: number, one: { updates: number }) => sum + one.updates, 0)
+    }
+    const before = await updates(browsers.admin)
+    for (const browser of [browsers.admin, elsewhere(browsers.admin)])
+      for (const deviceId of ['s1', 's2']) {
+        const update = { deviceId, latitude: 2, longitude: 2, accuracy: 5 }
+        t.equal((await browser.call('POST', '/v1/track', update)).status, 200)
+      }
+    // The minute that has begun counts from the next one on, unless the hour of the answer has all of it.
+    t.equal(await updates(browsers.admin), before + 4)
+    t.equal(await updates(elsewhere(browsers.admin)), before + 4, 'whichever answers')
+  })
+
   await t.test('roles and endpoints', async (t) => {
     await until(async () => (await elsewhere(byKey).call('GET', '/v1/settings')).status === 200)
     await walkRoles(t, two, {

@@ -148,6 +148,7 @@ const PUBLISHERS: Readonly<Record<string, readonly User[]>> = {
   'ringfence.webhooks': ['gateway'],
   'ringfence.tickets.x': ['gateway'],
   'ringfence.imports': ['actors', 'gateway'],
+  'ringfence.counts': ['gateway'],
   '_INBOX.gateway.x': ['actors', 'delivery'],
   '_INBOX.delivery.x': ['actors'],
   // Owners ask each other about trips.
@@ -191,6 +192,7 @@ const LISTENERS: Readonly<Record<string, readonly User[]>> = {
   'ringfence.positions': ['actors'],
   'ringfence.webhooks': ['delivery'],
   'ringfence.tickets.x': ['gateway'],
+  'ringfence.counts': ['gateway'],
 }
 
 /** Those of the subjects at which the user is not refused. */

@@ -820,6 +820,7 @@ t.test('the reference describes all of it', async (t) => {
   t.strictSame(Object.keys(components.schemas).toSorted(), [
     'Error',
     'Geofence',
+    'GeofenceChanges',
     'GeofenceDefinition',
     'NewGeofence',
     'Settings',

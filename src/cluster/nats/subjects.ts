@@ -21,6 +21,9 @@ export function ticketsSubject(gateway: string): string {
   return `ringfence.tickets.${gateway}`
 }
 
+/** Questions about how many updates came: every gateway listens. */
+export const countsSubject = 'ringfence.counts'
+
 /** Questions about what an update of a partition's device has done to trips: its owner listens. */
 export function outcomeSubject(partition: number): string {
   return `ringfence.outcome.${partition}`
