@@ -233,8 +233,6 @@ export interface PositionViewer {
 export interface Positions {
   /** Undefined while nobody watches, so that it costs nothing. To be set again when it wants more or less. */
   observer: PositionObserver | undefined
-  /** Whether positions never have `metadata` and `geofenceIds`. */
-  readonly isWithoutRecords?: boolean
   /** Shows the devices in the area. The observer gets movements that happen in the meantime. */
   look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void>
 }

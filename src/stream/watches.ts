@@ -101,8 +101,6 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     const shape = 'kind' in area ? area : this.#shapeOf(scope, area)
     if (shape === undefined) throw notFound('Geofence')
     const readsRecords = watch.test?.readsRecords === true
-    if (readsRecords && this.#parts.positions.isWithoutRecords === true)
-      throw badParam('filter', 'This server follows positions by Tile38, and can only filter by userIds.')
     watch.keep(areaBytes(shape))
     try {
       scope.put(watch, shape)

@@ -14,6 +14,7 @@ import type { Tile38Keys } from './tile38Texts.ts'
  * | `recordId`, `userId` | the id after `=`, because Tile38 would read some ids as numbers and cut others |
  * | `accuracy` | metres; {@link UNKNOWN} if it is not known |
  * | `updatedAt` | epoch milliseconds |
+ * | `records` | what watches filter by, as JSON after `=`: the user's metadata, and the ids of the geofences that the device is in |
  * | `m…` | for each key of the user's metadata, named by its hash: the hash of the value's text |
  */
 
@@ -25,7 +26,8 @@ const NO_MOST = '+inf'
 
 /** The command that writes a position for its device, whose id in the collection is given. */
 export function positionCommand(keys: Tile38Keys, id: string, position: LivePosition): Tile38Command {
-  const { scope, recordId, userId, latitude, longitude, accuracy, updatedAt, metadata } = position
+  const { scope, recordId, userId, latitude, longitude, accuracy, updatedAt, metadata, geofenceIds } =
+    position
   return [
     'SET',
     keys.devices(scope),
@@ -34,6 +36,9 @@ export function positionCommand(keys: Tile38Keys, id: string, position: LivePosi
     ...(userId === undefined ? [] : field('userId', idText(userId))),
     ...field('accuracy', `${Number.isNaN(accuracy) ? UNKNOWN : accuracy}`),
     ...field('updatedAt', `${updatedAt}`),
+    ...(geofenceIds === undefined
+      ? []
+      : field('records', idText(JSON.stringify([metadata ?? null, geofenceIds])))),
     ...metadataFields(metadata),
     'POINT',
     `${latitude}`,
@@ -113,7 +118,7 @@ function positionOf(
   deviceId: string,
   latitude: number,
   longitude: number,
-  { recordId, userId, accuracy = 0, updatedAt }: Fields,
+  { recordId, userId, accuracy = 0, updatedAt, records }: Fields,
 ): LivePosition | undefined {
   if (Number.isNaN(latitude) || Number.isNaN(longitude) || recordId === undefined) return undefined
   return {
@@ -125,7 +130,13 @@ function positionOf(
     longitude,
     accuracy: Number(accuracy) === UNKNOWN ? NaN : Number(accuracy),
     updatedAt: Number(updatedAt),
+    ...(records !== undefined && recordsOf(String(records).slice(1))),
   }
+}
+
+function recordsOf(text: string): Pick<LivePosition, 'metadata' | 'geofenceIds'> {
+  const [metadata, geofenceIds] = JSON.parse(text) as [Metadata | null, readonly string[]]
+  return { metadata: metadata ?? undefined, geofenceIds }
 }
 
 function field(name: string, value: string): string[] {

@@ -43,7 +43,6 @@ interface Watched extends Fence {
  */
 export class Tile38Positions implements Positions {
   observer: PositionObserver | undefined
-  readonly isWithoutRecords = true
   readonly #tile38: Tile38
   readonly #keys: Tile38Keys
   readonly #wholeness: Tile38Wholeness

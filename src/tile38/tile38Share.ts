@@ -71,7 +71,18 @@ export class Tile38Share implements PositionObserver {
   moved(position: LivePosition): void {
     // What is written again later is looked up then.
     if (!this.#tile38.isConnected) return
-    const { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt, metadata } = position
+    const {
+      scope,
+      deviceId,
+      recordId,
+      userId,
+      latitude,
+      longitude,
+      accuracy,
+      updatedAt,
+      metadata,
+      geofenceIds,
+    } = position
     let devices = this.#waiting.get(scope)
     if (devices === undefined) this.#waiting.set(scope, (devices = new Map()))
     if (!devices.has(deviceId)) this.#waitingCount++
@@ -85,6 +96,7 @@ export class Tile38Share implements PositionObserver {
       accuracy,
       updatedAt,
       metadata,
+      geofenceIds,
     })
     if (this.#waitingCount > MOST_WAITING) this.forget()
   }

@@ -24,6 +24,7 @@ const OTHERS: Readonly<Record<string, Role>> = {
   'POST /v1/webhooks/{id}/test': 'admin',
   'PUT /v1/geofence-sync': 'admin',
   'POST /v1/geofence-sync/test': 'admin',
+  'POST /v1/notifications/test': 'admin',
   'POST /v1/hooks': 'admin',
   'PUT /v1/hooks/{id}': 'admin',
   'PUT /v1/hooks/{tag}/{externalId}': 'admin',

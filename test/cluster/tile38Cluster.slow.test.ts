@@ -57,6 +57,29 @@ t.test(`${TILE38_NAME}: gateways search and watch there, whoever owns the device
   await call(url, 'PUT', 'geofences/shops/1', { ...shop, radius: 200 })
   await until(() => !watch.inside.has('d2'))
 
+  // By what is in the user's record: Tile38 has it beside the position.
+  const fenced = await openStream(t, other)
+  fenced.watch({ tags: ['shops'] })
+  const red = await openStream(t, url)
+  red.watch({ metadata: { colour: 'red', doors: 3 } })
+  const nobody = await openStream(t, url)
+  nobody.watch({ tags: ['none'], userIds: ['nobody'] })
+  await until(() => fenced.inside.size > 0)
+  const paint = (colour: string) =>
+    call(url, 'POST', 'track', {
+      deviceId: 'd3',
+      latitude: LATITUDE + 3e-4,
+      longitude: LONGITUDE,
+      accuracy: 5,
+      metadata: { colour, doors: 3 },
+    })
+  await paint('red')
+  await until(() => red.inside.has('d3'))
+  t.strictSame([...red.inside], ['d3'])
+  await paint('blue')
+  await until(() => red.inside.size === 0)
+  t.strictSame([nobody.inside.size, fenced.errors, red.errors, nobody.errors], [0, [], [], []])
+
   const sums = async (name: string) => {
     const running = cluster.actors.filter(({ isRunning }) => isRunning)
     const values = running.map(async ({ options }) => {
@@ -154,6 +177,6 @@ async function openStream(t: Test, url: string) {
   })
   await once(socket, 'open')
   const area = { type: 'circle', center: [LONGITUDE, LATITUDE], radius: 100 }
-  const watch = () => socket.send(JSON.stringify({ type: 'watch', id: 'w', area }))
+  const watch = (filter?: object) => socket.send(JSON.stringify({ type: 'watch', id: 'w', area, filter }))
   return { inside, errors, watch }
 }

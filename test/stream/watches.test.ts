@@ -478,13 +478,6 @@ t.test('filters that are wrong', async (t) => {
   const area = { type: 'box', box: [0, -1, 9, 1] }
   const withFilter = (filter: object) => () => viewer.watch('w', area, 0, { filter })
   t.throws(withFilter({ metadata: { '': 1 } }), { code: 400, param: 'filter.metadata' })
-  const blind: Positions = { observer: undefined, isWithoutRecords: true, look: async () => {} }
-  const others = new Watches({ positions: blind, registry: engine.world, clock: engine.clock })
-  const feature = others.open(new FakeConnection())
-  const watch = (filter: object) => feature.receive({ type: 'watch', id: 'w', area, filter })
-  t.throws(() => watch({ tags: ['a'] }), { code: 400, param: 'filter' })
-  watch({ userIds: ['a'] })
-  feature.closed()
   viewer.feature.closed()
 })
 
