@@ -27,10 +27,12 @@ export function auditedKinds(image: RegistryReplica): ReadonlyMap<string, Audite
       const answer = BEACONS.answer(beacon)
       return { ...answer, coordinates: (answer['geometry'] as { coordinates: unknown }).coordinates }
     }),
-    webhooks: recordKind(WEBHOOKS, ({ secret: _secret, id, scope: _scope, ...webhook }) => ({
+    webhooks: recordKind(WEBHOOKS, ({ secret: _secret, previousSecret, id, scope: _scope, ...webhook }) => ({
       _id: id,
       ...webhook,
       secretSet: true,
+      // After a rotation, the earlier secret signs too for a while.
+      previousSecretUntil: previousSecret?.until,
     })),
     hooks: recordKind(HOOKS, (hook) => HOOKS.answer(hook)),
     settings: {

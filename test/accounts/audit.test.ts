@@ -259,7 +259,7 @@ t.test('each call that changes something is entered', async (t) => {
     })
     await one('DELETE /v1/hooks/{id}', `/v1/hooks/${other.after._id}`, 'hook.deleted')
     const id = webhook.after._id
-    await one('POST /v1/webhooks/{id}/rotate', `/v1/webhooks/${id}/rotate`, 'POST /v1/webhooks/:id/rotate')
+    await one('POST /v1/webhooks/{id}/rotate', `/v1/webhooks/${id}/rotate`, 'webhook.changed')
     await one('PATCH /v1/webhooks/{id}', `/v1/webhooks/${id}`, 'webhook.changed', { description: 'Mine' })
     await one('DELETE /v1/webhooks/{id}', `/v1/webhooks/${id}`, 'webhook.deleted')
     const settings = {
