@@ -2,7 +2,10 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { promisify } from 'node:util'
+import { gzip } from 'node:zlib'
 import Type from 'typebox'
+import { acceptsGzip } from '../http/acceptsGzip.ts'
 import { route, type Answer, type Route } from '../http/route.ts'
 import { Name } from '../http/schemas.ts'
 import { ApiError } from '../runtime/errors.ts'
@@ -140,7 +143,9 @@ function pageRoute(
     summary: 'A page of the reference',
     ...(params && { params }),
     answers: { 200: Type.Object({}) },
-    handler: (call) => answer((call.params ?? { name: '' }) as { name: string }),
+    headers: ['accept-encoding'],
+    handler: (call) =>
+      encoded(answer((call.params ?? { name: '' }) as { name: string }), call.headers['accept-encoding']),
   })
 }
 
@@ -158,7 +163,7 @@ function fileAnswer(name: string, content: Uint8Array, policy = PAGE_POLICY): An
     bytes: {
       contentType: CONTENT_TYPES[extension]!,
       content,
-      etag: createHash('sha256').update(content).digest('hex').slice(0, 32),
+      etag: etagOf(content),
     },
     headers: {
       'Cache-Control': 'no-cache',
@@ -168,6 +173,32 @@ function fileAnswer(name: string, content: Uint8Array, policy = PAGE_POLICY): An
       'X-Content-Type-Options': 'nosniff',
       'X-Frame-Options': 'DENY',
     },
+  }
+}
+
+function etagOf(content: Uint8Array): string {
+  return createHash('sha256').update(content).digest('hex').slice(0, 32)
+}
+
+/** Shorter files are not packed. */
+const LEAST_PACKED_BYTES = 1024
+const pack = promisify(gzip)
+/** Of answers that are kept. */
+const packed = new WeakMap<Answer, Promise<Uint8Array>>()
+
+/** The answer as the client takes it: a file is packed once, in another thread. */
+async function encoded(answer: Answer, accepted: string | undefined): Promise<Answer> {
+  const { bytes, headers, status } = answer
+  if (bytes === undefined) return answer
+  const varied = { ...headers, Vary: 'Accept-Encoding' }
+  const { contentType, content } = bytes
+  if (status === 404 || content.length < LEAST_PACKED_BYTES || !acceptsGzip(accepted))
+    return { ...answer, headers: varied }
+  let small = packed.get(answer)
+  if (small === undefined) packed.set(answer, (small = pack(content)))
+  return {
+    bytes: { contentType, content: await small, etag: etagOf(await small) },
+    headers: { ...varied, 'Content-Encoding': 'gzip' },
   }
 }
 

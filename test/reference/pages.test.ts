@@ -51,6 +51,29 @@ t.test('every page and all that it refers to is served, nothing from other serve
   t.ok(seen.has('/docs/guides/quickstart'))
 })
 
+t.test('pages and files are packed for those who take it, and not sent again', async (t) => {
+  const get = (path: string, headers: Record<string, string>) => fetch(server.url + path, { headers })
+  for (const path of [...PAGES, '/docs/assets/swagger-ui-bundle.js', '/docs/guides/quickstart']) {
+    const plain = await get(path, { 'accept-encoding': 'identity' })
+    const text = await plain.text()
+    t.equal(plain.headers.get('content-encoding'), null, path)
+    t.equal(plain.headers.get('cache-control'), 'no-cache')
+    const packed = await get(path, { 'accept-encoding': 'br, gzip' })
+    t.equal(packed.headers.get('content-encoding'), 'gzip', path)
+    t.equal(packed.headers.get('vary'), 'Accept-Encoding')
+    t.ok(Number(packed.headers.get('content-length')) < text.length / 1.5, `${path} is smaller`)
+    t.equal(await packed.text(), text)
+    for (const answer of [plain, packed]) {
+      const etag = answer.headers.get('etag')!
+      const encoding = answer === plain ? 'identity' : 'gzip'
+      const again = await get(path, { 'accept-encoding': encoding, 'if-none-match': etag })
+      t.equal(again.status, 304, path)
+    }
+    t.not(plain.headers.get('etag'), packed.headers.get('etag'), 'each form has its own version')
+  }
+  t.equal((await get('/docs', { 'accept-encoding': 'gzip;q=0' })).headers.get('content-encoding'), null)
+})
+
 t.test('links to sections of another guide lead to existing sections', async (t) => {
   const htmlOf = async (path: string) => (await server.api('GET', path, undefined, null)).body as string
   const index = await htmlOf('/docs/guides')

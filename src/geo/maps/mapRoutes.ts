@@ -1,6 +1,7 @@
 import Type from 'typebox'
 import type { TObject } from 'typebox'
 import { gunzipSync } from 'node:zlib'
+import { acceptsGzip } from '../../http/acceptsGzip.ts'
 import { route, type Answer, type Route } from '../../http/route.ts'
 import { Text } from '../../http/schemas.ts'
 import { ApiError, badParam } from '../../runtime/errors.ts'
@@ -240,10 +241,4 @@ function startOf(range: string): number {
   const start = Number(first)
   if (start % LETTERS === 0 && Number(last) === start + LETTERS - 1 && start <= MOST_LETTER) return start
   throw new ApiError(404, 'range: There are 0-255, 256-511, and so on to 65280-65535.', { param: 'range' })
-}
-
-/** @param accepted value of the Accept-Encoding header, if it was sent */
-function acceptsGzip(accepted: string | undefined): boolean {
-  const coding = accepted?.split(',').find((one) => /^\s*(?:gzip|\*)\s*(?:;|$)/i.test(one))
-  return coding !== undefined && !/;\s*q=0(?:\.0*)?\s*$/i.test(coding)
 }
