@@ -444,10 +444,12 @@ export interface paths {
         put?: never;
         /** Create a geofence */
         post: operations["postV1Geofences"];
-        delete?: never;
+        /** Delete all geofences that match a filter */
+        delete: operations["deleteV1Geofences"];
         options?: never;
         head?: never;
-        patch?: never;
+        /** Change all geofences that match a filter */
+        patch: operations["patchV1Geofences"];
         trace?: never;
     };
     "/v1/geofences/{tag}/{externalId}": {
@@ -551,10 +553,12 @@ export interface paths {
         put?: never;
         /** Create a beacon */
         post: operations["postV1Beacons"];
-        delete?: never;
+        /** Delete all beacons that match a filter */
+        delete: operations["deleteV1Beacons"];
         options?: never;
         head?: never;
-        patch?: never;
+        /** Change all beacons that match a filter */
+        patch: operations["patchV1Beacons"];
         trace?: never;
     };
     "/v1/beacons/{tag}/{externalId}": {
@@ -622,7 +626,7 @@ export interface paths {
         /** List imports of geofences, newest first */
         get: operations["getV1ImportsGeofences"];
         put?: never;
-        /** Import geofences from a CSV file */
+        /** Import geofences from a CSV or GeoJSON file */
         post: operations["postV1ImportsGeofences"];
         delete?: never;
         options?: never;
@@ -641,6 +645,23 @@ export interface paths {
         get: operations["getV1ImportsGeofencesById"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/imports/geofences/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel a running import of geofences */
+        post: operations["postV1ImportsGeofencesByIdCancel"];
         delete?: never;
         options?: never;
         head?: never;
@@ -693,6 +714,23 @@ export interface paths {
         get: operations["getV1ImportsBeaconsById"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/imports/beacons/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel a running import of beacons */
+        post: operations["postV1ImportsBeaconsByIdCancel"];
         delete?: never;
         options?: never;
         head?: never;
@@ -2755,6 +2793,23 @@ export interface components {
             /** @description Minutes before arrival at which a trip is approaching. */
             tripApproachingThreshold?: number | string;
         } & (unknown & unknown & unknown);
+        /** GeofenceChanges */
+        GeofenceChanges: {
+            enabled?: (boolean | string) | null;
+            metadata?: ({
+                [key: string]: unknown;
+            } | string) | null;
+            operatingHours?: ({
+                [key: string]: unknown;
+            } | string) | null;
+            stopDetection?: (boolean | string) | null;
+            disableAfter?: (string | number) | null;
+            deleteAfter?: (string | number) | null;
+            userIds?: (string[] | string) | null;
+            ip?: (string[] | string) | null;
+            dwellThreshold?: (number | string) | null;
+            tripApproachingThreshold?: (number | string) | null;
+        };
         /** BeaconDefinition */
         BeaconDefinition: {
             /** @description Display name. */
@@ -2784,6 +2839,13 @@ export interface components {
                 [key: string]: unknown;
             } | string;
         } & (unknown & unknown);
+        /** BeaconChanges */
+        BeaconChanges: {
+            enabled?: (boolean | string) | null;
+            metadata?: ({
+                [key: string]: unknown;
+            } | string) | null;
+        };
         /** RefusedRow */
         RefusedRow: {
             /** @description The line of the file where the row begins, counted from 1. */
@@ -2819,7 +2881,7 @@ export interface components {
              * @description completed: every row was read, and created, updated or refused.
              * @enum {unknown}
              */
-            status: "running" | "completed" | "interrupted";
+            status: "running" | "completed" | "interrupted" | "canceled";
             /** @description Where and why the import stopped before the end of the file; the rows before were imported. */
             interruption?: {
                 line?: number;
@@ -6217,13 +6279,6 @@ export interface operations {
                 };
                 /** @description In the description, tag or externalId, in upper or lower case. */
                 text?: string;
-                /**
-                 * @description Maximum number of records in the response.
-                 * @example 2
-                 */
-                limit?: number;
-                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
-                before?: string;
                 /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
                 /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
@@ -6232,6 +6287,19 @@ export interface operations {
                 updatedBefore?: string | number;
                 /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
+                /**
+                 * @description Maximum number of records in the response.
+                 * @example 2
+                 */
+                limit?: number;
+                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                before?: string;
+                /** @description Texts in the order of their letters, numbers in them by their value. */
+                sortBy?: "createdAt" | "updatedAt" | "description" | "tag" | "externalId";
+                /** @description Absent: `desc` for dates, `asc` for texts. */
+                order?: "asc" | "desc";
+                /** @description Whether `meta.total` is to be in the answer. */
+                includeTotal?: boolean;
             };
             header?: never;
             path?: never;
@@ -6250,6 +6318,8 @@ export interface operations {
                             code: number;
                             /** @description Whether more records match than `limit`. */
                             hasMore: boolean;
+                            /** @description How many records match the filters, on all pages: with `includeTotal`. */
+                            total?: number;
                         };
                     } & {
                         geofences: components["schemas"]["Geofence"][];
@@ -6284,6 +6354,121 @@ export interface operations {
                         };
                     } & {
                         geofence: components["schemas"]["Geofence"];
+                    };
+                };
+            };
+        };
+    };
+    deleteV1Geofences: {
+        parameters: {
+            query: {
+                /** @example store */
+                tag?: string;
+                externalId?: string;
+                /** @description `metadata[key]=value`: matches the value as a string, and also as a boolean or number. */
+                metadata?: {
+                    [key: string]: string;
+                };
+                /**
+                 * @description In the description, tag or externalId, in upper or lower case.
+                 * @example wedding
+                 */
+                text?: string;
+                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedBefore?: string | number;
+                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedAfter?: string | number;
+                /** @description Must be true if there is no filter. */
+                all?: boolean;
+                /**
+                 * @description How many records match, as `meta.total` of the list says with `includeTotal=true`. If another number matches, the answer is 409 and nothing changes.
+                 * @example 1
+                 */
+                expectedCount: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        /** @description Records that were changed or deleted. */
+                        count: number;
+                    };
+                };
+            };
+        };
+    };
+    patchV1Geofences: {
+        parameters: {
+            query: {
+                /** @example store */
+                tag?: string;
+                externalId?: string;
+                /** @description `metadata[key]=value`: matches the value as a string, and also as a boolean or number. */
+                metadata?: {
+                    [key: string]: string;
+                };
+                /**
+                 * @description In the description, tag or externalId, in upper or lower case.
+                 * @example wedding
+                 */
+                text?: string;
+                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedBefore?: string | number;
+                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedAfter?: string | number;
+                /** @description Must be true if there is no filter. */
+                all?: boolean;
+                /**
+                 * @description How many records match, as `meta.total` of the list says with `includeTotal=true`. If another number matches, the answer is 409 and nothing changes.
+                 * @example 1
+                 */
+                expectedCount: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["GeofenceChanges"];
+                "application/x-www-form-urlencoded": components["schemas"]["GeofenceChanges"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        /** @description Records that were changed or deleted. */
+                        count: number;
                     };
                 };
             };
@@ -6608,10 +6793,6 @@ export interface operations {
                 };
                 /** @description In the description, tag or externalId, in upper or lower case. */
                 text?: string;
-                /** @description Maximum number of records in the response. */
-                limit?: number;
-                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
-                before?: string;
                 /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
                 /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
@@ -6620,6 +6801,16 @@ export interface operations {
                 updatedBefore?: string | number;
                 /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
+                /** @description Maximum number of records in the response. */
+                limit?: number;
+                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                before?: string;
+                /** @description Texts in the order of their letters, numbers in them by their value. */
+                sortBy?: "createdAt" | "updatedAt" | "description" | "tag" | "externalId";
+                /** @description Absent: `desc` for dates, `asc` for texts. */
+                order?: "asc" | "desc";
+                /** @description Whether `meta.total` is to be in the answer. */
+                includeTotal?: boolean;
             };
             header?: never;
             path?: never;
@@ -6638,6 +6829,8 @@ export interface operations {
                             code: number;
                             /** @description Whether more records match than `limit`. */
                             hasMore: boolean;
+                            /** @description How many records match the filters, on all pages: with `includeTotal`. */
+                            total?: number;
                         };
                     } & {
                         beacons: components["schemas"]["Beacon"][];
@@ -6672,6 +6865,115 @@ export interface operations {
                         };
                     } & {
                         beacon: components["schemas"]["Beacon"];
+                    };
+                };
+            };
+        };
+    };
+    deleteV1Beacons: {
+        parameters: {
+            query: {
+                /** @example till */
+                tag?: string;
+                externalId?: string;
+                /** @description `metadata[key]=value`: matches the value as a string, and also as a boolean or number. */
+                metadata?: {
+                    [key: string]: string;
+                };
+                /** @description In the description, tag or externalId, in upper or lower case. */
+                text?: string;
+                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedBefore?: string | number;
+                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedAfter?: string | number;
+                /** @description Must be true if there is no filter. */
+                all?: boolean;
+                /**
+                 * @description How many records match, as `meta.total` of the list says with `includeTotal=true`. If another number matches, the answer is 409 and nothing changes.
+                 * @example 1
+                 */
+                expectedCount: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        /** @description Records that were changed or deleted. */
+                        count: number;
+                    };
+                };
+            };
+        };
+    };
+    patchV1Beacons: {
+        parameters: {
+            query: {
+                /** @example till */
+                tag?: string;
+                externalId?: string;
+                /** @description `metadata[key]=value`: matches the value as a string, and also as a boolean or number. */
+                metadata?: {
+                    [key: string]: string;
+                };
+                /** @description In the description, tag or externalId, in upper or lower case. */
+                text?: string;
+                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedBefore?: string | number;
+                /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedAfter?: string | number;
+                /** @description Must be true if there is no filter. */
+                all?: boolean;
+                /**
+                 * @description How many records match, as `meta.total` of the list says with `includeTotal=true`. If another number matches, the answer is 409 and nothing changes.
+                 * @example 1
+                 */
+                expectedCount: number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["BeaconChanges"];
+                "application/x-www-form-urlencoded": components["schemas"]["BeaconChanges"];
+            };
+        };
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        /** @description Records that were changed or deleted. */
+                        count: number;
                     };
                 };
             };
@@ -6978,6 +7280,7 @@ export interface operations {
         requestBody: {
             content: {
                 "text/csv": string;
+                "application/geo+json": string;
             };
         };
         responses: {
@@ -7004,6 +7307,35 @@ export interface operations {
             header?: never;
             path: {
                 /** @example 444ea32551988dfe69897e93 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        import: components["schemas"]["Import"];
+                    };
+                };
+            };
+        };
+    };
+    postV1ImportsGeofencesByIdCancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example 50d5210586860f36aab66f28 */
                 id: string;
             };
             cookie?: never;
@@ -7134,6 +7466,35 @@ export interface operations {
             header?: never;
             path: {
                 /** @example 86b7cece02f1bf2563549d57 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        import: components["schemas"]["Import"];
+                    };
+                };
+            };
+        };
+    };
+    postV1ImportsBeaconsByIdCancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @example b59d0bfdc1322602672520b3 */
                 id: string;
             };
             cookie?: never;
@@ -7962,7 +8323,7 @@ export interface operations {
                             };
                             ip?: string;
                             requestId?: string;
-                            /** @description `geofence.created`, `geofence.changed`, `geofence.deleted`, and the same for other records; `geofence.changedMany` for more than 50 at once, or several long ones, as an import makes them, without values; or the method and path of a call that changed no such record. */
+                            /** @description `geofence.created`, `geofence.changed`, `geofence.deleted`, and the same for other records; `geofence.changedMany` for several long ones at once, as an import of large polygons makes them, without values; or the method and path of a call that changed no such record. */
                             action: string;
                             /** @description What was changed: of records with a pair, the tag and externalId with a slash between them. */
                             target: string;
@@ -9879,13 +10240,13 @@ export interface operations {
                         stats: {
                             /**
                              * Format: date-time
-                             * @description Since when this process counts updates; it knows the last day of them.
+                             * @description Since when updates are counted: the last start of the server, or of one of its gateways. The last day is known.
                              */
                             since: string;
                             intervals: {
                                 /** Format: date-time */
                                 from: string;
-                                /** @description Updates that this process accepted. */
+                                /** @description Updates that were accepted, by all gateways together. */
                                 updates: number;
                                 /** @description By `createdAt`; null if more than a million events are in the time of the request. */
                                 events: number | null;
@@ -10492,10 +10853,6 @@ export interface operations {
                 };
                 /** @description In the description, tag or externalId, in upper or lower case. */
                 text?: string;
-                /** @description Maximum number of records in the response. */
-                limit?: number;
-                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
-                before?: string;
                 /** @description Those whose `createdAt` (when it was created, by the server’s clock) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 createdBefore?: string | number;
                 /** @description Those whose `createdAt` (when it was created, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
@@ -10504,6 +10861,16 @@ export interface operations {
                 updatedBefore?: string | number;
                 /** @description Those whose `updatedAt` (when its definition was last written, by the server’s clock) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
+                /** @description Maximum number of records in the response. */
+                limit?: number;
+                /** @description The `_id` of a record: those after it in the order of the list, whatever the filters. For the next page, of the last one. */
+                before?: string;
+                /** @description Texts in the order of their letters, numbers in them by their value. */
+                sortBy?: "createdAt" | "updatedAt" | "description" | "tag" | "externalId";
+                /** @description Absent: `desc` for dates, `asc` for texts. */
+                order?: "asc" | "desc";
+                /** @description Whether `meta.total` is to be in the answer. */
+                includeTotal?: boolean;
             };
             header?: never;
             path?: never;
@@ -10522,6 +10889,8 @@ export interface operations {
                             code: number;
                             /** @description Whether more records match than `limit`. */
                             hasMore: boolean;
+                            /** @description How many records match the filters, on all pages: with `includeTotal`. */
+                            total?: number;
                         };
                     } & {
                         hooks: components["schemas"]["Hook"][];
