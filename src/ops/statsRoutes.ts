@@ -70,11 +70,11 @@ export function statsRoutes({ updates, events, totals }: StatsParts): Route[] {
           events.count(scope, { from, to, stepMs }).catch(unknownIfMany),
           updates.count({ scope, from, to, stepMs }),
         ])
-        const intervals = counted.counts.map((count, i) => {
+        const intervals = counted.counts.map((updated, i) => {
           const types = counts?.[i]
           return {
             from: isoDate(from + i * stepMs),
-            updates: count,
+            updates: updated,
             events: types === undefined ? null : Object.values(types).reduce((sum, count) => sum + count, 0),
           }
         })

@@ -247,9 +247,9 @@ t.test('each call that changes something is entered', async (t) => {
 
   await t.test('hooks, webhooks and the settings of syncs, without their secrets', async (t) => {
     const hook = { geofence: { tag: 'a' }, endpoint: { url: 'https://example.com/h' } }
-    const made = await one('PUT /v1/hooks/{tag}/{externalId}', '/v1/hooks/h/1', 'hook.created', hook)
-    t.equal(made.target, 'h/1')
-    const hookId = made.after._id
+    const hooked = await one('PUT /v1/hooks/{tag}/{externalId}', '/v1/hooks/h/1', 'hook.created', hook)
+    t.equal(hooked.target, 'h/1')
+    const hookId = hooked.after._id
     await one('PUT /v1/hooks/{id}', `/v1/hooks/${hookId}`, 'hook.changed', { ...hook, detect: ['enter'] })
     await one('DELETE /v1/hooks/{tag}/{externalId}', '/v1/hooks/h/1', 'hook.deleted')
     const other = await one('POST /v1/hooks', '/v1/hooks', 'hook.created', {
@@ -258,10 +258,12 @@ t.test('each call that changes something is entered', async (t) => {
       externalId: '2',
     })
     await one('DELETE /v1/hooks/{id}', `/v1/hooks/${other.after._id}`, 'hook.deleted')
-    const id = webhook.after._id
-    await one('POST /v1/webhooks/{id}/rotate', `/v1/webhooks/${id}/rotate`, 'webhook.changed')
-    await one('PATCH /v1/webhooks/{id}', `/v1/webhooks/${id}`, 'webhook.changed', { description: 'Mine' })
-    await one('DELETE /v1/webhooks/{id}', `/v1/webhooks/${id}`, 'webhook.deleted')
+    const webhookId = webhook.after._id
+    await one('POST /v1/webhooks/{id}/rotate', `/v1/webhooks/${webhookId}/rotate`, 'webhook.changed')
+    await one('PATCH /v1/webhooks/{id}', `/v1/webhooks/${webhookId}`, 'webhook.changed', {
+      description: 'Mine',
+    })
+    await one('DELETE /v1/webhooks/{id}', `/v1/webhooks/${webhookId}`, 'webhook.deleted')
     const settings = {
       enabled: false,
       protocol: 'http',

@@ -88,7 +88,7 @@ t.test('people on two gateways', { skip }, async (t) => {
   await t.test('statistics count the updates of both gateways', async (t) => {
     const updates = async (browser: Browser): Promise<number> => {
       const { stats } = (await browser.call('GET', '/v1/stats?step=3600')).body
-      return stats.intervals.reduce((sum: number, one: { updates: number }) => sum + one.updates, 0)
+      return stats.intervals.reduce((sum: number, { updates: count }: { updates: number }) => sum + count, 0)
     }
     const before = await updates(browsers.admin)
     for (const browser of [browsers.admin, elsewhere(browsers.admin)])

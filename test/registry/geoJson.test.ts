@@ -64,7 +64,7 @@ t.test('what an export wrote comes back as it was', async (t) => {
   for (const [i, one] of definitions.entries())
     t.equal((await server.api('PUT', `/v1/geofences/e/${i}`, one)).status, 200)
   const plain = (all: Json[]) =>
-    all.map(({ _id, createdAt, updatedAt, geometry, ...rest }) => ({
+    all.map(({ _id, createdAt: _createdAt, updatedAt: _updatedAt, geometry, ...rest }) => ({
       ...rest,
       ring: geometry.coordinates[0].map(([x, y]: [number, number]) =>
         [((x + 540) % 360) - 180, y].map((n) => n.toFixed(9)),

@@ -42,13 +42,13 @@ const OF_MANY = '1'
 
 /**
  * An id that begins with the time, and ascends within this process.
- * @param isOfMany whether the commit had many changes: such entries are counted by themselves, so that an import leaves
+ * @param hasMany whether the commit had many changes: such entries are counted by themselves, so that an import leaves
  * the others in place
  */
-export function auditId(now: number, isOfMany: boolean): string {
+export function auditId(now: number, hasMany: boolean): string {
   last = (last + 1) % 0x1_0000
   const order = last.toString(16).padStart(4, '0')
-  const mark = isOfMany ? OF_MANY : OF_FEW
+  const mark = hasMany ? OF_MANY : OF_FEW
   return `${now.toString(16).padStart(TIME_DIGITS, '0')}${order}${mark}${randomBytes(4).toString('hex').slice(1)}`
 }
 
