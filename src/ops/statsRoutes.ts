@@ -5,7 +5,7 @@ import { route, type Route } from '../http/route.ts'
 import { dateText } from '../http/schemas.ts'
 import { isoDate } from '../model/isoDate.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { UpdateTotals } from './updateCounts.ts'
+import type { UpdateTotals } from '../model/updateTotals.ts'
 
 /** How much a scope has. */
 export interface ScopeTotals {

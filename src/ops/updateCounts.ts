@@ -2,29 +2,8 @@ import type { CommandKind } from '../actor/command.ts'
 import type { Intake, Submitter } from '../actor/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Update } from '../model/update.ts'
+import type { CountedUpdates, CountQuestion, UpdateTotals } from '../model/updateTotals.ts'
 import type { Clock } from '../runtime/clock.ts'
-
-/** Which updates are counted. */
-export interface CountQuestion {
-  readonly scope: ScopeId
-  /** Epoch milliseconds. */
-  readonly from: number
-  /** Exclusive. */
-  readonly to: number
-  readonly stepMs: number
-}
-
-/** The numbers of updates in each interval. */
-export interface CountedUpdates {
-  /** Epoch milliseconds since when they are complete. */
-  readonly since: number
-  readonly counts: readonly number[]
-}
-
-/** How many updates came, to this process or to all. */
-export interface UpdateTotals {
-  count(question: CountQuestion): Promise<CountedUpdates>
-}
 
 /** The last day, minute by minute. */
 const MINUTES = 1440

@@ -1,4 +1,4 @@
-import type { CountedUpdates, CountQuestion, UpdateTotals } from '../../ops/updateCounts.ts'
+import type { CountedUpdates, CountQuestion, UpdateTotals } from '../../model/updateTotals.ts'
 import type { Calls, Served } from '../nats/calls.ts'
 import { countsSubject } from '../nats/subjects.ts'
 
