@@ -6197,7 +6197,7 @@ export interface operations {
             path: {
                 /**
                  * @description The `_id` of the event.
-                 * @example 307d69607f9f6f6b75899513
+                 * @example 698d7dd1aa16de5fe543cd12
                  */
                 id: string;
             };
@@ -6227,7 +6227,7 @@ export interface operations {
             path: {
                 /**
                  * @description The `_id` of the event.
-                 * @example 96fa7d0d80190286ee1b5ca4
+                 * @example 7684f17012f852d58c41b4f8
                  */
                 id: string;
             };
