@@ -11,7 +11,7 @@ generated clients | TypeScript and Python clients of public generators compile a
 
 # Existing clients (clients)
 radar-sdk-js 4.5, search | the autocomplete widget, geocoding and search, from another origin in Chromium | compatibility/webSdkSearch.test.ts: the web SDK 4.5.8 in a browser
-radar-sdk-js 3.7 and 4.5 | every public call and error class, in Node and Chromium
+radar-sdk-js 3.7 and 4.5 | every public call and error class, in Node and Chromium | clients/webSdks.slow.test.ts: in Node; clients/webSdks.slow.test.ts: in Chromium
 radar-python | form bodies
 npm run move | geofences, beacons and settings are copied out of a project | cli/move.test.ts: an interrupted move goes on where it was; cli/move.test.ts: records that this server refuses are told, and the rest is copied
 `)
