@@ -37,6 +37,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   'add-addresses': 'addAddresses.ts',
   'geocode-quality': 'geocodeQuality.ts',
   hostile: 'hostile.ts',
+  dashboard: 'dashboard.ts',
 }
 
 /** A bench that stores a million geofences keeps their records in memory meanwhile. */

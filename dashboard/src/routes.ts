@@ -81,6 +81,13 @@ export const PAGES: Readonly<Record<string, PageEntry>> = {
     group: 'set',
     load: () => import('./pages/beacons/beaconsPage.tsx'),
   },
+  imports: {
+    title: 'Imports',
+    icon: 'imports',
+    needs: 'GET /v1/imports/geofences',
+    group: 'set',
+    load: () => import('./pages/imports/importsPage.tsx'),
+  },
   sync: {
     title: 'Sync',
     icon: 'sync',

@@ -58,6 +58,7 @@ t.test('accessibility', { skip: skipWithoutChromium() }, async (t) => {
     '/test/beacons',
     '/test/beacons/new',
     '/test/sync',
+    '/test/imports',
     '/system',
     '/audit',
     '/test/explore/search',

@@ -50,6 +50,7 @@ t.test('the sizes of pages', async (t) => {
     'auditPage',
     'systemPage',
     'syncPage',
+    'importsPage',
   ]) {
     const found = pageOf(page)
     t.equal(found.length, 1, page)

@@ -65,7 +65,9 @@ async function send(method: string, path: string, options: LooseOptions): Promis
   const { body, signal } = options
   const isText = typeof body === 'string' || body instanceof Blob
   const headers: Record<string, string> = { 'X-Ringfence-Environment': environment.value }
-  if (body !== undefined) headers['Content-Type'] = isText ? 'text/csv' : 'application/json'
+  if (body !== undefined)
+    headers['Content-Type'] =
+      body instanceof Blob && body.type !== '' ? body.type : isText ? 'text/csv' : 'application/json'
   let answer: Response
   try {
     answer = await fetch(addressOf(path, options), {

@@ -14,6 +14,8 @@ export type Mark = {
   readonly id?: string | undefined
   readonly isStrong?: boolean
   readonly isDashed?: boolean
+  /** Of an area: no line around it. */
+  readonly isBare?: boolean
 } & (
   | { readonly shape: 'point'; readonly at: LngLat }
   | { readonly shape: 'line'; readonly path: readonly LngLat[] }
@@ -69,6 +71,7 @@ export class Overlay {
         id: mark.id,
         strong: mark.isStrong ?? false,
         dashed: mark.isDashed ?? false,
+        bare: mark.isBare ?? false,
         shape: mark.shape,
       },
       geometry: geometryOf(mark),
@@ -96,7 +99,12 @@ export class Overlay {
         id: `${source}-lines${dashed ? '-dashed' : ''}`,
         type: 'line',
         source,
-        filter: ['all', ['!=', ['get', 'shape'], 'point'], ['==', ['get', 'dashed'], dashed]],
+        filter: [
+          'all',
+          ['!=', ['get', 'shape'], 'point'],
+          ['==', ['get', 'dashed'], dashed],
+          ['!', ['get', 'bare']],
+        ],
         layout: { 'line-cap': 'round', 'line-join': 'round' },
         paint: {
           'line-color': color,

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { GeoJSONSource } from 'maplibre-gl'
 import type { GeofenceDefinition } from '../../../../sdk/src/types.ts'
 import { call, CallFailure } from '../../api/call.ts'
@@ -15,6 +15,7 @@ import { Button, Dialog, Failure, LinkButton, Loading } from '../../ui/parts.tsx
 import { say } from '../../ui/toast.tsx'
 import { definitionOf, draftOf, draftRing, EMPTY_DRAFT, type GeofenceDraft } from './geofenceDraft.ts'
 import { GeofenceForm } from './geofenceForm.tsx'
+import { GhostPanel } from './ghostPanel.tsx'
 import type { PolygonDrawing } from './drawing.ts'
 
 /** Making a geofence, or changing one: the form and the map show the same. */
@@ -105,14 +106,19 @@ function DraftMap({
   const drawing = useRef<PolygonDrawing | undefined>(undefined)
   const latest = useRef(draft)
   latest.current = draft
-  const ring = draft.type === 'polygon' ? undefined : draftRing(draft)
+  const area = useMemo(
+    () => draftRing(draft),
+    [draft.type, draft.longitude, draft.latitude, draft.radius, draft.ring],
+  )
+  const ring = draft.type === 'polygon' ? undefined : area
   useEffect(() => {
     opened?.onStyle(() => addDraft(opened, latest.current))
     const first = draftRing(latest.current)
     const box = first && boxAround(first)
     if (opened && box) opened.fit(box)
-    opened?.map.on('click', ({ lngLat }) => {
-      if (latest.current.type === 'polygon') return
+    opened?.map.on('click', (event) => {
+      const { lngLat } = event
+      if (latest.current.type === 'polygon' || event.defaultPrevented) return
       onChange({ longitude: lngLat.lng.toFixed(6), latitude: lngLat.lat.toFixed(6) })
     })
   }, [opened])
@@ -159,6 +165,7 @@ function DraftMap({
           </Button>
         )}
       </div>
+      {opened && draft.type !== 'isochrone' && <GhostPanel opened={opened} ring={area} />}
     </div>
   )
 }

@@ -1,23 +1,30 @@
 import { useState } from 'preact/hooks'
-import type { AnswerOf } from '../../../../sdk/src/types.ts'
-import { call, CallFailure } from '../../api/call.ts'
+import type { CallFailure } from '../../api/call.ts'
+import { hasCall } from '../../api/document.ts'
+import { pagePath } from '../../router.ts'
 import { Button, Dialog, Failure } from '../../ui/parts.tsx'
 import { Table } from '../../ui/table.tsx'
 import { say } from '../../ui/toast.tsx'
 import { countText } from '../../ui/words.ts'
+import { CancelImport } from './cancelImport.tsx'
+import { runImport, type Import, type ImportedKind } from './runImport.ts'
 
-type Import = AnswerOf<'/v1/imports/geofences/{id}', 'get'>['import']
-
-const POLL_MS = 400
 const SHOWN_ERRORS = 100
 
-/** A CSV file, checked first without changing anything, then imported. */
+/** Whether this server reads GeoJSON, too. */
+export function readsGeoJson(kind: ImportedKind): boolean {
+  return kind === 'geofences' && hasCall('POST /v1/imports/geofences/{id}/cancel')
+}
+
+/** A file, checked first without changing anything, then imported. */
 export function ImportDialog(props: {
-  readonly kind: 'geofences' | 'beacons'
+  readonly kind: ImportedKind
+  /** One that was dropped on the page. */
+  readonly dropped?: File | undefined
   readonly onClose: () => void
   readonly onDone: () => void
 }) {
-  const { kind, onClose, onDone } = props
+  const { kind, dropped, onClose, onDone } = props
   const [file, setFile] = useState<File | undefined>()
   const [result, setResult] = useState<Import | undefined>()
   const [isBusy, setBusy] = useState(false)
@@ -26,7 +33,7 @@ export function ImportDialog(props: {
     setBusy(true)
     setFailure(undefined)
     try {
-      const done = await importFile(kind, chosen, dryRun, setResult)
+      const done = await runImport(kind, chosen, dryRun, setResult)
       setResult(done)
       if (!dryRun) {
         say(
@@ -45,12 +52,21 @@ export function ImportDialog(props: {
     setResult(undefined)
     if (chosen !== undefined) void run(chosen, true)
   }
+  // Once, with the file that opened the dialog.
+  const [isBegun, setBegun] = useState(false)
+  if (dropped !== undefined && !isBegun) {
+    setBegun(true)
+    choose(dropped)
+  }
+  const hasFeatures = readsGeoJson(kind)
+  const formats = hasFeatures ? 'CSV or GeoJSON' : 'CSV'
   const good = result === undefined ? 0 : result.rows - result.refused
   return (
     <Dialog title={`Import ${kind}`} onClose={onClose}>
       <p>
-        A CSV file with a header. It is checked first, and nothing changes until you import it. The{' '}
-        <a href="/docs/guides/importing">guide</a> has the columns.
+        A {formats} file. It is checked first, and nothing changes until you import it. The{' '}
+        <a href="/docs/guides/importing">guide</a> has the columns;{' '}
+        <a href={pagePath('imports')}>earlier imports</a> are kept.
       </p>
       <label
         class="drop"
@@ -60,22 +76,16 @@ export function ImportDialog(props: {
           choose(event.dataTransfer?.files[0])
         }}
       >
-        <span>{file ? file.name : 'Drop a CSV file here, or choose one'}</span>
+        <span>{file ? file.name : `Drop a ${formats} file here, or choose one`}</span>
         <input
           type="file"
-          accept=".csv,text/csv"
+          accept={hasFeatures ? '.csv,.json,.geojson,text/csv' : '.csv,text/csv'}
           onChange={(event) => choose(event.currentTarget.files?.[0])}
         />
       </label>
       {failure && <Failure failure={failure} />}
-      {result && (
-        <p role="status">
-          {result.status === 'running' ? 'Reading: ' : ''}
-          {countText(result.rows)} rows, {countText(result.created)} new, {countText(result.updated)} known,{' '}
-          {countText(result.refused)} refused. {result.dryRun ? 'Nothing was changed yet.' : 'Imported.'}{' '}
-          {result.interruption?.message}
-        </p>
-      )}
+      {isBusy && <progress aria-label="Reading the file" />}
+      {result && <Result result={result} />}
       {result?.errors !== undefined && result.errors.length > 0 && (
         <Table
           caption="Refused rows"
@@ -90,6 +100,7 @@ export function ImportDialog(props: {
         />
       )}
       <div class="actions">
+        {isBusy && result?.status === 'running' && <CancelImport kind={kind} id={result._id} />}
         <Button onClick={onClose}>Close</Button>
         <Button
           kind="primary"
@@ -103,30 +114,13 @@ export function ImportDialog(props: {
   )
 }
 
-async function importFile(
-  kind: 'geofences' | 'beacons',
-  file: File,
-  dryRun: boolean,
-  onProgress: (state: Import) => void,
-): Promise<Import> {
-  const query = { fileName: file.name, ...(dryRun && { dryRun: true }) }
-  const begun =
-    kind === 'geofences'
-      ? await call('post', '/v1/imports/geofences', { query, body: file })
-      : await call('post', '/v1/imports/beacons', { query, body: file })
-  let state = begun.import as Import
-  // A check is complete with its answer, and is in no history.
-  if (dryRun) return state
-  const params = { id: state._id }
-  // The list of refused rows is in the answer about a single import.
-  do {
-    const answer =
-      kind === 'geofences'
-        ? await call('get', '/v1/imports/geofences/{id}', { params })
-        : await call('get', '/v1/imports/beacons/{id}', { params })
-    state = answer.import as Import
-    onProgress(state)
-    if (state.status === 'running') await new Promise((resolve) => setTimeout(resolve, POLL_MS))
-  } while (state.status === 'running')
-  return state
+function Result({ result }: { readonly result: Import }) {
+  return (
+    <p role="status">
+      {result.status === 'running' ? 'Under way: ' : ''}
+      {countText(result.rows)} rows, {countText(result.created)} new, {countText(result.updated)} known,{' '}
+      {countText(result.refused)} refused. {result.dryRun && 'Nothing was changed yet.'}
+      {result.status === 'completed' && !result.dryRun && 'Imported.'} {result.interruption?.message}
+    </p>
+  )
 }
