@@ -3456,6 +3456,18 @@ export interface components {
             }[];
             /** @description Refused rows beyond those in errors. */
             moreErrors?: number;
+            /** @description What a dry run would do: the first 300. Only in the response about a single run that has ended. */
+            changes?: {
+                /** @enum {unknown} */
+                change: "created" | "updated" | "deleted";
+                tag: string;
+                externalId: string;
+                description: string;
+                /** @description Longitude and latitude in degrees. */
+                center: number[];
+                /** @description Metres about the centre that contain the area. */
+                radius: number;
+            }[];
         };
         /** GeofenceSyncSettings */
         GeofenceSyncSettings: {

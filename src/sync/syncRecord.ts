@@ -189,6 +189,22 @@ const RunSchema = Type.Object(
       ),
     ),
     moreErrors: Type.Optional(Count('Refused rows beyond those in errors.')),
+    changes: Type.Optional(
+      Type.Array(
+        Type.Object({
+          change: Type.Enum(['created', 'updated', 'deleted']),
+          tag: Type.String(),
+          externalId: Type.String(),
+          description: Type.String(),
+          center: Type.Array(Type.Number(), { description: 'Longitude and latitude in degrees.' }),
+          radius: Type.Number({ description: 'Metres about the centre that contain the area.' }),
+        }),
+        {
+          description:
+            'What a dry run would do: the first 300. Only in the response about a single run that has ended.',
+        },
+      ),
+    ),
   },
   { title: 'GeofenceSyncRun' },
 )
@@ -246,6 +262,7 @@ export function runRecord(run: SyncRun, errors?: readonly SyncRefusal[]) {
     notification,
     errors,
     moreErrors: errors === undefined ? undefined : moreErrors,
+    changes: errors === undefined ? undefined : run.changes,
   }
 }
 

@@ -10,6 +10,7 @@
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { shapeOutline } from '../geometry/shape.ts'
 import type { Geofence } from '../model/geofence.ts'
 import type { AreaFinder } from '../registry/geofences/areaFinder.ts'
 import type { GeofenceDefinition } from '../registry/geofences/geofenceRows.ts'
@@ -21,6 +22,7 @@ import type { SyncRegistry } from '../registry/sync/syncRegistry.ts'
 import { RunLost } from '../registry/sync/syncRegistry.ts'
 import type {
   SourceState,
+  SyncChange,
   SyncRefusal,
   SyncRun,
   SyncSettings,
@@ -44,6 +46,8 @@ const MAX_WRITES = 200
 /** How often the counts of a run that writes nothing are shown. */
 const PROGRESS_MS = 1000
 const MARKS_A_TURN = 500
+/** Of a dry run, so many changes are kept to be shown. */
+const MAX_CHANGES_SHOWN = 300
 /** Pauses before a source is asked again. */
 const RETRY_MS = [10_000, 60_000, 300_000]
 const MAX_RETRY_AFTER_MS = 30 * 60_000
@@ -108,6 +112,7 @@ class RunWork {
   readonly #parts: SyncParts
   readonly #signal: AbortSignal
   readonly #errors: SyncRefusal[] = []
+  readonly #changes: SyncChange[] = []
   /** The pairs that rows name. */
   readonly #named = new Set<number>()
   readonly #arrived: Arrived[] = []
@@ -316,6 +321,8 @@ class RunWork {
         const outcomes = part.map(({ definition: { tag, externalId } }) => ({
           created: store.byPair(tag, externalId) === undefined,
         }))
+        for (const [i, { definition }] of part.entries())
+          this.#show(outcomes[i]!.created ? 'created' : 'updated', definition)
         this.#run = this.#counting(part, outcomes)
       } else {
         this.#run = await syncs.edit(() => {
@@ -343,6 +350,12 @@ class RunWork {
       this.#savedAt = this.#parts.time.now()
       this.#signal.throwIfAborted()
     }
+  }
+
+  /** Keeps what a dry run would do, to be shown. */
+  #show(change: SyncChange['change'], { tag, externalId, description, shape }: GeofenceDefinition): void {
+    if (this.#changes.length >= MAX_CHANGES_SHOWN) return
+    this.#changes.push({ change, tag, externalId, description, ...shapeOutline(shape) })
   }
 
   /** The run after these rows. */
@@ -389,6 +402,10 @@ class RunWork {
     }
     if (dryRun) {
       this.#run.deleted = missing.length
+      for (const id of missing.slice(0, MAX_CHANGES_SHOWN)) {
+        const geofence = store.get(id)
+        if (geofence !== undefined) this.#show('deleted', store.whole(geofence))
+      }
       return
     }
     await this.#delete(gone, missing)
@@ -448,6 +465,7 @@ class RunWork {
             status,
             finishedAt: time.now(),
             ...(message && { message }),
+            ...(dryRun && { changes: this.#changes }),
           }
           const states = dryRun || status === 'canceled' ? [] : this.#states(ended)
           const told = this.#parts.tell(ended, this.#errors, this.#settings)

@@ -73,7 +73,7 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
   await t.test('a CSV with bad rows is checked first, and the good ones are imported', async (t) => {
     const { page, complaints } = await openPage(t, browser, server)
     await signIn(page, '/test/geofences')
-    await page.getByRole('button', { name: 'Import CSV' }).click()
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
     const csv = [
       'description,tag,externalId,type,coordinates,radius',
       'One,store,1,circle,"[-56.1,-34.9]",100',

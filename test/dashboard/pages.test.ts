@@ -104,6 +104,10 @@ t.test('pages of records', { skip: skipWithoutChromium() }, async (t) => {
     await page.getByRole('button', { name: 'Dry run' }).click()
     await page.getByRole('heading', { name: 'Dry run' }).waitFor()
     await page
+      .getByRole('region', { name: 'Geofences that would change' })
+      .getByText('One', { exact: true })
+      .waitFor()
+    await page
       .getByRole('region', { name: 'Refused rows' })
       .last()
       .getByText(/radius: /)

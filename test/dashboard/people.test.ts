@@ -4,7 +4,7 @@ import { chromium } from 'playwright-core'
 import { chromiumPath, skipWithoutChromium } from '../kit/chromium.ts'
 import { KEYS } from '../kit/server.ts'
 import { until } from '../kit/waiting.ts'
-import { openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
+import { openBrowser, openPage, startWithDashboard } from './kit.ts'
 import { invite } from './people.ts'
 
 t.test('people', { skip: skipWithoutChromium() }, async (t) => {
@@ -154,7 +154,7 @@ t.test('people', { skip: skipWithoutChromium() }, async (t) => {
     })
     t.teardown(() => plain.close())
     const { page, complaints } = await openPage(t, plain, server)
-    await signIn(page, '/test/map')
+    await ann.signIn(page, '/test/map')
     await page.getByText(/This browser has no WebGL/).waitFor()
     await page.getByRole('button', { name: 'The devices as a list' }).click()
     await page

@@ -98,6 +98,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'runtime',
       'jobs',
       'http',
+      'geometry',
       'registry/store',
       'registry/records',
       'registry/geofences',

@@ -296,6 +296,20 @@ t.test('a dry run counts and writes nothing', async (t) => {
     updated: 1,
     refused: 1,
   })
+  const { body: listed } = await server.api('GET', '/v1/geofence-sync/runs?limit=1')
+  t.equal(listed.runs[0].changes, undefined, 'a list has no changes')
+  const { body: shown } = await server.api('GET', `/v1/geofence-sync/runs/${listed.runs[0]._id}`)
+  t.match(
+    shown.run.changes.map(({ change, externalId }: { change: string; externalId: string }) => [
+      change,
+      externalId,
+    ]),
+    [
+      ['created', '1'],
+      ['updated', '2'],
+    ],
+  )
+  t.match(shown.run.changes[0], { tag: 'dry', center: [Number, Number], radius: Number })
   t.strictSame(await names('dry'), ['2'])
   t.match(await ran(server), { created: 1, updated: 1, refused: 1 })
   await clear(server, 'geofences')

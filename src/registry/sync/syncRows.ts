@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import type { Position } from '../../model/geofence.ts'
 import type { ScopeId } from '../../model/scope.ts'
 import { ID_COLUMNS } from '../records/recordRows.ts'
 import type { RowKind } from '../store/rowKind.ts'
@@ -67,6 +68,18 @@ export interface SyncSource {
   refused: number
 }
 
+/** What a dry run would do to one geofence, and about where that is. */
+export interface SyncChange {
+  readonly change: 'created' | 'updated' | 'deleted'
+  readonly tag: string
+  readonly externalId: string
+  readonly description: string
+  /** Longitude, latitude. */
+  readonly center: Position
+  /** Metres: the circle contains the area. */
+  readonly radius: number
+}
+
 /** One run, as it is written down. */
 export interface SyncRun {
   /** 24 hex. */
@@ -97,6 +110,8 @@ export interface SyncRun {
     readonly status: 'sent' | 'waiting' | 'failed' | 'off' | 'notConfigured'
     readonly error?: string
   }
+  /** Of a dry run that has ended: the first of what it would do. */
+  changes?: readonly SyncChange[]
   /** Refused rows beyond those that are kept. */
   moreErrors: number
 }

@@ -66,7 +66,7 @@ function GeofenceList() {
         <CallButton call={{ method: 'GET', path: addressOf('/v1/geofences', { query: asked }) }} />
         {may('POST /v1/imports/geofences') && (
           <Button icon="imports" onClick={() => setImporting(true)}>
-            Import CSV
+            Import
           </Button>
         )}
         {canWrite && (

@@ -16,7 +16,7 @@ import { DeviceCard } from './deviceCard.tsx'
 import { DeviceTable } from './deviceTable.tsx'
 import { EventsBeside } from './eventsBeside.tsx'
 import { LiveMap } from './liveMap.ts'
-import { Welcome } from './welcome.tsx'
+import { SimulatedCity, useSimulation, Welcome } from './welcome.tsx'
 
 /** Enough to see where the geofences are. */
 const MAX_FENCES = 200
@@ -45,6 +45,7 @@ export default function MapPage() {
     async (signal) =>
       (await call('get', '/v1/geofences', { query: { limit: MAX_FENCES }, signal })).geofences,
   )
+  const simulation = useSimulation()
   useFirstView(live, fences.data)
   usePageKey(' ', () => live?.setPaused(!live.paused.value))
   usePageKey(
@@ -60,9 +61,10 @@ export default function MapPage() {
         <div class="over top-left">
           {live && <Filters live={live} isList={isList} onList={setList} />}
           {live && <Trouble live={live} />}
-          {live && <Welcome live={live} />}
+          <SimulatedCity simulation={simulation} />
         </div>
         {live && isList && <DeviceTable live={live} />}
+        {live && <Welcome live={live} simulation={simulation} />}
         <div class="over bottom-left">{live && <DeviceCard live={live} />}</div>
         <div class="over bottom-right">
           {live?.opened && (

@@ -15,21 +15,33 @@ const SIMULATION_EVERY_MS = 10_000
 /** Montevideo, where the simulated city is. */
 const CITY = { center: [-56.175, -34.899] as const, zoom: 13.2 }
 
-/** What a new user sees: a city to look at, and how one's own first location comes. */
-export function Welcome({ live }: { readonly live: LiveMap }) {
-  const isAsked = place.value.query.get('welcome') === '1'
-  const { data: hasUsers } = useQuery(
-    'is there a user',
-    async (signal) => (await call('get', '/v1/users', { query: { limit: 1 }, signal })).users.length > 0,
-    isAsked ? { everyMs: EVERY_MS } : {},
-  )
-  const simulation = useQuery(
+export type SimulationQuery = ReturnType<typeof useSimulation>
+
+/** The simulated city of this environment; null: there is none. */
+export function useSimulation() {
+  return useQuery(
     'simulation',
     async (signal) => {
       if (environment.value === 'live') return null
       return (await call('get', '/v1/simulations', { signal })).simulation ?? null
     },
     { everyMs: SIMULATION_EVERY_MS },
+  )
+}
+
+/** What a new user sees: a city to look at, and how one's own first location comes. */
+export function Welcome({
+  live,
+  simulation,
+}: {
+  readonly live: LiveMap
+  readonly simulation: SimulationQuery
+}) {
+  const isAsked = place.value.query.get('welcome') === '1'
+  const { data: hasUsers } = useQuery(
+    'is there a user',
+    async (signal) => (await call('get', '/v1/users', { query: { limit: 1 }, signal })).users.length > 0,
+    isAsked ? { everyMs: EVERY_MS } : {},
   )
   const simulate = async () => {
     try {
@@ -50,8 +62,7 @@ export function Welcome({ live }: { readonly live: LiveMap }) {
         onSimulate={canSimulate ? () => void simulate() : undefined}
       />
     )
-  if (simulation.data) return <Simulated simulation={simulation.data} reload={simulation.reload} />
-  if (hasUsers !== false || live.news.value.count > 0) return null
+  if (simulation.data || hasUsers !== false || live.news.value.count > 0) return null
   return (
     <div class="first">
       <p>
@@ -69,13 +80,10 @@ export function Welcome({ live }: { readonly live: LiveMap }) {
 }
 
 /** Says that what is seen is not real, and ends it. */
-function Simulated(props: {
-  readonly simulation: { readonly devices: number; readonly endsAt: string }
-  readonly reload: () => void
-}) {
-  const { simulation, reload } = props
+export function SimulatedCity({ simulation: { data, reload } }: { readonly simulation: SimulationQuery }) {
   const [isBusy, setBusy] = useState(false)
-  const minutes = Math.max(1, Math.round((Date.parse(simulation.endsAt) - Date.now()) / 60_000))
+  if (!data) return null
+  const minutes = Math.max(1, Math.round((Date.parse(data.endsAt) - Date.now()) / 60_000))
   const end = async () => {
     setBusy(true)
     try {
@@ -90,8 +98,7 @@ function Simulated(props: {
   return (
     <div class="panel simulated">
       <p>
-        <strong>A simulated city:</strong> {countText(simulation.devices)} devices drive for {minutes} more
-        min.
+        <strong>A simulated city:</strong> {countText(data.devices)} devices drive for {minutes} more min.
       </p>
       {may('DELETE /v1/simulations') && (
         <Button size="small" disabled={isBusy} onClick={() => void end()}>

@@ -1,5 +1,6 @@
 import { addressOf, call } from '../../api/call.ts'
 import { useQuery } from '../../api/useQuery.ts'
+import { circleRing, type LngLat } from '../../map/geometry.ts'
 import { go, pagePath } from '../../router.ts'
 import { may } from '../../session/session.ts'
 import { usePageKey } from '../../shell/keys.tsx'
@@ -9,6 +10,7 @@ import { Stat, Stats } from '../../ui/stats.tsx'
 import { Table } from '../../ui/table.tsx'
 import { say } from '../../ui/toast.tsx'
 import { countText } from '../../ui/words.ts'
+import { MarkMap } from '../maps/markMap.tsx'
 import { isUnderWay, RUN_TONES, type Run } from './runWords.ts'
 
 const EVERY_MS = 1000
@@ -103,8 +105,58 @@ export function RunPage({ id }: { readonly id: string }) {
           ]}
         />
       </section>
+      {run.changes !== undefined && run.changes.length > 0 && <Difference run={run} />}
       <Refused run={run} />
     </div>
+  )
+}
+
+const CHANGE_COLORS = { created: 'ok', updated: 'warn', deleted: 'bad' } as const
+const CHANGE_WORDS = { created: 'new', updated: 'changed', deleted: 'deleted' } as const
+
+/** What a dry run would do, on the map and as a list. */
+function Difference({ run }: { readonly run: Run }) {
+  const changes = run.changes ?? []
+  const more = run.created + run.updated + run.deleted - changes.length
+  return (
+    <section class="card" aria-label="Difference">
+      <header>
+        <h2>What it would do</h2>
+        {more > 0 && <span class="quiet">{countText(more)} more are not shown</span>}
+        {(['created', 'updated', 'deleted'] as const).map((change) => (
+          <Badge key={change} tone={CHANGE_COLORS[change]}>
+            {CHANGE_WORDS[change]}
+          </Badge>
+        ))}
+      </header>
+      <MarkMap
+        label="The difference on the map"
+        height={420}
+        fitKey={run._id}
+        marks={changes.map(({ change, center, radius, description }) => ({
+          shape: 'area',
+          color: CHANGE_COLORS[change],
+          ring: circleRing(center as unknown as LngLat, radius),
+          name: description,
+          isDashed: change === 'deleted',
+        }))}
+      />
+      <div class="limited">
+        <Table
+          caption="Geofences that would change"
+          rows={changes}
+          keyOf={({ tag, externalId }) => `${tag}/${externalId}`}
+          columns={[
+            { title: 'Geofence', cell: ({ description }) => <strong>{description}</strong> },
+            { title: 'Tag and id', kind: 'cut', cell: ({ tag, externalId }) => `${tag}/${externalId}` },
+            {
+              title: 'Would be',
+              cell: ({ change }) => <Badge tone={CHANGE_COLORS[change]}>{CHANGE_WORDS[change]}</Badge>,
+            },
+          ]}
+        />
+      </div>
+    </section>
   )
 }
 

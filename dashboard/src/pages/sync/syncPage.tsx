@@ -6,18 +6,19 @@ import { go, pagePath } from '../../router.ts'
 import type { PageProps } from '../../routes.ts'
 import { may } from '../../session/session.ts'
 import { CallButton } from '../../ui/code.tsx'
+import { Later } from '../../ui/later.tsx'
 import { RecordList } from '../../ui/list.tsx'
 import { Ago, Badge, Button, Dialog, Empty, Failure, Loading } from '../../ui/parts.tsx'
 import { say } from '../../ui/toast.tsx'
 import { countText } from '../../ui/words.ts'
-import { RunPage } from './runPage.tsx'
 import { SyncForm } from './syncForm.tsx'
 import { isUnderWay, RUN_TONES, type Run } from './runWords.ts'
 
 const EVERY_MS = 3000
 
 export default function SyncPage({ parts: [id] }: PageProps) {
-  return id === undefined ? <SyncHome /> : <RunPage key={id} id={id} />
+  if (id === undefined) return <SyncHome />
+  return <Later key={id} load={async () => (await import('./runPage.tsx')).RunPage} props={{ id }} />
 }
 
 /** Geofences that follow files elsewhere: settings, runs by hand, and what became of earlier ones. */
