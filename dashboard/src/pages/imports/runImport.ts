@@ -42,7 +42,7 @@ export async function runImport(
   }
 }
 
-export function isGeoJson({ name }: { readonly name: string }): boolean {
+function isGeoJson({ name }: { readonly name: string }): boolean {
   return /\.(?:geo)?json$/i.test(name)
 }
 
