@@ -1,8 +1,9 @@
 /**
  * What geocoding costs: the place database of the sample city is built, and then asked what is at points that are drawn
- * evenly over its built-up part, in one thread and without HTTP. And what a look-up of an IP address costs in process.
+ * evenly over its built-up part, in one thread and without HTTP. And what a look-up of an IP address costs in process, and
+ * what searches cost the updates of a server that it answers meanwhile.
  */
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import fs, { mkdtempSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -19,12 +20,16 @@ import { PlaceDatabase } from '../src/geo/placeDatabase/reader.ts'
 import { buildWorld } from '../src/geo/world/worldBuilder.ts'
 import { WorldDatabase } from '../src/geo/world/worldDatabase.ts'
 import { quantile, rounded, thousands } from './figures.ts'
+import { distinctHouses, SPELLINGS } from './load/addressQuestions.ts'
 import { searchRows, STATED_SEARCHES } from './load/searchRows.ts'
+import { measureTracking } from './load/trackedServer.ts'
 import { askIp, STATED_LOOKUPS } from './geocodeIp.ts'
 import { done, progress } from './progress.ts'
 
 /** To reach: milliseconds of a question for all layers at p50, questions a second, bytes and microseconds an address. */
 const STATED = { p50Ms: 1, perSecond: 2000, bytesPerAddress: 300, microsPerAddress: 60 }
+/** CPU of an update beside searches, as a multiple of that alone, and milliseconds of its p99 more, at most. */
+const STATED_BESIDE = { ratio: 1.05, p99Ms: 2 }
 /** How far beyond it `--strict` lets a noisy machine measure. */
 const TOLERANCE = 0.1
 /** The built-up part of the sample city. */
@@ -35,8 +40,13 @@ const { values: options } = parseArgs({
     smoke: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
     seed: { type: 'string', default: '1' },
+    /** Updates per second beside searches. */
+    rate: { type: 'string', default: '2000' },
   },
 })
+const beside = options.smoke
+  ? { windows: 1, seconds: 1, geofences: 1000, devices: 1000 }
+  : { windows: 5, seconds: 5, geofences: 100_000, devices: 20_000 }
 const questions = options.smoke ? 200 : 20_000
 const folder = mkdtempSync(join(tmpdir(), 'ringfence-bench-'))
 try {
@@ -73,20 +83,34 @@ try {
     count: questions / 10,
     random: seededRandom(Number(options.seed)),
   })
-  const rows = [
+  const answers = [
     ask(file, 'all layers', LAYERS),
     ask(file, 'the usual layers', REVERSE_LAYERS),
     ...searches,
     ...lookups,
   ]
+  const { rows: tracking } = await measureTracking('geocode', {
+    ...beside,
+    name: 'searches',
+    draw: drawSearch(file),
+    seed: Number(options.seed),
+    rate: Number(options.rate),
+    prepare: (data) => fs.cpSync(join(folder, 'world'), join(data, 'world'), { recursive: true }),
+  })
+  const [alone, besideSearches] = tracking
+  const updateRatio = rounded(besideSearches.updateMicros! / alone.updateMicros!, 3)
+  const updateLaterMs = rounded(besideSearches.updateP99Ms! - alone.updateP99Ms!, 2)
+  const rows = [...answers, ...tracking]
   done('')
   console.log(
     `${thousands(addresses)} addresses: ${imported.microsPerAddress} µs of CPU and ${imported.bytesPerAddress} bytes for each`,
   )
   console.table(rows)
   const misses = [
-    rows[0]!.p50Ms > STATED.p50Ms * (1 + TOLERANCE) && `p50 ${rows[0]!.p50Ms} ms`,
-    rows[0]!.perSecond < STATED.perSecond * (1 - TOLERANCE) && `${rows[0]!.perSecond} a second`,
+    answers[0]!.p50Ms > STATED.p50Ms * (1 + TOLERANCE) && `p50 ${answers[0]!.p50Ms} ms`,
+    answers[0]!.perSecond < STATED.perSecond * (1 - TOLERANCE) && `${answers[0]!.perSecond} a second`,
+    updateRatio > STATED_BESIDE.ratio * (1 + TOLERANCE) && `an update beside searches ${updateRatio} times`,
+    updateLaterMs > STATED_BESIDE.p99Ms * (1 + TOLERANCE) && `p99 beside searches ${updateLaterMs} ms more`,
     imported.bytesPerAddress > STATED.bytesPerAddress && `${imported.bytesPerAddress} bytes an address`,
     imported.microsPerAddress > STATED.microsPerAddress && `${imported.microsPerAddress} µs an address`,
     ...searches.flatMap(({ case: name, p50Ms, p99Ms, perSecond }) => {
@@ -106,9 +130,29 @@ try {
     console.error(`missed: ${misses.join(', ')}`)
     process.exitCode = 1
   }
-  console.log(JSON.stringify({ bench: 'geocode', smoke: options.smoke, ...imported, rows }))
+  console.log(
+    JSON.stringify({ bench: 'geocode', smoke: options.smoke, ...imported, updateRatio, updateLaterMs, rows }),
+  )
 } finally {
   rmSync(folder, { recursive: true })
+}
+
+/** Completions, forward and reverse questions in turn, of addresses of the sample. */
+function drawSearch(file: string): (random: () => number) => string {
+  const houses = distinctHouses(file)
+  let turn = 0
+  return (random) => {
+    const house = houses[Math.floor(random() * houses.length)]!
+    const at = house.position.toReversed().join()
+    const kind = turn++ % 3
+    if (kind === 0) return `/v1/geocode/reverse?${new URLSearchParams({ coordinates: at })}`
+    if (kind === 1) {
+      const query = house.street.slice(0, Math.ceil(0.6 * house.street.length))
+      return `/v1/search/autocomplete?${new URLSearchParams({ query, near: at })}`
+    }
+    const manner = { city: 'Montevideo', isNumberFirst: false }
+    return `/v1/geocode/forward?${new URLSearchParams({ query: SPELLINGS['as written']!(house, manner, random)! })}`
+  }
 }
 
 function ask(file: string, name: string, layers: readonly Layer[]) {

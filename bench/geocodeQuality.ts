@@ -1,15 +1,17 @@
 /**
  * How often geocoding is right: addresses drawn from the sample city and from the extracts that are there, written in six
- * ways; streets after 60 % of their letters; the nearest record; and houses that are left out of their street.
+ * ways; streets after 60 % of their letters; the nearest record; and houses that are left out of their street. And how often
+ * countries and states are right.
  */
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { seededRandom } from '../src/simulation/streets.ts'
 import { placesIn } from '../src/geo/extract/mapRegionFiles.ts'
 import { writeSampleCity } from '../src/geo/extract/sampleCity.ts'
 import { buildWorld } from '../src/geo/world/worldBuilder.ts'
+import { measureAreas } from './load/areaQuality.ts'
 import { buildPlacesOf } from './load/placesOf.ts'
 import { measureQuality, type QualityRow } from './load/geocodingQuality.ts'
 import type { Manner } from './load/addressQuestions.ts'
@@ -20,6 +22,8 @@ const { values: options } = parseArgs({
     smoke: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
     seed: { type: 'string', default: '1' },
+    /** A folder with shapes of full resolution; without it, countries and states are left out. */
+    shapes: { type: 'string' },
   },
 })
 const SHARED = join(import.meta.dirname, '../../shared/data')
@@ -50,6 +54,12 @@ try {
     progress(`asking ${name}`)
     const random = seededRandom(Number(options.seed))
     rows.push(...measureQuality({ name, file: placesIn(places), bounds, world, manner, count, random }))
+  }
+  if (options.shapes !== undefined) {
+    progress('asking for countries and states')
+    const random = seededRandom(Number(options.seed))
+    const points = options.smoke ? 100 : 10_000
+    rows.push(...measureAreas({ shapes: resolve(options.shapes), world, count: points, random }))
   }
   done('')
   console.table(rows)

@@ -15,12 +15,9 @@ import { ValhallaProcess } from '../src/geo/routing/valhallaProcess.ts'
 import { systemClock } from '../src/runtime/clock.ts'
 import { createLogger } from '../src/runtime/logger.ts'
 import { seededRandom } from '../src/simulation/streets.ts'
-import { addSample, sampleTiles } from '../test/kit/sampleRegion.ts'
+import { sampleTiles } from '../test/kit/sampleRegion.ts'
 import { median, rounded } from './figures.ts'
-import { benchFolder } from './folder.ts'
-import { loadGenerator, type Generator, type LoadResult } from './load/load.ts'
-import { BENCH_KEYS, seedGeofences, startRingfence, type ServerProcess } from './load/servers.ts'
-import { drawGeofences, writeWorkload, type Workload } from './load/workload.ts'
+import { measureTracking } from './load/trackedServer.ts'
 import { done, progress } from './progress.ts'
 
 /** Time of a request through the port / that of the binding, at most. */
@@ -31,11 +28,7 @@ const STATED_LOOP_MS = 5
 const STATED_UPDATE = 1.1
 /** How far beyond it `--strict` lets a noisy machine measure. */
 const TOLERANCE = 0.1
-/** The interval at which the process measures its delays, which is included in them. */
-const LOOP_RESOLUTION_MS = 10
-const CLIENTS = 2
 const MATRIX_SIDE = 25
-const MAX_LAG_MS = 5000
 /** The built-up part of the sample city. */
 const [WEST, SOUTH, EAST, NORTH] = [-56.22, -34.915, -56.1, -34.83]
 
@@ -168,141 +161,31 @@ async function timed(work: () => Promise<unknown>): Promise<number> {
 
 // Second part: tracking during matrices.
 
-interface Window {
-  readonly cpuSeconds: number
-  readonly updates: number
-  readonly matrices: number
-  readonly loopP99Ms: number
-  readonly p99Ms: number
-}
-
-class TrackedServer {
-  readonly server: ServerProcess
-  readonly #generator: Generator
-  readonly #workload: Workload
-  #offset = 0
-
-  constructor(server: ServerProcess, generator: Generator, workload: Workload) {
-    this.server = server
-    this.#generator = generator
-    this.#workload = workload
-  }
-
-  async send(updatesPerSecond: number, count: number): Promise<LoadResult> {
-    const result = await this.#generator.run({
-      port: this.server.port,
-      connections: 64,
-      requests: this.#workload.trackBodies,
-      head: this.#workload.trackHead,
-      group: this.#workload.devices,
-      offset: this.#offset,
-      rate: updatesPerSecond,
-      count,
-      maxLagMs: MAX_LAG_MS,
-    })
-    this.#offset += result.sent
-    if (result.ok !== count) throw new Error(`updates were refused or lost: ${JSON.stringify(result)}`)
-    return result
-  }
-
-  async window(loads: { readonly updates: boolean; readonly matrices: boolean }): Promise<Window> {
-    await this.#loopP99Ms()
-    const before = this.server.cpuSeconds()
-    const ended = AbortSignal.timeout(seconds * 1000)
-    const clients = loads.matrices ? Array.from({ length: CLIENTS }, () => this.#askMatrices(ended)) : []
-    const sent = loads.updates ? await this.send(rate, rate * seconds) : undefined
-    const asked = await Promise.all(clients)
-    return {
-      cpuSeconds: this.server.cpuSeconds() - before,
-      updates: sent?.ok ?? 0,
-      matrices: asked.reduce((sum, count) => sum + count, 0),
-      loopP99Ms: await this.#loopP99Ms(),
-      p99Ms: sent?.latencyMs.p99 ?? 0,
-    }
-  }
-
-  async #askMatrices(ended: AbortSignal): Promise<number> {
-    const list = () =>
-      places(MATRIX_SIDE)
-        .map(({ lat, lon }) => `${lat},${lon}`)
-        .join('|')
-    let count = 0
-    while (!ended.aborted) {
-      const query = new URLSearchParams({ origins: list(), destinations: list(), mode: 'car' })
-      const answer = await fetch(`http://127.0.0.1:${this.server.port}/v1/route/matrix?${query}`, {
-        headers: { authorization: BENCH_KEYS.testPublishable },
-      })
-      const text = await answer.text()
-      if (answer.status !== 200) throw new Error(`a matrix was answered ${answer.status}: ${text}`)
-      count++
-    }
-    return count
-  }
-
-  /** Since the previous call. */
-  async #loopP99Ms(): Promise<number> {
-    const text = await (await fetch(`http://127.0.0.1:${this.server.port}/metrics`)).text()
-    const value = /^ringfence_event_loop_delay_p99_seconds (\S+)$/m.exec(text)?.[1]
-    return Math.max(0, Number(value) * 1000 - LOOP_RESOLUTION_MS)
-  }
-}
-
-async function measureTracking() {
-  const folder = benchFolder('routing')
-  const generator = await loadGenerator()
-  seedGeofences(folder, drawGeofences(size.geofences, Number(options.seed)), () => {})
-  await addSample(`${folder}/data`)
-  const workload = writeWorkload({
-    ...size,
-    seed: Number(options.seed),
-    folder,
-    publishableKey: BENCH_KEYS.testPublishable,
-    onProgress: progress,
-  })
-  // As in production: with the routing process, on all processors.
-  const server = await startRingfence(folder, { unpinned: true })
-  const tracked = new TrackedServer(server, generator, workload)
-  await tracked.send(0, size.devices)
-  await tracked.window({ updates: false, matrices: true })
-  const alone: Window[] = []
-  const beside: Window[] = []
-  const matricesAlone: Window[] = []
-  for (let i = 1; i <= size.windows; i++) {
-    progress(`tracking beside matrices: ${i} of ${size.windows}`)
-    alone.push(await tracked.window({ updates: true, matrices: false }))
-    beside.push(await tracked.window({ updates: true, matrices: true }))
-    matricesAlone.push(await tracked.window({ updates: false, matrices: true }))
-  }
-  await server.stop()
-  const matrixSeconds = median(matricesAlone.map(({ cpuSeconds, matrices }) => cpuSeconds / matrices))
-  const micros = ({ cpuSeconds, updates, matrices }: Window) =>
-    ((cpuSeconds - matrices * matrixSeconds) / updates) * 1e6
-  const row = (name: string, windows: readonly Window[]) => ({
-    case: name,
-    updateMicros: windows[0]!.updates === 0 ? undefined : rounded(median(windows.map(micros)), 1),
-    updateP99Ms: windows[0]!.updates === 0 ? undefined : rounded(median(windows.map((w) => w.p99Ms)), 2),
-    matricesPerSecond: rounded(median(windows.map((w) => w.matrices)) / seconds, 1),
-    loopP99Ms: rounded(median(windows.map((w) => w.loopP99Ms)), 2),
-  })
-  return {
-    matrixMicros: Math.round(matrixSeconds * 1e6),
-    rows: [
-      row('updates alone', alone),
-      row('updates beside matrices', beside),
-      row('matrices alone', matricesAlone),
-    ],
-  }
+function drawMatrix(): string {
+  const list = () =>
+    places(MATRIX_SIDE)
+      .map(({ lat, lon }) => `${lat},${lon}`)
+      .join('|')
+  const query = new URLSearchParams({ origins: list(), destinations: list(), mode: 'car' })
+  return `/v1/route/matrix?${query}`
 }
 
 const overhead = await measureOverhead()
-const tracking = await measureTracking()
+const tracking = await measureTracking('routing', {
+  ...size,
+  name: 'matrices',
+  draw: drawMatrix,
+  seed: Number(options.seed),
+  seconds,
+  rate,
+})
 const [alone, beside] = tracking.rows
 const worstRatio = Math.max(...overhead.map(({ ratio }) => ratio))
-const updateRatio = rounded(beside!.updateMicros! / alone!.updateMicros!, 3)
+const updateRatio = rounded(beside.updateMicros! / alone.updateMicros!, 3)
 const misses = [
   worstRatio > STATED_OVERHEAD * (1 + TOLERANCE) && `overhead ${worstRatio}, stated ${STATED_OVERHEAD}`,
-  beside!.loopP99Ms > STATED_LOOP_MS * (1 + TOLERANCE) &&
-    `event loop p99 ${beside!.loopP99Ms} ms, stated ${STATED_LOOP_MS}`,
+  beside.loopP99Ms > STATED_LOOP_MS * (1 + TOLERANCE) &&
+    `event loop p99 ${beside.loopP99Ms} ms, stated ${STATED_LOOP_MS}`,
   updateRatio > STATED_UPDATE * (1 + TOLERANCE) && `update ${updateRatio} times, stated ${STATED_UPDATE}`,
 ].filter((miss) => miss !== false)
 done('')
@@ -313,7 +196,7 @@ console.log(
     rate,
     worstRatio,
     updateRatio,
-    matrixMicros: tracking.matrixMicros,
+    matrixMicros: tracking.requestMicros,
     misses,
     rows: [...overhead, ...tracking.rows],
   }),

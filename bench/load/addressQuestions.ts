@@ -8,6 +8,8 @@ export interface House {
   readonly number: string
   readonly street: string
   readonly streetId: number
+  /** Of its own tags. */
+  readonly city: string | null
   readonly position: Position
 }
 
@@ -17,15 +19,18 @@ export const SAME_METERS = 50
 /** The houses of a place database of which the street and number occur once within 50 m. */
 export function distinctHouses(file: string): House[] {
   const database = new Database(file, { readonly: true })
-  type Row = { number: string; street: string; streetId: number; x: number; y: number }
+  type Row = Omit<House, 'position'> & { readonly x: number; readonly y: number }
   const rows = database
-    .prepare('SELECT number, text AS street, streetId, x, y FROM address JOIN label ON label.id = street')
+    .prepare(
+      `SELECT number, text AS street, streetId, (SELECT text FROM label WHERE id = city) AS city, x, y
+       FROM address JOIN label ON label.id = street`,
+    )
     .all() as Row[]
   database.close()
   const groups = new Map<string, House[]>()
-  for (const { number, street, streetId, x, y } of rows) {
+  for (const { number, street, streetId, city, x, y } of rows) {
     const key = `${number}\n${street.toLowerCase()}`
-    const house = { number, street, streetId, position: [x / UNITS, y / UNITS] as const }
+    const house = { number, street, streetId, city, position: [x / UNITS, y / UNITS] as const }
     groups.set(key, [...(groups.get(key) ?? []), house])
   }
   return [...groups.values()].flatMap((houses) =>
@@ -41,7 +46,7 @@ export function metersBetween([x, y]: Position, [px, py]: Position): number {
 
 /** How addresses are written in a region. */
 export interface Manner {
-  /** After the last comma. */
+  /** After the last comma, for houses without a city of their own. */
   readonly city: string
   readonly isNumberFirst: boolean
 }
@@ -51,20 +56,24 @@ type Spelling = (house: House, manner: Manner, random: () => number) => string |
 const joined = ({ number }: House, street: string, isNumberFirst: boolean): string =>
   isNumberFirst ? `${number} ${street}` : `${street} ${number}`
 
-const asWritten: Spelling = (house, { city, isNumberFirst }) =>
-  `${joined(house, house.street, isNumberFirst)}, ${city}`
+const cityOf = (house: House, { city }: Manner): string => house.city ?? city
+
+const asWritten: Spelling = (house, manner) =>
+  `${joined(house, house.street, manner.isNumberFirst)}, ${cityOf(house, manner)}`
 
 export const SPELLINGS: Readonly<Record<string, Spelling>> = {
   'as written': asWritten,
   'in lower case': (house, manner, random) => asWritten(house, manner, random)!.toLowerCase(),
-  abbreviated: (house, { city, isNumberFirst }) =>
-    `${joined(house, abbreviated(house.street), isNumberFirst)}, ${city}`,
+  abbreviated: (house, manner) =>
+    `${joined(house, abbreviated(house.street), manner.isNumberFirst)}, ${cityOf(house, manner)}`,
   'without the city': (house, { isNumberFirst }) => joined(house, house.street, isNumberFirst),
-  'number at the other end': (house, { city, isNumberFirst }) =>
-    `${joined(house, house.street, !isNumberFirst)}, ${city}`,
-  'one wrong letter': (house, { city, isNumberFirst }, random) => {
+  'number at the other end': (house, manner) =>
+    `${joined(house, house.street, !manner.isNumberFirst)}, ${cityOf(house, manner)}`,
+  'one wrong letter': (house, manner, random) => {
     const street = withWrongLetter(house.street, random)
-    return street === undefined ? undefined : `${joined(house, street, isNumberFirst)}, ${city}`
+    return street === undefined
+      ? undefined
+      : `${joined(house, street, manner.isNumberFirst)}, ${cityOf(house, manner)}`
   },
 }
 

@@ -6,6 +6,7 @@ import { SEARCH_LAYERS } from '../../src/geo/geocoding/parameters.ts'
 import { SearchSources } from '../../src/geo/geocoding/sources.ts'
 import type { PlaceRecords } from '../../src/geo/placeDatabase/port.ts'
 import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
+import { nearestOnLine } from '../../src/geo/records/areas.ts'
 import { numberKey, numberValue } from '../../src/geo/records/houseNumbers.ts'
 import { WorldDatabase } from '../../src/geo/world/worldDatabase.ts'
 import type { Position } from '../../src/model/geofence.ts'
@@ -43,6 +44,9 @@ const LEAST_COMPLETED_WEIGHTED = 93
 const LEAST_NEAREST = 99.9
 const LEAST_INTERPOLATED = 90
 const INTERPOLATED_METERS = 20
+/** As in the rule of interpolation. */
+const MOST_NUMBERS_APART = 200
+const MOST_LOOKED_AT = 100
 const LETTERS_SHARE = 0.6
 const FIRST = 5
 const NOW = Date.UTC(2026, 0, 1)
@@ -61,6 +65,7 @@ export function measureQuality(job: {
   const world = new WorldDatabase(job.world)
   const sources = new SearchSources([{ records, bounds }], world)
   const houses = distinctHouses(file)
+  const drawn = someOf(houses, count, random)
   const draw = (): House => houses[Math.floor(random() * houses.length)]!
   const row = (question: string, asked: number, right: number, least: number | undefined): QualityRow => ({
     region: name,
@@ -73,8 +78,7 @@ export function measureQuality(job: {
   const rows: QualityRow[] = []
   for (const [spelling, write] of Object.entries(SPELLINGS)) {
     let [asked, right] = [0, 0]
-    for (let i = 0; i < count; i++) {
-      const house = draw()
+    for (const house of drawn) {
       const query = write(house, manner, random)
       if (query === undefined) continue
       asked++
@@ -96,17 +100,25 @@ export function measureQuality(job: {
   rows.push(row('a street after 60 % of its letters', count, completed(drawStreet), LEAST_COMPLETED))
   rows.push(row('the same, by houses', count, completed(draw), LEAST_COMPLETED_WEIGHTED))
   rows.push(row('the nearest house', count, nearest(records, houses, count, random), LEAST_NEAREST))
-  const errors = leftOut(records, Array.from({ length: count }, draw))
-  const near = errors.filter((meters) => meters <= INTERPOLATED_METERS).length
-  rows.push(row('between its neighbours, 20 m', errors.length, near, LEAST_INTERPOLATED))
-  const median = errors.length === 0 ? 0 : quantile(Float64Array.from(errors).sort(), 0.5)
-  rows.push({
-    region: name,
-    question: 'the same: median in metres',
-    asked: errors.length,
-    percent: rounded(median, 1),
-    least: undefined,
-  })
+  const errors = leftOut(records, drawn)
+  const isNear = (meters: number): boolean => meters <= INTERPOLATED_METERS
+  const [placed, best] = [errors.map(({ meters }) => meters), errors.map(({ atBest }) => atBest)]
+  const count20 = placed.filter(isNear).length
+  rows.push(row('between its neighbours, 20 m', errors.length, count20, LEAST_INTERPOLATED))
+  rows.push(row('the best place between them, 20 m', errors.length, best.filter(isNear).length, undefined))
+  for (const [question, meters] of [
+    ['between its neighbours, median in metres', placed],
+    ['the best place between them, median in metres', best],
+  ] as const) {
+    const median = meters.length === 0 ? 0 : quantile(Float64Array.from(meters).sort(), 0.5)
+    rows.push({
+      region: name,
+      question,
+      asked: meters.length,
+      percent: rounded(median, 1),
+      least: undefined,
+    })
+  }
   records.close()
   world.close()
   return rows
@@ -142,8 +154,25 @@ function flatMeters([x, y]: Position, [px, py]: Position): number {
   return Math.hypot((px - x) * Math.cos((y * Math.PI) / 180), py - y) * 111_195
 }
 
-/** How far from the truth houses are placed that their street does not have; only those that are placed. */
-function leftOut(records: PlaceRecords, houses: readonly House[]): number[] {
+/** So many of them at random, each once. */
+function someOf(houses: readonly House[], count: number, random: () => number): House[] {
+  const left = [...houses]
+  return Array.from({ length: Math.min(count, left.length) }, () => {
+    const at = Math.floor(random() * left.length)
+    const [house] = left.splice(at, 1, left.at(-1)!)
+    left.pop()
+    return house!
+  })
+}
+
+/** How far from the truth a house that is left out is placed, and the best place on the line between its neighbours. */
+interface LeftOut {
+  readonly meters: number
+  readonly atBest: number
+}
+
+/** Only those that are placed between known numbers. */
+function leftOut(records: PlaceRecords, houses: readonly House[]): LeftOut[] {
   return houses.flatMap((house) => {
     const value = numberValue(house.number)
     const key = numberKey(house.number)
@@ -153,6 +182,26 @@ function leftOut(records: PlaceRecords, houses: readonly House[]): number[] {
     without.rangesOf = (...question) => records.rangesOf(...question)
     const street = records.streetById(house.streetId)
     const between = houseBetween(without, street, { first: 0, end: 1, key, value })
-    return between === undefined ? [] : [metersBetween(house.position, between.position)]
+    if (between === undefined) return []
+    const line = neighbours(without, house.streetId, value)
+    const meters = metersBetween(house.position, between.position)
+    // In a number range, the place is on the line of the range.
+    const atBest = line === undefined ? meters : nearestOnLine(line, house.position).meters
+    return [{ meters, atBest: Math.min(meters, atBest) }]
   })
+}
+
+/** The nearest known numbers of its side of the street below and above, at most 200 apart. */
+function neighbours(
+  records: PlaceRecords,
+  streetId: number,
+  value: number,
+): [Position, Position] | undefined {
+  const find = (range: [number, number], order: 'ascending' | 'descending'): Position | undefined =>
+    records
+      .housesOf(streetId, range, MOST_LOOKED_AT, order)
+      .find(({ number }) => (numberValue(number) - value) % 2 === 0)?.position
+  const below = find([value - MOST_NUMBERS_APART, value - 1], 'descending')
+  const above = find([value + 1, value + MOST_NUMBERS_APART], 'ascending')
+  return below === undefined || above === undefined ? undefined : [below, above]
 }
