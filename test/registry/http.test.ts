@@ -866,6 +866,7 @@ t.test('settings: defaults, partial changes, every rule', async (t) => {
     nearbyPlaceChains: [],
     nearbyPlaceChainMeters: 1000,
     segments: [],
+    notificationEmails: [],
     tripApproachingThreshold: 5,
     tripExpirationMinutes: 1440,
     tripDelayThreshold: null,
