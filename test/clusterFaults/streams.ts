@@ -91,12 +91,25 @@ export class Streams {
     const found: JsMsg[] = []
     if (state.messages === 0) return found
     const consumer = await jetstream(this.connection, { timeout: ANSWER_MS }).consumers.get(stream)
-    const messages = await consumer.fetch({ max_messages: state.messages, expires: READ_MS })
-    for await (const message of messages) {
-      found.push(message)
-      if (message.seq >= state.last_seq) break
+    // On a starved machine, a long stream is not read in that time, and what is there so far is not all.
+    for (let before = -1; found.length > before;) {
+      before = found.length
+      const messages = await consumer.fetch({
+        max_messages: state.messages - found.length,
+        expires: READ_MS,
+      })
+      try {
+        for await (const message of messages) {
+          found.push(message)
+          if (message.seq >= state.last_seq) return found
+        }
+      } catch (error) {
+        // Another server of the cluster has not heard of the new consumer yet.
+        if (found.length > 0 || !(error instanceof Error) || error.message !== 'no responders') throw error
+        return this.#messages(stream)
+      }
     }
-    return found
+    throw new Error(`${stream} was read up to ${found.at(-1)?.seq ?? 0}, and ends at ${state.last_seq}`)
   }
 }
 
