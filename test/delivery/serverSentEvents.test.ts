@@ -100,7 +100,7 @@ t.test('a mistyped filter is refused, because ignoring it would select all event
     t.match([status, body.meta.param], [400, name])
     t.match(
       body.meta.message,
-      /No such field\. There are types, tags, externalIds, userIds, deviceIds, from\./,
+      /No such field\. There are types, tags, externalIds, userIds, deviceIds, placeIds, chains, categories, regions, failureReasons, from\./,
     )
   }
   const url = 'https://example.com/hook'

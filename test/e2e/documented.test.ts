@@ -60,7 +60,9 @@ t.test('a body is documented as required exactly if the server refuses a request
   t.ok(bodies.length > 15)
   for (const { method, path, definition } of bodies) {
     const place = path.replaceAll(/\{\w+\}/g, path.includes('/keys/') ? 'publishable' : 'x')
-    const { status, body } = await api.call(method, place)
+    // Without the expected count, that would be refused first.
+    const isBulk = method === 'PATCH' && ['/v1/geofences', '/v1/beacons'].includes(path)
+    const { status, body } = await api.call(method, isBulk ? `${place}?tag=x&expectedCount=0` : place)
     // If no parameter is required, the server looks for the record, or accepts the request.
     t.equal(
       definition.requestBody.required,

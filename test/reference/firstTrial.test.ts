@@ -21,9 +21,13 @@ t.test('the first trial causes the event in its title', { skip: skipWithoutChrom
       await until(`${FIRST} !== null`)
       t.equal(await run(`${FIRST}.querySelector('.opblock-summary-path').textContent`), '/v1/track')
       await run(`${FIRST}.querySelector('.opblock-summary-control').click()`)
-      await until(`${FIRST}.querySelector('button.execute') !== null`)
-      const title = `${FIRST}.querySelector('.opblock-section-request-body .examples-select-element').selectedOptions[0].textContent`
-      t.match(await run(title), /A new device enters the example geofence/)
+      // The examples are shown some time after the button, when the references in the body's schema have been followed.
+      const examples = `${FIRST}.querySelector('.opblock-section-request-body .examples-select-element')`
+      await until(`${FIRST}.querySelector('button.execute') !== null && ${examples} !== null`)
+      t.match(
+        await run(`${examples}.selectedOptions[0].textContent`),
+        /A new device enters the example geofence/,
+      )
 
       if (visit === 'first') {
         await run(`${FIRST}.querySelector('button.execute').click()`)
