@@ -122,6 +122,11 @@ const WEBHOOK: Values = {
   mode: 'single',
   types: ['user.entered_geofence'],
   tags: ['shop'],
+  placeIds: ['6b03d9c46b0cb5edb5c88a18'],
+  chains: ['kfc'],
+  categories: ['coffee-shop'],
+  regions: ['US'],
+  failureReasons: ['fraud-mocked-from-mock-provider'],
 }
 
 const HOOK: Values = {
@@ -276,6 +281,17 @@ async function knowledge(api: Api): Promise<Readonly<Record<string, Known>>> {
       '/v1/geofence-sync/runs',
       { force: false, dryRun: true },
       { taken: [202, 409] },
+    ),
+    // Without a server for e-mails, it is refused.
+    'POST /v1/notifications/test': of(
+      '/v1/notifications/test',
+      { email: 'ops@example.com', emails: ['ops@example.com'], to: 'ops@example.com' },
+      { taken: [409, 503] },
+    ),
+    'POST /v1/simulations': of(
+      '/v1/simulations',
+      { devices: 1, minutes: 1, latitude: PLACE[1], longitude: PLACE[0], coordinates: PLACE },
+      { taken: [409] },
     ),
     'POST /v1/webhooks': anew('/v1/webhooks', WEBHOOK, 'webhook'),
     'PATCH /v1/webhooks/{id}': of(`/v1/webhooks/${webhook}`, WEBHOOK),
