@@ -12,6 +12,7 @@ import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
 import { STATE_CODES } from '../../src/geo/world/usNames.ts'
 import { WorldDatabase } from '../../src/geo/world/worldDatabase.ts'
 import { destination } from '../../src/geometry/distance.ts'
+import { isInside } from '../../src/geo/records/areas.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { Random } from '../actor/world.ts'
 import { buildRegion, worldFile } from '../geocoding/kit.ts'
@@ -27,11 +28,18 @@ t.teardown(() => world.close())
 /** Points near something at which regions change. */
 type Draw = (random: Random) => Position
 
-/** Beside a border of some country. */
+/** Each with a ring of each island, and its holes. */
+const countries = (borders.features as unknown as { geometry: { coordinates: Position[][][] } | null }[])
+  .filter(({ geometry }) => geometry !== null)
+  .map(({ geometry }) => geometry!.coordinates)
+
+/** Beside a border of some country. Where the data have two countries, one over the other by metres, both are right. */
 const atBorders: Draw = (random) => {
-  const all = borders.features as unknown as { geometry: { coordinates: Position[][][] } | null }[]
-  const rings = random.pick(all.filter(({ geometry }) => geometry !== null)).geometry!.coordinates.flat()
-  return beside(random, random.pick(rings))
+  for (;;) {
+    const point = beside(random, random.pick(random.pick(countries).flat()))
+    const islands = countries.flat().filter((rings) => isInside(rings, point))
+    if (islands.length < 2) return point
+  }
 }
 
 /** Beside a border of a state or county, on land or at the coast. */
@@ -111,6 +119,19 @@ t.test('countries: at borders, at sea, at the ends of the map', async (t) => {
   compare(onTheGrid, [])
 })
 
+t.test(
+  'at sea, two states with the same nearest corner: of both the same one, wherever one asks',
+  async (t) => {
+    for (const [x, y] of [
+      [-75.69616370089352, 36.58086342923343],
+      [-75.7, 36.56],
+    ] as const) {
+      const { codes } = regionsIn(makeRegionCell(cellOf(y, x), { regions: [], world }), y, x)
+      t.equal(codes, slowRegions([], world, [x, y]))
+    }
+  },
+)
+
 t.test('states, markets and postal codes of the United States without addresses', async (t) => {
   t.ok(compare(atStates, []).changes > 0)
   t.ok(compare(inAmerica, []).far > numRuns / 4)
@@ -125,7 +146,23 @@ t.test(
     t.teardown(() => database.close())
     const [west, south, east, north] = bounds
     const inQueens: Draw = (random) => [random.between(west, east), random.between(south, north)]
-    const { changes } = compare(inQueens, [{ bounds, records: () => database }], numRuns / 4)
+    const regions = [{ bounds, records: () => database }]
+    compare(inQueens, regions, numRuns / 4)
+    const codes = (point: Position) => slowRegions([database], world, point)
+    /** Some metres from a border, which lies between any two points with different postal codes. */
+    const atCodes: Draw = (random) => {
+      let [here, there] = [inQueens(random), inQueens(random)]
+      while (codes(here) === codes(there)) [here, there] = [inQueens(random), inQueens(random)]
+      for (let i = 0; i < 12; i++) {
+        const middle: Position = [(here[0] + there[0]) / 2, (here[1] + there[1]) / 2]
+        if (codes(middle) === codes(here)) here = middle
+        else there = middle
+      }
+      const around = [random.between(0, 360), random.magnitude(1, 50)] as const
+      const { latitude, longitude } = destination(here[1], here[0], ...around)
+      return [longitude, latitude]
+    }
+    const { changes } = compare(atCodes, regions)
     t.ok(changes > 0, `${changes} borders of postal codes`)
   },
 )

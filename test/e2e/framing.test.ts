@@ -12,6 +12,8 @@ import { CHUNKS, FRAMINGS, HEADERS, HEADS, SMUGGLED } from '../kit/framings.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 
 t.setTimeout(180_000)
+// Most of the time is spent in waiting until the server gives up on heads that never end: all at once.
+t.jobs = 4
 const server = await startServer(t)
 
 /**
@@ -82,73 +84,86 @@ t.test('a method without a body must not have a chunked one', async (t) => {
   }
 })
 
-t.test('nothing that follows a chunked body on its connection is processed as a request', async (t) => {
-  const targets = ['an update', '401', '404', '405', 'DELETE', 'an upload'] as const
-  await Promise.all(
-    FRAMINGS.flatMap(([name, body]) =>
-      targets.map(async (target) => {
-        const head = `${TARGETS[target]}Transfer-Encoding: chunked\r\n\r\n`
-        const alone = await exchange(head + body, MAX_LINGER_MS)
-        t.ok(alone.closed, `${name}: ${target}`)
-        // The transport itself answers errors that it finds, even if Ringfence has already answered the request.
-        const statuses = statusesOf(alone.received).filter((status) => status !== 400)
-        t.ok(statuses.length <= 1, `${name}: ${target}: ${statuses.join()}`)
-        const followed = await exchange(head + body + SMUGGLED, MAX_LINGER_MS)
-        t.ok(followed.closed, 'with another request behind it')
-        t.notMatch(followed.received, /"status":|"ok"/, 'which is not answered')
-        t.ok(statusesOf(followed.received).filter((status) => status !== 400).length <= 1)
+t.test(
+  'nothing that follows a chunked body on its connection is processed as a request',
+  { buffered: true },
+  async (t) => {
+    const targets = ['an update', '401', '404', '405', 'DELETE', 'an upload'] as const
+    await Promise.all(
+      FRAMINGS.flatMap(([name, body]) =>
+        targets.map(async (target) => {
+          const head = `${TARGETS[target]}Transfer-Encoding: chunked\r\n\r\n`
+          const [alone, followed] = await Promise.all(
+            [head + body, head + body + SMUGGLED].map((text) => exchange(text, MAX_LINGER_MS)),
+          )
+          t.ok(alone!.closed, `${name}: ${target}`)
+          // The transport itself answers errors that it finds, even if Ringfence has already answered the request.
+          const statuses = statusesOf(alone!.received).filter((status) => status !== 400)
+          t.ok(statuses.length <= 1, `${name}: ${target}: ${statuses.join()}`)
+          t.ok(followed!.closed, 'with another request behind it')
+          t.notMatch(followed!.received, /"status":|"ok"/, 'which is not answered')
+          t.ok(statusesOf(followed!.received).filter((status) => status !== 400).length <= 1)
+        }),
+      ),
+    )
+    const good = await exchange(`${TARGETS['an update']}Transfer-Encoding: chunked\r\n\r\n${CHUNKS}`)
+    t.strictSame(statusesOf(good.received), [200], 'a client that sends chunks as it should is served')
+    t.match(good.received, /\r\nConnection: close\r\n/i)
+    const later = await Connection.open(server.port)
+    later.write(`${TARGETS['404']}Transfer-Encoding: chunked\r\n\r\n`)
+    t.ok(await later.closes(10_000), 'nor is what comes later read')
+  },
+)
+
+t.test(
+  'a large answer to a chunked body arrives complete, and ends its connection',
+  { buffered: true },
+  async (t) => {
+    const ring = Array.from({ length: 1999 }, (_, i) => {
+      const angle = (2 * Math.PI * i) / 1999
+      return [80 + 0.1 * Math.cos(angle), 40 + 0.1 * Math.sin(angle)]
+    })
+    const polygon = { description: 'x', type: 'polygon', coordinates: [...ring, ring[0]] }
+    for (let i = 0; i < 40; i++) await server.api('PUT', `/v1/geofences/large/${i}`, polygon)
+    const body = JSON.stringify({
+      deviceId: 'amid-large',
+      latitude: 40,
+      longitude: 80,
+      accuracy: 5,
+      nearbyGeofences: true,
+      nearbyGeofencesLimit: 40,
+    })
+    const connection = await Connection.open(server.port)
+    connection.write(
+      `${TARGETS['an update']}Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
+    )
+    const answer = await connection.answer(MAX_LINGER_MS)
+    t.equal(answer?.status, 200)
+    t.equal(JSON.parse(answer!.text).nearbyGeofences.length, 40)
+    t.equal(answer!.headers.get('connection'), 'close')
+    connection.write(SMUGGLED)
+    t.ok(await connection.closes(MAX_LINGER_MS), 'it is closed')
+    t.equal(
+      await connection.answer(0).catch(() => undefined),
+      undefined,
+      'and a request behind is not answered',
+    )
+  },
+)
+
+t.test(
+  'heads that are not HTTP/1.1 are not processed, nor is anything that follows them',
+  { buffered: true },
+  async (t) => {
+    await Promise.all(
+      HEADS.map(async ([name, head, status]) => {
+        const { received, closed } = await exchange(head + SMUGGLED, MAX_LINGER_MS)
+        t.ok(closed, `${name}: closed`)
+        t.strictSame(statusesOf(received), status === undefined ? [] : [status], name)
       }),
-    ),
-  )
-  const good = await exchange(`${TARGETS['an update']}Transfer-Encoding: chunked\r\n\r\n${CHUNKS}`)
-  t.strictSame(statusesOf(good.received), [200], 'a client that sends chunks as it should is served')
-  t.match(good.received, /\r\nConnection: close\r\n/i)
-  const later = await Connection.open(server.port)
-  later.write(`${TARGETS['404']}Transfer-Encoding: chunked\r\n\r\n`)
-  t.ok(await later.closes(10_000), 'nor is what comes later read')
-})
-
-t.test('a large answer to a chunked body arrives complete, and ends its connection', async (t) => {
-  const ring = Array.from({ length: 1999 }, (_, i) => {
-    const angle = (2 * Math.PI * i) / 1999
-    return [80 + 0.1 * Math.cos(angle), 40 + 0.1 * Math.sin(angle)]
-  })
-  const polygon = { description: 'x', type: 'polygon', coordinates: [...ring, ring[0]] }
-  for (let i = 0; i < 40; i++) await server.api('PUT', `/v1/geofences/large/${i}`, polygon)
-  const body = JSON.stringify({
-    deviceId: 'amid-large',
-    latitude: 40,
-    longitude: 80,
-    accuracy: 5,
-    nearbyGeofences: true,
-    nearbyGeofencesLimit: 40,
-  })
-  const connection = await Connection.open(server.port)
-  connection.write(
-    `${TARGETS['an update']}Transfer-Encoding: chunked\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`,
-  )
-  const answer = await connection.answer(MAX_LINGER_MS)
-  t.equal(answer?.status, 200)
-  t.equal(JSON.parse(answer!.text).nearbyGeofences.length, 40)
-  t.equal(answer!.headers.get('connection'), 'close')
-  connection.write(SMUGGLED)
-  t.ok(await connection.closes(MAX_LINGER_MS), 'it is closed')
-  t.equal(
-    await connection.answer(0).catch(() => undefined),
-    undefined,
-    'and a request behind is not answered',
-  )
-})
-
-t.test('heads that are not HTTP/1.1 are not processed, nor is anything that follows them', async (t) => {
-  await Promise.all(
-    HEADS.map(async ([name, head, status]) => {
-      const { received, closed } = await exchange(head + SMUGGLED, MAX_LINGER_MS)
-      t.ok(closed, `${name}: closed`)
-      t.strictSame(statusesOf(received), status === undefined ? [] : [status], name)
-    }),
-  )
-})
+    )
+  },
+)
 
 // When the transport refuses something that is not HTTP, the text of its page contains its name. Ringfence cannot
 // change that.

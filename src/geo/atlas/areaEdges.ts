@@ -77,7 +77,10 @@ export interface NearestArea {
   readonly otherMeters: number
 }
 
-/** Undefined if there is no edge. */
+/** The square of a distance is less by more than rounding: areas that share their nearest corner are equally near. */
+const NEARER_SHARE = 1 - 1e-6
+
+/** Of several at the same distance the first. Undefined if there is no edge. */
 export function nearestArea(
   { edges, areas }: AreaEdges,
   x: number,
@@ -90,7 +93,7 @@ export function nearestArea(
   for (let i = 0; i < areas.length; i++) {
     const square = squareTo(edges, 4 * i, x, y, scale)
     if (areas[i] === place) least = Math.min(least, square)
-    else if (square < least) {
+    else if (square < least * NEARER_SHARE) {
       other = least
       least = square
       place = areas[i]!

@@ -19,6 +19,8 @@ const MOST_RADII = 3
 /** Of the largest city, rounded up. */
 const MOST_PEOPLE = 40e6
 const COAST_METERS = 20_000
+/** What is nearer by less than this is as near: two areas share a corner, and their distances differ by rounding. */
+const NEARER_SHARE = 1 - 5e-7
 const ZIP_METERS = 25_000
 const DEGREE_METERS = 110_574
 
@@ -65,8 +67,8 @@ export class WorldDatabase implements World {
     const city = 'name, population, region, district, x, y'
     this.#largeCities = near('city', 'city_box_large', city, 'AND country = ?')
     this.#smallCities = near('city', 'city_box_small', city, 'AND country = ?')
-    this.#states = near('us_area', 'us_state_box', 'fips, name, rings')
-    this.#counties = near('us_area', 'us_county_box', 'fips, name, rings')
+    this.#states = near('us_area', 'us_state_box', 'fips, name, rings', 'ORDER BY fips')
+    this.#counties = near('us_area', 'us_county_box', 'fips, name, rings', 'ORDER BY fips')
     this.#zips = near('zip', 'zip_box', 'code, x, y')
     this.#byFips = database.prepare('SELECT fips, name FROM us_area WHERE fips = ?')
     this.#postal = database.prepare('SELECT city, state, county FROM postal WHERE code = ?')
@@ -238,16 +240,17 @@ export class WorldDatabase implements World {
   }
 }
 
+/** At sea, where two areas have the same nearest corner, the first of them; one is nearer by more than rounding. */
 function nearestOf<Row extends { readonly rings: Buffer }>(
   rows: readonly Row[],
   point: Position,
 ): Row | undefined {
   let nearest: Row | undefined
-  let least = COAST_METERS
+  let least = Infinity
   for (const row of rows) {
     for (const ring of unpackLines(row.rings)) {
       const { meters } = nearestOnLine(ring, point)
-      if (meters > least) continue
+      if (meters > COAST_METERS || meters >= least * NEARER_SHARE) continue
       nearest = row
       least = meters
     }
