@@ -152,6 +152,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
     lifecycle.add(front.dashboard)
     lifecycle.add(front.simulations)
   }
+  if (map !== undefined) lifecycle.add(map.world)
   // Owners have only what is imported for them.
   if (front !== undefined) lifecycle.add(map!.sample)
   lifecycle.handleSignals()

@@ -307,6 +307,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add(front.eventStreams)
   lifecycle.add({ name: 'webhook tests', stop: () => webhooks.endTests() })
   lifecycle.add(front.streamServer)
+  lifecycle.add(map.world)
   lifecycle.add(map.sample)
   lifecycle.add(front.dashboard)
   lifecycle.add(front.simulations)

@@ -22,6 +22,7 @@ export interface MapData {
   readonly regions: MapRegions
   /** The name of each map region and what it was made of. */
   readonly imports: () => readonly string[]
+  /** Stopped before the server drains, because questions wait for it. */
   readonly world: WorldData
   readonly atlas: CellAtlas
   readonly cities: CityFiles
@@ -76,7 +77,7 @@ export function openMapData(parts: { readonly options: Options; readonly logger:
     name: world.name,
     check: () => ({ ok: true, detail: world.condition }),
   }
-  const services = [regions, world, cells, cities, proxies]
+  const services = [regions, cells, cities, proxies]
   const checks = [check, worldCheck]
   const imports = (): readonly string[] => regions.imports
   return { regions, imports, world, atlas, cities, proxies, checks, services, sample }

@@ -3,10 +3,12 @@ import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { startServer } from '../kit/server.ts'
 import { worldFile as expectedFile } from '../../src/geo/world/worldBuilder.ts'
 import { WorldData } from '../../src/geo/world/worldData.ts'
 import type { ApiError } from '../../src/runtime/errors.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
+import { until } from '../kit/waiting.ts'
 import { SimulatedTime } from '../kit/simulatedTime.ts'
 import { WORLD } from '../kit/world.ts'
 import { worldFile } from './kit.ts'
@@ -46,20 +48,25 @@ t.test('a file in place of its folder: 503 for a minute, then the next question 
   t.equal(world.condition, 'ready')
 })
 
-t.test('a question does not wait longer than clients do, and says what is missing', async (t) => {
+t.test('questions wait until it is made, however long that takes, but not more than 256', async (t) => {
   const data = mkdtempSync(join(tmpdir(), 'ringfence-world-'))
   t.teardown(() => rmSync(data, { recursive: true }))
   const time = new SimulatedTime()
   const world = new WorldData(data, time, createLogger('fatal'))
-  const early = world.soon().catch((reason: unknown) => reason)
+  let answered = 0
+  const early = Array.from({ length: 256 }, () =>
+    world.soon().catch((reason: unknown) => (answered++, reason)),
+  )
   t.equal(world.condition, 'building')
-  await time.runUntil(time.now() + 8000)
-  t.match(await early, {
+  await time.runUntil(time.now() + 120_000)
+  t.equal(answered, 0)
+  t.match(await world.soon().catch((reason: unknown) => reason), {
     code: 503,
     retryAfter: 2,
     message: /^The data of the world are being made, .*readyz/,
   })
   await world.stop()
+  for (const one of await Promise.all(early)) t.match(one, { code: 503, message: 'Shutting down.' })
 
   worldFile()
   rmSync(join(data, 'world'), { recursive: true, force: true })
@@ -67,4 +74,28 @@ t.test('a question does not wait longer than clients do, and says what is missin
   const made = new WorldData(data, time, createLogger('fatal'))
   t.equal(await made.soon(), expectedFile(join(data, 'world')))
   t.equal(await made.soon(), await made.file())
+})
+
+t.test('a process that hangs is ended', async (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'ringfence-world-'))
+  t.teardown(() => rmSync(data, { recursive: true }))
+  const time = new SimulatedTime()
+  const world = new WorldData(data, time, createLogger('fatal'))
+  const question = world.soon().catch((reason: unknown) => reason)
+  await time.runUntil(time.now() + 600_000)
+  t.match(await question, { code: 503, message: /^The data of the world cannot be made/ })
+  t.equal(world.condition, 'failed; the log says why')
+})
+
+t.test('a server that stops meanwhile refuses the question and ends', async (t) => {
+  const data = mkdtempSync(join(tmpdir(), 'ringfence-world-'))
+  t.teardown(() => rmSync(data, { recursive: true }))
+  const server = await startServer(t, { data })
+  const question = server.api('GET', '/v1/geocode/reverse?coordinates=40.7,-74')
+  const check = { name: 'world data', ok: true, detail: 'building' }
+  await until(async () =>
+    JSON.stringify((await server.api('GET', '/readyz')).body).includes(JSON.stringify(check)),
+  )
+  await server.stop()
+  t.match(await question, { status: 503, body: { meta: { message: 'Shutting down.' } } })
 })

@@ -200,10 +200,12 @@ export const stepsOfGuide = (name: string, hasTile38 = false) =>
 /**
  * Runs a server in a reader's folder, with the limits that readers have.
  * @param more environment variables of the server
+ * @param sample whether the sample is there before the start
  */
 export async function withServer<T>(
   run: (folder: string, url: string) => Promise<T>,
   more: Readonly<Record<string, string>> = {},
+  sample = true,
 ): Promise<T> {
   const folder = readersFolder()
   const env = {
@@ -212,7 +214,7 @@ export async function withServer<T>(
     RINGFENCE_SYNC_PRIVATE_ADDRESSES: '127.0.0.1',
     ...more,
   }
-  const server = await Server.start({ data: folder.data, env, sample: true })
+  const server = await Server.start({ data: folder.data, env, sample })
   try {
     return await run(folder.path, server.url)
   } finally {

@@ -31,6 +31,17 @@ t.test('on a fresh data folder', async (t) => {
   }
 })
 
+t.test(
+  'geocoding as soon as a first start listens: the world and the sample are still to be made',
+  async (t) => {
+    await withServer(
+      async (folder, url) => t.strictSame(await runSteps(stepsOfGuide('geocoding'), folder, url), []),
+      { RINGFENCE_SAMPLE_REGION: 'on' },
+      false,
+    )
+  },
+)
+
 t.test('hooks of areas and roaming', { skip: WITHOUT_FOLLOWERS }, async (t) => {
   const steps = stepsOfGuide('hooks', true)
   t.equal(steps.length, stepsOfGuide('hooks').length + 2)

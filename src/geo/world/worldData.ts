@@ -11,9 +11,11 @@ import { worldFile, WorldMissing } from './worldBuilder.ts'
 
 /** How long it is not tried again after a failure, in seconds; clients are told. */
 const RETRY_SECONDS = 60
-/** How long a question waits for it. Many clients give up after 10 seconds, and then nobody would be told why. */
-const PATIENCE_MS = 8000
-/** When a question that has waited for so long may come again, in seconds. */
+/** Much longer than the slowest machine takes. */
+const MOST_MS = 600_000
+/** Questions that may wait for it. */
+const MOST_WAITING = 256
+/** When a question that cannot wait may come again, in seconds. */
 const AGAIN_SECONDS = 2
 
 /**
@@ -31,6 +33,8 @@ export class WorldData implements Service {
   /** Once it is there. */
   #file: string | undefined
   #condition = 'not in use'
+  #waiting = 0
+  #isStopped = false
 
   constructor(dataFolder: string, time: Time, logger: Logger) {
     this.#folder = join(dataFolder, 'world')
@@ -54,27 +58,29 @@ export class WorldData implements Service {
   }
 
   /**
-   * The same for a client's question, which does not wait until a slow machine has made it.
-   * @throws {ApiError} 503 also while it is being made
+   * The same for a client's question. It waits until a slow machine has made it, so that the first questions of a new
+   * user are answered.
+   * @throws {ApiError} 503 also while it is being made, if many questions wait already
    */
-  soon(): Promise<string> {
-    if (this.#file !== undefined) return Promise.resolve(this.#file)
-    return new Promise((resolve, reject) => {
-      const callOff = this.#time.after(PATIENCE_MS, () =>
-        reject(
-          new ApiError(
-            503,
-            'The data of the world are being made, which happens once; /readyz says when they are ready. Try again.',
-            { retryAfter: AGAIN_SECONDS },
-          ),
-        ),
+  async soon(): Promise<string> {
+    if (this.#file !== undefined) return this.#file
+    if (this.#waiting >= MOST_WAITING)
+      throw new ApiError(
+        503,
+        'The data of the world are being made, which happens once; /readyz says when they are ready. Try again.',
+        { retryAfter: AGAIN_SECONDS },
       )
-      this.file().then(resolve, reject).finally(callOff)
-    })
+    this.#waiting++
+    try {
+      return await this.file()
+    } finally {
+      this.#waiting--
+    }
   }
 
-  /** Ends the process that makes it; the next question makes it. */
+  /** Ends the process that makes it, and refuses the questions that wait; the next start makes it. */
   async stop(): Promise<void> {
+    this.#isStopped = true
     this.#callOff()
     const child = this.#child
     if (child === undefined) return
@@ -86,7 +92,11 @@ export class WorldData implements Service {
   async #make(): Promise<string> {
     const file = this.#fileOrMissing()
     if (!existsSync(file)) {
+      if (this.#isStopped) throw stopped()
       this.#condition = 'building'
+      this.#logger.info(
+        'making the data of the world, which happens once; questions about places wait for them',
+      )
       await this.#build()
     }
     this.#condition = 'ready'
@@ -114,18 +124,25 @@ export class WorldData implements Service {
       execArgv: ['--max-semi-space-size=4', '--max-old-space-size=160'],
     })
     this.#child = child
+    const callOff = this.#time.after(MOST_MS, () => child.kill('SIGKILL'))
     let output = ''
     child.stderr!.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-2000)))
     const [code, signal] = (await once(child, 'close').catch((error: Error) => [error.message])) as [
       number | string | null,
       string?,
     ]
+    callOff()
     this.#child = undefined
     if (code === 0) return
+    if (this.#isStopped) throw stopped()
     this.#condition = 'failed; the log says why'
     this.#logger.warn({ code: code ?? signal, output }, 'the data of the world cannot be made')
     throw new ApiError(503, 'The data of the world cannot be made; the log of the server says why.', {
       retryAfter: RETRY_SECONDS,
     })
   }
+}
+
+function stopped(): ApiError {
+  return new ApiError(503, 'Shutting down.', { retryAfter: 1 })
 }
