@@ -1,8 +1,10 @@
 /** People in the distributed engine: roles, tickets and changes on every gateway. */
+import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { WebSocket } from 'ws'
 import { Cluster } from '../../cluster/cluster.ts'
@@ -134,10 +136,14 @@ t.test('people on two gateways', { skip }, async (t) => {
       [401, 401],
     )
     const [socket] = opened
-    const answered = once(socket!, 'message')
+    const closed = once(socket!, 'close')
+    const answered = Promise.race([
+      once(socket!, 'message'),
+      closed.then(([code, reason]) => assert.fail(`closed instead of answered: ${code} ${reason}`)),
+      sleep(20_000, undefined, { ref: false }).then(() => assert.fail('no answer within 20 s')),
+    ])
     socket!.send('{"type":"ping"}')
     t.match(JSON.parse(String((await answered)[0])), { type: 'pong' })
-    const closed = once(socket!, 'close')
     await browsers.read.call('DELETE', '/v1/sessions/current')
     t.match(await closed, [4401], 'it ends with the session, which was ended on another gateway')
   })

@@ -75,12 +75,18 @@ export function valuesOf(
     : fc.oneof({ weight: 20, arbitrary: known }, { weight: 1, arbitrary: generic() })
 }
 
-function texts({ minLength = 0, maxLength = 4096, format, examples = [] }: Json): Arbitrary<string> {
+function texts({ minLength = 0, maxLength = 4096, format, pattern, examples = [] }: Json): Arbitrary<string> {
   if (format === 'date-time') return dates
+  if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern))
+  const isLonger = (text: string) => [...text].length > maxLength
   const up = (length: number) => ({ minLength, maxLength: Math.max(minLength, Math.min(length, maxLength)) })
   return fc.oneof(
     { weight: 3, arbitrary: fc.string(up(12)) },
-    { weight: 1, arbitrary: fc.string({ ...up(8), unit: 'grapheme' }) },
+    {
+      // A grapheme may be several characters.
+      weight: 1,
+      arbitrary: fc.string({ ...up(8), unit: 'grapheme' }).filter((text) => !isLonger(text)),
+    },
     { weight: 1, arbitrary: fc.constantFrom('x'.repeat(maxLength), 'x'.repeat(Math.max(minLength, 1))) },
     ...(examples as string[]).map((example) => ({ weight: 1, arbitrary: fc.constant(example) })),
   )
@@ -114,7 +120,11 @@ function objects(
   const properties = (schema.properties ?? {}) as Record<string, Json>
   const members = Object.entries(properties).map(([key, part]) => [key, draw(part, key)] as const)
   const requiredKeys = Object.keys(properties).filter((key) => neededIn(schema).has(key)) as never[]
-  const named = fc.record(Object.fromEntries(members), { requiredKeys })
+  const { minProperties = 0, maxProperties = Infinity } = schema
+  const named = fc
+    .tuple(fc.record(Object.fromEntries(members), { requiredKeys }), fc.nat())
+    .map(([value, number]) => atMost(maxProperties, value, requiredKeys, number))
+    .filter((value) => Object.keys(value).length >= minProperties)
   const agreeing = hints.object(properties)
   const whole =
     agreeing === undefined
@@ -130,6 +140,16 @@ function objects(
     maxKeys: Math.min(schema.maxProperties ?? 4, 4),
   })
   return fc.tuple(more, whole).map(([extra, fixed]) => ({ ...extra, ...fixed }))
+}
+
+/** So many members of a value: those that are required, and drawn ones. */
+function atMost(count: number, value: object, required: readonly string[], draw: number): object {
+  const members = Object.entries(value)
+  if (members.length <= count) return value
+  const others = members.filter(([key]) => !required.includes(key))
+  const first = draw % Math.max(1, others.length)
+  const kept = [...others.slice(first), ...others.slice(0, first)].slice(0, count - required.length)
+  return Object.fromEntries([...members.filter(([key]) => required.includes(key)), ...kept])
 }
 
 /** The members that an object with this schema requires, or may require depending on others. */

@@ -244,6 +244,8 @@ function anyOf(schema: TSchema): fc.Arbitrary<unknown> {
       if (patternProperties !== undefined) {
         return fc.dictionary(key, anyOf(Object.values(patternProperties)[0]!), { minKeys: 1, maxKeys: 4 })
       }
+      // Any object.
+      if (Object.keys(properties!).length === 0) return fc.dictionary(key, text, { minKeys: 1, maxKeys: 4 })
       const required = new Set((schema as { required?: string[] }).required)
       const names = Object.keys(properties!)
       return fc

@@ -137,14 +137,12 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
           continue
         }
         const after = asOf(before, now)
-        changes.push(
+        const stored =
           after === undefined
-            ? this.removalOf(scope, before.id)
-            : this.putOf(store.whole({ ...after, updatedAt: now })),
-          ...(after === undefined ? [] : this.alongsideDate(before, now)),
-        )
-        // The next one may make two.
-        if (changes.length >= MAX_CHANGES - 1) return { changes, next: now }
+            ? [this.removalOf(scope, before.id)]
+            : [this.putOf(store.whole({ ...after, updatedAt: now })), ...this.alongsideDate(before, now)]
+        if (changes.length + stored.length > MAX_CHANGES) return { changes, next: now }
+        changes.push(...stored)
       }
     }
     return { changes, next }
