@@ -79,8 +79,7 @@ export function stepPlaces(
       ? entered(before, candidates, confidence, now, [])
       : { places: withFirst(before, first), transitions: [] }
   if (stayAt === 'gone' || !passesFilters(stay.place, settings.placeFilters)) {
-    // Nobody is in it any more, so it may be the first candidate again if it comes back.
-    return { places: placesWith({ ...before, stay: undefined, first: undefined }), transitions: [] }
+    return { places: placesWith({ ...before, stay: undefined, first }), transitions: [] }
   }
   if (stayAt === 'unknown' || (stayAt as number) <= CANDIDATE_METERS)
     return { places: withFirst(before, first), transitions: [] }

@@ -10,7 +10,8 @@ import fc from '../kit/fastCheck.ts'
 import { applied, Engine, MINUTE, runs, SALT } from './kit.ts'
 import { Oracle } from './oracle.ts'
 import { RandomAtlas } from './randomAtlas.ts'
-import { Random, randomBeacon, randomEdit, randomGeofence, randomPlace, randomSettings } from './world.ts'
+import { randomFullSettings, Visitor } from './randomContext.ts'
+import { Random, randomBeacon, randomEdit, randomGeofence, randomPlace } from './world.ts'
 import { Track } from './track.ts'
 
 const GEOFENCES = 24
@@ -31,7 +32,11 @@ function profileNow({ table }: Partition, row: number): Profile {
 /** The explanation of the last update must name exactly the geofence events and crossings that it caused. */
 async function explains(engine: Engine, id: string, events: readonly any[]): Promise<void> {
   const { partition, row } = findUser(engine.host, SALT, 0, id)!
-  const { candidates, regions = [] } = await fetched(() => explainUser(partition, row, engine.world.scope(0)))
+  const {
+    candidates,
+    regions = [],
+    place,
+  } = await fetched(() => explainUser(partition, row, engine.world.scope(0)))
   const explained = [...candidates].flatMap(({ outcome, event, confidence, geofence }: any) => [
     ...(outcome === 'crossed' ? [`crossed ${geofence._id}`] : []),
     ...(event === undefined ? [] : [`${event} ${geofence._id} ${confidence}`]),
@@ -47,6 +52,9 @@ async function explains(engine: Engine, id: string, events: readonly any[]): Pro
   ]
   if (explained.sort().join() !== made.sort().join())
     throw new Error(`explained ${explained.join()}, made ${made.join()}: ${JSON.stringify(candidates)}`)
+  const visits = events.map(({ type }) => type).filter((type) => /(entered|exited)_place/.test(type))
+  if ((place?.events ?? []).join() !== visits.join())
+    throw new Error(`explained ${JSON.stringify(place)}, made ${visits.join()}`)
   for (const { region, confidence } of events.filter((event) => event.region !== undefined)) {
     const why = regions.find(({ type }) => type === region.type)
     if (why?.outcome !== 'changed' || why.confidence !== confidence)
@@ -66,7 +74,9 @@ t.test('random worlds: the engine gives the answers of the slow evaluator', asyn
       atlas.fetches = random.chance(0.5)
       let engine = new Engine({ atlas })
       const { world, clock } = engine
-      world.set(0, randomSettings(random))
+      const ids: string[] = []
+      const settingsOf = () => randomFullSettings(random, ids)
+      world.set(0, settingsOf())
       for (let id = 1; id <= GEOFENCES; id++)
         world.put(randomGeofence(random, id, place, spread, clock.now()))
       for (let id = 1; id <= BEACONS; id++) world.putBeacon(randomBeacon(random, id, place, spread))
@@ -79,20 +89,24 @@ t.test('random worlds: the engine gives the answers of the slow evaluator', asyn
       const style = { spread, jumps: random.pick([0.2, 0.6]), changes: 0.4 }
       const tracks = Array.from({ length: DEVICES }, (_, i) => new Track(random, `device-${i}`, place, style))
 
+      const visitors = tracks.map(() => new Visitor(random, atlas.places.all))
+
       let events = 0
       for (let i = 0; i < UPDATES; i++) {
         clock.advance(Math.round(random.magnitude(1000, random.chance(0.1) ? 10 * 60 * MINUTE : 10 * MINUTE)))
-        if (random.chance(0.4)) randomEdit(random, engine, place, spread)
+        if (random.chance(0.4)) randomEdit(random, engine, place, spread, settingsOf)
         if (random.chance(0.2)) await engine.snapshot()
         if (random.chance(0.2)) engine = engine.restarted()
         if (random.chance(0.1)) atlas.revision++
+        if (random.chance(0.2)) atlas.places.change(random, atlas)
         const geofences = [...world.geofences(0).values()]
-        const updates = tracks.map((track) => track.next(engine, geofences))
+        const updates = tracks.map((track, j) => visitors[j]!.next(track.next(engine, geofences)))
         const told = await Promise.all(updates.map((update) => engine.track(update)))
         for (const [j, update] of updates.entries()) {
           const reply = applied(told[j]!)
           events += reply.events.length
           const user = JSON.parse(reply.user)
+          if (!ids.includes(user._id)) ids.push(user._id)
           const eventsOfReply = reply.events.map((json) => JSON.parse(json))
           const { partition, row } = findUser(engine.host, SALT, 0, user._id)!
           oracle.check(update, { user, events: eventsOfReply, profile: profileNow(partition, row) })

@@ -7,9 +7,20 @@ import { evaluateBeacons, type BeaconStay } from './oracleBeacons.ts'
 import { checkCrossings, type LastUpdate } from './oracleCrossings.ts'
 import { barredBy } from './oracleEligibility.ts'
 import { coverages, signedDistance } from './oracleGeometry.ts'
+import { evaluateFraud, NEVER_JUDGED, type FraudMemory, type FraudWorld } from './oracleFraud.ts'
+import { evaluatePlaces, NO_MEMORY, placeMembers, type PlaceMemory, type PlaceWorld } from './oraclePlaces.ts'
 import { evaluateRegions, type Kind, type RegionStays, type RegionWorld } from './oracleRegions.ts'
 import { SegmentOracle } from './oracleSegments.ts'
-import { beaconContext, contextOf, eventRecord, iso, same, show } from './oracleRecords.ts'
+import {
+  beaconContext,
+  contextOf,
+  eventRecord,
+  eventWith,
+  happenedAt,
+  iso,
+  same,
+  show,
+} from './oracleRecords.ts'
 
 /**
  * A slow and obvious evaluator, written from docs/spec.md without a line of the engine. It looks at every geofence
@@ -49,7 +60,9 @@ interface Record {
   approaches: ReadonlyMap<string, number>
   beacons: readonly BeaconStay[]
   regions: RegionStays
-  last: LastUpdate | undefined
+  places: PlaceMemory
+  fraud: FraudMemory
+  last: (LastUpdate & { readonly accuracy: number | undefined }) | undefined
 }
 
 /** One possible outcome for a geofence on an update. */
@@ -77,7 +90,7 @@ export interface OracleWorld {
   readonly geofences: ReadonlyMap<string, Geofence>
   readonly beacons: ReadonlyMap<string, Beacon>
   readonly settings: () => Settings
-  readonly regions: RegionWorld
+  readonly regions: RegionWorld & FraudWorld & { readonly places: PlaceWorld }
 }
 
 export class Oracle {
@@ -94,6 +107,10 @@ export class Oracle {
     enteredRegion: 0,
     exitedRegion: 0,
     exitedBeacon: 0,
+    enteredPlace: 0,
+    exitedPlace: 0,
+    nearbyChain: 0,
+    failedFraud: 0,
     entriesWaiting: 0,
     exitsWaiting: 0,
     ignored: 0,
@@ -162,6 +179,8 @@ export class Oracle {
         approaches: new Map(),
         beacons: [],
         regions: {},
+        places: NO_MEMORY,
+        fraud: NEVER_JUDGED,
         last: undefined,
       }
       records.push(record)
@@ -196,9 +215,12 @@ export class Oracle {
     if (ignored && reply.profile.crossed.length > 0) throw new Error(`ignored, but crossed: ${show(update)}`)
     same('visits', record.visits, reply.profile.visits, update)
     same('approaches', [...record.approaches].sort(), approachesOf(reply).sort(), update)
-    record.last = { latitude: update.latitude, longitude: update.longitude, time, touched: !ignored }
+    const fraud = this.fraud(record, update, time)
+    const { latitude, longitude, accuracy } = update
+    record.last = { latitude, longitude, accuracy, time, touched: !ignored }
     const regions = this.regions(record, update, time, reply)
-    return [...regions, ...events, ...this.beacons(record, update, time, reply)]
+    const places = this.places(record, update, time)
+    return [...regions, ...events, ...places, ...this.beacons(record, update, time, reply), ...fraud]
   }
 
   private crossings(
@@ -399,6 +421,29 @@ export class Oracle {
     })
   }
 
+  private places(record: Record, update: Update, time: number): unknown[] {
+    const { settings, regions } = this.world
+    const { after, events } = evaluatePlaces(regions.places, record.places, update, time, settings())
+    record.places = after
+    return events.map(({ confidence, minutes, ...about }) => {
+      if (about.type === 'user.nearby_place_chain') this.counts.nearbyChain++
+      else this.counts[about.type === 'user.entered_place' ? 'enteredPlace' : 'exitedPlace']++
+      return eventWith(about, record, update, confidence, minutes, happenedAt(update, time))
+    })
+  }
+
+  private fraud(record: Record, update: Update, time: number): unknown[] {
+    const { settings, regions } = this.world
+    const { fraud, last } = record
+    const id = last && record.id
+    const { after, failed } = evaluateFraud(regions, fraud, last, update, time, id, settings())
+    record.fraud = after
+    if (failed === undefined) return []
+    this.counts.failedFraud++
+    const about = { type: 'user.failed_fraud', fraud: after.shown, failureReasons: failed }
+    return [eventWith(about, record, update, 3, undefined, happenedAt(update, time))]
+  }
+
   private userOf(record: Record, update: Update, time: number): any {
     const { geofences, beacons, settings } = this.world
     const current = record.visits.flatMap(({ geofenceId }) => {
@@ -423,7 +468,8 @@ export class Oracle {
         Object.entries(record.regions).map(([kind, { code }]) => [kind, regionOf(kind, code)]),
       ),
       segments: [],
-      topChains: [],
+      ...placeMembers(record.places, settings()),
+      ...(settings().fraud.enabled && { fraud: record.fraud.shown }),
       location: { type: 'Point', coordinates: [update.longitude, update.latitude] },
       locationAccuracy: update.accuracy,
       foreground: update.foreground,

@@ -18,13 +18,13 @@ export function eventRecord(
     | { readonly geofence: Geofence }
     | { readonly beacon: Beacon }
     | { readonly region: { readonly type: string } },
-  user: { readonly id: string; readonly userId: string | undefined; readonly metadata: unknown },
+  user: EventUser,
   update: Update,
   time: number,
   kind: string,
   confidence: number,
   duration?: number,
-  happened: Happened = { createdAt: iso(time), coordinates: [update.longitude, update.latitude] },
+  happened: Happened = happenedAt(update, time),
 ): unknown {
   const about =
     'geofence' in subject
@@ -32,20 +32,36 @@ export function eventRecord(
       : 'beacon' in subject
         ? 'beacon'
         : `region_${subject.region.type.replace('C', '_c')}`
-  return {
-    type: `user.${kind}${kind === 'dwelled' ? '_in' : ''}_${about}`,
-    createdAt: happened.createdAt,
-    actualCreatedAt: iso(update.receivedAt),
-    live: false,
-    user: { _id: user.id, userId: user.userId, deviceId: update.deviceId, metadata: user.metadata },
-    ...('geofence' in subject
+  const type = `user.${kind}${kind === 'dwelled' ? '_in' : ''}_${about}`
+  const members =
+    'geofence' in subject
       ? {
           geofence: contextOf(subject.geofence),
           currentlyOperating: isOperating(subject.geofence, Date.parse(happened.createdAt)),
         }
       : 'beacon' in subject
         ? { beacon: beaconContext(subject.beacon) }
-        : { region: subject.region }),
+        : { region: subject.region }
+  return eventWith({ type, ...members }, user, update, confidence, duration, happened)
+}
+
+type EventUser = { readonly id: string; readonly userId: string | undefined; readonly metadata: unknown }
+
+/** @param about its type, and what it is about */
+export function eventWith(
+  about: object,
+  user: EventUser,
+  update: Update,
+  confidence: number,
+  duration: number | undefined,
+  happened: Happened,
+): unknown {
+  return {
+    ...about,
+    createdAt: happened.createdAt,
+    actualCreatedAt: iso(update.receivedAt),
+    live: false,
+    user: { _id: user.id, userId: user.userId, deviceId: update.deviceId, metadata: user.metadata },
     location: { type: 'Point', coordinates: happened.coordinates },
     locationAccuracy: update.accuracy,
     confidence,
@@ -54,6 +70,11 @@ export function eventRecord(
     foreground: update.foreground,
     stopped: update.stopped,
   }
+}
+
+/** At the time and place of the update. */
+export function happenedAt({ latitude, longitude }: Update, time: number): Happened {
+  return { createdAt: iso(time), coordinates: [longitude, latitude] }
 }
 
 export function contextOf(geofence: Geofence): unknown {

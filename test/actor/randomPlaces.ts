@@ -48,6 +48,13 @@ export class RandomPlaces {
     return this.all.filter(({ place }) => !this.gone.has(place.id))
   }
 
+  /** Some places leave the data or come back. */
+  change(random: Random, atlas: { revision: number }): void {
+    for (const { place } of this.all)
+      if (random.chance(0.1) && !this.gone.delete(place.id)) this.gone.add(place.id)
+    atlas.revision++
+  }
+
   at(latitude: number, longitude: number): PlacesHere {
     const all = this.present.map(({ place, radius }): PlaceNear => {
       const [x, y] = place.position

@@ -263,7 +263,13 @@ export function wrapped({ latitude, longitude }: Point): Point {
 }
 
 /** Changes the engine's world in a random way. */
-export function randomEdit(random: Random, engine: Engine, place: Point, spread: number): void {
+export function randomEdit(
+  random: Random,
+  engine: Engine,
+  place: Point,
+  spread: number,
+  settingsOf = randomSettings,
+): void {
   const { world, clock } = engine
   if (random.chance(0.2)) {
     randomBeaconEdit(random, engine, place, spread)
@@ -292,7 +298,7 @@ export function randomEdit(random: Random, engine: Engine, place: Point, spread:
       world.put({ ...known!, dwellThreshold: random.pick([1, 3]), description: 'edited', updatedAt: now })
       break
     default:
-      world.set(0, randomSettings(random))
+      world.set(0, settingsOf(random))
   }
 }
 

@@ -191,6 +191,14 @@ t.test('what no longer passes the filters is gone silently', async (t) => {
   t.strictSame(stepPlaces(IN_P, factsOf([], 1), now), { places: NO_PLACES, transitions: [] })
 })
 
+t.test('while its place leaves the data, the wait for another one goes on', async (t) => {
+  const first = { id: 'q', since: NOON - 4 * MINUTE }
+  const { places } = stepPlaces({ ...IN_P, first }, factsOf([near('q', 5)], 'gone'), circumstances())
+  t.strictSame(places, { ...NO_PLACES, first })
+  const later = circumstances({ time: NOON + MINUTE })
+  t.match(stepPlaces(places, factsOf([near('q', 5)]), later).transitions, [{ type: 'user.entered_place' }])
+})
+
 t.test('chains nearby: near within the radius, left beyond 1.5 times', async (t) => {
   const chain = { slug: 'bees', name: 'Bees', domain: undefined }
   const settings = { ...DEFAULT_SETTINGS, nearbyPlaceChains: ['bees'], nearbyPlaceChainMeters: 200 }
