@@ -99,7 +99,7 @@ export class TripDelivery {
   async #moveNamed(row: UpdateRow, options: TripOptions, isAgain: boolean): Promise<Told | undefined> {
     const { scope } = row
     const { externalId } = options
-    let entry = await this.#entryOf(row, externalId)
+    let entry = await this.#entryOf(row, externalId, isAgain)
     for (let tried = 0; entry !== undefined && tried < TRIES; tried++) {
       const { id, changedAt }: TripEntry = entry
       const create = { externalId, reservedAt: changedAt }
@@ -112,17 +112,26 @@ export class TripDelivery {
     throw again()
   }
 
-  /** The entry of the trip of that name, which is reserved if there never was one. */
-  async #entryOf({ scope, user: { userId } }: UpdateRow, externalId: string): Promise<TripEntry | undefined> {
+  /**
+   * The entry of the trip of that name, which is reserved if there never was one. A row that is told again may find a
+   * name that was taken since. If there was no trip of that name before, the row may have taken it itself; else others
+   * have, for a trip that the update was not about.
+   */
+  async #entryOf(row: UpdateRow, externalId: string, isAgain: boolean): Promise<TripEntry | undefined> {
+    const { scope, user, update } = row
     const { directory, trips, store, clock } = this.#ports
     const names = directory.of(scope)
     const known = names.named(externalId)
+    const isLater = isAgain && known !== undefined && known.changedAt > update.receivedAt
+    if (known !== undefined && !isLater) return known
+    const wasDeleted = names.deletedAt(externalId) !== undefined
+    if (wasDeleted && known === undefined) return undefined
+    const { trips: found } = await trips.ask({ scope, ask: 'named', externalId, includeLocations: false })
+    if (known !== undefined && found[0]?.id === known.id) return known
+    if (wasDeleted || found.length > 0) return undefined
     if (known !== undefined) return known
-    if (names.deletedAt(externalId) !== undefined) return undefined
-    const ended = await trips.ask({ scope, ask: 'named', externalId, includeLocations: false })
-    if (ended.trips.length > 0) return undefined
-    const draw = () => drawTripId(store, clock, externalId, userId)
-    return this.#edit((writable) => writable.reserve(scope, externalId, userId, draw))
+    const draw = () => drawTripId(store, clock, externalId, user.userId)
+    return this.#edit((writable) => writable.reserve(scope, externalId, user.userId, draw))
   }
 
   /** @returns undefined if the directory refuses it, such as for too many trips of a user */

@@ -10,8 +10,8 @@ tripWrongDestinationEvents | false; W is made | trips/machine.test.ts: the wrong
 tripUpdateSeconds | 30; least t between two U that updates make; a call's U is always made | trips/machine.test.ts: updated: not more often than tripUpdateSeconds; a call’s always
 tripEtaSeconds | 30; least t between two ETAs | trips/eta.test.ts: a way is measured at the first update, then after tripEtaSeconds and 50 m
 GET and PATCH /v1/settings | the six settings | e2e/trips.test.ts: settings of trips
-tripsDays | ended trips go 90 days after updatedAt
-tripLocationsDays | locations go after 7 days
+tripsDays | ended trips go 90 days after updatedAt | trips/retention.test.ts: trips that have ended go tripsDays after their last change, active ones stay
+tripLocationsDays | locations go after 7 days | trips/retention.test.ts: locations go tripLocationsDays after the last change of their trip, of active ones too
 
 # Trips: endpoints (trips)
 POST /v1/trips | publishable; trip, events | e2e/trips.test.ts: POST creates a trip, pending, without events
@@ -67,7 +67,7 @@ locations | the first, then each 30 s or 30 m; at 5,000 every other of the older
 3 | a destination that does not exist yet counts once it does | trips/machine.test.ts: a destination that does not exist yet counts once it does
 4 | tripOptions change nothing of a trip that exists, never restart one, do nothing to another user's; a wrong shape is 400 | e2e/tripDrive.test.ts: tripOptions make the trip, change nothing of it later, and never restart it; e2e/tripDrive.test.ts: tripOptions of a wrong shape are refused by name
 5 | an update with t before the trip's last leaves it; a worse one than maxAccuracyMeters only starts it | trips/machine.test.ts: an update before the last leaves the trip as it is; an inaccurate one only starts it
-5 | deviceId anonymous has no trips
+5 | deviceId anonymous has no trips | e2e/tripDeliveries.test.ts: the device \`anonymous\` has no trips
 user.trip | with tripOptions that trip if it may be moved and is started, approaching or arrived, else absent | e2e/tripDrive.test.ts: tripOptions make the trip, change nothing of it later, and never restart it
 user.trip | without tripOptions the latest started of those of 1 | e2e/tripDrive.test.ts: a user drives a trip: started, approaching, arrived, and the app ends it
 GET /v1/users | the latest started of the record | e2e/tripDrive.test.ts: a user drives a trip: started, approaching, arrived, and the app ends it
@@ -98,9 +98,9 @@ arrival | the destination is among user.geofences, also if it was before the tri
 arrival | a point: stop rule, buffers, minimumConfidence; only crossed is not reached | trips/machine.test.ts: a point is entered under stop rule, buffers and minimumConfidence, without delays
 W | only while started or approaching, on this update's entry, same tag, no open leg's, not beside R | trips/machine.test.ts: the wrong destination: same tag, not beside an arrival, only where the setting is on
 order in one answer | other events, then by trip S, W, A, R, D, U; U where none of S, W, A, R did | e2e/tripDrive.test.ts: a replay moves the trip through all of its updates, in order
-names | none of them, nor user.fired_trip_orders, is a conversion's
+names | none of them, nor user.fired_trip_orders, is a conversion's | e2e/tripDeliveries.test.ts: names of the events are no conversions
 an event | the usual fields, trip after the whole step; location and createdAt of the update, by API and time where the user was last and now | e2e/tripDrive.test.ts: a user drives a trip: started, approaching, arrived, and the app ends it; e2e/trips.test.ts: PATCH: status, fields, events; both paths
-tag filters | look at destinationGeofenceTag | e2e/tripDrive.test.ts: a user drives a trip: started, approaching, arrived, and the app ends it
+tag filters | look at destinationGeofenceTag | e2e/tripDrive.test.ts: a user drives a trip: started, approaching, arrived, and the app ends it; e2e/tripDeliveries.test.ts: webhooks, server-sent events, streams and lists
 
 # Trips: legs (trips)
 current | the first open leg, unless PATCH made another so; each its A, R; others pending; the end of the trip ends them | trips/legs.test.ts: the current leg is the first; it arrives, and its departure starts the next; trips/legs.test.ts: ending the trip gives its open legs the same end; a restart clears them
@@ -125,14 +125,14 @@ T3 | the answer to POST or PATCH is seen by every later track | cluster/trips.sl
 T4 | events of a trip are in order, and visible only after the commit of their update | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended; cluster/trips.slow.test.ts: owners are killed while devices move trips of other partitions
 rows | a device has at most 1,000 unacknowledged, then 503 | trips/courier.test.ts: beyond a thousand rows of a device its updates are refused with 503, others are not
 ends before the device's commit | nothing happened | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended
-ends after it, row not sent or ETA under way | the next owner sends it before newer ones; one step | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended; trips/courier.test.ts: a new owner tells what the one before has not
+ends after it, row not sent or ETA under way | the next owner sends it before newer ones; one step | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended; trips/courier.test.ts: a new owner tells what the one before has not; trips/delivery.test.ts: a row that its trip’s end kept from moving does not make the trip whose name is taken since
 ends when the trip is committed, its answer lost, or the device has not noted it | sent again, same answer, no second event | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended
-ends when the externalId is reserved, the trip not committed | the next POST or tripOptions goes on with that _id | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended
+ends when the externalId is reserved, the trip not committed | the next POST or tripOptions goes on with that _id | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended; trips/delivery.test.ts: a row whose own process has reserved the name makes the trip, once
 ends when PATCH is committed, its answer lost | the client's repeat is "-" | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended
 owner down at the deadline | expired once, at the next owner's start; endedAt is the deadline | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended
 
 # Trips: what clients do (trips)
-web SDK | startTrip, updateTrip, completeTrip, cancelTrip, trackOnce with tripOptions
+web SDK | startTrip, updateTrip, completeTrip, cancelTrip, trackOnce with tripOptions | clients/webSdks.slow.test.ts: in Node; clients/webSdks.slow.test.ts: in Chromium; e2e/sdk.test.ts: a user logs in, with metadata and a trip
 native | 200 or 404 end the trip on the phone
 server first | the backend creates the trip, the app then POSTs the same externalId: one trip | cluster/trips.slow.test.ts: the whole life of trips is the same in both engines
 `)

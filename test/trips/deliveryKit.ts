@@ -1,0 +1,46 @@
+/** An engine whose updates move trips as its rows are told, without a courier. */
+import type { FeedRow } from '../../src/actor/feedTable.ts'
+import { ManualClock } from '../../src/runtime/clock.ts'
+import { HostTrips } from '../../src/trips/hostTrips.ts'
+import { drawTripId, TripDelivery } from '../../src/trips/tripDelivery.ts'
+import { aGeofence, NOON, SALT, World } from '../actor/kit.ts'
+import { directoryOf } from './crashKit.ts'
+import { engineWithTrips, tripsOf } from './tripKit.ts'
+
+/** The name of a trip. */
+export const NAME = 'order'
+const HOME = { tag: 'store', externalId: 'home' }
+
+export function scene() {
+  const clock = new ManualClock(NOON)
+  const world = new World(clock)
+  world.put(aGeofence(1, HOME))
+  const directory = directoryOf(world, clock)
+  const engine = engineWithTrips({ partitions: 1, clock, world })
+  const { host } = engine
+  const store = { partitions: 1, salt: SALT }
+  const delivery = new TripDelivery({
+    intake: host,
+    trips: new HostTrips(() => [host], { registry: world, clock }),
+    directory,
+    ways: { measure: async () => undefined },
+    store,
+    clock,
+  })
+  /** The row of an update at the destination, whose options name the trip. */
+  const update = async (externalId = NAME): Promise<FeedRow> => {
+    clock.advance(20_000)
+    const tripOptions = { externalId, destination: HOME }
+    await engine.track(engine.update({ deviceId: 'phone', latitude: 0, longitude: 0, tripOptions }))
+    const [row] = engine.partitions[0]!.feed.takeFresh()
+    return row!
+  }
+  /** What a process leaves that ends between the name of a trip and the trip. */
+  const reserve = async () => {
+    clock.advance(20_000)
+    const draw = () => drawTripId(store, clock, NAME, undefined)
+    return directory.edit(() => directory.reserve(0, NAME, undefined, draw))
+  }
+  const statuses = () => tripsOf(engine.partitions).map(({ status }) => status)
+  return { clock, world, directory, engine, delivery, update, reserve, statuses }
+}

@@ -1,0 +1,62 @@
+/** Old trips go, and before them their locations. */
+import t from 'tap'
+import { tripJobs } from '../../src/trips/tripJobs.ts'
+import { ALL_ACTOR_TYPES } from '../../src/trips/tripTypes.ts'
+import { MINUTE } from '../actor/kit.ts'
+import { NAME, scene } from './deliveryKit.ts'
+import { call, tripsOf } from './tripKit.ts'
+
+const DAY = 24 * 60 * MINUTE
+
+/** Two trips with a location each, of which one is completed, and the job of retention. */
+async function retained() {
+  const { clock, world, directory, engine, delivery, update } = scene()
+  world.set(0, { tripExpirationMinutes: null })
+  for (const name of [NAME, 'active']) await delivery.tell(await update(name), false)
+  const { id } = directory.of(0).named(NAME)!
+  await call(engine, id, NAME, { change: { status: 'completed' } })
+  await directory.edit(() => directory.release(0, id))
+  const jobs = tripJobs({
+    hosts: () => [engine.host],
+    registry: {
+      revision: world.revision,
+      scope: (scope) => world.scope(scope),
+      trips: directory,
+      scopes: [0],
+    },
+    clock,
+    tripsDays: 90,
+    tripLocationsDays: 7,
+  })
+  const job = jobs.find((one) => one.name === 'trip-retention')!
+  const began = clock.now()
+  /** What is there so long after the last change, also after a restart. */
+  const after = async (milliseconds: number) => {
+    clock.advance(began + milliseconds - clock.now())
+    await job.run(new AbortController().signal)
+    const again = engine.restarted({ types: ALL_ACTOR_TYPES, log: engine.log.killed() })
+    t.strictSame(tripsOf(again.partitions), tripsOf(engine.partitions), 'it is durable')
+    return Object.fromEntries(
+      tripsOf(engine.partitions).map(({ externalId, locations }) => [externalId, locations.length]),
+    )
+  }
+  return { after, update: async () => delivery.tell(await update('active'), false) }
+}
+
+t.test(
+  'locations go tripLocationsDays after the last change of their trip, of active ones too',
+  async (t) => {
+    const { after, update } = await retained()
+    t.strictSame(await after(7 * DAY - MINUTE), { order: 1, active: 1 })
+    await update()
+    t.strictSame(await after(7 * DAY + MINUTE), { order: 0, active: 2 }, 'an update is a change')
+    t.strictSame(await after(15 * DAY), { order: 0, active: 0 })
+  },
+)
+
+t.test('trips that have ended go tripsDays after their last change, active ones stay', async (t) => {
+  const { after } = await retained()
+  t.strictSame(await after(90 * DAY - MINUTE), { order: 0, active: 0 })
+  t.strictSame(await after(90 * DAY + MINUTE), { active: 0 })
+  t.strictSame(await after(400 * DAY), { active: 0 })
+})
