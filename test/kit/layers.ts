@@ -280,6 +280,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   ['reference', ['runtime', 'http']],
   ['dashboard', ['runtime', 'http']],
   ['ops', ['model', 'runtime', 'jobs', 'http', 'log', 'rules', 'events', 'actor']],
+  ['mcp', []],
   ['cli/backup', ['log', 'events']],
   ['cli/control', ['runtime', 'cli/backup']],
   [
@@ -297,6 +298,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'registry/projects',
       'registry/transfer',
       'geo/extract',
+      'mcp',
       'cli/backup',
       'cli/control',
     ],

@@ -6,7 +6,7 @@ export const CLIENT_ITEMS = readItems(`
 answers | every answer of the test suites is as the OpenAPI document says | kit/apiContract.test.ts: an answer that differs from the document is refused
 changes | a breaking change against the document of the last release is noticed | spec/breaking.test.ts: nothing that clients of the last release rely on has changed; spec/breaking.test.ts: what breaks clients; spec/breaking.test.ts: what does not
 AsyncAPI | a valid document of streams and webhooks, and their messages are as it says | stream/asyncApi.test.ts: the document is valid AsyncAPI; stream/asyncApi.test.ts: every message of a stream is as the document says; stream/asyncApi.test.ts: the messages of webhooks are as the document says
-MCP | tools over the public API, read-only by default
+MCP | tools over the public API, read-only by default | mcp/assistants.test.ts: why did this device not enter?; mcp/assistants.test.ts: each tool is an operation, with the schema of the API; mcp/assistants.test.ts: what a key may not do, its assistant is not offered; mcp/assistants.test.ts: prompts in metadata are data; mcp/assistants.test.ts: over HTTP each client has its own key
 generated clients | TypeScript and Python clients of public generators compile and run
 
 # Existing clients (clients)
