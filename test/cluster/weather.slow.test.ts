@@ -9,15 +9,10 @@ import t from 'tap'
 import { HostUsers } from '../../src/users/hostUsers.ts'
 import type { FencedOut } from '../../src/log/errors.ts'
 import { aGeofence, Engine, HERE, MINUTE, runs, SALT, type World } from '../actor/kit.ts'
+import { RandomAtlas } from '../actor/randomAtlas.ts'
+import { randomFullSettings, Visitor } from '../actor/randomContext.ts'
 import { Track } from '../actor/track.ts'
-import {
-  Random,
-  randomBeacon,
-  randomEdit,
-  randomGeofence,
-  randomPlace,
-  randomSettings,
-} from '../actor/world.ts'
+import { Random, randomBeacon, randomEdit, randomGeofence, randomPlace } from '../actor/world.ts'
 import fc from '../kit/fastCheck.ts'
 import {
   allUsers,
@@ -40,19 +35,32 @@ const DEVICES = 12
 const ROUNDS = 12
 
 t.test('property: both engines give the same results for the same input', async (t) => {
-  const counts = { updates: 0, events: 0, repeats: 0, given: 0, taken: 0 }
+  const counts = {
+    updates: 0,
+    events: 0,
+    place: 0,
+    region: 0,
+    failed_fraud: 0,
+    repeats: 0,
+    given: 0,
+    taken: 0,
+  }
   await fc.assert(
     fc.asyncProperty(fc.integer(), async (seed) => {
       const random = new Random(seed)
-      const engine = new Engine({ partitions: PARTITIONS })
-      const { world, clock } = engine
       const place = randomPlace(random)
       const spread = random.magnitude(60, 20_000)
-      world.set(0, randomSettings(random))
+      const atlas = new RandomAtlas(random, place, spread)
+      atlas.fetches = random.chance(0.5)
+      const engine = new Engine({ partitions: PARTITIONS, atlas })
+      const { world, clock } = engine
+      const settingsOf = () => randomFullSettings(random, [])
+      world.set(0, settingsOf())
       for (let id = 1; id <= 12; id++) world.put(randomGeofence(random, id, place, spread, clock.now()))
       for (let id = 1; id <= 3; id++) world.putBeacon(randomBeacon(random, id, place, spread))
       const style = { spread, jumps: 0.5, changes: 0.4 }
       const tracks = Array.from({ length: DEVICES }, (_, i) => new Track(random, `device-${i}`, place, style))
+      const visitors = tracks.map(() => new Visitor(random, atlas.places.all))
 
       const weather = {
         lost: random.pick([0, 0.1]),
@@ -69,10 +77,11 @@ t.test('property: both engines give the same results for the same input', async 
       let sequence = 0
       for (let round = 0; round < ROUNDS; round++) {
         clock.advance(Math.round(random.magnitude(1000, 10 * MINUTE)))
-        if (random.chance(0.4)) randomEdit(random, engine, place, spread)
+        if (random.chance(0.4)) randomEdit(random, engine, place, spread, settingsOf)
+        if (random.chance(0.2)) atlas.places.change(random, atlas)
         const geofences = [...world.geofences(0).values()]
         const updates = tracks
-          .flatMap((one) => [one.next(engine, geofences), one.next(engine, geofences)])
+          .flatMap((one, i) => [one, one].map((each) => visitors[i]!.next(each.next(engine, geofences))))
           .map((update, i) => (i % 4 < 2 ? update : { ...update, stream: 'own', sequence: ++sequence }))
         const chaos = random.chance(0.7) ? hosts.disturb() : undefined
         const embedded = updates.map((update) => track(engine.host, update))
@@ -107,6 +116,11 @@ t.test('property: both engines give the same results for the same input', async 
       const known = new Set(ids)
       for (const id of told) assert.ok(known.has(id), 'G5: what was told is in the log')
       counts.events += events.length
+      for (const { json } of events) {
+        const [, kind] =
+          /^user\.(?:entered_|exited_|nearby_)?(place|region|failed_fraud)/.exec(JSON.parse(json).type) ?? []
+        if (kind !== undefined) counts[kind as 'place' | 'region' | 'failed_fraud']++
+      }
       counts.given += hosts.given
       counts.taken += hosts.taken
 
@@ -122,6 +136,7 @@ t.test('property: both engines give the same results for the same input', async 
   )
   t.comment(JSON.stringify(counts))
   t.ok(counts.events > counts.updates / 20, 'worlds in which something happens')
+  t.ok(counts.place > 20 && counts.region > 20 && counts.failed_fraud > 20, 'events of every evaluator')
   t.ok(counts.repeats > 0 && counts.given > 0 && counts.taken > 0)
 })
 

@@ -10,7 +10,7 @@ import { operate } from '../../src/cli/operator.ts'
 import fc from '../kit/fastCheck.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer } from '../kit/nats.ts'
-import { KEYS } from '../kit/server.ts'
+import { KEYS, startServer } from '../kit/server.ts'
 import { caughtUp, detail, event, ids, metric, withBridge } from './natsKit.ts'
 import { checkShapes, crossShapes } from './shapes.ts'
 import { until } from '../kit/waiting.ts'
@@ -154,6 +154,43 @@ t.test('events contain the location of their geofences', { skip }, async (t) => 
     t,
     messages.map(({ data }) => JSON.parse(Buffer.from(data).toString())),
   )
+})
+
+t.test('places, regions and fraud: a consumer of one subject gets its events', { skip }, async (t) => {
+  const nats = await natsServer(t)
+  const env = { RINGFENCE_NATS_URL: `nats://${nats.address}` }
+  const server = await startServer(t, { env, sample: true })
+  const settings = { places: true, regions: true, fraud: { enabled: true } }
+  await server.api('PATCH', '/v1/settings', settings)
+  const near = '/v1/search/places?near=-34.9061,-56.1934&radius=10000&chains=mcdonalds'
+  const [place] = (await server.api('GET', near)).body.places
+  const [longitude, latitude] = place.location.coordinates
+  const walk = [
+    { latitude, longitude, stopped: true },
+    { latitude: -35.2, longitude: -56.2, mocked: true },
+  ]
+  const made = new Map<string, unknown[]>()
+  for (const at of walk) {
+    const { body } = await server.api('POST', '/v1/track', { deviceId: 'v.1', accuracy: 5, ...at })
+    for (const one of body.events) made.set(one.type, [...(made.get(one.type) ?? []), one])
+  }
+  await caughtUp(server)
+  const messages = await nats.messages('EVENTS')
+  for (const type of [
+    'user.entered_place',
+    'user.exited_place',
+    'user.entered_region_country',
+    'user.failed_fraud',
+  ]) {
+    const subject = `events.1.test.${type.replace('.', ':')}.v%2E1`
+    const got = messages.filter((message) => message.subject === subject)
+    t.strictSame(
+      got.map(({ data }) => JSON.parse(Buffer.from(data).toString())),
+      made.get(type),
+      subject,
+    )
+    t.equal(got.length, 1, `one of ${subject}`)
+  }
 })
 
 t.test(
