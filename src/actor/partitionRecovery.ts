@@ -11,8 +11,9 @@ import { RecoveryError } from './recovery.ts'
 
 export interface RecoveredPartition {
   readonly partition: Partition
-  /** Frames read from the log. */
+  /** Frames read from the log, and their bytes. */
   readonly frames: number
+  readonly bytes: number
   /** The highest registry revision with which a commit was made (G10). */
   readonly revision: number
 }
@@ -57,6 +58,7 @@ export async function recoverPartition(
     if (snapshot !== undefined) readFrame(snapshot.bytes, visitor)
     isSnapshot = false
     let offset = start
+    let bytes = 0
     try {
       for await (const frame of log.read(start + 1)) {
         if (frame.offset !== offset + 1)
@@ -64,6 +66,7 @@ export async function recoverPartition(
             `the log of partition ${number} goes on at offset ${frame.offset}, not ${offset + 1}`,
           )
         offset = frame.offset
+        bytes += frame.payload.length
         readFrame(frame.payload, visitor)
       }
     } catch (error) {
@@ -77,6 +80,6 @@ export async function recoverPartition(
         `the log of partition ${number} ends at offset ${log.offset}, but reading stopped at ${offset}`,
       )
     partition.recovered(now)
-    return { partition, frames: offset - start, revision }
+    return { partition, frames: offset - start, bytes, revision }
   }
 }

@@ -3,6 +3,7 @@ import { Objm } from '@nats-io/obj'
 import type { NatsConnection } from '@nats-io/transport-node'
 import t from 'tap'
 import { storeBatch } from '../../src/cluster/journal/jetStreamBatch.ts'
+import { JetStreamJournal } from '../../src/cluster/journal/jetStreamJournal.ts'
 import { openJetStreamSnapshots } from '../../src/cluster/journal/jetStreamSnapshots.ts'
 import { findStreams, openStreams, type JournalOptions } from '../../src/cluster/journal/jetStreamStreams.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
@@ -115,6 +116,33 @@ t.test('an owner that reads does not read the frames of the next owner', { skip 
   )
   await next.close()
   await first.close()
+})
+
+t.test('the place of a frame is found in a few questions, however long the log is', { skip }, async (t) => {
+  const { connection, manager } = await withStreams(t)
+  let questions = 0
+  class Counted extends JetStreamJournal {
+    override next(...args: Parameters<JetStreamJournal['next']>) {
+      questions++
+      return super.next(...args)
+    }
+  }
+  const open = () => openLog({ connection, manager }, 3, { journal: new Counted(connection, manager, 3) })
+  // Other owners, whose claims stand between the frames, and frames of several parts.
+  for (let owner = 0; owner < 4; owner++) {
+    const log = await open()
+    for (let n = 0; n < 250; n++) await commit(log, Buffer.alloc(n === 100 ? 2_500_000 : 100, n))
+    await log.close()
+  }
+  const log = await open()
+  for (const offset of [1, 100, 101, 102, 499, 500, 501, 990, 1000]) {
+    questions = 0
+    const found = await framesOf(log, offset)
+    t.equal(found.length, 1001 - offset)
+    t.equal(found[0]!.offset, offset)
+    t.ok(questions <= (offset > 900 ? 4 : 9), `${questions} questions for frame ${offset}`)
+  }
+  await log.close()
 })
 
 t.test('a process that makes no streams finds those of others', { skip }, async (t) => {

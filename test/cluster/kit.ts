@@ -209,7 +209,7 @@ export function gatewayOf(
     readonly mailboxBytes?: number
     readonly giveUpMs?: number
     readonly partitions?: number
-    readonly pause?: () => Promise<unknown>
+    readonly pause?: (milliseconds: number) => Promise<unknown>
   } = {},
 ) {
   const { mailboxBytes = 64 * 1024 * 1024, ...rest } = options

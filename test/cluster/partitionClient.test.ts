@@ -1,8 +1,9 @@
 /** What a gateway puts into its requests to the owner of a partition. */
 import { Senders } from '../../src/wire/senders.ts'
 import t from 'tap'
-import type { Calls } from '../../src/cluster/nats/calls.ts'
+import { AnswerOverdue, type Calls } from '../../src/cluster/nats/calls.ts'
 import { decodeRequest, encodeReply } from '../../src/cluster/protocol/partitionProtocol.ts'
+import { ApiError } from '../../src/runtime/errors.ts'
 import { Engine, HERE } from '../actor/kit.ts'
 import { fixedWorld, gatewayOf, track } from './kit.ts'
 
@@ -55,6 +56,53 @@ t.test('updates of a backlog come last in a request, and only as many as keep it
   const end = setInterval(() => waiting.shift()?.(), 1)
   await Promise.all(answered)
   clearInterval(end)
+})
+
+t.test('an update that waited for the request before it is not kept waiting as long again', async (t) => {
+  let now = 0
+  t.intercept(performance, 'now', { value: () => now })
+  const engine = new Engine()
+  const asked = Promise.withResolvers<void>()
+  /** The owner is away, and back for a moment after 9.5 s: for the first request only. */
+  const calls: Calls = {
+    async ask(subject, question, timeoutMs) {
+      await nextTurn()
+      const { updates } = decodeRequest(question, () => undefined, SENDERS)
+      if (updates[0]!.deviceId === 'first' && now >= 9500)
+        return encodeReply({ updates: updates.map(() => 0), commands: [] })
+      asked.resolve()
+      now += timeoutMs
+      throw new AnswerOverdue(subject)
+    },
+    askAll: () => ({ send() {}, end() {} }),
+    serve: () => ({ async stop() {} }),
+  }
+  const pause = (milliseconds: number) => {
+    now += milliseconds
+    return nextTurn()
+  }
+  const gateway = gatewayOf(calls, fixedWorld(), { partitions: 1, pause })
+  const told: { readonly deviceId: string; readonly is503: boolean; readonly at: number }[] = []
+  const send = async (deviceId: string, isBehind: boolean) => {
+    const answer = await track(gateway, engine.update({ deviceId, ...HERE }), { isBehind })
+    told.push({ deviceId, is503: answer instanceof ApiError && answer.code === 503, at: now })
+  }
+  const first = send('first', false)
+  await asked.promise
+  const second = send('second', false)
+  await Promise.all([first, second])
+  t.strictSame(
+    told.map(({ deviceId, is503 }) => [deviceId, is503]),
+    [
+      ['first', false],
+      ['second', true],
+    ],
+  )
+  t.ok(told[1]!.at <= 12_000, `refused after ${told[1]!.at} ms`)
+  // One that waits behind others on purpose has all the time for its own request.
+  const before = now
+  await send('third', true)
+  t.ok(now - before >= 10_000, `refused after ${now - before} ms`)
 })
 
 const SENDERS = new Senders()

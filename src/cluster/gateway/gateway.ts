@@ -70,7 +70,7 @@ export class Gateway implements Intake, Users {
         if (result instanceof ApiError) reject(result)
         else resolve(result as R)
       }
-      this.#clients[number]!.command({ kind, args, bytes: share, done })
+      this.#clients[number]!.command({ kind, args, bytes: share, at: now(), done })
     })
   }
 
@@ -106,7 +106,7 @@ export class Gateway implements Intake, Users {
     const client = this.#clients[(sender?.deviceHash ?? deviceHash(deviceId)) % this.#clients.length]!
     const stream = update.stream ?? this.#options.gateway
     const sequence = update.stream === undefined ? ++this.#sequence : update.sequence!
-    client.update({ update, wanted, stream, sequence, bytes })
+    client.update({ update, wanted, stream, sequence, bytes, at: now() })
   }
 
   /** The partitions that a question concerns. */
@@ -116,4 +116,9 @@ export class Gateway implements Intake, Users {
     const places = ids.map((id) => locateUserRecord(this.#options.salt, id)?.partition ?? Infinity)
     return new Set(places.filter((partition) => partition < this.#clients.length))
   }
+}
+
+/** In whole milliseconds: a fraction would be an object of its own in each waiting update. */
+function now(): number {
+  return Math.trunc(performance.now())
 }

@@ -25,6 +25,8 @@ import type { NumberedUpdate } from '../protocol/updateRows.ts'
  * - LANE-4: Every update that is accepted gets an answer: applied, refused, or 503 where the outcome is not known in
  *   time. In that case the updates behind it get 503 too, so nobody waits longer, and no later update of a device is
  *   applied before one that is sent again.
+ * - LANE-5: What waited for a request before its own has used up so much of its time: after {@link GIVE_UP_MS} in all,
+ *   one more attempt is made. Those of a backlog wait for others on purpose, and their time begins with their request.
  */
 
 /** A waiting update. */
@@ -32,12 +34,16 @@ export interface OutgoingUpdate extends NumberedUpdate {
   readonly wanted: Submitter
   /** Counted in the bound. */
   readonly bytes: number
+  /** When it was accepted, by `performance.now()` in whole milliseconds. */
+  readonly at: number
 }
 
 /** A waiting command. */
 export interface CommandMail extends Command {
   /** Approximate bytes in which it came. */
   readonly bytes: number
+  /** When it was accepted, by `performance.now()` in whole milliseconds. */
+  readonly at: number
   /** @param result of the kind, or why it was refused */
   readonly done: (result: unknown) => void
 }
@@ -231,7 +237,7 @@ export class PartitionClient {
   /** Undefined if nobody answered in time. */
   async #exchange(batch: Batch, request: Uint8Array): Promise<PartitionReply | undefined> {
     const { calls, giveUpMs = GIVE_UP_MS, troubled, pause = sleep } = this.#parts
-    const deadline = performance.now() + giveUpMs
+    const deadline = acceptedAt(batch) + giveUpMs
     let retried = false
     for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       try {
@@ -247,6 +253,12 @@ export class PartitionClient {
       await pause(pauseMs)
     }
   }
+}
+
+/** When the first of those was accepted that waited for nothing but the request before; now if all did. */
+function acceptedAt({ updates, behind, commands }: Batch): number {
+  const first = updates.length > behind ? updates[0]!.at : Infinity
+  return Math.min(first, commands[0]?.at ?? Infinity, performance.now())
 }
 
 /** Of its updates. */

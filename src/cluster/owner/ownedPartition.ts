@@ -4,6 +4,7 @@ import type { Command, CommandKind } from '../../actor/command.ts'
 import { ActorHost, type HostParts } from '../../actor/host.ts'
 import type { Partition } from '../../actor/partition.ts'
 import { snapshotOf } from '../../actor/recovery.ts'
+import type { RecoveredPartition } from '../../actor/partitionRecovery.ts'
 import type { BatchScheduler } from '../../actor/batchScheduler.ts'
 import type { PartitionLog, SharedSnapshotStore } from '../../log/port.ts'
 import type { Update } from '../../model/update.ts'
@@ -73,8 +74,13 @@ const MAX_SESSIONS = 100
 const KEPT_REPLY_BYTES = 64 * 1024
 /** Memory of a waiting update besides its bytes: see host.ts. */
 const UPDATE_BYTES = 512
+/**
+ * What it costs to read a frame, in bytes of frames: on a calm machine 20,000 frames of 150 bytes take 0.6 s, whatever
+ * they contain. With few updates in each, the frames are the cost of a take-over, not their bytes.
+ */
+const FRAME_BYTES = 1024
 /** An owner that leaves writes a snapshot if its successor would have to read more than this. */
-const LEFT_BEHIND_BYTES = 4 * 1024 * 1024
+const LEFT_BEHIND_BYTES = 1024 * 1024
 
 export class OwnedPartition {
   readonly number: number
@@ -90,12 +96,15 @@ export class OwnedPartition {
   readonly #ending = new AbortController()
   /** Aborts when the states may not be used any more. */
   readonly #dropped = new AbortController()
-  /** Bytes of commits when the last snapshot was taken. */
-  #snapshotAt = 0
+  /** What had been written when the last snapshot was taken; negative: frames of former owners come after it. */
+  #snapshotAt: number
   #checkpoint: Promise<void> | undefined
 
-  constructor(partition: Partition, log: PartitionLog, parts: OwnedParts) {
+  /** @param recovered what was read behind the newest snapshot is still behind it, whoever wrote it */
+  constructor(recovered: RecoveredPartition, log: PartitionLog, parts: OwnedParts) {
+    const { partition } = recovered
     this.number = partition.number
+    this.#snapshotAt = -readingBytes(recovered.frames, recovered.bytes)
     this.log = log
     this.#partition = partition
     this.#parts = parts
@@ -151,24 +160,42 @@ export class OwnedPartition {
     await this.#checkpoint
     // Including removals by housekeeping.
     while (this.host.isBusy && !this.isDropped) await nextTurn()
-    if (this.host.counters.frameBytes - this.#snapshotAt <= LEFT_BEHIND_BYTES) return
-    await this.#snapshot().catch((error: Error) => this.#parts.troubled(error))
   }
 
-  /** Takes a snapshot and trims the log if so many bytes of commits have come since the last. */
+  /**
+   * Leaves the next owner little to read; resolves at once if the partition is dropped. To be called while requests
+   * still come, because nobody is answered from {@link close} until the next owner has read everything.
+   */
+  async leaveSnapshot(): Promise<void> {
+    const taken = (async () => {
+      // One that began long ago may have left much behind by now.
+      await this.#checkpoint
+      this.checkpoint(LEFT_BEHIND_BYTES)
+      await this.#checkpoint
+    })()
+    await Promise.race([taken, aborted(this.#dropped.signal)])
+  }
+
+  /** Takes a snapshot and trims the log if reading what has come since the last costs as much as so many bytes. */
   checkpoint(everyBytes: number): void {
     if (this.#checkpoint !== undefined || this.isDropped) return
-    if (this.host.counters.frameBytes - this.#snapshotAt < everyBytes) return
+    if (this.#written - this.#snapshotAt < everyBytes) return
     this.#checkpoint = this.#snapshot()
       .catch((error: Error) => this.#parts.troubled(error))
       .finally(() => (this.#checkpoint = undefined))
+  }
+
+  /** What this owner has written, by what it costs to read it. */
+  get #written(): number {
+    const { frames, frameBytes } = this.host.counters
+    return readingBytes(frames, frameBytes)
   }
 
   async #snapshot(): Promise<void> {
     const { snapshots, registry, clock } = this.#parts
     const { host, log } = this
     const snapshot = await host.read(() => {
-      this.#snapshotAt = host.counters.frameBytes
+      this.#snapshotAt = this.#written
       return { offset: log.offset, bytes: snapshotOf(this.#partition, registry.revision, clock.now()) }
     })
     await snapshots.write(this.number, snapshot)
@@ -250,6 +277,10 @@ export class OwnedPartition {
     const [oldest] = this.#sessions.keys()
     this.#sessions.delete(oldest!)
   }
+}
+
+function readingBytes(frames: number, bytes: number): number {
+  return bytes + frames * FRAME_BYTES
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -1,6 +1,6 @@
 import type { ActorHost } from '../../actor/host.ts'
 import type { Partition } from '../../actor/partition.ts'
-import { recoverPartition } from '../../actor/partitionRecovery.ts'
+import { recoverPartition, type RecoveredPartition } from '../../actor/partitionRecovery.ts'
 import { BatchScheduler } from '../../actor/batchScheduler.ts'
 import type { FencedOut } from '../../log/errors.ts'
 import type { OwnershipHandlers, PartitionLog } from '../../log/port.ts'
@@ -78,7 +78,7 @@ export class PartitionServer implements OwnershipHandlers {
   async acquire(number: number): Promise<number> {
     const { calls, openLog, createPartition, registry, snapshots, clock } = this.#parts
     let owned: OwnedPartition | undefined
-    let recovered: Partition
+    let recovered: RecoveredPartition
     let fencedOut: FencedOut | undefined
     const log = await openLog(number, (error) => {
       fencedOut = error
@@ -86,9 +86,8 @@ export class PartitionServer implements OwnershipHandlers {
     })
     try {
       const create = () => createPartition(number)
-      const found = await recoverPartition(create, log, snapshots, clock.now())
-      recovered = found.partition
-      await revisionReached(registry, found.revision, this.#stopped.signal)
+      recovered = await recoverPartition(create, log, snapshots, clock.now())
+      await revisionReached(registry, recovered.revision, this.#stopped.signal)
       // From here on nothing waits.
       if (fencedOut !== undefined) throw fencedOut
       owned = new OwnedPartition(recovered, log, { ...this.#parts, scheduler: this.#scheduler })
@@ -115,13 +114,16 @@ export class PartitionServer implements OwnershipHandlers {
     })
     this.#served.set(number, { owned, requests: [requests, outcomes] })
     // What the owner before has not told.
-    owned.courier.committed([recovered])
+    owned.courier.committed([recovered.partition])
     return log.epoch
   }
 
   async release(number: number): Promise<void> {
     const served = this.#served.get(number)
     if (served === undefined) return
+    await served.owned.leaveSnapshot()
+    // Another host may have taken it in the meantime.
+    if (this.#served.get(number) !== served) return
     this.#served.delete(number)
     await Promise.all(served.requests.map((requests) => requests.stop()))
     await served.owned.close()
