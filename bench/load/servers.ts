@@ -8,7 +8,7 @@ import { definitionOf } from '../../test/registry/areaFinders.ts'
 import type { GeofenceDefinition } from '../../src/registry/geofences/geofenceRows.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import type { AnswerShape } from './answerShape.ts'
 import { processorPins } from './load.ts'
 

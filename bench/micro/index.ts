@@ -17,7 +17,7 @@ import Flatbush from 'flatbush'
 import { Probe } from '../../src/geometry/probe.ts'
 import { ShapeArena } from '../../src/geometry/shapeArena.ts'
 import type { Geofence } from '../../src/model/geofence.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import type { GeofenceIndex } from '../../src/spatial/port.ts'
 import { median } from '../figures.ts'
 

@@ -20,7 +20,7 @@ import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
 import { ScopeTrips } from '../../src/registry/trips/scopeTrips.ts'
 import { NO_ATLAS } from '../../src/rules/atlas.ts'
 import type { ScopeView } from '../../src/rules/port.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 
 const { values: options } = parseArgs({
   options: {

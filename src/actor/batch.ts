@@ -151,7 +151,7 @@ export class Batch {
   /** Writes some of the many events of the last commit; returns whether the frame is complete. */
   writeMore(): boolean {
     const partition = this.#unended!
-    if (partition.writeEvents(this.#writer, this.events)) return false
+    if (partition.events.write(this.#writer, this.events)) return false
     partition.end(this.#writer, this.events)
     this.#unended = undefined
     this.#wasLarge = this.bytes >= LARGE_FRAME_BYTES
@@ -177,7 +177,7 @@ export class Batch {
     let taken = 0
     while (
       taken < box.length &&
-      writer.bytes + partition.eventBytes < FRAME_BYTES &&
+      writer.bytes + partition.events.bytes < FRAME_BYTES &&
       (taken === 0 || !this.isLate)
     ) {
       const mail = box[taken++]!
@@ -234,7 +234,7 @@ export class Batch {
   /** Ends the commit of a partition, or leaves that to {@link writeMore}; the frame takes nothing more then. */
   #endCommit(partition: Partition): void {
     this.isFed ||= partition.feed.hasFresh
-    if (partition.isLong) this.#unended = partition
+    if (partition.events.areLong) this.#unended = partition
     else partition.end(this.#writer, this.events)
   }
 

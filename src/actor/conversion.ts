@@ -37,9 +37,9 @@ export const CONVERSION: CommandKind<Conversion, string> = {
     }
     const { scope, deviceId, createdAt } = conversion
     const userId = user?.id ?? strangerId(salt, scope, deviceId, conversion.userId)
-    const id = partition.nextEventId()
+    const id = partition.events.nextId()
     const json = conversionJson(id, conversion, user ?? { id: userId }, position)
-    partition.addEvent({
+    partition.events.add({
       scope,
       id,
       type: conversion.name,

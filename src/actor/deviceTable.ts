@@ -1,7 +1,9 @@
 import { DeviceMemory } from './deviceMemory.ts'
 import type { Profile } from '../model/device.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { Sender } from '../model/update.ts'
+import type { Settings } from '../model/settings.ts'
+import type { Sender, Update } from '../model/update.ts'
+import { isTooInaccurate } from '../rules/circumstances.ts'
 import type { ActorTable } from './actorType.ts'
 import type { FrameBytes, FrameWriter } from './commitCodec.ts'
 import { DeviceColumns, OF_DEVICE, OF_USER } from './deviceColumns.ts'
@@ -382,4 +384,14 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     }
     throw new Error(`device row ${row} is in no chain`)
   }
+}
+
+/** What an update says of its device, as flags. */
+export function updateFlags(update: Update, settings: Settings): number {
+  return (
+    (update.foreground ? FLAG_FOREGROUND : 0) |
+    (update.stopped ? FLAG_STOPPED : 0) |
+    (update.replayed ? FLAG_REPLAYED : 0) |
+    (isTooInaccurate(update, settings) ? FLAG_IGNORED : 0)
+  )
 }

@@ -10,7 +10,8 @@ import type { Update } from '../model/update.ts'
 import { Batch, type BatchParts, type Missing, type UpdateCounters } from './batch.ts'
 import type { CommandKind, StoreShape } from './command.ts'
 import { Mailboxes, type UpdateMail } from './mailboxes.ts'
-import { GEOFENCE_TEXT_CHARACTERS, type Partition } from './partition.ts'
+import { GEOFENCE_TEXT_CHARACTERS } from './commitEvents.ts'
+import type { Partition } from './partition.ts'
 import type { Intake, PositionObserver, Submitter } from './port.ts'
 import { prepareUpdate } from './preparation.ts'
 import { RowPosition } from './rowPosition.ts'
@@ -123,7 +124,7 @@ export class ActorHost implements Intake {
     this.scheduler = parts.scheduler ?? new BatchScheduler(new LoopRest())
     this.mailboxes = new Mailboxes(parts.partitions.length)
     this.batch = new Batch(parts, this.mailboxes, this.counters, this.prepare)
-    for (const partition of parts.partitions) partition.geofenceTexts = this.geofenceTexts
+    for (const partition of parts.partitions) partition.events.geofenceTexts = this.geofenceTexts
   }
 
   /** The partition that handles all updates of a device. */

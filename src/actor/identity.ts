@@ -70,3 +70,14 @@ function isLater(table: DeviceTable, row: number, held: number): boolean {
     held - row
   return difference > 0
 }
+
+/** The same result as {@link identify} for the only record of a device. */
+export function onlyRecord(table: DeviceTable, row: number): Identity {
+  return { row, first: row, latestTime: table.updatedAt(row), records: 1, repeatOf: -1 }
+}
+
+/** Time t: as sent, unless it is missing or before the device's last; then the server's, but never before the last. */
+export function timeOf(update: Update, latestTime: number): number {
+  if (update.updatedAt !== undefined && update.updatedAt >= latestTime) return update.updatedAt
+  return Math.max(update.receivedAt, latestTime)
+}

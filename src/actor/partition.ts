@@ -1,38 +1,27 @@
 import type { UserParts } from './port.ts'
-import type { Profile } from '../model/device.ts'
 import type { Transition } from '../model/event.ts'
 import { verdictOf } from '../model/fraud.ts'
-import type { GeofenceProperties } from '../model/geofence.ts'
-import { isLive } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Update } from '../model/update.ts'
 import { evaluatedAccuracy } from '../geometry/confidence.ts'
-import { eventIds, userRecordId, type StoreSalt } from '../events/ids.ts'
-import { EventTexts, outlineIn, eventTraitsOf, type EventContext } from '../events/record.ts'
+import { userRecordId, type StoreSalt } from '../events/ids.ts'
 import type { StoredEvent } from '../events/port.ts'
 import type { ScopeView } from '../rules/port.ts'
-import { TextCache } from '../runtime/textCache.ts'
 import { AppliedForUser, AppliedInCrowd, CROWD, type Applied } from './applied.ts'
 import type { ActorTable, ActorType } from './actorType.ts'
 import { ACTOR_TYPES, DEVICES } from './actorTypes.ts'
 import type { FrameWriter } from './commitCodec.ts'
+import { CommitEvents } from './commitEvents.ts'
 import type { DeviceMemory } from './deviceMemory.ts'
 import { FEEDS, type FeedTable } from './feedTable.ts'
 import { feedUpdateOf, movesTrips } from './feeding.ts'
 import { writeMoved, writeNumbered, writeWhole } from './deviceRows.ts'
-import {
-  FLAG_FOREGROUND,
-  FLAG_IGNORED,
-  FLAG_REPLAYED,
-  FLAG_SETTLED,
-  FLAG_STOPPED,
-  type DeviceTable,
-} from './deviceTable.ts'
-import { circumstancesOf, isTooInaccurate } from '../rules/circumstances.ts'
+import { FLAG_SETTLED, updateFlags, type DeviceTable } from './deviceTable.ts'
+import { circumstancesOf } from '../rules/circumstances.ts'
 import type { Measured } from '../rules/measured.ts'
 import { Unready } from '../rules/unready.ts'
 import { createEvaluators, evaluate } from '../rules/evaluators.ts'
-import { identify, type Identity } from './identity.ts'
+import { identify, onlyRecord, timeOf } from './identity.ts'
 import { NO_STATE } from '../rules/deviceState.ts'
 import { isInNewestStream, profileAfter, saysNothingNew, textLength } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
@@ -40,7 +29,6 @@ import {
   COUNTRY_BARRED,
   COUNTRY_UNKNOWN,
   FEED_FULL,
-  MAX_EVENT_CHARACTERS,
   MAX_RECORDS,
   NO_ROOM_FOR_RECORD,
   NO_ROOM_FOR_TEXT,
@@ -67,15 +55,6 @@ import { movedMeters, zoneCosine, type SafeZone } from '../rules/safeZone.ts'
 
 /** Clocks of phones are imprecise: an update may come this much early, as long as the average rate is kept. */
 const EARLY_MS = 100
-
-/** Writing this many bytes of events takes milliseconds. */
-const LONG_BYTES = 1024 * 1024
-const BYTES_A_TURN = 256 * 1024
-
-/** Characters of geofence texts for events that are kept, in each of two generations. */
-export const GEOFENCE_TEXT_CHARACTERS = 8 * 1024 * 1024
-/** Writing this many of these texts takes a millisecond. */
-const MANY_TEXTS = 300
 
 /** Known users may still change data of up to so many characters when there is no room for more. */
 const MAX_FULL_TEXT = 1024
@@ -104,19 +83,10 @@ export class Partition {
   private readonly intervalMs: number
   private readonly earlyMs: number
   private readonly evaluators = createEvaluators()
-  /** The geofence texts for events. A host has one cache for all its partitions. */
-  geofenceTexts = new TextCache<GeofenceProperties>(GEOFENCE_TEXT_CHARACTERS)
-  private readonly newEvents: StoredEvent[] = []
-  /** How many of them are in the frame. */
-  private written = 0
-  private commitTime = 0
-  /** Of the current commit; undefined until it has an event. */
-  private idOf: ((index: number) => string) | undefined
-  private eventIndex = 0
+  /** Of the current commit. */
+  readonly events: CommitEvents
   /** Of the last update. */
   private transitions = NO_TRANSITIONS
-  /** Approximate bytes of the events of the current commit, which are written at its end. */
-  eventBytes = 0
 
   /**
    * @param maxUnpackedBytes of the objects for its devices, approximately; further ones are packed
@@ -131,6 +101,7 @@ export class Partition {
   ) {
     this.number = number
     this.salt = salt
+    this.events = new CommitEvents(number, salt)
     this.types = types
     this.tables = new Map(types.map((type) => [type.number, type.createTable()]))
     this.table = this.tableOf(DEVICES)
@@ -175,36 +146,13 @@ export class Partition {
 
   /** Starts a commit; `time` is the server's. */
   begin(writer: FrameWriter, time: number, revision: number): void {
-    this.commitTime = time
-    this.idOf = undefined
-    this.eventIndex = 0
-    this.eventBytes = 0
-    this.newEvents.length = 0
-    this.written = 0
+    this.events.begin(time, this.sequence + 1)
     writer.beginCommit(this.number, this.sequence + 1, revision)
-  }
-
-  /** Whether the commit has so many events that {@link writeEvents} must write them in turns before it ends. */
-  get isLong(): boolean {
-    return this.eventBytes >= LONG_BYTES
-  }
-
-  /** Writes some of the commit's events, and appends them to `events`; returns whether there are more. */
-  writeEvents(writer: FrameWriter, events: StoredEvent[]): boolean {
-    const { newEvents } = this
-    let bytes = 0
-    while (this.written < newEvents.length && bytes < BYTES_A_TURN) {
-      const event = newEvents[this.written++]!
-      writer.event(event)
-      events.push(event)
-      bytes += event.json.length
-    }
-    return this.written < newEvents.length
   }
 
   /** Ends the commit and appends its events to `events`; returns whether there is a commit. */
   end(writer: FrameWriter, events: StoredEvent[]): boolean {
-    while (this.writeEvents(writer, events));
+    while (this.events.write(writer, events));
     const stands = writer.endCommit()
     if (stands) this.sequence++
     return stands
@@ -231,7 +179,7 @@ export class Partition {
     this.meetings = 0
     const known = table.rowOf(update.sender, update.stream, update.sequence)
     const { row, first, latestTime, records, repeatOf } =
-      known < 0 ? identify(table, update) : this.onlyRecord(known)
+      known < 0 ? identify(table, update) : onlyRecord(table, known)
     const isTold = movesTrips(update, view.trips)
     if (repeatOf >= 0) {
       const own = row >= 0 ? row : repeatOf
@@ -319,27 +267,10 @@ export class Partition {
     return new AppliedForUser(userParts(table, row, head), events, repeated, row, verdict, feed)
   }
 
-  /** The same result as {@link identify} for the only record of a device. */
-  private onlyRecord(row: number): Identity {
-    return { row, first: row, latestTime: this.table.updatedAt(row), records: 1, repeatOf: -1 }
-  }
-
   /** Server time from which the device's next update may come; a clock that was set back must not lock devices out. */
   private allowedAt(first: number, now: number): number {
     const allowedAt = this.table.nextAllowedAt(first)
     return allowedAt > now + this.earlyMs + this.intervalMs ? 0 : allowedAt
-  }
-
-  /** The id of the commit's next event. */
-  nextEventId(): string {
-    this.idOf ??= eventIds(this.salt, this.commitTime, this.number, this.sequence + 1)
-    return this.idOf(this.eventIndex++)
-  }
-
-  /** Adds an event to the commit, after the others; its id is the {@link nextEventId}. */
-  addEvent(event: StoredEvent): void {
-    this.newEvents.push(event)
-    this.eventBytes += event.json.length
   }
 
   /** The public JSON of a record; `now` is the server's time. */
@@ -396,7 +327,7 @@ export class Partition {
   /** @param settled whether the profile stays unchanged */
   private move(row: number, update: Update, settings: Settings, time: number, settled: boolean): void {
     const { table } = this
-    const flags = flagsOf(update, settings) | (settled ? FLAG_SETTLED : 0)
+    const flags = updateFlags(update, settings) | (settled ? FLAG_SETTLED : 0)
     table.move(row, update.latitude, update.longitude, update.accuracy ?? NaN, time, update.receivedAt, flags)
   }
 
@@ -426,7 +357,9 @@ export class Partition {
       userRecordId(this.salt, update.receivedAt, this.number, row),
     )
     const events =
-      transitions.length === 0 ? NO_EVENTS : this.emit(transitions, profile, update, view, time, writing)
+      transitions.length === 0
+        ? NO_EVENTS
+        : this.events.emit(transitions, profile, update, view, time, writing)
     if (events === TOO_MANY_EVENTS || events instanceof Unwritten) return events
     if (profile !== before) table.setProfile(row, update.scope, profile)
     this.move(row, update, view.settings, time, profile === before)
@@ -453,85 +386,4 @@ export class Partition {
     const { latitude, longitude } = update
     table.setZone(row, latitude, longitude, zoneCosine(latitude), zone, view.revision)
   }
-
-  /** The texts of the events, or why there are none; then nothing was changed. */
-  private emit(
-    transitions: readonly Transition[],
-    profile: Profile,
-    update: Update,
-    view: ScopeView,
-    time: number,
-    writing: 'before' | undefined,
-  ): readonly string[] | typeof TOO_MANY_EVENTS | Unwritten {
-    const first = this.newEvents.length
-    const firstIndex = this.eventIndex
-    let characters = 0
-    const context: EventContext = {
-      outlineOf: (geofence) => outlineIn(view.index, geofence),
-      live: isLive(update.scope),
-      user: profile,
-      latitude: update.latitude,
-      longitude: update.longitude,
-      accuracy: update.accuracy,
-      foreground: update.foreground,
-      stopped: update.stopped,
-      replayed: update.replayed,
-      time,
-      receivedAt: update.receivedAt,
-    }
-    // For a few, keeping a text costs more than writing it.
-    const kept = transitions.length < MANY_TEXTS ? undefined : this.geofenceTexts
-    const written = new EventTexts(context, kept)
-    const texts: string[] = []
-    for (const transition of transitions) {
-      const id = this.nextEventId()
-      const json = written.json(id, transition)
-      characters += json.length
-      const takesLong = writing === 'before' && written.made >= MANY_TEXTS
-      if (takesLong || characters > MAX_EVENT_CHARACTERS) {
-        this.newEvents.length = first
-        this.eventIndex = firstIndex
-        return takesLong ? this.unwritten(transitions) : TOO_MANY_EVENTS
-      }
-      texts.push(json)
-      this.newEvents.push({
-        scope: update.scope,
-        id,
-        type: transition.type,
-        deviceId: profile.deviceId,
-        userId: profile.userId,
-        userRecordId: profile.id,
-        createdAt: (transition.geofence && transition.at?.time) ?? time,
-        actualCreatedAt: update.receivedAt,
-        tag: (transition.geofence ?? transition.beacon)?.tag,
-        externalId: (transition.geofence ?? transition.beacon)?.externalId,
-        traits: eventTraitsOf(transition),
-        json,
-      })
-    }
-    this.eventBytes += characters
-    return texts
-  }
-
-  private unwritten(transitions: readonly Transition[]): Unwritten {
-    const missing = transitions.flatMap(({ geofence }) =>
-      geofence === undefined || this.geofenceTexts.has(geofence) ? [] : [geofence],
-    )
-    return new Unwritten(missing)
-  }
-}
-
-/** Time t: as sent, unless it is missing or before the device's last; then the server's, but never before the last. */
-function timeOf(update: Update, latestTime: number): number {
-  if (update.updatedAt !== undefined && update.updatedAt >= latestTime) return update.updatedAt
-  return Math.max(update.receivedAt, latestTime)
-}
-
-function flagsOf(update: Update, settings: Settings): number {
-  return (
-    (update.foreground ? FLAG_FOREGROUND : 0) |
-    (update.stopped ? FLAG_STOPPED : 0) |
-    (update.replayed ? FLAG_REPLAYED : 0) |
-    (isTooInaccurate(update, settings) ? FLAG_IGNORED : 0)
-  )
 }

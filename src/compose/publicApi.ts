@@ -20,23 +20,14 @@ import { clientRoutes } from '../sdk/clientRoutes.ts'
 import { syncRoutes } from '../sdk/syncRoutes.ts'
 import { contextRoutes } from '../sdk/contextRoutes.ts'
 import { ServerSentEvents } from '../delivery/serverSentEvents.ts'
-import { Hooks, NEEDS_TILE38 } from '../delivery/hooks.ts'
-import { openHookStore } from '../delivery/hookThread.ts'
-import type { HookPositions } from '../delivery/hookWatches.ts'
-import { HookSender } from '../delivery/hookSender.ts'
-import { senderThrough } from '../delivery/webhookMessage.ts'
-import { refusePrivate } from '../delivery/webhookRoutes.ts'
-import { Webhooks } from '../delivery/webhooks.ts'
-import { openDeliveries } from '../delivery/webhookThread.ts'
 import type { Dashboard } from '../dashboard/port.ts'
 import type { Intake, Positions, Users } from '../actor/port.ts'
 import { FanoutGroups } from '../events/fanoutGroup.ts'
 import { eventRoutes } from '../events/eventRoutes.ts'
 import type { EventFeed } from '../events/feed.ts'
-import type { EventIndex, EventQueries } from '../events/port.ts'
+import type { EventQueries } from '../events/port.ts'
 import { conversionRoutes } from '../ingest/conversionRoutes.ts'
 import { trackRoutes } from '../ingest/trackRoutes.ts'
-import { hookSubject } from '../model/hook.ts'
 import { scopeId, type ScopeId } from '../model/scope.ts'
 import { registerFrontMetrics, registerServerMetrics } from '../ops/engineMetrics.ts'
 import { healthRoutes, type ReadinessCheck } from '../ops/healthRoutes.ts'
@@ -57,7 +48,6 @@ import { exportRoutes } from '../registry/transfer/exportRoutes.ts'
 import { GeofenceTiles } from '../geo/liveMap/geofenceTiles.ts'
 import { liveMapRoutes } from '../geo/liveMap/liveMapRoutes.ts'
 import { geofenceRoutes } from '../registry/geofences/geofenceRoutes.ts'
-import { hookRoutes } from '../registry/hooks/hookRoutes.ts'
 import { importRoutes } from '../registry/transfer/importRoutes.ts'
 import { keyRoutes } from '../registry/projects/keyRoutes.ts'
 import type { Registry } from '../registry/registry.ts'
@@ -65,12 +55,10 @@ import type { GeoServices } from './geoServices.ts'
 import { settingsRoutes } from '../registry/settings/settingsRoutes.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import { KeyedBound, type KeyedLimits } from '../runtime/keyedBound.ts'
-import { systemClock as clock, systemTime as time } from '../runtime/clock.ts'
+import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
-import { ApiError } from '../runtime/errors.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { connectionRoom, openFileLimit } from '../runtime/openFiles.ts'
-import type { Outgoing } from '../runtime/outgoing.ts'
 import { whyNotListening } from '../runtime/portProbe.ts'
 import type { Measurer } from '../spatial/port.ts'
 import { scanJsonUpdate } from '../wire/jsonScanner.ts'
@@ -89,8 +77,6 @@ import { tripRoutes } from '../trips/tripRoutes.ts'
 import { simulationRoutes } from '../simulation/simulationRoutes.ts'
 import { asyncApiRoute } from './asyncApi.ts'
 import { simulatedCities } from './simulatedCities.ts'
-
-const DAY_MS = 86_400_000
 
 export interface PublicApiParts {
   readonly options: Options
@@ -277,80 +263,6 @@ function totalsOf(registry: Registry, scope: ScopeId) {
 /** One key may use half of it, and one connection a sixty-fourth. */
 function boundsOf(all: number): KeyedLimits {
   return { connection: Math.floor(all / 64), key: Math.floor(all / 2), all }
-}
-
-/** What webhooks and hooks are made of. */
-export interface DeliveryParts {
-  readonly options: Options
-  readonly logger: Logger
-  /** Of their deliveries. */
-  readonly file: string
-  readonly registry: Registry
-  readonly events: EventIndex
-  readonly feed: EventFeed
-  readonly outgoing: Outgoing
-  /** Called if the deliveries can no longer be written. */
-  readonly failed: (error: Error) => void
-}
-
-/** The webhooks of all projects, sent from this process. */
-export function openWebhooks(parts: DeliveryParts & { readonly users: Users }): Webhooks {
-  const { registry, outgoing, users } = parts
-  return new Webhooks({
-    ...deliveryOf(parts),
-    registry: registry.webhooks,
-    send: senderThrough(outgoing, requestsOf(parts)),
-    userJson: async (scope, id) => (await users.ask({ scope, ask: 'record', id })).users[0]?.user,
-  })
-}
-
-/** The hooks of all projects, sent from this process. */
-export function openHooks(
-  parts: DeliveryParts & { readonly messagesFile: string; readonly places: HookPositions | undefined },
-): Hooks {
-  const { registry, outgoing, failed, messagesFile: file, places } = parts
-  const sender = new HookSender({
-    ...requestsOf(parts),
-    outgoing,
-    loadNats: () => import('../delivery/natsPublisher.ts'),
-  })
-  const delivery = deliveryOf(parts)
-  const openLog = () => openHookStore({ file, keepMs: delivery.retentionMs, failed })
-  return new Hooks({ ...delivery, registry: registry.hooks, sender, openLog, places })
-}
-
-/** Management of hooks, in the process that sends their messages. */
-export function hookRoutesOf(parts: {
-  readonly hooks: Hooks
-  readonly registry: Registry
-  readonly outgoing: Outgoing
-}): Route[] {
-  const { hooks, registry, outgoing } = parts
-  return hookRoutes({
-    registry: registry.hooks,
-    standing: (hook) => hooks.standing(hook),
-    refuse(definition) {
-      refusePrivate(outgoing, definition.endpoint.url, 'endpoint.url')
-      if (hookSubject(definition) !== 'geofence' && !hooks.hasPlaces) throw new ApiError(503, NEEDS_TILE38)
-    },
-  })
-}
-
-function deliveryOf({ options, logger, file, events, feed, failed }: DeliveryParts) {
-  return {
-    feed,
-    events,
-    openStore: () => openDeliveries({ file, retention: options, failed }),
-    time,
-    random: Math.random,
-    retryMs: options.webhookRetrySeconds * 1000,
-    retentionMs: options.eventsDays * DAY_MS,
-    logger,
-  }
-}
-
-function requestsOf({ options }: DeliveryParts) {
-  return { clock, version: packageJson.version, timeout: options.webhookTimeoutSeconds * 1000 }
 }
 
 /** Whether more updates may wait. */

@@ -1,15 +1,14 @@
 import type { Probe } from '../geometry/probe.ts'
 import { ShapeArena } from '../geometry/shapeArena.ts'
 import type { ShapePlaces } from '../geometry/shapeArena.ts'
-import type { GeofenceProperties, Outline, Shape } from '../model/geofence.ts'
+import type { Outline, Shape } from '../model/geofence.ts'
 import { BoundsTree } from './boundsTree.ts'
 import { CELL_DEGREES, cellsOf, edgeMeters, FINEST_LEVEL, fitCells, PAD_METERS, widen } from './cellGrid.ts'
 import type { Box, CellRange } from './cellGrid.ts'
 import { CellTable } from './cellTable.ts'
 import { insertNear } from './nearFirst.ts'
 import type { NearGeofence } from './nearFirst.ts'
-import { GeofenceSlotStore } from './geofenceSlotStore.ts'
-import type { GeofenceIndex, Named, Nearest, ShapeIndex } from './port.ts'
+import type { Named, Nearest, ShapeIndex } from './port.ts'
 import { ObjectSlotStore } from './slotStore.ts'
 import type { SlotStore } from './slotStore.ts'
 import { SlotMarks } from './slotMarks.ts'
@@ -37,11 +36,6 @@ const CROWD_EDGE_METERS = 10
 /** Metres, more than the largest distance on Earth. */
 const HALF_GLOBE_METERS = 20_100_000
 
-/** An empty index of the geofences of one scope, kept in memory as hierarchical cells. */
-export function createGeofenceIndex(): GeofenceIndex {
-  return new GeofenceCells(new GeofenceSlotStore())
-}
-
 /** An empty index of other things that have a shape. */
 export function createShapeIndex<T extends Named>(): ShapeIndex<T> {
   return new CellIndex<T>(new ObjectSlotStore())
@@ -55,7 +49,7 @@ export function createShapeIndex<T extends Named>(): ShapeIndex<T> {
  *
  * Searches wider than the padding use several cells, and even wider ones an R-tree of the bounds.
  */
-class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implements ShapeIndex<T> {
+export class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implements ShapeIndex<T> {
   protected readonly slotStore: S
   /** Arena reference by slot. */
   #shapes = new Int32Array(64)
@@ -370,33 +364,6 @@ class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implemen
       if (this.slotStore.has(slot)) this.#shapes[slot] = arena.copy(this.#arena, this.#shapes[slot]!)
     }
     this.#arena = arena
-  }
-}
-
-/** The index of a scope's geofences, with the questions that its slot store answers. */
-class GeofenceCells extends CellIndex<GeofenceProperties, GeofenceSlotStore> implements GeofenceIndex {
-  isUnrestricted(slot: number): boolean {
-    return this.slotStore.isUnrestricted(slot)
-  }
-
-  isPlain(slot: number): boolean {
-    return this.slotStore.isPlain(slot)
-  }
-
-  createdAt(slot: number): number {
-    return this.slotStore.createdAt(slot)
-  }
-
-  updatedAt(slot: number): number {
-    return this.slotStore.updatedAt(slot)
-  }
-
-  hasTag(slot: number, tag: string): boolean {
-    return this.slotStore.hasTag(slot, tag)
-  }
-
-  hasExternalId(slot: number, externalId: string): boolean {
-    return this.slotStore.hasExternalId(slot, externalId)
   }
 }
 

@@ -45,9 +45,9 @@ export function commitStep(
       ...(letter === 'R' && { confidence }),
       ...(letter === 'W' && wrongOf(left.shift()!, view)),
     }
-    const id = partition.nextEventId()
+    const id = partition.events.nextId()
     const event = tripEvent(id, happening, trip, cause, view.settings, partition.salt)
-    partition.addEvent(event)
+    partition.events.add(event)
     texts.push(event.json)
   }
   const told = isTold ? texts : trip.told

@@ -5,7 +5,7 @@ import { parseBeacon } from '../../src/registry/beacons/parseBeacon.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { inSlices } from '../../src/runtime/slices.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import { KEYS } from '../kit/server.ts'
 
 const DAY = 86_400_000

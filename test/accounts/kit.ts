@@ -16,7 +16,7 @@ import type { KeySet } from '../../src/registry/projects/keys.ts'
 import { openRegistry, type Registry } from '../../src/registry/registry.ts'
 import { settingsRoutes } from '../../src/registry/settings/settingsRoutes.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import { ApiContract } from '../kit/apiContract.ts'
 
 export const START = Date.UTC(2026, 10, 20)

@@ -2,7 +2,7 @@
 import { openRegistry } from '../../src/registry/registry.ts'
 import type { Role } from '../../src/model/role.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import { KEYS } from '../kit/server.ts'
 import { shareWorld } from '../kit/world.ts'
 

@@ -71,14 +71,14 @@ export const ADD: CommandKind<Addition, number> = {
       const now = isoDate(time)
       const user = { _id: '', deviceId: name }
       const event = {
-        _id: partition.nextEventId(),
+        _id: partition.events.nextId(),
         type: 'counted',
         createdAt: now,
         actualCreatedAt: now,
         user,
         total,
       }
-      partition.addEvent(readEvent(0, JSON.stringify(event)))
+      partition.events.add(readEvent(0, JSON.stringify(event)))
     }
     return total
   },

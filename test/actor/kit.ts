@@ -18,7 +18,7 @@ import { ScopeStore } from '../../src/registry/scopeStore.ts'
 import { ByteBound } from '../../src/runtime/byteBound.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import type { Measurer } from '../../src/spatial/port.ts'
 
 /**

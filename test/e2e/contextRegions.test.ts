@@ -9,7 +9,7 @@ import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 import { contextRoutes } from '../../src/sdk/contextRoutes.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 
 const clock = new ManualClock(Date.UTC(2026, 0, 1))
 let read: (cell: number) => Promise<RegionCell>

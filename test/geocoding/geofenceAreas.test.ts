@@ -10,7 +10,7 @@ import { geofenceRoutes } from '../../src/registry/geofences/geofenceRoutes.ts'
 import { importRoutes } from '../../src/registry/transfer/importRoutes.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import { buildRegion, openGeocoder } from './kit.ts'
 
 const CENTER = [-56, -34] as const

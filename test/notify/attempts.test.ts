@@ -6,7 +6,7 @@ import { diskNotices, quotaNotices } from '../../src/notify/notices.ts'
 import { Notifier } from '../../src/notify/notifier.ts'
 import type { Notification } from '../../src/registry/notifications/notificationRows.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import { SimulatedTime } from '../kit/simulatedTime.ts'
 import { folderOf } from '../registry/replicatedKit.ts'
 

@@ -17,7 +17,7 @@ import { REGISTRY_FILE } from '../../src/registry/store/database.ts'
 import type { Registry } from '../../src/registry/registry.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import fc from '../kit/fastCheck.ts'
 
 const RUNS = 150 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)

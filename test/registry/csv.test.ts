@@ -12,7 +12,7 @@ import { CSV } from '../../src/registry/transfer/csvFormat.ts'
 import { importFile } from '../../src/registry/transfer/importRun.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import fc from '../kit/fastCheck.ts'
 import { NO_AREAS } from './areaFinders.ts'
 

@@ -1,7 +1,7 @@
 /** Writes geofences until the disk is full, and then prints the error. */
 import { openRegistry } from '../../src/registry/registry.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 
 const registry = openRegistry({
   folder: process.argv[2]!,

@@ -13,7 +13,7 @@ import type { Registry } from '../../src/registry/registry.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { settingsRoutes } from '../../src/registry/settings/settingsRoutes.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import { NO_AREAS } from './areaFinders.ts'
 import fc from '../kit/fastCheck.ts'
 

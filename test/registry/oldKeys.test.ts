@@ -7,7 +7,7 @@ import { KEY_KINDS, type KeyKind, type KeySet } from '../../src/registry/project
 import type { Credentials } from '../../src/http/credentials.ts'
 import { openRegistry, type Registry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import fc from '../kit/fastCheck.ts'
 import { MemoryStream } from './memoryStream.ts'
 import { folderOf, openReplica, START } from './replicatedKit.ts'

@@ -7,7 +7,7 @@ import { REGISTRY_FILE } from '../../src/registry/store/database.ts'
 import { openRegistry, type Registry } from '../../src/registry/registry.ts'
 import { SharedUsage } from '../../src/registry/projects/sharedUsage.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import fc from '../kit/fastCheck.ts'
 
 const RUNS = Number(process.env.RINGFENCE_TEST_RUNS ?? 1)

@@ -25,7 +25,7 @@ import { Jobs } from '../../src/jobs/jobs.ts'
 import { aloneWith } from '../../src/jobs/port.ts'
 import type { ScopeStore } from '../../src/registry/scopeStore.ts'
 import { ManualClock, systemTime } from '../../src/runtime/clock.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import { SimulatedTime } from '../kit/simulatedTime.ts'
 
 const TEST = scopeId(1, false)

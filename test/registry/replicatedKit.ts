@@ -15,7 +15,7 @@ import {
   type ReplicatedRegistryOptions,
 } from '../../src/cluster/registry/replicatedRegistry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import type { NatsServer } from '../kit/nats.ts'
 
 export const START = Date.UTC(2026, 10, 20)

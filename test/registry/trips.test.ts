@@ -3,7 +3,7 @@ import t from 'tap'
 import type { Registry } from '../../src/registry/registry.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import { MemoryStream } from './memoryStream.ts'
 import { folderOf, openReplica, SCOPE, START } from './replicatedKit.ts'
 

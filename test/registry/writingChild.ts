@@ -5,7 +5,7 @@
 import { writeSync } from 'node:fs'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 
 const registry = openRegistry({
   folder: process.argv[2]!,

@@ -5,7 +5,7 @@
  */
 import t from 'tap'
 import type { TravelMode } from '../../src/model/geofence.ts'
-import type { RouteAnswer } from '../../src/geo/routing/port.ts'
+import type { RouteAnswer } from '../../src/geo/routing/valhallaJson.ts'
 import { costingOf, SNAP_METERS } from '../../src/geo/routing/travel.ts'
 import { distanceOf, durationOf } from '../../src/geo/routing/units.ts'
 import { Seeded } from '../crash/seeded.ts'

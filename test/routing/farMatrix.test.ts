@@ -5,7 +5,12 @@
 import t from 'tap'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import { answerMatrix, NEAR_METERS, type AskMatrix } from '../../src/geo/routing/farMatrix.ts'
-import type { Costing, MatrixAnswer, MatrixRequest, RoutingLocation } from '../../src/geo/routing/port.ts'
+import type {
+  Costing,
+  MatrixAnswer,
+  MatrixRequest,
+  RoutingLocation,
+} from '../../src/geo/routing/valhallaJson.ts'
 import fc from '../kit/fastCheck.ts'
 
 const RUNS = 200 * Number(process.env.RINGFENCE_TEST_RUNS ?? 1)

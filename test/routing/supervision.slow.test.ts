@@ -11,7 +11,8 @@ import {
   RoutingOverloaded,
   RoutingTimedOut,
 } from '../../src/geo/routing/port.ts'
-import { ValhallaProcess, type ChildEnd } from '../../src/geo/routing/valhallaProcess.ts'
+import type { ChildEnd } from '../../src/geo/routing/valhallaChild.ts'
+import { ValhallaProcess } from '../../src/geo/routing/valhallaProcess.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 
 const MIB = 1024 * 1024

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createGeofenceIndex } from '../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import { CellTable } from '../../src/spatial/cellTable.ts'
 import fc from '../kit/fastCheck.ts'
 import { geofenceIndexContract } from './contract.ts'

@@ -10,7 +10,7 @@ import { Probe } from '../../../src/geometry/probe.ts'
 import type { Visit } from '../../../src/model/device.ts'
 import type { Geofence, Shape } from '../../../src/model/geofence.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../../src/model/settings.ts'
-import { createGeofenceIndex } from '../../../src/spatial/cellIndex.ts'
+import { createGeofenceIndex } from '../../../src/spatial/geofenceIndex.ts'
 
 const CENTER = { latitude: 52.5219, longitude: 13.4132 }
 

@@ -11,9 +11,9 @@ import {
   TooFar,
   TooMuch,
   Unconnected,
-  type CostingOptions,
   type RoutingEngine,
 } from './port.ts'
+import type { CostingOptions } from './valhallaJson.ts'
 import { costingOf, SNAP_METERS, withLittle, withoutAny } from './travel.ts'
 
 /** The largest distance of a road that is reported if the nearest one is too far. */

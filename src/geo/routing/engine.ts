@@ -2,12 +2,11 @@ import type { AnswerCache } from './cache.ts'
 import {
   RoutingGone,
   RoutingRefusal,
-  type OsrmAnswer,
-  type OsrmRouteRequest,
   type RoutingAction,
   type RoutingActions,
   type RoutingEngine,
 } from './port.ts'
+import type { OsrmAnswer, OsrmRouteRequest } from './valhallaJson.ts'
 import type { Valhalla } from './valhalla.ts'
 
 /** Seconds for a client to wait. */

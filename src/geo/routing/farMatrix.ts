@@ -13,7 +13,7 @@
  * the first search answers its nearer cells.
  */
 import { pointDistance } from '../../geometry/distance.ts'
-import type { MatrixAnswer, MatrixRequest, RoutingLocation } from './port.ts'
+import type { MatrixAnswer, MatrixRequest, RoutingLocation } from './valhallaJson.ts'
 import { MAX_MATRIX_METERS } from './valhallaConfig.ts'
 
 /** As the crow flies. */

@@ -16,7 +16,8 @@ import {
 import { askEngine } from './asking.ts'
 import { writePoints } from './geometryForm.ts'
 import { matchPath, type MatchedPiece, type PathPoint } from './matching.ts'
-import type { RoutingEngines, TraceEdge } from './port.ts'
+import type { RoutingEngines } from './port.ts'
+import type { TraceEdge } from './valhallaJson.ts'
 import { costingOf, formOf, GeometryText, ModeText, parseWords, UnitsText } from './travel.ts'
 import { distanceOf, speedOf, type Units } from './units.ts'
 

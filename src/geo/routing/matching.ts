@@ -8,7 +8,8 @@
 import { pointDistance } from '../../geometry/distance.ts'
 import { badParam } from '../../runtime/errors.ts'
 import { decodePolyline, type LonLatPoint } from './polyline.ts'
-import { NoMatch, type Costing, type RoutingEngine, type TraceAnswer, type TraceEdge } from './port.ts'
+import { NoMatch, type RoutingEngine } from './port.ts'
+import type { Costing, TraceAnswer, TraceEdge } from './valhallaJson.ts'
 
 /** Points that are farther apart do not belong to one drive. */
 const GAP_METERS = 2000

@@ -1,7 +1,8 @@
 import type { PlacedPoint } from '../extract/port.ts'
 import type { TravelMode } from '../../model/geofence.ts'
 import { askEngine, isWayless, noWay, offRoadSentence, roadDistances } from './asking.ts'
-import { NoRoadNear, type CostingOptions, type RoutingEngine, type RoutingLocation } from './port.ts'
+import { NoRoadNear, type RoutingEngine } from './port.ts'
+import type { CostingOptions, RoutingLocation } from './valhallaJson.ts'
 import { costingOf, locationOf, SNAP_METERS, type departureOf } from './travel.ts'
 
 /** The largest number of cells of one matrix. */

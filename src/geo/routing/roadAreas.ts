@@ -3,7 +3,8 @@ import type { Position, TravelMode } from '../../model/geofence.ts'
 import { AreaRefused, AreaTimedOut, type AreaSource } from '../../registry/geofences/areaSource.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { askEngine } from './asking.ts'
-import { RoutingTimedOut, type IsochroneAnswer, type RoutingEngines } from './port.ts'
+import { RoutingTimedOut, type RoutingEngines } from './port.ts'
+import type { IsochroneAnswer } from './valhallaJson.ts'
 import { costingOf, locationOf } from './travel.ts'
 
 /** Tolerances of an outline in metres, tried in order until it is valid for a geofence. */

@@ -2,7 +2,7 @@ import type { TravelMode } from '../../model/geofence.ts'
 import { latLonOf } from './answerSchemas.ts'
 import { writePoints, writeShape, type GeometryForm } from './geometryForm.ts'
 import { decodePolyline, type LonLatPoint } from './polyline.ts'
-import type { OsrmLeg, OsrmRoute, OsrmStep } from './port.ts'
+import type { OsrmLeg, OsrmRoute, OsrmStep } from './valhallaJson.ts'
 import { distanceOf, durationOf, type Units } from './units.ts'
 
 /**

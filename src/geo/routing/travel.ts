@@ -6,7 +6,7 @@ import type { TravelMode } from '../../model/geofence.ts'
 import { offsetMs } from '../../model/operatingHours.ts'
 import { badParam } from '../../runtime/errors.ts'
 import type { GeometryForm } from './geometryForm.ts'
-import type { Costing, CostingOptions, RoutingLocation, RoutingTime } from './port.ts'
+import type { Costing, CostingOptions, RoutingLocation, RoutingTime } from './valhallaJson.ts'
 import type { Units } from './units.ts'
 
 /** The parameters that the routing endpoints share, and their meaning for the engine. */

@@ -19,14 +19,10 @@
  *   takes over.
  * - VALHALLA-6: A child that fails repeatedly is started more and more slowly, at most five seconds apart.
  */
-import { fork, type ChildProcess } from 'node:child_process'
-import { constants, setPriority } from 'node:os'
-import { createInterface } from 'node:readline'
-import { ROUTING_CHILD } from '../../../workers/urls.ts'
 import { ByteBound } from '../../runtime/byteBound.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { Backoff, type RetryPauses } from '../../runtime/retry.ts'
-import type { EngineReply, EngineRequest, OpenEngine } from './engineChild.ts'
+import type { EngineReply, EngineRequest } from './engineChild.ts'
 import {
   RoutingGone,
   RoutingMissing,
@@ -36,7 +32,14 @@ import {
 } from './port.ts'
 import { engineRefusal } from './refusals.ts'
 import type { Valhalla } from './valhalla.ts'
-import { valhallaConfig } from './valhallaConfig.ts'
+import {
+  openChild,
+  startChild,
+  type ChildCall,
+  type Child,
+  type ChildEnd,
+  type ChildOptions,
+} from './valhallaChild.ts'
 
 /** Of requests that wait, together. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024
@@ -54,61 +57,21 @@ const SOUND_MS = 30_000
 const MISSING_MS = 60_000
 /** Seconds for a client to wait. */
 const RETRY_SECONDS = 1
-/** Of the bound on a child's memory: for tiles, and for those of matrices of places that are far apart. */
-const TILES_SHARE = 0.4
-const FAR_TILES_SHARE = 0.2
-
-export interface ValhallaProcessOptions {
-  /** Absolute path of the folder of tiles. */
-  readonly tiles: string
+export interface ValhallaProcessOptions extends ChildOptions {
   /** Of the region, for the log. */
   readonly name: string
-  /** Searches at one time, > 0. */
-  readonly threads: number
   /** For a request to wait, and again for it to be answered; > 0. */
   readonly timeoutMs: number
-  /** Resident memory of the child after which it is replaced. */
-  readonly memoryBytes: number
   /** Requests that may wait. */
   readonly maxWaiting: number
   readonly logger: Logger
   /** Told of each child that ended. */
   readonly ended: (end: ChildEnd) => void
-  /** What the child runs; a test brings its own. */
-  readonly child?: URL
-}
-
-/** Why a child ended: by itself, or ended by us. */
-export type ChildEnd = 'crashed' | 'hung' | 'silent' | 'memory' | 'idle' | 'missing' | 'stopped'
-
-interface Call {
-  readonly action: RoutingAction
-  readonly request: string
-  readonly resolve: (json: Buffer) => void
-  readonly reject: (error: Error) => void
-  timer: NodeJS.Timeout | undefined
-  /** It was in a child that was ended because of another request. */
-  retried: boolean
-}
-
-interface Child {
-  readonly process: ChildProcess
-  readonly startedAt: number
-  /** By id. */
-  readonly calls: Map<number, Call>
-  ready: boolean
-  /** Ticks since it was last heard of. */
-  silentTicks: number
-  residentBytes: number
-  /** It gets no more requests, and ends with the last that it has. */
-  retiring: 'memory' | 'idle' | 'stopped' | undefined
-  /** We have ended it, and why. */
-  end: ChildEnd | undefined
 }
 
 export class ValhallaProcess implements Valhalla {
   readonly #options: ValhallaProcessOptions
-  readonly #waiting: Call[] = []
+  readonly #waiting: ChildCall[] = []
   readonly #waitingBytes = new ByteBound(MAX_WAITING_BYTES)
   #child: Child | undefined
   #lastId = 0
@@ -151,7 +114,7 @@ export class ValhallaProcess implements Valhalla {
       return Promise.reject(new RoutingOverloaded('Too many routing requests are waiting.', RETRY_SECONDS))
     }
     return new Promise((resolve, reject) => {
-      const call: Call = { action, request, resolve, reject, timer: undefined, retried: false }
+      const call: ChildCall = { action, request, resolve, reject, timer: undefined, retried: false }
       this.#waiting.push(call)
       this.#giveUpLater(call)
       this.#pump()
@@ -185,7 +148,7 @@ export class ValhallaProcess implements Valhalla {
     }
   }
 
-  #send(child: Child, call: Call): void {
+  #send(child: Child, call: ChildCall): void {
     const id = ++this.#lastId
     const { action, request } = call
     child.calls.set(id, call)
@@ -196,7 +159,7 @@ export class ValhallaProcess implements Valhalla {
     child.process.send({ id, action, request } satisfies EngineRequest, () => {})
   }
 
-  #giveUp(child: Child, { action, reject }: Call): void {
+  #giveUp(child: Child, { action, reject }: ChildCall): void {
     const { name, timeoutMs } = this.#options
     this.#options.logger.warn({ region: name, action }, 'a routing request took too long; ending its process')
     reject(
@@ -206,7 +169,7 @@ export class ValhallaProcess implements Valhalla {
   }
 
   /** Whoever waits too long is told so. */
-  #giveUpLater(call: Call): void {
+  #giveUpLater(call: ChildCall): void {
     this.#bound(call, () => {
       const at = this.#waiting.indexOf(call)
       if (at < 0) return
@@ -218,46 +181,21 @@ export class ValhallaProcess implements Valhalla {
   }
 
   /** After this the call is late, unless something else has become of it. */
-  #bound(call: Call, late: () => void): void {
+  #bound(call: ChildCall, late: () => void): void {
     clearTimeout(call.timer)
     // What came while we stood still is read before the clock is believed.
     call.timer = setTimeout(() => setImmediate(late), this.#options.timeoutMs)
   }
 
   #start(): void {
-    const { threads, child: entry = ROUTING_CHILD } = this.#options
-    // Nothing of our environment: it holds keys and passwords.
-    const env = { PATH: process.env.PATH, UV_THREADPOOL_SIZE: String(threads) }
-    const forked = fork(entry, {
-      serialization: 'advanced',
-      execArgv: [],
-      env,
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    })
-    const child: Child = {
-      process: forked,
-      startedAt: performance.now(),
-      calls: new Map(),
-      ready: false,
-      silentTicks: 0,
-      residentBytes: 0,
-      retiring: undefined,
-      end: undefined,
-    }
+    const { logger, name } = this.#options
+    const child = startChild(this.#options)
     this.#child = child
-    forked.on('message', (reply) => this.#hear(child, reply as EngineReply))
-    forked.on('error', (err) => this.#options.logger.error({ err }, 'the routing process failed'))
-    forked.on('exit', (code, signal) => this.#ended(child, code, signal))
-    if (forked.pid === undefined) return this.#ended(child, null, null)
-    lowerPriority(forked.pid)
-    createInterface({ input: forked.stderr! }).on('line', (line) =>
-      this.#options.logger.warn({ region: this.#options.name }, `routing process: ${line}`),
-    )
-    const { tiles, memoryBytes } = this.#options
-    const tileCache = (share: number): number => Math.floor((memoryBytes * share) / threads)
-    const config = valhallaConfig({ tiles, tileCacheBytes: tileCache(TILES_SHARE) })
-    const farConfig = valhallaConfig({ tiles, tileCacheBytes: tileCache(FAR_TILES_SHARE), isFar: true })
-    forked.send({ config, farConfig } satisfies OpenEngine, () => {})
+    child.process.on('message', (reply) => this.#hear(child, reply as EngineReply))
+    child.process.on('error', (err) => logger.error({ err }, 'the routing process failed'))
+    child.process.on('exit', (code, signal) => this.#ended(child, code, signal))
+    if (child.process.pid === undefined) return this.#ended(child, null, null)
+    openChild(child, this.#options, (line) => logger.warn({ region: name }, `routing process: ${line}`))
     this.#usedAt = performance.now()
     this.#ticking ??= setInterval(() => this.#tick(), TICK_MS).unref()
   }
@@ -288,7 +226,7 @@ export class ValhallaProcess implements Valhalla {
     this.#endIfDone()
   }
 
-  #take(child: Child, id: number): Call | undefined {
+  #take(child: Child, id: number): ChildCall | undefined {
     const call = child.calls.get(id)
     clearTimeout(call?.timer)
     child.calls.delete(id)
@@ -347,7 +285,7 @@ export class ValhallaProcess implements Valhalla {
         'the routing process ended unexpectedly',
       )
     }
-    const again: Call[] = []
+    const again: ChildCall[] = []
     for (const call of child.calls.values()) {
       clearTimeout(call.timer)
       if (failed && end !== 'crashed' && !call.retried) again.push(call)
@@ -361,7 +299,7 @@ export class ValhallaProcess implements Valhalla {
   }
 
   /** In front of all others; they were within the bounds before. */
-  #waitAgain(calls: readonly Call[]): void {
+  #waitAgain(calls: readonly ChildCall[]): void {
     for (const call of calls.toReversed()) {
       if (!this.#waitingBytes.tryAcquire(call.request.length)) {
         call.reject(new RoutingOverloaded('Too many routing requests are waiting.', RETRY_SECONDS))
@@ -413,13 +351,4 @@ function missing(): RoutingMissing {
     'Routing needs the package @valhallajs/valhallajs, which cannot be loaded on this machine.',
     MISSING_MS / 1000,
   )
-}
-
-/** A late route is better than late updates. From here, before the child has threads: they take over its priority. */
-function lowerPriority(pid: number): void {
-  try {
-    setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
-  } catch {
-    // It has ended already, which is heard of in another way.
-  }
 }
