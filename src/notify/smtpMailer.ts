@@ -6,6 +6,8 @@ const CONNECT_MS = 10_000
 /** Without a byte of the server. */
 const SILENCE_MS = 30_000
 const MAX_REASON = 200
+/** What nodemailer calls it. */
+const NO_TLS = 'ETLS'
 
 /** What a failed attempt says of itself. */
 interface SmtpFailure {
@@ -89,8 +91,9 @@ function outcomeOf(...failures: readonly (readonly SmtpFailure[])[]): MailOutcom
   const refused: RefusedAddress[] = []
   const later: RefusedAddress[] = []
   for (const failure of failures.flat()) {
-    const { responseCode = 0, recipient = '' } = failure
-    const list = responseCode >= 500 ? refused : later
+    const { code, responseCode = 0, recipient = '' } = failure
+    // Who answers 502 to STARTTLS has not refused the e-mail.
+    const list = responseCode >= 500 && code !== NO_TLS ? refused : later
     list.push({ email: recipient, reason: reasonOf(failure) })
   }
   return { refused, later }
@@ -98,9 +101,9 @@ function outcomeOf(...failures: readonly (readonly SmtpFailure[])[]): MailOutcom
 
 /** The words of the mail server, or why there are none; never the password, which no server repeats to a client. */
 function reasonOf({ code = '', response }: SmtpFailure): string {
+  if (code === NO_TLS) return 'the mail server offers no TLS that can be trusted'
   if (response) return `the mail server says: ${oneLine(response, MAX_REASON)}`
   if (code === 'ETIMEDOUT') return 'the mail server did not answer in time'
   if (code === 'EDNS') return 'the mail server is not known by its name'
-  if (code === 'ETLS') return 'the mail server offers no TLS that can be trusted'
   return 'the mail server cannot be reached'
 }

@@ -11,7 +11,8 @@ import { Outgoing } from '../../src/runtime/outgoing.ts'
 import { fetchSource } from '../../src/sync/fetchSource.ts'
 import { startServer } from '../kit/server.ts'
 import { folderOf } from '../registry/replicatedKit.ts'
-import { ALLOWED, FileServer, HEADER, ran, row, setUp } from './syncKit.ts'
+import { until } from '../kit/waiting.ts'
+import { ALLOWED, ended, FileServer, HEADER, ran, row, runOf, setUp } from './syncKit.ts'
 
 const LIMITS = { maxBytes: 100_000, idleMs: 300, totalMs: 1500 }
 const BODY = HEADER + row('h', 1)
@@ -183,6 +184,43 @@ t.test(
     await t.rejects(fetched(t, `${web.url}/end.csv`, []), { code: 'address' }, 'the server itself')
   },
 )
+
+t.test('connections that are refused, TLS that fails, names that are not there', async (t) => {
+  const closed = createServer()
+  closed.listen(0, '127.0.0.1')
+  await once(closed, 'listening')
+  const refused = `127.0.0.1:${(closed.address() as AddressInfo).port}`
+  closed.close()
+  await once(closed, 'close')
+  // Handshake failure, fatal.
+  const alert = await rawServer(t, (socket) => socket.end(Buffer.from([0x15, 3, 3, 0, 2, 2, 40])))
+  const plain = await rawServer(t, (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+  const gone = await rawServer(t, (socket) => socket.destroy())
+  const urls = [
+    `http://${refused}/a.csv`,
+    `https://${refused}/a.csv`,
+    alert.replace('http:', 'https:'),
+    plain.replace('http:', 'https:'),
+    gone,
+    gone.replace('http:', 'https:'),
+    'http://nothing.invalid/a.csv',
+    'https://nothing.invalid/a.csv',
+  ]
+  for (const url of urls) await t.rejects(fetched(t, url), { name: 'SourceFailed', code: String }, url)
+
+  const server = await startServer(t, { env: ALLOWED })
+  await setUp(server, { protocol: 'http', http: { urls } })
+  const { pid } = server
+  const tried = await server.api('POST', '/v1/geofence-sync/test')
+  t.equal(tried.status, 200, JSON.stringify(tried.body))
+  // A run tries these again for minutes, so it is ended by hand.
+  const { body } = await server.api('POST', '/v1/geofence-sync/runs')
+  await until(async () => (await runOf(server, body.run._id)).status === 'running')
+  t.equal((await server.api('POST', `/v1/geofence-sync/runs/${body.run._id}/cancel`)).status, 200)
+  t.equal((await ended(server, body.run._id)).status, 'canceled')
+  t.equal(server.pid, pid)
+  t.equal((await server.api('GET', '/readyz')).status, 200, 'the process is there')
+})
 
 t.test('over a server: 1,000 bad rows and one more, a row of 10 MB, many rows', async (t) => {
   const server = await startServer(t, { env: ALLOWED })
