@@ -1,13 +1,20 @@
 /**
- * Kills a server on which places, regions, fraud and segments are on. The same updates first go to its test environment
- * while nothing happens, and then to its live environment while it is killed again and again: both must have the same
+ * Kills processes of both engines while places, regions, fraud and segments are on. The same updates first go to the test environment
+ * while nothing happens, and then to the live environment while one is killed again and again: both must have the same
  * events, each once and in order, and the same users (G1, G2, G3, G9).
  *
  * RINGFENCE_SEED=123 node test/crash/everything.slow.test.ts repeats the same random choices
  */
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import t from 'tap'
+import t, { type Test } from 'tap'
+import { Cluster } from '../../cluster/cluster.ts'
+import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
+import { addSample } from '../kit/sampleRegion.ts'
 import { KEYS, startServer } from '../kit/server.ts'
+import { makeWorld, shareWorld } from '../kit/world.ts'
 import { Seeded } from './seeded.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
@@ -15,7 +22,7 @@ type Json = any
 
 const DEVICES = 8
 const UPDATES = 60
-const KILLS = 4 * Number(process.env['RINGFENCE_CRASH_ROUNDS'] ?? 1)
+const ROUNDS = Number(process.env['RINGFENCE_CRASH_ROUNDS'] ?? 1)
 const MINUTE = 60_000
 const SETTINGS = {
   places: true,
@@ -45,18 +52,76 @@ const SETTINGS = {
 
 const seed = Number(process.env['RINGFENCE_SEED'] ?? Date.now() % 1e9)
 
-t.test(`everything is on, ${KILLS} kills, RINGFENCE_SEED=${seed}`, async (t) => {
-  const random = new Seeded(seed)
+/** A server or a cluster. */
+interface Target {
+  readonly url: string
+  readonly kills: number
+  /** Ends a process without warning and starts it again. */
+  kill(number: number): Promise<void>
+}
+
+t.test(`the embedded engine, RINGFENCE_SEED=${seed}`, async (t) => {
   const server = await startServer(t, { sample: true })
-  const good = async (method: string, path: string, body?: unknown, key?: string): Promise<Json> => {
-    const answer = await server.api(method, path, body, key)
-    if (answer.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
-    return answer.body
+  await compare(t, {
+    url: server.url,
+    kills: 4 * ROUNDS,
+    async kill() {
+      await server.kill9()
+      await server.restart()
+    },
+  })
+})
+
+t.test(
+  `the distributed engine, RINGFENCE_SEED=${seed}`,
+  { skip: await skipWithout(NATS_SERVER) },
+  async (t) => {
+    await makeWorld()
+    const folder = mkdtempSync(join(tmpdir(), 'ringfence-everything-'))
+    for (const name of ['actors-1', 'actors-2', 'gateway-1']) {
+      const data = join(folder, name)
+      mkdirSync(data)
+      shareWorld(data)
+      await addSample(data)
+    }
+    const env = {
+      RINGFENCE_KEYS: Object.values(KEYS).join(','),
+      RINGFENCE_RATE_LIMITS: 'off',
+      RINGFENCE_PARTITIONS: '8',
+    }
+    const cluster = await Cluster.start({ folder, nats: 1, gateways: 1, actors: 2, deliveries: 0, env })
+    t.teardown(async () => {
+      if (!t.passing())
+        for (const { options, output } of cluster.members) console.error(`${options.name}:\n${output}`)
+      await cluster.kill()
+      rmSync(folder, { recursive: true, force: true })
+    })
+    await compare(t, {
+      url: cluster.gateways[0]!.options.url,
+      kills: 2 * ROUNDS,
+      async kill(number) {
+        const member = cluster.actors[number % 2]!
+        await member.end('SIGKILL')
+        member.start()
+        await member.ready()
+      },
+    })
+  },
+)
+
+async function compare(t: Test, target: Target): Promise<void> {
+  const random = new Seeded(seed)
+  const good = async (method: string, path: string, key: string, body?: unknown): Promise<Json> => {
+    const headers = { authorization: key, 'content-type': 'application/json' }
+    const init = body === undefined ? { method, headers } : { method, headers, body: JSON.stringify(body) }
+    const answer = await fetch(target.url + path, init)
+    if (answer.status !== 200) throw new Error(`${method} ${path}: ${answer.status} ${await answer.text()}`)
+    return answer.json()
   }
-  for (const key of [KEYS.testSecret, KEYS.liveSecret]) await good('PATCH', '/v1/settings', SETTINGS, key)
+  for (const key of [KEYS.testSecret, KEYS.liveSecret]) await good('PATCH', '/v1/settings', key, SETTINGS)
   const around = '/v1/search/places?near=-34.9061,-56.1934&radius=10000&limit=20'
-  const { places } = await good('GET', `${around}&categories=cafe`)
-  const { places: burgers } = await good('GET', `${around}&chains=mcdonalds`)
+  const { places } = await good('GET', `${around}&categories=cafe`, KEYS.testSecret)
+  const { places: burgers } = await good('GET', `${around}&chains=mcdonalds`, KEYS.testSecret)
   const spots: [number, number][] = [...places, ...burgers].map(({ location }: Json) => location.coordinates)
   // In Buenos Aires, and at sea: often enough.
   for (let i = 0; i < 5; i++) spots.push([-58.44, -34.6], [-54, -37])
@@ -67,7 +132,7 @@ t.test(`everything is on, ${KILLS} kills, RINGFENCE_SEED=${seed}`, async (t) => 
     const headers = { authorization: key, 'content-type': 'application/json' }
     const init = { method: 'POST', headers, body: JSON.stringify(body) }
     for (;;) {
-      const answer = await fetch(`${server.url}/v1/track`, init).catch(() => undefined)
+      const answer = await fetch(`${target.url}/v1/track`, init).catch(() => undefined)
       await answer?.arrayBuffer().catch(() => {})
       if (answer?.status === 200) return
       if (answer !== undefined && answer.status !== 503) throw new Error(`answered ${answer.status}`)
@@ -83,24 +148,31 @@ t.test(`everything is on, ${KILLS} kills, RINGFENCE_SEED=${seed}`, async (t) => 
         }
       }),
     )
+  /** Events come to a gateway a moment after the answer: read until nothing changes any more. */
+  const settled = async (key: string): Promise<Json> => {
+    let before = ''
+    for (;;) {
+      const now = await seen(good, key)
+      if (JSON.stringify(now) === before) return now
+      before = JSON.stringify(now)
+      await sleep(1000)
+    }
+  }
   await drive(KEYS.testPublishable, () => 0)
-  const expected = await seen(good, KEYS.testSecret)
+  const expected = await settled(KEYS.testSecret)
 
   const driving = { isOn: true }
   const driven = drive(KEYS.livePublishable, () => random.integer(0, 60)).finally(
     () => (driving.isOn = false),
   )
   let kills = 0
-  while (kills < KILLS && driving.isOn) {
+  while (kills < target.kills && driving.isOn) {
     await sleep(random.integer(50, 700))
-    await server.kill9()
-    kills++
-    await server.restart()
+    await target.kill(kills++)
   }
   await driven
-  await server.kill9()
-  await server.restart()
-  const found = await seen(good, KEYS.liveSecret)
+  await target.kill(kills)
+  const found = await settled(KEYS.liveSecret)
   t.strictSame(found, expected)
   const counts: Record<string, number> = {}
   for (const { type } of Object.values(found.events).flat() as Json[]) counts[type] = (counts[type] ?? 0) + 1
@@ -112,7 +184,7 @@ t.test(`everything is on, ${KILLS} kills, RINGFENCE_SEED=${seed}`, async (t) => 
     found.users.some(({ segments }: Json) => segments.length > 0),
     'somebody is in a segment',
   )
-})
+}
 
 /** What one device sends. */
 function scriptOf(random: Seeded, deviceId: string, spots: readonly [number, number][]): Json[] {
@@ -138,15 +210,15 @@ function scriptOf(random: Seeded, deviceId: string, spots: readonly [number, num
 
 /** Events by device, the latest first, and users, without what differs between environments. */
 async function seen(
-  good: (method: string, path: string, body: undefined, key: string) => Promise<Json>,
+  good: (method: string, path: string, key: string) => Promise<Json>,
   key: string,
 ): Promise<Json> {
   const events: Record<string, Json[]> = {}
   for (let i = 0; i < DEVICES; i++) {
-    const list = await good('GET', `/v1/events?deviceId=device-${i}&limit=1000`, undefined, key)
+    const list = await good('GET', `/v1/events?deviceId=device-${i}&limit=1000`, key)
     events[`device-${i}`] = list.events.map(plain)
   }
-  const { users } = await good('GET', '/v1/users?limit=100', undefined, key)
+  const { users } = await good('GET', '/v1/users?limit=100', key)
   const byDevice = (a: Json, b: Json) => (a.deviceId < b.deviceId ? -1 : 1)
   return { events, users: users.map(plain).toSorted(byDevice) }
 }
