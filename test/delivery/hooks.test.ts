@@ -138,6 +138,8 @@ t.test('a hook continues after kill -9, and its id is the same for a message tha
   await put(server, 'erp/1', { geofence: { tag: 'store' }, endpoint: { url: receiver.url } })
   const [first] = await track(server, 'a', PLACE)
   await until(async () => receiver.got.length === 1)
+  // The answer may still be on its way: without it, the first message would be sent again.
+  await until(async () => (await hookOf(server, 'erp/1')).pending === 0)
   await receiver.down()
   const [second] = await track(server, 'a', FAR)
   await until(async () => (await hookOf(server, 'erp/1')).status === 'failing')

@@ -41,6 +41,13 @@ t.test(
   async (t) => {
     const [leader, follower] = [await tile38Server(t), await tile38Server(t)]
     await follower.ask('FOLLOW', '127.0.0.1', `${leader.port}`)
+    // Until it has what the leader has, it answers nothing else than that it is catching up.
+    await until(() =>
+      roleOf(follower).then(
+        () => true,
+        () => false,
+      ),
+    )
     t.equal(await roleOf(follower), 'slave')
     const server = await startServer(t, {
       env: { RINGFENCE_TILE38_URL: `${follower.url},${leader.url}` },
