@@ -92,6 +92,23 @@ t.test('rate limits are those of the table, with the changes of the operator', a
   t.match(body.components.responses.Error402.description, 'Payment required')
 })
 
+t.test('trips: phones by address, servers as management, routes on their own', async (t) => {
+  const server = await startServer(t, {
+    env: { RINGFENCE_RATE_LIMITS: 'on', RINGFENCE_TRUSTED_PROXIES: '127.0.0.1' },
+  })
+  const create = (key: string, address: string) => () =>
+    server.api('POST', '/v1/trips', { externalId: 'limited' }, key, { 'x-forwarded-for': address })
+  const times = <T>(count: number, one: T): T[] => Array.from({ length: count }, () => one)
+  t.ok((await passed(t, times(40, create(testPublishable, '192.0.2.1')), 10)) < 40)
+  t.equal((await create(testPublishable, '192.0.2.2')()).status, 200, 'another address')
+  t.equal(await passed(t, times(40, create(testSecret, '192.0.2.1')), 40), 40, 'a server')
+  const { paths } = (await server.api('GET', '/v1/openapi.json', undefined, null)).body
+  t.match(
+    paths['/v1/trips/{id}/route'].get.responses[429].description,
+    'At most 100 requests a second for each key.',
+  )
+})
+
 t.test('an operator is told which limit is invalid', async (t) => {
   await t.rejects(startServer(t, { args: ['--limits', 'GET /v1/weather=1'] }), {
     message: /exited with 2\nringfence: --limits has no "GET \/v1\/weather"/,

@@ -270,6 +270,45 @@ t.test('the paths with /api of geofences and beacons', async (t) => {
   t.equal((await api.call('GET', '/api/v1/beacons')).body.beacons.length, 2)
 })
 
+t.test('a trip from its start to its end, which is repeated, and after it is gone', async (t) => {
+  for (const platform of PLATFORMS) {
+    const externalId = `trip-${platform}`
+    const options = {
+      externalId,
+      destinationGeofenceTag: 'shops',
+      destinationGeofenceExternalId: '1',
+      mode: 'car',
+      metadata: { a: 1 },
+    }
+    const userId = `user-${platform}`
+    const started = { userId, ...options, approachingThreshold: platform === 'iOS' ? '9' : 9 }
+    const read = ({ body }: HttpAnswer) => {
+      native.readTrip(body)
+      return body.trip.status as string
+    }
+    t.equal(read(await call(platform, 'POST', '/v1/trips', started)), 'pending')
+    const update = {
+      ...identityOf(platform),
+      ...locationOf(platform),
+      tripOptions: { ...options, version: '2' },
+    }
+    const { body } = await call(platform, 'POST', '/v1/track', update)
+    native.readTrack(body)
+    t.match(body.user.trip, { externalId, status: 'arrived' })
+    // After a restart, Android sends empty texts for what it has forgotten.
+    const forgotten = { destinationGeofenceTag: '', destinationGeofenceExternalId: '', mode: '' }
+    const end = { userId, ...options, ...(platform === 'Android' && forgotten), status: 'completed' }
+    const path = `/v1/trips/${externalId}/update`
+    t.equal(read(await call(platform, 'PATCH', path, end)), 'completed')
+    t.equal(read(await call(platform, 'PATCH', path, end)), 'completed', 'repeated')
+    const after = (await call(platform, 'POST', '/v1/track', update)).body
+    t.notOk('trip' in after.user, 'it is absent, so that the phone ends its trip')
+    await api.call('DELETE', `/v1/trips/${externalId}`)
+    const gone = await api.call('PATCH', path, end, testPublishable, headersOf(platform))
+    t.match(gone, { status: 404, body: { meta: { code: 404 } } })
+  }
+})
+
 t.test('the parser notices faults', async (t) => {
   const track = { ...identityOf('iOS'), ...locationOf('iOS'), deviceId: 'spoilt', beacons: [RANGED.iOS] }
   const { body } = await call('iOS', 'POST', '/v1/track', track)

@@ -32,6 +32,16 @@ export function readConversion(body: Json): void {
   text(body.event.user._id, 'event.user._id')
 }
 
+/** The answer to a call of a trip: without the trip or the list of events, an SDK takes it for a failure. */
+export function readTrip(body: Json): void {
+  const { trip } = body
+  object(trip, 'trip')
+  for (const name of ['_id', 'externalId', 'mode', 'status']) text(trip[name], `trip.${name}`)
+  if ('destinationLocation' in trip) object(trip.destinationLocation, 'trip.destinationLocation')
+  if ('eta' in trip) for (const name of ['duration', 'distance']) number(trip.eta[name], `trip.eta.${name}`)
+  each(body.events, 'events', readEvent)
+}
+
 export function readGeofences(body: Json): void {
   each(body.geofences, 'geofences', readShapedGeofence)
 }

@@ -54,6 +54,7 @@ t.test('a user drives a trip: started, approaching, arrived, and the app ends it
   t.strictSame(types((await track(at('phone', 10_000, 600, user))).body), ['user.updated_trip'])
   const near = await track(at('phone', 1000, 1200, user))
   t.strictSame(types(near.body), ['user.approaching_trip_destination'])
+  t.equal(near.body.user.trip.status, 'approaching')
   const there = await track(at('phone', 0, 1300, user))
   t.strictSame(types(there.body), ['user.entered_geofence', 'user.arrived_at_trip_destination'])
   t.match(there.body.events[1], { confidence: 3 })
@@ -129,6 +130,32 @@ t.test('a deleted trip is not made again, and a deleted user takes the trip alon
   const left = await trip('order-5')
   t.notOk('userId' in left || 'user' in left)
   t.strictSame(left.locations, [])
+})
+
+t.test('a record has every field, and none that is unknown', async (t) => {
+  const created = (await server.api('POST', '/v1/trips', { externalId: 'bare' })).body.trip
+  const always = ['_id', 'live', 'externalId', 'mode', 'status', 'createdAt', 'updatedAt', 'locations']
+  t.strictSame(Object.keys(created).sort(), always.toSorted())
+  const scheduledArrivalAt = Date.now() - 7_200_000
+  await server.api('POST', '/v1/trips', {
+    externalId: 'whole',
+    userId: 'all',
+    metadata: { a: 1 },
+    approachingThreshold: 3,
+    scheduledArrivalAt,
+    ...HOME,
+  })
+  await track(at('all', 0, 0, { userId: 'all' }))
+  await server.api('PATCH', '/v1/trips/whole', { status: 'completed' })
+  const whole = await trip('whole')
+  const known = ['userId', 'user', 'metadata', 'approachingThreshold', 'scheduledArrivalAt', 'eta', 'delay']
+  known.push('startedAt', 'arrivedAt', 'completedAt', 'endedAt')
+  known.push('destinationGeofenceTag', 'destinationGeofenceExternalId', 'destinationLocation')
+  t.strictSame(Object.keys(whole).sort(), [...always, ...known].sort())
+  t.strictSame(Object.keys(whole.user).sort(), ['_id', 'deviceId', 'userId'])
+  t.equal(whole.scheduledArrivalAt, new Date(scheduledArrivalAt).toISOString())
+  t.equal(whole.arrivedAt, new Date(NOW).toISOString())
+  t.same(whole.delay, { delayed: false, scheduledArrivalTimeDelay: 60 })
 })
 
 t.test('updates survive kill -9 between their commit and their trip', async (t) => {

@@ -337,6 +337,18 @@ t.test('null and empty texts mean absent, as after a restart of an Android app',
   )
 })
 
+t.test('scheduledArrivalAt: a date or milliseconds, which may be past', async (t) => {
+  const past = Date.parse('2020-02-03T04:05:06.789Z')
+  for (const given of [past, String(past), '2020-02-03T04:05:06.789Z', '2020-02-03T05:05:06.789+01:00']) {
+    const { status, body } = await post({ externalId: name(), scheduledArrivalAt: given })
+    t.equal(status, 200, String(given))
+    t.equal(body.trip.scheduledArrivalAt, '2020-02-03T04:05:06.789Z', String(given))
+  }
+  const refused = { code: 400, param: 'scheduledArrivalAt' }
+  for (const given of [true, 'yesterday', 1e18])
+    t.match((await post({ externalId: name(), scheduledArrivalAt: given })).body.meta, refused, String(given))
+})
+
 t.test('at most 50 active trips a user', async (t) => {
   const names = Array.from({ length: 50 }, name)
   const made = await Promise.all(names.map((externalId) => post({ externalId, userId: 'busy' })))

@@ -87,7 +87,7 @@ reference | by _id, userId or deviceId | e2e/records.test.ts: a user by _id, use
 metadata | up to 32 keys | spec/conformance.test.ts: parameters
 
 # User: trip (trips)
-trip | present while started, approaching or arrived
+trip | present while started, approaching or arrived | e2e/tripDrive.test.ts: a user drives a trip: started, approaching, arrived, and the app ends it
 
 # User: places and regions (places and regions)
 place, country, state, dma, postalCode | when enabled
@@ -112,7 +112,7 @@ out of range, listed | entered | actor/waiting.test.ts: beacons
 in range, left | exited | actor/waiting.test.ts: beacons
 
 # States: trips (trips)
-status | started, approaching, arrived
+status | started, approaching, arrived | e2e/tripDrive.test.ts: a user drives a trip: started, approaching, arrived, and the app ends it; e2e/tripRoads.test.ts: a drive along streets: started, approaching, arrived, with the ETA of the road engine
 
 # Endpoints
 POST /v1/track | publishable, stateful | e2e/track.test.ts: both prefixes, and keys without permission

@@ -26,7 +26,7 @@ DELETE /v1/trips/:id | secret; meta only | e2e/trips.test.ts: DELETE: gone, no e
 status | always 200 with JSON; the key's environment only | e2e/trips.test.ts: keys and environments
 :id | _id, else externalId: the active trip, else the latest created; may hold / before /update; unknown: 404 | e2e/trips.test.ts: names as clients write them; e2e/trips.test.ts: POST of an active trip changes its fields; of one that has ended, it makes another
 bodies | JSON or form, PATCH too | e2e/trips.test.ts: forms, PATCH too
-limits | publishable 10 per address, secret as management, route 100
+limits | publishable 10 per address, secret as management, route 100 | e2e/limits.test.ts: trips: phones by address, servers as management, routes on their own
 what a publishable key sees | locations is []; user and location only where the body's userId is the trip's | e2e/trips.test.ts: what a publishable key sees
 
 # Trips: body (trips)
@@ -38,20 +38,20 @@ destinationGeofenceTag, destinationGeofenceExternalId | must exist, checked wher
 destinationGeofenceTag, destinationGeofenceExternalId | on a trip with legs 400 unless as answered | trips/legs.test.ts: PATCH legs replaces the open ones: a known one keeps its state, closed ones stay
 mode | car (default), truck, foot, bike, motorbike | e2e/trips.test.ts: POST creates a trip, pending, without events; e2e/trips.test.ts: bad input is 400 and names the parameter; nothing changes
 approachingThreshold | minutes, number or its text, above 0 to 1440 | e2e/trips.test.ts: POST creates a trip, pending, without events; e2e/trips.test.ts: bad input is 400 and names the parameter; nothing changes
-scheduledArrivalAt | date or ms; may be past
+scheduledArrivalAt | date or ms; may be past | e2e/trips.test.ts: scheduledArrivalAt: a date or milliseconds, which may be past
 metadata | as a user's; object or JSON text; replaces the whole | e2e/trips.test.ts: POST creates a trip, pending, without events; e2e/trips.test.ts: POST of an active trip changes its fields; of one that has ended, it makes another
 legs | 1 to 25; not beside a destination | trips/legs.test.ts: PATCH legs replaces the open ones: a known one keeps its state, closed ones stay
 status | six values; expired and others 400; ignored by POST | e2e/trips.test.ts: bad input is 400 and names the parameter; nothing changes; e2e/trips.test.ts: POST creates a trip, pending, without events
 null and "" | mean absent | e2e/trips.test.ts: null and empty texts mean absent, as after a restart of an Android app
 400 | nothing changes | e2e/trips.test.ts: bad input is 400 and names the parameter; nothing changes; e2e/trips.test.ts: a refused POST leaves its name free
 a leg | its destination in four forms, arrivalRadius, stopDuration, metadata, on the leg itself too; the first form counts | e2e/trips.test.ts: legs: their destinations in four forms, on the leg itself too
-a leg's address | geocoded once, without result 400
+a leg's address | geocoded once, without result 400 | e2e/tripRoads.test.ts: the address of a leg is geocoded once; one that is not found is refused
 PATCH legs | replaces the open legs: a known _id keeps its state, closed legs stay | trips/legs.test.ts: PATCH legs replaces the open ones: a known one keeps its state, closed ones stay
 list | filters, sortBy, limit, bounds, before; descending | e2e/trips.test.ts: list: filters, order, pages
-route | of an ended trip with two or more locations, else 400; matched; the line where nothing matches | e2e/tripDrive.test.ts: the way of a trip that has ended: without roads the line through its locations
+route | of an ended trip with two or more locations, else 400; matched; the line where nothing matches | e2e/tripDrive.test.ts: the way of a trip that has ended: without roads the line through its locations; e2e/tripRoads.test.ts: a drive along streets: started, approaching, arrived, with the ETA of the road engine
 
 # Trips: record (trips)
-trip | every field, absent where unknown
+trip | every field, absent where unknown | e2e/tripDrive.test.ts: a record has every field, and none that is unknown
 user | who moved it last; before that the userId's latest record | e2e/tripDrive.test.ts: a user drives a trip: started, approaching, arrived, and the app ends it
 updatedAt | now of the last change or location | trips/machine.test.ts: times: t of the update, now of a call; going back from arrived clears arrivedAt
 eta | duration with one decimal, distance, source | trips/eta.test.ts: property: an ETA has one decimal, is never negative, and is 0 once arrived
@@ -110,11 +110,11 @@ PATCH leg | completed, canceled, pending, refusals | trips/legs.test.ts: PATCH o
 PUT legs | every open leg once; an arrived one stays current | trips/legs.test.ts: PUT legs: names every open leg once; the first open one is started
 
 # Trips: ETA and delay (trips)
-way | road engine, the trip's mode, through the open legs in order; a leg's includes stops before it | trips/eta.test.ts: a leg’s ETA counts the stops before it, of an arrived one the rest
+way | road engine, the trip's mode, through the open legs in order; a leg's includes stops before it | trips/eta.test.ts: a leg’s ETA counts the stops before it, of an arrived one the rest; e2e/tripRoads.test.ts: a drive along streets: started, approaching, arrived, with the ETA of the road engine
 when | first update of a run, tripEtaSeconds and 50 m, changes, before A | trips/eta.test.ts: a way is measured at the first update, then after tripEtaSeconds and 50 m; trips/eta.test.ts: a way is measured again after destination, mode or legs have changed; trips/eta.test.ts: before a trip is approaching, a way that is older than 5 s is measured again
 in between | scaled with the straight line, by two at most; reads compute nothing; arrived 0, 0 | trips/eta.test.ts: in between it is scaled with the straight line, by two at most
 no road | straight line times 1.3 at the speed of the mode | trips/eta.test.ts: as the crow flies: 1.3 times the line at the speed of the mode
-no road | no region, no road within 1 km, no way, engine busy or over 1 s
+no road | no region, no road within 1 km, no way, engine busy or over 1 s | e2e/tripRoads.test.ts: no road within 1 km, or no region: the straight line; routing/roadWays.test.ts: no region, no way, or a failure of the engine: unknown; routing/roadWays.test.ts: four are measured at a time, 500 wait for it, beyond that and after a second they are unknown
 delay | predicted less scheduled; D once | trips/machine.test.ts: delay: how late the arrival is predicted, and one event when that is too late
 
 # Trips: guarantees (trips)
@@ -133,6 +133,6 @@ owner down at the deadline | expired once, at the next owner's start; endedAt is
 
 # Trips: what clients do (trips)
 web SDK | startTrip, updateTrip, completeTrip, cancelTrip, trackOnce with tripOptions | clients/webSdks.slow.test.ts: in Node; clients/webSdks.slow.test.ts: in Chromium; e2e/sdk.test.ts: a user logs in, with metadata and a trip
-native | 200 or 404 end the trip on the phone
+native | 200 or 404 end the trip on the phone | e2e/native.test.ts: a trip from its start to its end, which is repeated, and after it is gone
 server first | the backend creates the trip, the app then POSTs the same externalId: one trip | cluster/trips.slow.test.ts: the whole life of trips is the same in both engines
 `)
