@@ -30,10 +30,22 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
     await radius.fill('300')
     await page.getByText('Opening hours').click()
     await page.getByLabel('Hours on Monday').fill('00:00-12:00, 12:00-23:59')
+    // The mouse draws three hours of Tuesday; the keyboard closes the last of them.
+    const cell = (hour: string) => page.getByRole('button', { name: `Tuesday ${hour}:00` })
+    await cell('08').hover()
+    await page.mouse.down()
+    await cell('09').hover()
+    await cell('10').hover()
+    await page.mouse.up()
+    await cell('09').focus()
+    await page.keyboard.press('ArrowRight')
+    await page.keyboard.press('Space')
+    await until(async () => (await page.getByLabel('Hours on Tuesday').inputValue()) === '08:00-10:00')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByRole('link', { name: 'Depot' }).waitFor()
     const { body } = await server.api('GET', '/v1/geofences/depot/main')
     t.strictSame(body.geofence.operatingHours.Monday.length, 2)
+    t.strictSame(body.geofence.operatingHours.Tuesday, [['08:00', '10:00']])
     t.equal(body.geofence.geometryRadius, 300)
     const { body: tracked } = await server.api('POST', '/v1/track', {
       ...HERE,
@@ -99,6 +111,44 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
     t.strictSame(complaints, [])
   })
 
+  await t.test('all geofences that match are turned off, then deleted, by their number', async (t) => {
+    for (const id of ['1', '2', '3'])
+      await server.api('PUT', `/v1/geofences/many/${id}`, {
+        description: `Many ${id}`,
+        type: 'circle',
+        coordinates: [-56.3, -34.7],
+        radius: 50,
+      })
+    const { page, complaints } = await openPage(t, browser, server)
+    await signIn(page, '/test/geofences')
+    await page.getByLabel('Tag').fill('many')
+    await page.waitForURL(/tag=many/)
+    await page.getByRole('button', { name: 'Change all that match' }).click()
+    await page.getByText('3 match the filter of the list').waitFor()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('How many').fill('2')
+    await dialog.getByRole('button', { name: 'Turn off' }).last().click()
+    await dialog.getByRole('alert').waitFor()
+    t.match(await dialog.getByRole('alert').textContent(), /3 geofences match, and not 2/)
+    await dialog.getByLabel('How many').fill('3')
+    await dialog.getByRole('button', { name: 'Turn off' }).last().click()
+    await page.getByText('3 geofences were turned off.').waitFor()
+    const many = async () => (await server.api('GET', '/v1/geofences?tag=many')).body.geofences
+    t.strictSame(
+      (await many()).map((fence: { enabled: boolean }) => fence.enabled),
+      [false, false, false],
+    )
+    const others = (await server.api('GET', '/v1/geofences?includeTotal=true')).body.meta.total - 3
+    await page.getByRole('button', { name: 'Change all that match' }).click()
+    await dialog.getByRole('button', { name: 'Delete' }).first().click()
+    await dialog.getByLabel('How many').fill('3')
+    await dialog.getByRole('button', { name: 'Delete' }).last().click()
+    await page.getByText('3 geofences were deleted.').waitFor()
+    t.strictSame(await many(), [])
+    t.equal((await server.api('GET', '/v1/geofences?includeTotal=true')).body.meta.total, others)
+    t.strictSame(complaints, [])
+  })
+
   await t.test('settings have the sentences of the API; the server’s error is at its field', async (t) => {
     const { page, complaints } = await openPage(t, browser, server)
     await signIn(page, '/test/settings')
@@ -116,7 +166,9 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
   await t.test('why did it happen, and why nothing?', async (t) => {
     const { page, complaints } = await openPage(t, browser, server)
     const { body } = await server.api('GET', '/v1/users?deviceId=van-1')
-    await signIn(page, `/test/users/${body.users[0]._id}/explain`)
+    await signIn(page, `/test/users/${body.users[0]._id}`)
+    await page.getByRole('region', { name: 'The user on the map' }).waitFor()
+    await page.goto(`/test/users/${body.users[0]._id}/explain`)
     await page.getByRole('button', { name: /Depot/ }).click()
     await page.getByLabel(/Why nothing/).fill('elsewhere')
     await page.getByText('It was too far away to matter').waitFor()
@@ -145,6 +197,11 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
     await until(() => received > 0)
     await page.locator('.toast').waitFor()
     t.match(await page.locator('.toast').first().textContent(), /200/)
+    await server.api('POST', '/v1/track', { ...HERE, deviceId: 'van-9', userId: 'bob' })
+    await page.getByText('delivered', { exact: true }).first().waitFor()
+    const before = received
+    await page.getByRole('button', { name: 'Send again' }).first().click()
+    await until(() => received > before)
     t.strictSame(complaints, [])
   })
 })

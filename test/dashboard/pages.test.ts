@@ -38,6 +38,7 @@ t.test('pages of records', { skip: skipWithoutChromium() }, async (t) => {
     await page.getByText('arrived', { exact: true }).first().waitFor()
     await page.getByRole('link', { name: /arrived at trip destination/ }).waitFor()
     await page.getByRole('button', { name: 'Complete' }).click()
+    await page.getByText(/^The way it took: [\d.]+ (m|km), straight between its locations/).waitFor()
     await page.getByText('completed', { exact: true }).first().waitFor()
     const { body } = await server.api('GET', '/v1/trips?externalId=order-7')
     t.equal(body.trips[0].status, 'completed')

@@ -69,3 +69,8 @@ export function containsBox(outer: Box, inner: Box): boolean {
 function wrapped(longitude: number): number {
   return ((((longitude + 180) % 360) + 360) % 360) - 180
 }
+
+/** The path of a route. The pages ask for coordinates, not for a polyline. */
+export function lineOf(geometry: object | undefined): LngLat[] {
+  return geometry !== undefined && 'coordinates' in geometry ? (geometry.coordinates as LngLat[]) : []
+}

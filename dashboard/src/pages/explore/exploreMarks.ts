@@ -1,4 +1,4 @@
-import { circleRing, type LngLat } from '../../map/geometry.ts'
+import { circleRing, lineOf, type LngLat } from '../../map/geometry.ts'
 import type { Mark } from '../../map/overlay.ts'
 import type { Answer } from './questions.ts'
 
@@ -58,9 +58,4 @@ function answered(answer: Answer): Mark[] {
     case 'matrix':
       return []
   }
-}
-
-/** The calls ask for coordinates, not for a polyline. */
-function lineOf(geometry: object | undefined): LngLat[] {
-  return geometry !== undefined && 'coordinates' in geometry ? (geometry.coordinates as LngLat[]) : []
 }

@@ -2,6 +2,7 @@ import type { CallFailure } from '../../api/call.ts'
 import { CheckField, SelectField, TextArea, TextField } from '../../ui/fields.tsx'
 import { Failure, Segments } from '../../ui/parts.tsx'
 import { DAYS, type GeofenceDraft } from './geofenceDraft.ts'
+import { HoursGrid } from './hoursGrid.tsx'
 
 /** Fields at which an error of the server is shown; others stand above the form. */
 const FIELDS =
@@ -106,6 +107,10 @@ export function GeofenceForm(props: {
             {wrong('operatingHours')}
           </p>
         )}
+        <HoursGrid
+          hours={draft.hours}
+          onChange={(day, text) => onChange({ hours: { ...draft.hours, [day]: text } })}
+        />
         <table class="hours">
           <tbody>
             {DAYS.map((day) => (

@@ -12,6 +12,7 @@ import { RecordList } from '../../ui/list.tsx'
 import { Badge, Button, Empty, LinkButton } from '../../ui/parts.tsx'
 import type { Column } from '../../ui/table.tsx'
 import { metersText } from '../../ui/words.ts'
+import { BulkDialog } from './bulkDialog.tsx'
 import { FencesMap } from './fencesMap.tsx'
 import { GeofenceEditor } from './geofenceEditor.tsx'
 import { ImportDialog } from '../imports/importDialog.tsx'
@@ -46,9 +47,11 @@ const COLUMNS: readonly Column<Geofence>[] = [
 function GeofenceList() {
   const query = place.value.query
   const [text, tag] = [query.get('text') ?? '', query.get('tag') ?? '']
-  const asked = { limit: LIMIT, ...(text && { text }), ...(tag && { tag }) }
+  const filter = { ...(text && { text }), ...(tag && { tag }) }
+  const asked = { limit: LIMIT, ...filter }
   const [pointed, setPointed] = useState<string | undefined>()
   const [isImporting, setImporting] = useState(false)
+  const [isChangingAll, setChangingAll] = useState(false)
   const list = usePages(`geofences ${JSON.stringify(asked)}`, async (before, signal) => {
     const { geofences, meta } = await call('get', '/v1/geofences', {
       query: { ...asked, ...(before && { before }) },
@@ -68,6 +71,9 @@ function GeofenceList() {
           <Button icon="imports" onClick={() => setImporting(true)}>
             Import
           </Button>
+        )}
+        {may('PATCH /v1/geofences') && (
+          <Button onClick={() => setChangingAll(true)}>Change all that match</Button>
         )}
         {canWrite && (
           <LinkButton kind="primary" icon="plus" href={pagePath('geofences/new')}>
@@ -106,6 +112,9 @@ function GeofenceList() {
           onChoose={(id) => go(pagePath(`geofences/${id}`))}
         />
       </div>
+      {isChangingAll && (
+        <BulkDialog filter={filter} onClose={() => setChangingAll(false)} onDone={() => list.reload()} />
+      )}
       {isImporting && (
         <ImportDialog kind="geofences" onClose={() => setImporting(false)} onDone={() => list.reload()} />
       )}

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { Event } from '../../../../sdk/src/types.ts'
 import { addressOf, call } from '../../api/call.ts'
+import { hasCall } from '../../api/document.ts'
 import { useQuery } from '../../api/useQuery.ts'
-import { circleRing, type LngLat } from '../../map/geometry.ts'
+import { circleRing, lineOf, type LngLat } from '../../map/geometry.ts'
 import { go, pagePath } from '../../router.ts'
 import { may } from '../../session/session.ts'
 import { usePageKey } from '../../shell/keys.tsx'
@@ -65,6 +66,11 @@ function Shown({ trip, reload }: { readonly trip: Trip; readonly reload: () => v
     const path = '/v1/geofences/{tag}/{externalId}'
     const answer = await call('get', path, { params: { tag, externalId }, signal }).catch(() => undefined)
     return answer?.geofence ?? null
+  })
+  const way = useQuery(`way ${_id} ${trip.status}`, async (signal) => {
+    if (isActive(trip) || trip.locations.length < 2 || !hasCall('GET /v1/trips/{id}/route')) return null
+    const query = { units: 'metric', geometry: 'linestring' } as const
+    return call('get', '/v1/trips/{id}/route', { params, query, signal })
   })
   const events = useTripEvents(trip)
   const canWrite = may('PATCH /v1/trips/{id}')
@@ -138,10 +144,19 @@ function Shown({ trip, reload }: { readonly trip: Trip; readonly reload: () => v
         <div class="stack">
           <MarkMap
             label="The trip on the map"
-            marks={tripMarks(trip, ring ?? undefined)}
+            marks={tripMarks(trip, ring ?? undefined, way.data ? lineOf(way.data.geometry) : undefined)}
             fitKey={`${_id} ${ring !== undefined}`}
             height={520}
           />
+          {way.failure && <Failure failure={way.failure} retry={() => way.reload()} />}
+          {way.data && (
+            <p class="quiet">
+              The way it took: {way.data.distance.text},{' '}
+              {way.data.matched
+                ? 'along the roads.'
+                : 'straight between its locations: no roads were found there.'}
+            </p>
+          )}
           <EtaChart trip={trip} events={events.data ?? []} />
         </div>
       </div>

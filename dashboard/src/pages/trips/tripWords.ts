@@ -47,15 +47,17 @@ export function legName(leg: Leg): string {
   return Array.isArray(data) ? `${data[0]?.toFixed(5)}, ${data[1]?.toFixed(5)}` : 'geofence'
 }
 
-/** A trip on the map: its trail, where it is, and where it leads to. */
-export function tripMarks(trip: Trip, destination?: readonly LngLat[]): Mark[] {
+/** A trip on the map: its trail, the way that it took if it has ended, where it is, and where it leads to. */
+export function tripMarks(trip: Trip, destination?: readonly LngLat[], way?: readonly LngLat[]): Mark[] {
   const path = trip.locations.map(({ coordinates }) => coordinates as unknown as LngLat)
   const last = path.at(-1)
   const marks: Mark[] = []
   if (destination !== undefined)
     marks.push({ shape: 'area', color: 'fence', ring: destination, name: destinationName(trip) })
   const end = trip.destinationLocation?.coordinates as unknown as LngLat | undefined
-  if (path.length > 1) marks.push({ shape: 'line', color: 'trail', path, isStrong: true, id: trip._id })
+  if (path.length > 1)
+    marks.push({ shape: 'line', color: 'trail', path, isStrong: way === undefined, id: trip._id })
+  if (way !== undefined) marks.push({ shape: 'line', color: 'ok', path: way, isStrong: true })
   if (last !== undefined && end !== undefined && isActive(trip) && trip.status !== 'arrived')
     marks.push({ shape: 'line', color: 'line-2', path: [last, end], isDashed: true })
   const legs = trip.legs ?? []

@@ -6,6 +6,7 @@ import { go, pagePath } from '../../router.ts'
 import { may } from '../../session/session.ts'
 import { usePageKey } from '../../shell/keys.tsx'
 import { CallButton } from '../../ui/code.tsx'
+import { Later } from '../../ui/later.tsx'
 import { Ago, Badge, Button, Dialog, Empty, Failure, LinkButton, Loading } from '../../ui/parts.tsx'
 import { say } from '../../ui/toast.tsx'
 import { metersText, recordName, userName } from '../../ui/words.ts'
@@ -51,6 +52,7 @@ export function UserPage({ id }: { readonly id: string }) {
       <div class="split">
         <div class="stack">
           <StateCard user={user} />
+          <Later load={async () => (await import('./userMap.tsx')).UserMap} props={{ user }} />
           <MetadataCard metadata={user.metadata} />
         </div>
         <Timeline user={user} />

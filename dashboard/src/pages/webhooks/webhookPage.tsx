@@ -58,6 +58,20 @@ export function WebhookPage({ id }: { readonly id: string }) {
     reload()
     log.reload()
   }
+  const sendAgain = ({ _id: deliveryId, status }: { readonly _id: string; readonly status: string }) => (
+    <Button
+      size="small"
+      disabled={status === 'pending'}
+      onClick={() =>
+        void act(
+          call('post', '/v1/webhooks/{id}/redeliver', { params, body: { deliveryId } }),
+          () => 'It is sent again.',
+        )
+      }
+    >
+      Send again
+    </Button>
+  )
   const webhook = data?.webhook
   if (failure && webhook === undefined)
     return (
@@ -134,6 +148,7 @@ export function WebhookPage({ id }: { readonly id: string }) {
           },
           { title: 'Body', kind: 'cut', wide: true, cell: ({ lastResponseBody }) => lastResponseBody ?? '' },
           { title: 'When', cell: ({ createdAt }) => <Ago at={createdAt} /> },
+          ...(may('POST /v1/webhooks/{id}/redeliver') ? [{ title: 'Again', cell: sendAgain }] : []),
         ]}
         empty={
           <Empty title="Nothing was sent yet">
