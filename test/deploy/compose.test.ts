@@ -2,6 +2,7 @@
 import {
   cpSync,
   existsSync,
+  globSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -188,6 +189,29 @@ t.test('the image has the Node that the tests run on', (t) => {
   t.ok(stages.every((line) => line.startsWith('FROM node:${NODE_VERSION}-bookworm-slim')))
   t.ok(dockerfile.includes('USER 1000:1000'))
   t.equal(services['gateway-1']!.image, `ringfence:${packageLock.version}`)
+  t.end()
+})
+
+t.test('the dashboard is built from files that the image has by then', (t) => {
+  const build = dockerfile.findIndex((line) => line.includes('node install/slim.ts'))
+  const copied = dockerfile
+    .slice(0, build)
+    .flatMap((line) => /^COPY (?!--from)(.*) \S+$/.exec(line)?.[1]?.split(' ') ?? [])
+  const isCopied = (path: string) => copied.some((one) => path === one || path.startsWith(`${one}/`))
+  const waiting = globSync(['dashboard/*.ts', 'dashboard/src/**/*.{ts,tsx}'], { cwd: ROOT })
+  const outside = new Set<string>()
+  for (const path of waiting) {
+    const imports = text(path).matchAll(/^(?:import|export) (?!type )[^'\n]*from '(\.[^']+\.tsx?)'/gm)
+    for (const [, name] of imports) {
+      const found = join(path, '..', name!)
+      if (found.startsWith('dashboard/') || outside.has(found)) continue
+      outside.add(found)
+      // What it imports must be there, too.
+      waiting.push(found)
+    }
+  }
+  t.ok(outside.size > 0)
+  for (const path of outside) t.ok(isCopied(path), path)
   t.end()
 })
 
