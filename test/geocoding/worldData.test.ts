@@ -1,10 +1,11 @@
 /** The data of the world cannot be made: it is said, and not tried again at each question. */
-import { existsSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { startServer } from '../kit/server.ts'
 import { worldFile as expectedFile } from '../../src/geo/world/worldBuilder.ts'
+import { WorldMapBuilder } from '../../src/geo/world/worldMap.ts'
 import { WorldData } from '../../src/geo/world/worldData.ts'
 import type { ApiError } from '../../src/runtime/errors.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
@@ -74,6 +75,19 @@ t.test('questions wait until it is made, however long that takes, but not more t
   const made = new WorldData(data, time, createLogger('fatal'))
   t.equal(await made.soon(), expectedFile(join(data, 'world')))
   t.equal(await made.soon(), await made.file())
+})
+
+t.test('what a killed process has left is not in the way of one with the same number', (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'ringfence-world-'))
+  t.teardown(() => rmSync(folder, { recursive: true }))
+  const nothing = { feature: () => ({ features: [] }), mesh: () => ({ coordinates: [] }) }
+  const empty = <Contents>() => ({ objects: { countries: {}, land: {} } }) as Contents
+  // In a container, a process has the same number after each start. Nobody has called this one off.
+  const killed = new WorldMapBuilder(folder, nothing, empty)
+  new WorldMapBuilder(folder, nothing, empty).abandon()
+  killed.abandon()
+  t.strictSame(readdirSync(folder), [])
+  t.end()
 })
 
 t.test('a process that hangs is ended', async (t) => {

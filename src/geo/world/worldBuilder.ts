@@ -1,6 +1,7 @@
 import { borders, iso1A2Code } from '@rapideditor/country-coder'
 import Database from 'better-sqlite3'
 import fs from 'node:fs'
+import { randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { Position } from '../../model/geofence.ts'
@@ -89,7 +90,8 @@ export function buildWorld(folder: string): string {
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
   for (const old of fs.readdirSync(folder).map((name) => join(folder, name)))
     if (Date.now() - fs.statSync(old).mtimeMs > ABANDONED_MS) fs.rmSync(old, { force: true })
-  const unfinished = `${file}.${process.pid}`
+  // Not by the number of the process, which is the same each time in a container: one that was killed has left its files.
+  const unfinished = `${file}.${randomUUID()}`
   const map = new WorldMapBuilder(folder, require('topojson-client'), parsed)
   const database = new Database(unfinished)
   try {

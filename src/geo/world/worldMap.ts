@@ -3,6 +3,7 @@
  * region is imported, and on small scales everywhere. Outlines are those of Natural Earth, in three sizes.
  */
 import type Database from 'better-sqlite3'
+import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Position } from '../../model/geofence.ts'
 import { generalise } from '../mapFile/generalise.ts'
@@ -57,7 +58,7 @@ export class WorldMapBuilder {
    * @param parsed the contents of a JSON file of a package
    */
   constructor(folder: string, topojson: Topojson, parsed: <Contents>(module: string) => Contents) {
-    this.#writer = new MapWriter(join(folder, `staging-${process.pid}.db`), WORLD_LEVELS)
+    this.#writer = new MapWriter(join(folder, `staging-${randomUUID()}.db`), WORLD_LEVELS)
     for (const [i, level] of WORLD_LEVELS.entries())
       addOutlines(this.#writer, level, topojson, parsed(`${OUTLINE_PACKAGE}/countries-${SCALES[i]}.json`))
   }
