@@ -151,7 +151,8 @@ t.test('property: replicas see complete edits in one order, and end with its res
   const share = fc.constantFrom(0, 0, 0.1, 0.3)
   const property = fc.asyncProperty(
     fc.array(anyOp, { minLength: 10, maxLength: 60 }),
-    fc.record({ lost: share, unanswered: share, late: share, cut: share }),
+    // An edit is read anew from its first entry after a cut, and the audit doubles its entries.
+    fc.record({ lost: share, unanswered: share, late: share, cut: share.map((cut) => cut / 2) }),
     fc.integer({ min: 1, max: 2 ** 31 - 2 }),
     async (ops, shares, seed) => {
       let state = seed
@@ -188,6 +189,8 @@ t.test('property: replicas see complete edits in one order, and end with its res
           } catch (error) {
             const { message, name } = error as Error
             if (name === 'RecordExists') return { op, token, outcome: 'refused' }
+            // It is in the stream, and this process is late: connections were cut for longer than an edit waits.
+            if (/was made but is not visible/.test(message)) return { op, token, outcome: 'done' }
             if (/Nothing was changed/.test(message)) return { op, token, outcome: 'nothing changed' }
             if (/not known|not seen/.test(message)) return { op, token, outcome: 'unknown' }
             throw error
