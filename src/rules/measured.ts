@@ -20,7 +20,7 @@ import { Unready } from './unready.ts'
  */
 const MUCH_MICROSECONDS = 5000
 /**
- * Estimated microseconds, fitted to the bench `measuring` at the git tag benches-2026-11: per circle; per polygon,
+ * Estimated microseconds, fitted to the bench `measuring` at commit b214cb7: per circle; per polygon,
  * times the square root of its corners; and per corner under an accuracy disc of {@link WIDE_METERS}, proportionally
  * less under a smaller one.
  */

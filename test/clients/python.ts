@@ -8,7 +8,7 @@ import { ServerMissing, SERVER_CACHE } from '../kit/goServers.ts'
 const run = promisify(execFile)
 
 /**
- * In the versions that are tested. The generator's releases from 0.27 on leave out the import of `Unset` where a body has two
+ * In the versions that are tested. The generator's releases 0.28.4 and 0.29.1 leave out the import of `Unset` where a body has two
  * content types, so what they make does not load.
  */
 const PACKAGES = ['radar-python==0.0.4', 'openapi-python-client==0.26.2']
