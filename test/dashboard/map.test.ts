@@ -44,10 +44,10 @@ t.test('the live map', { skip: skipWithoutChromium() }, async (t) => {
     // The last way that points glide is painted to its end; on a busy machine that takes some frames.
     let frames = await painted()
     await until(async () => {
-      const before = frames
+      const earlier = frames
       await page.waitForTimeout(300)
       frames = await painted()
-      return frames === before
+      return frames === earlier
     })
     await page.waitForTimeout(800)
     t.equal(await painted(), frames, 'a paused map paints nothing')
