@@ -7,4 +7,4 @@ const thread = new GeocoderThread(
   (file) => new WorldDatabase(file),
 )
 
-export default (task: GeocoderTask) => thread.answer(task)
+export default (task: GeocoderTask) => thread.reply(task)

@@ -62,6 +62,10 @@ t.test('a place database that is missing, damaged or back again', async (t) => {
     t.strictSame(types(await track(name, 0)), [], `${name}: nobody enters`)
     const { status } = await server.api('GET', `/v1/context?coordinates=${latitude},${longitude}`)
     t.equal(status, 503, `${name}: the context says so`)
+    for (let i = 0; i < 2; i++) {
+      const search = await server.api('GET', near)
+      t.match(search, { status: 503, body: { meta: { code: 503 } } }, `${name}: so does the search`)
+    }
   }
   await server.kill9()
   for (const file of files) cpSync(`${file}.kept`, file)

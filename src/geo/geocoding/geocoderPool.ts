@@ -8,7 +8,7 @@ import type { Position } from '../../model/geofence.ts'
 import type { AreaFinder, PlaceArea } from '../../registry/geofences/areaFinder.ts'
 import type { MapRegion, MapRegions } from '../extract/port.ts'
 import { AIRPORT_ATTRIBUTION, WORLD_ATTRIBUTION } from '../world/port.ts'
-import type { GeocoderAnswer, GeocoderQuestion, GeocoderTask } from './geocoderThread.ts'
+import type { GeocoderAnswer, GeocoderQuestion, GeocoderReply, GeocoderTask } from './geocoderThread.ts'
 import type {
   Address,
   AutocompleteQuestion,
@@ -35,12 +35,14 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
   readonly name = 'geocoder'
   readonly #regions: MapRegions
   readonly #world: () => Promise<string>
-  readonly #pool: Piscina<GeocoderTask, GeocoderAnswer>
+  readonly #logger: Logger
+  readonly #pool: Piscina<GeocoderTask, GeocoderReply>
 
   /** @param world gives the file of the world database, or throws an ApiError */
   constructor(regions: MapRegions, world: () => Promise<string>, logger: Logger) {
     this.#regions = regions
     this.#world = world
+    this.#logger = logger
     this.#pool = new Piscina({
       filename: GEOCODER_WORKER.href,
       minThreads: 0,
@@ -127,7 +129,14 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
       throw new ApiError(503, 'Too many geocoding requests at once.', { retryAfter: 1 })
     const inService = this.#regions.all.filter(({ places }) => places !== undefined)
     const regions = inService.map(({ places, bounds }) => ({ file: places!, bounds }))
-    const answer = await this.#pool.run({ ...question, world, regions })
+    const reply = await this.#pool.run({ ...question, world, regions })
+    if ('unreadable' in reply) {
+      this.#logger.warn({ reason: reply.unreadable }, 'a place database cannot be read')
+      throw new ApiError(503, 'A place database cannot be read; the log of the server says why.', {
+        retryAfter: 10,
+      })
+    }
+    const { answer } = reply
     const used = inService.filter((region) => isUsed(region, answer))
     const credits = new Set([...used.map(({ attribution }) => attribution), WORLD_ATTRIBUTION])
     return { answer, attribution: [...credits].join(', ') }

@@ -34,6 +34,9 @@ export type GeocoderQuestion =
 /** By the kind of the question. */
 export type GeocoderAnswer = Address[] | FoundPlace[] | Validation | PlaceArea | undefined
 
+/** What a thread replies: an answer, or why a database cannot be read. Errors lose their codes between threads. */
+export type GeocoderReply = { readonly answer: GeocoderAnswer } | { readonly unreadable: string }
+
 /** A question to a thread. */
 export type GeocoderTask = GeocoderQuestion & {
   /** The place databases of all map regions in service; the thread closes any other. */
@@ -61,7 +64,19 @@ export class GeocoderThread {
     this.#openWorld = openWorld
   }
 
-  answer(task: GeocoderTask): GeocoderAnswer {
+  /** @throws what is not the fault of a database */
+  reply(task: GeocoderTask): GeocoderReply {
+    try {
+      return { answer: this.#answer(task) }
+    } catch (error) {
+      if (error instanceof Unopened) return { unreadable: error.message }
+      const { code, message } = error as { code?: unknown; message: string }
+      if (typeof code === 'string' && code.startsWith('SQLITE_')) return { unreadable: message }
+      throw error
+    }
+  }
+
+  #answer(task: GeocoderTask): GeocoderAnswer {
     const sources = this.#sourcesOf(task)
     if (task.kind === 'forward') return forward(sources, task.question)
     if (task.kind === 'autocomplete') return autocomplete(sources, task.question)
@@ -78,11 +93,25 @@ export class GeocoderThread {
     const key = regions.map(({ file }) => file).join('\n')
     if (this.#sources !== undefined && key === this.#key) return this.#sources
     this.#places.keep(regions.map(({ file }) => file))
-    this.#key = key
     this.#sources = new SearchSources(
-      regions.map(({ file, bounds }) => ({ records: this.#places.at(file), bounds })),
+      regions.map(({ file, bounds }) => ({ records: this.#opened(file), bounds })),
       this.#sources?.world ?? this.#openWorld(world),
     )
+    // After all are open: one that cannot be opened is tried again by the next question.
+    this.#key = key
     return this.#sources
   }
+
+  #opened(file: string): PlaceRecords {
+    try {
+      return this.#places.at(file)
+    } catch (cause) {
+      throw new Unopened(`${file}: ${(cause as Error).message}`, { cause })
+    }
+  }
+}
+
+/** A place database is missing, damaged or of another version. */
+class Unopened extends Error {
+  override readonly name = 'Unopened'
 }
