@@ -12,6 +12,7 @@ import { openJetStreamLog, type JetStreamLogOptions } from '../../src/cluster/jo
 import { openStreams, type JournalOptions } from '../../src/cluster/journal/jetStreamStreams.ts'
 import type { LogEvent, PartitionLog } from '../../src/log/port.ts'
 import { natsServer, type NatsServer } from '../kit/nats.ts'
+import { persistently } from '../../src/cluster/nats/jetStreamConnection.ts'
 import { framesOf } from '../log/contract.ts'
 import { until } from '../kit/waiting.ts'
 
@@ -44,8 +45,16 @@ export async function withStreams(
 ): Promise<Streams> {
   const server = await natsServer(t, { jetStream })
   const connection = await reconnecting(t, [server])
-  const { manager } = await openStreams(connection, { ...STREAM_OPTIONS, ...options })
+  const { manager } = await persistently(
+    () => openStreams(connection, { ...STREAM_OPTIONS, ...options }),
+    again,
+  )
   return { server, connection, manager }
+}
+
+/** A lost answer of a server that has just started is worth another question: the engine asks again as well. */
+export function again(error: Error): void {
+  console.error(`asked again after: ${error.message}`)
 }
 
 /** A connection like that of the engine, which reconnects to its servers. */

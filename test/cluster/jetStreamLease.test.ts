@@ -8,7 +8,8 @@ import { systemTime } from '../../src/runtime/clock.ts'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer, type NatsServer } from '../kit/nats.ts'
 import { until } from '../kit/waiting.ts'
-import { reconnecting } from './jetStreamKit.ts'
+import { again, reconnecting } from './jetStreamKit.ts'
+import { persistently } from '../../src/cluster/nats/jetStreamConnection.ts'
 
 const skip = await skipWithout(NATS_SERVER)
 const TTL_MS = 1200
@@ -18,7 +19,7 @@ async function contender(t: Test, server: NatsServer, name: string, work = () =>
   const connection = await reconnecting(t, [server])
   const notes: string[] = []
   const options = { connection, name: 'delivery', holderId: name, ttlMs: TTL_MS, troubled() {} }
-  await makeLeases(connection, 1, TTL_MS)
+  await persistently(() => makeLeases(connection, 1, TTL_MS), again)
   const lease = await Lease.open(options, {
     async begin() {
       notes.push('begun')
@@ -102,7 +103,7 @@ t.test(
 /** A process that competes for a job that is always due. */
 async function working(t: Test, server: NatsServer, name: string) {
   const connection = await reconnecting(t, [server])
-  await makeLeases(connection, 1, TTL_MS)
+  await persistently(() => makeLeases(connection, 1, TTL_MS), again)
   const job = { name: 'dates', isShared: true, runs: 0, dueAt: every(50), run: async () => void job.runs++ }
   const lease = { connection, holderId: name, ttlMs: TTL_MS, troubled() {} }
   const openLease: OpenLease = (of, holder, isAble) => Lease.open({ ...lease, name: of, isAble }, holder)
