@@ -1,6 +1,8 @@
 /** `npm test` and `npm run test:slow`: see {@link HELP}. */
 import { createHash, randomUUID } from 'node:crypto'
-import { globSync, readFileSync } from 'node:fs'
+import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { runTestFile, type FileResult, type RunningFile } from './kit/testFile.ts'
 
@@ -144,6 +146,10 @@ async function main(): Promise<boolean> {
     return true
   }
   if (slow) process.env = { ...SLOW_SIZES, ...process.env }
+  // The files start hundreds of processes: with what they compile kept, a start takes a tenth less CPU.
+  const compiled = mkdtempSync(join(tmpdir(), 'ringfence-compiled-'))
+  process.env['NODE_COMPILE_CACHE'] ??= compiled
+  process.once('exit', () => rmSync(compiled, { recursive: true, force: true }))
   const began = performance.now()
   console.log(`${files.length} test files, ${jobs} at a time.`)
   const results = await runAll(files, jobs, patience)

@@ -44,15 +44,19 @@ interface Case {
   readonly missing: readonly Missing[]
 }
 
+/** How a body is sent. */
+export type Format = 'json' | 'form'
+
 /** The differences between the server and a body's schema, one sentence each. */
 export async function faultsOf(
   api: Api,
   operation: Operation,
   schema: Json,
   known: Known,
+  formats: readonly Format[],
 ): Promise<string[]> {
   const faults: string[] = []
-  const send = async (body: Json, format: 'json' | 'form') => {
+  const send = async (body: Json, format: Format) => {
     const headers: Record<string, string> =
       format === 'form' ? { 'content-type': 'application/x-www-form-urlencoded' } : {}
     const content = format === 'form' ? formOf(body) : body
@@ -61,7 +65,7 @@ export async function faultsOf(
     return answer
   }
   for (const { body, unknown, missing } of casesOf(api, schema, known)) {
-    for (const format of ['json', 'form'] as const) {
+    for (const format of formats) {
       const told = (what: string, { status, body: answer }: Json) =>
         faults.push(
           `${operation.method} ${operation.path} as ${format}, ${what}: ${status} ${answer.meta?.message}`,

@@ -22,12 +22,18 @@ export function progress(): void {
   process.send?.('progress')
 }
 
+/** A condition is checked after 5 ms, then ever less often: the checks would slow down what they wait for. */
+const FIRST_CHECK_MS = 5
+const LAST_CHECK_MS = 50
+const CHECK_GROWTH = 1.2
+
 /**
- * Resolves once the condition holds, which is checked every 5 ms. Only the runner limits the time, by ending a file
+ * Resolves once the condition holds, which is checked every 5 to 50 ms. Only the runner limits the time, by ending a file
  * that makes no progress, because on a slow machine everything takes longer.
  */
 export async function until(holds: () => boolean | Promise<boolean>): Promise<void> {
-  while (!(await holds())) await sleep(5)
+  for (let pause = FIRST_CHECK_MS; !(await holds()); pause = Math.min(LAST_CHECK_MS, pause * CHECK_GROWTH))
+    await sleep(pause)
   progress()
 }
 
