@@ -60,6 +60,8 @@ export interface FeedUpdate {
   /** The trips of its user that may have been active, by `_id`. */
   readonly trips: readonly string[]
   readonly options?: TripOptions | undefined
+  /** The trip that had the name in the options, by `_id`; absent if there was none. */
+  readonly named?: string | undefined
 }
 
 /** What a device has to tell. */

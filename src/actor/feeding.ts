@@ -52,5 +52,6 @@ export function feedUpdateOf(
     entered,
     trips: userId === undefined ? [] : view.trips.idsOfUser(userId),
     options: update.tripOptions,
+    named: update.tripOptions && view.trips.idNamed(update.tripOptions.externalId),
   }
 }

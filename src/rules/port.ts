@@ -27,6 +27,10 @@ export interface ActiveTrips {
   hasUser(userId: string): boolean
   /** The `_id`s of the trips of the user that may be active. */
   idsOfUser(userId: string): readonly string[]
+  /** The `_id` of the trip of that name that may be active. */
+  idNamed(externalId: string): string | undefined
+  /** Whether the trip has its name: it may be active, or is about to be made. */
+  hasName(id: string): boolean
 }
 
 /**

@@ -30,5 +30,15 @@ export interface FeedOutcome {
   readonly events: readonly string[]
 }
 
+/** What became of a row that was told. */
+export interface ToldRow extends FeedOutcome {
+  /**
+   * No trip remembers it, or not each that it concerns: a trip that has ended, for example, does not. So it must be
+   * acknowledged before anybody knows the outcome. Otherwise a trip that is begun after the answer could be moved by
+   * the row when it is told again.
+   */
+  readonly isInVain?: boolean
+}
+
 /** How long an answer waits for the trips of its device. */
 export const OUTCOME_MS = 2000

@@ -9,6 +9,7 @@ import type { WantedStatus } from './machine/table.ts'
 import { causeOf, commitStep, knownGeofences, tripAtCommit } from './step.ts'
 import { TRIPS } from './tripActor.ts'
 import { OF_TRIP, type TripRef } from './tripRef.ts'
+import { isFreed, type Reservation } from './reservation.ts'
 import { locationRecords, legRecord, tripContext, userRecord } from './tripRecord.ts'
 
 /** The last record and place of a trip's user, as the caller found them. */
@@ -20,12 +21,7 @@ export interface Whereabouts {
 /** A call of the API on one trip. */
 export interface TripCall extends TripRef {
   /** Makes the trip if it is not there: its name was reserved for it. */
-  readonly create?: {
-    readonly externalId: string
-    readonly userId?: string | undefined
-    /** When the name was reserved, epoch milliseconds. */
-    readonly reservedAt: number
-  }
+  readonly create?: Reservation & { readonly externalId: string; readonly userId?: string | undefined }
   /** It leaves a trip that has ended as it is. */
   readonly isPost?: boolean
   /** The trip has its name, so that it may be restarted. */
@@ -52,9 +48,6 @@ export interface TripCallResult {
   readonly events: readonly string[]
 }
 
-/** A reservation that is older makes no trip, because its name may belong to somebody else by now. */
-const RESERVED_MS = 60_000
-
 /** Creates or changes a trip. */
 export const TRIP_CALL: CommandKind<TripCall, TripCallResult> = {
   name: 'trip.call',
@@ -73,7 +66,7 @@ export const TRIP_CALL: CommandKind<TripCall, TripCallResult> = {
     const row = table.find(scope, id)
     if (row >= 0) return changeOf(partition, commit, call, tripAtCommit(partition, commit, table.get(row)))
     if (call.create === undefined) return notFound('Trip')
-    if (commit.time - call.create.reservedAt > RESERVED_MS)
+    if (isFreed(commit, scope, id, call.create))
       return new ApiError(503, 'The trip could not be created in time. Try again.', { retryAfter: 1 })
     if (!table.hasRoom(scope)) return noRoom()
     const { externalId, userId } = call.create

@@ -1,8 +1,15 @@
+import type { FeedRow } from '../actor/feedTable.ts'
 import type { FeedCourier } from '../actor/host.ts'
 import type { Partition } from '../actor/partition.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
-import { OUTCOME_MS, type FeedOutcome, type FeedOutcomes, type FeedQuestion } from './feedOutcome.ts'
+import {
+  OUTCOME_MS,
+  type FeedOutcome,
+  type FeedOutcomes,
+  type FeedQuestion,
+  type ToldRow,
+} from './feedOutcome.ts'
 import type { TripDelivery } from './tripDelivery.ts'
 
 /**
@@ -18,6 +25,7 @@ import type { TripDelivery } from './tripDelivery.ts'
  * - COURIER-1: A row is told after all rows of its device with lower numbers have been.
  * - COURIER-2: A row is acknowledged only after it was told, and told again until then, whoever owns the partition.
  * - COURIER-3: What it keeps is bounded: a lane per device with rows, and what devices saw last in `seenBytes`.
+ * - COURIER-4: A row that no trip remembers is acknowledged before its outcome is known to anybody.
  */
 export interface CourierParts {
   readonly delivery: Pick<TripDelivery, 'tell'>
@@ -152,7 +160,7 @@ export class TripCourier implements FeedCourier, FeedOutcomes {
         const number = numbers[0]!
         const row = partition.feed.get(number)
         const isAgain = lane.hasFailed || number <= partition.feed.recoveredTo
-        if (row !== undefined) this.#toldRow(lane, number, await this.#parts.delivery.tell(row, isAgain))
+        if (row !== undefined) await this.#tell(lane, row, isAgain)
         numbers.shift()
         lane.hasFailed = false
         lane.pauseMs = FIRST_PAUSE_MS
@@ -167,13 +175,18 @@ export class TripCourier implements FeedCourier, FeedOutcomes {
     }
   }
 
-  #toldRow({ device, partition }: Lane, number: number, outcome: FeedOutcome): void {
+  async #tell({ device, partition }: Lane, row: FeedRow, isAgain: boolean): Promise<void> {
+    const { number } = row
+    const { isInVain = false, trip, events }: ToldRow = await this.#parts.delivery.tell(row, isAgain)
+    if (isInVain && !this.#isStopped) await this.#parts.acknowledge(partition, [number])
     if (this.#isStopped) return
+    const outcome = { trip, events }
     this.#remember(device, { number, ...outcome })
     const key = `${number} ${device}`
     const waiters = this.#waiters.get(key)
     this.#waiters.delete(key)
     for (const told of waiters ?? []) told(outcome)
+    if (isInVain) return
     const numbers = this.#told.get(partition)
     if (numbers === undefined) this.#told.set(partition, [number])
     else numbers.push(number)

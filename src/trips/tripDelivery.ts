@@ -8,7 +8,7 @@ import type { TripNames } from '../registry/trips/port.ts'
 import type { TripEntry } from '../registry/trips/scopeTrips.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
-import type { FeedOutcome } from './feedOutcome.ts'
+import type { FeedOutcome, ToldRow } from './feedOutcome.ts'
 import type { EtaQuestion, MeasuredSection } from './machine/eta.ts'
 import type { MeasuredWay } from './machine/move.ts'
 import type { Trips } from './port.ts'
@@ -54,14 +54,15 @@ export class TripDelivery {
    * @param isAgain whether some of its trips may have heard of it
    * @throws {ApiError} if it must be told again
    */
-  async tell(row: FeedRow, isAgain: boolean): Promise<FeedOutcome> {
+  async tell(row: FeedRow, isAgain: boolean): Promise<ToldRow> {
     if (row.update === undefined) return this.#erase(row)
-    return this.#move({ ...row, update: row.update }, isAgain)
+    return this.#move({ row: { ...row, update: row.update }, isAgain, isInVain: false })
   }
 
-  async #move(row: UpdateRow, isAgain: boolean): Promise<FeedOutcome> {
+  async #move(telling: Telling): Promise<ToldRow> {
+    const { row, isAgain } = telling
     const { trips, options } = row.update
-    const settled = await Promise.all(trips.map((id) => this.#moveOne(row, id, isAgain)))
+    const settled = await Promise.all(trips.map((id) => this.#moveOne(telling, id)))
     const moved = settled.filter((one) => one !== undefined)
     let shown = latestStarted(moved)
     if (options !== undefined) {
@@ -70,16 +71,16 @@ export class TripDelivery {
       shown = moved.find((one) => one.id === id)
       if (shown === undefined) {
         const isKnown = before !== undefined
-        shown = isKnown
-          ? await this.#moveOne(row, before, isAgain)
-          : await this.#moveNamed(row, options, isAgain)
+        shown = isKnown ? await this.#moveOne(telling, before) : await this.#moveNamed(telling, options)
         if (shown !== undefined) moved.push(shown)
+        else telling.isInVain = true
       }
     }
     moved.sort((a, b) => a.result.createdAt - b.result.createdAt || (a.id < b.id ? -1 : 1))
     return {
       trip: shown !== undefined && isUnderWay(shown.result) ? shown.result.trip : null,
       events: moved.flatMap(({ result }) => result.events),
+      isInVain: telling.isInVain,
     }
   }
 
@@ -96,40 +97,35 @@ export class TripDelivery {
   }
 
   /** Moves the trip that the options name, which is made if there was none. */
-  async #moveNamed(row: UpdateRow, options: TripOptions, isAgain: boolean): Promise<Told | undefined> {
-    const { scope } = row
+  async #moveNamed(telling: Telling, options: TripOptions): Promise<Told | undefined> {
+    const { scope } = telling.row
     const { externalId } = options
-    let entry = await this.#entryOf(row, externalId, isAgain)
+    let entry = await this.#entryOf(telling, externalId)
     for (let tried = 0; entry !== undefined && tried < TRIES; tried++) {
-      const { id, changedAt }: TripEntry = entry
-      const create = { externalId, reservedAt: changedAt }
-      const told = await this.#moveOne(row, id, isAgain, { isNamed: true, create })
+      const create = { externalId, revision: this.#ports.directory.revision }
+      const told = await this.#moveOne(telling, entry.id, { isNamed: true, create })
       if (told === undefined || 'id' in told) return this.#assigned(scope, entry, told)
-      // Whoever reserved it has not made the trip.
-      entry = await this.#edit((directory) => directory.renew(scope, id))
+      // The name was taken back before the trip was made.
+      entry = await this.#entryOf(telling, externalId)
     }
     if (entry === undefined) return undefined
     throw again()
   }
 
   /**
-   * The entry of the trip of that name, which is reserved if there never was one. A row that is told again may find a
-   * name that was taken since. If there was no trip of that name before, the row may have taken it itself; else others
-   * have, for a trip that the update was not about.
+   * The entry of the trip of that name, which is reserved if there never was one. A row that is told again may have
+   * moved a trip that was deleted since, and with it went that it did. Then it does not move the next one of that name.
    */
-  async #entryOf(row: UpdateRow, externalId: string, isAgain: boolean): Promise<TripEntry | undefined> {
+  async #entryOf({ row, isAgain }: Telling, externalId: string): Promise<TripEntry | undefined> {
     const { scope, user, update } = row
     const { directory, trips, store, clock } = this.#ports
     const names = directory.of(scope)
     const known = names.named(externalId)
-    const isLater = isAgain && known !== undefined && known.changedAt > update.receivedAt
-    if (known !== undefined && !isLater) return known
     const wasDeleted = names.deletedAt(externalId) !== undefined
-    if (wasDeleted && known === undefined) return undefined
+    if (known !== undefined) return isAgain && wasDeleted && update.named !== known.id ? undefined : known
+    if (wasDeleted) return undefined
     const { trips: found } = await trips.ask({ scope, ask: 'named', externalId, includeLocations: false })
-    if (known !== undefined && found[0]?.id === known.id) return known
-    if (wasDeleted || found.length > 0) return undefined
-    if (known !== undefined) return known
+    if (found.length > 0) return undefined
     const draw = () => drawTripId(store, clock, externalId, user.userId)
     return this.#edit((writable) => writable.reserve(scope, externalId, user.userId, draw))
   }
@@ -154,34 +150,30 @@ export class TripDelivery {
   }
 
   /** @returns undefined if the trip is not moved by it */
-  async #moveOne(row: UpdateRow, id: string, isAgain: boolean): Promise<Told | undefined>
-  async #moveOne(
-    row: UpdateRow,
-    id: string,
-    isAgain: boolean,
-    named: Named,
-  ): Promise<Told | Stale | undefined>
-  async #moveOne(
-    row: UpdateRow,
-    id: string,
-    isAgain: boolean,
-    named?: Named,
-  ): Promise<Told | Stale | undefined> {
+  async #moveOne(telling: Telling, id: string): Promise<Told | undefined>
+  async #moveOne(telling: Telling, id: string, named: Named): Promise<Told | Stale | undefined>
+  async #moveOne(telling: Telling, id: string, named?: Named): Promise<Told | Stale | undefined> {
     const { intake, ways } = this.#ports
+    const { row } = telling
     const { scope } = row
     let way: MeasuredWay | undefined
     for (let tried = 0; tried < TRIES; tried++) {
-      const call: TripMoveCall = { scope, id, row, isNamed: false, isAgain, ...named, ...(way && { way }) }
+      const call: TripMoveCall = { scope, id, row, isNamed: false, ...named, ...(way && { way }) }
       const result: TripMoveResult = await intake.execute(TRIP_MOVE, call, 0)
       switch (result.is) {
         case 'moved':
+          telling.isInVain ||= !result.isHeard
           return { id, result }
+        case 'absent':
+          // It never comes again.
+          return undefined
         case 'stale':
           return { isStale: true }
         case 'question':
           way = { question: result.question, sections: await ways.measure(result.question) }
           break
         default:
+          telling.isInVain = true
           return undefined
       }
     }
@@ -205,12 +197,21 @@ export class TripDelivery {
   }
 }
 
+/** A row that is being told. */
+interface Telling {
+  readonly row: UpdateRow
+  /** Some of its trips may have heard of it. */
+  readonly isAgain: boolean
+  /** See {@link ToldRow}. */
+  isInVain: boolean
+}
+
 interface Named {
   readonly isNamed: true
   readonly create: NonNullable<TripMoveCall['create']>
 }
 
-/** The reservation of its name is too old to make it. */
+/** The name that was reserved for it is free again. */
 interface Stale {
   readonly isStale: true
 }

@@ -70,11 +70,12 @@ export class TripDesk {
         entry = renewed
       }
       const change = await this.#changeOf(wanted, existing)
+      const held = directory.of(scope).get(entry.id)
       try {
         const result = await this.#call({
           scope,
           id: entry.id,
-          create: { externalId, userId: entry.userId ?? userId, reservedAt: entry.changedAt },
+          create: { externalId, userId: entry.userId ?? userId, revision: directory.revision },
           isPost,
           change,
           wantsLocations: wanted.wantsLocations,
@@ -87,7 +88,7 @@ export class TripDesk {
         throw error
       }
       // It has ended in the meantime, or before its name was taken back.
-      await this.#release(scope, entry.id)
+      await this.#release(held)
     }
     throw tryAgain()
   }
@@ -114,6 +115,7 @@ export class TripDesk {
       else if (!isOver && userId !== undefined && found.userId === null)
         await directory.edit(() => directory.assign(scope, id, userId))
       const change = await this.#changeOf(wanted, found)
+      const held = directory.of(scope).get(id)
       try {
         const seen = await this.whereabouts(scope, found, userId)
         const result = await this.#call({
@@ -125,7 +127,7 @@ export class TripDesk {
           seen,
         })
         if (!result.isOver) {
-          if (result.hasEnded) await this.#release(scope, id)
+          if (result.hasEnded) await this.#release(held)
           return result
         }
       } catch (error) {
@@ -149,8 +151,9 @@ export class TripDesk {
     const found = await this.find(scope, name)
     if (found === undefined) throw notFound('Trip')
     const seen = await this.whereabouts(scope, found, undefined)
+    const held = this.#parts.directory.of(scope).get(found.id)
     const result = await this.#call({ scope, id: found.id, ...what, seen })
-    if (result.hasEnded) await this.#release(scope, found.id)
+    if (result.hasEnded) await this.#release(held)
     return result
   }
 
@@ -239,7 +242,7 @@ export class TripDesk {
     if (holder !== undefined && holder.id !== id) {
       const other = await this.#withId(scope, holder.id)
       // Its name was not taken back when it ended.
-      if (other !== undefined && !ACTIVE.has(other.status)) await this.#release(scope, holder.id)
+      if (other !== undefined && !ACTIVE.has(other.status)) await this.#release(holder)
     }
     await hold()
   }
@@ -249,14 +252,16 @@ export class TripDesk {
     const { directory } = this.#parts
     const now = directory.of(scope).get(id)
     if (now === undefined) return
-    if (wasAbsent) await this.#release(scope, id)
+    if (wasAbsent) await this.#release(now)
     else if (now.userId !== userId) await directory.edit(() => directory.assign(scope, id, userId))
   }
 
-  async #release(scope: ScopeId, id: string): Promise<void> {
+  /** Takes a name back, unless the trip has been given it again since. */
+  async #release(held: TripEntry | undefined): Promise<void> {
+    if (held === undefined) return
     const { directory } = this.#parts
     await directory
-      .edit(() => directory.release(scope, id))
+      .edit(() => directory.release(held.scope, held.id, held))
       .catch((error: unknown) => {
         // What the call did stands; the sweep takes the name back.
         if (!(error instanceof ApiError)) throw error

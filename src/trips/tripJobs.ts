@@ -5,7 +5,7 @@ import { locateTrip } from '../events/ids.ts'
 import { every, type Job } from '../jobs/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { isEnded } from '../model/trip.ts'
-import type { ScopeTrips } from '../registry/trips/scopeTrips.ts'
+import type { TripEntry } from '../registry/trips/scopeTrips.ts'
 import type { TripNames } from '../registry/trips/port.ts'
 import type { RegistryView } from '../rules/port.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -21,7 +21,7 @@ const EXPIRE_EVERY_MS = 1000
 const SWEEP_EVERY_MS = 60_000
 const RETENTION_EVERY_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** An entry of the directory that is younger may belong to a call under way. */
+/** An entry of the directory that has not been wrong for this long may belong to a call under way. */
 const SETTLED_MS = 600_000
 const AT_ONCE = 1000
 
@@ -39,9 +39,15 @@ export interface TripJobParts {
 /** The jobs of each process with partitions, for its own trips. */
 export function tripJobs(parts: TripJobParts): Job[] {
   const own = { isShared: false } as const
+  const wrong: WrongEntries = new Map()
   return [
     { ...own, name: 'trip-expiry', dueAt: every(EXPIRE_EVERY_MS), run: (signal) => expire(parts, signal) },
-    { ...own, name: 'trip-names', dueAt: every(SWEEP_EVERY_MS), run: (signal) => sweep(parts, signal) },
+    {
+      ...own,
+      name: 'trip-names',
+      dueAt: every(SWEEP_EVERY_MS),
+      run: (signal) => sweep(parts, signal, wrong),
+    },
     {
       ...own,
       name: 'trip-retention',
@@ -67,8 +73,9 @@ async function expire({ hosts, registry, clock }: TripJobParts, signal: AbortSig
     const trips = due.map((row) => table.get(row))
     await Promise.all(
       trips.map(async ({ scope, id }) => {
+        const held = registry.trips.of(scope).get(id)
         if (await host.executeIn(partition, TRIP_EXPIRY, { scope, id }, 0))
-          await release(registry.trips, scope, id)
+          await release(registry.trips, held)
       }),
     )
     await nextTurn()
@@ -76,27 +83,42 @@ async function expire({ hosts, registry, clock }: TripJobParts, signal: AbortSig
 }
 
 /**
+ * Entries of the directory that do not say what is, and since when this process has seen that, by its own clock. An
+ * entry that is written again is another one. (The time in an entry is that of the process that wrote it: on a machine
+ * whose clock is ahead, a name would be free again before its trip is made.)
+ */
+type WrongEntries = Map<TripEntry, number>
+
+/**
  * Brings directory and trips together where a process ended between two steps: names of trips that have ended or were
  * never made are freed, trips that were to be deleted are, and users are those of the trips.
  */
-async function sweep({ hosts, registry, clock }: TripJobParts, signal: AbortSignal): Promise<void> {
+async function sweep(
+  { hosts, registry, clock }: TripJobParts,
+  signal: AbortSignal,
+  wrong: WrongEntries,
+): Promise<void> {
   const directory = registry.trips
   const mine = new Map(tablesOf(hosts()).map((one) => [one.partition.number, one]))
-  const settled = clock.now() - SETTLED_MS
+  const known = new Map(wrong)
+  wrong.clear()
   for (const scope of registry.scopes) {
     const names = directory.of(scope)
     for (const entry of names.all()) {
       if (signal.aborted) return
-      if (entry.changedAt > settled) continue
       const { id, userId, isDeleted } = entry
       const own = mine.get(numberOf(mine, id))
       if (own === undefined) continue
       const row = own.table.find(scope, id)
-      if (isDeleted) {
-        if (row >= 0) await own.host.executeIn(own.partition, TRIP_REMOVAL, { scope, id }, 0)
-      } else if (row < 0 || !own.table.isActive(row)) {
-        await directory.edit(() => directory.release(scope, id, entry))
-      } else if (own.table.get(row).userId !== userId) {
+      const isActive = row >= 0 && own.table.isActive(row)
+      const isWrong = isDeleted ? row >= 0 : !isActive || own.table.get(row).userId !== userId
+      if (!isWrong) continue
+      const since = known.get(entry) ?? clock.now()
+      wrong.set(entry, since)
+      if (clock.now() - since < SETTLED_MS) continue
+      if (isDeleted) await own.host.executeIn(own.partition, TRIP_REMOVAL, { scope, id }, 0)
+      else if (!isActive) await directory.edit(() => directory.release(scope, id, entry))
+      else {
         const actual = own.table.get(row).userId
         await directory.edit(() => names.get(id) === entry && directory.assign(scope, id, actual))
       }
@@ -111,9 +133,9 @@ function numberOf(mine: ReadonlyMap<number, { readonly partition: Partition }>, 
   return any === undefined ? -1 : (locateTrip(any.partition.salt, id) ?? -1)
 }
 
-async function release(directory: TripNames, scope: ScopeId, id: string): Promise<void> {
-  const names: Pick<ScopeTrips, 'get'> = directory.of(scope)
-  if (names.get(id)?.isDeleted === false) await directory.edit(() => directory.release(scope, id))
+/** Takes a name back, unless the trip has been given it again since. */
+async function release(directory: TripNames, held: TripEntry | undefined): Promise<void> {
+  if (held?.isDeleted === false) await directory.edit(() => directory.release(held.scope, held.id, held))
 }
 
 async function retain(parts: TripJobParts, signal: AbortSignal): Promise<void> {

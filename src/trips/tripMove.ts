@@ -14,20 +14,15 @@ import { commitStep, knownGeofences, tripAtCommit } from './step.ts'
 import { TRIPS } from './tripActor.ts'
 import { tripContext } from './tripRecord.ts'
 import { OF_TRIP, type TripRef } from './tripRef.ts'
+import { isFreed, type Reservation } from './reservation.ts'
 
 /** An update that its device's feed tells to one trip. */
 export interface TripMoveCall extends TripRef {
   readonly row: FeedRow & { readonly update: FeedUpdate }
   /** The options of the update name the trip; otherwise it is one of the user's. */
   readonly isNamed: boolean
-  /** It may have been told before, perhaps in vain, because the trip had ended. */
-  readonly isAgain: boolean
   /** Makes the trip if it is not there: its name was reserved for it. */
-  readonly create?: {
-    readonly externalId: string
-    /** When the name was reserved, epoch milliseconds. */
-    readonly reservedAt: number
-  }
+  readonly create?: Reservation & { readonly externalId: string }
   /** The answer to the question that an earlier try returned. */
   readonly way?: MeasuredWay
 }
@@ -38,7 +33,7 @@ export type TripMoveResult =
   | { readonly is: 'question'; readonly question: EtaQuestion }
   /** There is no such trip, or it belongs to others, or it has ended. */
   | { readonly is: 'absent' | 'foreign' | 'ended' }
-  /** The reservation of its name is too old to make it. */
+  /** The name that was reserved for it is free again. */
   | { readonly is: 'stale' }
   | MovedTrip
 
@@ -51,12 +46,11 @@ export interface MovedTrip {
   readonly startedAt: number | null
   readonly userId: string | null
   readonly hasEnded: boolean
+  /** It knows the row from now on, and does nothing more when it is told again, whatever happens until then. */
+  readonly isHeard: boolean
   readonly trip: string
   readonly events: readonly string[]
 }
-
-/** A reservation that is older makes no trip, because its name may belong to somebody else by now. */
-const RESERVED_MS = 60_000
 
 /**
  * Moves a trip by an update. The same row moves it once: the number that it last heard of the device says so.
@@ -82,11 +76,10 @@ export const TRIP_MOVE: CommandKind<TripMoveCall, TripMoveResult> = {
     const heard = trip.heard.find(({ deviceId }) => deviceId === user.deviceId)
     if (heard !== undefined && heard.number >= number) {
       // It was told before, and the answer was lost.
-      return resultOf(trip, commit, heard === trip.heard[0] && heard.number === number ? trip.told : [])
+      const isLast = heard === trip.heard[0] && heard.number === number
+      return { ...resultOf(trip, commit, isLast ? trip.told : []), isHeard: true }
     }
     if (isEnded(trip.status)) return { is: 'ended' }
-    // What has begun since then is not what the update was about.
-    if (call.isAgain && !isNew && call.row.update.receivedAt < runBegan(trip)) return { is: 'ended' }
     if (!isTheirs(trip, call)) return { is: 'foreign' }
     if (call.isNamed) trip = { ...trip, deviceId: user.deviceId, userId: trip.userId ?? user.userId }
     const view = commit.registry.scope(trip.scope)
@@ -101,7 +94,7 @@ export const TRIP_MOVE: CommandKind<TripMoveCall, TripMoveResult> = {
       isTold: true,
       trail: { added: isInaccurate ? undefined : { time, latitude, longitude } },
     })
-    return resultOf(stepped.trip, commit, events)
+    return { ...resultOf(stepped.trip, commit, events), isHeard: true }
   },
 
   repeat: (apply) => apply(),
@@ -116,18 +109,13 @@ function tripOf(
   const row = table.find(scope, id)
   if (row >= 0) return { trip: tripAtCommit(partition, commit, table.get(row)), isNew: false }
   if (create === undefined || update.options === undefined) return { is: 'absent' }
-  if (commit.time - create.reservedAt > RESERVED_MS) return { is: 'stale' }
+  if (isFreed(commit, scope, id, create)) return { is: 'stale' }
   // The update stands, whatever there is room for.
   if (!table.hasRoom(scope)) return { is: 'absent' }
   const { externalId } = create
   const { userId, deviceId } = user
   const trip = created({ id, scope, externalId, userId, deviceId }, user, commit.time)
   return { trip: withOptions(trip, update.options, commit.registry.scope(scope)), isNew: true }
-}
-
-/** Epoch milliseconds. */
-function runBegan({ restartedAt, createdAt }: Trip): number {
-  return restartedAt ?? createdAt
 }
 
 /** A destination that does not exist yet counts once it does. */
@@ -195,6 +183,7 @@ function resultOf(trip: Trip, { registry, time: now }: CommandCommit, events: re
     startedAt: trip.startedAt ?? null,
     userId: trip.userId ?? null,
     hasEnded: isEnded(trip.status),
+    isHeard: false,
     trip: JSON.stringify(tripContext(trip, { now, settings })),
     events,
   }

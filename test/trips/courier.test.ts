@@ -127,3 +127,34 @@ t.test('an answer waits for its trips, not long, and then gets what the device s
   }
   t.equal(await courier.of(question('many-0', 4)), undefined, 'what was seen longest ago is forgotten')
 })
+
+t.test('a row that no trip remembers is acknowledged before it is answered', async (t) => {
+  const engine = new Engine({ partitions: 1 })
+  const told: number[] = []
+  let fails = 1
+  const courier = new TripCourier({
+    delivery: {
+      tell: async ({ number }) => {
+        told.push(number)
+        return { ...NOTHING, isInVain: number === 1 }
+      },
+    },
+    acknowledge: async (partition, numbers) => {
+      if (fails-- > 0) throw new ApiError(503, 'Not now.')
+      await engine.host.executeIn(partition, FEED_ACK, { partition: partition.number, numbers }, 0)
+    },
+    seenBytes: 100_000,
+    // The others wait longer than the test takes.
+    gatherMs: 60_000,
+    troubled: () => {},
+  })
+  t.teardown(() => courier.stop())
+  await tell(engine)
+  await tell(engine)
+  courier.committed(engine.partitions)
+  t.strictSame(await courier.of({ scope: 0, deviceId: 'phone', number: 1 }), NOTHING)
+  t.equal(engine.partitions[0]!.feed.get(1), undefined, 'it will not be told again')
+  t.strictSame(await courier.of({ scope: 0, deviceId: 'phone', number: 2 }), NOTHING)
+  t.strictSame(told, [1, 1, 2], 'until it is acknowledged, it is told again')
+  t.equal(waiting(engine), 1)
+})

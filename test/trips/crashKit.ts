@@ -14,6 +14,7 @@ import type { RegistryReplica } from '../../src/registry/store/replica.ts'
 import { TripDirectory } from '../../src/registry/trips/tripDirectory.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
+import type { Job } from '../../src/jobs/port.ts'
 import type { FeedOutcome } from '../../src/trips/feedOutcome.ts'
 import { HostTrips } from '../../src/trips/hostTrips.ts'
 import { asTheCrowFlies, type EtaQuestion } from '../../src/trips/machine/eta.ts'
@@ -51,6 +52,7 @@ export type CrashPoint = (typeof CRASH_POINTS)[number]
 export function directoryOf(world: World, clock: Clock): TripDirectory {
   let rows: KindReplica | undefined
   const image = {
+    database: world,
     keep: (_kind: string, replica: KindReplica) => void (rows = replica),
   } as unknown as RegistryReplica
   const edits: EditLog = {
@@ -95,6 +97,7 @@ export class Life {
   readonly #users: HostUsers
   readonly #plan: ReadonlyMap<CrashPoint, number>
   readonly #ending: (point: CrashPoint) => void
+  #jobs: readonly Job[] | undefined
   #hasEnded = false
   #end = (): void => {}
 
@@ -121,8 +124,11 @@ export class Life {
     this.#users = new HostUsers(() => [host], { salt: SALT, registry: world, clock })
     const store = { partitions: partitions.length, salt: SALT }
     const names = new Proxy(directory, {
-      get: (of, name) =>
-        name === 'edit' ? (work: () => unknown) => this.#edit(work) : Reflect.get(of, name).bind(of),
+      get: (of, name) => {
+        if (name === 'edit') return (work: () => unknown) => this.#edit(work)
+        const member = Reflect.get(of, name)
+        return typeof member === 'function' ? member.bind(of) : member
+      },
     })
     const ways = {
       measure: async (question: EtaQuestion) => {
@@ -190,11 +196,17 @@ export class Life {
 
   /** Runs one of the jobs of trips. */
   async job(name: 'trip-expiry' | 'trip-names'): Promise<void> {
+    this.#jobs ??= this.#openJobs()
+    const job = this.#jobs.find((one) => one.name === name)!
+    await this.#alive(job.run(new AbortController().signal))
+  }
+
+  #openJobs(): readonly Job[] {
     const { engine } = this
     const { host } = engine
     const executeIn = <A, R>(partition: Partition, kind: CommandKind<A, R>, args: A, bytes: number) =>
       this.#command(kind.name, () => host.executeIn(partition, kind, args, bytes))
-    const jobs = tripJobs({
+    return tripJobs({
       hosts: () => [{ partitions: engine.partitions, executeIn } as unknown as Engine['host']],
       registry: {
         revision: engine.world.revision,
@@ -206,8 +218,6 @@ export class Life {
       tripsDays: 90,
       tripLocationsDays: 7,
     })
-    const job = jobs.find((one) => one.name === name)!
-    await this.#alive(job.run(new AbortController().signal))
   }
 
   /** `kill -9`: nothing happens any more. */

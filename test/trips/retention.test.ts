@@ -1,5 +1,6 @@
-/** Old trips go, and before them their locations. */
+/** What happens by itself: old trips go, and before them their locations; names without a trip are free again. */
 import t from 'tap'
+import { TRIP_CALL } from '../../src/trips/tripCall.ts'
 import { tripJobs } from '../../src/trips/tripJobs.ts'
 import { ALL_ACTOR_TYPES } from '../../src/trips/tripTypes.ts'
 import { MINUTE } from '../actor/kit.ts'
@@ -60,3 +61,41 @@ t.test('trips that have ended go tripsDays after their last change, active ones 
   t.strictSame(await after(90 * DAY + MINUTE), { active: 0 })
   t.strictSame(await after(400 * DAY), { active: 0 })
 })
+
+t.test(
+  'the name of a trip that was not made is free after ten minutes by the clock of its owner',
+  async (t) => {
+    const { clock, world, directory, engine, reserve } = scene()
+    const parts = {
+      hosts: () => [engine.host],
+      registry: {
+        revision: world.revision,
+        scope: (scope: number) => world.scope(scope),
+        trips: directory,
+        scopes: [0],
+      },
+      // Half an hour ahead of the process that reserves names.
+      clock: { now: () => clock.now() + 30 * MINUTE },
+      tripsDays: 90,
+      tripLocationsDays: 7,
+    }
+    const job = tripJobs(parts).find(({ name }) => name === 'trip-names')!
+    const sweep = () => job.run(new AbortController().signal)
+    const { id } = await reserve()
+    await sweep()
+    clock.advance(10 * MINUTE - 1)
+    await sweep()
+    t.equal(directory.of(0).named(NAME)?.id, id)
+    await directory.edit(() => directory.renew(0, id))
+    clock.advance(1)
+    await sweep()
+    t.equal(directory.of(0).named(NAME)?.id, id, 'somebody is about to make it after all')
+    clock.advance(10 * MINUTE)
+    await sweep()
+    t.equal(directory.of(0).named(NAME), undefined)
+    // Whoever was about to make it is too late.
+    const create = { externalId: NAME, revision: world.revision }
+    await t.rejects(engine.host.execute(TRIP_CALL, { scope: 0, id, create }, 10), { code: 503 })
+    t.strictSame(tripsOf(engine.partitions), [])
+  },
+)

@@ -31,7 +31,8 @@ export function call(
   externalId: string,
   more: Partial<TripCall> = {},
 ): Promise<TripCallResult> {
-  const create = { externalId, reservedAt: engine.clock.now() }
+  // As of a registry that this one has not seen yet: there is no directory here.
+  const create = { externalId, revision: Number.MAX_SAFE_INTEGER }
   return engine.host.execute(TRIP_CALL, { scope: 0, id, create, mayRestart: true, ...more }, 10)
 }
 

@@ -63,7 +63,7 @@ t.test(
           const id = newTripId(engine, externalId)
           const change = destination && { destination: { tag: 'store', externalId: destination } }
           await call(engine, id, externalId, {
-            create: { externalId, userId, reservedAt: now },
+            create: { externalId, userId, revision: Number.MAX_SAFE_INTEGER },
             ...(change && { change }),
           })
           all.push({ id, externalId, userId, status: 'pending', createdAt: now, updatedAt: now, destination })

@@ -9,6 +9,8 @@ import type { ScopeTrips, TripEntry } from './scopeTrips.ts'
  * Technology: tripDirectory.ts. All methods that change something are called within {@link edit}.
  */
 export interface TripNames {
+  /** The registry's, as far as this process has seen it. */
+  readonly revision: number
   /** The names of a scope. */
   of(scope: ScopeId): Omit<ScopeTrips, 'put' | 'remove'>
   /** See `EditLog`. */
@@ -22,7 +24,8 @@ export interface TripNames {
   /** Says that a trip whose name was reserved is about to be made after all; undefined if the name is free again. */
   renew(scope: ScopeId, id: string): TripEntry | undefined
   /**
-   * Gives a trip its name again, because it is to be restarted.
+   * Gives a trip its name again, because it is to be restarted. Whoever took it back for the run before does not
+   * any more.
    * @throws {ApiError} 400 if another active trip has it, or the user has too many
    */
   hold(scope: ScopeId, id: string, externalId: string, userId: string | undefined): void

@@ -57,6 +57,14 @@ export class ScopeTrips {
       .sort()
   }
 
+  idNamed(externalId: string): string | undefined {
+    return this.#active.get(externalId)?.id
+  }
+
+  hasName(id: string): boolean {
+    return this.#byId.get(id)?.isDeleted === false
+  }
+
   all(): Iterable<TripEntry> {
     return this.#byId.values()
   }

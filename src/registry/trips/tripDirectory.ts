@@ -90,6 +90,10 @@ export class TripDirectory implements TripNames {
     return this.#scope(scope)
   }
 
+  get revision(): number {
+    return this.#database.revision
+  }
+
   edit<T>(work: () => T): Promise<T> {
     return this.#edits.edit(work)
   }
@@ -108,7 +112,7 @@ export class TripDirectory implements TripNames {
 
   hold(scope: ScopeId, id: string, externalId: string, userId: string | undefined): void {
     const known = this.#scope(scope).named(externalId)
-    if (known?.id === id) return
+    if (known?.id === id) return void this.#put(known)
     if (known !== undefined) throw badParam('status', 'Another active trip has its externalId.')
     this.#checkRoom(scope, userId)
     this.#put({ id, scope, externalId, userId })

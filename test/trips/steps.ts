@@ -1,0 +1,197 @@
+/** What clients of trips do, at random, and what must become of it, for any engine. */
+import assert from 'node:assert/strict'
+import type { Partition } from '../../src/actor/partition.ts'
+import type { LogEvent } from '../../src/log/port.ts'
+import { isEnded } from '../../src/model/trip.ts'
+import type { Update } from '../../src/model/update.ts'
+import type { Clock } from '../../src/runtime/clock.ts'
+import type { FeedOutcome } from '../../src/trips/feedOutcome.ts'
+import type { TripDesk, Wanted } from '../../src/trips/tripDesk.ts'
+import type { TripFields } from '../../src/trips/tripFields.ts'
+import type { Random } from '../actor/world.ts'
+import { tripsOf } from './tripKit.ts'
+
+/** The last one has legs; nobody knows the name of the last but one, whose trips are named by tripOptions. */
+export const USERS = ['ann', 'bob', undefined, 'eve']
+const METERS = [0, 60, 1000, 4000, 20_000, 80_000]
+const STATUSES = ['pending', 'started', 'approaching', 'arrived', 'completed', 'canceled'] as const
+export const HOME = { tag: 'store', externalId: 'home' }
+const LEGS = [0.05, 0].map((longitude) => ({
+  id: undefined,
+  target: { form: 'coordinates', position: [longitude, 0], radius: 100 } as const,
+  radius: undefined,
+  stopDuration: undefined,
+  metadata: undefined,
+}))
+const NO_FIELDS: TripFields = {
+  userId: undefined,
+  destination: undefined,
+  mode: undefined,
+  approachingThreshold: undefined,
+  scheduledArrivalAt: undefined,
+  metadata: undefined,
+  legs: undefined,
+}
+
+export type Step =
+  | { readonly kind: 'track'; readonly meters: number }
+  | { readonly kind: 'patch'; readonly status: (typeof STATUSES)[number]; readonly note: number }
+  | { readonly kind: 'post'; readonly note: number }
+  | { readonly kind: 'leg'; readonly leg: number; readonly status: (typeof STATUSES)[number] }
+  | { readonly kind: 'delete' | 'remove' }
+
+export function drawStep(random: Random): Step {
+  const dice = random.below(24)
+  const note = random.below(3)
+  if (dice < 14) return { kind: 'track', meters: random.pick(METERS) }
+  if (dice < 17) return { kind: 'patch', status: random.pick(STATUSES), note }
+  if (dice < 20) return { kind: 'post', note }
+  if (dice < 22) return { kind: 'leg', leg: random.below(2), status: random.pick(STATUSES) }
+  return { kind: random.chance(0.5) ? 'delete' : 'remove' }
+}
+
+/** What clients ask an engine. */
+export interface TripEngine {
+  readonly desk: Pick<TripDesk, 'post' | 'patch' | 'legs' | 'remove' | 'find'>
+  /** An update as POST /v1/track answers it. */
+  track(update: Update): Promise<FeedOutcome>
+  /** Removes the user's latest record. */
+  removeUser(userId: string): Promise<void>
+}
+
+/** What came of something that was asked until it was answered. */
+export interface Insisted<T> {
+  /** Undefined: it was refused. */
+  readonly answer: T | undefined
+  /** It may have been done before, and the answer lost. */
+  readonly isRepeated: boolean
+}
+
+interface ClientsParts {
+  readonly clock: Clock
+  readonly insist: <T>(work: (engine: TripEngine) => Promise<T>) => Promise<Insisted<T>>
+  /** Resolves when trips have heard of everything. */
+  readonly calm: () => Promise<void>
+}
+
+/** One client of each user. */
+export class Clients {
+  /** Events of answers. */
+  readonly told: string[] = []
+  readonly #parts: ClientsParts
+  #sequence = 0
+
+  constructor(parts: ClientsParts) {
+    this.#parts = parts
+  }
+
+  /** Does something as the user of that index; returns what is told of the trip. */
+  async do(index: number, step: Step): Promise<string> {
+    const userId = USERS[index]
+    const name = `order-${index}`
+    const hasLegs = index === USERS.length - 1
+    const note = (of: { readonly note: number }): Wanted => ({
+      fields: { ...NO_FIELDS, metadata: { note: of.note } },
+      wantsLocations: false,
+    })
+    const whole = (of: { readonly note: number }): Wanted => ({
+      ...note(of),
+      fields: { ...note(of).fields, userId, ...(hasLegs ? { legs: LEGS } : { destination: HOME }) },
+    })
+    switch (step.kind) {
+      case 'track': {
+        const update: Update = {
+          scope: 0,
+          deviceId: `phone-${index}`,
+          userId,
+          latitude: 0,
+          longitude: -step.meters / 111_195,
+          accuracy: 5,
+          foreground: true,
+          stopped: false,
+          replayed: false,
+          receivedAt: this.#parts.clock.now(),
+          ip: '192.0.2.1',
+          // A resend is applied once (G9).
+          stream: `stream-${index}`,
+          sequence: ++this.#sequence,
+          ...(userId === undefined && { tripOptions: { externalId: name, destination: HOME } }),
+        }
+        const answer = (await this.#parts.insist((engine) => engine.track(update))).answer!
+        this.told.push(...answer.events)
+        const trip = answer.trip === null ? undefined : JSON.parse(answer.trip)
+        return JSON.stringify([trip?.status, trip?.externalId, trip?.eta])
+      }
+      case 'patch':
+        return this.#call(({ desk }) => desk.patch(0, name, { ...note(step), status: step.status }, false))
+      case 'post':
+        return this.#call(async ({ desk }) => {
+          const known = await desk.find(0, name)
+          // Legs without `_id` replace the open ones each time, which would be no repetition.
+          const isActive = hasLegs && known !== undefined && !isEnded(known.status)
+          return desk.post(0, name, isActive ? note(step) : whole(step))
+        })
+      case 'leg':
+        return this.#call(async ({ desk }) => {
+          const found = await desk.find(0, name)
+          const legs = found && (JSON.parse(found.trip).legs as { _id: string }[] | undefined)
+          const leg = { legId: legs?.[step.leg]?._id ?? 'none', status: step.status }
+          return desk.legs(0, name, { leg, wantsLocations: false })
+        })
+      case 'delete':
+        await this.#parts.insist(({ desk }) => desk.remove(0, name))
+        return ''
+      case 'remove':
+        await this.#parts.insist((engine) => engine.removeUser(userId ?? `phone-${index}`))
+        await this.#parts.calm()
+        return ''
+    }
+  }
+
+  /** A repeated call may have another answer: it changes nothing more, or it is no longer allowed. */
+  async #call(work: (engine: TripEngine) => Promise<{ readonly trip: string }>): Promise<string> {
+    const { answer, isRepeated } = await this.#parts.insist(work)
+    if (isRepeated) return ''
+    return answer === undefined ? 'refused' : JSON.parse(answer.trip).status
+  }
+}
+
+/** What must be the same, however often the process ended. */
+export function historyOf(
+  partitions: readonly Partition[],
+  all: readonly LogEvent[],
+  told: readonly string[],
+) {
+  const plain = (json: string): unknown =>
+    JSON.parse(json, (key, value) => (key === '_id' || key.startsWith('currentLeg') ? undefined : value))
+  const events = all.filter(({ type }) => type.includes('trip'))
+  const ids = events.map(({ id }) => id)
+  assert.equal(new Set(ids).size, ids.length, 'each event once')
+  const known = new Set(ids)
+  for (const json of told) assert.ok(known.has(JSON.parse(json)._id), 'what was told is in the log')
+  const name = (json: string) => JSON.parse(json).trip.externalId as string
+  const trips = tripsOf(partitions).map(({ estimate, user, ...trip }) => ({
+    ...trip,
+    id: '',
+    heard: [],
+    told: [],
+    user: user && { ...user, id: '' },
+    legs: trip.legs?.map((leg) => ({ ...leg, id: '' })),
+    currentLegId: trip.legs?.findIndex(({ id }) => id === trip.currentLegId),
+    estimate: estimate && {
+      ...estimate,
+      sections: estimate.sections.map((one) => ({ ...one, legId: '' })),
+    },
+  }))
+  return {
+    events: Object.fromEntries(
+      USERS.map((_, i) => [
+        i,
+        events.filter(({ json }) => name(json) === `order-${i}`).map(({ json }) => plain(json)),
+      ]),
+    ),
+    trips: trips.toSorted((a, b) =>
+      `${a.externalId} ${a.createdAt}` < `${b.externalId} ${b.createdAt}` ? -1 : 1,
+    ),
+  }
+}
