@@ -37,6 +37,8 @@ const BENCHES: Readonly<Record<string, string>> = {
   'add-addresses': 'addAddresses.ts',
   'geocode-quality': 'geocodeQuality.ts',
   hostile: 'hostile.ts',
+  maps: 'maps.ts',
+  watch: 'watch.ts',
   dashboard: 'dashboard.ts',
 }
 

@@ -465,6 +465,16 @@ export const OPTIONS = {
       'Whether a start without any region builds the sample region, a city to try routing in, from data in the ' +
       'installed packages. See docs/guides/regions.md.',
   },
+  mapFiles: {
+    type: 'list',
+    default: [],
+    problem: (files) => (files.length <= 20 ? undefined : 'must have at most 20 files'),
+    env: 'RINGFENCE_MAP_FILES',
+    value: 'FILES',
+    help:
+      'PMTiles files with vector tiles, in the Protomaps basemap schema, that maps show before the imported regions; of ' +
+      'several, the first that has a tile. See docs/guides/maps.md.',
+  },
   ipCityFile: {
     type: 'text',
     default: '',

@@ -103,11 +103,21 @@ export interface InsideGeofence {
   readonly userIds: readonly string[] | undefined
 }
 
+/** The order of a list of users. Without members: newest first by creation. */
+export interface UserOrder {
+  readonly sortBy?: 'createdAt' | 'updatedAt' | undefined
+  readonly isAscending?: boolean | undefined
+}
+
 /** A page of all; bounds are exclusive, epoch milliseconds. */
-export interface UserList {
+export interface UserList extends UserOrder {
   readonly userId?: string | undefined
   readonly deviceId?: string | undefined
-  /** The {@link FoundUser.order} of `record`, after which the page begins. */
+  /** In the userId, deviceId or description, in upper or lower case. */
+  readonly text?: string | undefined
+  /** Whether the answer is to have `total`. */
+  readonly wantsTotal?: boolean | undefined
+  /** The {@link FoundUser.order} of `record` with the same order, after which the page begins. */
   readonly after?: readonly number[] | undefined
   readonly createdBefore?: number | undefined
   readonly createdAfter?: number | undefined
@@ -135,6 +145,8 @@ export type UserQuestion = { readonly scope: ScopeId } & (
       /** The record with that `_id`. */
       readonly ask: 'record'
       readonly id: string
+      /** By which its rank is told. */
+      readonly order?: UserOrder | undefined
     }
   | {
       /** The records with these `_id`s, in no particular order; those that do not exist are left out. */
@@ -177,6 +189,8 @@ export interface UserAnswer {
   /** In order; a page ends early with the one that reaches PAGE_CHARACTERS (events/port.ts). */
   readonly users: readonly FoundUser[]
   readonly hasMore: boolean
+  /** How many match on all pages, where the question wants it. */
+  readonly total?: number | undefined
 }
 
 /** Answers questions about users from committed state. */

@@ -70,7 +70,7 @@ export function openGeoServices(parts: {
   const isochrones = new IsochroneWorker(registry.geofences, areas, areThere)
   registerIsochroneMetrics(metrics, isochrones)
   const geocoder = new GeocoderPool(regions, () => world.soon(), logger)
-  const maps = new MapPool(regions, () => world.soon(), logger)
+  const maps = new MapPool({ regions, world: () => world.soon(), files: options.mapFiles, clock, logger })
   const ipGeocoder = new IpGeocoder(cities, proxies)
   return {
     routes: [
@@ -84,7 +84,8 @@ export function openGeoServices(parts: {
     times: new RoadTravelTimes(routing.engines),
     ways: new RoadWays(routing.engines),
     engines: routing.engines,
-    checks: [routing.check],
+    // Ready without them: tracking needs no map.
+    checks: [routing.check, { name: 'map files', check: () => ({ ok: true, detail: maps.condition }) }],
     services: [routing.service, geocoder, maps],
     isochrones,
     finder: geocoder,

@@ -42,6 +42,13 @@ const CONTENT = {
   category: Type.Optional(Name(256, 'The slug of a category of the place.')),
   region: Type.Optional(Name(256, 'The code or `_id` of the region.')),
   failureReason: Type.Optional(Name(256, 'One of the `failureReasons` of user.failed_fraud.')),
+  text: Type.Optional(
+    Name(
+      256,
+      'In the userId or deviceId, in the description, tag or externalId of the geofence or beacon, in the externalId or destination of the trip, or in the name of ' +
+        'the place; in upper or lower case.',
+    ),
+  ),
   minimumConfidence: Type.Optional(
     Type.Integer({ minimum: 1, maximum: 3, description: 'Events with at least this `confidence`.' }),
   ),
@@ -89,7 +96,7 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
         'Sorted by `createdAt`. To receive events as they happen, follow `GET /v1/events/stream` or create a webhook rather than ' +
         'polling. If you poll, use `updatedAfter`, because events of replays are inserted behind newer ones.\n\n' +
         `A page has fewer records than \`limit\`, with \`hasMore\` true, if its events reach ${PAGE_CHARACTERS} characters. ` +
-        'Filters by what is in events (`types`, `tag`, `region`, `chain` and so on) without a user or device look through the ' +
+        'Filters by what is in events (`types`, `tag`, `region`, `chain`, `text` and so on) without a user or device look through the ' +
         'events of the time that `createdAfter` and `createdBefore` give. If there are many, a page may end early, even without records: ' +
         'then `meta.next` is the `before` of the next page.',
       answers: { 200: Type.Object({ events: Type.Array(EventSchema) }), ...PageAnswers },
@@ -212,6 +219,7 @@ interface ContentQuery {
   readonly category?: string
   readonly region?: string
   readonly failureReason?: string
+  readonly text?: string
   readonly minimumConfidence?: number
 }
 
@@ -225,6 +233,7 @@ function contentOf({
   category,
   region,
   failureReason,
+  text,
   minimumConfidence,
 }: ContentQuery): EventContent {
   const list = types?.split(',').map((type) => type.trim())
@@ -239,6 +248,7 @@ function contentOf({
     category,
     region,
     failureReason,
+    text,
     minimumConfidence,
   }
 }

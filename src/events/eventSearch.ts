@@ -41,8 +41,30 @@ const CONTENT_NAMES = [
   'category',
   'region',
   'failureReason',
+  'text',
   'minimumConfidence',
 ] as const satisfies readonly (keyof EventContent)[]
+
+/** What people call the parts of an event. */
+const NAMES = [
+  '$.user.userId',
+  '$.user.deviceId',
+  ...['geofence', 'beacon'].flatMap((of) =>
+    ['description', 'tag', 'externalId'].map((name) => `$.${of}.${name}`),
+  ),
+  ...['externalId', 'destinationGeofenceTag', 'destinationGeofenceExternalId'].map(
+    (name) => `$.trip.${name}`,
+  ),
+  '$.place.name',
+]
+  .map((path) => `'${path}'`)
+  .join(', ')
+
+/** Whether one of the texts contains the other. SQLite compares only ASCII without regard to case. @param texts of JSON */
+function hasText(wanted: string, texts: string): 0 | 1 {
+  const names = JSON.parse(texts) as (string | null)[]
+  return names.some((name) => typeof name === 'string' && name.toLowerCase().includes(wanted)) ? 1 : 0
+}
 
 /** Whether a query has to look into events. */
 export function looksInto(content: EventContent): boolean {
@@ -63,6 +85,7 @@ export function contentConditions(
     category,
     region,
     failureReason,
+    text,
     minimumConfidence,
   }: EventContent,
   type: string,
@@ -81,6 +104,7 @@ export function contentConditions(
     [`? IN (SELECT value FROM json_each(${json}, '$.place.categories'))`, category],
     [`? IN (json_extract(${json}, '$.region.code'), json_extract(${json}, '$.region._id'))`, region],
     [`? IN (SELECT value FROM json_each(${json}, '$.failureReasons'))`, failureReason],
+    [`has_text(?, json_extract(${json}, ${NAMES}))`, text?.toLowerCase()],
     [`json_extract(${json}, '$.confidence') >= ?`, minimumConfidence],
   ]
 }
@@ -91,6 +115,7 @@ export class EventSearch {
 
   constructor(database: Database.Database) {
     this.#database = database
+    database.function('has_text', { deterministic: true }, hasText)
   }
 
   /** Some of the events that match, after the cursor. */

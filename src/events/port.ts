@@ -78,6 +78,8 @@ export interface EventContent {
   /** Its code or `_id`. */
   readonly region?: string | undefined
   readonly failureReason?: string | undefined
+  /** In what people call its user, device, geofence, beacon, trip or place, in upper or lower case. */
+  readonly text?: string | undefined
   readonly minimumConfidence?: number | undefined
 }
 

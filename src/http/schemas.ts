@@ -72,6 +72,19 @@ export const Page = Type.Object({
   hasMore: Type.Boolean({ description: 'Whether more records match than `limit`.' }),
 })
 
+/** Asks a list for `total` in {@link CountedPage}. */
+export const IncludeTotal = Type.Optional(
+  Type.Boolean({ description: 'Whether `meta.total` is to be in the answer.' }),
+)
+
+/** {@link Page} of lists that can count. */
+export const CountedPage = Type.Object({
+  ...Page.properties,
+  total: Type.Optional(
+    Type.Integer({ description: 'How many records match the filters, on all pages: with `includeTotal`.' }),
+  ),
+})
+
 /**
  * Reads `latitude,longitude`.
  * @param which precedes the sentence if the parameter has several

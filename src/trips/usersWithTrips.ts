@@ -16,12 +16,12 @@ export class UsersWithTrips implements Users {
 
   async ask(question: UserQuestion): Promise<UserAnswer> {
     const answer = await this.#users.ask(question)
-    const { users, hasMore } = answer
+    const { users } = answer
     if (users.length === 0 || this.#directory.of(question.scope).isEmpty) return answer
     const ids = users.map(({ id }) => id)
     const trips = await this.#trips.ofRecords(question.scope, ids)
     return {
-      hasMore,
+      ...answer,
       users: users.map((found) => ({
         ...found,
         user: userWithTrip(found.user, trips.get(found.id) ?? null),

@@ -14,9 +14,9 @@ import {
   lastMovedFirst,
   lastOfUser,
   latestFirst,
+  listOrder,
   listUsers,
   nearestFirst,
-  newestFirst,
   usersIn,
   usersInRange,
   usersNear,
@@ -61,13 +61,13 @@ export function* answerSteps(
     case 'record':
       return yield* written(
         lone(findUserRecord(devices, salt, scope, question.id)),
-        newestFirst,
+        listOrder(question.order),
         scope,
         parts,
       )
     case 'records': {
       const users = question.ids.flatMap((id) => lone(findUserRecord(devices, salt, scope, id)).users)
-      return yield* written({ users, hasMore: false }, newestFirst, scope, parts)
+      return yield* written({ users, hasMore: false }, listOrder(), scope, parts)
     }
     case 'user':
       return yield* written(lone(findUser(devices, salt, scope, question.id)), latestFirst, scope, parts)
@@ -83,8 +83,10 @@ export function* answerSteps(
     }
     case 'lastDevice':
       return yield* written(lone(lastOfUser(devices, scope, question.userId)), latestFirst, scope, parts)
-    case 'list':
-      return yield* written(yield* listUsers(devices, scope, question.list), newestFirst, scope, parts)
+    case 'list': {
+      const page = yield* listUsers(devices, scope, question.list)
+      return yield* written(page, listOrder(question.list), scope, parts)
+    }
     case 'near': {
       const { near } = question
       const page = yield* usersNear(devices, scope, near)
@@ -136,7 +138,9 @@ export function mergeAnswers(question: UserQuestion, answers: readonly UserAnswe
   const limit = limitOf(question)
   const users = fitting(all.slice(0, limit))
   const isCut = all.length > users.length || answers.some(({ hasMore }) => hasMore)
-  return { users, hasMore: isCut && isPage(question) }
+  const merged = { users, hasMore: isCut && isPage(question) }
+  if (question.ask !== 'list' || question.list.wantsTotal !== true) return merged
+  return { ...merged, total: answers.reduce((sum, { total = 0 }) => sum + total, 0) }
 }
 
 function limitOf(question: UserQuestion): number {
@@ -169,7 +173,7 @@ function lone(found: UserRow | undefined): UserPage {
  * state; a user whose row has since been freed or reused is left out.
  */
 function* written(
-  { users, hasMore }: UserPage,
+  { users, hasMore, total }: UserPage,
   orderOf: (user: UserRow) => readonly number[],
   scope: ScopeId,
   { registry, clock }: AnswerParts,
@@ -177,10 +181,11 @@ function* written(
   const view = registry.scope(scope)
   const now = clock.now()
   const found: FoundUser[] = []
+  const counted = total === undefined ? {} : { total }
   let characters = 0
   let ofStep = 0
   for (const [i, row] of users.entries()) {
-    if (characters >= PAGE_CHARACTERS) return { users: found, hasMore: true }
+    if (characters >= PAGE_CHARACTERS) return { users: found, hasMore: true, ...counted }
     if (i % USERS_A_STEP === USERS_A_STEP - 1 || ofStep >= CHARACTERS_A_STEP) {
       yield
       ofStep = 0
@@ -192,7 +197,7 @@ function* written(
     characters += user.length
     ofStep += user.length
   }
-  return { users: found, hasMore }
+  return { users: found, hasMore, ...counted }
 }
 
 /** As many as fit into one answer; those of one host end there already. */

@@ -1,6 +1,6 @@
 import type { DeviceTable } from '../actor/deviceTable.ts'
 import type { Partition } from '../actor/partition.ts'
-import type { InsideGeofence, UserList, UsersNear } from '../actor/port.ts'
+import type { InsideGeofence, UserList, UserOrder, UsersNear } from '../actor/port.ts'
 import { locateUserRecord, type StoreSalt } from '../events/ids.ts'
 import { isMeantFor } from '../rules/geofenceRules.ts'
 import { pointDistance } from '../geometry/distance.ts'
@@ -47,15 +47,19 @@ export function isThere({ partition, row, createdAt }: UserRow): boolean {
 /** Rows that a scan examines in one step: a fraction of a millisecond. */
 const ROWS_A_STEP = 512
 
+/** The same where each may have to be unpacked. */
+const UNPACKED_A_STEP = 64
+
 /** Where a scan pauses. */
-function isStep(row: number): boolean {
-  return row % ROWS_A_STEP === ROWS_A_STEP - 1
+function isStep(row: number, rows = ROWS_A_STEP): boolean {
+  return row % rows === rows - 1
 }
 
 /** Rows of one answer, and whether there are more. */
 export interface UserPage {
   readonly users: readonly UserRow[]
   readonly hasMore: boolean
+  readonly total?: number
 }
 
 /** The record with this `_id`. */
@@ -104,9 +108,14 @@ export function latestFirst({ partition, row }: UserRow): readonly number[] {
   return [-table.updatedAt(row), -table.receivedAt(row), -table.createdAt(row), partition.number, row]
 }
 
-/** Order of lists: newest first by creation. */
-export function newestFirst({ partition, row }: UserRow): readonly number[] {
-  return [-partition.table.createdAt(row), partition.number, row]
+/** Order of lists. */
+export function listOrder({ sortBy, isAscending }: UserOrder = {}): (user: UserRow) => readonly number[] {
+  const sign = isAscending === true ? 1 : -1
+  return ({ partition: { table, number }, row }) => [
+    sign * (sortBy === 'updatedAt' ? table.updatedAt(row) : table.createdAt(row)),
+    number,
+    row,
+  ]
 }
 
 /** The order for users in an area: newest first by their last update. */
@@ -130,30 +139,43 @@ export function isBefore(one: readonly number[], other: readonly number[]): bool
   return at >= 0 && one[at]! < other[at]!
 }
 
-/** Records by {@link newestFirst}. */
+/** Records by {@link listOrder}. */
 export function* listUsers(devices: Devices, scope: ScopeId, query: UserList): Generator<void, UserPage> {
-  const { userId, deviceId, after } = query
+  const { userId, deviceId, after, text, wantsTotal = false } = query
   const { createdBefore = Infinity, createdAfter = -Infinity } = query
   const { updatedBefore = Infinity, updatedAfter = -Infinity } = query
   const page = new TopK<UserRow>(query.limit + 1)
-  const [afterCreatedAt = -Infinity, afterPartition = -1, afterRow = -1] = after ?? []
+  // The numbers of listOrder, without an array for each row.
+  const [afterKey = -Infinity, afterPartition = -1, afterRow = -1] = after ?? []
+  const sign = query.isAscending === true ? 1 : -1
+  const isByUpdate = query.sortBy === 'updatedAt'
+  const hasText = text === undefined ? undefined : textMatcher(text)
+  const stepRows = hasText === undefined ? ROWS_A_STEP : UNPACKED_A_STEP
+  let total = 0
   const consider = (partition: Partition, row: number) => {
     const { table, number } = partition
     if (table.scope(row) !== scope) return
     const updatedAt = table.updatedAt(row)
     const createdAt = table.createdAt(row)
-    if (-createdAt < afterCreatedAt || createdAt >= createdBefore || createdAt <= createdAfter) return
-    if (-createdAt === afterCreatedAt) {
-      if (number < afterPartition || (number === afterPartition && row <= afterRow)) return
-    }
+    if (createdAt >= createdBefore || createdAt <= createdAfter) return
     if (updatedAt >= updatedBefore || updatedAt <= updatedAfter) return
-    if (page.wants(-createdAt)) page.offer(-createdAt, userRow(partition, row))
+    const key = sign * (isByUpdate ? updatedAt : createdAt)
+    const isAfter =
+      key === afterKey
+        ? number > afterPartition || (number === afterPartition && row > afterRow)
+        : key > afterKey
+    const isOnPage = isAfter && page.wants(key)
+    // Unpacking is dear, so records that are neither shown nor counted are not looked at.
+    if (!isOnPage && !wantsTotal) return
+    if (hasText !== undefined && !hasText(table.peek(row))) return
+    total++
+    if (isOnPage) page.offer(key, userRow(partition, row))
   }
   for (const partition of devices.partitions) {
     const { table } = partition
     if (userId === undefined && deviceId === undefined) {
       for (let row = 0; row < table.length; row++) {
-        if (isStep(row)) yield
+        if (isStep(row, stepRows)) yield
         consider(partition, row)
       }
     } else {
@@ -161,7 +183,14 @@ export function* listUsers(devices: Devices, scope: ScopeId, query: UserList): G
     }
   }
   const rows = page.items()
-  return { users: rows.slice(0, query.limit), hasMore: rows.length > query.limit }
+  const found = { users: rows.slice(0, query.limit), hasMore: rows.length > query.limit }
+  return wantsTotal ? { ...found, total } : found
+}
+
+function textMatcher(text: string): (profile: Profile) => boolean {
+  const wanted = text.toLowerCase()
+  return ({ userId, deviceId, description }) =>
+    [userId, deviceId, description].some((one) => one?.toLowerCase().includes(wanted))
 }
 
 /** The rows of a user, of a device, or of the user on the device; ascending. */

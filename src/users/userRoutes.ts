@@ -4,7 +4,9 @@ import { listPage, listQuery, PageAnswers, unknownBefore } from '../http/listQue
 import { route, type Answer, type Call, type Route } from '../http/route.ts'
 import {
   CoordinatesText,
+  CountedPage,
   dateText,
+  IncludeTotal,
   limitOf,
   MetadataFilter,
   Name,
@@ -49,6 +51,11 @@ const Id = Type.Object({ id: Name(256, '`_id`, userId or deviceId.') })
 const OneUser = Type.Object({ user: UserSchema })
 const ManyUsers = Type.Object({ users: Type.Array(UserSchema) })
 const Nothing = Type.Object({})
+const OrderQuery = {
+  sortBy: Type.Optional(Type.Enum(['createdAt', 'updatedAt'], { default: 'createdAt' })),
+  order: Type.Optional(Type.Enum(['asc', 'desc'], { default: 'desc' })),
+  includeTotal: IncludeTotal,
+}
 const CUT = `A page has fewer records than \`limit\`, with \`hasMore\` true, if its users reach ${PAGE_CHARACTERS} characters.`
 
 /** The routes of users: reading and removing them, who is near, who is inside, and why. */
@@ -67,25 +74,34 @@ function recordRoutes({ users, intake }: UserRouteParts): Route[] {
       query: Type.Object({
         userId: Type.Optional(Name(256)),
         deviceId: Type.Optional(Name(256)),
+        text: Type.Optional(
+          Name(
+            256,
+            'In the userId, deviceId or description, in upper or lower case. Every user is looked at.',
+          ),
+        ),
+        ...OrderQuery,
         ...listQuery(
           'when the first update of the record arrived at the server',
           '`updatedAt` (the time of the last update, which is in the past for a replay)',
         ),
       }),
-      meta: Page,
-      description: CUT,
+      meta: CountedPage,
+      description: `${CUT} Sorted by \`updatedAt\`, a user that is updated between two pages may be on both or on neither.`,
       answers: { 200: ManyUsers, ...PageAnswers },
       handler: async (call) => {
-        const { userId, deviceId } = call.query
+        const { userId, deviceId, text, sortBy, order, includeTotal: wantsTotal = false } = call.query
+        const sorted = { sortBy, isAscending: order === 'asc' }
         const { before: id, ...page } = listPage(call.query)
         const scope = scopeOf(call)
         let after: readonly number[] | undefined
         if (id !== undefined) {
-          const [before] = (await users.ask({ scope, ask: 'record', id })).users
+          const [before] = (await users.ask({ scope, ask: 'record', id, order: sorted })).users
           if (before === undefined) throw unknownBefore()
           after = before.order
         }
-        return pageOf(await users.ask({ scope, ask: 'list', list: { userId, deviceId, after, ...page } }))
+        const list = { userId, deviceId, text, after, wantsTotal, ...sorted, ...page }
+        return pageOf(await users.ask({ scope, ask: 'list', list }))
       },
     }),
     route({
@@ -295,8 +311,8 @@ async function userOf(
   return found
 }
 
-function pageOf({ users, hasMore }: UserAnswer): Answer {
-  return { meta: { hasMore }, pieces: usersPieces(users) }
+function pageOf({ users, hasMore, total }: UserAnswer): Answer {
+  return { meta: { hasMore, ...(total !== undefined && { total }) }, pieces: usersPieces(users) }
 }
 
 /** A thousand users may have megabytes. */

@@ -174,6 +174,34 @@ property('lists are newest first, within exclusive bounds, and say whether there
   }
 })
 
+property('lists in other orders, by a text, with how many match on all pages', (all) => {
+  const { random, known } = all
+  for (let i = 0; i < 20; i++) {
+    const sortBy = random.pick(['createdAt', 'updatedAt'] as const)
+    const isAscending = random.chance(0.5)
+    const text = random.pick([undefined, 'BOB', 'Device-1', 'e', 'nowhere'])
+    const wanted = known.filter(({ userId, deviceId }) =>
+      [userId, deviceId].some((name) => name?.toLowerCase().includes((text ?? '').toLowerCase())),
+    )
+    const list = { sortBy, isAscending, text, limit: 1 + random.below(30), wantsTotal: true }
+    const seen: string[] = []
+    for (let after: readonly number[] | undefined; ;) {
+      const { users, hasMore, total } = ask(all, { ask: 'list', list: { ...list, after } })
+      assert.equal(total, wanted.length)
+      seen.push(...idsOf(users))
+      if (!hasMore) break
+      const id = users.at(-1)!.id
+      after = ask(all, { ask: 'record', id, order: { sortBy, isAscending } }).users[0]!.order
+    }
+    assert.equal(new Set(seen).size, wanted.length)
+    const times = seen.map((id) => wanted.find((one) => one.id === id)![sortBy])
+    assert.deepEqual(
+      times,
+      wanted.map((one) => one[sortBy]).sort((a, b) => (isAscending ? a - b : b - a)),
+    )
+  }
+})
+
 property('pages meet every record once, while others come and go', async (all) => {
   const { engine, random, place, known } = all
   const filter = random.pick([

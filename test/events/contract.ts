@@ -65,12 +65,20 @@ function oracle(events: readonly StoredEvent[], scope: number, query: EventQuery
 }
 
 /** Whether the content of an event is wanted. */
-function matches(each: StoredEvent, { types, tag, externalId, minimumConfidence }: EventContent): boolean {
-  const { confidence = 0 } = JSON.parse(each.json) as { confidence?: number }
+function matches(
+  each: StoredEvent,
+  { types, tag, externalId, text: wanted, minimumConfidence }: EventContent,
+): boolean {
+  const { confidence = 0, user = {} } = JSON.parse(each.json) as {
+    confidence?: number
+    user?: { userId?: string; deviceId?: string }
+  }
+  const names = [user.userId, user.deviceId, each.tag, each.externalId]
   return (
     (types === undefined || types.includes(each.type)) &&
     (tag === undefined || each.tag === tag) &&
     (externalId === undefined || each.externalId === externalId) &&
+    (wanted === undefined || names.some((name) => name?.toLowerCase().includes(wanted.toLowerCase()))) &&
     (minimumConfidence === undefined || confidence >= minimumConfidence)
   )
 }
@@ -82,7 +90,8 @@ function withContent(one: StoredEvent, of: string, confidence: number | undefine
     of === 'trip'
       ? { destinationGeofenceTag: tag, destinationGeofenceExternalId: externalId }
       : { tag, externalId }
-  return { ...one, json: JSON.stringify({ _id: id, [of]: subject, confidence }) }
+  const { userId, deviceId } = one
+  return { ...one, json: JSON.stringify({ _id: id, user: { userId, deviceId }, [of]: subject, confidence }) }
 }
 
 function countOracle(events: readonly StoredEvent[], scope: number, query: CountQuery): object[] {
@@ -124,6 +133,7 @@ const content = {
   types: optional(fc.constantFrom(['bought'], ['user.exited_geofence', 'bought', '%'])),
   tag: optional(text),
   externalId: optional(text),
+  text: optional(fc.oneof(text, fc.constantFrom('Ä', 'sTore', '"', 'null'))),
   minimumConfidence: optional(fc.constantFrom(1, 2, 3)),
 }
 

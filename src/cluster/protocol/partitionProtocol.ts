@@ -156,14 +156,15 @@ export function encodeAnswer({ partitions, answer }: SharedAnswer): Uint8Array {
     user,
     explanation,
   ])
-  return packr.pack([partitions, users, answer.hasMore])
+  return packr.pack([partitions, users, answer.hasMore, answer.total])
 }
 
 export function decodeAnswer(bytes: Uint8Array): SharedAnswer {
-  const [partitions, rows, hasMore] = packr.unpack(bytes) as [
+  const [partitions, rows, hasMore, total] = packr.unpack(bytes) as [
     number[],
     [number[], string, string, string, string][],
     boolean,
+    number | undefined,
   ]
   const users = rows.map(([order, id, deviceId, user, explanation]) => ({
     order,
@@ -172,7 +173,7 @@ export function decodeAnswer(bytes: Uint8Array): SharedAnswer {
     user,
     explanation,
   }))
-  return { partitions, answer: { users, hasMore } }
+  return { partitions, answer: { users, hasMore, ...(typeof total === 'number' && { total }) } }
 }
 
 /** An answer that is a plain value, of one host, for all requested partitions that it has. */

@@ -25,6 +25,13 @@ export class ByteWriter {
     this.number((value << 1) ^ (value >> 31))
   }
 
+  /** Eight bytes. */
+  double(value: number): void {
+    const bytes = new Uint8Array(8)
+    new DataView(bytes.buffer).setFloat64(0, value, true)
+    this.raw(bytes)
+  }
+
   /** With its length before it. */
   text(text: string): void {
     this.bytes(encoder.encode(text))

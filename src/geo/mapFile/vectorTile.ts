@@ -24,6 +24,8 @@ const FEATURE_TYPE = 3 << 3
 const FEATURE_GEOMETRY = (4 << 3) | 2
 const VALUE_TEXT = (1 << 3) | 2
 const VALUE_NUMBER = 5 << 3
+/** Eight bytes, for numbers that are not whole, or negative. */
+const VALUE_DOUBLE = (3 << 3) | 1
 const VALUE_BOOLEAN = 7 << 3
 
 interface Feature {
@@ -91,6 +93,9 @@ class TileLayer {
       if (typeof value === 'string') {
         feature.number(VALUE_TEXT)
         feature.text(value)
+      } else if (typeof value === 'number' && value >>> 0 !== value) {
+        feature.number(VALUE_DOUBLE)
+        feature.double(value)
       } else {
         feature.number(typeof value === 'number' ? VALUE_NUMBER : VALUE_BOOLEAN)
         feature.number(Number(value))
@@ -116,7 +121,6 @@ export class VectorTile {
   }
 
   /**
-   * @param values numbers are whole, from 0 to 2^32 - 1
    * @param parts x, y, x, y in units of the layer. Of a line with two points at least, of an area with three, not
    * closed, each outer ring clockwise on the map before the holes in it, which run the other way round
    */

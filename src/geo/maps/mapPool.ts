@@ -3,16 +3,20 @@ import { LRUCache } from 'lru-cache'
 import { availableParallelism } from 'node:os'
 import { Piscina } from 'piscina'
 import { MAP_WORKER } from '../../../workers/urls.ts'
-import { ApiError } from '../../runtime/errors.ts'
+import type { Clock } from '../../runtime/clock.ts'
+import { ApiError, failureFields } from '../../runtime/errors.ts'
 import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import type { MapRegion, MapRegions } from '../extract/port.ts'
 import { LARGEST_ZOOM, tileBounds, type TileAddress } from '../mapFile/grid.ts'
 import { WORLD_ATTRIBUTION } from '../world/port.ts'
+import type { Credit } from './credits.ts'
 import type { FontName } from './fonts.ts'
-import type { MapTask } from './mapThread.ts'
+import type { MapResults, MapTask } from './mapThread.ts'
 import { checkInstalled, GLYPH_PACKAGES, SPRITE_PACKAGES } from './packages.ts'
 import type { MapContent, Maps } from './port.ts'
+import type { TileFileFacts } from './tileFile.ts'
+import { TileFiles } from './tileFiles.ts'
 
 /** Parts that may wait, besides those being made; most take some milliseconds. */
 const MOST_WAITING = 256
@@ -31,7 +35,9 @@ export class MapPool implements Maps, Service {
   readonly maxZoom = LARGEST_ZOOM
   readonly #regions: MapRegions
   readonly #world: () => Promise<string>
-  readonly #pool: Piscina<MapTask, MapContent>
+  readonly #files: TileFiles
+  readonly #logger: Logger
+  readonly #pool: Piscina<MapTask, MapResults[keyof MapResults]>
   readonly #kept = new LRUCache<string, MapContent>({
     maxSize: CACHE_BYTES,
     sizeCalculation: ({ content }) => content.length + ENTRY_BYTES,
@@ -40,12 +46,27 @@ export class MapPool implements Maps, Service {
   readonly #underWay = new Map<string, Promise<MapContent>>()
   #version: string
 
-  /** @param world gives the file of the world database, or throws an ApiError */
-  constructor(regions: MapRegions, world: () => Promise<string>, logger: Logger) {
+  /**
+   * @param parts.world gives the file of the world database, or throws an ApiError
+   * @param parts.files PMTiles files, in the order of precedence
+   */
+  constructor(parts: {
+    readonly regions: MapRegions
+    readonly world: () => Promise<string>
+    readonly files: readonly string[]
+    readonly clock: Clock
+    readonly logger: Logger
+  }) {
+    const { regions, clock, logger } = parts
     this.#regions = regions
-    this.#world = world
-    this.#version = versionOf(regions.all)
-    regions.onChange(() => (this.#version = versionOf(regions.all)))
+    this.#world = parts.world
+    this.#logger = logger
+    const facts = (path: string): Promise<TileFileFacts> => this.#run({ kind: 'facts', path })
+    this.#files = new TileFiles({ paths: parts.files, facts, clock, logger })
+    const change = (): void => void (this.#version = versionOf(regions.all, this.#files.shown))
+    this.#version = versionOf(regions.all, [])
+    regions.onChange(change)
+    this.#files.onChange(change)
     this.#pool = new Piscina({
       filename: MAP_WORKER.href,
       minThreads: 0,
@@ -62,60 +83,98 @@ export class MapPool implements Maps, Service {
     return this.#version
   }
 
-  get credits(): readonly string[] {
+  get credits(): readonly Credit[] {
+    const files = this.#files.shown.flatMap(({ credits }) => credits)
     const own = this.#regions.all.map(({ attribution }) => attribution)
-    return [...new Set([...own, OUTLINE_CREDIT, WORLD_ATTRIBUTION])]
+    const known = new Set<string>()
+    return [...files, ...own, OUTLINE_CREDIT, WORLD_ATTRIBUTION].filter((credit) => {
+      const text = typeof credit === 'string' ? credit : credit.text
+      return !known.has(text) && known.add(text)
+    })
+  }
+
+  /** For /readyz. */
+  get condition(): string {
+    return this.#files.condition
+  }
+
+  /** @throws Error naming a file of the operator that cannot be read */
+  start(): Promise<void> {
+    return this.#files.start()
   }
 
   tile(address: TileAddress): Promise<MapContent> {
     const { z, x, y } = address
-    // With another build of a map region, all keys are others.
+    const files = this.#files.around(address)
+    // With another build of a map region, or another file, all keys are others.
     return this.#file(`tile ${this.#version} ${z}/${x}/${y}`, async () => {
+      for (const file of files) {
+        const found = await this.#fileTile(address, file)
+        if (found !== undefined) return found
+      }
       const { all } = this.#regions
       const box = tileBounds(address)
       const inService = all.flatMap(({ map, places }) => [map, places]).filter((file) => file !== undefined)
-      return {
+      return this.#make({
         kind: 'tile',
         address,
         world: await this.#world(),
         regions: all.filter(({ bounds }) => overlap(bounds, box)).map(({ map, places }) => ({ map, places })),
         inService,
-      }
+      })
     })
   }
 
   letters(font: FontName, start: number): Promise<MapContent> {
     return this.#file(`letters ${font} ${start}`, async () => {
       checkInstalled(GLYPH_PACKAGES)
-      return { kind: 'letters', font, start }
+      return this.#make({ kind: 'letters', font, start })
     })
   }
 
   icons(ratio: 1 | 2, form: 'json' | 'png'): Promise<MapContent> {
     return this.#file(`icons ${ratio} ${form}`, async () => {
       checkInstalled(SPRITE_PACKAGES)
-      return { kind: 'icons', ratio, form }
+      return this.#make({ kind: 'icons', ratio, form })
     })
   }
 
-  /** A part that is kept, or else made. @param task is asked for it */
-  #file(key: string, task: () => Promise<MapTask>): Promise<MapContent> {
+  /** A part that is kept, or else made. */
+  #file(key: string, make: () => Promise<MapContent>): Promise<MapContent> {
     const kept = this.#kept.get(key)
     if (kept !== undefined) return Promise.resolve(kept)
     let file = this.#underWay.get(key)
     if (file === undefined) {
-      file = this.#make(task).finally(() => this.#underWay.delete(key))
+      file = make().finally(() => this.#underWay.delete(key))
       this.#underWay.set(key, file)
       file.then((made) => this.#kept.set(key, made)).catch(() => {})
     }
     return file
   }
 
-  async #make(task: () => Promise<MapTask>): Promise<MapContent> {
-    const asked = await task()
+  /** @throws {ApiError} 503 if the file cannot be read any more */
+  async #fileTile(address: TileAddress, file: TileFileFacts): Promise<MapContent | undefined> {
+    const inService = this.#files.shown
+    try {
+      return await this.#make({ kind: 'fileTile', address, file, inService })
+    } catch (error) {
+      if (error instanceof ApiError) throw error
+      this.#logger.warn({ ...failureFields(error), file: file.path }, 'a tile of a file cannot be read')
+      await this.#files.look()
+      const sentence =
+        'A file of the option mapFiles has changed, or cannot be read; the log of the server says why.'
+      throw new ApiError(503, sentence, { retryAfter: 1 })
+    }
+  }
+
+  async #make<Task extends MapTask>(task: Task): Promise<MapResults[Task['kind']]> {
     if (this.#pool.queueSize >= MOST_WAITING)
       throw new ApiError(503, 'Too many parts of maps at once.', { retryAfter: 1 })
-    return await this.#pool.run(asked)
+    return await this.#run(task)
+  }
+
+  #run<Task extends MapTask>(task: Task): Promise<MapResults[Task['kind']]> {
+    return this.#pool.run(task) as Promise<MapResults[Task['kind']]>
   }
 
   /** What is being made is abandoned; the server has drained its requests before. */
@@ -131,9 +190,10 @@ function overlap(a: MapRegion['bounds'], b: readonly [number, number, number, nu
   return west - margin < b[2] && east + margin > b[0] && south - margin < b[3] && north + margin > b[1]
 }
 
-function versionOf(regions: readonly MapRegion[]): string {
+function versionOf(regions: readonly MapRegion[], files: readonly TileFileFacts[]): string {
   const hash = createHash('sha256')
   for (const { id, map, places } of regions)
     hash.update(`${id} ${map !== undefined} ${places !== undefined}\n`)
+  for (const { path, version } of files) hash.update(`${path} ${version}\n`)
   return hash.digest('hex').slice(0, 12)
 }

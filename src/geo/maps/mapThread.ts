@@ -1,5 +1,6 @@
 /** Makes the parts of maps in a thread, from files that it opens when they are needed. */
 import { createHash } from 'node:crypto'
+import { statSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import { TileCutter } from '../mapFile/cutTile.ts'
 import {
@@ -19,6 +20,7 @@ import { GlyphMaker } from './glyphs.ts'
 import { iconOf } from './placeIcons.ts'
 import type { MapContent } from './port.ts'
 import { makeSprite } from './sprites.ts'
+import { TileFile, versionOf, type TileFileFacts, type TileFileId } from './tileFile.ts'
 
 /** The files of a map region. */
 export interface MapFiles {
@@ -31,6 +33,8 @@ export interface MapFiles {
 /** What is to be made. */
 export type MapTask =
   | TileTask
+  | FileTileTask
+  | { readonly kind: 'facts'; readonly path: string }
   | { readonly kind: 'letters'; readonly font: FontName; readonly start: number }
   | { readonly kind: 'icons'; readonly ratio: 1 | 2; readonly form: 'json' | 'png' }
 
@@ -43,6 +47,25 @@ export interface TileTask {
   readonly world: string
   /** The files of all map regions in service; the thread closes any other. */
   readonly inService: readonly string[]
+}
+
+/** A tile of a file that the operator brings. */
+export interface FileTileTask {
+  readonly kind: 'fileTile'
+  readonly address: TileAddress
+  readonly file: TileFileId
+  /** The files that maps show; the thread closes any other. */
+  readonly inService: readonly TileFileId[]
+}
+
+/** What is made for a task. */
+export interface MapResults {
+  readonly tile: MapContent
+  readonly letters: MapContent
+  readonly icons: MapContent
+  /** Undefined if the file has no tile there. */
+  readonly fileTile: MapContent | undefined
+  readonly facts: TileFileFacts
 }
 
 const HOUSES_ZOOM = 16
@@ -60,10 +83,14 @@ interface Closable {
 
 export class MapThread {
   readonly #opened = new Map<string, Closable>()
+  /** By path. */
+  readonly #files = new Map<string, TileFile>()
   readonly #glyphs = new GlyphMaker()
 
-  /** @throws the errors of SQLite and of the system */
-  make(task: MapTask): MapContent {
+  /** @throws the errors of SQLite, of the system and of {@link TileFile} */
+  async make(task: MapTask): Promise<MapResults[keyof MapResults]> {
+    if (task.kind === 'facts') return this.#factsOf(task.path)
+    if (task.kind === 'fileTile') return this.#fileTile(task)
     if (task.kind === 'letters') return packed(this.#glyphs.range(task.font, task.start))
     if (task.kind === 'icons') {
       const { json, png } = makeSprite(task.ratio)
@@ -81,6 +108,39 @@ export class MapThread {
     for (const { places } of regions)
       if (places !== undefined) addRecords(cutter, address, this.#open(places, MapRecords))
     return cutter.tile.bytes()
+  }
+
+  async #factsOf(path: string): Promise<TileFileFacts> {
+    const file = await TileFile.open(path)
+    try {
+      return await file.facts()
+    } finally {
+      file.close()
+    }
+  }
+
+  async #fileTile({ address, file: id, inService }: FileTileTask): Promise<MapContent | undefined> {
+    for (const [path, file] of this.#files) {
+      if (inService.some((one) => one.path === path && one.version === file.id.version)) continue
+      file.close()
+      this.#files.delete(path)
+    }
+    let file = this.#files.get(id.path)
+    if (file === undefined) {
+      file = await TileFile.open(id.path)
+      this.#files.set(id.path, file)
+    }
+    // What was read in the meantime may be of both.
+    if (file.id.version !== id.version || versionOf(statSync(id.path)) !== id.version)
+      throw new Error('has changed')
+    const { z, x, y } = address
+    const up = Math.max(0, z - file.maxZoom)
+    const found = await file.tile(z - up, x >> up, y >> up)
+    if (found === undefined) return undefined
+    if (up === 0) return found.packed === undefined ? packed(found.bytes) : whole(found.packed, true)
+    // Loaded here, because its packages are optional.
+    const { enlarged } = await import('./enlarge.ts')
+    return packed(enlarged(found.bytes, file.maxZoom, address))
   }
 
   #open<File extends Closable>(file: string, Kind: new (path: string) => File): File {

@@ -6,6 +6,7 @@ import { ICON_PACKAGE } from './placeIcons.ts'
 /** The optional packages of maps: letters, icons, tiles that users bring, and the map of the pages under /docs. */
 export const GLYPH_PACKAGES = [FONT_PACKAGE, 'opentype.js'] as const
 export const SPRITE_PACKAGES = [ICON_PACKAGE, 'svgpath'] as const
+export const TILE_FILE_PACKAGES = ['pmtiles', '@mapbox/vector-tile', 'pbf'] as const
 export const MAP_PACKAGES = [...GLYPH_PACKAGES, ...SPRITE_PACKAGES, 'maplibre-gl', 'pmtiles'] as const
 
 const found = new Set<string>()

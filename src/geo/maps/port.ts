@@ -1,4 +1,5 @@
 import type { TileAddress } from '../mapFile/grid.ts'
+import type { Credit } from './credits.ts'
 import type { FontName } from './fonts.ts'
 
 /** A part of a map that clients load. */
@@ -10,7 +11,7 @@ export interface MapContent {
   readonly etag: string
 }
 
-/** The maps of this server: tiles of the imported map regions over an outline of the world, letters and icons. */
+/** The maps of this server: tiles of the operator's files and of the imported map regions over an outline of the world, letters and icons. */
 export interface Maps {
   /**
    * A vector tile.
@@ -32,7 +33,7 @@ export interface Maps {
   /** The largest zoom of tiles; clients enlarge these beyond it. */
   readonly maxZoom: number
   /** Who is credited for the data, in the order in which it is shown. */
-  readonly credits: readonly string[]
+  readonly credits: readonly Credit[]
   /** Letters and digits that change with what tiles show, so that they may be part of their URLs. */
   readonly version: string
 }

@@ -1,5 +1,6 @@
 /** Map styles, https://maplibre.org/maplibre-style-spec/. Pure. */
 import type { Language } from '../records/names.ts'
+import type { Credit } from './credits.ts'
 import { STYLES, type StyleId } from './palettes.ts'
 import type { Maps } from './port.ts'
 import { styleLayers, type StyleLayer } from './styleLayers.ts'
@@ -60,8 +61,17 @@ export function mapStyle(
 }
 
 /** Clients show it as HTML. */
-function creditHtml(text: string): string {
-  const html = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
-  const url = LINKS.find(([word]) => text.includes(word))?.[1]
-  return url === undefined ? html : `<a href="${url}" target="_blank" rel="noopener">${html}</a>`
+function creditHtml(credit: Credit): string {
+  const { text, url } = typeof credit === 'string' ? { text: credit, url: linkOf(credit) } : credit
+  return url === undefined
+    ? escaped(text)
+    : `<a href="${escaped(url)}" target="_blank" rel="noopener">${escaped(text)}</a>`
+}
+
+function linkOf(text: string): string | undefined {
+  return LINKS.find(([word]) => text.includes(word))?.[1]
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;')
 }

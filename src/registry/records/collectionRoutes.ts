@@ -4,7 +4,7 @@ import type { Credentials } from '../../http/credentials.ts'
 import { present, type Fields } from '../../http/fields.ts'
 import { PageAnswers, PageQuery, recordPage } from '../../http/listQuery.ts'
 import { route, type Route } from '../../http/route.ts'
-import { Page } from '../../http/schemas.ts'
+import { CountedPage, IncludeTotal } from '../../http/schemas.ts'
 import type { Role } from '../../model/role.ts'
 import type { ScopeId } from '../../model/scope.ts'
 import { ApiError, notFound } from '../../runtime/errors.ts'
@@ -32,15 +32,8 @@ const OrderQuery = {
   order: Type.Optional(
     Type.Enum(['asc', 'desc'], { description: 'Absent: `desc` for dates, `asc` for texts.' }),
   ),
-  includeTotal: Type.Optional(Type.Boolean({ description: 'Whether `meta.total` is to be in the answer.' })),
+  includeTotal: IncludeTotal,
 }
-
-const CountedPage = Type.Object({
-  ...Page.properties,
-  total: Type.Optional(
-    Type.Integer({ description: 'How many records match the filters, on all pages: with `includeTotal`.' }),
-  ),
-})
 
 /** Large answers that are made at a time, because each is held in memory until it is sent. */
 export const ANSWERS_AT_ONCE = 8

@@ -23,7 +23,7 @@ const SPANS = [
   ['168', 'Last 7 days'],
 ] as const
 
-const FILTERS = ['type', 'userId', 'deviceId', 'tag', 'externalId', 'confidence', 'hours'] as const
+const FILTERS = ['text', 'type', 'userId', 'deviceId', 'tag', 'externalId', 'confidence', 'hours'] as const
 
 export default function EventsPage({ parts: [id] }: PageProps) {
   return id === undefined ? <EventList /> : <EventPage id={id} />
@@ -54,6 +54,7 @@ function EventList() {
   const text = (name: string) => query.get(name) ?? ''
   const hours = Number(text('hours'))
   const subject = {
+    ...(text('text') && { text: text('text') }),
     ...(text('tag') && { tag: text('tag') }),
     ...(text('externalId') && { externalId: text('externalId') }),
     ...(text('confidence') && { minimumConfidence: Number(text('confidence')) }),
@@ -87,6 +88,13 @@ function EventList() {
           value={text('type')}
           options={[['', 'Every type'], ...EVENT_TYPES.map((type) => [type, eventName(type)] as const)]}
           onChange={(type) => setQuery({ type })}
+        />
+        <TextField
+          label="Search"
+          type="search"
+          placeholder="in ids, names and descriptions"
+          value={text('text')}
+          onInput={(wanted) => setQuery({ text: wanted })}
         />
         <TextField
           label="User id"

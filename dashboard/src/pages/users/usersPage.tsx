@@ -4,7 +4,7 @@ import { usePages } from '../../api/usePages.ts'
 import { pagePath, place, setQuery } from '../../router.ts'
 import type { PageProps } from '../../routes.ts'
 import { CallButton } from '../../ui/code.tsx'
-import { TextField } from '../../ui/fields.tsx'
+import { SelectField, TextField } from '../../ui/fields.tsx'
 import { Later } from '../../ui/later.tsx'
 import { RecordList } from '../../ui/list.tsx'
 import { Ago, Badge, Button, Empty, LinkButton } from '../../ui/parts.tsx'
@@ -61,13 +61,20 @@ const COLUMNS: readonly Column<User>[] = [
 
 function UserList() {
   const query = place.value.query
-  const filter = { userId: query.get('userId') ?? '', deviceId: query.get('deviceId') ?? '' }
+  const filter = {
+    text: query.get('text') ?? '',
+    userId: query.get('userId') ?? '',
+    deviceId: query.get('deviceId') ?? '',
+  }
+  const isByUpdate = query.get('sort') === 'updated'
   const asked = {
     limit: LIMIT,
+    ...(isByUpdate && { sortBy: 'updatedAt' as const }),
+    ...(filter.text && { text: filter.text }),
     ...(filter.userId && { userId: filter.userId }),
     ...(filter.deviceId && { deviceId: filter.deviceId }),
   }
-  const isFiltered = filter.userId !== '' || filter.deviceId !== ''
+  const isFiltered = Object.values(filter).some((value) => value !== '')
   const list = usePages(`users ${JSON.stringify(asked)}`, async (before, signal) => {
     const { users, meta } = await call('get', '/v1/users', {
       query: { ...asked, ...(before && { before }) },
@@ -84,6 +91,13 @@ function UserList() {
       </header>
       <div class="filters" role="search">
         <TextField
+          label="Search"
+          type="search"
+          placeholder="in ids and descriptions"
+          value={filter.text}
+          onInput={(text) => setQuery({ text })}
+        />
+        <TextField
           label="User id"
           type="search"
           value={filter.userId}
@@ -95,20 +109,34 @@ function UserList() {
           value={filter.deviceId}
           onInput={(deviceId) => setQuery({ deviceId })}
         />
+        <SelectField
+          label="Order"
+          value={isByUpdate ? 'updated' : ''}
+          options={[
+            ['', 'Newest first'],
+            ['updated', 'Last updated first'],
+          ]}
+          onChange={(sort) => setQuery({ sort })}
+        />
         {isFiltered && (
-          <Button kind="plain" onClick={() => setQuery({ userId: undefined, deviceId: undefined })}>
+          <Button
+            kind="plain"
+            onClick={() => setQuery({ text: undefined, userId: undefined, deviceId: undefined })}
+          >
             Clear
           </Button>
         )}
       </div>
       <RecordList
-        caption="Users, the newest first"
+        caption={isByUpdate ? 'Users, the last updated first' : 'Users, the newest first'}
         list={list}
         columns={COLUMNS}
         empty={
           isFiltered ? (
-            <Empty title="No user has these ids">
-              <p>Ids are compared as a whole, with upper and lower case.</p>
+            <Empty title="No user is like this">
+              <p>
+                Ids are compared as a whole, with upper and lower case; the search is for any part, in either.
+              </p>
             </Empty>
           ) : (
             <Empty title="No user has sent a location yet">

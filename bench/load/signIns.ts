@@ -1,0 +1,102 @@
+/** Tracking beside people who sign in with passwords, 1,000 a minute. */
+import { execFileSync } from 'node:child_process'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { median } from '../figures.ts'
+import { progress } from '../progress.ts'
+import type { Generator } from './load.ts'
+import type { ServerProcess } from './servers.ts'
+import type { Workload } from './workload.ts'
+
+const SIGN_INS_A_MINUTE = 1000
+const EMAIL = 'ann@example.com'
+const PASSWORD = 'a long password for a bench'
+
+/** Medians of windows that take turns. @returns p99 of tracks in milliseconds, and how many sign-ins were in a window */
+export async function signedInBeside(parts: {
+  readonly server: ServerProcess
+  /** Its data folder. */
+  readonly data: string
+  readonly generator: Generator
+  readonly workload: Workload
+  readonly rate: number
+  readonly seconds: number
+  readonly windows: number
+  readonly devices: number
+}): Promise<{ aloneMs: number; besideMs: number; signIns: number }> {
+  const { server, generator, workload, rate, seconds, windows, devices } = parts
+  const url = `http://127.0.0.1:${server.port}`
+  await makeAccount(url, parts.data)
+  let offset = 0
+  const track = async (count: number, perSecond: number): Promise<number> => {
+    const result = await generator.run({
+      port: server.port,
+      connections: 64,
+      requests: workload.trackBodies,
+      head: workload.trackHead,
+      group: workload.devices,
+      offset,
+      count,
+      rate: perSecond,
+      maxLagMs: 5000,
+    })
+    offset += result.sent
+    if (result.ok !== count) throw new Error(`updates were refused: ${JSON.stringify(result)}`)
+    return result.latencyMs.p99
+  }
+  await track(devices, 0)
+  const alone: number[] = []
+  const beside: number[] = []
+  const counts: number[] = []
+  for (let i = 1; i <= windows; i++) {
+    progress(`signing in: window ${i} of ${windows}`)
+    alone.push(await track(rate * seconds, rate))
+    const stop = new AbortController()
+    const signing = signInAgainAndAgain(url, stop.signal)
+    beside.push(await track(rate * seconds, rate))
+    stop.abort()
+    counts.push(await signing)
+  }
+  return { aloneMs: median(alone), besideMs: median(beside), signIns: median(counts) }
+}
+
+/** The first admin, whose link the command prints. */
+async function makeAccount(url: string, data: string): Promise<void> {
+  const command = [join(import.meta.dirname, '../../src/main.ts'), 'accounts', 'add', EMAIL, '--data', data]
+  const output = execFileSync(process.execPath, command, { encoding: 'utf8' })
+  const token = /#invitation=([^\s&]+)/.exec(output)?.[1]
+  if (token === undefined) throw new Error(`no invitation: ${output}`)
+  const accepted = await fetch(`${url}/v1/invitations/${token}`, {
+    method: 'POST',
+    headers: headersOf(url),
+    body: JSON.stringify({ password: PASSWORD, name: 'Ann' }),
+  })
+  if (accepted.status !== 200) throw new Error(`the invitation was answered ${accepted.status}`)
+}
+
+function headersOf(url: string): Record<string, string> {
+  return { origin: url, 'content-type': 'application/json', 'x-ringfence-environment': 'test' }
+}
+
+/** At a constant rate, whatever the answers take. @returns how many were answered */
+async function signInAgainAndAgain(url: string, stopped: AbortSignal): Promise<number> {
+  let answered = 0
+  const waiting: Promise<void>[] = []
+  const signIn = async (): Promise<void> => {
+    const answer = await fetch(`${url}/v1/sessions`, {
+      method: 'POST',
+      headers: headersOf(url),
+      body: JSON.stringify({ email: EMAIL, password: PASSWORD }),
+    })
+    await answer.arrayBuffer()
+    // A machine that cannot hash so many at once says so, and that is a part of what is measured.
+    if (answer.status === 200) answered++
+    else if (answer.status !== 503) throw new Error(`a sign-in was answered ${answer.status}`)
+  }
+  while (!stopped.aborted) {
+    waiting.push(signIn())
+    await sleep(60_000 / SIGN_INS_A_MINUTE)
+  }
+  await Promise.all(waiting)
+  return answered
+}
