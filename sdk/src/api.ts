@@ -4438,6 +4438,8 @@ export interface operations {
                 region?: string;
                 /** @description One of the `failureReasons` of user.failed_fraud. */
                 failureReason?: string;
+                /** @description In the userId or deviceId, in the description, tag or externalId of the geofence or beacon, in the externalId or destination of the trip, or in the name of the place; in upper or lower case. */
+                text?: string;
                 /** @description Events with at least this `confidence`. */
                 minimumConfidence?: number;
                 /**
@@ -5027,6 +5029,12 @@ export interface operations {
             query?: {
                 userId?: string;
                 deviceId?: string;
+                /** @description In the userId, deviceId or description, in upper or lower case. Every user is looked at. */
+                text?: string;
+                sortBy?: "createdAt" | "updatedAt";
+                order?: "asc" | "desc";
+                /** @description Whether `meta.total` is to be in the answer. */
+                includeTotal?: boolean;
                 /**
                  * @description Maximum number of records in the response.
                  * @example 2
@@ -5060,6 +5068,8 @@ export interface operations {
                             code: number;
                             /** @description Whether more records match than `limit`. */
                             hasMore: boolean;
+                            /** @description How many records match the filters, on all pages: with `includeTotal`. */
+                            total?: number;
                         };
                     } & {
                         users: components["schemas"]["User"][];
@@ -6133,6 +6143,8 @@ export interface operations {
                 region?: string;
                 /** @description One of the `failureReasons` of user.failed_fraud. */
                 failureReason?: string;
+                /** @description In the userId or deviceId, in the description, tag or externalId of the geofence or beacon, in the externalId or destination of the trip, or in the name of the place; in upper or lower case. */
+                text?: string;
                 /** @description Events with at least this `confidence`. */
                 minimumConfidence?: number;
             };

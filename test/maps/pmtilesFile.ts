@@ -1,4 +1,4 @@
-/** Makes PMTiles files, by https://github.com/protomaps/PMTiles/blob/main/spec/v3/spec.md. */
+/** Makes PMTiles files, by https://github.com/protomaps/PMTiles/tree/main/spec/v3. */
 import { brotliCompressSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { zxyToTileId } from 'pmtiles'
 

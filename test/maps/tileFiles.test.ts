@@ -134,7 +134,7 @@ t.test('styles credit the files, and their tiles have another version', async (t
   const { attribution, tiles } = body.sources.map
   t.match(
     attribution,
-    /^<a href="https:\/\/maps\.example\.org\/credits" target="_blank" rel="noopener">Example Maps<\/a>, © Town & Sons, Second, /u,
+    /^<a href="https:\/\/maps\.example\.org\/credits" target="_blank" rel="noopener">Example Maps<\/a>, © Town &amp; Sons, Second, /u,
   )
   t.match(attribution, /GeoNames/)
   t.match(tiles[0], /\?v=[0-9a-f]{12}$/)
@@ -223,7 +223,7 @@ t.test('what is wrong with a file is said', async (t) => {
     }
     await t.rejects(open(), { message }, name)
   }
-  await t.rejects(TileFile.open(join(folder, 'none.pmtiles')), { message: /^cannot be read: / })
+  await t.rejects(TileFile.open(join(folder, 'absent.pmtiles')), { message: /^cannot be read: / })
   await t.rejects(TileFile.open(folder), { message: /^is not a file$/ })
 })
 

@@ -1,7 +1,7 @@
 /** Who is credited on maps. Pure. */
 
 /** A name, or one with the page that it links to. */
-export type Credit = string | { readonly text: string; readonly url: string }
+export type MapCredit = string | { readonly text: string; readonly url: string }
 
 /** Of an attribution in the metadata of a file. */
 const MOST_CHARACTERS = 2000
@@ -20,8 +20,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
  * The credits that an attribution names. It is HTML, and files come from anywhere: only its texts and the web addresses
  * of its links are used.
  */
-export function creditsOf(html: string): Credit[] {
-  const credits: Credit[] = []
+export function creditsOf(html: string): MapCredit[] {
+  const credits: MapCredit[] = []
   let url: string | undefined
   let before = ''
   for (const [i, piece] of html.slice(0, MOST_CHARACTERS).split('<').entries()) {

@@ -10,7 +10,7 @@ import type { Logger } from '../../runtime/logger.ts'
 import type { MapRegion, MapRegions } from '../extract/port.ts'
 import { LARGEST_ZOOM, tileBounds, type TileAddress } from '../mapFile/grid.ts'
 import { WORLD_ATTRIBUTION } from '../world/port.ts'
-import type { Credit } from './credits.ts'
+import type { MapCredit } from './credits.ts'
 import type { FontName } from './fonts.ts'
 import type { MapResults, MapTask } from './mapThread.ts'
 import { checkInstalled, GLYPH_PACKAGES, SPRITE_PACKAGES } from './packages.ts'
@@ -83,7 +83,7 @@ export class MapPool implements Maps, Service {
     return this.#version
   }
 
-  get credits(): readonly Credit[] {
+  get credits(): readonly MapCredit[] {
     const files = this.#files.shown.flatMap(({ credits }) => credits)
     const own = this.#regions.all.map(({ attribution }) => attribution)
     const known = new Set<string>()

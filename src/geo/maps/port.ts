@@ -1,5 +1,5 @@
 import type { TileAddress } from '../mapFile/grid.ts'
-import type { Credit } from './credits.ts'
+import type { MapCredit } from './credits.ts'
 import type { FontName } from './fonts.ts'
 
 /** A part of a map that clients load. */
@@ -33,7 +33,7 @@ export interface Maps {
   /** The largest zoom of tiles; clients enlarge these beyond it. */
   readonly maxZoom: number
   /** Who is credited for the data, in the order in which it is shown. */
-  readonly credits: readonly Credit[]
+  readonly credits: readonly MapCredit[]
   /** Letters and digits that change with what tiles show, so that they may be part of their URLs. */
   readonly version: string
 }

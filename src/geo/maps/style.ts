@@ -1,6 +1,6 @@
 /** Map styles, https://maplibre.org/maplibre-style-spec/. Pure. */
 import type { Language } from '../records/names.ts'
-import type { Credit } from './credits.ts'
+import type { MapCredit } from './credits.ts'
 import { STYLES, type StyleId } from './palettes.ts'
 import type { Maps } from './port.ts'
 import { styleLayers, type StyleLayer } from './styleLayers.ts'
@@ -61,7 +61,7 @@ export function mapStyle(
 }
 
 /** Clients show it as HTML. */
-function creditHtml(credit: Credit): string {
+function creditHtml(credit: MapCredit): string {
   const { text, url } = typeof credit === 'string' ? { text: credit, url: linkOf(credit) } : credit
   return url === undefined
     ? escaped(text)

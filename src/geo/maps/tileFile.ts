@@ -1,5 +1,5 @@
 /**
- * A PMTiles file (https://github.com/protomaps/PMTiles/blob/main/spec/v3/spec.md) that the operator brings. Only what a
+ * A PMTiles file (https://github.com/protomaps/PMTiles/tree/main/spec/v3) that the operator brings. Only what a
  * tile needs is read of it, and no number in it makes this program take more memory than is stated here.
  */
 import { LRUCache } from 'lru-cache'
@@ -7,7 +7,7 @@ import { closeSync, fstatSync, openSync, readSync, type Stats } from 'node:fs'
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from 'node:zlib'
 import type { Cache, Entry, Header, PMTiles, Source } from 'pmtiles'
 import { systemReason } from '../../runtime/errors.ts'
-import { creditsOf, type Credit } from './credits.ts'
+import { creditsOf, type MapCredit } from './credits.ts'
 import { checkInstalled, TILE_FILE_PACKAGES } from './packages.ts'
 
 /** A file, as it was when it was looked at. */
@@ -23,7 +23,7 @@ export interface TileFileFacts extends TileFileId {
   readonly maxZoom: number
   /** West, south, east and north, in degrees. */
   readonly bounds: readonly [number, number, number, number]
-  readonly credits: readonly Credit[]
+  readonly credits: readonly MapCredit[]
 }
 
 /** Of a tile, or of the metadata, as they are in the file and unpacked. */
@@ -226,7 +226,8 @@ async function headerOf(source: Source, cache: Cache): Promise<Header> {
 }
 
 function unpacker(most: number): (bytes: ArrayBuffer, compression: number) => Promise<ArrayBuffer> {
-  return async (bytes, compression) => unpacked(bytes, compression, most).slice().buffer
+  // Copied: what is small lies in a buffer with others.
+  return async (bytes, compression) => new Uint8Array(unpacked(bytes, compression, most)).buffer
 }
 
 function unpacked(bytes: ArrayBuffer, compression: number, most: number): Uint8Array<ArrayBuffer> {

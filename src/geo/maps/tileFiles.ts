@@ -9,7 +9,7 @@ import { versionOf, type TileFileFacts } from './tileFile.ts'
 /** How often files are looked at, when somebody asks for a tile. */
 const LOOK_MS = 30_000
 /** How many zooms beyond its largest one a file is shown: most files end at 14 or 15, and our tiles at 16. */
-export const ENLARGED_ZOOMS = 2
+const ENLARGED_ZOOMS = 2
 
 interface Looked {
   /** Undefined if there is no file. */

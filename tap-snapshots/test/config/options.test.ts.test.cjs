@@ -195,6 +195,11 @@ A setting is taken from the first that has it: flag, environment variable, file,
       Whether a start without any region builds the sample region, a city to try routing
       in, from data in the installed packages. See docs/guides/regions.md. Default on.
       RINGFENCE_SAMPLE_REGION
+  --map-files FILES
+      PMTiles files with vector tiles, in the Protomaps basemap schema, that maps show
+      before the imported regions; of several, the first that has a tile. See
+      docs/guides/maps.md. Comma-separated, default none.
+      RINGFENCE_MAP_FILES
   --ip-city-file FILE
       GeoLite2 City or another .mmdb file of cities, for geocoding of IP addresses. Empty:
       DB-IP City Lite. Default none.
