@@ -12,7 +12,9 @@ import { Toasts } from './ui/toast.tsx'
 
 const HOME = 'map'
 
-/** Who has not signed in does so; everybody else sees the page of the address in the shell. */
+/**
+ * People who have not signed in see the sign-in page. Everybody else sees the page of the address, within the shell.
+ */
 export function App() {
   const { value } = session
   useEffect(() => {
@@ -49,7 +51,7 @@ function Content() {
   )
 }
 
-/** Where somebody goes who has signed in. Only pages of this server. */
+/** The page that follows after signing in: only a page of this server. */
 function wantedPage(): string {
   const to = place.value.query.get('to') ?? ''
   return /^\/(?:test|live|keys|members|audit|system)\b/.test(to) ? to : `/${environment.value}/${HOME}`
@@ -77,6 +79,6 @@ function Page({ name }: { readonly name: string }) {
     )
   if (failure) return <Failure failure={{ message: failure }} retry={() => location.reload()} />
   if (loaded?.name !== name) return <Loading />
-  // With a key: another environment begins anew and shows nothing of this one.
+  // With a key: another environment starts from scratch and shows nothing of this one.
   return <loaded.Page key={environment.value} parts={place.value.parts.slice(1)} />
 }

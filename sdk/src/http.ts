@@ -19,13 +19,13 @@ export interface Call {
 const ATTEMPTS = 4
 const BASE_MS = 250
 const CAP_MS = 5000
-/** Seconds; who is told to wait longer is told so by an error. */
+/** Seconds. If the server asks for a longer wait, the caller gets an error that says so. */
 const MAX_RETRY_AFTER = 30
 
 /**
  * Makes the call and reads its answer. What may be sent twice is sent again, up to three times, when the server cannot
- * be reached, is overloaded (503) or limits its rate (429): after `Retry-After`, else with exponential backoff. A server
- * that cannot be reached, or is overloaded, is not used again while another one works.
+ * be reached, is overloaded (503) or limits its rate (429): after `Retry-After`, else with exponential backoff. A
+ * server that cannot be reached, or is overloaded, is not used again while another one works.
  * @throws RingfenceError what the server refuses; ConnectionError; the signal's reason
  */
 export async function call(servers: Servers, identity: Identity, request: Call): Promise<unknown> {

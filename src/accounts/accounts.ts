@@ -32,7 +32,7 @@ export interface Invited {
 export type AccountChange = Partial<Pick<Account, 'name' | 'role' | 'disabled'>>
 
 export interface AccountParts {
-  readonly image: RegistryReplica
+  readonly replica: RegistryReplica
   readonly edits: EditLog
   readonly clock: Clock
   /** Called when the role or the address of an account was changed, or it was removed. */
@@ -63,12 +63,12 @@ export class Accounts {
 
   constructor(parts: AccountParts) {
     this.#parts = parts
-    parts.image.keep<AccountRow, Account>('accounts', {
+    parts.replica.keep<AccountRow, Account>('accounts', {
       recordOf: accountOfRow,
       put: (account) => this.#put(account),
       remove: (key) => this.#remove(key.slice(key.indexOf('.') + 1)),
     })
-    parts.image.keep<Invitation, Invitation>('invitations', {
+    parts.replica.keep<Invitation, Invitation>('invitations', {
       recordOf: (row) => row,
       put: (invitation) => this.#putInvitation(invitation),
       remove: (account) => this.#removeInvitation(account),
@@ -77,7 +77,7 @@ export class Accounts {
 
   /** Fills the memory from the file, once. */
   load(): void {
-    const { database } = this.#parts.image
+    const { database } = this.#parts.replica
     const accounts = database.prepare('SELECT * FROM accounts')
     for (const row of accounts.all() as AccountRow[]) this.#put(accountOfRow(row))
     const invitations = database.prepare(

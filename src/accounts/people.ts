@@ -6,7 +6,7 @@ import { Accounts } from './accounts.ts'
 import { Sessions } from './sessions.ts'
 
 export interface PeopleParts {
-  readonly image: RegistryReplica
+  readonly replica: RegistryReplica
   readonly edits: EditLog
   readonly clock: Clock
   readonly keys: Keys
@@ -20,10 +20,10 @@ export class People {
   readonly sessions: Sessions
   readonly edits: EditLog
 
-  constructor({ image, edits, clock, keys, troubled }: PeopleParts) {
+  constructor({ replica, edits, clock, keys, troubled }: PeopleParts) {
     this.edits = edits
     this.sessions = new Sessions({
-      image,
+      replica,
       edits,
       clock,
       keys,
@@ -31,7 +31,7 @@ export class People {
       troubled,
     })
     this.accounts = new Accounts({
-      image,
+      replica,
       edits,
       clock,
       changed: (account) => this.sessions.accountChanged(account),

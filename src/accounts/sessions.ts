@@ -33,7 +33,7 @@ export interface Opened {
 }
 
 export interface SessionParts {
-  readonly image: RegistryReplica
+  readonly replica: RegistryReplica
   readonly edits: EditLog
   readonly clock: Clock
   readonly keys: Pick<Keys, 'ofDigest'>
@@ -70,7 +70,7 @@ export class Sessions {
 
   constructor(parts: SessionParts) {
     this.#parts = parts
-    parts.image.keep<SessionRow, Session>('sessions', {
+    parts.replica.keep<SessionRow, Session>('sessions', {
       recordOf: sessionOfRow,
       put: (session) => this.#put(session),
       remove: (id) => this.#remove(id),
@@ -79,7 +79,7 @@ export class Sessions {
 
   /** Fills the memory from the file, once. */
   load(): void {
-    const { database } = this.#parts.image
+    const { database } = this.#parts.replica
     const all = database.prepare(
       `SELECT id, lower(hex(digest)) AS digest, project, account, key, createdAt, usedAt, ip, userAgent
        FROM sessions`,

@@ -25,7 +25,7 @@ export interface ActorTable {
   readRow(frame: FrameBytes, at: number, end: number, time: number): void
   /** Writes the rows that turn an empty table into this one: a snapshot. */
   writeAll(writer: FrameWriter): void
-  /** Reserves room before at most so many rows are read. */
+  /** Reserves room for rows that are about to be read: the number is an upper bound. */
   expect?(rows: number): void
   /** All rows have been read; `now` is the server's time. */
   recovered?(now: number): void

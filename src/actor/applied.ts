@@ -46,16 +46,16 @@ export class AppliedForUser implements Applied {
  * With a user in a crowd of geofences, whose text may have megabytes. It is made only if it is requested, in a replay
  * only for the last update, with the geofences as they are then.
  */
-export class AppliedInCrowd implements Applied {
+export class AppliedWithManyVisits implements Applied {
   readonly events: readonly string[]
   readonly repeated: boolean
   readonly row: number
   readonly verdict: Verdict | undefined
   readonly feed: number | undefined
-  readonly #user: CrowdedUser
+  readonly #user: UserAfterUpdate
 
   constructor(
-    user: CrowdedUser,
+    user: UserAfterUpdate,
     events: readonly string[],
     repeated: boolean,
     row: number,
@@ -77,14 +77,14 @@ export class AppliedInCrowd implements Applied {
 
   async userPieces(): Promise<readonly string[]> {
     const { profile, scope, view, now, tail } = this.#user
-    const pieces = await crowdLimit.run(() => userHeadPieces(profile, scope, view, now))
+    const pieces = await longTextLimit.run(() => userHeadPieces(profile, scope, view, now))
     pieces.push(tail)
     return pieces
   }
 }
 
 /** A user as it was after an update. */
-interface CrowdedUser {
+interface UserAfterUpdate {
   readonly profile: Profile
   readonly scope: ScopeId
   readonly view: ScopeView
@@ -94,7 +94,7 @@ interface CrowdedUser {
 }
 
 /** From this many stays on, the text of a user takes long if the geofences have as much metadata as they may. */
-export const CROWD = 64
+export const MANY_VISITS = 64
 /** Users in crowds that are written at a time, because each is held in memory until it is sent. */
-const CROWDED_AT_ONCE = 8
-const crowdLimit = new ConcurrencyLimit(CROWDED_AT_ONCE)
+const LONG_TEXTS_AT_ONCE = 8
+const longTextLimit = new ConcurrencyLimit(LONG_TEXTS_AT_ONCE)

@@ -51,11 +51,11 @@ const EVALUATION_MS = 10
  * behind the updates of others. Time alone is not enough, because it includes that of other processes: if processors
  * are busy, any update may take long.
  */
-const DEAR_MS = 2
-const DEAR_MEETINGS = 32
+const EXPENSIVE_MS = 2
+const EXPENSIVE_MEETINGS = 32
 /** The backlog is evaluated for this long in a batch, but at least one update. */
 const BACKLOG_MS = 4
-/** The clock is read after so many updates within their zones. */
+/** The clock is read once for this many updates within their zones. */
 const UPDATES_A_LOOK = 64
 
 export class Batch {
@@ -270,7 +270,7 @@ export class Batch {
   /** Reads the clock after an update of the submitter. */
   #look(submitter: Submitter, meetings: number): void {
     const now = performance.now()
-    if (meetings >= DEAR_MEETINGS && now - this.#lookedAt >= DEAR_MS) submitter.isBehind = true
+    if (meetings >= EXPENSIVE_MEETINGS && now - this.#lookedAt >= EXPENSIVE_MS) submitter.isBehind = true
     this.#lookedAt = now
     this.isLate ||= now >= this.#evaluateUntil
   }

@@ -81,7 +81,7 @@ export class FrameWriter {
     this.buffer.writeUInt32LE(this.events, this.commitStart + 22)
   }
 
-  /** Adds a row to the commit: the caller writes so many bytes into {@link view}, from the returned index on. */
+  /** Adds a row to the commit: the caller writes this number of bytes into {@link view}, from the returned index on. */
   addRow(bytes: number): number {
     this.reserve(bytes)
     const { at } = this

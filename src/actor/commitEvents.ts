@@ -57,7 +57,10 @@ export class CommitEvents {
     this.written = 0
   }
 
-  /** Whether the commit has so many events that {@link write} must write them in turns before it ends. */
+  /**
+   * Whether the commit has too many events to be written in one turn, so that {@link write} must write them in turns
+   * before it ends.
+   */
   get areLong(): boolean {
     return this.bytes >= LONG_BYTES
   }

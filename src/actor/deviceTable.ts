@@ -69,7 +69,10 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   private readonly users = new RowIndex()
   private readonly freed: { readonly row: number; readonly at: number }[] = []
 
-  /** Limits the objects of profiles to approximately so many bytes; further ones are packed, which takes more time. */
+  /**
+   * Limits the memory of profile objects, approximately. Further profiles are packed, and reading those takes more
+   * time.
+   */
   set maxUnpackedBytes(bytes: number) {
     this.profiles.maxUnpackedBytes = bytes
   }
@@ -181,7 +184,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     return this.profiles.mayMention(row, id)
   }
 
-  /** Reserves room for so many records at once, instead of doubling again and again. */
+  /** Reserves room for this many records at once, instead of doubling again and again. */
   expect(records: number): void {
     if (records === 0) return
     this.reserve(records - 1)

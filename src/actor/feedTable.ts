@@ -12,7 +12,7 @@ import { DeviceMemory } from './deviceMemory.ts'
  * partition next still tells it.
  *
  * Owns: the numbers of rows, which ascend, their order, their bounds. Does not own: who is told, and when
- * (trips/tripCourier.ts).
+ * (trips/tripDispatcher.ts).
  *
  * ```
  * PUT   kind u8 · the row as JSON

@@ -49,11 +49,11 @@ export interface HostParts extends BatchParts {
   /** Shared by hosts that take their turns together; otherwise the host has its own. */
   readonly scheduler?: BatchScheduler
   /** Carries what devices have to tell to trips. */
-  readonly courier?: FeedCourier
+  readonly dispatcher?: FeedDispatcher
 }
 
 /** Takes the rows of the partitions' feeds (feedTable.ts) once they are durable. */
-export interface FeedCourier {
+export interface FeedDispatcher {
   /** Some partitions have fresh rows, all of which are durable. */
   committed(partitions: readonly Partition[]): void
 }
@@ -313,7 +313,7 @@ export class ActorHost implements Intake {
   private tell(): void {
     const { mails, results, executed } = this.batch
     if (this.observer !== undefined) this.show(this.observer)
-    if (this.batch.isFed) this.parts.courier?.committed(this.parts.partitions)
+    if (this.batch.isFed) this.parts.dispatcher?.committed(this.parts.partitions)
     let bytes = 0
     for (const mail of mails) bytes += mail.bytes
     this.parts.mailbox.release(bytes)

@@ -7,7 +7,7 @@ import { evaluatedAccuracy } from '../geometry/confidence.ts'
 import { userRecordId, type StoreSalt } from '../events/ids.ts'
 import type { StoredEvent } from '../events/port.ts'
 import type { ScopeView } from '../rules/port.ts'
-import { AppliedForUser, AppliedInCrowd, CROWD, type Applied } from './applied.ts'
+import { AppliedForUser, AppliedWithManyVisits, MANY_VISITS, type Applied } from './applied.ts'
 import type { ActorTable, ActorType } from './actorType.ts'
 import { ACTOR_TYPES, DEVICES } from './actorTypes.ts'
 import type { FrameWriter } from './commitCodec.ts'
@@ -56,9 +56,11 @@ import { movedMeters, zoneCosine, type SafeZone } from '../rules/safeZone.ts'
 /** Clocks of phones are imprecise: an update may come this much early, as long as the average rate is kept. */
 const EARLY_MS = 100
 
-/** Known users may still change data of up to so many characters when there is no room for more. */
+/** When there is no room for more data, known users may still change data of up to this many characters. */
 const MAX_FULL_TEXT = 1024
-/** A user's JSON that is longer is written again for each answer, because it would take more memory than the profile. */
+/**
+ * A user's JSON that is longer is written again for each answer, because it would take more memory than the profile.
+ */
 const MAX_HEAD_CHARACTERS = 16 * 1024
 
 const NO_EVENTS: readonly string[] = []
@@ -251,9 +253,9 @@ export class Partition {
     let head = this.headOf(row, view, now)
     if (head === undefined) {
       const profile = table.profile(row)
-      if (profile.visits.length >= CROWD) {
+      if (profile.visits.length >= MANY_VISITS) {
         const tail = userTail(userParts(table, row, ''))
-        return new AppliedInCrowd(
+        return new AppliedWithManyVisits(
           { profile, scope: update.scope, view, now, tail },
           events,
           repeated,

@@ -283,7 +283,7 @@ export interface Roams {
   /** Whether it can be asked now. */
   readonly isConnected: boolean
   /**
-   * Informs the viewer of devices within so many metres of each other until it has ended.
+   * Informs the viewer of devices that are within this distance of each other, in metres, until it has ended.
    * @throws {ApiError} 503
    */
   roam(scope: ScopeId, meters: number, viewer: RoamViewer): Promise<void>

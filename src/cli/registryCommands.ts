@@ -130,15 +130,15 @@ export function withRegistry<T>(folder: string, clock: Clock, work: (registry: O
   const database = new RegistryDatabase(folder)
   try {
     if (database.origin !== undefined) throw new RegistryElsewhere(database.file)
-    const image = new RegistryReplica(database, [...PROJECT_ROWS, ...ACCOUNT_ROWS, AUDIT_ROWS])
-    const edits = new AuditedEdits(new LocalEdits(image), image, auditedKinds(image), clock)
+    const replica = new RegistryReplica(database, [...PROJECT_ROWS, ...ACCOUNT_ROWS, AUDIT_ROWS])
+    const edits = new AuditedEdits(new LocalEdits(replica), replica, auditedKinds(replica), clock)
     const troubled = (error: unknown): never => {
       throw error
     }
-    const projects = new Projects(image, edits, clock, troubled)
+    const projects = new Projects(replica, edits, clock, troubled)
     try {
-      const keys = new Keys(image, edits, clock)
-      const people = new People({ image, edits, clock, keys, troubled })
+      const keys = new Keys(replica, edits, clock)
+      const people = new People({ replica, edits, clock, keys, troubled })
       people.load()
       return work({ keys, projects, people })
     } finally {

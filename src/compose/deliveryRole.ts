@@ -19,11 +19,11 @@ import { sharesOf } from './tile38.ts'
 
 /** Webhooks and hooks, sent by one process at a time. */
 export async function openDelivery(
-  ground: DistributedParts,
+  parts: DistributedParts,
   events: Events,
   users: Gateway,
 ): Promise<RoleParts & { readonly webhooks: Webhooks }> {
-  const { options, logger, streams, calls, registry, metrics, tile38, fatal } = ground
+  const { options, logger, streams, calls, registry, metrics, tile38, fatal } = parts
   const { index, feed, shared } = events
   const outgoing = new Outgoing(options.webhookPrivateAddresses)
   const file = (name: string) => join(options.data, `${name}-${streams.storeId}.sqlite`)
@@ -64,7 +64,7 @@ export async function openDelivery(
   const service: Service = {
     name: webhooks.name,
     async start() {
-      lease = await leases(ground)('delivery', holder)
+      lease = await leases(parts)('delivery', holder)
     },
     async stop() {
       webhooks.endTests()

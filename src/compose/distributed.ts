@@ -38,8 +38,8 @@ import { closeDataFolder } from '../runtime/privateFiles.ts'
 import { ComparedImports } from '../cluster/gateway/comparedImports.ts'
 import { openDelivery } from './deliveryRole.ts'
 import { listen, welcome } from './publicApi.ts'
-import { openEvents, openGateway, openGatewayFront } from './gatewayRole.ts'
-import { type DistributedParts, openDistributedParts, groundChecks, leases } from './distributedParts.ts'
+import { openEvents, openGateway, openGatewayApi } from './gatewayRole.ts'
+import { type DistributedParts, openDistributedParts, distributedChecks, leases } from './distributedParts.ts'
 import { openOwners } from './ownerRole.ts'
 import { tripJobs } from '../trips/tripJobs.ts'
 import { rolesOf } from './roles.ts'
@@ -60,26 +60,26 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const waiting = await openWaitingRoom(options, metrics)
   // Each process that evaluates updates, and each gateway, has its own.
   const map = isIn('gateway') || isIn('actors') ? openMapData({ options, logger }) : undefined
-  const ground = await openDistributedParts(options, isIn, logger, metrics, map?.atlas)
-  const { nats, registry, measurer, tile38 } = ground
+  const parts = await openDistributedParts(options, isIn, logger, metrics, map?.atlas)
+  const { nats, registry, measurer, tile38 } = parts
 
-  const events = isIn('gateway') || isIn('delivery') ? await openEvents(ground) : undefined
+  const events = isIn('gateway') || isIn('delivery') ? await openEvents(parts) : undefined
   // Owners measure the ways of trips.
   const geo = map && openGeoServices({ options, logger, metrics, registry, map })
-  const owners = isIn('actors') ? await openOwners(ground, geo!.ways) : undefined
-  const asking = events && openGateway(ground)
-  const delivery = isIn('delivery') ? await openDelivery(ground, events!, asking!.gateway) : undefined
+  const owners = isIn('actors') ? await openOwners(parts, geo!.ways) : undefined
+  const asking = events && openGateway(parts)
+  const delivery = isIn('delivery') ? await openDelivery(parts, events!, asking!.gateway) : undefined
   const tile38Checks = watchTile38(tile38, metrics)
-  const imports = map && compareImports(ground, map, ROLES.filter(isIn))
+  const imports = map && compareImports(parts, map, ROLES.filter(isIn))
   const mapChecks =
     map === undefined ? [] : [...map.checks, placesCheck(registry, map.regions), importsCheck(imports!)]
   const notifications = await openNotifications({ options, logger, registry })
   const sync = isIn('gateway')
     ? openGeofenceSync({ options, logger, registry, finder: geo!.finder, tell: notifications.tellRun })
     : undefined
-  const front = isIn('gateway')
-    ? openGatewayFront(
-        ground,
+  const api = isIn('gateway')
+    ? openGatewayApi(
+        parts,
         events!,
         asking!,
         geo!,
@@ -88,18 +88,18 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
       )
     : undefined
   const checks = [
-    ...groundChecks(ground),
+    ...distributedChecks(parts),
     ...tile38Checks,
     ...(events?.checks ?? []),
     ...mapChecks,
     ...(owners?.checks ?? []),
     ...(delivery?.checks ?? []),
   ]
-  const server = front?.server ?? openBackServer(ground, checks)
+  const server = api?.server ?? openBackServer(parts, checks)
   registerProcessMetrics(metrics, registry)
   registerDistributedMetrics(metrics, { nats, registry, partitions: options.partitions, owned: owners })
 
-  const jobs = new Jobs({ time, logger, openLease: leases(ground) })
+  const jobs = new Jobs({ time, logger, openLease: leases(parts) })
   registerJobMetrics(metrics, jobs)
 
   const lifecycle = new Lifecycle(logger, DRAIN_MS)
@@ -114,9 +114,9 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
     lifecycle.add(jobs.service(sync.runner))
     for (const job of notifications.jobs) lifecycle.add(jobs.service(job))
   }
-  if (front !== undefined) {
+  if (api !== undefined) {
     lifecycle.add(jobs.service(geo!.isochrones))
-    lifecycle.add(front.peerService)
+    lifecycle.add(api.peerService)
     lifecycle.add(jobs.service(new ExpirySweep(registry.people)))
     lifecycle.add(jobs.service(new AuditSweep(registry.audit, options.auditDays)))
   }
@@ -127,7 +127,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   lifecycle.add({ name: 'Tile38', stop: () => tile38?.stop() })
   if (owners !== undefined && tile38 !== undefined) lifecycle.add(jobs.service(tile38.job))
   for (const service of owners?.services ?? []) lifecycle.add(service)
-  for (const job of housekeeping(ground, events?.index, owners)) lifecycle.add(jobs.service(job))
+  for (const job of housekeeping(parts, events?.index, owners)) lifecycle.add(jobs.service(job))
   if (owners !== undefined)
     for (const job of tripJobs({ ...options, hosts: () => owners.hosts, registry, clock }))
       lifecycle.add(jobs.service(job))
@@ -139,22 +139,22 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
       await waiting.close()
       const url = await listen(server, { ...options, port: waiting.port })
       const listening = () => logger.info({ url, roles: ROLES.filter(isIn) }, 'listening')
-      if (front === undefined) listening()
+      if (api === undefined) listening()
       else await welcome(registry, url, options, listening)
     },
     stop: () => server.close(),
   })
-  lifecycle.add(control(ground))
-  if (front !== undefined) {
-    lifecycle.add(front.keyWatch)
-    lifecycle.add(front.eventStreams)
-    lifecycle.add(front.streamServer)
-    lifecycle.add(front.dashboard)
-    lifecycle.add(front.simulations)
+  lifecycle.add(control(parts))
+  if (api !== undefined) {
+    lifecycle.add(api.keyWatch)
+    lifecycle.add(api.eventStreams)
+    lifecycle.add(api.streamServer)
+    lifecycle.add(api.dashboard)
+    lifecycle.add(api.simulations)
   }
   if (map !== undefined) lifecycle.add(map.world)
   // Owners have only what is imported for them.
-  if (front !== undefined) lifecycle.add(map!.sample)
+  if (api !== undefined) lifecycle.add(map!.sample)
   lifecycle.handleSignals()
   await lifecycle.start()
 }
@@ -173,7 +173,7 @@ function compareImports(
   return new ComparedImports({ calls, time, process: id, place, imports, differ })
 }
 
-/** Ready with a difference, because tracking goes on. */
+/** It is ready although they differ, because tracking works. */
 function importsCheck(imports: ComparedImports): ReadinessCheck {
   return { name: imports.name, check: () => ({ ok: true, detail: imports.condition }) }
 }

@@ -151,7 +151,7 @@ async function openNats(way: NodeConnectionOptions, logger: Logger): Promise<Nat
   return nats
 }
 
-export function groundChecks({ nats, registry }: DistributedParts): ReadinessCheck[] {
+export function distributedChecks({ nats, registry }: DistributedParts): ReadinessCheck[] {
   return [
     { name: 'NATS', check: () => nats.status },
     { name: 'registry', check: () => registry.health },

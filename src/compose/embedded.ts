@@ -68,7 +68,7 @@ import { closeDataFolder } from '../runtime/privateFiles.ts'
 import { createGeofenceIndex } from '../spatial/geofenceIndex.ts'
 import { MeasuringPool } from '../spatial/measuringPool.ts'
 import { encodeEvent } from '../stream/protobufCodec.ts'
-import { openCourier, SEEN_BYTES } from './tripFeeds.ts'
+import { openDispatcher, SEEN_BYTES } from './tripFeeds.ts'
 import { openTile38, scopesOf, watchTile38 } from './tile38.ts'
 
 /** The only share of devices in Tile38: all partitions are here. */
@@ -133,7 +133,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   const feed = new EventFeed(events)
   const measurer = new MeasuringPool(logger)
   const geo = openGeoServices({ options, logger, metrics, registry, map })
-  const courier = openCourier({
+  const dispatcher = openDispatcher({
     intake: { execute: (...command) => host.execute(...command) },
     trips: { ask: (question) => trips.ask(question) },
     directory: registry.trips,
@@ -153,7 +153,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     mailbox,
     clock,
     measurer,
-    courier,
+    dispatcher,
   })
   const users = new HostUsers(() => [host], { salt, registry, clock })
   const trips: HostTrips = new HostTrips(() => [host], { registry, clock })
@@ -185,14 +185,14 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   })
   const positions = new HostPositions(host)
   const copied = tile38 && new TwiceObserved(positions)
-  const front = openPublicApi({
+  const api = openPublicApi({
     options,
     logger,
     registry,
     intake: host,
     users,
     trips,
-    outcomes: courier,
+    outcomes: dispatcher,
     store: { partitions: store.partitions, salt },
     measurer,
     senders: new Senders(),
@@ -218,7 +218,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     ],
     metrics,
   })
-  const { server } = front
+  const { server } = api
   const jobs = new Jobs({ time, logger, openLease: aloneWith })
   registerActorMetrics(metrics, { hosts: () => [host], measurer, memory })
   registerLogMetrics(metrics, log)
@@ -270,8 +270,8 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add({
     name: 'trips',
     // What was not told before the last end of the process.
-    start: () => courier.committed(partitions),
-    stop: () => courier.stop(),
+    start: () => dispatcher.committed(partitions),
+    stop: () => dispatcher.stop(),
   })
   lifecycle.add({ name: 'outgoing requests', stop: () => outgoing.close() })
   lifecycle.add(webhooks)
@@ -304,14 +304,14 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
       logger,
     }),
   )
-  lifecycle.add(front.keyWatch)
-  lifecycle.add(front.eventStreams)
+  lifecycle.add(api.keyWatch)
+  lifecycle.add(api.eventStreams)
   lifecycle.add({ name: 'webhook tests', stop: () => webhooks.endTests() })
-  lifecycle.add(front.streamServer)
+  lifecycle.add(api.streamServer)
   lifecycle.add(map.world)
   lifecycle.add(map.sample)
-  lifecycle.add(front.dashboard)
-  lifecycle.add(front.simulations)
+  lifecycle.add(api.dashboard)
+  lifecycle.add(api.simulations)
   lifecycle.handleSignals()
   await lifecycle.start()
 }

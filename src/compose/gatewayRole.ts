@@ -26,7 +26,7 @@ import { ByteBound } from '../runtime/byteBound.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import { openPublicApi, roomIn, type PublicApi } from './publicApi.ts'
-import { type DistributedParts, groundChecks } from './distributedParts.ts'
+import { type DistributedParts, distributedChecks } from './distributedParts.ts'
 import type { GeoServices } from './geoServices.ts'
 import { sharesOf } from './tile38.ts'
 
@@ -77,15 +77,15 @@ export function openGateway({ options, id, salt, calls, registry, metrics, troub
 }
 
 /** The whole API. The process that delivers webhooks manages them. */
-export function openGatewayFront(
-  ground: DistributedParts,
+export function openGatewayApi(
+  parts: DistributedParts,
   { shared, feed, checks }: Events,
   { gateway, mailbox }: ReturnType<typeof openGateway>,
   geo: GeoServices,
   otherChecks: readonly ReadinessCheck[],
   sync: readonly Route[],
 ): PublicApi & { readonly peerService: Service } {
-  const { options, logger, id, streams, registry, measurer, metrics, calls, tile38 } = ground
+  const { options, logger, id, streams, registry, measurer, metrics, calls, tile38 } = parts
   const { partitions } = options
   const read = tile38?.readDevices({ shares: sharesOf(partitions), partitions, users: gateway })
   const managed = [
@@ -101,17 +101,17 @@ export function openGatewayFront(
     start: () => void (served = [serveTickets(tickets, calls, id), serveCounts(own!, calls, id)]),
     stop: async () => void (await Promise.all(served.map((one) => one.stop()))),
   }
-  const front = openPublicApi({
+  const api = openPublicApi({
     options,
     logger,
     registry,
     intake: gateway,
     users: read?.users ?? gateway,
-    trips: new RemoteTrips({ calls, registry, partitions, salt: ground.salt }),
+    trips: new RemoteTrips({ calls, registry, partitions, salt: parts.salt }),
     outcomes: new RemoteOutcomes({ calls, partitions }),
-    store: { partitions, salt: ground.salt },
+    store: { partitions, salt: parts.salt },
     measurer,
-    senders: ground.senders,
+    senders: parts.senders,
     events: shared,
     feed,
     positions: read?.positions ?? new RemotePositions({ calls, gateway: id, partitions }),
@@ -124,8 +124,8 @@ export function openGatewayFront(
     webhooks: remoteRoutes(managed, calls, webhooksSubject, nobody),
     geo,
     sync,
-    checks: [...groundChecks(ground), ...otherChecks, roomIn(mailbox), ...checks],
+    checks: [...distributedChecks(parts), ...otherChecks, roomIn(mailbox), ...checks],
     metrics,
   })
-  return { ...front, peerService }
+  return { ...api, peerService }
 }

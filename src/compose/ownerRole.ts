@@ -27,7 +27,7 @@ import { ByteBound } from '../runtime/byteBound.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import type { DistributedParts } from './distributedParts.ts'
-import { openCourier, SEEN_BYTES } from './tripFeeds.ts'
+import { openDispatcher, SEEN_BYTES } from './tripFeeds.ts'
 import { scopesOf } from './tile38.ts'
 
 const MIB = 1024 * 1024
@@ -40,9 +40,9 @@ const BACKLOG_BYTES = 64 * MIB
  * The partitions that this process owns.
  * @param ways measures ways on roads
  */
-export async function openOwners(ground: DistributedParts, ways: WayMeasurer) {
+export async function openOwners(parts: DistributedParts, ways: WayMeasurer) {
   const { options, logger, id, nats, streams, salt, calls, registry, measurer, metrics, tile38, troubled } =
-    ground
+    parts
   const { natsReplicas: replicas, partitions, mailboxBytes, limits } = options
   const { connection } = nats
   const { manager, storeId } = streams
@@ -78,14 +78,14 @@ export async function openOwners(ground: DistributedParts, ways: WayMeasurer) {
     snapshots,
     salt,
     clock,
-    senders: ground.senders,
+    senders: parts.senders,
     measurer,
     mailboxBytes: shareOf(mailboxBytes, partitions),
     createPartition: (number) =>
       new Partition(number, salt, limits['POST /v1/track'], ALL_ACTOR_TYPES, unpackedBytes),
     memory,
-    openCourier: (host) =>
-      openCourier({
+    openDispatcher: (host) =>
+      openDispatcher({
         intake: gateway,
         trips,
         directory: registry.trips,

@@ -29,7 +29,7 @@ import type { EventQueries } from '../events/port.ts'
 import { conversionRoutes } from '../ingest/conversionRoutes.ts'
 import { trackRoutes } from '../ingest/trackRoutes.ts'
 import { scopeId, type ScopeId } from '../model/scope.ts'
-import { registerFrontMetrics, registerServerMetrics } from '../ops/engineMetrics.ts'
+import { registerReaderMetrics, registerServerMetrics } from '../ops/engineMetrics.ts'
 import { healthRoutes, type ReadinessCheck } from '../ops/healthRoutes.ts'
 import { statsRoutes } from '../ops/statsRoutes.ts'
 import { systemRoutes } from '../ops/systemRoutes.ts'
@@ -71,7 +71,7 @@ import type { FeedOutcomes } from '../trips/feedOutcome.ts'
 import type { Trips } from '../trips/port.ts'
 import { UserTrips } from '../trips/userTrips.ts'
 import { UsersWithTrips } from '../trips/usersWithTrips.ts'
-import { TripDesk, type TripDeskParts } from '../trips/tripDesk.ts'
+import { TripService, type TripServiceParts } from '../trips/tripService.ts'
 import { drivenRoutes } from '../geo/routing/drivenRoutes.ts'
 import { tripRoutes } from '../trips/tripRoutes.ts'
 import { simulationRoutes } from '../simulation/simulationRoutes.ts'
@@ -87,7 +87,7 @@ export interface PublicApiParts {
   readonly trips: Trips
   readonly outcomes: FeedOutcomes
   /** The partitions of the store, and what its ids are salted with. */
-  readonly store: TripDeskParts['store']
+  readonly store: TripServiceParts['store']
   readonly measurer: Measurer
   /** Of this host: those of streams and of requests. */
   readonly senders: Senders
@@ -134,10 +134,10 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     clock,
   })
   const signIn = new SignIn({ people, keys: registry.keys, clock, byKey: options.keySignIn })
-  const audiences = new FanoutGroups(feed)
+  const fanoutGroups = new FanoutGroups(feed)
   const kept = new KeyedBound('Filters and areas', boundsOf(options.subscriptionBytes))
-  const eventStreams = new ServerSentEvents(feed, audiences, keyWatch, kept)
-  const tripDesk = new TripDesk({
+  const eventStreams = new ServerSentEvents(feed, fanoutGroups, keyWatch, kept)
+  const tripService = new TripService({
     intake,
     users,
     trips: parts.trips,
@@ -163,8 +163,8 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     ...clientRoutes(registry),
     ...syncRoutes(registry),
     ...userRoutes({ users: usersWithTrips, intake, registry, times: geo.times }),
-    ...tripRoutes({ desk: tripDesk, trips: parts.trips, users }),
-    ...drivenRoutes(geo.engines, tripDesk),
+    ...tripRoutes({ service: tripService, trips: parts.trips, users }),
+    ...drivenRoutes(geo.engines, tripService),
     ...eventRoutes(events, feed),
     eventStreams.route(),
     ...geofenceRoutes(registry.geofences, geo.finder),
@@ -200,7 +200,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
   ]
   const audited = [...auditedRoutes(definitions, registry.audit), ...parts.webhooks]
   const routes = options.rateLimits ? withLimits(audited, options.limits) : audited
-  const subscriptions = new Subscriptions(feed, audiences, logger, new ResumeTokens(parts.secret))
+  const subscriptions = new Subscriptions(feed, fanoutGroups, logger, new ResumeTokens(parts.secret))
   const watches = new Watches({ positions, registry, clock })
   const streamServer = new StreamServer({
     ...options,
@@ -234,7 +234,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     logger,
   })
   registerServerMetrics(metrics, server)
-  registerFrontMetrics(metrics, {
+  registerReaderMetrics(metrics, {
     streams: streamServer,
     eventReaders: eventStreams,
     subscriptions,

@@ -91,7 +91,7 @@ export class BuiltDashboard implements Dashboard, Service {
     })
   }
 
-  /** Ends a running build; the next start begins anew. */
+  /** Ends a running build; the next start begins again. */
   async stop(): Promise<void> {
     const child = this.#child
     if (child === undefined) return

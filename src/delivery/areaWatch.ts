@@ -39,10 +39,10 @@ export class AreaWatch {
   /** The stays are those of the definition. */
   readonly definition: string
   readonly stays = new Map<string, Stay>()
-  /** Who is there at first is not told, because nobody has entered. */
+  /** Devices that are there at first cause no message, because they have not entered. */
   isNew: boolean
   isEnded = false
-  /** Increases when the area is looked at anew; what an earlier look finds does not count any more. */
+  /** Increases when the area is looked at again; the results of an earlier look no longer count. */
   looks = 0
   /** Why it does not work now. */
   trouble: string | undefined

@@ -1,7 +1,8 @@
 import type { Webhook } from '../model/webhook.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
+import type { EndpointParts } from './endpointParts.ts'
 import type { MessageSource } from './hookLog.ts'
-import { WebhookEndpoint, type EndpointParts } from './webhookEndpoint.ts'
+import { WebhookEndpoint } from './webhookEndpoint.ts'
 import type { DeliveryStore, DeliveryTarget, WebhookState } from './webhookPort.ts'
 
 /** Bytes of waiting events in memory for all endpoints together. */

@@ -8,7 +8,7 @@ import type { ScopeId } from '../model/scope.ts'
 export interface HookEntry {
   readonly hookId: string
   readonly messages: readonly HookMessage[]
-  /** By key; null: no longer. */
+  /** By key; null: the stay has ended. */
   readonly stays: readonly (readonly [key: string, value: string | null])[]
 }
 
@@ -46,7 +46,7 @@ export interface HookStore {
   get(id: string): Promise<string | undefined>
   /** Removes messages. */
   remove(ids: readonly string[]): Promise<void>
-  /** Removes the stays of a hook, so that it begins anew, and if `whole`, its messages. */
+  /** Removes the stays of a hook, so that it starts again, and if `whole`, its messages. */
   forget(hookId: string, whole: boolean): Promise<void>
   close(): Promise<void>
 }
@@ -124,7 +124,7 @@ export class HookLog {
     await this.#store.remove([id])
   }
 
-  /** The hook begins anew, or is gone. */
+  /** The hook starts again, or was removed. */
   async forget(hookId: string, isGone: boolean): Promise<void> {
     if (isGone) this.#ends.delete(hookId)
     await this.#store.forget(hookId, isGone)

@@ -53,7 +53,7 @@ export class HookWatches implements PositionObserver {
   readonly #parts: HookWatchesParts
   readonly #queue: HookQueue
   readonly #watches = new Map<string, Watched>()
-  /** Hooks with too many messages, which go on when most of them are delivered. */
+  /** Hooks with too many waiting messages. They continue when most of them are delivered. */
   readonly #suspended = new Map<string, Hook>()
   readonly #scopes = new Map<ScopeId, AreaScope>()
   #entries: HookEntry[] = []
@@ -84,7 +84,7 @@ export class HookWatches implements PositionObserver {
   }
 
   /**
-   * Begins to watch for a hook, or goes on if nothing has changed. Resolves after the first attempt to look up who is
+   * Begins to watch for a hook, or continues if nothing has changed. Resolves after the first attempt to look up who is
    * there, which is repeated until it succeeds.
    */
   async put(hook: Hook): Promise<void> {
@@ -379,7 +379,7 @@ export class HookWatches implements PositionObserver {
   }
 }
 
-/** What decides who is there: after a change of it, a hook begins anew. */
+/** What decides which devices are there: if it changes, a hook starts again. */
 function definitionOf({ area, roam, detect, userIds, deviceIds }: Hook): string {
   return JSON.stringify({ area, roam, detect, userIds, deviceIds })
 }

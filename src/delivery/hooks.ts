@@ -72,7 +72,7 @@ export class Hooks implements HookFollower {
     for (const hook of hooks) this.#hooks.set(hook.id, hook)
     await this.endpoints.start(hooks.map(targetOf))
     registry.follower = this
-    // Who is where need not be known before the process is ready.
+    // The process may be ready before it is known which devices are where.
     for (const hook of hooks) await this.#watch(hook)
     this.changed()
     await this.#work

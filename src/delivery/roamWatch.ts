@@ -4,7 +4,7 @@ import type { Hook } from '../model/hook.ts'
 import type { HookEntry, HookMessage, KnownStays } from './hookLog.ts'
 import { roamMessage, type MessageDevice } from './hookTexts.ts'
 
-/** Encounters in one second, and so many seconds in a row with more, that a hook takes. */
+/** How many encounters a hook takes in one second, and for how many seconds in a row there may be more. */
 const MOST_A_SECOND = 20_000
 const PATIENT_SECONDS = 5
 /** Messages that wait for what is known of the other device. */
@@ -171,7 +171,7 @@ export class RoamWatch {
       const present = located.get(other.deviceId)
       stays.set(pair.key, transition === 'nearby' ? '' : null)
       if (present === undefined) {
-        // It was removed meanwhile.
+        // It was removed in the meantime.
         stays.set(pair.key, null)
         if (this.#pairs.get(pair.key) === pair) this.#drop(pair)
         continue

@@ -55,16 +55,16 @@ const Query = Type.Object(
 export class ServerSentEvents {
   readonly name = 'event streams'
   readonly #feed: EventFeed
-  readonly #audiences: FanoutGroups
+  readonly #groups: FanoutGroups
   readonly #keyWatch: KeyWatch
   readonly #kept: KeyedBound
   readonly #open = new Set<AbortController>()
   #stopped = false
 
   /** @param kept bound of the memory of readers and their filters, together with those of streams */
-  constructor(feed: EventFeed, audiences: FanoutGroups, keyWatch: KeyWatch, kept: KeyedBound) {
+  constructor(feed: EventFeed, groups: FanoutGroups, keyWatch: KeyWatch, kept: KeyedBound) {
     this.#feed = feed
-    this.#audiences = audiences
+    this.#groups = groups
     this.#keyWatch = keyWatch
     this.#kept = kept
   }
@@ -149,7 +149,7 @@ export class ServerSentEvents {
     this.#open.add(ended)
     if (this.#stopped) ended.abort()
     const outlet = new PieceOutlet(ended.signal)
-    const reader = new EventReader(credentials.scope, filter, offset, outlet, this.#audiences)
+    const reader = new EventReader(credentials.scope, filter, offset, outlet, this.#groups)
     let refusal: string | undefined
     const holder: KeyHolder = {
       keyRefused: ({ message }) => {

@@ -1,17 +1,10 @@
 import { isDeepStrictEqual } from 'node:util'
-import type { EventFeed } from '../events/feed.ts'
-import type { EventIndex, LoggedEvent } from '../events/port.ts'
-import type { ScopeId } from '../model/scope.ts'
+import type { LoggedEvent } from '../events/port.ts'
 import type { Webhook } from '../model/webhook.ts'
-import type { ByteBound } from '../runtime/byteBound.ts'
-import type { Time } from '../runtime/clock.ts'
-import { ApiError } from '../runtime/errors.ts'
-import type { Logger } from '../runtime/logger.ts'
-import { WebhookLines, type Line } from './webhookLines.ts'
-import { bundle, messageBody, type Bundle } from './webhookMessage.ts'
-import type { AttemptOutcome, Delivery, DeliveryStore, DeliveryTarget, Message } from './webhookPort.ts'
-import type { Redelivery, Send, WebhookState } from './webhookPort.ts'
-import { conclude } from './webhookRetry.ts'
+import { DeliveryAttempts, type AttemptOwner } from './deliveryAttempts.ts'
+import type { EndpointParts } from './endpointParts.ts'
+import { bundle, type Bundle } from './webhookMessage.ts'
+import type { Delivery, DeliveryTarget, Redelivery, WebhookState } from './webhookPort.ts'
 
 /**
  * One webhook or hook at work: a cursor over the event log whose events become deliveries, and deliveries requests.
@@ -20,8 +13,8 @@ import { conclude } from './webhookRetry.ts'
  * one event that the receiver cannot process stops them. Here, the order is kept where it matters, within a device:
  * each device has its own line, whose first delivery is sent until it succeeds, while other lines continue.
  *
- * Owns: which delivery is sent when, what counts as failing. Does not own: requests (Send), what is kept
- * (DeliveryStore).
+ * Owns: the cursor, the state of the endpoint, which events become deliveries. Does not own: which delivery is sent when
+ * ({@link DeliveryAttempts}), requests (Send), what is kept (DeliveryStore).
  *
  * Invariants
  * - WEBHOOK-1: A delivery is stored, with the cursor past it, before it is sent. So it is neither lost nor given
@@ -36,17 +29,9 @@ import { conclude } from './webhookRetry.ts'
 /** Deliveries that are taken out of the log ahead of their turn. */
 const WINDOW = 10_000
 /** Events that are read between two transactions. */
-const STRETCH = 200
+const READ_EVENTS = 200
 /** Offsets that may be read again after a crash if none of their events was wanted. */
-const UNSAVED_PLACES = 1000
-/** Concurrent requests to one endpoint. */
-const CONCURRENCY = 20
-/** After this many consecutive failures, an endpoint gets one request at a time. */
-const SICK_FAILURES = 10
-/** The longest pause that a receiver can request. */
-const LONGEST_QUIET_MS = 3_600_000
-/** For the user of an event, if it could not be read. */
-const ASK_AGAIN_MS = 1000
+const MAX_UNSAVED_OFFSETS = 1000
 /** How long the end of the process waits for running requests. */
 const GRACE_MS = 3000
 /**
@@ -55,55 +40,16 @@ const GRACE_MS = 3000
  */
 export const CLOCK_SLACK_MS = 60_000
 
-export interface EndpointParts<D extends DeliveryTarget = Webhook> {
-  /** `webhook`: what log lines call it. */
-  readonly singular: string
-  readonly feed: Pick<EventFeed, 'follow' | 'read' | 'lastOffset' | 'forgotten'>
-  readonly events: Pick<EventIndex, 'get'>
-  readonly store: DeliveryStore
-  readonly send: Send<D>
-  /** JSON of a user record as it is now; undefined if it is gone. Rejects with ApiError 503 if nobody can tell. */
-  readonly userJson: (scope: ScopeId, recordId: string) => Promise<string | undefined>
-  readonly time: Time
-  /** From 0 to below 1. */
-  readonly random: () => number
-  /** How long a delivery is tried, milliseconds. */
-  readonly retryMs: number
-  /** How long the event log keeps events, milliseconds. */
-  readonly retentionMs: number
-  /** For waiting events in memory; beyond it, they are read again when their turn comes. */
-  readonly memory: ByteBound
-  readonly counters: EndpointCounters
-  readonly logger: Logger
-}
-
-/** Of all endpoints together; they only increase. */
-export interface EndpointCounters {
-  delivered: number
-  failedAttempts: number
-  /** Given up after all retries. */
-  givenUp: number
-}
-
 export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
   readonly #parts: EndpointParts<D>
   #webhook: D
   #state: WebhookState
   #savedOffset: number
-  readonly #lines: WebhookLines
+  readonly #attempts: DeliveryAttempts<D>
   /** Deliveries that are stored and not finished, in memory or not. */
   #pending = 0
-  #inFlight = 0
-  /** Failed attempts since the last successful one. */
-  #failures = 0
-  #lastError: string | undefined
-  #lastDeliveredAt: number | undefined
-  #quietUntil = 0
-  #wake: (() => void) | undefined
   /** Aborted: no more events are taken in or sent. */
   #run = new AbortController()
-  /** Aborted: running requests are cut off. */
-  #cut = new AbortController()
   readonly #waiting = new Set<() => void>()
   #turn: Promise<unknown> = Promise.resolve()
 
@@ -114,7 +60,7 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
     this.#state = { ...state, offset: Math.min(state.offset, parts.feed.lastOffset) }
     this.#savedOffset = this.#state.offset
     this.#run.abort()
-    this.#lines = new WebhookLines(parts.time, parts.memory, () => this.#pump())
+    this.#attempts = new DeliveryAttempts(parts, this.#attemptOwner())
   }
 
   get state(): WebhookState {
@@ -138,12 +84,12 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
 
   /** Why the last attempt failed; undefined if it succeeded. */
   get lastError(): string | undefined {
-    return this.#lastError
+    return this.#attempts.lastError
   }
 
   /** When the last successful attempt of this run began, epoch milliseconds. */
   get lastDeliveredAt(): number | undefined {
-    return this.#lastDeliveredAt
+    return this.#attempts.lastDeliveredAt
   }
 
   /** When undelivered events would be gone, as far as is known now; see {@link WebhookState.lostBefore}. */
@@ -191,7 +137,7 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
       const { lostBefore } = this
       const resumedAt = this.#parts.time.now()
       await this.#save({ pause: undefined, failingSince: undefined, lostBefore, resumedAt })
-      this.#endQuiet()
+      this.#attempts.endQuiet()
       await this.#start(true)
     })
   }
@@ -205,8 +151,8 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
   redeliver(delivery: Delivery): Promise<Delivery> {
     return this.#inTurn(async () => {
       if (delivery.status === 'pending') {
-        this.#lines.hasten(delivery)
-        this.#pump()
+        this.#attempts.lines.makeDue(delivery)
+        this.#attempts.pump()
         return delivery
       }
       const again: Delivery = {
@@ -218,13 +164,13 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
       }
       await this.#parts.store.save(again)
       this.#pending++
-      if (this.running) this.#lines.push({ delivery: again })
-      this.#pump()
+      if (this.running) this.#attempts.lines.push({ delivery: again })
+      this.#attempts.pump()
       return again
     })
   }
 
-  /** Sends a stretch of the log once more; returns false if another one is being sent. */
+  /** Sends a range of the log once more; returns false if another one is being sent. */
   redeliverRange(redelivery: Redelivery): Promise<boolean> {
     return this.#inTurn(async () => {
       if (this.#state.redelivery !== undefined) return false
@@ -247,18 +193,19 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
     this.#pending = pending.length
     if (!this.#webhook.enabled || this.#state.pause !== undefined) return
     this.#run = new AbortController()
-    this.#cut = new AbortController()
-    this.#failures = 0
+    this.#attempts.start(this.#run.signal)
     for (const delivery of pending)
-      this.#lines.push({ delivery: anew ? { ...delivery, failures: 0, nextAttemptAt: undefined } : delivery })
-    this.#pump()
+      this.#attempts.lines.push({
+        delivery: anew ? { ...delivery, failures: 0, nextAttemptAt: undefined } : delivery,
+      })
+    this.#attempts.pump()
     this.#inBackground(this.#read(this.#run.signal))
     this.#inBackground(this.#readAgain(this.#run.signal))
   }
 
   async #stop(): Promise<void> {
     this.#halt()
-    const cancel = this.#parts.time.after(GRACE_MS, () => this.#cut.abort())
+    const cancel = this.#parts.time.after(GRACE_MS, () => this.#attempts.cutOff())
     await this.#idle()
     cancel()
     if (this.#savedOffset !== this.#state.offset) await this.#save({})
@@ -267,15 +214,13 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
   /** Stops taking in and sending, and forgets waiting deliveries, which are stored. */
   #halt(): void {
     this.#run.abort()
-    this.#wake?.()
-    this.#wake = undefined
-    this.#lines.clear()
+    this.#attempts.halt()
     this.#tellWaiting()
   }
 
   /** Resolves when no request is running. */
   async #idle(): Promise<void> {
-    while (this.#inFlight > 0) await this.#something()
+    while (this.#attempts.inFlight > 0) await this.#something()
   }
 
   /** Resolves when a delivery is finished, or work ends. */
@@ -302,26 +247,26 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
     for await (const { events, offset } of feed.follow(
       this.#webhook.scope,
       this.#state.offset,
-      STRETCH,
+      READ_EVENTS,
       signal,
     )) {
       const taken = await this.#takeIn(
         signal,
         events,
         { offset },
-        offset - this.#savedOffset < UNSAVED_PLACES,
+        offset - this.#savedOffset < MAX_UNSAVED_OFFSETS,
       )
       if (!taken) return
     }
   }
 
-  /** Takes in the stretch that was requested once more. */
+  /** Takes in the range that was requested once more. */
   async #readAgain(signal: AbortSignal): Promise<void> {
     for (;;) {
       const { redelivery } = this.#state
       if (redelivery === undefined) return
       const { after, until, from, to } = redelivery
-      const { events, offset } = await this.#parts.feed.read(this.#webhook.scope, after, STRETCH)
+      const { events, offset } = await this.#parts.feed.read(this.#webhook.scope, after, READ_EVENTS)
       const meant = events.filter(
         ({ offset: each, event: { actualCreatedAt } }) =>
           each <= until && from <= actualCreatedAt && actualCreatedAt < to,
@@ -352,8 +297,8 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
     else await this.#save(change, bundles)
     this.#pending += bundles.length
     if (signal.aborted) return false
-    for (const each of bundles) this.#lines.push(each, forgotten)
-    this.#pump()
+    for (const each of bundles) this.#attempts.lines.push(each, forgotten)
+    this.#attempts.pump()
     return true
   }
 
@@ -366,126 +311,38 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
 
   /** Failures of the old address do not count for the new one, which gets waiting deliveries at once. */
   async #goElsewhere(): Promise<void> {
-    this.#failures = 0
-    this.#lastError = undefined
+    this.#attempts.forgetFailures()
     await this.#save({ failingSince: undefined, resumedAt: this.#parts.time.now() })
-    this.#lines.hasten()
-    this.#endQuiet()
+    this.#attempts.lines.makeDue()
+    this.#attempts.endQuiet()
   }
 
-  /** The pause that the receiver requested no longer applies. */
-  #endQuiet(): void {
-    this.#quietUntil = 0
-    this.#wake?.()
-    this.#wake = undefined
-    this.#pump()
-  }
-
-  #pump(): void {
-    if (this.#run.signal.aborted) return
-    const quiet = this.#quietUntil - this.#parts.time.now()
-    // A longer pause than any receiver can request: the clock was set back.
-    if (quiet > 0 && quiet <= LONGEST_QUIET_MS) {
-      this.#wake ??= this.#parts.time.after(quiet, () => {
-        this.#wake = undefined
-        this.#pump()
-      })
-      return
-    }
-    const limit = this.#failures >= SICK_FAILURES ? 1 : CONCURRENCY
-    while (this.#inFlight < limit) {
-      const line = this.#lines.take()
-      if (line === undefined) return
-      this.#inBackground(this.#attempt(line))
+  /** What the attempts of this endpoint are given of it. */
+  #attemptOwner(): AttemptOwner<D> {
+    const target = (): D => this.#webhook
+    const state = (): WebhookState => this.#state
+    return {
+      get target() {
+        return target()
+      },
+      get state() {
+        return state()
+      },
+      note: (change) => this.#inBackground(this.#save(change)),
+      attempted: (delivery) => this.#attempted(delivery),
+      requestEnded: () => this.#tellWaiting(),
+      pause: (reason, since) => this.#pause(reason, since),
+      inBackground: (work) => this.#inBackground(work),
     }
   }
 
-  async #attempt(line: Line): Promise<void> {
-    const { delivery, jsons: held, forgotten } = line.entries[0]!
-    // It may wait for a day. An event that was deleted in that time is not sent; the index knows.
-    const jsons = forgotten === this.#parts.feed.forgotten ? held : undefined
-    const { signal } = this.#run
-    this.#inFlight++
-    try {
-      let message: Message | undefined
-      try {
-        message = await this.#message(delivery, jsons)
-      } catch (error) {
-        // The user cannot be read at the moment; that is not the endpoint's fault.
-        if (!(error instanceof ApiError) || error.code !== 503) throw error
-        this.#lastError = error.message
-        const nextAttemptAt = this.#parts.time.now() + ASK_AGAIN_MS
-        if (!signal.aborted) this.#lines.postpone(line, { ...delivery, nextAttemptAt })
-        return
-      }
-      if (message === undefined) return this.#move(signal, line, { ...delivery, status: 'dropped' })
-      const cut = this.#cut.signal
-      const { url } = this.#webhook
-      const outcome = await this.#parts.send(this.#webhook, message, cut)
-      // We cut it off ourselves: that is not the endpoint's fault, and the delivery stays as it is.
-      if (outcome.error !== undefined && cut.aborted) return
-      // A failure of an address that is no longer used does not count either.
-      if (outcome.error !== undefined && url !== this.#webhook.url) {
-        if (!signal.aborted) this.#lines.postpone(line, { ...delivery, nextAttemptAt: undefined })
-        return
-      }
-      this.#conclude(signal, line, delivery, outcome)
-    } finally {
-      this.#inFlight--
-      this.#tellWaiting()
-      this.#pump()
-    }
-  }
-
-  /** Undefined if none of the events is left. */
-  async #message(delivery: Delivery, jsons: readonly string[] | undefined): Promise<Message | undefined> {
-    const { scope } = this.#webhook
-    const { events, userJson } = this.#parts
-    const found = jsons ?? (await Promise.all(delivery.eventIds.map((id) => events.get(scope, id))))
-    const there = found.filter((json) => json !== undefined)
-    if (there.length === 0) return undefined
-    const user = delivery.userRecordId === '' ? undefined : await userJson(scope, delivery.userRecordId)
-    return { id: delivery.messageId, body: messageBody(delivery.multiple, there, user) }
-  }
-
-  /** Records the result of an attempt, and what comes next. */
-  #conclude(signal: AbortSignal, line: Line, before: Delivery, outcome: AttemptOutcome): void {
-    const { time, random, counters, retryMs } = this.#parts
-    const { failingSince, resumedAt } = this.#state
-    const now = time.now()
-    const context = { now, failingSince, resumedAt, retryMs, random: random() }
-    const { delivery, pauseReason } = conclude(before, outcome, context)
-    this.#lastError = outcome.error
-    if (outcome.error === undefined) {
-      counters.delivered++
-      this.#lastDeliveredAt = outcome.at
-      if (failingSince !== undefined) this.#inBackground(this.#save({ failingSince: undefined }))
-      // An endpoint that has recovered gets waiting retries at once, because the outage was its own.
-      if (this.#failures >= SICK_FAILURES) this.#lines.hasten()
-      this.#failures = 0
-    } else {
-      counters.failedAttempts++
-      if (delivery.status === 'failed') counters.givenUp++
-      this.#failures++
-      if (failingSince === undefined) this.#inBackground(this.#save({ failingSince: outcome.at }))
-      const quiet = Math.min(outcome.retryAfter ?? 0, LONGEST_QUIET_MS)
-      this.#quietUntil = Math.max(this.#quietUntil, now + quiet)
-    }
-    this.#move(signal, line, delivery)
-    if (pauseReason !== undefined) this.#pause(pauseReason, now)
-  }
-
-  /** Stores the result of a line's first delivery, and lets the line continue. */
-  #move(signal: AbortSignal, line: Line, delivery: Delivery): void {
+  #attempted(delivery: Delivery): void {
     this.#inBackground(this.#parts.store.save(delivery))
     if (delivery.status !== 'pending') this.#pending--
     // With nothing left to try, nothing fails any more. Otherwise the next failure, days later, would count as the
     // end of a long outage.
     if (this.#pending === 0 && this.#state.failingSince !== undefined)
       this.#inBackground(this.#save({ failingSince: undefined }))
-    if (signal.aborted) return
-    if (delivery.status === 'pending') this.#lines.postpone(line, delivery)
-    else this.#lines.settle(line)
   }
 
   #pause(reason: string, since: number): void {

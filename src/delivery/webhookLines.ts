@@ -82,7 +82,7 @@ export class WebhookLines {
   }
 
   /** Ends the sleep of all deliveries, or of this one. */
-  hasten(delivery?: Delivery): void {
+  makeDue(delivery?: Delivery): void {
     const lines = delivery === undefined ? this.#lines.values() : [this.#lines.get(delivery.deviceId)]
     for (const line of lines) {
       if (line?.wake === undefined) continue

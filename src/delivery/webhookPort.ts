@@ -74,7 +74,7 @@ export interface WebhookPause {
   readonly reason: string
 }
 
-/** A stretch of the event log that is being sent once more. */
+/** A range of the event log that is being sent once more. */
 export interface Redelivery {
   /** The offset up to which it was taken in. */
   readonly after: number

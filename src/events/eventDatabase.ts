@@ -6,7 +6,7 @@ import { withFlush } from '../runtime/sqlite.ts'
 import { openEventTables } from './eventTables.ts'
 import { contentConditions, EventSearch, type CountStep } from './eventSearch.ts'
 import { OwnedEvents, type OwnedEvent } from './ownedEvents.ts'
-import { PAGE_CHARACTERS, STRETCH_CHARACTERS } from './port.ts'
+import { PAGE_CHARACTERS, READ_CHARACTERS } from './port.ts'
 import type { CountQuery, EventQuery, Scopes, StoredEvent, Verification } from './port.ts'
 
 /** Events removed per transaction of a prune, so that what waits for it waits only milliseconds. */
@@ -139,7 +139,7 @@ export class EventDatabase {
     for (const row of rows) {
       events.push(row)
       characters += row.json.length
-      if (events.length === limit || characters >= STRETCH_CHARACTERS) return { events, offset: row.offset }
+      if (events.length === limit || characters >= READ_CHARACTERS) return { events, offset: row.offset }
     }
     return { events, offset: this.#offset }
   }
@@ -315,7 +315,7 @@ interface Checkpointed {
   readonly checkpointed: number
 }
 
-/** What a step of a search has found, and where the next one goes on; without a cursor there are no more. */
+/** What a step of a search has found, and where the next one continues; without a cursor, that was the last step. */
 export interface FoundEvents {
   readonly events: readonly string[]
   readonly cursor: OwnedEvent | undefined
@@ -388,7 +388,7 @@ function indexFor(query: EventQuery): string {
 const INSERT =
   'INSERT INTO events (rowid, id, scope, type, deviceId, userId, userRecordId, createdAt, actualCreatedAt, json) VALUES '
 
-/** Inserts so many packed events. */
+/** A statement that inserts this many packed events. */
 function insertOf(database: Database.Database, events: number): Database.Statement<unknown[]> {
   const rows = Array.from({ length: events }, () => '(?, unhex(?), ?, ?, ?, ?, ?, ?, ?, ?)')
   return database.prepare(`${INSERT} ${rows.join(', ')} ON CONFLICT (id) DO NOTHING`)

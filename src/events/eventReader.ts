@@ -26,7 +26,7 @@ export class EventReader implements Member {
   readonly outlet: Outlet
   offset: number
   readonly #scope: ScopeId
-  readonly #audiences: FanoutGroups
+  readonly #groups: FanoutGroups
   /** While it is a member. */
   #seat: Seat | undefined
   /** While it reads the log. */
@@ -34,12 +34,12 @@ export class EventReader implements Member {
   #isEnded = false
 
   /** @param offset of the last event that it does not need */
-  constructor(scope: ScopeId, filter: EventFilter, offset: number, outlet: Outlet, audiences: FanoutGroups) {
+  constructor(scope: ScopeId, filter: EventFilter, offset: number, outlet: Outlet, groups: FanoutGroups) {
     this.filter = filter
     this.offset = offset
     this.outlet = outlet
     this.#scope = scope
-    this.#audiences = audiences
+    this.#groups = groups
   }
 
   take({ offsets, messages }: EventBatch): void {
@@ -76,9 +76,9 @@ export class EventReader implements Member {
   async #catchUp(): Promise<void> {
     const { signal } = (this.#reading = new AbortController())
     while (!this.#isEnded && !this.outlet.isBehind) {
-      this.#seat = this.#audiences.join(this.#scope, this)
+      this.#seat = this.#groups.join(this.#scope, this)
       if (this.#seat !== undefined) break
-      const { events, offset } = await this.#audiences.read(this.#scope, this.offset, signal)
+      const { events, offset } = await this.#groups.read(this.#scope, this.offset, signal)
       if (!this.#isEnded && this.#sendAll(events)) this.offset = offset
       await turn()
     }
@@ -108,6 +108,6 @@ export class EventReader implements Member {
     const seat = this.#seat
     if (seat === undefined) return
     this.#seat = undefined
-    this.#audiences.leave(this.#scope, this, seat)
+    this.#groups.leave(this.#scope, this, seat)
   }
 }

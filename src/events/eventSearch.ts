@@ -16,7 +16,7 @@ const LOOKED_AT = 4000
 /** One step of a search, newest first. */
 export interface SearchStep {
   readonly offsets: readonly number[]
-  /** The last event that was examined; undefined if there are no more. */
+  /** The last event that was examined; undefined if none is left. */
   readonly cursor: OwnedEvent | undefined
 }
 

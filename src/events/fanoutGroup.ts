@@ -22,7 +22,7 @@ import type { LoggedEvent, StoredEvent, EventPage } from './port.ts'
  */
 
 /** Events that are read at a time. */
-const STRETCH = 200
+const READ_EVENTS = 200
 /**
  * Stretches that are read in one turn of the event loop for readers that are behind. Each takes a millisecond or two.
  * One client may have thousands of such readers, and after a restart all of them come back at the same time.
@@ -70,7 +70,7 @@ export interface Member {
   fail(error: unknown): void
 }
 
-class Audience {
+class ScopeFanout {
   /** Members have received, or are receiving, everything up to here: a new member must have it already. */
   offset: number
   readonly #ended = new AbortController()
@@ -87,7 +87,7 @@ class Audience {
   /** @param feed followed from its end on, while there are members */
   constructor(feed: Pick<EventFeed, 'follow' | 'lastOffset'>, scope: ScopeId) {
     this.offset = feed.lastOffset
-    this.#follow(feed.follow(scope, this.offset, STRETCH, this.#ended.signal)).catch((error: unknown) => {
+    this.#follow(feed.follow(scope, this.offset, READ_EVENTS, this.#ended.signal)).catch((error: unknown) => {
       if (this.#ended.signal.aborted) return
       const groups = [...this.#groups.values()].flat()
       for (const { members } of groups) for (const member of members) member.fail(error)
@@ -136,8 +136,8 @@ class Audience {
     this.#ended.abort()
   }
 
-  async #follow(stretches: ReturnType<EventFeed['follow']>): Promise<void> {
-    for await (const { events, offset } of stretches) {
+  async #follow(parts: ReturnType<EventFeed['follow']>): Promise<void> {
+    for await (const { events, offset } of parts) {
       this.offset = offset
       await this.#deliver(events)
     }
@@ -196,14 +196,14 @@ class Audience {
 
 /** The group of a member. */
 export interface Seat {
-  readonly audience: Audience
+  readonly fanout: ScopeFanout
   readonly group: Group
 }
 
 /** The fan-out of each scope, while it has members. */
 export class FanoutGroups {
   readonly #feed: EventFeed
-  readonly #audiences = new Map<ScopeId, Audience>()
+  readonly #scopes = new Map<ScopeId, ScopeFanout>()
   readonly #reads = new ConcurrencyLimit(READS_PER_TURN)
 
   constructor(feed: EventFeed) {
@@ -217,7 +217,7 @@ export class FanoutGroups {
   read(scope: ScopeId, offset: number, signal: AbortSignal): Promise<EventPage> {
     return this.#reads.run(async () => {
       if (signal.aborted) return { events: [], offset }
-      const page = await this.#feed.read(scope, offset, STRETCH, signal)
+      const page = await this.#feed.read(scope, offset, READ_EVENTS, signal)
       await turn()
       return page
     })
@@ -225,20 +225,20 @@ export class FanoutGroups {
 
   /** Makes it a member; undefined while it is behind. */
   join(scope: ScopeId, member: Member): Seat | undefined {
-    let audience = this.#audiences.get(scope)
-    if (member.offset < (audience?.offset ?? this.#feed.lastOffset)) return undefined
-    if (audience === undefined) {
-      audience = new Audience(this.#feed, scope)
-      this.#audiences.set(scope, audience)
+    let fanout = this.#scopes.get(scope)
+    if (member.offset < (fanout?.offset ?? this.#feed.lastOffset)) return undefined
+    if (fanout === undefined) {
+      fanout = new ScopeFanout(this.#feed, scope)
+      this.#scopes.set(scope, fanout)
     }
-    return { audience, group: audience.add(member) }
+    return { fanout, group: fanout.add(member) }
   }
 
-  leave(scope: ScopeId, member: Member, { audience, group }: Seat): void {
-    audience.remove(member, group)
-    if (!audience.isEmpty) return
-    audience.end()
-    this.#audiences.delete(scope)
+  leave(scope: ScopeId, member: Member, { fanout, group }: Seat): void {
+    fanout.remove(member, group)
+    if (!fanout.isEmpty) return
+    fanout.end()
+    this.#scopes.delete(scope)
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Committed, CommittedConsumer } from '../log/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
-import { STRETCH_CHARACTERS } from './port.ts'
+import { READ_CHARACTERS } from './port.ts'
 import type { EventIndex, LoggedEvent, Scopes, StoredEvent, EventPage } from './port.ts'
 
 /**
@@ -112,7 +112,7 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
   }
 
   /**
-   * At most `limit` events after an offset, or as many as reach {@link STRETCH_CHARACTERS}.
+   * At most `limit` events after an offset, or as many as reach {@link READ_CHARACTERS}.
    * @param signal of a reader that may end while it waits: then nothing is read for it
    */
   async read(scopes: Scopes, after: number, limit: number, signal?: AbortSignal): Promise<EventPage> {
@@ -141,9 +141,9 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
           await this.#more(signal)
           continue
         }
-        const stretch = await this.read(scopes, offset, limit, signal)
-        offset = stretch.offset
-        if (!signal.aborted) yield stretch
+        const part = await this.read(scopes, offset, limit, signal)
+        offset = part.offset
+        if (!signal.aborted) yield part
       }
     } finally {
       this.#followers--
@@ -154,7 +154,7 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
     const events: LoggedEvent[] = []
     let at = this.#indexBehind(after)
     let characters = 0
-    for (; at < this.#recent.length && events.length < limit && characters < STRETCH_CHARACTERS; at++) {
+    for (; at < this.#recent.length && events.length < limit && characters < READ_CHARACTERS; at++) {
       const placed = this.#recent[at]!
       if (scopes !== 'all' && placed.event.scope !== scopes) continue
       events.push(placed)

@@ -63,7 +63,7 @@ export interface EventPage {
  * A stretch, or a page of a list, ends when its JSON has this many characters, even if it has few events: one event
  * may have 130,000, and what slow readers were handed waits in memory.
  */
-export const STRETCH_CHARACTERS = 256 * 1024
+export const READ_CHARACTERS = 256 * 1024
 export const PAGE_CHARACTERS = 2_000_000
 
 /** Conditions on what is in an event; those that are present must all hold. */
@@ -133,8 +133,8 @@ export interface Verification {
 
 export interface CopyOptions {
   /**
-   * Milliseconds that the index pauses after each 256 KB; events that are added meanwhile wait. With 4 the copy takes
-   * at most 60 MB a second, which leaves the disk to the commit log. 0 if nothing else is running.
+   * Milliseconds that the index pauses after each 256 KB; events that are added in the meantime wait. With 4 the copy
+   * takes at most 60 MB a second, which leaves the disk to the commit log. 0 if nothing else is running.
    */
   readonly pause: number
   /** Called every few megabytes with the progress of the copy, in bytes. */
@@ -170,7 +170,7 @@ export interface EventIndex {
   add(logOffset: number, events: readonly StoredEvent[], offset?: number): void
   /**
    * Events in the order of the log, after an offset; deleted events are left out. At most `limit`, or as many as
-   * reach {@link STRETCH_CHARACTERS}.
+   * reach {@link READ_CHARACTERS}.
    */
   read(scopes: Scopes, after: number, limit: number): Promise<EventPage>
   /** The offset of an event; undefined if there is none with that id. */

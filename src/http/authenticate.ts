@@ -2,6 +2,7 @@ import { includes, type Role } from '../model/role.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import type { Credentials } from './credentials.ts'
+import type { RequestHeaders } from './requestHeaders.ts'
 import type { Route } from './route.ts'
 import { sessionToken, type Site, type Sites } from './site.ts'
 
@@ -66,6 +67,37 @@ export function publishableKey(key = ''): string {
   if (/_sk_/.test(key))
     throw new ApiError(403, 'Forbidden. Send a secret key in the Authorization header only.')
   return key
+}
+
+/** What is needed to look up who makes a request. */
+interface Lookups {
+  readonly keys: KeyLookup
+  /** Undefined: nobody can sign in. */
+  readonly sessions: SessionLookup | undefined
+  readonly sites: Sites
+}
+
+/**
+ * The credentials of a request. A key counts before a cookie, and a cookie counts only beside the environment header.
+ * @param keyInUrl the key in the URL; '' if there is none, or the route does not read it
+ * @param site how the requester reaches the server, if that is known already
+ * @param peer the address of the connection
+ * @throws ApiError 400 for an unknown environment, 401 without valid credentials, 403 if they do not suffice
+ */
+export function authenticateRequest(
+  headers: RequestHeaders,
+  keyInUrl: string,
+  route: Route,
+  site: Site | undefined,
+  peer: string,
+  { keys, sessions, sites }: Lookups,
+): Credentials {
+  const authorization = headers.authorization || keyInUrl
+  if (authorization === '' && headers.environment !== '' && sessions !== undefined)
+    return authenticateSession(headers, route, site ?? sites.of(headers, peer), sites, sessions)
+  if (route.auth === 'session' || route.auth === 'account')
+    throw new ApiError(401, 'Unauthorized. This is for people: sign in. A key cannot do this.')
+  return authenticate(authorization, route.auth === 'secret' ? 'secret' : 'publishable', keys)
 }
 
 /** The request headers that make a session count; '' for one that was not sent. */

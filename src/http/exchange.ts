@@ -1,89 +1,48 @@
 import type { HttpRequest, HttpResponse } from 'uWebSockets.js'
 import { ApiError } from '../runtime/errors.ts'
-import type { Credentials } from './credentials.ts'
-import { authenticate, authenticateSession, checkOrigin, keyName, publishableKey } from './authenticate.ts'
-import { bodyFormat, checkUpload, type BodyFormat, type Endpoint } from './endpoint.ts'
-import { errorAnswer, shuttingDown, tooLarge } from './errors.ts'
-import { readHeaders } from './requestHeaders.ts'
-import { LATER, type Answer, type AnswerStream, type Call, type Reply } from './route.ts'
-import type { BodyHolder } from './bodyRoom.ts'
-import type { RequestHeaders } from './requestHeaders.ts'
+import { isManyKilobytes, JSON_CONTENT_TYPE, successBytes, successText } from './answerText.ts'
+import type { Endpoint } from './endpoint.ts'
+import { errorAnswer, shuttingDown } from './errors.ts'
+import { IncomingRequest } from './incomingRequest.ts'
+import { LATER, type Answer, type AnswerStream, type Reply } from './route.ts'
 import type { Shared } from './shared.ts'
-import type { Site } from './site.ts'
 import { StreamOut } from './streamOut.ts'
-import { Upload, UPLOAD_MEMORY_BYTES } from './upload.ts'
-import { JSON_CONTENT_TYPE, successBytes, successText } from './answerText.ts'
+import type { UnreadAnswer } from './unreadAnswers.ts'
 import { endHead, hasVersion, headerLines, isLarge, readNoMore, writeHead, writeLarge } from './wire.ts'
 
 /** Status of a request whose client disconnected before the answer. */
 export const CLIENT_CLOSED = 499
 
-const NO_HEADERS: Readonly<Record<string, string>> = {}
-
-/** An answer in pieces up to this length is joined at once, which takes a fraction of a millisecond. */
-const WHOLE_CHARACTERS = 256 * 1024
-
-/** The first buffer has room for a usual body, and grows by doubling. */
-const FIRST_BUFFER_BYTES = 4096
-/** A body up to this length that came in one piece is not counted: it is small, or gone when its handler returns. */
-const SMALL_BODY_BYTES = 16 * 1024
-
 /**
- * One request and its answer: the only object made for it. It is the handler's {@link Call} and its {@link Reply}.
+ * The answer to one {@link IncomingRequest}: the handler is called once the request has arrived, and what it answers is
+ * written as the state of the connection allows. It is the handler's {@link Reply}.
  *
- * Owns: the body's buffer, the counters of {@link Shared} for this request.
+ * Owns: the counters of {@link Shared} for this request. Does not own: what is read of the request.
  *
  * Invariants
  * - EXCHANGE-1: It is settled exactly once: when the whole answer has been handed over, or when the client has
  *   disconnected. Settling releases everything that was counted for it.
  * - EXCHANGE-2: After that `res` is not touched, because uWebSockets.js throws on any access.
- * - EXCHANGE-3: `req` is not kept, because it is valid only during the first callback.
  */
-export class Exchange implements Reply, BodyHolder {
-  params: unknown = undefined
-  query: unknown = undefined
-  body: unknown = undefined
-  upload: Upload | undefined = undefined
-  credentials: Credentials | undefined = undefined
-  site: Site | undefined = undefined
-  ip = ''
-  receivedAt = 0
-  fromSdk = false
-  headers: Readonly<Record<string, string>> = NO_HEADERS
+export class Exchange implements Reply, UnreadAnswer {
   aborted = false
-  readonly requestId: string
+  unreadBytes = 0
+  readonly #request: IncomingRequest
   readonly #shared: Shared
   readonly #endpoint: Endpoint
   readonly #res: HttpResponse
-  readonly #startedAt = performance.now()
   readonly #isHead: boolean
-  #format: BodyFormat = 'json'
-  #ifNoneMatch = ''
-  /**
-   * The connection is closed after the answer, because the end of the request is not certain, or no more of it is
-   * wanted.
-   */
-  #isLast = false
-  #isCutOff = false
   /** It is being read: an answer now would be written in the same turn. */
   #isArriving = true
-  /** The end of the body has arrived, or none is read. */
-  #isWhole = true
   /** Ends the answer. Set between an answer and the end of the body, if the answer comes first. */
   #endAnswer: (() => void) | undefined = undefined
   /** Bytes of the body that came after such an answer. */
-  #dropped = 0
-  /** Counted as a request of its project. */
-  #counted = false
+  #droppedBytes = 0
   #answered = false
   #handling = false
   /** Promises of the handler, and of its stream, that have not settled. */
   #running = 0
   #settled = false
-  #buffer: Buffer | undefined = undefined
-  #length = 0
-  #held = 0
-  #unread = 0
   #streamOut: StreamOut | undefined = undefined
 
   constructor(shared: Shared, endpoint: Endpoint, res: HttpResponse, requestId: string, isHead: boolean) {
@@ -91,15 +50,16 @@ export class Exchange implements Reply, BodyHolder {
     this.#endpoint = endpoint
     this.#res = res
     this.#isHead = isHead
-    this.requestId = requestId
+    this.#request = new IncomingRequest(shared, endpoint, requestId, this)
     shared.inFlight++
   }
 
-  /** Reads everything that is needed of the request while it is valid, and lets the body come. */
+  /** Admits the request, lets its body come, and calls the handler as soon as that may begin. */
   start(req: HttpRequest, segments: readonly string[]): void {
     const res = this.#res
+    const { takesBody, route } = this.#endpoint
     try {
-      this.#admit(req, segments)
+      this.#request.admit(req, res, segments)
     } catch (error) {
       res.onAborted(() => this.#abort())
       this.fail(error)
@@ -107,234 +67,77 @@ export class Exchange implements Reply, BodyHolder {
       return
     }
     res.onAborted(() => this.#abort())
-    if (this.#endpoint.takesBody) {
-      this.#isWhole = false
-      res.onData((chunk, isLast) => {
-        this.#receive(chunk, isLast)
-        this.#isArriving = !isLast
+    if (takesBody) {
+      res.onData((chunk, isEnd) => {
+        this.#receive(chunk, isEnd)
+        this.#isArriving = !isEnd
       })
-    } else {
-      if (this.#endpoint.route.upload !== undefined) this.#openUpload(this.#endpoint.route.upload.maxBytes)
-      this.#begin()
-      this.#handle()
-      this.#isArriving = false
+      return
     }
+    if (route.upload !== undefined) {
+      this.#request.openUpload(res, (chunk, isEnd) => this.#drop(chunk, isEnd))
+    }
+    this.#begin()
+    this.#handle()
+    this.#isArriving = false
   }
 
   /** Whether the answer is written in the next turn, because nothing behind the request is to be read before. */
   #isForLater(): boolean {
-    return this.#isLast || (this.#isArriving && this.#shared.turn.isTooLong())
+    return this.#request.isLast || (this.#isArriving && this.#shared.turn.isTooLong())
   }
 
-  /**
-   * Credentials before quotas before limits before parameters: a caller without permission learns nothing about
-   * validity.
-   */
-  #admit(req: HttpRequest, segments: readonly string[]): void {
-    const shared = this.#shared
-    const endpoint = this.#endpoint
-    const { auth, method, keyInQuery, isFree } = endpoint.route
-    const headers = shared.headers.read(req)
-    const fault = headers.fault(method !== 'GET')
-    this.#isLast = fault !== undefined || headers.isChunked
-    if (fault !== undefined) throw fault
-    if (shared.draining) throw shuttingDown()
-    const peer = shared.peers.sole ?? shared.addresses.peer(this.#res.getRemoteAddress())
-    if (endpoint.route.forPages) {
-      this.site = shared.sites.of(headers, peer)
-      if (headers.origin !== '') checkOrigin(headers.origin, this.site, shared.sites)
-    }
-    if (auth !== 'none') {
-      const inQuery = keyInQuery === true ? publishableKey(req.getQuery('publishableKey')) : ''
-      const credentials = this.#authenticate(headers, inQuery, peer)
-      this.credentials = credentials
-      // People can always sign out, and see who they are.
-      if (isFree !== true && auth !== 'session' && auth !== 'account') {
-        shared.quotas?.take(credentials.scope, shared.clock.now())
-        this.#counted = true
-      }
-    }
-    this.ip = shared.addresses.trustsAnybody ? shared.addresses.requester(peer, headers.forwardedFor) : peer
-    const isSecret = this.credentials?.level === 'secret'
-    const limiter = isSecret ? endpoint.secretLimiter : endpoint.limiter
-    if (limiter !== undefined) limiter.take(this.#caller(isSecret), shared.clock.now())
-    this.fromSdk = headers.sdkVersion !== ''
-    if (endpoint.route.headers !== undefined)
-      this.headers = readHeaders(req, endpoint.route.headers, () => shared.addresses.trusts(peer))
-    if (!endpoint.isFixed) this.params = endpoint.readParams(segments)
-    if (endpoint.takesQuery) this.query = endpoint.readQuery(req.getQuery() ?? '')
-    if (endpoint.takesBody) this.#format = bodyFormat(headers.contentType)
-    else if (endpoint.route.upload !== undefined) {
-      checkUpload(endpoint.route.upload, headers.contentType, headers.contentLength)
-      this.#hold(UPLOAD_MEMORY_BYTES)
-    }
-    if (method === 'GET') this.#ifNoneMatch = headers.ifNoneMatch
-  }
-
-  /** A key counts before a cookie; a cookie only counts beside the environment header. */
-  #authenticate(headers: RequestHeaders, inQuery: string, peer: string): Credentials {
-    const { keys, sessions, sites } = this.#shared
-    const { route } = this.#endpoint
-    const authorization = headers.authorization || inQuery
-    if (authorization === '' && headers.environment !== '' && sessions !== undefined)
-      return authenticateSession(headers, route, this.site ?? sites.of(headers, peer), sites, sessions)
-    if (route.auth === 'session' || route.auth === 'account')
-      throw new ApiError(401, 'Unauthorized. This is for people: sign in. A key cannot do this.')
-    return authenticate(authorization, route.auth === 'secret' ? 'secret' : 'publishable', keys)
-  }
-
-  /** The name under which the rate limit counts. */
-  #caller(isSecret: boolean): string {
-    const credentials = this.credentials
-    const { limit } = this.#endpoint.route
-    const { by } = (isSecret && limit?.secret) || limit!
-    if (credentials === undefined || by === 'address') return this.ip
-    return keyName(credentials)
-  }
-
-  #receive(chunk: ArrayBuffer, isLast: boolean): void {
-    this.#isWhole = isLast
-    if (this.#answered || this.aborted) {
-      this.#drop(chunk, isLast)
-      return
-    }
+  #receive(chunk: ArrayBuffer, isEnd: boolean): void {
+    this.#request.isWhole = isEnd
+    if (this.#answered || this.aborted) return this.#drop(chunk, isEnd)
     try {
-      const maxBodyBytes = this.#maxBodyBytes
-      if (this.#length + chunk.byteLength > maxBodyBytes) throw tooLarge(maxBodyBytes)
-      if (this.#buffer === undefined && isLast) {
-        if (chunk.byteLength > SMALL_BODY_BYTES) this.#hold(chunk.byteLength)
-        this.#complete(Buffer.from(chunk))
-        return
-      }
-      this.#collect(chunk)
-      if (isLast) this.#complete(this.#buffer!.subarray(0, this.#length))
+      const bytes = this.#request.collect(chunk, isEnd)
+      if (bytes !== undefined) this.#complete(bytes)
     } catch (error) {
       this.fail(error)
     }
   }
 
-  /** Passes the body on to the handler as it comes. */
-  #openUpload(maxBytes: number): void {
-    const upload = new Upload(this.#res, maxBytes)
-    this.upload = upload
-    this.#shared.bodies.arriving.add(this)
-    this.#isWhole = false
-    this.#res.onData((chunk, isLast) => {
-      this.#isWhole = isLast
-      upload.receive(chunk, isLast)
-      if (isLast) this.#shared.bodies.arriving.delete(this)
-      if (this.#answered) this.#drop(chunk, isLast)
-    })
-  }
-
   /** A piece of a body that was answered before its end. */
-  #drop(chunk: ArrayBuffer, isLast: boolean): void {
+  #drop(chunk: ArrayBuffer, isEnd: boolean): void {
     const end = this.#endAnswer
     if (end === undefined || this.aborted) return
-    this.#dropped += chunk.byteLength
-    const mostBytes = this.#endpoint.route.upload?.maxBytes ?? this.#maxBodyBytes
-    if (this.#dropped > mostBytes) this.#res.close()
-    else if (isLast) {
+    this.#droppedBytes += chunk.byteLength
+    if (this.#droppedBytes > this.#request.maxBytes) this.#res.close()
+    else if (isEnd) {
       this.#endAnswer = undefined
       end()
     }
   }
 
-  /** The body is incomplete, and no more of it is wanted. */
-  cutOff(error: ApiError): void {
-    // The rest of it still comes.
-    this.#isLast = this.#isCutOff = true
-    this.#release()
-    // The handler learns of it first: it has begun, and decides what to say about the part.
-    if (this.upload === undefined) this.fail(error)
-    else this.upload.destroy(error)
-  }
-
-  get keyName(): string {
-    return this.credentials === undefined ? '' : keyName(this.credentials)
-  }
-
-  get ageMs(): number {
-    return performance.now() - this.#startedAt
-  }
-
-  get arrivalRate(): number {
-    const { upload } = this
-    if (upload === undefined) return this.#length / this.ageMs
-    return upload.isWaiting ? Infinity : upload.received / (this.ageMs - upload.waitedMs)
-  }
-
-  get #maxBodyBytes(): number {
-    return Math.max(this.#shared.maxBodyBytes, this.#endpoint.route.maxBodyBytes ?? 0)
-  }
-
-  /** Copies a piece of the body, because its memory belongs to the socket. */
-  #collect(chunk: ArrayBuffer): void {
-    const needed = this.#length + chunk.byteLength
-    if (this.#buffer === undefined || this.#buffer.length < needed) {
-      const size = Math.max(FIRST_BUFFER_BYTES, (this.#buffer?.length ?? 0) * 2, needed)
-      this.#hold(Math.min(size, this.#maxBodyBytes))
-      const grown = Buffer.allocUnsafeSlow(this.#held)
-      this.#buffer?.copy(grown, 0, 0, this.#length)
-      this.#buffer = grown
-      this.#shared.bodies.arriving.add(this)
-    }
-    this.#buffer.set(new Uint8Array(chunk), this.#length)
-    this.#length = needed
-  }
-
-  /**
-   * Counts the memory of this request's body.
-   * @throws ApiError 503 if all bodies would take too much
-   */
-  #hold(bytes: number): void {
-    this.#shared.bodies.acquire(this, bytes - this.#held)
-    this.#held = bytes
-  }
-
   #complete(bytes: Buffer): void {
     if (this.#shared.draining) throw shuttingDown()
-    if (this.#held > 0) this.#shared.bodies.arriving.delete(this)
-    this.#begin()
+    const request = this.#request
     const { route } = this.#endpoint
-    if (this.#format === 'json' && route.handleBytes !== undefined) {
-      const result = route.handleBytes(bytes, this as unknown as Call<undefined, undefined, undefined>, this)
+    request.endArrival()
+    this.#begin()
+    if (request.isJson && route.handleBytes !== undefined) {
+      const result = route.handleBytes(bytes, request.asCall, this)
       if (result !== undefined) {
-        this.#buffer = undefined
+        request.dropBytes()
         if (result !== LATER) this.send(result)
         return
       }
     }
-    const body = this.#endpoint.readBody(bytes, this.#format)
-    // Its result takes its place until the answer.
-    this.#buffer = undefined
-    this.body = body
-    this.fromSdk ||= typeof body?.sdkVersion === 'string'
+    request.readBody(bytes)
     this.#handle()
-  }
-
-  /** Releases the body's memory. */
-  #release(): void {
-    if (this.#held === 0) return
-    this.#shared.bodies.release(this, this.#held)
-    this.#held = 0
-    this.#shared.bodies.arriving.delete(this)
-    this.#buffer = undefined
   }
 
   /** Everything for the handler has arrived. */
   #begin(): void {
     this.#handling = true
     this.#shared.handling++
-    this.receivedAt = this.#shared.clock.now()
+    this.#request.receivedAt = this.#shared.clock.now()
   }
 
   #handle(): void {
     try {
-      const result = this.#endpoint.route.handler(
-        this as unknown as Call<undefined, undefined, undefined>,
-        this,
-      )
+      const result = this.#endpoint.route.handler(this.#request.asCall, this)
       if (result === LATER) return
       if (result instanceof Promise) this.#await(result)
       else this.send(result)
@@ -369,16 +172,13 @@ export class Exchange implements Reply, BodyHolder {
     let headers: string | undefined
     try {
       headers = headerLines(answer)
-      if (stream !== undefined && this.#isHead) {
-        this.#headAlone(status, stream.contentType, headers)
-        return
-      }
       if (stream !== undefined) {
-        void this.#stream(status, stream, headers)
+        if (this.#isHead) this.#headAlone(status, stream.contentType, headers)
+        else void this.#stream(status, stream, headers)
         return
       }
       if (bytes !== undefined) {
-        if (bytes.etag !== undefined && hasVersion(this.#ifNoneMatch, bytes.etag))
+        if (bytes.etag !== undefined && hasVersion(this.#request.ifNoneMatch, bytes.etag))
           this.#headAlone(304, JSON_CONTENT_TYPE, headers)
         else {
           // They are valid during the call only.
@@ -427,7 +227,7 @@ export class Exchange implements Reply, BodyHolder {
     const write = (): void => {
       if (this.aborted) return
       res.cork(() => {
-        writeHead(res, status, contentType, this.requestId, headers)
+        writeHead(res, status, contentType, this.#request.requestId, headers)
         res.endWithoutBody()
       })
       this.#settle(status)
@@ -439,7 +239,7 @@ export class Exchange implements Reply, BodyHolder {
   /** The first piece is made before the head is written, because until then an error can be answered like any other. */
   async #stream(status: number, stream: AnswerStream, headers: string | undefined): Promise<void> {
     const res = this.#res
-    const out = new StreamOut(res, stream, (bytes) => this.#awaitReader(bytes))
+    const out = new StreamOut(res, stream, (bytes) => this.#countUnread(bytes))
     this.#streamOut = out
     this.#running++
     // Nothing else may answer while the first piece is being made.
@@ -450,7 +250,7 @@ export class Exchange implements Reply, BodyHolder {
       if (!this.aborted) {
         this.#beginAnswer()
         begun = true
-        res.cork(() => writeHead(res, status, stream.contentType, this.requestId, headers))
+        res.cork(() => writeHead(res, status, stream.contentType, this.#request.requestId, headers))
         await out.writeAll()
         // Closing with the end, as other answers do in a shutdown, would cut off the end of a chunked answer.
         if (!this.aborted) res.cork(() => res.end())
@@ -479,7 +279,7 @@ export class Exchange implements Reply, BodyHolder {
 
   #report(error: unknown): void {
     const { method, path } = this.#endpoint.route
-    const fields = { err: error, requestId: this.requestId, route: `${method} ${path}` }
+    const fields = { err: error, requestId: this.#request.requestId, route: `${method} ${path}` }
     this.#shared.log?.error(fields, 'request failed')
   }
 
@@ -487,9 +287,7 @@ export class Exchange implements Reply, BodyHolder {
     const { status, json, retryAfter } = errorAnswer(error)
     if (status === 500) this.#report(error)
     if (this.#answered || this.aborted) return
-    if (this.#counted && (status === 429 || status >= 500)) {
-      this.#shared.quotas?.giveBack(this.credentials!.scope)
-    }
+    if (status === 429 || status >= 500) this.#request.giveBack()
     this.#write(
       status,
       JSON_CONTENT_TYPE,
@@ -500,8 +298,8 @@ export class Exchange implements Reply, BodyHolder {
 
   #beginAnswer(): void {
     this.#answered = true
-    this.upload?.detach()
-    this.#release()
+    this.#request.upload?.detach()
+    this.#request.release()
   }
 
   /** @param content with `isLater`, bytes that nobody changes until they are written */
@@ -517,8 +315,8 @@ export class Exchange implements Reply, BodyHolder {
     const write = (): void => this.#writeNow(status, contentType, content, headers)
     // While it waits for its answer, uWebSockets.js disconnects clients that send another request. So nothing after
     // this one is read.
-    if (!this.#isLast || this.#isWhole || this.#isCutOff || status === 413 || this.#shared.draining)
-      setImmediate(write)
+    const { isLast, isWhole, isCutOff } = this.#request
+    if (!isLast || isWhole || isCutOff || status === 413 || this.#shared.draining) setImmediate(write)
     // Not begun before the end of the body, because an answer that has begun cannot close the connection.
     else this.#endAnswer = () => setImmediate(write)
   }
@@ -531,54 +329,48 @@ export class Exchange implements Reply, BodyHolder {
   ): void {
     if (this.aborted) return
     const res = this.#res
+    const { isLast, isWhole } = this.#request
     // After a refused upload, the rest of it is still coming, so the connection is useless.
-    const close = status === 413 || this.#isLast || this.#shared.draining
+    const close = status === 413 || isLast || this.#shared.draining
     let unread = 0
     res.cork(() => {
-      writeHead(res, status, contentType, this.requestId, headers)
-      if (!this.#isWhole && !close) {
+      writeHead(res, status, contentType, this.#request.requestId, headers)
+      if (!isWhole && !close) {
         // If the answer ends before the body, uWebSockets.js lets the connection be idle without a time limit.
         res.write(content)
         this.#endAnswer = () => res.cork(() => res.end())
         return
       }
       // Only the end of an answer with a body closes.
-      if (this.#isHead && this.#isLast) res.end('', true)
+      if (this.#isHead && isLast) res.end('', true)
       else if (this.#isHead) endHead(res, content)
       else if (isLarge(content)) {
-        if (this.#isLast) readNoMore(res)
+        if (isLast) readNoMore(res)
         unread = writeLarge(res, content, () => this.#settle(status))
       } else res.end(content, close)
     })
     if (unread === 0) this.#settle(status)
-    else this.#awaitReader(unread)
+    else this.#countUnread(unread)
   }
 
-  /**
-   * Counts the part of an answer that its client has not read; beyond the bound, the slowest others are disconnected
-   * (G7).
-   */
-  #awaitReader(bytes: number): void {
-    const shared = this.#shared
-    if (this.#settled) return
-    shared.unreadBytes += bytes - this.#unread
-    this.#unread = bytes
-    shared.readers.delete(this)
-    if (bytes === 0) return
-    shared.readers.add(this)
-    for (const reader of shared.readers) {
-      if (shared.unreadBytes <= shared.maxUnreadBytes || reader === this) break
-      reader.#res.close()
-    }
+  #countUnread(bytes: number): void {
+    if (!this.#settled) this.#shared.unread.count(this, bytes)
+  }
+
+  close(): void {
+    this.#res.close()
   }
 
   #abort(): void {
     this.aborted = true
-    this.upload?.detach(new ApiError(400, 'body: The connection closed before its end.', { param: 'body' }))
+    const request = this.#request
+    request.upload?.detach(
+      new ApiError(400, 'body: The connection closed before its end.', { param: 'body' }),
+    )
     this.#streamOut?.abort()
     // A running handler still has the body.
-    if (this.#running === 0) this.#release()
-    else this.#shared.bodies.arriving.delete(this)
+    if (this.#running === 0) request.release()
+    else request.endArrival()
     this.#settle(CLIENT_CLOSED)
   }
 
@@ -587,24 +379,16 @@ export class Exchange implements Reply, BodyHolder {
     this.#settled = true
     const shared = this.#shared
     shared.inFlight--
-    shared.unreadBytes -= this.#unread
-    shared.readers.delete(this)
-    this.#endpoint.observe(status, performance.now() - this.#startedAt)
+    shared.unread.count(this, 0)
+    this.#endpoint.observe(status, this.#request.ageMs)
     this.#leave()
   }
 
   /** The request's work is over once it and its promises are settled. */
   #leave(): void {
     if (!this.#settled || !this.#handling || this.#running > 0) return
-    this.#release()
+    this.#request.release()
     this.#handling = false
     if (--this.#shared.handling === 0) this.#shared.onIdle?.()
   }
-}
-
-/** Whether the pieces of an answer deserve more than one turn. */
-function isManyKilobytes(pieces: readonly string[]): boolean {
-  let characters = 0
-  for (const piece of pieces) if ((characters += piece.length) > WHOLE_CHARACTERS) return true
-  return false
 }

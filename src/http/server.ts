@@ -22,6 +22,7 @@ import type { SocketHandler } from './socket.ts'
 import { RequestHeaders } from './requestHeaders.ts'
 import { Sites } from './site.ts'
 import { Turn } from './turn.ts'
+import { UnreadAnswers } from './unreadAnswers.ts'
 import { upgradeRefusal, serveSockets, UPGRADE_HEADERS } from './upgrade.ts'
 import { JSON_CONTENT_TYPE } from './answerText.ts'
 import { endHead, writeHead } from './wire.ts'
@@ -134,10 +135,8 @@ export function createServer(options: ServerOptions): Server {
     clock: options.clock,
     log: options.logger,
     maxBodyBytes: options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES,
-    maxUnreadBytes: options.maxUnreadBytes ?? DEFAULT_MAX_UNREAD_BYTES,
     bodies: new BodyRoom(options.maxHeldBytes ?? DEFAULT_MAX_HELD_BYTES),
-    unreadBytes: 0,
-    readers: new Set(),
+    unread: new UnreadAnswers(options.maxUnreadBytes ?? DEFAULT_MAX_UNREAD_BYTES),
     inFlight: 0,
     handling: 0,
     draining: false,
@@ -349,7 +348,7 @@ export function createServer(options: ServerOptions): Server {
       return shared.bodies.slow
     },
     get unreadBytes() {
-      return shared.unreadBytes
+      return shared.unread.bytes
     },
     get connections() {
       return connections.open

@@ -3,10 +3,10 @@ import type { ErrorLog } from '../runtime/logger.ts'
 import type { KeyLookup, RequestQuotas, SessionLookup } from './authenticate.ts'
 import type { BodyRoom } from './bodyRoom.ts'
 import type { ClientAddress, Peers } from './clientAddress.ts'
-import type { Exchange } from './exchange.ts'
 import type { RequestHeaders } from './requestHeaders.ts'
 import type { Sites } from './site.ts'
 import type { Turn } from './turn.ts'
+import type { UnreadAnswers } from './unreadAnswers.ts'
 
 /** The state that all requests of a server share. */
 export interface Shared {
@@ -23,13 +23,10 @@ export interface Shared {
   readonly clock: Clock
   readonly log: ErrorLog | undefined
   readonly maxBodyBytes: number
-  readonly maxUnreadBytes: number
   /** For bodies that are arriving or being handled. */
   readonly bodies: BodyRoom
-  /** Bytes of answers that their clients have not read completely. */
-  unreadBytes: number
-  /** The requests of those answers, beginning with the longest waiting. */
-  readonly readers: Set<Exchange>
+  /** For answers that their clients have not read completely. */
+  readonly unread: UnreadAnswers
   /** Requests that are neither answered nor given up by their client. */
   inFlight: number
   /**

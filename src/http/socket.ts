@@ -50,8 +50,8 @@ export interface SocketHandler {
   /** Maximum bytes of a message of a usual connection, and of a small one. */
   readonly messageBytes: { readonly usual: number; readonly small: number }
   /**
-   * A message that exceeds its limit by at most so many bytes still reaches the receiver, which can tell the client why
-   * it is refused. A longer one cuts the connection.
+   * A message that exceeds its limit by at most this many bytes still reaches the receiver, which can tell the client
+   * why it is refused. A longer one cuts the connection.
    */
   readonly excessBytes: number
   /** Seconds without a sign of life, pings included, after which the connection is closed; 8 to 960. */

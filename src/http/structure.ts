@@ -11,7 +11,7 @@ const MAX_CONTAINERS = 20_000
 const MAX_VALUES = 200_000
 /** Names of all members: a thousand updates with all fields and metadata have about fifty thousand. */
 const MAX_NAMES = 100_000
-/** Different names in all: each is made and remembered anew, which costs many times what a known one does. */
+/** Different names in all: each is created and remembered, which costs many times what a known name costs. */
 const MAX_DIFFERENT_NAMES = 5_000
 
 const BITS = 16
@@ -54,7 +54,7 @@ export class Structure {
     this.#depth--
   }
 
-  /** There is an object or list, of which somebody else counts the depth. */
+  /** There is an object or list; its depth is counted elsewhere. */
   container(): void {
     if (++this.#containers <= MAX_CONTAINERS) return
     this.excess = `Must have at most ${MAX_CONTAINERS} objects and lists in all. Send less at a time.`

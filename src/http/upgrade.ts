@@ -40,13 +40,13 @@ export interface SocketAnswers {
   refuse(res: HttpResponse, error: unknown): void
   /** The same in a later turn than that in which the request came. */
   refuseLater(res: HttpResponse, error: unknown): void
-  /** Told of each socket that has gone: the app's own filter is not. */
+  /** Called for each socket that has closed, because the app's own filter is not called. */
   left(): void
 }
 
 /**
- * Lets WebSockets in on the handler's path. Who may not come is answered as any other request, before the upgrade; and
- * as it would be then, who asks without one: browsers do not tell a page why a WebSocket was refused.
+ * Lets WebSockets in on the handler's path. Clients that may not connect get an ordinary HTTP answer before the
+ * upgrade. A request without an upgrade gets the same answer: browsers do not tell a page why a WebSocket was refused.
  * Pages of any origin may connect: no cookie is read, the key or the ticket decides.
  *
  * uWebSockets.js answers pings, sends its own when a connection is silent for long, closes on text that is not UTF-8

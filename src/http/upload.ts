@@ -65,8 +65,8 @@ export class Upload extends Readable {
       this.#isWhole = true
       this.push(null)
     } else if (!wantsMore) {
-      // Told again for each piece: a turn of the socket goes on reading after the first, and each piece sets the time
-      // limit anew, which would end an upload whose reader is busy for longer with what it has.
+      // The socket is paused again for each piece, because it keeps reading until the end of its turn. Each piece also
+      // restarts the time limit, which would end an upload whose reader is busy for longer.
       this.#waitingSince ??= performance.now()
       this.#res.pause()
     }
@@ -83,8 +83,9 @@ export class Upload extends Readable {
   }
 
   /**
-   * The request is answered or its client gone: `res` is out of bounds from now on. A socket that was asked to wait when
-   * the last piece came waits until now: going on starts its time limit, which would cut off a handler that takes longer.
+   * The request is answered or its client gone: `res` is out of bounds from now on. A socket that was asked to wait
+   * when the last piece came waits until now: resuming starts its time limit, which would cut off a handler that takes
+   * longer.
    */
   detach(error?: ApiError): void {
     if (error === undefined) this.#resume()

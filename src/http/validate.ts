@@ -77,7 +77,7 @@ function explain(schema: TSchema, value: unknown, path: string[]): ApiError | un
   return Check(schema, value) ? undefined : explainBad(schema, value, path)
 }
 
-/** The first thing that is wrong with a value of which something is. */
+/** The first fault of a value that is known to be invalid. */
 function explainBad(schema: TSchema, value: unknown, path: string[]): ApiError {
   const keywords = schema as Keywords
   const inner =

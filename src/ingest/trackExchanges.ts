@@ -23,7 +23,7 @@ export interface ExchangeParts {
 const NO_TRIP: FeedOutcome = { trip: null, events: [] }
 
 /** An update whose result is reported to nobody. */
-export class Untold implements Submitter {
+export class Unreported implements Submitter {
   readonly rateLimited: boolean
   readonly wantsUser = false
   readonly wantsEvents = false

@@ -22,7 +22,7 @@ import {
 } from './anonymous.ts'
 import { ANONYMOUS } from '../model/device.ts'
 import { checkReplay, MAX_MEETINGS } from './replayBound.ts'
-import { ReplayExchange, TrackExchange, Untold, type ExchangeParts } from './trackExchanges.ts'
+import { ReplayExchange, TrackExchange, Unreported, type ExchangeParts } from './trackExchanges.ts'
 import { answerOf, around } from './updateAnswer.ts'
 import { readTripOptions } from '../trips/tripFields.ts'
 import { UserSchema } from '../users/userSchema.ts'
@@ -55,7 +55,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
   const { intake, registry } = parts
   const track = (update: Update, nearby: number, headers: Readonly<Record<string, string>>, reply: Reply) => {
     if (prefersAsync(headers['prefer'])) {
-      intake.submitOne(update, sizeOf(update), new Untold(parts.rateLimits))
+      intake.submitOne(update, sizeOf(update), new Unreported(parts.rateLimits))
       return { status: 202, headers: { 'Preference-Applied': 'respond-async' } }
     }
     intake.submitOne(update, sizeOf(update), new TrackExchange(reply, parts, nearby))

@@ -95,7 +95,7 @@ export interface PartitionLog extends AppendLog {
 /** The files that hold a log up to an offset. They can be copied from outside for as long as nothing is trimmed. */
 export interface LogFiles {
   readonly offset: number
-  /** The first so many bytes of each file; the name is relative to the data folder, with slashes. */
+  /** How many of the first bytes of each file are copied; the name is relative to the data folder, with slashes. */
   readonly files: readonly { readonly name: string; readonly bytes: number }[]
   /** What the copy's MANIFEST must contain, because the folder's MANIFEST is rewritten whenever a segment is added. */
   readonly manifest: { readonly name: string; readonly text: string }

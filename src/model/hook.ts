@@ -64,10 +64,12 @@ export interface Hook {
   /** The geofence, or without `externalId` all geofences with the tag. They need not exist. */
   readonly geofence?: { readonly tag: string; readonly externalId?: string }
   readonly area?: Area
-  /** Two devices are near each other within so many metres. */
+  /** Two devices are near each other up to this distance, in metres. */
   readonly roam?: { readonly meters: number }
   readonly detect: readonly HookTransition[]
-  /** Only of these users; absent: all. Of two devices, one must match; of two lists, both. */
+  /**
+   * Only events of these users; absent: all. Of two devices, one must match. If both lists are given, both must match.
+   */
   readonly userIds?: readonly string[]
   /** Only of these devices; absent: all. */
   readonly deviceIds?: readonly string[]

@@ -39,7 +39,7 @@ export type SegmentCondition =
   | { readonly category: string }
   | { readonly event: EventCondition }
 
-/** A user had so many such events in so many days. */
+/** A user had this many such events in this many days. */
 export interface EventCondition {
   readonly type: string
   /** Of the geofence or beacon. */

@@ -74,7 +74,7 @@ export interface Settings {
   readonly tripUpdateSeconds: number
   /** Seconds, ≥ 0: the least time t between two measured ways of a trip to its destination. */
   readonly tripEtaSeconds: number
-  /** Who is told by e-mail of webhooks that pause and of a quota that is nearly used. */
+  /** Addresses that get an e-mail when a webhook is paused, or when a quota is nearly used. */
   readonly notificationEmails: readonly string[]
 }
 

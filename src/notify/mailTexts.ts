@@ -33,7 +33,7 @@ interface SourceLine {
 }
 
 /** A run of a geofence sync that has ended. */
-export interface RunTold {
+export interface EndedRun {
   readonly id: string
   readonly status: string
   readonly trigger: 'nightly' | 'save' | 'manual'
@@ -64,7 +64,7 @@ const OUTCOMES: Readonly<Record<string, string>> = { succeeded: 'succeeded', par
 
 /** @param refused all refused rows that are kept, of `total` */
 export function runMail(
-  run: RunTold,
+  run: EndedRun,
   refused: readonly RefusedRow[],
   total: number,
   place: MailPlace,

@@ -28,8 +28,8 @@ export interface NotifierParts {
   readonly clock: Clock
 }
 
-/** What is to be told. */
-export interface Telling {
+/** What people are told by e-mail. */
+export interface Notice {
   readonly cause: NotificationCause
   /** Two causes with the same text are one. */
   readonly of: string
@@ -61,14 +61,14 @@ export class Notifier {
   }
 
   /** Whether a cause was told before. */
-  isTold({ cause, of, scope }: Pick<Telling, 'cause' | 'of' | 'scope'>): boolean {
+  isTold({ cause, of, scope }: Pick<Notice, 'cause' | 'of' | 'scope'>): boolean {
     return this.#parts.notifications.has(scope, idOf(cause, of))
   }
 
   /** Within an edit: the changes that queue an e-mail, and what is known of it then. */
-  queue(telling: Telling): { readonly state: NotificationState; readonly changes: readonly Change[] } {
+  queue(notice: Notice): { readonly state: NotificationState; readonly changes: readonly Change[] } {
     const { notifications, clock } = this.#parts
-    const { cause, of, scope, to, run, mail } = telling
+    const { cause, of, scope, to, run, mail } = notice
     if (to.length === 0) return { state: { status: 'off' }, changes: [] }
     if (!this.isConfigured) return { state: { status: 'notConfigured' }, changes: [] }
     if (!notifications.hasRoom(scope, cause))
@@ -82,11 +82,11 @@ export class Notifier {
   }
 
   /** Queues an e-mail unless its cause was told before. */
-  async tell(telling: Telling): Promise<void> {
+  async tell(notice: Notice): Promise<void> {
     const { edits } = this.#parts.notifications
     await edits.edit(() => {
-      if (this.isTold(telling)) return
-      const { changes } = this.queue(telling)
+      if (this.isTold(notice)) return
+      const { changes } = this.queue(notice)
       if (changes.length > 0) edits.commit(changes)
     })
   }

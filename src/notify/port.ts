@@ -14,7 +14,7 @@ export interface OutgoingMail {
   readonly id: string
   /** For the header. */
   readonly to: readonly string[]
-  /** Who gets it now. */
+  /** The addresses that get it now. */
   readonly recipients: readonly string[]
   readonly subject: string
   /** Plain. */

@@ -120,7 +120,7 @@ export function registerServerMetrics(
 }
 
 /** Metrics of streams and other readers. */
-export function registerFrontMetrics(
+export function registerReaderMetrics(
   metrics: Metrics,
   parts: {
     readonly streams: {

@@ -18,9 +18,9 @@ import { WEBHOOKS } from './webhooks/webhookRegistry.ts'
  * How the audit shows the rows of the registry, by kind. What is not here is not entered: counts, names of trips, what a
  * sync remembers of its sources.
  */
-export function auditedKinds(image: RegistryReplica): ReadonlyMap<string, AuditedKind> {
+export function auditedKinds(replica: RegistryReplica): ReadonlyMap<string, AuditedKind> {
   const emailOf = (account: string): Pick<Account, 'email' | 'project'> | undefined =>
-    image.database.prepare('SELECT email, project FROM accounts WHERE id = ?').get(account) as never
+    replica.database.prepare('SELECT email, project FROM accounts WHERE id = ?').get(account) as never
   const kinds: Readonly<Record<string, AuditedKind>> = {
     geofences: recordKind(GEOFENCES, (geofence) => ({ ...GEOFENCES.answer(geofence), ...areaOf(geofence) })),
     beacons: recordKind(BEACONS, (beacon) => {

@@ -87,8 +87,8 @@ export interface RegistryOptions extends RegistrySurroundings {
 /**
  * Geofences, beacons, settings, projects, keys, people, webhooks, hooks, the names of trips, syncs and waiting e-mails of all scopes.
  *
- * Owns: what an edit may do, and the image in memory, from which everything is read. Does not own: how an edit becomes durable
- * and comes into the image ({@link EditLog}), what is evaluated with it, and who may change it.
+ * Owns: what an edit may do, and the replica in memory, from which everything is read. Does not own: how an edit becomes durable
+ * and comes into the replica ({@link EditLog}), what is evaluated with it, and who may change it.
  *
  * Invariants
  * - REGISTRY-1: A method that changes something is called within {@link edit}. Where the registry belongs to this
@@ -110,7 +110,7 @@ export class Registry implements RegistryView {
   readonly trips: TripDirectory
   readonly syncs: SyncRegistry
   readonly notifications: NotificationRegistry
-  readonly #image: RegistryReplica
+  readonly #replica: RegistryReplica
   readonly #database: RegistryDatabase
   readonly #edits: EditLog
   readonly #clock: Clock
@@ -119,13 +119,13 @@ export class Registry implements RegistryView {
   readonly #scopes = new Map<ScopeId, ScopeStore>()
   readonly #collections: ReadonlyMap<AnyEntity, Collection<Referenced, ScopedRecord>>
 
-  /** @param image with complete rows, and nothing in memory yet */
-  constructor(image: RegistryReplica, log: EditLog, surroundings: RegistrySurroundings) {
+  /** @param replica with complete rows, and nothing in memory yet */
+  constructor(replica: RegistryReplica, log: EditLog, surroundings: RegistrySurroundings) {
     const { clock, createIndex, collections = [], onUsageFailure = () => {}, onProgress } = surroundings
-    const edits = new AuditedEdits(log, image, auditedKinds(image), clock)
-    this.audit = new Audit(image, edits, clock)
-    this.#image = image
-    this.#database = image.database
+    const edits = new AuditedEdits(log, replica, auditedKinds(replica), clock)
+    this.audit = new Audit(replica, edits, clock)
+    this.#replica = replica
+    this.#database = replica.database
     this.#edits = edits
     this.#clock = clock
     this.#createIndex = createIndex
@@ -133,8 +133,8 @@ export class Registry implements RegistryView {
     const changed = (scope: ScopeId, revision: number): void => {
       this.scope(scope).revision = revision
     }
-    const parts = { image, edits, clock }
-    this.settings = new SettingsRegistry(image, edits, (scope) => this.scope(scope))
+    const parts = { replica, edits, clock }
+    this.settings = new SettingsRegistry(replica, edits, (scope) => this.scope(scope))
     this.geofences = new Geofences({
       ...parts,
       changed,
@@ -144,15 +144,15 @@ export class Registry implements RegistryView {
     this.beacons = new Collection(BEACONS, { ...parts, changed, store: (scope) => this.scope(scope).beacons })
     this.webhooks = new WebhookRegistry(parts)
     this.hooks = new HookRegistry({ ...parts, changed: () => this.hooks.follower?.changed() })
-    this.trips = new TripDirectory(image, edits, clock, (scope) => this.scope(scope).trips)
+    this.trips = new TripDirectory(replica, edits, clock, (scope) => this.scope(scope).trips)
     this.#collections = new Map(collections.map((entity) => [entity, new Collection(entity, parts)]))
-    this.keys = new Keys(image, edits, clock)
-    this.projects = new Projects(image, edits, clock, onUsageFailure, surroundings.usage)
-    this.people = new People({ image, edits, clock, keys: this.keys, troubled: onUsageFailure })
+    this.keys = new Keys(replica, edits, clock)
+    this.projects = new Projects(replica, edits, clock, onUsageFailure, surroundings.usage)
+    this.people = new People({ replica, edits, clock, keys: this.keys, troubled: onUsageFailure })
     try {
-      this.imports = new ImportHistory(image, edits, clock)
-      this.syncs = new SyncRegistry(image, edits, clock)
-      this.notifications = new NotificationRegistry(image, edits, clock)
+      this.imports = new ImportHistory(replica, edits, clock)
+      this.syncs = new SyncRegistry(replica, edits, clock)
+      this.notifications = new NotificationRegistry(replica, edits, clock)
       this.geofences.alongsideDate = (before, updatedAt) => this.syncs.dateChange(before, updatedAt)
       this.#database.readAll(() => {
         this.people.load()
@@ -183,7 +183,7 @@ export class Registry implements RegistryView {
 
   /** Entries of the log that could not be read, by name, with the reason. They count as absent. */
   get unreadable(): ReadonlyMap<string, string> {
-    return this.#image.unreadable.all
+    return this.#replica.unreadable.all
   }
 
   /**
@@ -240,8 +240,8 @@ export function openRegistry(options: RegistryOptions): Registry {
   let registry: Registry | undefined
   try {
     if (database.origin !== undefined) throw new RegistryElsewhere(database.file)
-    const image = new RegistryReplica(database, registryRows(options.collections))
-    registry = new Registry(image, new LocalEdits(image), options)
+    const replica = new RegistryReplica(database, registryRows(options.collections))
+    registry = new Registry(replica, new LocalEdits(replica), options)
     if (options.firstKeys !== undefined) registry.createFirstProject(options.firstKeys)
     registry.geofences.sweep()
     return registry

@@ -63,7 +63,7 @@ export interface PlacesHere {
 export interface NearestOfChain {
   /** Undefined if there is none within some kilometres. */
   readonly place: Place | undefined
-  /** From its point; of those that are too far away, at least so much. */
+  /** The distance from its point; for places that are too far away, a lower bound of it. */
   readonly meters: number
 }
 

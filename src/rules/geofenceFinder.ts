@@ -160,10 +160,10 @@ export class GeofenceFinder {
   }
 
   /**
-   * What {@link find} would have to measure, if it is much; otherwise undefined.
+   * The geofences that {@link find} would have to measure, if there are many; otherwise undefined.
    * @param revision of the scope
    */
-  private much(visits: readonly Visit[], revision: number): Unmeasured | undefined {
+  private expensive(visits: readonly Visit[], revision: number): Unmeasured | undefined {
     const { index, probe, reach, candidates } = this
     const accuracyMeters = this.now.accuracy
     // The geofences in which the device stays are nearly always among the candidates.

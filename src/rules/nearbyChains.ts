@@ -4,7 +4,7 @@ import type { NearestOfChain } from './atlas.ts'
 import type { Circumstances } from './circumstances.ts'
 import { NO_LIMITS, type ZoneLimits } from './safeZone.ts'
 
-/** A chain is left at so many times the distance at which it is near. */
+/** A chain is left at this multiple of the distance at which it is near. */
 const LEAVE_SHARE = 1.5
 
 export interface NearbyStep {

@@ -172,7 +172,7 @@ function confidencesAt(
   here: RegionsHere,
   { accuracy, accuracyKnown }: Circumstances,
 ): readonly Confidence[] | Unfetched {
-  if (!accuracyKnown) return LOWEST
+  if (!accuracyKnown) return LOWEST_CONFIDENCE
   if (accuracy < here.clearanceMeters) return HIGHEST
   const own = codesIn(here.codes)
   const same = [0, 0, 0, 0]
@@ -186,7 +186,7 @@ function confidencesAt(
   return same.map((count) => (count === BEARINGS.length ? 3 : count >= 2 ? 2 : 1))
 }
 
-const LOWEST: readonly Confidence[] = [1, 1, 1, 1]
+const LOWEST_CONFIDENCE: readonly Confidence[] = [1, 1, 1, 1]
 const HIGHEST: readonly Confidence[] = [3, 3, 3, 3]
 
 function explanations(

@@ -56,7 +56,7 @@ export const MAX_RADIUS_METERS = 20_000
 const MARGIN_SHARE = 0.998
 const MARGIN_METERS = 0.01
 /**
- * When so many stays change, the limits are left to the next update: relating the stays to their facts would take
+ * When this many stays change, the limits are left to the next update: relating the stays to their facts would take
  * longer than one evaluation.
  */
 const MANY_STAYS = 1000

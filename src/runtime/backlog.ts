@@ -31,7 +31,7 @@ export class Backlog<M extends { readonly update: { readonly deviceId: string } 
     else mails.push(mail)
   }
 
-  /** The next updates, at most so many, turn by turn. */
+  /** The next updates, at most this many, turn by turn. */
   next(most: number): M[] {
     const next: M[] = []
     for (let round = 0; next.length < most; round++) {

@@ -8,7 +8,7 @@ export const systemClock: Clock = { now: () => Date.now() }
 
 /** A clock that can also be waited for. */
 export interface Time extends Clock {
-  /** Runs `work` in so many milliseconds, unless the returned function is called before. */
+  /** Runs `work` after this many milliseconds, unless the returned function is called before. */
   after(milliseconds: number, work: () => void): () => void
 }
 

@@ -54,7 +54,7 @@ export class KeyedBound {
     return new Share(this, key)
   }
 
-  /** The first bound that so many more bytes would exceed; undefined if there is room. */
+  /** The first bound that this many more bytes would exceed; undefined if there is room. */
   exceeded(key: string, ofConnection: number, bytes: number): BoundName | undefined {
     if (ofConnection + bytes > this.bounds.connection) return 'connection'
     if ((this.#byKey.get(key) ?? 0) + bytes > this.bounds.key) return 'key'

@@ -1,7 +1,7 @@
 /** Repeats work that has failed. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Waits so many milliseconds, or until the signal; a simulation has its own time. */
+/** Waits this many milliseconds, or until the signal is aborted. A simulation has its own time. */
 export type Pause = (milliseconds: number, signal?: AbortSignal) => Promise<unknown>
 
 /** Pauses between consecutive failures: each is twice as long as the previous one. */
@@ -44,7 +44,7 @@ export class Backoff {
 
 export interface RetryOptions {
   readonly pauses: RetryPauses
-  /** After so many attempts, the last failure is thrown; without a number, attempts never end. */
+  /** After this many attempts, the last failure is thrown; if it is absent, attempts never end. */
   readonly attempts?: number
   /** Called for each failed attempt that is repeated; an error that it throws ends the attempts. */
   readonly failed?: (error: Error) => void

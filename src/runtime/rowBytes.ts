@@ -11,7 +11,7 @@
  */
 
 const CHUNK_BYTES = 64 * 1024
-/** Places are counted in units of so many bytes, so that 32 bits address 32 GiB. */
+/** Positions are counted in units of this many bytes, so that 32 bits address 32 GiB. */
 const UNIT = 8
 const UNITS_PER_CHUNK = CHUNK_BYTES / UNIT
 /** Before the bytes of each entry: its row and its length, u32 each. */
@@ -86,7 +86,7 @@ export class RowBytes {
     if (number !== this.#last) this.#tidy(number)
   }
 
-  /** Makes room for so many rows. */
+  /** Makes room for this many rows. */
   expect(rows: number): void {
     if (rows > this.#places.length) this.#resize(rows)
   }
@@ -104,7 +104,7 @@ export class RowBytes {
     this.#places[row] = number * UNITS_PER_CHUNK + end / UNIT
   }
 
-  /** The last chunk, or a new one if that has no room for so many bytes. */
+  /** The last chunk, or a new one if that has no room for this many bytes. */
   #chunkWith(size: number): number {
     while (this.#last < 0 || this.#chunks[this.#last]!.end + size > CHUNK_BYTES) {
       const full = this.#last

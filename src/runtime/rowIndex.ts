@@ -38,7 +38,7 @@ export class RowIndex {
     this.place(row, hash)
   }
 
-  /** Makes room for so many rows. */
+  /** Makes room for this many rows. */
   expect(rows: number): void {
     // At most half full: an unsuccessful search reads two and a half slots on average.
     if (2 * rows > this.mask + 1) this.resize(2 ** Math.ceil(Math.log2(2 * rows)))

@@ -1,6 +1,6 @@
 /**
  * Texts of objects that never change and are requested again and again. Texts that were not requested during a whole
- * generation are forgotten, so memory is bounded: two generations of so many characters.
+ * generation are forgotten, so memory is bounded by the characters of two generations.
  */
 export class TextCache<K extends object> {
   readonly #mostCharacters: number

@@ -65,7 +65,7 @@ export class Simulations implements Service {
   }
 
   /**
-   * Begins one, or begins it anew with other numbers.
+   * Starts one, or starts it again with other numbers.
    * @throws {ApiError} 403 in a live environment, 409 if too many devices are simulated already
    */
   async begin(scope: ScopeId, devices: number, minutes: number): Promise<Simulation> {

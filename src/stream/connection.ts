@@ -4,7 +4,6 @@ import { keyName, type RequestQuotas } from '../http/authenticate.ts'
 import type { KeyHolder } from '../http/keyWatch.ts'
 import type { ErrorLog } from '../runtime/logger.ts'
 import type { Socket, SocketReceiver, SocketRequest } from '../http/socket.ts'
-import type { Validator } from '../http/validate.ts'
 import type { Stamp } from '../wire/trackSchema.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Credentials } from '../http/credentials.ts'
@@ -15,11 +14,12 @@ import { ApiError, badParam } from '../runtime/errors.ts'
 import type { KeyedBound, Share } from '../runtime/keyedBound.ts'
 import type { Admission, AdmissionClient, WaitingMessage } from './admission.ts'
 import { CLOSE } from './closeCodes.ts'
-import type { AckMessage, ErrorMessage, RawMessage, ServerMessage } from './messages.ts'
-import type { Codec, StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
+import type { ErrorMessage, RawMessage, ServerMessage } from './messages.ts'
+import type { Codec, FeatureEntry, StreamConnection, StreamCounters } from './port.ts'
 import { FrameReceipt, type FrameOwner } from './receipt.ts'
 import { frameId, readTrack, type TrackFrame } from '../wire/trackFrame.ts'
-import { rotate } from './rotation.ts'
+import { OpenFeatures } from './openFeatures.ts'
+import { StreamWriter } from './streamWriter.ts'
 
 /**
  * One stream: takes frames of updates in, in their order, and says what became of each; hands other messages to the
@@ -38,13 +38,8 @@ import { rotate } from './rotation.ts'
 const MAX_IN_FLIGHT_BYTES = 4 * 1024 * 1024
 /** Memory for a frame besides its bytes; also, in the same unit, the work that even the smallest message takes. */
 const FRAME_OVERHEAD_BYTES = 512
-/** A client with more unread bytes than this is sent nothing more. A single message may be larger. */
-const MAX_UNREAD_BYTES = 4 * 1024 * 1024
 /** Seconds. */
 const BUSY_RETRY = 1
-/** How long a client may take to read what was sent before the reason for the stream's end. */
-const FAREWELL_MS = 10_000
-
 /** Shared by all connections of a server. */
 export interface ConnectionParts {
   readonly intake: Pick<Intake, 'submit'>
@@ -66,26 +61,11 @@ export interface ConnectionParts {
   /** Calls {@link Connection.flush} when all frames of the same commit have been reported. */
   flushSoon(connection: Connection): void
   /**
-   * The connection stops reading and sending. Its socket may stay open for up to {@link FAREWELL_MS}, and `closed`
+   * The connection stops reading and sending. Its socket may stay open until the client has read the reason, and `closed`
    * follows.
    */
   ended(code: number): void
   closed(connection: Connection): void
-}
-
-export interface FeatureEntry {
-  readonly kind: StreamFeatureKind
-  readonly validator: Validator
-}
-
-/** For metrics; all but `inFlight` only increase. */
-export interface StreamCounters {
-  frames: number
-  updates: number
-  refused: number
-  busy: number
-  /** Frames that are not acknowledged yet. */
-  inFlight: number
 }
 
 /** What an error refers to. */
@@ -106,17 +86,11 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   readonly #parts: ConnectionParts
   /** Messages that wait for their turn. */
   readonly waiting: Share
-  readonly #unread: Share
+  readonly #writer: StreamWriter
   readonly #request: SocketRequest
-  readonly #features = new Map<StreamFeatureKind, StreamFeature>()
-  #socket: Socket | undefined
+  readonly #features: OpenFeatures
   #stopped = false
-  /** Nothing more is sent. */
   #ended = false
-  /** The close frame, sent once the client has read everything before it. */
-  #farewell: { readonly code: number; readonly reason: string; readonly timer: NodeJS.Timeout } | undefined
-  /** The client has unread bytes. */
-  #waits = false
   /** The id of the next frame. */
   #nextId = 1
   /** A frame was answered with `busy`, and {@link #nextId} has not come again. */
@@ -130,7 +104,6 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   #flushes = false
 
   constructor(socket: Socket, request: SocketRequest, codec: Codec, parts: ConnectionParts) {
-    this.#socket = socket
     this.#request = request
     this.codec = codec
     this.#parts = parts
@@ -144,11 +117,13 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     this.messageBytes = request.messageBytes
     this.kept = parts.kept.share(this.keyName)
     this.waiting = parts.admission.share(this.keyName)
-    this.#unread = parts.unread.share(this.keyName)
+    this.#features = new OpenFeatures(this, parts.features)
+    const tooSlow = () => this.close(CLOSE.slowReader, 'The client does not read what is sent.')
+    this.#writer = new StreamWriter(socket, codec, parts.unread.share(this.keyName), tooSlow)
   }
 
   get bufferedBytes(): number {
-    return this.#waits ? (this.#socket?.getBufferedAmount() ?? 0) : 0
+    return this.#writer.bufferedBytes
   }
 
   /** No more frames are accepted. */
@@ -240,22 +215,9 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
       case 'ping':
         this.send({ type: 'pong' })
         return
-      default: {
-        const entry = this.#parts.features.get(message.type)
-        if (entry === undefined) throw badParam('type', 'Unknown message type.')
-        entry.validator.check(message as unknown as Record<string, unknown>)
-        this.#feature(entry.kind).receive(message)
-      }
+      default:
+        this.#features.receive(message)
     }
-  }
-
-  #feature(kind: StreamFeatureKind): StreamFeature {
-    let feature = this.#features.get(kind)
-    if (feature === undefined) {
-      feature = kind.open(this)
-      this.#features.set(kind, feature)
-    }
-    return feature
   }
 
   /** @param frame decoded, or not checked yet */
@@ -365,7 +327,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     }
     for (let i = first; i < at; i++) {
       const frame = frames[i]!
-      if (frame.wantsEvents) this.send(ackOf(frame))
+      if (frame.wantsEvents) this.send(frame.toAck())
       else if (i === at - 1) this.send({ type: 'ack', id: frame.id })
     }
   }
@@ -385,86 +347,34 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   #subject(message: RawMessage | undefined): Subject {
     if (message === undefined) return {}
     if (message.type === 'track') return Number.isSafeInteger(message.id) ? { id: message.id as number } : {}
-    const names = this.#parts.features.get(message.type)?.kind.names
-    return names === undefined || typeof message.id !== 'string' ? {} : { [names]: message.id }
+    return this.#features.subject(message)
   }
 
   send(message: ServerMessage): void {
-    if (!this.#maySend()) return
-    this.#sendOne(this.codec.encode(message))
-    this.#countUnread()
+    this.#writer.send(message)
   }
 
   sendEncoded(messages: readonly Encoded[]): void {
-    if (!this.#maySend()) return
-    if (messages.length === 1) this.#sendOne(messages[0]!)
-    else
-      this.#socket!.cork(() => {
-        for (const message of messages) this.#sendOne(message)
-      })
-    this.#countUnread()
+    this.#writer.sendEncoded(messages)
   }
 
-  #sendOne(message: Encoded): void {
-    if (this.#socket!.send(message, this.codec.isBinary) === 0) this.#waits = true
-  }
-
-  /** Whether the client may be sent more; if not, this has ended the stream. */
-  #maySend(): boolean {
-    if (this.#ended) return false
-    if (!this.#waits || this.#socket!.getBufferedAmount() <= MAX_UNREAD_BYTES) return true
-    this.close(CLOSE.slowReader, 'The client does not read what is sent.')
-    return false
-  }
-
-  /**
-   * Counts the client's unread bytes. If all clients together, or those of one key, have too many, the connection is
-   * cut.
-   */
-  #countUnread(): void {
-    if (!this.#waits) return
-    const unread = this.#unread
-    const bytes = this.#socket!.getBufferedAmount() - unread.used
-    if (bytes <= 0) unread.release(-bytes)
-    else if (unread.tryAcquire(bytes) !== undefined) this.#socket!.close()
-  }
-
-  /**
-   * Ends the stream. uWebSockets.js keeps unread bytes and the close frame behind them for as long as the peer likes.
-   * So the socket is ended once they have been read, and cut if that takes too long.
-   */
   close(code: number, reason: string): void {
-    const socket = this.#socket
-    if (this.#ended || socket === undefined) return
+    if (this.#ended) return
     this.#end(code)
-    if (socket.getBufferedAmount() === 0) socket.end(code, reason)
-    else this.#farewell = { code, reason, timer: setTimeout(() => socket.close(), FAREWELL_MS) }
+    this.#writer.end(code, reason)
   }
 
   drained(): void {
-    const socket = this.#socket
-    if (socket === undefined) return
-    if (this.#farewell !== undefined) {
-      if (socket.getBufferedAmount() === 0) socket.end(this.#farewell.code, this.#farewell.reason)
-      return
-    }
-    this.#countUnread()
-    if (this.#unread.used > 0) return
-    this.#waits = false
+    if (!this.#writer.drained()) return
     // Deferred, because a message of more than 16 KB that is sent from within uWebSockets.js's drain call, and does
     // not fit again, is never drained (us_socket_write2 of uSockets does not note that it failed, so polling is
     // stopped).
-    setImmediate(() => {
-      for (const feature of this.#features.values()) feature.drained()
-      rotate(this.#features)
-    })
+    setImmediate(() => this.#features.drained())
   }
 
   closed(code: number): void {
     this.#end(code)
-    clearTimeout(this.#farewell?.timer)
-    this.#socket = undefined
-    this.#unread.release(this.#unread.used)
+    this.#writer.closed()
     this.#parts.closed(this)
   }
 
@@ -472,19 +382,15 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   #end(code: number): void {
     if (this.#ended) return
     this.#ended = this.#stopped = true
+    this.#writer.stop()
     // Frames in flight still complete, but nobody is left to tell.
     this.#parts.counters.inFlight -= this.#frames.length - this.#first
     this.#frames = []
     this.#first = 0
-    for (const feature of this.#features.values()) feature.closed()
+    this.#features.closed()
     this.#parts.admission.leave(this)
     this.#parts.ended(code)
   }
-}
-
-function ackOf(frame: FrameReceipt): AckMessage {
-  const { events, omitted } = frame.collectEvents()
-  return { type: 'ack', id: frame.id, events, omittedEvents: omitted === 0 ? undefined : omitted }
 }
 
 function detailOf({ code, param, message, retryAfter }: ApiError): Omit<ErrorMessage, 'type'> {

@@ -2,6 +2,7 @@ import type { Senders } from '../wire/senders.ts'
 import type { TObject } from 'typebox'
 import type { Encoded } from '../events/fanoutGroup.ts'
 import type { Stamp } from '../wire/trackSchema.ts'
+import type { Validator } from '../http/validate.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Share } from '../runtime/keyedBound.ts'
 import type { RawMessage, ServerMessage } from './messages.ts'
@@ -71,4 +72,20 @@ export interface StreamFeatureKind {
   /** The name of its messages' `id` in an `error`. */
   readonly names: 'subscription' | 'watch'
   open(connection: StreamConnection): StreamFeature
+}
+
+/** A feature by one type of its messages, with what validates these. */
+export interface FeatureEntry {
+  readonly kind: StreamFeatureKind
+  readonly validator: Validator
+}
+
+/** For metrics, of all connections together; all but `inFlight` only increase. */
+export interface StreamCounters {
+  frames: number
+  updates: number
+  refused: number
+  busy: number
+  /** Frames that are not acknowledged yet. */
+  inFlight: number
 }

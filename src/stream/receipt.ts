@@ -2,6 +2,7 @@ import type { Outcome, Submitter } from '../actor/port.ts'
 import type { Update } from '../model/update.ts'
 import type { ApiError } from '../runtime/errors.ts'
 import type { TrackFrame } from '../wire/trackFrame.ts'
+import type { AckMessage } from './messages.ts'
 
 /** Limits the characters of events in one acknowledgement, because a string may not grow without bound. */
 const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024
@@ -66,8 +67,8 @@ export class FrameReceipt implements Submitter {
     if (--this.#left === 0) this.#owner.frameDone()
   }
 
-  /** The events of its updates in order, as far as they fit, and the number of those that do not. */
-  collectEvents(): { readonly events: string[]; readonly omitted: number } {
+  /** The acknowledgement of a frame whose client wants events: those of its updates in order, as far as they fit. */
+  toAck(): AckMessage {
     const events: string[] = []
     let characters = 0
     let omitted = 0
@@ -78,6 +79,6 @@ export class FrameReceipt implements Submitter {
         else omitted++
       }
     }
-    return { events, omitted }
+    return { type: 'ack', id: this.id, events, omittedEvents: omitted === 0 ? undefined : omitted }
   }
 }

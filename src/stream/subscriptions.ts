@@ -64,14 +64,14 @@ export class Subscriptions implements StreamFeatureKind {
   readonly names = 'subscription'
   /** How many subscriptions there are. */
   count = 0
-  readonly audiences: FanoutGroups
+  readonly fanoutGroups: FanoutGroups
   readonly tokens: ResumeTokens
   readonly #feed: EventFeed
   readonly #log: ErrorLog
 
-  constructor(feed: EventFeed, audiences: FanoutGroups, log: ErrorLog, tokens: ResumeTokens) {
+  constructor(feed: EventFeed, fanoutGroups: FanoutGroups, log: ErrorLog, tokens: ResumeTokens) {
     this.#feed = feed
-    this.audiences = audiences
+    this.fanoutGroups = fanoutGroups
     this.#log = log
     this.tokens = tokens
   }
@@ -217,7 +217,7 @@ class ConnectionSubscriptions implements StreamFeature {
   #begin(id: string, filter: EventFilter, subscription: Subscription, offset: number): void {
     const { scope } = this.#connection
     const outlet = new SubscriptionOutlet(id, this.#connection, this.#slowReader, this.#all)
-    const reader = new EventReader(scope, filter, offset, outlet, this.#all.audiences)
+    const reader = new EventReader(scope, filter, offset, outlet, this.#all.fanoutGroups)
     subscription.reader = reader
     this.#all.count++
     this.#connection.send({ type: 'subscribed', id, from: this.#all.tokens.seal(scope, offset) })

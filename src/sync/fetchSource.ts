@@ -34,7 +34,7 @@ export interface Fetched {
 
 /**
  * Fetches a source into a file, whole and unpacked. Until this returns, nothing of it counts.
- * @param known what the source was when it was last taken; undefined: it is fetched whatever it is
+ * @param known what the source was when it was last taken; undefined: it is fetched even if it has not changed
  * @throws {SourceFailed}, or the reason of the signal
  */
 export async function fetchSource(

@@ -14,7 +14,8 @@ import { failureFields } from '../runtime/errors.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { newId } from '../runtime/newId.ts'
 import { lastNight, nextNight, type Night } from './schedule.ts'
-import { doRun, RunCanceled, type SyncParts } from './syncRun.ts'
+import { doRun } from './syncRun.ts'
+import { RunCanceled, type SyncParts } from './syncRunState.ts'
 
 /** A nightly run that was missed is made up for this long. */
 const MAX_LATE_MS = 12 * 3_600_000

@@ -12,7 +12,7 @@ const ROWS = 10
 /** The beginning of a source. */
 export interface Peeked {
   readonly bytes: Buffer
-  /** It has no more. */
+  /** The source ends here. */
   readonly isWhole: boolean
 }
 

@@ -7,7 +7,7 @@ import { Tile38Unreachable, type Tile38, type Tile38Follower } from './tile38Por
 /** Between two writes of the same device. */
 const WRITE_MS = 1000
 /** Shares that are written at a time: each waits for its own answers. */
-const LANES = 8
+const SHARES_AT_ONCE = 8
 
 /** Partitions whose devices this process writes. */
 export interface DeviceShare {
@@ -136,14 +136,14 @@ export class Tile38Devices implements Tile38Follower {
     for (;;) {
       const shares = [...this.#shares.values()]
       const anew = shares.filter(({ isWhole }) => !isWhole)
-      const now = [...shares.filter(({ isWhole }) => isWhole), ...anew.slice(0, LANES)]
-      const lane = async () => {
+      const now = [...shares.filter(({ isWhole }) => isWhole), ...anew.slice(0, SHARES_AT_ONCE)]
+      const writeNext = async () => {
         for (let share = now.shift(); share !== undefined; share = now.shift())
           if (!(await this.#writeShare(share))) return false
         return true
       }
-      const areDone = await Promise.all(Array.from({ length: LANES }, lane))
-      if (anew.length <= LANES || areDone.includes(false) || !tile38.isConnected || !isLive()) return
+      const areDone = await Promise.all(Array.from({ length: SHARES_AT_ONCE }, writeNext))
+      if (anew.length <= SHARES_AT_ONCE || areDone.includes(false) || !tile38.isConnected || !isLive()) return
     }
   }
 

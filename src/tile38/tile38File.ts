@@ -4,7 +4,7 @@ import { Tile38Unreachable, type Tile38, type Tile38Reply } from './tile38Port.t
 const LOOK_MS = 60_000
 /** A file below this size is left alone. */
 const LEAST_BYTES = 64 * 1024 * 1024
-/** The file is shrunk when it is so many times as large as it was afterwards, the last time. */
+/** The file is shrunk when it has grown by this factor since it was last shrunk. */
 const GROWTH = 2
 
 /**

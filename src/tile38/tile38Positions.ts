@@ -61,7 +61,7 @@ export class Tile38Positions implements Positions {
   }
 
   /**
-   * Shows who is in the area, and then informs the observer until the viewer has ended.
+   * Reports the devices in the area, and then informs the observer until the viewer has ended.
    * @throws {ApiError} 503
    */
   async look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void> {
@@ -99,7 +99,7 @@ export class Tile38Positions implements Positions {
     return watched
   }
 
-  /** After a new connection: looks up who was there, and informs the observer. */
+  /** After a new connection: looks up the devices in the area, and informs the observer. */
   async #openAgain(watched: Watched): Promise<void> {
     await this.#listen(watched)
     while (!(await this.#isWhole())) if (watched.viewer.isEnded || !this.#tile38.isConnected) return
@@ -135,7 +135,7 @@ export class Tile38Positions implements Positions {
     await this.#channels.listen(watched)
   }
 
-  /** Shows who is there, except for devices that were reported in the meantime, which is newer. */
+  /** Reports the devices in the area, except for those that were reported in the meantime: those reports are newer. */
   async #find(watched: Watched, found: (position: LivePosition) => void): Promise<void> {
     const { scope, viewer, bounds, records, news } = watched
     const boxes = bounds.map((box) => [

@@ -89,7 +89,7 @@ export class Tile38Wholeness implements Tile38Follower {
   }
 }
 
-/** Nobody can tell now who is where. */
+/** Now it is not known which device is where. */
 export function unavailable(): ApiError {
   const sentence = 'Positions cannot be searched now: Tile38 is unavailable or incomplete. Try again.'
   return new ApiError(503, sentence, { retryAfter: 5 })

@@ -3,7 +3,7 @@ import type { ScopeId } from '../model/scope.ts'
 /**
  * What an update has done to the trips of its device, for whoever answers it.
  *
- * Embedded technology: tripCourier.ts. Distributed: remoteOutcomes.ts asks the owner of the device's partition.
+ * Embedded technology: tripDispatcher.ts. Distributed: remoteOutcomes.ts asks the owner of the device's partition.
  */
 export interface FeedOutcomes {
   /**
@@ -14,7 +14,7 @@ export interface FeedOutcomes {
   of(question: FeedQuestion): Promise<FeedOutcome | undefined>
 }
 
-/** An update that was told to trips. */
+/** An update of which trips were informed. */
 export interface FeedQuestion {
   readonly scope: ScopeId
   readonly deviceId: string

@@ -1,13 +1,13 @@
 import { pointDistance } from '../geometry/distance.ts'
 
 /**
- * The locations of a trip, thinned: the first, then each so many seconds or metres after the last that was kept. What
- * is added decides alone what is kept, so applying the same additions again gives the same trail.
+ * The locations of a trip, thinned: the first, then each that is enough seconds or metres after the last that was kept.
+ * What is added decides alone what is kept, so applying the same additions again gives the same trail.
  */
 
 const KEEP_MS = 30_000
 const KEEP_METERS = 30
-/** At so many locations, every other one of the older half goes. */
+/** When a trail has this many locations, every other one of the older half is removed. */
 const MOST_LOCATIONS = 5000
 
 const FIELDS = 3

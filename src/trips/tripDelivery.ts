@@ -41,7 +41,7 @@ type UpdateRow = FeedRow & { readonly update: FeedUpdate }
  * that has succeeded once.
  *
  * Owns: which trips a row concerns. Does not own: what it does to them (tripMove.ts), when it is told
- * (tripCourier.ts).
+ * (tripDispatcher.ts).
  */
 export class TripDelivery {
   readonly #ports: DeliveryPorts
@@ -97,7 +97,7 @@ export class TripDelivery {
   }
 
   /** Moves the trip that the options name, which is made if there was none. */
-  async #moveNamed(telling: Telling, options: TripOptions): Promise<Told | undefined> {
+  async #moveNamed(telling: Telling, options: TripOptions): Promise<MovedByRow | undefined> {
     const { scope } = telling.row
     const { externalId } = options
     let entry = await this.#entryOf(telling, externalId)
@@ -142,7 +142,11 @@ export class TripDelivery {
   }
 
   /** The directory says from now on whose trip it is. */
-  async #assigned(scope: ScopeId, entry: TripEntry, told: Told | undefined): Promise<Told | undefined> {
+  async #assigned(
+    scope: ScopeId,
+    entry: TripEntry,
+    told: MovedByRow | undefined,
+  ): Promise<MovedByRow | undefined> {
     const userId = told?.result.userId ?? undefined
     if (userId !== undefined && entry.userId !== userId)
       await this.#edit((directory) => directory.assign(scope, entry.id, userId))
@@ -150,9 +154,9 @@ export class TripDelivery {
   }
 
   /** @returns undefined if the trip is not moved by it */
-  async #moveOne(telling: Telling, id: string): Promise<Told | undefined>
-  async #moveOne(telling: Telling, id: string, named: Named): Promise<Told | Stale | undefined>
-  async #moveOne(telling: Telling, id: string, named?: Named): Promise<Told | Stale | undefined> {
+  async #moveOne(telling: Telling, id: string): Promise<MovedByRow | undefined>
+  async #moveOne(telling: Telling, id: string, named: Named): Promise<MovedByRow | Stale | undefined>
+  async #moveOne(telling: Telling, id: string, named?: Named): Promise<MovedByRow | Stale | undefined> {
     const { intake, ways } = this.#ports
     const { row } = telling
     const { scope } = row
@@ -217,12 +221,12 @@ interface Stale {
 }
 
 /** A trip that heard of a row. */
-interface Told {
+interface MovedByRow {
   readonly id: string
   readonly result: MovedTrip
 }
 
-function latestStarted(trips: readonly Told[]): Told | undefined {
+function latestStarted(trips: readonly MovedByRow[]): MovedByRow | undefined {
   const underWay = trips.filter(({ result }) => isUnderWay(result))
   return underWay.sort((a, b) => (b.result.startedAt ?? 0) - (a.result.startedAt ?? 0))[0]
 }

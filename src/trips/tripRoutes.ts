@@ -12,7 +12,7 @@ import { badParam, notFound } from '../runtime/errors.ts'
 import type { Users } from '../actor/port.ts'
 import type { FoundTrip, TripList, Trips } from './port.ts'
 import type { TripCallResult } from './tripCall.ts'
-import type { TripDesk } from './tripDesk.ts'
+import type { TripService } from './tripService.ts'
 import {
   LegOrderBody,
   LegStatusBody,
@@ -25,7 +25,7 @@ import {
 import { AnsweredEvent, TripRecord } from './tripSchemas.ts'
 
 export interface TripRouteParts {
-  readonly desk: TripDesk
+  readonly service: TripService
   readonly trips: Trips
   readonly users: Users
 }
@@ -44,13 +44,13 @@ export function tripRoutes(parts: TripRouteParts): Route[] {
   return [...callRoutes(parts), ...legRoutes(parts), ...readRoutes(parts)]
 }
 
-function callRoutes({ desk }: TripRouteParts): Route[] {
+function callRoutes({ service }: TripRouteParts): Route[] {
   const patch = (mayCreate: boolean) => async (call: Call<typeof Id, undefined, typeof PatchBody>) => {
     const fields = call.body as Fields
     const wanted = { fields: readTrip(fields), status: readStatus(fields), wantsLocations: isSecret(call) }
     return changedAnswer(
       call,
-      await desk.patch(scopeOf(call), call.params.id, wanted, mayCreate),
+      await service.patch(scopeOf(call), call.params.id, wanted, mayCreate),
       wanted.fields.userId,
     )
   }
@@ -80,7 +80,7 @@ function callRoutes({ desk }: TripRouteParts): Route[] {
         if (externalId === '') throw badParam('externalId', 'Required.')
         const fields = readTrip(call.body as Fields)
         const wanted = { fields, wantsLocations: isSecret(call) }
-        return changedAnswer(call, await desk.post(scopeOf(call), externalId, wanted), fields.userId)
+        return changedAnswer(call, await service.post(scopeOf(call), externalId, wanted), fields.userId)
       },
     }),
     route({
@@ -104,7 +104,7 @@ function callRoutes({ desk }: TripRouteParts): Route[] {
   ]
 }
 
-function legRoutes({ desk }: TripRouteParts): Route[] {
+function legRoutes({ service }: TripRouteParts): Route[] {
   return [
     route({
       method: 'PATCH',
@@ -126,7 +126,7 @@ function legRoutes({ desk }: TripRouteParts): Route[] {
         const status = readStatus(call.body as Fields)
         if (status === undefined) throw badParam('status', 'Required.')
         const what = { leg: { legId, status }, wantsLocations: isSecret(call) }
-        return changedAnswer(call, await desk.legs(scopeOf(call), id, what), call.body.userId)
+        return changedAnswer(call, await service.legs(scopeOf(call), id, what), call.body.userId)
       },
     }),
     route({
@@ -141,7 +141,7 @@ function legRoutes({ desk }: TripRouteParts): Route[] {
       answers: { 200: Changed, ...Unknown },
       handler: async (call) => {
         const what = { order: readOrder(call.body as Fields), wantsLocations: isSecret(call) }
-        return changedAnswer(call, await desk.legs(scopeOf(call), call.params.id, what), call.body.userId)
+        return changedAnswer(call, await service.legs(scopeOf(call), call.params.id, what), call.body.userId)
       },
     }),
   ]
@@ -164,7 +164,7 @@ const ListTrips = Type.Object({
   limit: limitOf(500, 1000),
 })
 
-function readRoutes({ desk, trips, users }: TripRouteParts): Route[] {
+function readRoutes({ service, trips, users }: TripRouteParts): Route[] {
   return [
     route({
       method: 'GET',
@@ -214,7 +214,7 @@ function readRoutes({ desk, trips, users }: TripRouteParts): Route[] {
       params: Id,
       answers: { 200: Type.Object({ trip: TripRecord, ...TripRecord.properties }), ...Unknown },
       handler: async (call) => {
-        const found = await desk.find(scopeOf(call), call.params.id, true)
+        const found = await service.find(scopeOf(call), call.params.id, true)
         if (found === undefined) throw notFound('Trip')
         const record = recordOf(found)
         return { json: `"trip":${record},${record.slice(1, -1)}` }
@@ -233,7 +233,7 @@ function readRoutes({ desk, trips, users }: TripRouteParts): Route[] {
       params: Id,
       answers: { 200: Type.Object({}), ...Unknown },
       handler: async (call) => {
-        await desk.remove(scopeOf(call), call.params.id)
+        await service.remove(scopeOf(call), call.params.id)
         return {}
       },
     }),

@@ -21,7 +21,7 @@ export class HostUsers implements Users {
   }
 }
 
-/** Some steps between two batches, then others get a turn. */
+/** Does the steps of a question between two batches, in slices, so that other work gets a turn. */
 export async function answerInTurns<A>(host: ActorHost, steps: Generator<Unfetched | void, A>): Promise<A> {
   const slice = new Slice()
   for (;;) {

@@ -40,7 +40,7 @@ export interface TravelQuestion extends Omit<UsersNear, 'radiusMeters'> {
 }
 
 /**
- * Users who reach a location within so many minutes, the quickest first. The nearest as the crow flies are measured
+ * Users who reach a location within this many minutes, the quickest first. The nearest as the crow flies are measured
  * first, until no user farther away could be quicker.
  * @throws {ApiError} 404 naming `near`, 503, and 400 naming `radius` if too many would have to be measured
  */

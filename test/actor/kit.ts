@@ -1,7 +1,7 @@
 import type { EventIndex, IntervalCounts, Scopes, StoredEvent, EventPage } from '../../src/events/port.ts'
 import { storeSalt } from '../../src/events/ids.ts'
 import type { ActorType } from '../../src/actor/actorType.ts'
-import { ActorHost, type FeedCourier } from '../../src/actor/host.ts'
+import { ActorHost, type FeedDispatcher } from '../../src/actor/host.ts'
 import type { Intake, Submitter } from '../../src/actor/port.ts'
 import type { Applied } from '../../src/actor/applied.ts'
 import { Partition } from '../../src/actor/partition.ts'
@@ -260,7 +260,7 @@ export interface EngineOptions {
   readonly atlas?: Atlas
   readonly measurer?: Measurer
   readonly types?: readonly ActorType[]
-  readonly courier?: FeedCourier
+  readonly dispatcher?: FeedDispatcher
 }
 
 export class Engine {
@@ -294,7 +294,7 @@ export class Engine {
       mailbox: new ByteBound(options.mailboxBytes ?? 64 * 1024 * 1024),
       clock,
       measurer: options.measurer,
-      ...(options.courier && { courier: options.courier }),
+      ...(options.dispatcher && { dispatcher: options.dispatcher }),
     })
   }
 

@@ -16,7 +16,7 @@ import type { Intake, Outcome, Users } from '../../src/actor/port.ts'
 import { FencedOut } from '../../src/log/errors.ts'
 import type { LogEvent, LogFrame, PartitionLog, SharedSnapshotStore, Snapshot } from '../../src/log/port.ts'
 import type { Update } from '../../src/model/update.ts'
-import { TripCourier } from '../../src/trips/tripCourier.ts'
+import { TripDispatcher } from '../../src/trips/tripDispatcher.ts'
 import { ByteBound } from '../../src/runtime/byteBound.ts'
 import { ManualClock, type Clock } from '../../src/runtime/clock.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
@@ -241,7 +241,7 @@ export function serverOf(
     senders: new Senders(),
     mailboxBytes: 16 * 1024 * 1024,
     createPartition: (number) => new Partition(number, SALT),
-    openCourier: noTrips,
+    openDispatcher: noTrips,
     isLive: () => true,
     lost: () => {},
     troubled: () => {},
@@ -252,9 +252,9 @@ export function serverOf(
 }
 
 /** A world without trips: there is nobody to tell. */
-export function noTrips(): TripCourier {
+export function noTrips(): TripDispatcher {
   const delivery = { tell: () => Promise.resolve({ trip: null, events: [] }) }
-  return new TripCourier({
+  return new TripDispatcher({
     delivery,
     acknowledge: () => Promise.resolve(),
     seenBytes: 1000,

@@ -18,9 +18,9 @@ import type { Job } from '../../src/jobs/port.ts'
 import type { FeedOutcome } from '../../src/trips/feedOutcome.ts'
 import { HostTrips } from '../../src/trips/hostTrips.ts'
 import { asTheCrowFlies, type EtaQuestion } from '../../src/trips/machine/eta.ts'
-import { TripCourier } from '../../src/trips/tripCourier.ts'
+import { TripDispatcher } from '../../src/trips/tripDispatcher.ts'
 import { TripDelivery } from '../../src/trips/tripDelivery.ts'
-import { TripDesk } from '../../src/trips/tripDesk.ts'
+import { TripService } from '../../src/trips/tripService.ts'
 import { tripJobs } from '../../src/trips/tripJobs.ts'
 import { UserTrips } from '../../src/trips/userTrips.ts'
 import { HostUsers } from '../../src/users/hostUsers.ts'
@@ -87,12 +87,12 @@ function measured({ mode, latitude, longitude, stops }: EtaQuestion) {
 /** One life of the process. */
 export class Life {
   readonly engine: Engine
-  readonly desk: TripDesk
+  readonly service: TripService
   /** Resolves when it has ended. */
   readonly ended: Promise<void>
   readonly #reached = new Map<CrashPoint, number>()
   readonly #directory: TripDirectory
-  readonly #courier: TripCourier
+  readonly #dispatcher: TripDispatcher
   readonly #userTrips: UserTrips
   readonly #users: HostUsers
   readonly #plan: ReadonlyMap<CrashPoint, number>
@@ -138,7 +138,7 @@ export class Life {
         return measured(question)
       },
     }
-    this.#courier = new TripCourier({
+    this.#dispatcher = new TripDispatcher({
       delivery: new TripDelivery({ intake, trips, directory: names, ways, store, clock }),
       acknowledge: (partition, numbers) =>
         this.#command('feed.ack', () =>
@@ -150,7 +150,7 @@ export class Life {
         if (!(error instanceof ApiError)) throw error
       },
     })
-    this.desk = new TripDesk({
+    this.service = new TripService({
       intake,
       trips,
       users: this.#users,
@@ -159,22 +159,22 @@ export class Life {
       store,
       clock,
     })
-    this.#userTrips = new UserTrips(this.#courier, trips)
+    this.#userTrips = new UserTrips(this.#dispatcher, trips)
   }
 
   /** Tells what is left of an earlier life. */
   start(): void {
-    this.#courier.committed(this.engine.partitions)
+    this.#dispatcher.committed(this.engine.partitions)
   }
 
   /** What the engine tells of commits. */
   committed(partitions: readonly Partition[]): void {
     if (this.#isHere('row not sent')) this.kill()
-    else if (!this.#hasEnded) this.#courier.committed(partitions)
+    else if (!this.#hasEnded) this.#dispatcher.committed(partitions)
   }
 
   get isCalm(): boolean {
-    return this.#courier.waiting === 0 && this.engine.partitions.every(({ feed }) => feed.size === 0)
+    return this.#dispatcher.waiting === 0 && this.engine.partitions.every(({ feed }) => feed.size === 0)
   }
 
   /** An update as POST /v1/track answers it. */
@@ -224,7 +224,7 @@ export class Life {
   kill(): void {
     if (this.#hasEnded) return
     this.#hasEnded = true
-    this.#courier.stop()
+    this.#dispatcher.stop()
     // What is in flight is lost.
     this.engine.log.holding = true
     this.#end()

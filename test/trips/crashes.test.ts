@@ -105,7 +105,7 @@ class Scene {
       world: this.world,
       log,
       events: new MemoryEvents(),
-      ...(committed && { courier: { committed } }),
+      ...(committed && { dispatcher: { committed } }),
     })
   }
 }

@@ -10,7 +10,7 @@ export type Mark = {
   readonly name?: string | undefined
   /** Stands in a point. */
   readonly sign?: string | undefined
-  /** Told to who is interested in clicks. */
+  /** Passed on to whoever is interested in clicks. */
   readonly id?: string | undefined
   readonly isStrong?: boolean
   readonly isDashed?: boolean

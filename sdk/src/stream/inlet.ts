@@ -23,7 +23,7 @@ export class Inlet<T> {
       this.#begin = resolve
       this.#fail = reject
     })
-    // Who does not ask for it hears of errors by next().
+    // A caller that does not await it learns of errors from next().
     this.begun.catch(() => {})
   }
 

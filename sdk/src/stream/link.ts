@@ -70,7 +70,7 @@ export class Link {
     const { open, servers } = this.#parts
     let socket: Socket
     try {
-      socket = await open(servers.url, this.#patience())
+      socket = await open(servers.url, this.#timeout())
     } catch (error) {
       if (error instanceof TypeError || isFinal(error)) this.#fail(error)
       else this.#connectLater(reasonOf(error))
@@ -133,7 +133,7 @@ export class Link {
   async #connectUnlessRefused(reason: ConnectionError | RingfenceError): Promise<void> {
     const { servers } = this.#parts
     try {
-      await this.#parts.ask(servers.url, this.#patience())
+      await this.#parts.ask(servers.url, this.#timeout())
     } catch (error) {
       if (isFinal(error)) {
         this.#fail(error)
@@ -154,7 +154,7 @@ export class Link {
   }
 
   /** Ends when the server must have answered. */
-  #patience(): AbortSignal {
+  #timeout(): AbortSignal {
     return AbortSignal.any([this.#ended.signal, AbortSignal.timeout(SILENCE_MS)])
   }
 

@@ -26,7 +26,7 @@ export interface StreamOptions {
   readonly encoding?: StreamEncoding | undefined
   /** Ends it at once, without waiting for what is not acknowledged. */
   readonly signal?: AbortSignal | undefined
-  /** Told whenever the connection comes, goes, or cannot be made. */
+  /** Called whenever the connection opens, closes, or cannot be opened. */
   readonly onStateChange?: ((state: StreamState) => void) | undefined
 }
 
@@ -226,7 +226,7 @@ export class RingfenceStream {
   }
 
   #rewindLater(retryAfter: number): void {
-    // Not all who were refused together come back together.
+    // Clients that were refused at the same time should not all come back at the same time.
     const ms = retryAfter * 1000 * (1 + Math.random())
     this.#busyTimer = setTimeout(() => {
       this.#outbox.rewind()

@@ -48,7 +48,7 @@ export abstract class WatchListener<T> implements AsyncIterableIterator<T, undef
     return this.inlet.next()
   }
 
-  /** Watches no more. */
+  /** Stops watching. */
   return(): Promise<IteratorResult<T, undefined>> {
     return this.inlet.return()
   }

@@ -9,7 +9,7 @@ const CHUNK_BYTES = 1 << 20
 /** Written data is flushed after this many bytes: one flush of gigabytes would delay those of the commit log. */
 export const FLUSH_BYTES = 4 << 20
 export interface ReadOptions {
-  /** The first so many bytes are read; absent: all. */
+  /** How many of its first bytes are read; absent: all. */
   readonly bytes?: number | undefined
   /** Infinity: as fast as possible. */
   readonly bytesPerSecond: number

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { FolderImage } from './port.ts'
+import type { BackupContents } from './port.ts'
 
 /** The file of a backup with its contents. */
 export const MANIFEST_FILE = 'manifest.json'
@@ -13,7 +13,7 @@ export interface BackedUpFile {
   readonly sha256: string
 }
 
-export interface Manifest extends Omit<FolderImage, 'files' | 'texts'> {
+export interface Manifest extends Omit<BackupContents, 'files' | 'texts'> {
   readonly format: number
   /** The version of Ringfence that wrote it. */
   readonly version: string

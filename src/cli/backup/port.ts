@@ -1,12 +1,12 @@
 /** A file of the data folder that is to be copied; its name is relative to the folder, with slashes. */
-export interface ImageFile {
+export interface BackupFile {
   readonly name: string
-  /** The first so many bytes; absent: all. */
+  /** How many of its first bytes are copied; absent: all. */
   readonly bytes?: number
 }
 
 /** The contents of a data folder at one moment, besides its event index, which is copied by then. */
-export interface FolderImage {
+export interface BackupContents {
   readonly storeId: string
   readonly partitions: number
   /** Of the last frame of the log. */
@@ -14,13 +14,13 @@ export interface FolderImage {
   /** The copied event index has the events up to here; the log has the rest. */
   readonly eventsPosition: number
   readonly registryRevision: number
-  readonly files: readonly ImageFile[]
+  readonly files: readonly BackupFile[]
   /** Files whose text must differ from that in the folder. */
   readonly texts: readonly { readonly name: string; readonly text: string }[]
 }
 
-/** The image's files stay as they are until it is released. */
-export interface HeldImage extends FolderImage {
+/** The contents's files stay as they are until it is released. */
+export interface HeldContents extends BackupContents {
   /** @throws if the files did not stay unchanged until now: then a copy of them is worthless */
   release(): Promise<void>
 }
@@ -37,5 +37,5 @@ export interface BackupSource {
     folder: string,
     progress: (copied: number, total: number) => void,
     signal: AbortSignal,
-  ): Promise<HeldImage>
+  ): Promise<HeldContents>
 }

@@ -1,6 +1,6 @@
 import type { CopyableEventIndex } from '../../events/port.ts'
 import type { CopyableLog, CopyableSnapshots } from '../../log/port.ts'
-import type { BackupSource, HeldImage } from './port.ts'
+import type { BackupSource, HeldContents } from './port.ts'
 
 export interface SourceParts {
   readonly storeId: string
@@ -59,7 +59,7 @@ export class OpenStore implements BackupSource {
     folder: string,
     progress: (copied: number, total: number) => void,
     signal: AbortSignal,
-  ): Promise<HeldImage> {
+  ): Promise<HeldContents> {
     if (this.busy) throw new BackupUnderWay()
     this.busy = true
     const { storeId, partitions, log, registry, snapshots } = this.parts

@@ -13,7 +13,7 @@ import { dirname, join, relative } from 'node:path'
 import Database from 'better-sqlite3'
 import { copyFile, flush, FLUSH_BYTES, folderBytes, hashFile, writeText, type ReadOptions } from './files.ts'
 import { encodeManifest, MANIFEST_FILE, type BackedUpFile, type Manifest } from './manifest.ts'
-import type { BackupSource, FolderImage } from './port.ts'
+import type { BackupSource, BackupContents } from './port.ts'
 
 const EVENTS_FILE = 'events.sqlite'
 const DATABASES = [EVENTS_FILE, 'registry.sqlite']
@@ -62,7 +62,7 @@ export async function writeBackup(options: BackupOptions): Promise<Manifest> {
       signal,
     )
     done += statSync(join(partial, EVENTS_FILE)).size
-    const files = await copyImage(held, data, partial, { bytesPerSecond, count, signal }).catch(
+    const files = await copyContents(held, data, partial, { bytesPerSecond, count, signal }).catch(
       async (error) => {
         await held.release().catch(() => {})
         throw error
@@ -139,15 +139,15 @@ function flusher(folder: string, progress: (copied: number) => void) {
   }
 }
 
-async function copyImage(
-  image: FolderImage,
+async function copyContents(
+  contents: BackupContents,
   data: string,
   to: string,
   options: ReadOptions,
 ): Promise<BackedUpFile[]> {
   for (const folder of ['log', 'snapshots']) mkdirSync(join(to, folder), { mode: 0o700 })
   const files: BackedUpFile[] = []
-  for (const { name, bytes } of image.files) {
+  for (const { name, bytes } of contents.files) {
     const file = await copyFile(join(data, name), join(to, name), name, { ...options, bytes })
     if (bytes !== undefined && file.bytes < bytes) {
       throw new BackupRefused(
@@ -156,7 +156,7 @@ async function copyImage(
     }
     files.push(file)
   }
-  for (const { name, text } of image.texts) {
+  for (const { name, text } of contents.texts) {
     await writeText(join(to, name), text)
     files.push(await hashFile(join(to, name), name, options))
   }
@@ -164,10 +164,10 @@ async function copyImage(
 }
 
 /** Otherwise, a backup of damaged files would be noticed only when it is needed. */
-function checkCopy(image: FolderImage, folder: string, options: BackupOptions): void {
-  const logOffset = options.checkLog(folder, image.storeId)
-  if (logOffset !== image.logPosition) {
-    throw new BackupRefused(`The copy of the log ends at frame ${logOffset}, not at ${image.logPosition}.`)
+function checkCopy(contents: BackupContents, folder: string, options: BackupOptions): void {
+  const logOffset = options.checkLog(folder, contents.storeId)
+  if (logOffset !== contents.logPosition) {
+    throw new BackupRefused(`The copy of the log ends at frame ${logOffset}, not at ${contents.logPosition}.`)
   }
   for (const name of DATABASES) {
     const file = join(folder, name)

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import type { BackupSource, FolderImage, HeldImage } from '../backup/port.ts'
+import type { BackupSource, BackupContents, HeldContents } from '../backup/port.ts'
 import { controlAddress } from './address.ts'
 import type { ControlReply, ControlRequest } from './protocol.ts'
 
@@ -62,7 +62,7 @@ export class ControlClient implements BackupSource {
     folder: string,
     progress: (copied: number, total: number) => void,
     signal: AbortSignal,
-  ): Promise<HeldImage> {
+  ): Promise<HeldContents> {
     signal.addEventListener('abort', () => this.socket.destroy())
     this.say({ hold: folder })
     const held = await this.untilHeld(progress)
@@ -73,7 +73,7 @@ export class ControlClient implements BackupSource {
     return { ...held, release }
   }
 
-  private async untilHeld(progress: (copied: number, total: number) => void): Promise<FolderImage> {
+  private async untilHeld(progress: (copied: number, total: number) => void): Promise<BackupContents> {
     for (;;) {
       const reply = await this.next()
       if ('held' in reply) return reply.held

@@ -2,7 +2,7 @@
  * The protocol of the operator's socket: one JSON object a line. The operator's side sends one message, and ends its
  * side of the connection when it has everything; `exit` or `refused` is the server's last message.
  */
-import type { FolderImage } from '../backup/port.ts'
+import type { BackupContents } from '../backup/port.ts'
 
 export type ControlRequest =
   /** A command with its arguments: `['keys', 'list']`. */
@@ -15,7 +15,7 @@ export type ControlReply =
   | { readonly print: string }
   /** The progress of the event index, in bytes. */
   | { readonly copied: number; readonly total: number }
-  | { readonly held: FolderImage }
+  | { readonly held: BackupContents }
   /** The exit code of the command. */
   | { readonly exit: number }
   | { readonly refused: string }

@@ -14,7 +14,7 @@ const LEAST_BYTES = 256 * 1024
 const MOST_BYTES = 8 * 1024 * 1024
 /** How long rates are measured. */
 const WINDOW_MS = 100
-/** Of so many windows with a queue, the queue is emptied in one. */
+/** A queue must be emptied in one of this many windows. */
 const PROBED_WINDOWS = 100
 
 export class GatewayRoom {
@@ -39,7 +39,7 @@ export class GatewayRoom {
     this.#began = now()
   }
 
-  /** Whether something with so many waiting bytes has room. */
+  /** Whether there is room behind this many waiting bytes. */
   has(waiting: number): boolean {
     if (waiting <= this.bytes) return true
     this.#wasFull = true

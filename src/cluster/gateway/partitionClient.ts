@@ -78,7 +78,7 @@ export interface PartitionClientParts {
   readonly gateway: string
   readonly registry: { readonly revision: number }
   readonly mailbox: ByteBound
-  /** Told of each answer. */
+  /** Called with each answer. */
   readonly room: Pick<GatewayRoom, 'answered'>
   /** How long the owner may be missing or silent before waiting updates are refused; {@link GIVE_UP_MS} if absent. */
   readonly giveUpMs?: number
@@ -108,7 +108,7 @@ const APPLIED: Outcome = { user: '', events: [], repeated: false }
 
 interface Batch {
   readonly updates: OutgoingUpdate[]
-  /** The last so many updates are from the backlog. */
+  /** How many of the last updates are from the backlog. */
   readonly behind: number
   readonly commands: CommandMail[]
 }
@@ -176,7 +176,7 @@ export class PartitionClient {
     return this.#updates.length + this.#commands.length > 0 || !this.#backlog.isEmpty
   }
 
-  /** Adapts to how long a request with so many updates of the backlog took. */
+  /** Adapts to how long a request took that contained this many updates of the backlog. */
   #adapt(behind: number, milliseconds: number): void {
     if (milliseconds > BEHIND_MS) this.#mostBehind = Math.max(1, Math.floor(behind / 2))
     else if (behind === this.#mostBehind) this.#mostBehind = Math.min(MOST_BEHIND, 2 * behind)

@@ -220,7 +220,7 @@ export class SharedIndex implements EventQueries {
       firstEventOffset: sequence,
     })
     this.#sequence = sequence
-    // Under load, something may always be behind.
+    // Under load, the index may never catch up with everything.
     if (behind === 0 || sequence >= this.#newestAtFirst) this.#behind = behind
     if (this.#waiting.size > 0) this.#wake()
     while (index.pendingBytes > PENDING_BYTES) await pause(PENDING_PAUSE_MS)

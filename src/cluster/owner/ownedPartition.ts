@@ -11,7 +11,7 @@ import type { Update } from '../../model/update.ts'
 import type { RegistryView } from '../../rules/port.ts'
 import type { Measurer } from '../../spatial/port.ts'
 import { ByteBound } from '../../runtime/byteBound.ts'
-import type { TripCourier } from '../../trips/tripCourier.ts'
+import type { TripDispatcher } from '../../trips/tripDispatcher.ts'
 import type { Senders } from '../../wire/senders.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { ApiError } from '../../runtime/errors.ts'
@@ -53,7 +53,7 @@ export interface OwnedParts {
   /** Of all partitions of the process. */
   readonly scheduler: BatchScheduler
   /** Carries what the devices of the partition have to tell to trips. */
-  readonly openCourier: (host: () => ActorHost) => TripCourier
+  readonly openDispatcher: (host: () => ActorHost) => TripDispatcher
   /** Called for failures of requests, which are repeated. */
   readonly troubled: (error: Error) => void
 }
@@ -85,7 +85,7 @@ const LEFT_BEHIND_BYTES = 1024 * 1024
 export class OwnedPartition {
   readonly number: number
   readonly host: ActorHost
-  readonly courier: TripCourier
+  readonly dispatcher: TripDispatcher
   readonly log: PartitionLog
   readonly #partition: Partition
   readonly #parts: OwnedParts
@@ -119,9 +119,9 @@ export class OwnedPartition {
         if (!this.isDropped) log.append(pieces, done, ofFrame)
       },
     }
-    this.courier = parts.openCourier(() => this.host)
+    this.dispatcher = parts.openDispatcher(() => this.host)
     this.host = new ActorHost({
-      courier: this.courier,
+      dispatcher: this.dispatcher,
       partitions: [partition],
       log: guarded,
       registry,
@@ -139,7 +139,7 @@ export class OwnedPartition {
   /** There is, or will be, another owner: nothing is answered or appended any more. */
   drop(): void {
     this.#dropped.abort()
-    this.courier.stop()
+    this.dispatcher.stop()
     this.#partition.countIn(new DeviceMemory())
   }
 
@@ -148,7 +148,7 @@ export class OwnedPartition {
    */
   async close(): Promise<void> {
     this.#ending.abort()
-    this.courier.stop()
+    this.dispatcher.stop()
     await Promise.race([this.#finish(), aborted(this.#dropped.signal)])
     if (this.isDropped) return
     this.drop()
@@ -176,7 +176,10 @@ export class OwnedPartition {
     await Promise.race([taken, aborted(this.#dropped.signal)])
   }
 
-  /** Takes a snapshot and trims the log if reading what has come since the last costs as much as so many bytes. */
+  /**
+   * Takes a snapshot and trims the log if reading everything since the last snapshot costs as much as reading this many
+   * bytes.
+   */
   checkpoint(everyBytes: number): void {
     if (this.#checkpoint !== undefined || this.isDropped) return
     if (this.#written - this.#snapshotAt < everyBytes) return

@@ -103,7 +103,7 @@ export class PartitionServer implements OwnershipHandlers {
       }
     })
     const outcomes = calls.serve(outcomeSubject(number), (bytes, answer) => {
-      owned.courier
+      owned.dispatcher
         .of(decodeOutcomeQuestion(bytes))
         .catch((error: unknown) => {
           if (error instanceof ApiError) return error
@@ -114,7 +114,7 @@ export class PartitionServer implements OwnershipHandlers {
     })
     this.#served.set(number, { owned, requests: [requests, outcomes] })
     // What the owner before has not told.
-    owned.courier.committed([recovered.partition])
+    owned.dispatcher.committed([recovered.partition])
     return log.epoch
   }
 

@@ -10,30 +10,30 @@ import type { RegistryReplica } from '../../registry/store/replica.ts'
  * Edits of a registry that many processes share, through a stream of entries that all of them follow.
  *
  * The obvious way writes to the stream and lets everybody follow. Then two processes that each found a pair free both
- * take it. A lock would have to outlive its holder. So an edit is conditional: it reads the image, which is the
+ * take it. A lock would have to outlive its holder. So an edit is conditional: it reads the replica, which is the
  * stream up to some sequence, and its entries are accepted directly after that sequence or not at all. If another
  * process was faster, it reads again.
  *
- * Owns: that the image follows the stream. Does not own: what is in it.
+ * Owns: that the replica follows the stream. Does not own: what is in it.
  *
  * Invariants
- * - EDITS-1: The image is the stream up to {@link RegistryReplica.revision}, which is the end of an edit, so nobody
+ * - EDITS-1: The replica is the stream up to {@link RegistryReplica.revision}, which is the end of an edit, so nobody
  *   sees a part of an edit. The stream keeps only the last entry of each name, so a process that was away may not get
  *   the edits one by one. It then applies all of them at once.
- * - EDITS-2: Changes reach the image through the stream alone, in the same order everywhere, including those of this
+ * - EDITS-2: Changes reach the replica through the stream alone, in the same order everywhere, including those of this
  *   process.
- * - EDITS-3: An edit resolves when it is in the image of this process. One that rejects with "Nothing was changed" is
+ * - EDITS-3: An edit resolves when it is in the replica of this process. One that rejects with "Nothing was changed" is
  *   not in the stream and never will be.
  * - EDITS-4: One edit of this process is in flight at a time. If it is not answered, it is sent again unchanged: of
  *   all its copies the stream can accept one, since all name the same position.
  */
 export interface ReplicatedOptions {
-  readonly image: RegistryReplica
+  readonly replica: RegistryReplica
   readonly codec: EntryCodec
   readonly stream: EditStream
   /** An entry that is not one of ours was passed over: what had its name is gone. */
   readonly unreadable: (entry: string, reason: string) => void
-  /** Told of each failure to reach the stream; it is tried again. */
+  /** Called with each failure to reach the stream, which is tried again. */
   readonly troubled: (error: Error) => void
   /** How long an edit may take. */
   readonly editMs?: number
@@ -51,7 +51,7 @@ type Fate = 'unknown' | 'stored' | 'refused' | 'lost sight of'
 
 export class ReplicatedEdits implements EditLog {
   readonly isShared = true
-  readonly #image: RegistryReplica
+  readonly #replica: RegistryReplica
   readonly #codec: EntryCodec
   readonly #stream: EditStream
   readonly #unreadable: ReplicatedOptions['unreadable']
@@ -62,16 +62,16 @@ export class ReplicatedEdits implements EditLog {
   /** Of the edit that runs now: what it committed. */
   #commits: (readonly Change[])[] | undefined
   #edits: Promise<unknown> = Promise.resolve()
-  /** Entries behind the image that are no whole edit yet, or of which some are missing. */
+  /** Entries behind the replica that are no whole edit yet, or of which some are missing. */
   #received: KeptEntry[] = []
   #isGapped = false
   #sent: { readonly edit: string; readonly after: number; fate: Fate } | undefined
-  /** Woken when the image has changed. */
+  /** Woken when the replica has changed. */
   readonly #waiting = new Set<() => void>()
   #following = false
 
   constructor(options: ReplicatedOptions) {
-    this.#image = options.image
+    this.#replica = options.replica
     this.#codec = options.codec
     this.#stream = options.stream
     this.#unreadable = options.unreadable
@@ -84,10 +84,10 @@ export class ReplicatedEdits implements EditLog {
 
   get health(): EditLog['health'] {
     return this.#following
-      ? { ok: true, detail: `follows the registry's stream at ${this.#image.revision}` }
+      ? { ok: true, detail: `follows the registry's stream at ${this.#replica.revision}` }
       : {
           ok: false,
-          detail: `out of reach of the registry's stream, at ${this.#image.revision}; edits are refused`,
+          detail: `out of reach of the registry's stream, at ${this.#replica.revision}; edits are refused`,
         }
   }
 
@@ -118,7 +118,7 @@ export class ReplicatedEdits implements EditLog {
     }
   }
 
-  /** Runs the work on the image as it is. */
+  /** Runs the work on the replica as it is. */
   #look<T>(work: () => T): { result: () => T; commits: (readonly Change[])[] } {
     const commits: (readonly Change[])[] = []
     this.#commits = commits
@@ -136,12 +136,12 @@ export class ReplicatedEdits implements EditLog {
     }
   }
 
-  /** Whether the changes are made; false: somebody was faster, and is in the image. */
+  /** Whether the changes are made; false: somebody was faster, and is in the replica. */
   async #make(changes: readonly Change[], until: number): Promise<boolean> {
     const entries = entriesOf(this.#codec, changes, this.#stream.maxValueBytes)
     const sent = {
       edit: randomBytes(8).toString('hex'),
-      after: this.#image.revision,
+      after: this.#replica.revision,
       fate: 'unknown' as Fate,
     }
     this.#sent = sent
@@ -177,9 +177,9 @@ export class ReplicatedEdits implements EditLog {
     }
   }
 
-  /** Waits until the image is at a sequence, or beyond; false where the time is up. */
+  /** Waits until the replica is at a sequence, or beyond; false where the time is up. */
   async #reaches(sequence: number, until: number): Promise<boolean> {
-    while (this.#image.revision < sequence) {
+    while (this.#replica.revision < sequence) {
       const left = until - performance.now()
       if (left <= 0 || this.#closed.signal.aborted) return false
       await new Promise<void>((resolve) => {
@@ -214,7 +214,7 @@ export class ReplicatedEdits implements EditLog {
     try {
       this.#checkEnd(await this.#stream.lastSequence())
       this.#following = true
-      for await (const entry of this.#stream.follow(this.#image.revision, signal)) {
+      for await (const entry of this.#stream.follow(this.#replica.revision, signal)) {
         worked()
         this.#take(entry)
       }
@@ -224,11 +224,11 @@ export class ReplicatedEdits implements EditLog {
   }
 
   #checkEnd(lastSequence: number): void {
-    if (lastSequence < this.#image.revision) throw new StreamBehind(lastSequence, this.#image.revision)
+    if (lastSequence < this.#replica.revision) throw new StreamBehind(lastSequence, this.#replica.revision)
   }
 
   #take(entry: KeptEntry): void {
-    const expected = (this.#received.at(-1)?.sequence ?? this.#image.revision) + 1
+    const expected = (this.#received.at(-1)?.sequence ?? this.#replica.revision) + 1
     if (entry.sequence < expected) return
     if (entry.sequence > expected) this.#isGapped = true
     this.#judge(entry)
@@ -248,12 +248,12 @@ export class ReplicatedEdits implements EditLog {
     }
   }
 
-  /** Brings what was received into the image. */
+  /** Brings what was received into the replica. */
   #takeUp(): void {
     const received = this.#received
-    const changes = readChanges(this.#image, this.#codec, received, this.#unreadable)
-    const whole = this.#isGapped ? inAnyOrder(this.#image, changes) : changes
-    this.#image.apply(whole, received.at(-1)!.sequence)
+    const changes = readChanges(this.#replica, this.#codec, received, this.#unreadable)
+    const whole = this.#isGapped ? inAnyOrder(this.#replica, changes) : changes
+    this.#replica.apply(whole, received.at(-1)!.sequence)
     this.#received = []
     this.#isGapped = false
     this.#wake()
@@ -276,7 +276,7 @@ export class StreamBehind extends Error {
  * alike, and is remembered until another entry has the name.
  */
 export function readChanges(
-  image: RegistryReplica,
+  replica: RegistryReplica,
   codec: EntryCodec,
   entries: readonly KeptEntry[],
   unreadable: ReplicatedOptions['unreadable'],
@@ -286,10 +286,10 @@ export function readChanges(
     if (OF_THE_FILLING.has(entry.name)) continue
     try {
       changes.push(codec.changeOf(entry))
-      image.unreadable.remove(entry.name)
+      replica.unreadable.remove(entry.name)
     } catch (error) {
       if (!(error instanceof EntryUnreadable)) throw error
-      image.unreadable.add(entry.name, error.message)
+      replica.unreadable.add(entry.name, error.message)
       unreadable(entry.name, error.message)
       const removal = removalOf(codec, entry)
       if (removal !== undefined) changes.push(removal)
@@ -309,11 +309,11 @@ export const OF_THE_FILLING: ReadonlySet<string> = new Set([ORIGIN, FILLING])
  * creation. A record that changed in the meantime has several changes, and only the last one counts: a removal, which
  * has no time of creation, must not come before what it removes.
  */
-function inAnyOrder(image: RegistryReplica, changes: readonly Change[]): Change[] {
+function inAnyOrder(replica: RegistryReplica, changes: readonly Change[]): Change[] {
   const createdAt = ({ row }: Change): number => (row as { createdAt?: number } | undefined)?.createdAt ?? 0
   const last = [...new Map(changes.map((change) => [`${change.kind}.${change.key}`, change])).values()]
   const sorted = last.toSorted((a, b) => createdAt(a) - createdAt(b) || (a.key < b.key ? -1 : 1))
-  return [...last.flatMap((change) => image.displaced(change) ?? []), ...sorted]
+  return [...last.flatMap((change) => replica.displaced(change) ?? []), ...sorted]
 }
 
 function removalOf(codec: EntryCodec, { name }: Entry): Change | undefined {

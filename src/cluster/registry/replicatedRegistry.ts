@@ -20,7 +20,7 @@ import { Registry, registryRows, type RegistrySurroundings } from '../../registr
 
 /** What a process needs to take part in a registry that many share. */
 export interface ReplicatedRegistryOptions
-  extends RegistrySurroundings, Omit<ReplicatedOptions, 'image' | 'codec' | 'stream'> {
+  extends RegistrySurroundings, Omit<ReplicatedOptions, 'replica' | 'codec' | 'stream'> {
   /** The data folder: its file is a copy, from which a start is quick; it may be lost. */
   readonly folder: string
   /** Whether this process fills a new stream. The others wait until it is filled; they may only have the right to read. */
@@ -79,9 +79,9 @@ export async function openReplicatedRegistry(options: ReplicatedRegistryOptions)
       else if (database.isEmpty) database.follow(origin.id, 0)
       else throw new RegistryOfItsOwn(database.file)
     }
-    const image = new RegistryReplica(database, codec.kinds)
-    await again(() => catchUp(image, codec, stream, options))
-    registry = new Registry(image, new ReplicatedEdits({ image, codec, stream, ...options }), options)
+    const replica = new RegistryReplica(database, codec.kinds)
+    await again(() => catchUp(replica, codec, stream, options))
+    registry = new Registry(replica, new ReplicatedEdits({ replica, codec, stream, ...options }), options)
     const opened = registry
     if (firstKeys !== undefined) {
       await again(() => opened.edit(() => opened.createFirstProject(firstKeys)))
@@ -180,24 +180,24 @@ async function namesIn(stream: EditStream, newest: number): Promise<string[]> {
 
 /** Brings the rows to where the stream is; nothing is in memory yet. */
 async function catchUp(
-  image: RegistryReplica,
+  replica: RegistryReplica,
   codec: EntryCodec,
   stream: EditStream,
   { unreadable, signal }: ReplicatedRegistryOptions,
 ): Promise<void> {
   const last = await stream.lastSequence()
-  if (last < image.revision) throw new StreamBehind(last, image.revision)
-  if (last === image.revision) return
+  if (last < replica.revision) throw new StreamBehind(last, replica.revision)
+  if (last === replica.revision) return
   const ended = new AbortController()
   const end = (): void => ended.abort()
   signal?.addEventListener('abort', end)
   let received: KeptEntry[] = []
-  for await (const entry of stream.follow(image.revision, ended.signal)) {
+  for await (const entry of stream.follow(replica.revision, ended.signal)) {
     received.push(entry)
     // Others may edit all the time, so that something is always behind.
     const isEnd = (entry.behind === 0 || entry.sequence >= last) && entry.part === entry.parts
     if (!isEnd && received.length < CHUNK_ENTRIES) continue
-    image.applyRows(readChanges(image, codec, received, unreadable), entry.sequence)
+    replica.applyRows(readChanges(replica, codec, received, unreadable), entry.sequence)
     received = []
     if (isEnd) break
   }

@@ -34,14 +34,14 @@ export function joinPieces(pieces: readonly Line[]): Line {
   return joined
 }
 
-/** The line with what the piece has beyond its end; undefined if the piece does not go on from there. */
+/** The line with what the piece has beyond its end; undefined if the piece does not continue from there. */
 function extended(line: Line, piece: Line): Line | undefined {
   const end = line.at(-1)!
   if (nearestOnLine(piece, end).meters > GAP_METERS) return undefined
   for (const direction of [piece, piece.toReversed()]) {
     const beyond = direction.slice(direction.findLastIndex((position) => isOn(line, position)) + 1)
     const [first] = beyond
-    // It must go on, not run beside the line or into its other end.
+    // It must continue the line, not run beside it or into its other end.
     if (first === undefined || distance(first, end) > distance(first, line[0]!)) continue
     const touches = beyond.length < direction.length || nearestOnLine(direction, end).meters <= SAME_METERS
     if (touches || distance(first, end) <= GAP_METERS) return [...line, ...beyond]

@@ -39,7 +39,7 @@ export function boundsOfCell(cell: number, perDegree = CELLS_A_DEGREE): CellBoun
   }
 }
 
-/** The bounds with at least so many metres around them. */
+/** The bounds, widened by at least this many metres on each side. */
 export function widened({ west, south, east, north }: CellBounds, meters: number): CellBounds {
   const height = meters / SHORTEST_DEGREE_METERS
   const poleward = Math.min(89.9, Math.max(Math.abs(south), Math.abs(north)) + height)

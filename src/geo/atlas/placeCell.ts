@@ -34,7 +34,7 @@ export interface CellPlace {
   readonly place: Place
   /** Of its ground, in square metres. */
   readonly area: number
-  /** Metres around its point; of a place whose area is known, it does not count. */
+  /** Metres around its point. It does not count for a place whose area is known. */
   readonly radius: number
   /** Closed; empty if only the point is known. */
   readonly rings: readonly (readonly Position[])[]

@@ -22,7 +22,7 @@ export interface RegionCell {
   readonly countries: AreaEdges
   /** Undefined if no part of the cell is in the United States. */
   readonly unitedStates: UnitedStatesCell | undefined
-  /** The data are complete so many metres beyond the edges of the cell. */
+  /** How many metres beyond the edges of the cell the data are complete. */
   readonly reachMeters: number
 }
 

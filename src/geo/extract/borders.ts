@@ -18,7 +18,7 @@ import { writeOsmPbf } from './osmPbfWriter.ts'
 import type { BoundingBox } from './port.ts'
 import { runTool } from './valhallaTools.ts'
 
-/** Room for so many node ids; it grows. The default takes half a gigabyte. */
+/** How many node ids there is room for at first; it grows. The default takes half a gigabyte. */
 const NODE_IDS = 100_000
 /** Distinguishes a zone from a country. */
 const ZONE = 'zone '

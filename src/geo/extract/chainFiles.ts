@@ -36,7 +36,7 @@ export function chainSource(): string | undefined {
   return folder === undefined ? undefined : packageVersion(CHAIN_PACKAGE, folder)
 }
 
-/** Takes a third of a second, and some 100 MB meanwhile. The package must be installed. */
+/** Takes a third of a second, and about 100 MB during that time. The package must be installed. */
 export function readChains(): Chains {
   return new Chains(chainItems(), { isUsedIn: locationSets(), domainOf: domains() })
 }

@@ -1,7 +1,7 @@
 /**
  * Builds a map region from files of addresses and number ranges: it has a place database and no roads. Like an
  * import of an extract, it enters service at once when it is complete. It takes a minute at most for a million
- * addresses, so an interrupted one begins anew.
+ * addresses, so an interrupted one starts again.
  */
 import fs from 'node:fs'
 import { basename } from 'node:path'

@@ -36,7 +36,7 @@ import { searchDocuments } from './searchDocuments.ts'
 
 /**
  * Writes a place database. Nobody reads the file before {@link finish}, so a crash may leave anything: the import
- * begins it anew.
+ * writes it again.
  */
 export class PlaceDatabaseWriter implements RecordSink {
   readonly #database: Database.Database

@@ -7,7 +7,7 @@ import { importText } from './mapRegionFiles.ts'
 import type { SampleNews } from './sampleImport.ts'
 
 /** How long an import may take to end. */
-const PATIENCE_MS = 2000
+const KILL_AFTER_MS = 2000
 
 /**
  * The sample, a real city and the house numbers of a county to try things with, which is built automatically at the first start by a
@@ -99,7 +99,7 @@ export class SampleMapRegion implements Service {
     const ended = once(child, 'exit')
     child.disconnect()
     // It does not react while it unpacks; but then it has not started any tools yet that would be left behind.
-    const killTimer = setTimeout(() => child.kill('SIGKILL'), PATIENCE_MS)
+    const killTimer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)
     await ended
     clearTimeout(killTimer)
   }

@@ -58,7 +58,7 @@ export class StreetJoiner {
     this.#add({ name, position: middleOf(line), importance: 0, range })
   }
 
-  /** Gives each street and empties itself. Ids go on where the last call ended. */
+  /** Returns each street, and forgets them. Ids continue where the last call ended. */
   *streets(): Generator<StreetRecord> {
     for (const [key, pieces] of this.#pieces) {
       this.#pieces.delete(key)

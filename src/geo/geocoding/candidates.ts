@@ -161,7 +161,7 @@ function mayHave({ numbers }: StoredStreet, { value }: NumberReading): boolean {
   return numbers !== null && value >= numbers[0] && value <= numbers[1]
 }
 
-/** Whether words of the street's name lie on both sides of the number: then it is a part of the name. */
+/** Whether words of the street's name lie on both sides of the number: then the number is a part of the name. */
 function isInside({ first, end }: NumberReading, fits: Float64Array): boolean {
   return (
     fits.some((fit, index) => index < first && fit > 0) && fits.some((fit, index) => index >= end && fit > 0)

@@ -17,7 +17,7 @@ const MOST_RESULTS = 10
 const LEAST_SHARE = 0.8
 /** The share of the words that must be found. */
 const ENOUGH_WORDS = 0.75
-/** What candidates lie in is looked up for at most so many. */
+/** For at most this many candidates, the areas that contain them are looked up. */
 const MOST_LOOKED_AT = 60
 /** There are many cities with the name of a city. */
 const MOST_AREAS_LOOKED_AT = 200

@@ -35,7 +35,7 @@ export function namedAreas(query: Query, candidates: readonly GeocodeCandidate[]
   const tail = new Set<number>()
   let postalCode: NamedAreas['postalCode']
   let end = query.words.length
-  // A word that may go on names nothing yet.
+  // A word that may be incomplete names nothing yet.
   if (query.words.at(-1)?.isPrefix === true) end--
   const codes = new Set(
     candidates

@@ -20,7 +20,9 @@ const MOST_FORMS = 12
 /** Which words of a query may differ by one letter from those of a name. */
 export type EditedWords = 'none' | 'unknown' | 'all'
 
-/** Edits of all words are only tried for so many: each costs some hundred looks into an index. */
+/**
+ * Edits of all words are tried for at most this many words, because each word costs some hundred looks into an index.
+ */
 const MOST_EDITED = 8
 
 /** What is tried, one after the other until something fits; each costs more than the one before. */
@@ -107,7 +109,7 @@ function knownWord(
   return { forms: [...forms], prefixes: [...prefixes], isLight, count }
 }
 
-/** All choices of so many items, the first ones first. */
+/** All ways to choose this many of the items, in the order of the items. */
 function* subsets<Item>(items: readonly Item[], size: number, from = 0): Generator<Item[]> {
   if (size === 0) {
     yield []

@@ -30,7 +30,9 @@ export interface NameFit {
   readonly fits: Float64Array
   /** The share of the name that the query has: 0 to 1. */
   readonly share: number
-  /** A word of the name is in the query; a light one counts if the name has no other, or the query goes on. */
+  /**
+   * A word of the name is in the query; a light one counts if the name has no other, or the query may be incomplete.
+   */
   readonly isNamed: boolean
 }
 
@@ -56,7 +58,7 @@ export function fitName(query: Query, name: readonly Word[], taken: ReadonlySet<
     sum += weight * best[at]!
     if (best[at]! > 0 && (isAllLight || !word.isLight)) isNamed = true
   }
-  // Who has typed `Avenida` so far means an avenue.
+  // Somebody who has typed `Avenida` so far means an avenue.
   const isBegun = query.isUnfinished && fits.every((quality) => quality >= MATCHED)
   return { fits, share: all === 0 ? 0 : sum / all, isNamed: isNamed || isBegun }
 }

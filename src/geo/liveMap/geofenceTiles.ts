@@ -60,7 +60,7 @@ export class GeofenceTiles {
     // It may have been made while this waited.
     const known = this.#current(scope, key)
     if (known !== undefined) return known
-    // Of before: what changes meanwhile makes it a tile of the past.
+    // The revision from before: a change in the meantime makes the tile outdated.
     const { revision, index } = this.#geofences(scope)
     const isShown = (geofence: GeofenceProperties) =>
       (tag === undefined || geofence.tag === tag) && asOf(geofence, this.#clock.now()) !== undefined

@@ -54,7 +54,7 @@ export class ByteWriter {
     return this.#bytes.subarray(0, this.length)
   }
 
-  /** Begins anew, with the same memory. */
+  /** Empties it, and keeps its memory. */
   clear(): this {
     this.length = 0
     return this

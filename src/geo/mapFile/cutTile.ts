@@ -63,7 +63,7 @@ export class TileCutter {
   readonly #states: Uint8Array
   #hasLocality = false
 
-  /** @param mayOverlap whether more than one region comes */
+  /** @param mayOverlap whether the tile may be made from more than one region */
   constructor(address: TileAddress, mayOverlap: boolean) {
     this.#address = address
     this.#known = mayOverlap ? new Set() : undefined
@@ -263,7 +263,7 @@ function rankOf(population: number): number {
   return RANKS.filter((limit) => population >= limit).length
 }
 
-/** The lowest zoom at which a settlement with so many people is shown. */
+/** The lowest zoom at which a settlement with this population is shown. */
 const LEAST_PEOPLE: readonly (readonly [people: number, zoom: number])[] = [
   [5_000_000, 3],
   [1_000_000, 4],

@@ -26,7 +26,7 @@ export interface Maps {
    */
   letters(font: FontName, start: number): Promise<MapContent>
   /**
-   * The icons, for so many pixels for each on the screen.
+   * The icons, drawn with this many pixels for each pixel of the style.
    * @throws {ApiError} as for tiles
    */
   icons(ratio: 1 | 2, form: 'json' | 'png'): Promise<MapContent>

@@ -8,7 +8,7 @@ import type { Near, StoredArea } from './port.ts'
 import { centreBox, UNITS } from './schema.ts'
 import { isInPackedRings, passesThrough } from './shapes.ts'
 
-/** Cells are so many units wide, a fiftieth of a degree: up to 2.2 km. */
+/** The width of a cell: a fiftieth of a degree, which is up to 2.2 km. */
 const CELL_UNITS = 200_000
 /** From the middle of a cell to its corners at most, in metres. */
 const HALF_CELL_METERS = 1600

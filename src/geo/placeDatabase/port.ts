@@ -151,8 +151,8 @@ export interface PlaceRecords {
   areaById(id: number): StoredArea
   /**
    * Houses of a street by the value of their number, see numberValue.
-   * @param range the least and the largest value, both included
-   * @param order in which they come, and of which value the first ones are
+   * @param range the smallest and the largest value, both included
+   * @param order in which they are returned, and the value from which they start
    */
   housesOf(
     streetId: number,

@@ -151,7 +151,7 @@ export class SearchIndex {
     }
     for (let at = 0; at <= letters.length; at++) {
       const before = letters.slice(0, at).join('')
-      // Nothing begins so: no longer form is known either.
+      // No word begins like this, so no longer form is known either.
       if (!this.hasPrefix(before)) break
       const rest = letters.slice(at)
       const after = rest.slice(1).join('')
@@ -168,7 +168,7 @@ export class SearchIndex {
   }
 
   /**
-   * Records that have all of the words, at least one of them in their own names; those that matter most first.
+   * Records that have all of the words, and at least one of them in their own names; the most important ones first.
    * @param near only records in the cell of this point and those around it
    */
   search(

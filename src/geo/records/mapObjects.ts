@@ -50,7 +50,7 @@ const RAILWAYS: Readonly<Record<string, string>> = {
   subway: 'subway',
   tram: 'tram',
 }
-/** Tracks that trains only use to get somewhere else. */
+/** Tracks without regular trains, such as sidings. */
 const SIDE_TRACKS: ReadonlySet<string> = new Set(['yard', 'siding', 'spur', 'crossover'])
 
 const WATERWAYS: Readonly<Record<string, string>> = {

@@ -28,7 +28,7 @@ export interface DrivenTrip {
   readonly path: readonly PathPoint[]
 }
 
-/** Finds trips. Technology: trips/tripDesk.ts. */
+/** Finds trips. Technology: trips/tripService.ts. */
 export interface DrivenTrips {
   /** @param name `_id` or externalId; undefined: there is none */
   driven(scope: ScopeId, name: string): Promise<DrivenTrip | undefined>

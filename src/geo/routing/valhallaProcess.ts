@@ -65,7 +65,7 @@ export interface ValhallaProcessOptions extends ChildOptions {
   /** Requests that may wait. */
   readonly maxWaiting: number
   readonly logger: Logger
-  /** Told of each child that ended. */
+  /** Called for each child that ended. */
   readonly ended: (end: ChildEnd) => void
 }
 

@@ -25,7 +25,7 @@ const TOWNS = [
   [0, kindNumber('places locality village point')],
 ] as const
 
-/** By level, beginning with the most detail: the scale of its outlines, one to so many million. */
+/** By level, beginning with the most detail: the scale of its outlines, such as 1:10,000,000. */
 const SCALES = ['10m', '50m', '110m'] as const
 
 /** A country has several cities, and more people than those. */

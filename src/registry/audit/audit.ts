@@ -31,10 +31,10 @@ export class Audit {
   readonly #old
   readonly #projects
 
-  constructor(image: RegistryReplica, edits: AuditedEdits, clock: Clock) {
+  constructor(replica: RegistryReplica, edits: AuditedEdits, clock: Clock) {
     this.#edits = edits
     this.#clock = clock
-    const { database } = image
+    const { database } = replica
     const before = `FROM audit WHERE project = ? AND id < ? ORDER BY id DESC LIMIT ${LOOKED_AT}`
     this.#heads = database.prepare(`SELECT id, project, actor, action, target ${before}`)
     this.#ids = database.prepare(`SELECT id ${before}`).pluck()
@@ -99,7 +99,7 @@ export class Audit {
     this.#edits.commit(ids.map((id) => ({ kind: 'audit', key: `${project}.${id}`, row: undefined })))
   }
 
-  /** Removes some entries that are older than so many days, within an edit. Returns whether there may be more. */
+  /** Removes some entries that are older than this many days, within an edit. Returns whether there may be more. */
   removeOld(project: number, days: number): boolean {
     const end = firstAuditId(this.#clock.now() - days * 86_400_000)
     const ids = this.#old.all(project, end, MAX_CHANGES) as string[]

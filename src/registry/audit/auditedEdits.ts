@@ -44,13 +44,18 @@ const MOST_CHARACTERS = 128 * 1024
  */
 export class AuditedEdits implements EditLog {
   readonly #edits: EditLog
-  readonly #image: RegistryReplica
+  readonly #replica: RegistryReplica
   readonly #kinds: ReadonlyMap<string, AuditedKind>
   readonly #clock: Clock
 
-  constructor(edits: EditLog, image: RegistryReplica, kinds: ReadonlyMap<string, AuditedKind>, clock: Clock) {
+  constructor(
+    edits: EditLog,
+    replica: RegistryReplica,
+    kinds: ReadonlyMap<string, AuditedKind>,
+    clock: Clock,
+  ) {
     this.#edits = edits
-    this.#image = image
+    this.#replica = replica
     this.#kinds = kinds
     this.#clock = clock
   }
@@ -101,7 +106,7 @@ export class AuditedEdits implements EditLog {
 
   #entryOf(author: Author, { kind, key, row }: Change, isOfMany: boolean): Change | undefined {
     const { singular, describe, isFixed, initial } = this.#kinds.get(kind)!
-    const old = this.#image.rowOf(kind, key)
+    const old = this.#replica.rowOf(kind, key)
     if (isFixed === true && old !== undefined && row !== undefined) return undefined
     const before = old && describe(old)
     const after = row && describe(row)
@@ -127,7 +132,7 @@ export class AuditedEdits implements EditLog {
     >()
     for (const { kind, key, row } of changes) {
       const { singular, describe, place = describe } = this.#kinds.get(kind)!
-      const shown = row ?? this.#image.rowOf(kind, key)
+      const shown = row ?? this.#replica.rowOf(kind, key)
       const known = shown && place(shown)
       if (known === undefined) continue
       const name = `${singular} ${known.project} ${known.live}`

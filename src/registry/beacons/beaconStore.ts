@@ -8,7 +8,7 @@ import { ObjectRecords } from '../records/objectRecords.ts'
 const NONE: readonly Beacon[] = []
 
 /**
- * The beacons of one scope in memory, the image of their rows. Owns no durability.
+ * The beacons of one scope in memory, the replica of their rows. Owns no durability.
  *
  * Invariants
  * - BEACONS-1: the list holds all beacons, `#byKey` and `#grid` hold the enabled ones.

@@ -7,7 +7,7 @@ export interface AreaSource {
    */
   networkAt(place: Position): string | undefined
   /**
-   * The area from which the position can be reached within so many minutes, on the network that contains it: a closed
+   * The area from which the position can be reached within this many minutes, on the network that contains it: a closed
    * ring that is valid for a geofence.
    * @throws {AreaRefused} if that network has no answer; {@link AreaTimedOut}; any other error is tried again
    */

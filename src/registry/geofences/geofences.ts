@@ -72,7 +72,7 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
       if (geofence === undefined || !isSameIsochrone(geofence, before)) continue
       changes.push(this.putOf(settled(store.whole(geofence), outcome, this.clock.now())))
     }
-    // Once, because an edit that commits twice runs again and finds the first of them unchanged.
+    // All at once: an edit that commits twice would run again, and would find the first part unchanged.
     if (changes.length > 0) this.edits.commit(changes)
   }
 
@@ -85,10 +85,10 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
         this.#nextDue = next
         return
       }
-      const { revision } = this.#parts.image
+      const { revision } = this.#parts.replica
       this.edits.commit(changes)
       // In an edit that is not made yet, the dates are still due; it runs again.
-      if (this.#parts.image.revision === revision) return
+      if (this.#parts.replica.revision === revision) return
     }
   }
 

@@ -27,7 +27,10 @@ export class IsochroneWorker implements Job {
   readonly isAble: () => boolean
   readonly #geofences: Geofences
   readonly #source: AreaSource
-  /** Those that were put since the last complete check, the newest last; some may have been put again, or be done. */
+  /**
+   * Geofences that were written since the last complete check, the newest last. Some may have been written again, or be
+   * done.
+   */
   readonly #fresh: GeofenceProperties[] = []
   /** The rest of those that the last complete check found; undefined if another check is needed. */
   #backlog: GeofenceProperties[] | undefined

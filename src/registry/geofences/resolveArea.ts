@@ -39,7 +39,9 @@ export function resolveArea(
   return around(draft, draft.center!)
 }
 
-/** The place's area wins over what the definition says; a place that is a point leaves a polygon as it is given. */
+/**
+ * The place's area replaces the area of the definition. A place that is only a point leaves a given polygon as it is.
+ */
 async function ofPlace(
   draft: GeofenceDraft,
   placeId: string,

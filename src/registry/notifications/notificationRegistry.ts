@@ -37,11 +37,11 @@ export class NotificationRegistry {
   /** Called after each change. */
   changed = (): void => {}
 
-  constructor(image: RegistryReplica, edits: EditLog, clock: Clock) {
+  constructor(replica: RegistryReplica, edits: EditLog, clock: Clock) {
     this.edits = edits
     this.#clock = clock
-    this.#statements = prepareStatements(image.database)
-    image.keep<NotificationRow, Notification>('notifications', {
+    this.#statements = prepareStatements(replica.database)
+    replica.keep<NotificationRow, Notification>('notifications', {
       recordOf: notificationOf,
       put: (notification) => {
         this.#remember(notification)

@@ -97,8 +97,8 @@ export class Keys {
   readonly #digests = new Map<string, string>()
   readonly #byCredentials = new Map<Credentials, Entry>()
 
-  constructor(image: RegistryReplica, edits: EditLog, clock: Clock) {
-    this.#database = image.database
+  constructor(replica: RegistryReplica, edits: EditLog, clock: Clock) {
+    this.#database = replica.database
     this.#edits = edits
     this.#clock = clock
     const all = this.#database.prepare(`SELECT ${KEY_COLUMNS} FROM keys`)
@@ -106,12 +106,12 @@ export class Keys {
     for (const row of this.#database.read(() => all.all()) as KeyRow[]) this.#remember(rowKey(row), row)
     for (const row of this.#database.read(() => old.all()) as OldKeyRow[])
       this.#remember(oldRowKey(row), row, row.validUntil)
-    image.keep<KeyRow, KeyRow>('keys', {
+    replica.keep<KeyRow, KeyRow>('keys', {
       recordOf: (row) => row,
       put: (row) => this.#remember(rowKey(row), row),
       remove: (key) => this.#forget(key),
     })
-    image.keep<OldKeyRow, OldKeyRow>('oldKeys', {
+    replica.keep<OldKeyRow, OldKeyRow>('oldKeys', {
       recordOf: (row) => row,
       put: (row) => this.#remember(oldRowKey(row), row, row.validUntil),
       remove: (key) => this.#forget(key),

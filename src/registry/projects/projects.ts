@@ -73,19 +73,19 @@ export class Projects {
    * @param sums if other processes count too
    */
   constructor(
-    image: RegistryReplica,
+    replica: RegistryReplica,
     edits: EditLog,
     clock: Clock,
     onFailure: (error: unknown) => void,
     sums?: UsageSums,
   ) {
     this.#shared = sums && new SharedUsage(sums)
-    this.#database = image.database
+    this.#database = replica.database
     this.#edits = edits
     this.#clock = clock
     this.#onFailure = onFailure
     for (const row of this.#rows()) this.#bound(row)
-    image.keep<ProjectRow, ProjectRow>('projects', {
+    replica.keep<ProjectRow, ProjectRow>('projects', {
       recordOf: (row) => row,
       put: (row) => this.#bound(row),
       remove: (key) => void (this.#bounds[Number(key)] = undefined),

@@ -22,7 +22,7 @@ export class RecordExists extends Error {
 
 /** The dependencies of a collection. */
 export interface CollectionParts<R extends L, L extends ScopedRecord = R> {
-  readonly image: RegistryReplica
+  readonly replica: RegistryReplica
   readonly edits: EditLog
   readonly clock: Clock
   /** Returns the store of a scope's records in memory; absent: the collection has its own lists. */
@@ -58,13 +58,13 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
   readonly #createStore: (scope: ScopeId) => RecordStore<R, L>
 
   constructor(kind: StoredKind<R>, parts: CollectionParts<R, L>) {
-    const { image, edits, clock, changed = () => {} } = parts
+    const { replica, edits, clock, changed = () => {} } = parts
     this.#kind = kind
-    this.#database = image.database
+    this.#database = replica.database
     this.edits = edits
     this.clock = clock
     this.#createStore = parts.store ?? (() => new ObjectRecords<R>() as unknown as RecordStore<R, L>)
-    image.keep<RecordRow, R>(kind.rows.name, {
+    replica.keep<RecordRow, R>(kind.rows.name, {
       recordOf: (row) => recordOf(kind, row),
       put: (record, revision) => {
         this.store(record.scope).put(record)

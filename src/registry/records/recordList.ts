@@ -213,7 +213,7 @@ export class RecordList<T extends Listed> {
     return drafts
   }
 
-  /** Makes room for so many records. */
+  /** Makes room for this many records. */
   expect(count: number): void {
     this.#byPair.expect(count)
     if (count > this.#places.length) this.#resize(count)
@@ -297,7 +297,7 @@ class Order {
     this.places[this.end++] = place
   }
 
-  /** The entries whose slots still have their places, with room for as many more, and for so many in all. */
+  /** The entries whose slots still have their places, with room for as many more, and for at least this many in all. */
   packed(placeOfSlot: Uint32Array, least: number): Order {
     let inUse = 0
     for (let i = 0; i < this.end; i++) if (placeOfSlot[this.slots[i]!] === this.places[i]) inUse++

@@ -18,7 +18,7 @@ export interface RecordStore<R extends L, L extends Listed = R> {
   whole(record: L): R
   /** All records that exist when they are reached, oldest first, as stored. */
   inOrder(): Iterable<R>
-  /** Makes room for so many records. */
+  /** Makes room for this many records. */
   expect(count: number): void
   /** Adds a record or replaces the one with its id. New ones come in the order of createdAt. */
   put(record: R): void

@@ -35,8 +35,8 @@ export class SettingsRegistry {
   readonly #edits: EditLog
   readonly #store: (scope: ScopeId) => SettingsStore
 
-  constructor(image: RegistryReplica, edits: EditLog, store: (scope: ScopeId) => SettingsStore) {
-    this.#database = image.database
+  constructor(replica: RegistryReplica, edits: EditLog, store: (scope: ScopeId) => SettingsStore) {
+    this.#database = replica.database
     this.#edits = edits
     this.#store = store
     const put = (scope: ScopeId, settings: Settings, revision: number): void => {
@@ -44,7 +44,7 @@ export class SettingsRegistry {
       kept.settings = settings
       kept.revision = revision
     }
-    image.keep<SettingsRow, { scope: ScopeId; settings: Settings }>('settings', {
+    replica.keep<SettingsRow, { scope: ScopeId; settings: Settings }>('settings', {
       recordOf: (row) => ({ scope: row.scope, settings: settingsOf(row) }),
       put: ({ scope, settings }, revision) => put(scope, settings, revision),
       remove: (key, revision) => put(Number(key), DEFAULT_SETTINGS, revision),

@@ -16,7 +16,7 @@ export interface Change {
   readonly record?: unknown
 }
 
-/** The image in memory of the rows of one kind: always the same as the rows. */
+/** The replica in memory of the rows of one kind: always the same as the rows. */
 export interface KindReplica<Row = never, Record = never> {
   /** @throws if the row was not written by us */
   recordOf(row: Row): Record
@@ -34,13 +34,13 @@ export interface KindReplica<Row = never, Record = never> {
 /**
  * Accepts edits.
  *
- * An edit is a function that reads the image, decides, and commits changes. It runs without yielding, and perhaps
+ * An edit is a function that reads the replica, decides, and commits changes. It runs without yielding, and perhaps
  * more than once: its changes are only made if what it read is still true then; otherwise it runs again. So it must
  * have no other effect, and must draw random values again.
  */
 export interface EditLog {
   /**
-   * Makes an edit; resolves once it is durable and in the image of this process.
+   * Makes an edit; resolves once it is durable and in the replica of this process.
    * @throws the error of the edit, and ApiError 503 if it cannot be made durable
    */
   edit<T>(work: () => T): Promise<T>

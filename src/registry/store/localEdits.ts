@@ -1,14 +1,14 @@
 import type { Change, EditLog } from './editLog.ts'
 import type { RegistryReplica } from './replica.ts'
 
-/** Edits of a registry that belongs to this process alone: an edit is durable, and in the image, when it returns. */
+/** Edits of a registry that belongs to this process alone: an edit is durable, and in the replica, when it returns. */
 export class LocalEdits implements EditLog {
   readonly health = { ok: true, detail: 'on this machine' }
   readonly isShared = false
-  readonly #image: RegistryReplica
+  readonly #replica: RegistryReplica
 
-  constructor(image: RegistryReplica) {
-    this.#image = image
+  constructor(replica: RegistryReplica) {
+    this.#replica = replica
   }
 
   async edit<T>(work: () => T): Promise<T> {
@@ -16,7 +16,7 @@ export class LocalEdits implements EditLog {
   }
 
   commit(changes: readonly Change[]): void {
-    this.#image.apply(changes, this.#image.revision + 1)
+    this.#replica.apply(changes, this.#replica.revision + 1)
   }
 
   close(): void {}

@@ -10,7 +10,7 @@ import { UnreadableEntries } from './unreadableEntries.ts'
  * Owns: that both change together. Does not own: what may be changed, and when.
  *
  * Invariants
- * - IMAGE-1: Changes go to SQLite in one transaction with the revision, and then to memory, without yielding in
+ * - REPLICA-1: Changes go to SQLite in one transaction with the revision, and then to memory, without yielding in
  *   between. So memory is never ahead of the disk, and whoever reads between two turns of the event loop sees one
  *   revision.
  */
@@ -20,7 +20,7 @@ export class RegistryReplica {
   readonly unreadable: UnreadableEntries
   readonly kinds: readonly RowKind[]
   readonly #tables: ReadonlyMap<string, RowTable>
-  readonly #images = new Map<string, KindReplica<object, unknown>>()
+  readonly #replicas = new Map<string, KindReplica<object, unknown>>()
 
   /** @param kinds in an order in which each kind refers only to kinds before it */
   constructor(database: RegistryDatabase, kinds: readonly RowKind[]) {
@@ -35,19 +35,19 @@ export class RegistryReplica {
     return this.database.revision
   }
 
-  /** Registers the image of the records of a kind. */
-  keep<Row extends object, Record>(kind: string, image: KindReplica<Row, Record>): void {
-    this.#images.set(kind, image as unknown as KindReplica<object, unknown>)
+  /** Registers the replica of the records of a kind. */
+  keep<Row extends object, Record>(kind: string, replica: KindReplica<Row, Record>): void {
+    this.#replicas.set(kind, replica as unknown as KindReplica<object, unknown>)
   }
 
   /** @throws ApiError 503 if the disk does not accept it; then nothing is changed */
   apply(changes: readonly Change[], revision: number): void {
     this.applyRows(changes, revision)
     for (const { kind, key, row, record } of changes) {
-      const image = this.#images.get(kind)
-      if (image === undefined) continue
-      if (row === undefined) image.remove(key, revision)
-      else image.put(record ?? image.recordOf(row), revision)
+      const replica = this.#replicas.get(kind)
+      if (replica === undefined) continue
+      if (row === undefined) replica.remove(key, revision)
+      else replica.put(record ?? replica.recordOf(row), revision)
     }
   }
 
@@ -73,6 +73,6 @@ export class RegistryReplica {
 
   /** See {@link KindReplica.displaced}. */
   displaced({ kind, key }: Change): Change | undefined {
-    return this.#images.get(kind)?.displaced?.(key)
+    return this.#replicas.get(kind)?.displaced?.(key)
   }
 }

@@ -55,11 +55,11 @@ export class SyncRegistry {
   /** Called after each change of settings or of the runs under way, from now on. */
   changed = (): void => {}
 
-  constructor(image: RegistryReplica, edits: EditLog, clock: Clock) {
+  constructor(replica: RegistryReplica, edits: EditLog, clock: Clock) {
     this.#edits = edits
     this.#clock = clock
-    this.#statements = prepareStatements(image.database)
-    image.keep<SettingsRow, { scope: ScopeId; settings: SyncSettings }>('syncSettings', {
+    this.#statements = prepareStatements(replica.database)
+    replica.keep<SettingsRow, { scope: ScopeId; settings: SyncSettings }>('syncSettings', {
       recordOf: (row) => ({ scope: row.scope, settings: JSON.parse(row.definition) }),
       put: ({ scope, settings }) => {
         this.#settings.set(scope, settings)
@@ -67,7 +67,7 @@ export class SyncRegistry {
       },
       remove: (key) => this.#settings.delete(Number(key)),
     })
-    image.keep<RunRow, SyncRun>('syncRuns', {
+    replica.keep<RunRow, SyncRun>('syncRuns', {
       recordOf: runOf,
       put: (run) => {
         if (isActive(run)) this.#active.set(run.scope, run)

@@ -68,7 +68,7 @@ export interface SyncSource {
   refused: number
 }
 
-/** What a dry run would do to one geofence, and about where that is. */
+/** What a dry run would do to one geofence, and its approximate location. */
 export interface SyncChange {
   readonly change: 'created' | 'updated' | 'deleted'
   readonly tag: string

@@ -112,10 +112,10 @@ export class ImportHistory {
   /** The imports of this process. */
   readonly #running = new Set<string>()
 
-  constructor(image: RegistryReplica, edits: EditLog, clock: Clock) {
+  constructor(replica: RegistryReplica, edits: EditLog, clock: Clock) {
     this.#edits = edits
     this.#clock = clock
-    this.#statements = prepareStatements(image.database)
+    this.#statements = prepareStatements(replica.database)
   }
 
   /** Adds a new, running import, and forgets the oldest beyond {@link MAX_IMPORTS}. */

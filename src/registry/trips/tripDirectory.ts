@@ -65,12 +65,12 @@ export class TripDirectory implements TripNames {
   readonly #clock: Clock
   readonly #scope: (scope: ScopeId) => ScopeTrips
 
-  constructor(image: RegistryReplica, edits: EditLog, clock: Clock, scope: (scope: ScopeId) => ScopeTrips) {
-    this.#database = image.database
+  constructor(replica: RegistryReplica, edits: EditLog, clock: Clock, scope: (scope: ScopeId) => ScopeTrips) {
+    this.#database = replica.database
     this.#edits = edits
     this.#clock = clock
     this.#scope = scope
-    image.keep<TripRow, TripEntry>('trips', {
+    replica.keep<TripRow, TripEntry>('trips', {
       recordOf: entryOf,
       put: (entry) => scope(entry.scope).put(entry),
       remove: (key) => {

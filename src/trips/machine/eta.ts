@@ -26,11 +26,11 @@ const KILOMETERS_AN_HOUR: Readonly<Record<TravelMode, number>> = {
   bike: 15,
   foot: 5,
 }
-/** An estimate holds within so many metres, however old it is. */
+/** An estimate holds within this distance, in metres, however old it is. */
 const MOVED_METERS = 50
 /** An estimate that is older is measured again before a trip becomes approaching. */
 const FRESH_MS = 5000
-/** The scaled way is at most so many times the measured one. */
+/** The scaled way is at most this multiple of the measured one. */
 const MAX_FACTOR = 2
 
 /** A stop ahead. */
@@ -118,7 +118,7 @@ export function estimateOf(
   return { time, latitude, longitude, source: measured === undefined ? 'straight' : 'road', sections }
 }
 
-/** A way of so many metres as the crow flies. */
+/** A way that measures this many metres as the crow flies. */
 export function asTheCrowFlies(mode: TravelMode, straightMeters: number): MeasuredSection {
   const meters = straightMeters * DETOUR
   return { meters, minutes: meters / ((KILOMETERS_AN_HOUR[mode] * 1000) / 60) }
@@ -167,7 +167,7 @@ export function etasAt(
   const etas = new Map<string, { minutes: number; meters: number }>()
   const current = currentLeg(trip)
   const isAtStop = trip.status === 'arrived'
-  // What is left of the stop; the way goes on after it.
+  // What is left of the stop; the way continues after it.
   let minutes = 0
   if (isAtStop && current !== undefined) {
     const stayed = (time - (current.arrivedAt ?? time)) / 60_000

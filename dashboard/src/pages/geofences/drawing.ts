@@ -46,7 +46,7 @@ export class PolygonDrawing {
     })
   }
 
-  /** Begins anew. */
+  /** Starts a new drawing. */
   clear(): void {
     this.#draw.clear()
     this.#draw.setMode('polygon')

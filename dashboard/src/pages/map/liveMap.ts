@@ -202,7 +202,7 @@ export class LiveMap {
     if (slot === undefined || this.opened === undefined) return
     const [longitude, latitude] = this.fleet.positions[slot]!.location.coordinates
     const { lng, lat } = this.opened.map.getCenter()
-    // A jump to where it is would draw everything anew.
+    // A jump to where it is would draw everything again.
     if (Math.abs(lng - longitude) + Math.abs(lat - latitude) > 1e-7)
       this.opened.map.jumpTo({ center: [longitude, latitude] })
   }

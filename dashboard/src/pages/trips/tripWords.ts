@@ -38,7 +38,7 @@ export function destinationName(
   return tag === undefined ? '' : `${tag}/${externalId}`
 }
 
-/** Where a leg leads to, for people. */
+/** The destination of a leg, as people read it. */
 export function legName(leg: Leg): string {
   if (leg.destinationGeofenceTag !== undefined)
     return `${leg.destinationGeofenceTag}/${leg.destinationGeofenceExternalId}`

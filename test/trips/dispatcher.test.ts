@@ -5,7 +5,7 @@ import type { FeedRow } from '../../src/actor/feedTable.ts'
 import type { Partition } from '../../src/actor/partition.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import type { FeedOutcome } from '../../src/trips/feedOutcome.ts'
-import { TripCourier } from '../../src/trips/tripCourier.ts'
+import { TripDispatcher } from '../../src/trips/tripDispatcher.ts'
 import { applied, Engine } from '../actor/kit.ts'
 import { until } from '../kit/waiting.ts'
 
@@ -22,7 +22,7 @@ function courierOf(
   told: (row: FeedRow) => Promise<FeedOutcome>,
   more: { seenBytes?: number; outcomeMs?: number } = {},
 ) {
-  return new TripCourier({
+  return new TripDispatcher({
     delivery: { tell: told },
     acknowledge: (partition: Partition, numbers) =>
       engine.host.executeIn(partition, FEED_ACK, { partition: partition.number, numbers }, 0),
@@ -67,15 +67,15 @@ t.test(
   async (t) => {
     const engine = new Engine({ partitions: 1 })
     const tried: number[] = []
-    const courier = courierOf(engine, (row) => {
+    const dispatcher = courierOf(engine, (row) => {
       tried.push(row.number)
       if (tried.length < 3) return Promise.reject(new ApiError(503, 'Not now.'))
       return Promise.resolve(NOTHING)
     })
-    t.teardown(() => courier.stop())
+    t.teardown(() => dispatcher.stop())
     await tell(engine)
     await tell(engine)
-    courier.committed(engine.partitions)
+    dispatcher.committed(engine.partitions)
     await until(async () => waiting(engine) === 0)
     t.strictSame(tried, [1, 1, 1, 2])
   },
@@ -89,12 +89,12 @@ t.test('a new owner tells what the one before has not', async (t) => {
   dead.stop()
   const next = engine.restarted({ log: engine.log.killed() })
   const told: number[] = []
-  const courier = courierOf(next, async ({ number }) => {
+  const dispatcher = courierOf(next, async ({ number }) => {
     told.push(number)
     return NOTHING
   })
-  t.teardown(() => courier.stop())
-  courier.committed(next.partitions)
+  t.teardown(() => dispatcher.stop())
+  dispatcher.committed(next.partitions)
   await until(async () => waiting(next) === 0)
   t.strictSame(told, [1])
 })
@@ -105,27 +105,27 @@ t.test('an answer waits for its trips, not long, and then gets what the device s
   const answer = () =>
     isSilent ? new Promise<FeedOutcome>(() => {}) : Promise.resolve({ trip: '{}', events: ['1'] })
   const question = (deviceId: string, number: number) => ({ scope: 0, deviceId, number })
-  const courier = courierOf(engine, answer, { outcomeMs: 50, seenBytes: 1000 })
-  t.teardown(() => courier.stop())
+  const dispatcher = courierOf(engine, answer, { outcomeMs: 50, seenBytes: 1000 })
+  t.teardown(() => dispatcher.stop())
   await tell(engine)
-  courier.committed(engine.partitions)
-  await t.rejects(courier.of(question('phone', 1)), { code: 503, retryAfter: 1 })
+  dispatcher.committed(engine.partitions)
+  await t.rejects(dispatcher.of(question('phone', 1)), { code: 503, retryAfter: 1 })
   isSilent = false
   await tell(engine, 'other')
-  courier.committed(engine.partitions)
-  t.strictSame(await courier.of(question('other', 2)), { trip: '{}', events: ['1'] })
-  t.strictSame(await courier.of(question('other', 2)), { trip: '{}', events: ['1'] }, 'again')
+  dispatcher.committed(engine.partitions)
+  t.strictSame(await dispatcher.of(question('other', 2)), { trip: '{}', events: ['1'] })
+  t.strictSame(await dispatcher.of(question('other', 2)), { trip: '{}', events: ['1'] }, 'again')
   isSilent = true
   await tell(engine, 'other')
-  courier.committed(engine.partitions)
-  t.strictSame(await courier.of(question('other', 3)), { trip: '{}', events: [] })
+  dispatcher.committed(engine.partitions)
+  t.strictSame(await dispatcher.of(question('other', 3)), { trip: '{}', events: [] })
   isSilent = false
   for (let i = 0; i < 20; i++) {
     await tell(engine, `many-${i}`)
-    courier.committed(engine.partitions)
-    await courier.of(question(`many-${i}`, 4 + i))
+    dispatcher.committed(engine.partitions)
+    await dispatcher.of(question(`many-${i}`, 4 + i))
   }
-  t.equal(await courier.of(question('many-0', 4)), undefined, 'what was seen longest ago is forgotten')
+  t.equal(await dispatcher.of(question('many-0', 4)), undefined, 'what was seen longest ago is forgotten')
 })
 
 t.test('a row that no trip remembers is acknowledged before it is answered', async (t) => {

@@ -1,5 +1,5 @@
 import type { FeedRow } from '../actor/feedTable.ts'
-import type { FeedCourier } from '../actor/host.ts'
+import type { FeedDispatcher } from '../actor/host.ts'
 import type { Partition } from '../actor/partition.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
@@ -22,12 +22,12 @@ import type { TripDelivery } from './tripDelivery.ts'
  * own: which trips a row concerns (tripDelivery.ts), how many rows may wait (TRIP-FEED-2).
  *
  * Invariants
- * - COURIER-1: A row is told after all rows of its device with lower numbers have been.
- * - COURIER-2: A row is acknowledged only after it was told, and told again until then, whoever owns the partition.
- * - COURIER-3: What it keeps is bounded: a lane per device with rows, and what devices saw last in `seenBytes`.
- * - COURIER-4: A row that no trip remembers is acknowledged before its outcome is known to anybody.
+ * - DISPATCH-1: A row is told after all rows of its device with lower numbers have been.
+ * - DISPATCH-2: A row is acknowledged only after it was told, and told again until then, whoever owns the partition.
+ * - DISPATCH-3: What it keeps is bounded: a queue per device with rows, and what devices saw last in `seenBytes`.
+ * - DISPATCH-4: A row that no trip remembers is acknowledged before its outcome is known to anybody.
  */
-export interface CourierParts {
+export interface DispatcherParts {
   readonly delivery: Pick<TripDelivery, 'tell'>
   /** Makes durable that rows were told. */
   readonly acknowledge: (partition: Partition, numbers: readonly number[]) => Promise<unknown>
@@ -40,7 +40,7 @@ export interface CourierParts {
 }
 
 /** Devices whose rows are told at a time. */
-const LANES_AT_ONCE = 256
+const DEVICES_AT_ONCE = 256
 const FIRST_PAUSE_MS = 20
 const LONGEST_PAUSE_MS = 2000
 /** Rows are acknowledged together after this time, because each time costs a commit. */
@@ -49,11 +49,11 @@ const GATHER_MS = 50
 const SEEN_BYTES = 200
 
 /** The rows of one device that wait. */
-interface Lane {
+interface DeviceQueue {
   readonly device: string
   readonly partition: Partition
   readonly numbers: number[]
-  /** The first of them may have been told to some of its trips. */
+  /** Some trips may already have been informed of the first of them. */
   hasFailed: boolean
   pauseMs: number
 }
@@ -62,26 +62,26 @@ interface Seen extends FeedOutcome {
   readonly number: number
 }
 
-export class TripCourier implements FeedCourier, FeedOutcomes {
-  readonly #parts: CourierParts
-  readonly #limit = new ConcurrencyLimit(LANES_AT_ONCE)
-  readonly #lanes = new Map<string, Lane>()
+export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
+  readonly #parts: DispatcherParts
+  readonly #limit = new ConcurrencyLimit(DEVICES_AT_ONCE)
+  readonly #queues = new Map<string, DeviceQueue>()
   /** By device and number. */
   readonly #waiters = new Map<string, ((outcome: FeedOutcome) => void)[]>()
-  /** By device; what was seen longest ago comes first. */
+  /** By device; the device that was seen the longest time ago comes first. */
   readonly #seen = new Map<string, Seen>()
   #seenBytes = 0
   #told = new Map<Partition, number[]>()
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
 
-  constructor(parts: CourierParts) {
+  constructor(parts: DispatcherParts) {
     this.#parts = parts
   }
 
   /** Devices with rows that wait. */
   get waiting(): number {
-    return this.#lanes.size
+    return this.#queues.size
   }
 
   committed(partitions: readonly Partition[]): void {
@@ -102,18 +102,18 @@ export class TripCourier implements FeedCourier, FeedOutcomes {
   of({ scope, deviceId, number }: FeedQuestion): Promise<FeedOutcome | undefined> {
     const device = deviceOf(scope, deviceId)
     const seen = this.#seen.get(device)
-    const lane = this.#lanes.get(device)
-    if (number === 0) return this.#last(device, lane, seen)
+    const queue = this.#queues.get(device)
+    if (number === 0) return this.#last(device, queue, seen)
     if (seen !== undefined && seen.number >= number)
       return Promise.resolve({ trip: seen.trip, events: seen.number === number ? seen.events : [] })
     // Another owner has told it.
-    if (lane === undefined) return Promise.resolve(undefined)
+    if (queue === undefined) return Promise.resolve(undefined)
     return this.#wait(device, number)
   }
 
   /** For an update that was sent again: its events were told before. */
-  async #last(device: string, lane?: Lane, seen?: Seen): Promise<FeedOutcome | undefined> {
-    const last = lane === undefined ? seen : await this.#wait(device, lane.numbers.at(-1)!)
+  async #last(device: string, queue?: DeviceQueue, seen?: Seen): Promise<FeedOutcome | undefined> {
+    const last = queue === undefined ? seen : await this.#wait(device, queue.numbers.at(-1)!)
     return last && { trip: last.trip, events: [] }
   }
 
@@ -138,44 +138,50 @@ export class TripCourier implements FeedCourier, FeedOutcomes {
   }
 
   #post(partition: Partition, device: string, number: number): void {
-    const known = this.#lanes.get(device)
+    const known = this.#queues.get(device)
     if (known !== undefined) {
       known.numbers.push(number)
       return
     }
-    const lane: Lane = { device, partition, numbers: [number], hasFailed: false, pauseMs: FIRST_PAUSE_MS }
-    this.#lanes.set(device, lane)
-    this.#run(lane)
+    const queue: DeviceQueue = {
+      device,
+      partition,
+      numbers: [number],
+      hasFailed: false,
+      pauseMs: FIRST_PAUSE_MS,
+    }
+    this.#queues.set(device, queue)
+    this.#run(queue)
   }
 
-  #run(lane: Lane): void {
-    void this.#limit.run(() => this.#tellAll(lane))
+  #run(queue: DeviceQueue): void {
+    void this.#limit.run(() => this.#tellAll(queue))
   }
 
   /** Tells the rows of a device, one after the other. After a failure it lets others go first. */
-  async #tellAll(lane: Lane): Promise<void> {
-    const { device, partition, numbers } = lane
+  async #tellAll(queue: DeviceQueue): Promise<void> {
+    const { device, partition, numbers } = queue
     try {
       while (numbers.length > 0 && !this.#isStopped) {
         const number = numbers[0]!
         const row = partition.feed.get(number)
-        const isAgain = lane.hasFailed || number <= partition.feed.recoveredTo
-        if (row !== undefined) await this.#tell(lane, row, isAgain)
+        const isAgain = queue.hasFailed || number <= partition.feed.recoveredTo
+        if (row !== undefined) await this.#tell(queue, row, isAgain)
         numbers.shift()
-        lane.hasFailed = false
-        lane.pauseMs = FIRST_PAUSE_MS
+        queue.hasFailed = false
+        queue.pauseMs = FIRST_PAUSE_MS
       }
-      this.#lanes.delete(device)
+      this.#queues.delete(device)
     } catch (error) {
       if (this.#isStopped) return
       this.#parts.troubled(error as Error)
-      lane.hasFailed = true
-      setTimeout(() => this.#run(lane), lane.pauseMs).unref()
-      lane.pauseMs = Math.min(LONGEST_PAUSE_MS, lane.pauseMs * 2)
+      queue.hasFailed = true
+      setTimeout(() => this.#run(queue), queue.pauseMs).unref()
+      queue.pauseMs = Math.min(LONGEST_PAUSE_MS, queue.pauseMs * 2)
     }
   }
 
-  async #tell({ device, partition }: Lane, row: FeedRow, isAgain: boolean): Promise<void> {
+  async #tell({ device, partition }: DeviceQueue, row: FeedRow, isAgain: boolean): Promise<void> {
     const { number } = row
     const { isInVain = false, trip, events }: ToldRow = await this.#parts.delivery.tell(row, isAgain)
     if (isInVain && !this.#isStopped) await this.#parts.acknowledge(partition, [number])

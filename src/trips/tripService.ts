@@ -24,7 +24,7 @@ import { TRIP_REMOVAL } from './tripRemoval.ts'
  * and takes the name back after it has ended. Between two steps anything may happen, also the end of this process:
  * whatever is left is put right by the next call, or by the sweep (tripSweep.ts).
  */
-export interface TripDeskParts {
+export interface TripServiceParts {
   readonly intake: Pick<Intake, 'execute'>
   readonly trips: Trips
   readonly users: Users
@@ -44,10 +44,10 @@ export interface Wanted {
 /** Other processes may take a name, or end a trip, between two steps; then it is tried again. */
 const TRIES = 5
 
-export class TripDesk {
-  readonly #parts: TripDeskParts
+export class TripService {
+  readonly #parts: TripServiceParts
 
-  constructor(parts: TripDeskParts) {
+  constructor(parts: TripServiceParts) {
     this.#parts = parts
   }
 
@@ -163,7 +163,7 @@ export class TripDesk {
     const found = await this.find(scope, name)
     if (found === undefined) throw notFound('Trip')
     const { id, externalId } = found
-    // Before the trip is gone: in the other order, an update in between would create it anew.
+    // Before the trip is gone: in the other order, an update in between would create it again.
     await directory.edit(() => directory.bury(scope, id, externalId))
     if (!(await intake.execute(TRIP_REMOVAL, { scope, id }, 0))) throw notFound('Trip')
   }

@@ -1,0 +1,134 @@
+import type { GeofenceDefinition } from '../registry/geofences/geofenceRows.ts'
+import type { Listed } from '../registry/records/recordList.ts'
+import type { Change } from '../registry/store/editLog.ts'
+import type { SyncRun } from '../registry/sync/syncRows.ts'
+import { kept, type RunState } from './syncRunState.ts'
+
+/** Of a transaction; with their marks they must fit into an atomic batch of the registry. */
+const MAX_WRITES = 200
+
+interface Pending {
+  readonly definition: GeofenceDefinition
+  readonly source: number
+  readonly sources: readonly string[]
+}
+
+/**
+ * What a run writes to the registry, some geofences at a time, each time together with the counts that they change.
+ *
+ * Invariants
+ * - SYNC-4: Each write checks within its edit that this process still has the run; a process that lost it writes no more.
+ */
+export class GeofenceWrites {
+  readonly #state: RunState
+  #pending: Pending[] = []
+  /** Marks of geofences that are as their rows say. */
+  #remarked: Change[] = []
+
+  constructor(state: RunState) {
+    this.#state = state
+  }
+
+  /** As much waits as one transaction may write. */
+  get isFull(): boolean {
+    return this.#pending.length >= MAX_WRITES
+  }
+
+  get isEmpty(): boolean {
+    return this.#pending.length === 0
+  }
+
+  add(pending: Pending): void {
+    this.#pending.push(pending)
+  }
+
+  remark(change: Change): void {
+    this.#remarked.push(change)
+  }
+
+  /** Writes what is pending, some rows at a time, each with the counts that it changes. */
+  async write(): Promise<void> {
+    const state = this.#state
+    const { syncs, geofences } = state.parts
+    const { scope, dryRun } = state.run
+    if (this.#pending.length === 0 && this.#remarked.length === 0) return state.save()
+    while (this.#pending.length > 0 || this.#remarked.length > 0) {
+      const part = this.#pending.slice(0, MAX_WRITES)
+      const marks = this.#remarked.slice(0, MAX_WRITES)
+      if (dryRun) {
+        const store = geofences.store(scope)
+        const outcomes = part.map(({ definition: { tag, externalId } }) => ({
+          created: store.byPair(tag, externalId) === undefined,
+        }))
+        for (const [i, { definition }] of part.entries())
+          state.show(outcomes[i]!.created ? 'created' : 'updated', definition)
+        state.run = this.#counting(part, outcomes)
+      } else {
+        state.run = await syncs.edit(() => {
+          const active = syncs.held(state.run)
+          let counted = state.run
+          const alongside = (outcomes: readonly { readonly created: boolean; readonly record: Listed }[]) => {
+            counted = { ...this.#counting(part, outcomes), ...kept(active) }
+            const written = outcomes.map(({ record: { id, updatedAt } }, i) =>
+              syncs.markChange({ scope, id, sources: part[i]!.sources, updatedAt }),
+            )
+            return [...marks, ...written, syncs.saved(counted)]
+          }
+          if (part.length === 0) syncs.commit(alongside([]))
+          else
+            geofences.putMany(
+              scope,
+              part.map(({ definition }) => definition),
+              { alongside },
+            )
+          return counted
+        })
+      }
+      this.#pending = this.#pending.slice(part.length)
+      this.#remarked = this.#remarked.slice(marks.length)
+      state.savedAt = state.parts.time.now()
+      state.signal.throwIfAborted()
+    }
+  }
+
+  /** The run after these rows. */
+  #counting(part: readonly Pending[], outcomes: readonly { readonly created: boolean }[]): SyncRun {
+    const sources = this.#state.run.sources.map((source) => ({ ...source }))
+    for (const [i, { source }] of part.entries()) {
+      if (outcomes[i]!.created) sources[source]!.created++
+      else sources[source]!.updated++
+    }
+    return { ...this.#state.run, sources }
+  }
+
+  /**
+   * Deletes geofences, unless somebody has written them in the meantime.
+   * @param gone ids of which only the marks are left
+   */
+  async delete(gone: readonly string[], missing: readonly string[]): Promise<void> {
+    const state = this.#state
+    const { syncs, geofences } = state.parts
+    const { scope } = state.run
+    const store = geofences.store(scope)
+    const ids = [...gone, ...missing]
+    for (let i = 0; i < ids.length; i += MAX_WRITES) {
+      const part = ids.slice(i, i + MAX_WRITES)
+      state.run = await syncs.edit(() => {
+        const active = syncs.held(state.run)
+        // Somebody may have written one in the meantime.
+        const deleted = part.filter((id) => {
+          const geofence = store.get(id)
+          return geofence !== undefined && geofence.updatedAt === syncs.mark(scope, id)?.updatedAt
+        })
+        const unmarked = part.filter((id) => deleted.includes(id) || store.get(id) === undefined)
+        const counted = { ...state.run, ...kept(active), deleted: state.run.deleted + deleted.length }
+        geofences.deleteMany(scope, deleted, [
+          ...unmarked.map((id) => syncs.unmarkChange(scope, id)),
+          syncs.saved(counted),
+        ])
+        return counted
+      })
+      state.signal.throwIfAborted()
+    }
+  }
+}
