@@ -19,8 +19,8 @@ export type RingfenceOptions = RingfenceServers & (RingfenceKey | RingfenceSessi
 
 interface RingfenceServers {
   /**
-   * Of the server, e.g. `https://ringfence.example.com`, or of several gateways of one cluster: when one fails, calls and
-   * streams go to the next.
+   * Of the server, e.g. `https://ringfence.example.com`, or of several gateways of one cluster: when one fails, calls
+   * and streams go to the next.
    */
   readonly url: string | readonly string[]
   /** For Node 20, which has none of its own: that of the package `ws`. */
@@ -47,7 +47,7 @@ interface RingfenceSession {
  */
 export class Ringfence {
   readonly #urls: string | readonly string[]
-  /** Of calls; each stream has its own. */
+  /** The servers of calls; each stream has its own. */
   readonly #servers: Servers
   readonly #identity: Identity
   readonly #WebSocket: WebSocketConstructor | undefined

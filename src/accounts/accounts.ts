@@ -86,7 +86,7 @@ export class Accounts {
     for (const row of invitations.all() as Invitation[]) this.#putInvitation(row)
   }
 
-  /** Of all projects. */
+  /** How many accounts all projects have. */
   get size(): number {
     return this.#byId.size
   }
@@ -100,7 +100,7 @@ export class Accounts {
     return this.#byEmail.get(email)
   }
 
-  /** Of one project, in the order of creation. */
+  /** The accounts of one project, in the order of creation. */
   list(project: number): Account[] {
     const accounts = [...this.#byId.values()].filter((account) => account.project === project)
     return accounts.toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))

@@ -47,7 +47,7 @@ interface Entry {
   session: Session
   /** Epoch milliseconds; may be later than the session's `usedAt`, which is written down now and then. */
   usedAt: number
-  /** Of the test and of the live environment, as they were last handed out. */
+  /** The credentials of the test and of the live environment, as they were last handed out. */
   readonly credentials: [Credentials | undefined, Credentials | undefined]
 }
 

@@ -18,7 +18,7 @@ export interface SignInParts {
   readonly clock: Clock
   /** Whether secret keys may be used to sign in. */
   readonly byKey: boolean
-  /** Of hashing passwords; lower in tests. */
+  /** The cost of hashing passwords; lower in tests. */
   readonly cost?: Cost
 }
 

@@ -8,7 +8,7 @@ import { userHead, userHeadPieces, userJson } from './userRecord.ts'
 
 /** The result of an update. */
 export interface Applied extends Outcome {
-  /** Of the record, in its partition's table. */
+  /** The row of the record, in its partition's table. */
   readonly row: number
 }
 

@@ -64,7 +64,7 @@ export class Batch {
   readonly results: (Applied | ApiError)[] = []
   readonly executed: { readonly command: PartitionCommand; readonly result: unknown }[] = []
   readonly removed: RemovedRecord[] = []
-  /** Of the frame, in order. */
+  /** The events of the frame, in order. */
   events: StoredEvent[] = []
   /** Its time is over: something may be left for the next batch. */
   isLate = false
@@ -76,7 +76,7 @@ export class Batch {
   readonly #counters: UpdateCounters
   readonly #prepare: (mail: UpdateMail, missing: Missing) => void
   readonly #writer = new FrameWriter()
-  /** Of a frame without commits. */
+  /** Bytes of a frame without commits. */
   #emptyBytes = 0
   /** The partition whose commit has many events that are not all written; it is the last of the frame. */
   #unended: Partition | undefined

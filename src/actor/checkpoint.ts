@@ -12,7 +12,7 @@ import { snapshotOf } from './recovery.ts'
  * what the older snapshots and the event index still need.
  */
 export class Checkpointer {
-  private readonly parts: {
+  readonly #parts: {
     readonly host: ActorHost
     readonly log: CommitLog
     readonly snapshots: SnapshotStore
@@ -21,34 +21,35 @@ export class Checkpointer {
     readonly clock: Clock
     readonly logger: Logger
   }
-  private readonly everyBytes: number
-  private lastBytes: number
-  private running: Promise<void> | undefined
+  readonly #everyBytes: number
+  #lastBytes: number
+  #running: Promise<void> | undefined
   /** The number of users that need the log and the snapshots to stay unchanged. */
-  private holds = 0
+  #holds = 0
 
   /** @param everyBytes bytes of commits between two rounds */
   constructor(parts: Checkpointer['parts'], everyBytes: number) {
-    this.parts = parts
-    this.everyBytes = everyBytes
-    this.lastBytes = parts.host.counters.frameBytes
+    this.#parts = parts
+    this.#everyBytes = everyBytes
+    this.#lastBytes = parts.host.counters.frameBytes
   }
 
   /** Starts a round if one is due; to be called every few seconds. */
   tick(): void {
-    const { frameBytes } = this.parts.host.counters
-    if (this.running !== undefined || this.holds > 0 || frameBytes - this.lastBytes < this.everyBytes) return
-    this.lastBytes = frameBytes
-    this.running = this.round()
+    const { frameBytes } = this.#parts.host.counters
+    if (this.#running !== undefined || this.#holds > 0 || frameBytes - this.#lastBytes < this.#everyBytes)
+      return
+    this.#lastBytes = frameBytes
+    this.#running = this.round()
       .catch((error) =>
-        this.parts.logger.error(failureFields(error), 'snapshot failed; the log still has everything'),
+        this.#parts.logger.error(failureFields(error), 'snapshot failed; the log still has everything'),
       )
-      .finally(() => (this.running = undefined))
+      .finally(() => (this.#running = undefined))
   }
 
   /** Snapshots every partition and trims the log. */
   async round(): Promise<void> {
-    const { host, log, snapshots, events, registry, clock, logger } = this.parts
+    const { host, log, snapshots, events, registry, clock, logger } = this.#parts
     const started = clock.now()
     let bytes = 0
     // Frames without events are never added to the index. It must learn the offset anyway, or it would keep the log
@@ -72,13 +73,13 @@ export class Checkpointer {
    * removed, and the log only grows, so that their files can be copied.
    */
   async hold(): Promise<() => void> {
-    this.holds++
-    await this.running
-    return () => void this.holds--
+    this.#holds++
+    await this.#running
+    return () => void this.#holds--
   }
 
   /** Waits for a running round. */
   async stop(): Promise<void> {
-    await this.running
+    await this.#running
   }
 }

@@ -12,7 +12,8 @@ import { DEVICE_TYPE, deviceRowEnd } from './deviceRows.ts'
  *          of any other actor: ACTOR u8 · number of its type u8 · length u32 · what the type has written
  * event    scope u32 · length u32 · JSON
  * ```
- * Little-endian. Version 1 has rows of the kinds 1 to 3 only. Rows are applied as data, in order, never evaluated again.
+ * Little-endian. Version 1 has rows of the kinds 1 to 3 only. Rows are applied as data, in order, never evaluated
+ * again.
  */
 const VERSION = 2
 const ACTOR = 5
@@ -32,43 +33,43 @@ export interface CommittedEvent {
 
 /** Builds one frame after another in one reused buffer. */
 export class FrameWriter {
-  private buffer: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
-  /** Of the frame's bytes; replaced after each added row. */
-  view = viewOf(this.buffer)
-  private at = 0
-  private commitStart = 0
-  private rows = 0
-  private events = 0
+  #buffer: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
+  /** A view of the frame's bytes; replaced after each added row. */
+  view = viewOf(this.#buffer)
+  #at = 0
+  #commitStart = 0
+  #rows = 0
+  #events = 0
 
   /** Bytes written since {@link begin}. */
   get bytes(): number {
-    return this.at
+    return this.#at
   }
 
   /** Starts a frame; `time` is the server's, epoch milliseconds. */
   begin(time: number): void {
-    if (this.buffer.length > KEPT_BYTES) this.setBuffer(Buffer.allocUnsafeSlow(FIRST_BYTES))
-    this.buffer[0] = VERSION
-    this.buffer.writeDoubleLE(time, 1)
-    this.at = 9
+    if (this.#buffer.length > KEPT_BYTES) this.#setBuffer(Buffer.allocUnsafeSlow(FIRST_BYTES))
+    this.#buffer[0] = VERSION
+    this.#buffer.writeDoubleLE(time, 1)
+    this.#at = 9
   }
 
   /** Starts the commit of one partition. Rows come before events. */
   beginCommit(partition: number, sequence: number, revision: number): void {
-    this.reserve(COMMIT_HEADER_BYTES)
-    this.commitStart = this.at
-    this.buffer.writeUInt16LE(partition, this.at)
-    this.buffer.writeDoubleLE(sequence, this.at + 2)
-    this.buffer.writeDoubleLE(revision, this.at + 10)
-    this.at += COMMIT_HEADER_BYTES
-    this.rows = 0
-    this.events = 0
+    this.#reserve(COMMIT_HEADER_BYTES)
+    this.#commitStart = this.#at
+    this.#buffer.writeUInt16LE(partition, this.#at)
+    this.#buffer.writeDoubleLE(sequence, this.#at + 2)
+    this.#buffer.writeDoubleLE(revision, this.#at + 10)
+    this.#at += COMMIT_HEADER_BYTES
+    this.#rows = 0
+    this.#events = 0
   }
 
   /** Ends the commit; one without rows and events is removed. Returns whether it was kept. */
   endCommit(): boolean {
-    if (this.rows === 0 && this.events === 0) {
-      this.at = this.commitStart
+    if (this.#rows === 0 && this.#events === 0) {
+      this.#at = this.#commitStart
       return false
     }
     this.sealCommit()
@@ -77,16 +78,16 @@ export class FrameWriter {
 
   /** Ends the commit, even if it is empty. */
   sealCommit(): void {
-    this.buffer.writeUInt32LE(this.rows, this.commitStart + 18)
-    this.buffer.writeUInt32LE(this.events, this.commitStart + 22)
+    this.#buffer.writeUInt32LE(this.#rows, this.#commitStart + 18)
+    this.#buffer.writeUInt32LE(this.#events, this.#commitStart + 22)
   }
 
   /** Adds a row to the commit: the caller writes this number of bytes into {@link view}, from the returned index on. */
   addRow(bytes: number): number {
-    this.reserve(bytes)
-    const { at } = this
-    this.at += bytes
-    this.rows++
+    this.#reserve(bytes)
+    const at = this.#at
+    this.#at += bytes
+    this.#rows++
     return at
   }
 
@@ -100,32 +101,32 @@ export class FrameWriter {
   }
 
   set(bytes: Uint8Array, at: number): void {
-    this.buffer.set(bytes, at)
+    this.#buffer.set(bytes, at)
   }
 
   event(event: CommittedEvent): void {
-    this.reserve(8 + event.json.length * 3)
-    this.buffer.writeUInt32LE(event.scope, this.at)
-    const length = this.buffer.write(event.json, this.at + 8, 'utf8')
-    this.buffer.writeUInt32LE(length, this.at + 4)
-    this.at += 8 + length
-    this.events++
+    this.#reserve(8 + event.json.length * 3)
+    this.#buffer.writeUInt32LE(event.scope, this.#at)
+    const length = this.#buffer.write(event.json, this.#at + 8, 'utf8')
+    this.#buffer.writeUInt32LE(length, this.#at + 4)
+    this.#at += 8 + length
+    this.#events++
   }
 
   /** The frame; valid until the next {@link begin}. */
   take(): Uint8Array {
-    return this.buffer.subarray(0, this.at)
+    return this.#buffer.subarray(0, this.#at)
   }
 
-  private reserve(bytes: number): void {
-    if (this.at + bytes <= this.buffer.length) return
-    const grown = Buffer.allocUnsafeSlow(Math.max(this.buffer.length * 2, this.at + bytes))
-    this.buffer.copy(grown, 0, 0, this.at)
-    this.setBuffer(grown)
+  #reserve(bytes: number): void {
+    if (this.#at + bytes <= this.#buffer.length) return
+    const grown = Buffer.allocUnsafeSlow(Math.max(this.#buffer.length * 2, this.#at + bytes))
+    this.#buffer.copy(grown, 0, 0, this.#at)
+    this.#setBuffer(grown)
   }
 
-  private setBuffer(buffer: Buffer): void {
-    this.buffer = buffer
+  #setBuffer(buffer: Buffer): void {
+    this.#buffer = buffer
     this.view = viewOf(buffer)
   }
 }

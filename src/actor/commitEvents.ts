@@ -30,31 +30,31 @@ export class CommitEvents {
   geofenceTexts = new TextCache<GeofenceProperties>(GEOFENCE_TEXT_CHARACTERS)
   /** Approximate bytes of those that are written at the end of the commit. */
   bytes = 0
-  private readonly partition: number
-  private readonly salt: StoreSalt
-  private readonly newEvents: StoredEvent[] = []
+  readonly #partition: number
+  readonly #salt: StoreSalt
+  readonly #newEvents: StoredEvent[] = []
   /** How many of them are in the frame. */
-  private written = 0
-  private time = 0
-  private sequence = 0
+  #written = 0
+  #time = 0
+  #sequence = 0
   /** Undefined until the commit has an event. */
-  private idOf: ((index: number) => string) | undefined
-  private eventIndex = 0
+  #idOf: ((index: number) => string) | undefined
+  #eventIndex = 0
 
   constructor(partition: number, salt: StoreSalt) {
-    this.partition = partition
-    this.salt = salt
+    this.#partition = partition
+    this.#salt = salt
   }
 
   /** Starts a commit; `time` is the server's. */
   begin(time: number, sequence: number): void {
-    this.time = time
-    this.sequence = sequence
-    this.idOf = undefined
-    this.eventIndex = 0
+    this.#time = time
+    this.#sequence = sequence
+    this.#idOf = undefined
+    this.#eventIndex = 0
     this.bytes = 0
-    this.newEvents.length = 0
-    this.written = 0
+    this.#newEvents.length = 0
+    this.#written = 0
   }
 
   /**
@@ -67,26 +67,26 @@ export class CommitEvents {
 
   /** Writes some of the events, and appends them to `events`; returns whether there are more. */
   write(writer: FrameWriter, events: StoredEvent[]): boolean {
-    const { newEvents } = this
+    const newEvents = this.#newEvents
     let bytes = 0
-    while (this.written < newEvents.length && bytes < BYTES_A_TURN) {
-      const event = newEvents[this.written++]!
+    while (this.#written < newEvents.length && bytes < BYTES_A_TURN) {
+      const event = newEvents[this.#written++]!
       writer.event(event)
       events.push(event)
       bytes += event.json.length
     }
-    return this.written < newEvents.length
+    return this.#written < newEvents.length
   }
 
   /** The id of the next event. */
   nextId(): string {
-    this.idOf ??= eventIds(this.salt, this.time, this.partition, this.sequence)
-    return this.idOf(this.eventIndex++)
+    this.#idOf ??= eventIds(this.#salt, this.#time, this.#partition, this.#sequence)
+    return this.#idOf(this.#eventIndex++)
   }
 
   /** Adds an event after the others; its id is the {@link nextId}. */
   add(event: StoredEvent): void {
-    this.newEvents.push(event)
+    this.#newEvents.push(event)
     this.bytes += event.json.length
   }
 
@@ -99,8 +99,8 @@ export class CommitEvents {
     time: number,
     writing: 'before' | undefined,
   ): readonly string[] | typeof TOO_MANY_EVENTS | Unwritten {
-    const first = this.newEvents.length
-    const firstIndex = this.eventIndex
+    const first = this.#newEvents.length
+    const firstIndex = this.#eventIndex
     let characters = 0
     const context: EventContext = {
       outlineOf: (geofence) => outlineIn(view.index, geofence),
@@ -125,12 +125,12 @@ export class CommitEvents {
       characters += json.length
       const takesLong = writing === 'before' && written.made >= MANY_TEXTS
       if (takesLong || characters > MAX_EVENT_CHARACTERS) {
-        this.newEvents.length = first
-        this.eventIndex = firstIndex
-        return takesLong ? this.unwritten(transitions) : TOO_MANY_EVENTS
+        this.#newEvents.length = first
+        this.#eventIndex = firstIndex
+        return takesLong ? this.#unwritten(transitions) : TOO_MANY_EVENTS
       }
       texts.push(json)
-      this.newEvents.push({
+      this.#newEvents.push({
         scope: update.scope,
         id,
         type: transition.type,
@@ -149,7 +149,7 @@ export class CommitEvents {
     return texts
   }
 
-  private unwritten(transitions: readonly Transition[]): Unwritten {
+  #unwritten(transitions: readonly Transition[]): Unwritten {
     const missing = transitions.flatMap(({ geofence }) =>
       geofence === undefined || this.geofenceTexts.has(geofence) ? [] : [geofence],
     )

@@ -43,13 +43,13 @@ export const OF_USER = 31
 const NO_SCOPE = -1
 
 export class DeviceColumns {
-  private cells = new Float64Array(FIRST_CAPACITY << CELLS)
+  #cells = new Float64Array(FIRST_CAPACITY << CELLS)
   /** The same memory. */
-  private words = new Int32Array(this.cells.buffer)
+  #words = new Int32Array(this.#cells.buffer)
   /** Separate, because only scans read it. */
-  private created = new Float64Array(FIRST_CAPACITY)
+  #created = new Float64Array(FIRST_CAPACITY)
   /** Separate, because only streams that number their updates use it. */
-  private sequences = new Float64Array(FIRST_CAPACITY)
+  #sequences = new Float64Array(FIRST_CAPACITY)
   /**
    * What evaluations found about each device, at the revision of its zone. Separate, because only evaluations use it;
    * not durable.
@@ -58,45 +58,45 @@ export class DeviceColumns {
 
   /** How many rows fit into the allocated memory. */
   protected get capacity(): number {
-    return this.created.length
+    return this.#created.length
   }
 
   /** Time t of the last update, epoch milliseconds. */
   updatedAt(row: number): number {
-    return this.cells[(row << CELLS) + UPDATED_AT]!
+    return this.#cells[(row << CELLS) + UPDATED_AT]!
   }
 
   latitude(row: number): number {
-    return this.cells[(row << CELLS) + LATITUDE]!
+    return this.#cells[(row << CELLS) + LATITUDE]!
   }
 
   longitude(row: number): number {
-    return this.cells[(row << CELLS) + LONGITUDE]!
+    return this.#cells[(row << CELLS) + LONGITUDE]!
   }
 
   /** Metres; NaN if the last update had none. */
   accuracy(row: number): number {
-    return this.cells[(row << CELLS) + ACCURACY]!
+    return this.#cells[(row << CELLS) + ACCURACY]!
   }
 
   /** Server time of the last update, epoch milliseconds. */
   receivedAt(row: number): number {
-    return this.cells[(row << CELLS) + RECEIVED_AT]!
+    return this.#cells[(row << CELLS) + RECEIVED_AT]!
   }
 
   /** FLAG_ bits, see deviceTable.ts. */
   flags(row: number): number {
-    return this.words[(row << WORDS) + FLAGS]!
+    return this.#words[(row << WORDS) + FLAGS]!
   }
 
   /** Server time of the first update, epoch milliseconds; of the profile, for scans. */
   createdAt(row: number): number {
-    return this.created[row]!
+    return this.#created[row]!
   }
 
   /** −1 if the row is free. */
   scope(row: number): ScopeId {
-    return this.words[(row << WORDS) + SCOPE]!
+    return this.#words[(row << WORDS) + SCOPE]!
   }
 
   /** Writes the fields that every update writes; `accuracy` is NaN for none. */
@@ -109,69 +109,69 @@ export class DeviceColumns {
     receivedAt: number,
     flags: number,
   ): void {
-    const { cells } = this
+    const cells = this.#cells
     const at = row << CELLS
     cells[at + UPDATED_AT] = updatedAt
     cells[at + LATITUDE] = latitude
     cells[at + LONGITUDE] = longitude
     cells[at + ACCURACY] = accuracy
     cells[at + RECEIVED_AT] = receivedAt
-    this.words[(row << WORDS) + FLAGS] = flags
+    this.#words[(row << WORDS) + FLAGS] = flags
   }
 
   /** The sequence number of the newest mark; −1 if it is the one in the profile. */
   sequence(row: number): number {
-    return this.sequences[row]!
+    return this.#sequences[row]!
   }
 
   setSequence(row: number, sequence: number): void {
-    this.sequences[row] = sequence
+    this.#sequences[row] = sequence
   }
 
   // The following fields are not durable: recovery leaves them empty, and the next full evaluation fills them.
 
   /** Metres; 0: no zone. */
   zoneRadius(row: number): number {
-    return this.cells[(row << CELLS) + ZONE_RADIUS]!
+    return this.#cells[(row << CELLS) + ZONE_RADIUS]!
   }
 
   /** The registry revision with which the zone was made. */
   zoneRevision(row: number): number {
-    return this.cells[(row << CELLS) + ZONE_REVISION]!
+    return this.#cells[(row << CELLS) + ZONE_REVISION]!
   }
 
   /** The last time t of an update for which the zone is valid. */
   zoneUntil(row: number): number {
-    return this.cells[(row << CELLS) + ZONE_UNTIL]!
+    return this.#cells[(row << CELLS) + ZONE_UNTIL]!
   }
 
   /** The server time from which the zone is no longer valid. */
   zoneUntilReceived(row: number): number {
-    return this.cells[(row << CELLS) + ZONE_UNTIL_RECEIVED]!
+    return this.#cells[(row << CELLS) + ZONE_UNTIL_RECEIVED]!
   }
 
   /** Metres: the zone is not valid for a worse accuracy. */
   zoneAccuracy(row: number): number {
-    return Math.abs(this.cells[(row << CELLS) + ZONE_ACCURACY]!)
+    return Math.abs(this.#cells[(row << CELLS) + ZONE_ACCURACY]!)
   }
 
   /** Whether the zone is valid only for a device that neither stopped nor is in the foreground. */
   isZoneOnlyMoving(row: number): boolean {
-    const accuracy = this.cells[(row << CELLS) + ZONE_ACCURACY]!
+    const accuracy = this.#cells[(row << CELLS) + ZONE_ACCURACY]!
     return accuracy < 0 || Object.is(accuracy, -0)
   }
 
   zoneLatitude(row: number): number {
-    return this.cells[(row << CELLS) + ZONE_LATITUDE]!
+    return this.#cells[(row << CELLS) + ZONE_LATITUDE]!
   }
 
   zoneLongitude(row: number): number {
-    return this.cells[(row << CELLS) + ZONE_LONGITUDE]!
+    return this.#cells[(row << CELLS) + ZONE_LONGITUDE]!
   }
 
   /** See `zoneCosine` of zone.ts. */
   zoneCosine(row: number): number {
-    return this.cells[(row << CELLS) + ZONE_COSINE]!
+    return this.#cells[(row << CELLS) + ZONE_COSINE]!
   }
 
   setZone(
@@ -182,7 +182,7 @@ export class DeviceColumns {
     zone: SafeZone,
     revision: number,
   ): void {
-    const { cells } = this
+    const cells = this.#cells
     const at = row << CELLS
     cells[at + ZONE_RADIUS] = zone.radiusMeters
     cells[at + ZONE_REVISION] = revision
@@ -196,41 +196,41 @@ export class DeviceColumns {
   }
 
   endZone(row: number): void {
-    this.cells[(row << CELLS) + ZONE_RADIUS] = 0
+    this.#cells[(row << CELLS) + ZONE_RADIUS] = 0
   }
 
   /** Server time from which the rate limit admits the device's next update. */
   nextAllowedAt(row: number): number {
-    return this.cells[(row << CELLS) + NEXT_ALLOWED_AT]!
+    return this.#cells[(row << CELLS) + NEXT_ALLOWED_AT]!
   }
 
   setNextAllowedAt(row: number, time: number): void {
-    this.cells[(row << CELLS) + NEXT_ALLOWED_AT] = time
+    this.#cells[(row << CELLS) + NEXT_ALLOWED_AT] = time
   }
 
   /** The next row in a chain, see {@link OF_DEVICE}; −1 if this is the last. */
   protected next(chain: number, row: number): number {
-    return this.words[(row << WORDS) + chain]!
+    return this.#words[(row << WORDS) + chain]!
   }
 
   protected setNext(chain: number, row: number, next: number): void {
-    this.words[(row << WORDS) + chain] = next
+    this.#words[(row << WORDS) + chain] = next
   }
 
   protected setCreatedAt(row: number, time: number): void {
-    this.created[row] = time
+    this.#created[row] = time
   }
 
   /** Takes a row for a record of the scope, without a zone and with its full rate. */
   protected take(row: number, scope: ScopeId): void {
-    this.words[(row << WORDS) + SCOPE] = scope
+    this.#words[(row << WORDS) + SCOPE] = scope
     this.endZone(row)
     this.candidateCache.forget(row)
     this.setNextAllowedAt(row, 0)
   }
 
   protected free(row: number): void {
-    this.words[(row << WORDS) + SCOPE] = NO_SCOPE
+    this.#words[(row << WORDS) + SCOPE] = NO_SCOPE
   }
 
   /** Doubles the memory until the row fits. */
@@ -239,15 +239,15 @@ export class DeviceColumns {
     if (row < capacity) return
     while (row >= capacity) capacity *= 2
     const cells = new Float64Array(capacity << CELLS)
-    cells.set(this.cells)
+    cells.set(this.#cells)
     const created = new Float64Array(capacity)
-    created.set(this.created)
+    created.set(this.#created)
     const sequences = new Float64Array(capacity)
-    sequences.set(this.sequences)
-    this.cells = cells
-    this.words = new Int32Array(cells.buffer)
-    this.created = created
-    this.sequences = sequences
+    sequences.set(this.#sequences)
+    this.#cells = cells
+    this.#words = new Int32Array(cells.buffer)
+    this.#created = created
+    this.#sequences = sequences
     this.candidateCache.resize(capacity)
   }
 }

@@ -12,7 +12,7 @@ import type { DeviceTable } from './deviceTable.ts'
  * ```
  * Little-endian.
  */
-/** Of the actor type. */
+/** The number of the actor type. */
 export const DEVICE_TYPE = 0
 
 const MOVED = 1

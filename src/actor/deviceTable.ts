@@ -53,47 +53,47 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   /** Records that exist. */
   count = 0
 
-  private readonly profiles = new ProfileStore()
-  private memory = new DeviceMemory()
+  readonly #profiles = new ProfileStore()
+  #memory = new DeviceMemory()
   /** Approximate bytes of all records. */
   bytes = 0
-  private readonly bytesOfScope = new Map<ScopeId, number>()
+  readonly #bytesOfScope = new Map<ScopeId, number>()
   /** Dropped whenever the profile changes. */
   readonly replyHead: (ReplyHead | undefined)[] = []
   /** The sender of the last update of a record that is its device's only one. */
-  private readonly senders: (Sender | undefined)[] = []
+  readonly #senders: (Sender | undefined)[] = []
   /** The stream of that update. */
-  private readonly streams: (string | undefined)[] = []
+  readonly #streams: (string | undefined)[] = []
   /** The heads of the chains. */
-  private readonly devices = new RowIndex()
-  private readonly users = new RowIndex()
-  private readonly freed: { readonly row: number; readonly at: number }[] = []
+  readonly #devices = new RowIndex()
+  readonly #users = new RowIndex()
+  readonly #freed: { readonly row: number; readonly at: number }[] = []
 
   /**
    * Limits the memory of profile objects, approximately. Further profiles are packed, and reading those takes more
    * time.
    */
   set maxUnpackedBytes(bytes: number) {
-    this.profiles.maxUnpackedBytes = bytes
+    this.#profiles.maxUnpackedBytes = bytes
   }
 
   /** From now on its records count in this memory, and no longer in the one before. */
   countIn(memory: DeviceMemory): void {
-    for (const [scope, bytes] of this.bytesOfScope) {
-      this.memory.add(scope, -bytes)
+    for (const [scope, bytes] of this.#bytesOfScope) {
+      this.#memory.add(scope, -bytes)
       memory.add(scope, bytes)
     }
-    this.memory = memory
+    this.#memory = memory
   }
 
   /** See {@link DeviceMemory.hasRoom}. */
   hasRoom(scope: ScopeId): boolean {
-    return this.memory.hasRoom(scope)
+    return this.#memory.hasRoom(scope)
   }
 
   /** Approximate bytes of a record. */
   bytesOf(row: number): number {
-    return this.profiles.bytesOf(row)
+    return this.#profiles.bytesOf(row)
   }
 
   /** Whether the last update was too inaccurate to touch any geofence. */
@@ -103,8 +103,8 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   /** The first record of the device; −1 if it has none. */
   firstOf(scope: ScopeId, deviceId: string): number {
-    const slot = this.deviceSlot(scope, deviceId, nameHash(scope, deviceId))
-    return slot < 0 ? -1 : this.devices.row(slot)
+    const slot = this.#deviceSlot(scope, deviceId, nameHash(scope, deviceId))
+    return slot < 0 ? -1 : this.#devices.row(slot)
   }
 
   /** The next record of the same device; −1 if this is the last. */
@@ -119,11 +119,11 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   rowOf(sender: Sender | undefined, stream: string | undefined, sequence: number | undefined): number {
     if (sender === undefined) return -1
     const row = sender.hint
-    if (row < 0 || row >= this.senders.length || this.senders[row] !== sender) return -1
+    if (row < 0 || row >= this.#senders.length || this.#senders[row] !== sender) return -1
     if (stream === undefined) return row
     const newest = this.sequence(row)
     // Below 0, the profile has the number, because an update without a number changed it.
-    return this.streams[row] === stream && newest >= 0 && sequence! > newest ? row : -1
+    return this.#streams[row] === stream && newest >= 0 && sequence! > newest ? row : -1
   }
 
   /**
@@ -131,21 +131,21 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
    * @param sender undefined if it is not a shared one, or the device has other records
    */
   remember(row: number, sender: Sender | undefined, stream: string | undefined): void {
-    if (sender === undefined) return this.forget(row)
-    while (this.senders.length < row) {
-      this.senders.push(undefined)
-      this.streams.push(undefined)
+    if (sender === undefined) return this.#forget(row)
+    while (this.#senders.length < row) {
+      this.#senders.push(undefined)
+      this.#streams.push(undefined)
     }
     sender.hint = row
-    this.senders[row] = sender
-    this.streams[row] = stream
+    this.#senders[row] = sender
+    this.#streams[row] = stream
   }
 
   /** The records of a user, in no order. */
   rowsOfUser(scope: ScopeId, userId: string): readonly number[] {
     const rows: number[] = []
-    const slot = this.userSlot(scope, userId, nameHash(scope, userId))
-    for (let row = slot < 0 ? -1 : this.users.row(slot); row >= 0; row = this.next(OF_USER, row))
+    const slot = this.#userSlot(scope, userId, nameHash(scope, userId))
+    for (let row = slot < 0 ? -1 : this.#users.row(slot); row >= 0; row = this.next(OF_USER, row))
       rows.push(row)
     return rows
   }
@@ -156,12 +156,12 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   /** The profile, which stays unpacked. */
   profile(row: number): Profile {
-    this.settleMark(row)
-    const { profiles } = this
+    this.#settleMark(row)
+    const profiles = this.#profiles
     if (profiles.isUnpacked(row)) return profiles.get(row)
     const before = profiles.bytesOf(row)
     const profile = profiles.get(row)
-    this.countBytes(row, this.scope(row), before)
+    this.#countBytes(row, this.scope(row), before)
     return profile
   }
 
@@ -172,8 +172,8 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   /** The profile, without keeping an idle one unpacked; for scans. */
   peek(row: number): Profile {
-    this.settleMark(row)
-    return this.profiles.peek(row)
+    this.#settleMark(row)
+    return this.#profiles.peek(row)
   }
 
   /**
@@ -181,21 +181,21 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
    * otherwise unpack every idle profile.
    */
   mayMention(row: number, id: Buffer): boolean {
-    return this.profiles.mayMention(row, id)
+    return this.#profiles.mayMention(row, id)
   }
 
   /** Reserves room for this many records at once, instead of doubling again and again. */
   expect(records: number): void {
     if (records === 0) return
     this.reserve(records - 1)
-    this.devices.expect(records)
+    this.#devices.expect(records)
   }
 
   /** A row number for a new record; `now` is the server's time. */
   allocate(now: number): number {
-    const oldest = this.freed[0]
+    const oldest = this.#freed[0]
     if (oldest !== undefined && now - oldest.at >= FREED_ROW_REST_MS) {
-      this.freed.shift()
+      this.#freed.shift()
       return oldest.row
     }
     return this.length
@@ -203,52 +203,52 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   /** Takes back an allocated row that was not used. */
   giveBack(row: number, now: number): void {
-    if (row < this.length) this.freed.push({ row, at: now })
+    if (row < this.length) this.#freed.push({ row, at: now })
   }
 
   /** Puts a record into a row, new or replaced; the caller writes the columns of position and time. */
   setProfile(row: number, scope: ScopeId, profile: Profile): void {
-    const isNew = this.open(row, scope)
-    const userBefore = isNew ? undefined : this.profiles.userId(row)
-    const before = this.profiles.bytesOf(row)
-    this.profiles.set(row, profile)
-    this.countBytes(row, scope, before)
+    const isNew = this.#open(row, scope)
+    const userBefore = isNew ? undefined : this.#profiles.userId(row)
+    const before = this.#profiles.bytesOf(row)
+    this.#profiles.set(row, profile)
+    this.#countBytes(row, scope, before)
     this.setSequence(row, -1)
     this.candidateCache.forgetStays(row)
-    this.relink(row, scope, isNew, userBefore)
+    this.#relink(row, scope, isNew, userBefore)
   }
 
   /**
    * Like {@link setProfile} for a packed profile, which is copied and stays packed: a start reads a million of them.
    */
   setPacked(row: number, scope: ScopeId, packed: Buffer): void {
-    const isNew = this.open(row, scope)
+    const isNew = this.#open(row, scope)
     // If the record exists and stays with its user, nothing else changes.
-    const isKnown = !isNew && this.profiles.isOfUserIn(row, packed)
-    const userBefore = isNew || isKnown ? undefined : this.profiles.userId(row)
-    const before = this.profiles.bytesOf(row)
-    this.profiles.setPacked(row, packed)
-    this.countBytes(row, scope, before)
+    const isKnown = !isNew && this.#profiles.isOfUserIn(row, packed)
+    const userBefore = isNew || isKnown ? undefined : this.#profiles.userId(row)
+    const before = this.#profiles.bytesOf(row)
+    this.#profiles.setPacked(row, packed)
+    this.#countBytes(row, scope, before)
     this.setSequence(row, -1)
     this.candidateCache.forgetStays(row)
     if (isKnown) this.replyHead[row] = undefined
-    else this.relink(row, scope, isNew, userBefore)
+    else this.#relink(row, scope, isNew, userBefore)
   }
 
   /** Removes a record; `now` is the server's time. */
   remove(row: number, now: number): void {
     const scope = this.scope(row)
-    this.unlink(this.devices, OF_DEVICE, row, nameHash(scope, this.profiles.deviceId(row)))
-    const userId = this.profiles.userId(row)
-    if (userId !== undefined) this.unlink(this.users, OF_USER, row, nameHash(scope, userId))
-    const before = this.profiles.bytesOf(row)
-    this.profiles.delete(row)
-    this.countBytes(row, scope, before)
+    this.#unlink(this.#devices, OF_DEVICE, row, nameHash(scope, this.#profiles.deviceId(row)))
+    const userId = this.#profiles.userId(row)
+    if (userId !== undefined) this.#unlink(this.#users, OF_USER, row, nameHash(scope, userId))
+    const before = this.#profiles.bytesOf(row)
+    this.#profiles.delete(row)
+    this.#countBytes(row, scope, before)
     this.replyHead[row] = undefined
-    this.forget(row)
+    this.#forget(row)
     this.free(row)
     this.count--
-    this.freed.push({ row, at: now })
+    this.#freed.push({ row, at: now })
   }
 
   readRow(frame: FrameBytes, at: number, end: number, time: number): void {
@@ -263,21 +263,21 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   /** Collects the free rows. */
   recovered(now: number): void {
-    this.freed.length = 0
-    for (let row = 0; row < this.length; row++) if (this.scope(row) < 0) this.freed.push({ row, at: now })
+    this.#freed.length = 0
+    for (let row = 0; row < this.length; row++) if (this.scope(row) < 0) this.#freed.push({ row, at: now })
   }
 
   /** Packs the profiles of devices that have not reported since `before` (server time); returns how many. */
   packIdle(before: number): number {
     let packed = 0
     for (let row = 0; row < this.length; row++) {
-      if (!this.profiles.isUnpacked(row) || this.receivedAt(row) >= before) continue
-      this.settleMark(row)
-      const bytes = this.profiles.bytesOf(row)
-      this.profiles.pack(row)
-      this.countBytes(row, this.scope(row), bytes)
+      if (!this.#profiles.isUnpacked(row) || this.receivedAt(row) >= before) continue
+      this.#settleMark(row)
+      const bytes = this.#profiles.bytesOf(row)
+      this.#profiles.pack(row)
+      this.#countBytes(row, this.scope(row), bytes)
       this.replyHead[row] = undefined
-      this.forget(row)
+      this.#forget(row)
       packed++
     }
     return packed
@@ -285,44 +285,44 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   /** The profile as bytes, without unpacking an idle one; they are valid until the next call. */
   packedProfile(row: number): Uint8Array {
-    this.settleMark(row)
-    return this.profiles.packed(row)
+    this.#settleMark(row)
+    return this.#profiles.packed(row)
   }
 
   /** Writes the newest mark's number into the profile if its column is ahead. An idle profile stays packed. */
-  private settleMark(row: number): void {
+  #settleMark(row: number): void {
     const sequence = this.sequence(row)
     if (!(sequence >= 0) || !this.exists(row)) return
-    const profile = this.profiles.peek(row)
+    const profile = this.#profiles.peek(row)
     const mark = profile.marks.at(-1)
     if (mark === undefined || mark.sequence >= sequence) return
-    const isIdle = !this.profiles.isUnpacked(row)
+    const isIdle = !this.#profiles.isUnpacked(row)
     const marks = [...profile.marks.slice(0, -1), { stream: mark.stream, sequence }]
-    const before = this.profiles.bytesOf(row)
-    this.profiles.set(row, { ...profile, marks })
-    if (isIdle) this.profiles.pack(row)
-    this.countBytes(row, this.scope(row), before)
+    const before = this.#profiles.bytesOf(row)
+    this.#profiles.set(row, { ...profile, marks })
+    if (isIdle) this.#profiles.pack(row)
+    this.#countBytes(row, this.scope(row), before)
   }
 
   /** @param before bytes of the record before it changed */
-  private countBytes(row: number, scope: ScopeId, before: number): void {
-    const more = this.profiles.bytesOf(row) - before
+  #countBytes(row: number, scope: ScopeId, before: number): void {
+    const more = this.#profiles.bytesOf(row) - before
     this.bytes += more
     if (more === 0) return
-    this.bytesOfScope.set(scope, (this.bytesOfScope.get(scope) ?? 0) + more)
-    this.memory.add(scope, more)
+    this.#bytesOfScope.set(scope, (this.#bytesOfScope.get(scope) ?? 0) + more)
+    this.#memory.add(scope, more)
   }
 
-  private forget(row: number): void {
-    if (row < this.senders.length) this.senders[row] = undefined
+  #forget(row: number): void {
+    if (row < this.#senders.length) this.#senders[row] = undefined
   }
 
   /** Makes room for a record; returns whether it is a new one. */
-  private open(row: number, scope: ScopeId): boolean {
+  #open(row: number, scope: ScopeId): boolean {
     this.reserve(row)
     for (; this.length <= row; this.length++) {
       this.free(this.length)
-      this.profiles.delete(this.length)
+      this.#profiles.delete(this.length)
     }
     if (this.exists(row)) return false
     this.count++
@@ -331,29 +331,30 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   }
 
   /** Updates chains, columns and replies after a profile was put. */
-  private relink(row: number, scope: ScopeId, isNew: boolean, userBefore: string | undefined): void {
-    const { profiles } = this
+  #relink(row: number, scope: ScopeId, isNew: boolean, userBefore: string | undefined): void {
+    const profiles = this.#profiles
     const userId = profiles.userId(row)
     if (userId !== userBefore && userBefore !== undefined)
-      this.unlink(this.users, OF_USER, row, nameHash(scope, userBefore))
+      this.#unlink(this.#users, OF_USER, row, nameHash(scope, userBefore))
     if (userId !== userBefore && userId !== undefined) {
       const hash = nameHash(scope, userId)
-      this.link(this.users, OF_USER, row, this.userSlot(scope, userId, hash), hash)
+      this.#link(this.#users, OF_USER, row, this.#userSlot(scope, userId, hash), hash)
     }
     if (isNew) {
       const deviceId = profiles.deviceId(row)
       const hash = nameHash(scope, deviceId)
-      this.link(this.devices, OF_DEVICE, row, this.deviceSlot(scope, deviceId, hash), hash)
+      this.#link(this.#devices, OF_DEVICE, row, this.#deviceSlot(scope, deviceId, hash), hash)
       // If a device has several records, none of them is its only one.
-      for (let other = row; other >= 0; other = this.nextOf(other)) this.forget(other)
+      for (let other = row; other >= 0; other = this.nextOf(other)) this.#forget(other)
     }
     this.setCreatedAt(row, profiles.createdAt(row))
     this.replyHead[row] = undefined
   }
 
   /** The slot of the device's first record; −1 if it has none. */
-  private deviceSlot(scope: ScopeId, deviceId: string, hash: number): number {
-    const { devices, profiles } = this
+  #deviceSlot(scope: ScopeId, deviceId: string, hash: number): number {
+    const devices = this.#devices
+    const profiles = this.#profiles
     for (let slot = devices.find(hash); slot >= 0; slot = devices.findAfter(slot, hash)) {
       const row = devices.row(slot)
       if (this.scope(row) === scope && profiles.isOfDevice(row, deviceId)) return slot
@@ -361,8 +362,9 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     return -1
   }
 
-  private userSlot(scope: ScopeId, userId: string, hash: number): number {
-    const { users, profiles } = this
+  #userSlot(scope: ScopeId, userId: string, hash: number): number {
+    const users = this.#users
+    const profiles = this.#profiles
     for (let slot = users.find(hash); slot >= 0; slot = users.findAfter(slot, hash)) {
       const row = users.row(slot)
       if (this.scope(row) === scope && profiles.isOfUser(row, userId)) return slot
@@ -371,13 +373,13 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   }
 
   /** Puts the row before the others of its chain, or begins a chain. */
-  private link(index: RowIndex, chain: number, row: number, slot: number, hash: number): void {
+  #link(index: RowIndex, chain: number, row: number, slot: number, hash: number): void {
     this.setNext(chain, row, slot < 0 ? -1 : index.row(slot))
     if (slot < 0) index.add(row, hash)
     else index.setRow(slot, row)
   }
 
-  private unlink(index: RowIndex, chain: number, row: number, hash: number): void {
+  #unlink(index: RowIndex, chain: number, row: number, hash: number): void {
     const next = this.next(chain, row)
     for (let slot = index.find(hash); slot >= 0; slot = index.findAfter(slot, hash)) {
       let at = index.row(slot)

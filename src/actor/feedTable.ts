@@ -23,7 +23,8 @@ import { DeviceMemory } from './deviceMemory.ts'
  *
  * Invariants
  * - TRIP-FEED-1: A row has a higher number than all rows before it, also after a recovery.
- * - TRIP-FEED-2: A device has at most {@link MAX_DEVICE_ROWS} rows, and a partition not much more than {@link MAX_BYTES}.
+ * - TRIP-FEED-2: A device has at most {@link MAX_DEVICE_ROWS} rows, and a partition not much more than {@link
+ *   MAX_BYTES}.
  */
 const PUT = 1
 const DONE = 2
@@ -34,7 +35,7 @@ const NUMBER_BYTES = 8
 const MAX_DEVICE_ROWS = 1000
 /** Bytes of rows of a partition that may wait. */
 const MAX_BYTES = 2 * 1024 * 1024
-/** Of a row besides its JSON. */
+/** Bytes of a row besides its JSON. */
 const ROW_BYTES = 150
 
 /** An update as its trips see it. */

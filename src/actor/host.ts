@@ -104,69 +104,69 @@ export class ActorHost implements Intake {
   /** Undefined while nobody watches, so that it costs nothing. */
   observer: PositionObserver | undefined
 
-  private readonly parts: HostParts
-  private readonly scheduler: BatchScheduler
-  private readonly mailboxes: Mailboxes
-  private readonly batch: Batch
-  private readonly geofenceTexts = new TextCache<GeofenceProperties>(GEOFENCE_TEXT_CHARACTERS)
-  private backlogTimer: NodeJS.Timeout | undefined
-  private readers: (() => void)[] = []
-  private flushing = false
-  private scheduled = false
+  readonly #parts: HostParts
+  readonly #scheduler: BatchScheduler
+  readonly #mailboxes: Mailboxes
+  readonly #batch: Batch
+  readonly #geofenceTexts = new TextCache<GeofenceProperties>(GEOFENCE_TEXT_CHARACTERS)
+  #backlogTimer: NodeJS.Timeout | undefined
+  #readers: (() => void)[] = []
+  #flushing = false
+  #scheduled = false
   /** Updates in the previous batch. */
-  private lastBatch = 0
+  #lastBatch = 0
 
-  private readonly position = new RowPosition()
-  private roomBytes = MOST_ROOM_BYTES
+  readonly #position = new RowPosition()
+  #roomBytes = MOST_ROOM_BYTES
 
   constructor(parts: HostParts) {
-    this.parts = parts
-    this.scheduler = parts.scheduler ?? new BatchScheduler(new LoopRest())
-    this.mailboxes = new Mailboxes(parts.partitions.length)
-    this.batch = new Batch(parts, this.mailboxes, this.counters, this.prepare)
-    for (const partition of parts.partitions) partition.events.geofenceTexts = this.geofenceTexts
+    this.#parts = parts
+    this.#scheduler = parts.scheduler ?? new BatchScheduler(new LoopRest())
+    this.#mailboxes = new Mailboxes(parts.partitions.length)
+    this.#batch = new Batch(parts, this.#mailboxes, this.counters, this.#prepare)
+    for (const partition of parts.partitions) partition.events.geofenceTexts = this.#geofenceTexts
   }
 
   /** The partition that handles all updates of a device. */
   partitionOf(deviceId: string): Partition {
-    return this.parts.partitions[deviceHash(deviceId) % this.parts.partitions.length]!
+    return this.#parts.partitions[deviceHash(deviceId) % this.#parts.partitions.length]!
   }
 
   get hasRoom(): boolean {
-    return this.parts.mailbox.used <= this.roomBytes
+    return this.#parts.mailbox.used <= this.#roomBytes
   }
 
   submit(updates: readonly Update[], bytes: number, submitter: Submitter): void {
     const share = Math.ceil(bytes / updates.length) + UPDATE_OVERHEAD_BYTES
-    if (!this.parts.mailbox.tryAcquire(share * updates.length)) throw overloaded()
-    for (const update of updates) this.mailboxes.post({ update, bytes: share, submitter })
-    this.schedule()
+    if (!this.#parts.mailbox.tryAcquire(share * updates.length)) throw overloaded()
+    for (const update of updates) this.#mailboxes.post({ update, bytes: share, submitter })
+    this.#schedule()
   }
 
   submitOne(update: Update, bytes: number, submitter: Submitter): void {
     const share = bytes + UPDATE_OVERHEAD_BYTES
-    if (!this.parts.mailbox.tryAcquire(share)) throw overloaded()
-    this.mailboxes.post({ update, bytes: share, submitter })
-    this.schedule()
+    if (!this.#parts.mailbox.tryAcquire(share)) throw overloaded()
+    this.#mailboxes.post({ update, bytes: share, submitter })
+    this.#schedule()
   }
 
   execute<A, R>(kind: CommandKind<A, R>, args: A, bytes: number): Promise<R> {
-    const number = kind.partitionOf(args, this.store)
+    const number = kind.partitionOf(args, this.#store)
     if (number === undefined) return Promise.resolve(kind.nowhere!)
-    return this.executeIn(this.parts.partitions[number]!, kind, args, bytes)
+    return this.executeIn(this.#parts.partitions[number]!, kind, args, bytes)
   }
 
   /** Like {@link execute}, for a known partition. */
   executeIn<A, R>(partition: Partition, kind: CommandKind<A, R>, args: A, bytes: number): Promise<R> {
     const share = kind.isBounded ? bytes + UPDATE_OVERHEAD_BYTES : 0
-    if (!this.parts.mailbox.tryAcquire(share)) throw overloaded()
+    if (!this.#parts.mailbox.tryAcquire(share)) throw overloaded()
     return new Promise((resolve, reject) => {
       const done = (result: unknown) => {
         if (result instanceof ApiError) reject(result)
         else resolve(result as R)
       }
-      this.mailboxes.postCommand({ kind, args, partition, bytes: share, done })
-      this.schedule()
+      this.#mailboxes.postCommand({ kind, args, partition, bytes: share, done })
+      this.#schedule()
     })
   }
 
@@ -180,14 +180,14 @@ export class ActorHost implements Intake {
           reject(error as Error)
         }
       }
-      if (this.flushing) this.readers.push(run)
+      if (this.#flushing) this.#readers.push(run)
       else run()
     })
   }
 
   /** Whether something waits or is in flight. */
   get isBusy(): boolean {
-    return this.flushing || this.scheduled || this.hasMail || !this.mailboxes.backlog.isEmpty
+    return this.#flushing || this.#scheduled || this.#hasMail || !this.#mailboxes.backlog.isEmpty
   }
 
   /** Resolves when nothing waits and nothing is in flight. */
@@ -195,13 +195,13 @@ export class ActorHost implements Intake {
     while (this.isBusy) await new Promise((resolve) => setImmediate(resolve))
   }
 
-  private get store(): StoreShape {
-    const { partitions } = this.parts
+  get #store(): StoreShape {
+    const { partitions } = this.#parts
     return { partitions: partitions.length, salt: partitions[0]!.salt }
   }
 
   get partitions(): readonly Partition[] {
-    return this.parts.partitions
+    return this.#parts.partitions
   }
 
   /** User records. */
@@ -214,110 +214,110 @@ export class ActorHost implements Intake {
     return this.partitions.reduce((sum, partition) => sum + partition.zoneHits, 0)
   }
 
-  private get hasMail(): boolean {
-    const { isEmpty, backlog } = this.mailboxes
-    return !isEmpty || (backlog.isReady && this.takesBacklog)
+  get #hasMail(): boolean {
+    const { isEmpty, backlog } = this.#mailboxes
+    return !isEmpty || (backlog.isReady && this.#takesBacklog)
   }
 
   /** Whether the backlog may be evaluated. */
-  private get takesBacklog(): boolean {
-    return this.pendingBytes <= BACKLOG_EVENT_BYTES
+  get #takesBacklog(): boolean {
+    return this.#pendingBytes <= BACKLOG_EVENT_BYTES
   }
 
-  private get pendingBytes(): number {
-    return this.parts.events === undefined ? 0 : this.parts.events.pendingBytes
+  get #pendingBytes(): number {
+    return this.#parts.events === undefined ? 0 : this.#parts.events.pendingBytes
   }
 
   /**
    * After the sockets of this turn of the event loop have been read, so that updates that arrived together are
    * processed together; under load (the last batch had several) two milliseconds later.
    */
-  private schedule(): void {
-    if (this.flushing || this.scheduled) return
-    this.scheduled = true
-    if (this.lastBatch > 1) this.scheduler.gathered(this.turn, this.lastBatch)
-    else this.scheduler.soon(this.turn)
+  #schedule(): void {
+    if (this.#flushing || this.#scheduled) return
+    this.#scheduled = true
+    if (this.#lastBatch > 1) this.#scheduler.gathered(this.#turn, this.#lastBatch)
+    else this.#scheduler.soon(this.#turn)
   }
 
-  private readonly turn = (): void => {
-    this.scheduled = false
-    if (this.pendingBytes > EVENT_BACKLOG_BYTES) {
-      this.scheduled = true
-      setTimeout(this.turn, EVENTS_WAIT_MS)
+  readonly #turn = (): void => {
+    this.#scheduled = false
+    if (this.#pendingBytes > EVENT_BACKLOG_BYTES) {
+      this.#scheduled = true
+      setTimeout(this.#turn, EVENTS_WAIT_MS)
       return
     }
-    if (this.hasMail) this.run()
-    else this.backlogLater()
+    if (this.#hasMail) this.#run()
+    else this.#backlogLater()
   }
 
   /** Returns to the backlog when the event index may have caught up. */
-  private backlogLater(): void {
-    if (!this.mailboxes.backlog.isReady) return
-    this.backlogTimer ??= setTimeout(() => {
-      this.backlogTimer = undefined
-      this.schedule()
+  #backlogLater(): void {
+    if (!this.#mailboxes.backlog.isReady) return
+    this.#backlogTimer ??= setTimeout(() => {
+      this.#backlogTimer = undefined
+      this.#schedule()
     }, EVENTS_WAIT_MS)
   }
 
-  private run(): void {
-    if (this.batch.evaluate(this.takesBacklog)) return this.close()
-    this.flushing = true
-    setImmediate(this.writeMore)
+  #run(): void {
+    if (this.#batch.evaluate(this.#takesBacklog)) return this.#close()
+    this.#flushing = true
+    setImmediate(this.#writeMore)
   }
 
   /** Writes the many events of a commit in turns with everything else. */
-  private readonly writeMore = (): void => {
-    if (this.batch.writeMore()) this.close()
-    else setImmediate(this.writeMore)
+  readonly #writeMore = (): void => {
+    if (this.#batch.writeMore()) this.#close()
+    else setImmediate(this.#writeMore)
   }
 
   /** Prepares an update before it is evaluated; its device waits in the backlog for that. */
-  private readonly prepare = (mail: UpdateMail, missing: Missing): void => {
-    const { backlog } = this.mailboxes
+  readonly #prepare = (mail: UpdateMail, missing: Missing): void => {
+    const { backlog } = this.#mailboxes
     const { deviceId } = mail.update
     backlog.pause(deviceId)
-    void prepareUpdate(mail, missing, this.parts, this.geofenceTexts).then(() => {
+    void prepareUpdate(mail, missing, this.#parts, this.#geofenceTexts).then(() => {
       backlog.resume(deviceId)
-      this.schedule()
+      this.#schedule()
     })
   }
 
   /** The frame is complete. */
-  private close(): void {
-    const { bytes, isLarge } = this.batch
+  #close(): void {
+    const { bytes, isLarge } = this.#batch
     if (bytes === 0) {
-      this.flushing = false
-      return this.tell()
+      this.#flushing = false
+      return this.#tell()
     }
-    this.flushing = true
+    this.#flushing = true
     this.counters.frames++
     this.counters.frameBytes += bytes
-    if (isLarge) setImmediate(this.append)
-    else this.append()
+    if (isLarge) setImmediate(this.#append)
+    else this.#append()
   }
 
-  private readonly append = (): void => {
-    this.parts.log.append([this.batch.frame], this.committed, this.batch.events)
+  readonly #append = (): void => {
+    this.#parts.log.append([this.#batch.frame], this.#committed, this.#batch.events)
   }
 
-  private readonly committed = (frame: Committed<StoredEvent>): void => {
-    this.flushing = false
+  readonly #committed = (frame: Committed<StoredEvent>): void => {
+    this.#flushing = false
     if (frame.events.length > 0) {
       this.counters.events += frame.events.length
-      this.parts.events?.committed(frame)
+      this.#parts.events?.committed(frame)
     }
-    this.tell()
+    this.#tell()
   }
 
   /** The batch is durable: delivers the results, runs readers, and continues. */
-  private tell(): void {
-    const { mails, results, executed } = this.batch
-    if (this.observer !== undefined) this.show(this.observer)
-    if (this.batch.isFed) this.parts.dispatcher?.committed(this.parts.partitions)
+  #tell(): void {
+    const { mails, results, executed } = this.#batch
+    if (this.observer !== undefined) this.#show(this.observer)
+    if (this.#batch.isFed) this.#parts.dispatcher?.committed(this.#parts.partitions)
     let bytes = 0
     for (const mail of mails) bytes += mail.bytes
-    this.parts.mailbox.release(bytes)
-    this.adaptRoom(bytes)
+    this.#parts.mailbox.release(bytes)
+    this.#adaptRoom(bytes)
     for (let i = 0; i < mails.length; i++) {
       const { update, submitter } = mails[i]!
       const result = results[i]!
@@ -325,32 +325,32 @@ export class ActorHost implements Intake {
       else submitter.applied(result, update)
     }
     for (const { command, result } of executed) {
-      this.parts.mailbox.release(command.bytes)
+      this.#parts.mailbox.release(command.bytes)
       command.done(result)
     }
-    this.lastBatch = mails.length
-    this.batch.clear()
-    const readers = this.readers
-    this.readers = []
+    this.#lastBatch = mails.length
+    this.#batch.clear()
+    const readers = this.#readers
+    this.#readers = []
     for (const read of readers) read()
-    if (this.hasMail) this.schedule()
-    else this.backlogLater()
+    if (this.#hasMail) this.#schedule()
+    else this.#backlogLater()
   }
 
   /** @param bytes of the batch whose results were delivered */
-  private adaptRoom(bytes: number): void {
-    if (this.batch.isLate) this.roomBytes = Math.min(MOST_ROOM_BYTES, Math.max(LEAST_ROOM_BYTES, bytes))
-    else this.roomBytes = Math.min(MOST_ROOM_BYTES, 2 * this.roomBytes)
+  #adaptRoom(bytes: number): void {
+    if (this.#batch.isLate) this.#roomBytes = Math.min(MOST_ROOM_BYTES, Math.max(LEAST_ROOM_BYTES, bytes))
+    else this.#roomBytes = Math.min(MOST_ROOM_BYTES, 2 * this.#roomBytes)
   }
 
-  private show(observer: PositionObserver): void {
-    const { mails, results, removed } = this.batch
+  #show(observer: PositionObserver): void {
+    const { mails, results, removed } = this.#batch
     for (const { scope, deviceId, recordId } of removed) observer.removed(scope, deviceId, recordId)
     for (let i = 0; i < mails.length; i++) {
       const result = results[i]!
       if (result instanceof ApiError || result.repeated) continue
       const { deviceId } = mails[i]!.update
-      observer.moved(this.position.at(this.partitionOf(deviceId).table, result.row, deviceId))
+      observer.moved(this.#position.at(this.partitionOf(deviceId).table, result.row, deviceId))
     }
   }
 }

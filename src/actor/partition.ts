@@ -68,27 +68,27 @@ const NO_TRANSITIONS: readonly Transition[] = []
 
 export class Partition {
   readonly number: number
-  /** Of the store. */
+  /** The salt of the store. */
   readonly salt: StoreSalt
   readonly types: readonly ActorType[]
   /** The devices. */
   readonly table: DeviceTable
   /** What the devices have to tell to trips. */
   readonly feed: FeedTable
-  /** Of the last commit. */
+  /** The sequence of the last commit. */
   sequence = 0
   /** Updates that the first tier handled; for metrics. */
   zoneHits = 0
 
   /** By the number of their type. */
-  private readonly tables: ReadonlyMap<number, ActorTable>
-  private readonly intervalMs: number
-  private readonly earlyMs: number
-  private readonly evaluators = createEvaluators()
-  /** Of the current commit. */
+  readonly #tables: ReadonlyMap<number, ActorTable>
+  readonly #intervalMs: number
+  readonly #earlyMs: number
+  readonly #evaluators = createEvaluators()
+  /** The events of the current commit. */
   readonly events: CommitEvents
-  /** Of the last update. */
-  private transitions = NO_TRANSITIONS
+  /** The transitions of the last update. */
+  #transitions = NO_TRANSITIONS
 
   /**
    * @param maxUnpackedBytes of the objects for its devices, approximately; further ones are packed
@@ -105,12 +105,12 @@ export class Partition {
     this.salt = salt
     this.events = new CommitEvents(number, salt)
     this.types = types
-    this.tables = new Map(types.map((type) => [type.number, type.createTable()]))
+    this.#tables = new Map(types.map((type) => [type.number, type.createTable()]))
     this.table = this.tableOf(DEVICES)
     this.feed = this.tableOf(FEEDS)
     this.table.maxUnpackedBytes = maxUnpackedBytes
-    this.intervalMs = 1000 / updatesPerSecond
-    this.earlyMs = EARLY_MS + 1000 - this.intervalMs
+    this.#intervalMs = 1000 / updatesPerSecond
+    this.#earlyMs = EARLY_MS + 1000 - this.#intervalMs
   }
 
   /** Geofences and beacons for which the last update was evaluated; 0 if the first tier handled it. */
@@ -118,32 +118,32 @@ export class Partition {
 
   /** The actors of one of the partition's types. */
   tableOf<T extends ActorTable>({ number }: Pick<ActorType<T>, 'number' | 'createTable'>): T {
-    return this.tables.get(number) as T
+    return this.#tables.get(number) as T
   }
 
   /** The actors of the type with that number; undefined if the partition has no such type. */
   tableOfNumber(type: number): ActorTable | undefined {
-    return this.tables.get(type)
+    return this.#tables.get(type)
   }
 
   /** Reserves room for the rows of a snapshot. */
   expect(rows: number): void {
-    for (const table of this.tables.values()) table.expect?.(rows)
+    for (const table of this.#tables.values()) table.expect?.(rows)
   }
 
   /** Writes the rows that turn an empty partition into this one. */
   writeAll(writer: FrameWriter): void {
-    for (const table of this.tables.values()) table.writeAll(writer)
+    for (const table of this.#tables.values()) table.writeAll(writer)
   }
 
   /** All rows have been read; `now` is the server's time. */
   recovered(now: number): void {
-    for (const table of this.tables.values()) table.recovered?.(now)
+    for (const table of this.#tables.values()) table.recovered?.(now)
   }
 
   /** From now on its actors count in this memory, and no longer in the one before. */
   countIn(memory: DeviceMemory): void {
-    for (const table of this.tables.values()) table.countIn?.(memory)
+    for (const table of this.#tables.values()) table.countIn?.(memory)
   }
 
   /** Starts a commit; `time` is the server's. */
@@ -185,12 +185,12 @@ export class Partition {
     const isTold = movesTrips(update, view.trips)
     if (repeatOf >= 0) {
       const own = row >= 0 ? row : repeatOf
-      return this.told(own, view, update, wantsUser, NO_EVENTS, true, isTold ? 0 : undefined)
+      return this.#told(own, view, update, wantsUser, NO_EVENTS, true, isTold ? 0 : undefined)
     }
     if (isTold && this.feed.isFull(update.scope, update.deviceId)) return FEED_FULL
     if (row < 0 && records >= MAX_RECORDS) return TOO_MANY_RECORDS
-    const allowedAt = first >= 0 ? this.allowedAt(first, update.receivedAt) : 0
-    if (limited && update.receivedAt < allowedAt - this.earlyMs) return RATE_LIMITED
+    const allowedAt = first >= 0 ? this.#allowedAt(first, update.receivedAt) : 0
+    if (limited && update.receivedAt < allowedAt - this.#earlyMs) return RATE_LIMITED
 
     if (!table.hasRoom(update.scope)) {
       if (row < 0) return NO_ROOM_FOR_RECORD
@@ -200,14 +200,14 @@ export class Partition {
     const time = timeOf(update, latestTime)
     let events = NO_EVENTS
     let at = row
-    this.transitions = NO_TRANSITIONS
-    if (row >= 0 && this.isWithinZone(row, update, view, time, known >= 0)) {
+    this.#transitions = NO_TRANSITIONS
+    if (row >= 0 && this.#isWithinZone(row, update, view, time, known >= 0)) {
       this.zoneHits++
-      this.move(row, update, view.settings, time, true)
-      this.write(row, update, writer)
+      this.#move(row, update, view.settings, time, true)
+      this.#write(row, update, writer)
     } else {
       if (row < 0) at = table.allocate(update.receivedAt)
-      const made = this.evaluate(at, update, view, time, writer, measuring, writing)
+      const made = this.#evaluate(at, update, view, time, writer, measuring, writing)
       if (typeof made === 'symbol' || made instanceof Unready || made instanceof Unwritten) {
         if (row < 0) table.giveBack(at, update.receivedAt)
         return made
@@ -217,25 +217,25 @@ export class Partition {
     const isOnly = records === (row < 0 ? 0 : 1)
     if (known < 0) table.remember(at, isOnly ? update.sender : undefined, update.stream)
     // A replay does not use the rate: live updates after it must not wait for each of its updates.
-    const next = limited ? Math.max(allowedAt, update.receivedAt) + this.intervalMs : allowedAt
+    const next = limited ? Math.max(allowedAt, update.receivedAt) + this.#intervalMs : allowedAt
     // A new record becomes the head of its device's chain.
     table.setNextAllowedAt(row < 0 ? at : first, next)
-    const feed = isTold ? this.tell(at, update, view, time, writer) : undefined
-    return this.told(at, view, update, wantsUser, events, false, feed)
+    const feed = isTold ? this.#tell(at, update, view, time, writer) : undefined
+    return this.#told(at, view, update, wantsUser, events, false, feed)
   }
 
   /** Tells the trips of the device, in the same commit; returns the number of the row. */
-  private tell(row: number, update: Update, view: ScopeView, time: number, writer: FrameWriter): number {
+  #tell(row: number, update: Update, view: ScopeView, time: number, writer: FrameWriter): number {
     const profile = this.table.profile(row)
     const { id, userId, deviceId } = profile
     return this.feed.put(writer, {
       scope: update.scope,
       user: { id, userId, deviceId },
-      update: feedUpdateOf(update, profile, view, time, this.transitions),
+      update: feedUpdateOf(update, profile, view, time, this.#transitions),
     })
   }
 
-  private told(
+  #told(
     row: number,
     view: ScopeView,
     update: Update,
@@ -250,7 +250,7 @@ export class Partition {
     const { fraud } = view.settings
     const verdict =
       update.claims === undefined ? undefined : verdictOf(table.profile(row).fraud, update.claims, fraud)
-    let head = this.headOf(row, view, now)
+    let head = this.#headOf(row, view, now)
     if (head === undefined) {
       const profile = table.profile(row)
       if (profile.visits.length >= MANY_VISITS) {
@@ -264,27 +264,27 @@ export class Partition {
           feed,
         )
       }
-      head = this.writeHead(row, view, now)
+      head = this.#writeHead(row, view, now)
     }
     return new AppliedForUser(userParts(table, row, head), events, repeated, row, verdict, feed)
   }
 
   /** Server time from which the device's next update may come; a clock that was set back must not lock devices out. */
-  private allowedAt(first: number, now: number): number {
+  #allowedAt(first: number, now: number): number {
     const allowedAt = this.table.nextAllowedAt(first)
-    return allowedAt > now + this.earlyMs + this.intervalMs ? 0 : allowedAt
+    return allowedAt > now + this.#earlyMs + this.#intervalMs ? 0 : allowedAt
   }
 
   /** The public JSON of a record; `now` is the server's time. */
   userOf(row: number, view: ScopeView, now: number): string {
-    return userJson(this.partsOf(row, view, now))
+    return userJson(this.#partsOf(row, view, now))
   }
 
-  private partsOf(row: number, view: ScopeView, now: number): UserParts {
-    return userParts(this.table, row, this.headOf(row, view, now) ?? this.writeHead(row, view, now))
+  #partsOf(row: number, view: ScopeView, now: number): UserParts {
+    return userParts(this.table, row, this.#headOf(row, view, now) ?? this.#writeHead(row, view, now))
   }
 
-  private writeHead(row: number, view: ScopeView, now: number): string {
+  #writeHead(row: number, view: ScopeView, now: number): string {
     const { table } = this
     const profile = table.profile(row)
     const json = userHead(profile, table.scope(row), view, now)
@@ -294,19 +294,13 @@ export class Partition {
   }
 
   /** The part of the user that was written before, if it would be the same now. */
-  private headOf(row: number, view: ScopeView, now: number): string | undefined {
+  #headOf(row: number, view: ScopeView, now: number): string | undefined {
     const head = this.table.replyHead[row]
     return head !== undefined && head.revision === view.revision && now < head.until ? head.json : undefined
   }
 
   /** @param repeats whether the update has the same data about the device as the last one */
-  private isWithinZone(
-    row: number,
-    update: Update,
-    view: ScopeView,
-    time: number,
-    repeats: boolean,
-  ): boolean {
+  #isWithinZone(row: number, update: Update, view: ScopeView, time: number, repeats: boolean): boolean {
     const { table } = this
     const radius = table.zoneRadius(row)
     if (radius === 0 || table.zoneRevision(row) !== view.revision) return false
@@ -327,14 +321,14 @@ export class Partition {
   }
 
   /** @param settled whether the profile stays unchanged */
-  private move(row: number, update: Update, settings: Settings, time: number, settled: boolean): void {
+  #move(row: number, update: Update, settings: Settings, time: number, settled: boolean): void {
     const { table } = this
     const flags = updateFlags(update, settings) | (settled ? FLAG_SETTLED : 0)
     table.move(row, update.latitude, update.longitude, update.accuracy ?? NaN, time, update.receivedAt, flags)
   }
 
   /** The events, or why there are none; then nothing was changed. */
-  private evaluate(
+  #evaluate(
     row: number,
     update: Update,
     view: ScopeView,
@@ -349,12 +343,12 @@ export class Partition {
     const rows = before === undefined ? undefined : table
     const metadata = update.metadata ?? before?.metadata
     const situation = { update, view, now, metadata, rows, row, measuring }
-    const evaluated = evaluate(this.evaluators, before ?? NO_STATE, situation)
-    for (const { meetings = 0 } of this.evaluators) this.meetings += meetings
+    const evaluated = evaluate(this.#evaluators, before ?? NO_STATE, situation)
+    for (const { meetings = 0 } of this.#evaluators) this.meetings += meetings
     if (evaluated instanceof Barred) return evaluated.isCertain ? COUNTRY_BARRED : COUNTRY_UNKNOWN
     if (evaluated instanceof Unready) return evaluated
     const { state, zone, transitions } = evaluated
-    this.transitions = transitions
+    this.#transitions = transitions
     const profile = profileAfter(before, update, state, () =>
       userRecordId(this.salt, update.receivedAt, this.number, row),
     )
@@ -364,10 +358,10 @@ export class Partition {
         : this.events.emit(transitions, profile, update, view, time, writing)
     if (events === TOO_MANY_EVENTS || events instanceof Unwritten) return events
     if (profile !== before) table.setProfile(row, update.scope, profile)
-    this.move(row, update, view.settings, time, profile === before)
-    this.setZone(row, update, zone, view)
-    for (const evaluator of this.evaluators) evaluator.remember?.(table, row, state)
-    if (profile === before) this.write(row, update, writer)
+    this.#move(row, update, view.settings, time, profile === before)
+    this.#setZone(row, update, zone, view)
+    for (const evaluator of this.#evaluators) evaluator.remember?.(table, row, state)
+    if (profile === before) this.#write(row, update, writer)
     else {
       writeWhole(writer, table, row, packProfile(profile))
       if (update.sequence !== undefined) table.setSequence(row, update.sequence)
@@ -376,14 +370,14 @@ export class Partition {
   }
 
   /** Makes durable that the row has moved, and nothing else. */
-  private write(row: number, update: Update, writer: FrameWriter): void {
+  #write(row: number, update: Update, writer: FrameWriter): void {
     const { table } = this
     if (update.sequence === undefined) return writeMoved(writer, table, row)
     table.setSequence(row, update.sequence)
     writeNumbered(writer, table, row)
   }
 
-  private setZone(row: number, update: Update, zone: SafeZone, view: ScopeView): void {
+  #setZone(row: number, update: Update, zone: SafeZone, view: ScopeView): void {
     const { table } = this
     const { latitude, longitude } = update
     table.setZone(row, latitude, longitude, zoneCosine(latitude), zone, view.revision)

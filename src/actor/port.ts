@@ -26,7 +26,7 @@ export interface Outcome {
   readonly events: readonly string[]
   /** A resend: acknowledged, not evaluated (G9). Its events were returned the first time, and are in the event log. */
   readonly repeated: boolean
-  /** Of a verified update, if fraud is judged. */
+  /** The verdict on a verified update, if fraud is judged. */
   readonly verdict?: Verdict | undefined
   /**
    * The number of the row that tells the device's trips of it (feedTable.ts); 0: it was told before. Absent if it
@@ -203,7 +203,7 @@ export interface Users {
 export interface LivePosition {
   readonly scope: ScopeId
   readonly deviceId: string
-  /** Of its latest record. */
+  /** The id of its latest record. */
   readonly recordId: string
   readonly userId: string | undefined
   readonly latitude: number
@@ -212,7 +212,7 @@ export interface LivePosition {
   readonly accuracy: number
   /** Epoch milliseconds, time t. */
   readonly updatedAt: number
-  /** Of its latest record; absent where only positions are known. */
+  /** The metadata of its latest record; absent where only positions are known. */
   readonly metadata?: Metadata | undefined
   /** The geofences that its latest record is in, by `_id`; absent where only positions are known. */
   readonly geofenceIds?: readonly string[] | undefined

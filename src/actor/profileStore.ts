@@ -24,11 +24,11 @@ import { packProfile, unpackProfile } from './profileCodec.ts'
  * - PROFILES-1: A row has an object or bytes, not both.
  */
 
-/** Of a record: its columns, its entries in look-ups, an object or an entry of a chunk. */
+/** Bytes of a record: its columns, its entries in look-ups, an object or an entry of a chunk. */
 const RECORD_BYTES = 350
-/** Of a place in which the device stays. */
+/** Bytes of a place in which the device stays. */
 const STAY_BYTES = 100
-/** Of the count of a kind of events, and of each time in it. */
+/** Bytes of the count of a kind of events, and of each time in it. */
 const COUNT_BYTES = 120
 const TIME_BYTES = 8
 /** A profile with more text is always packed: the bytes are outside the heap of V8, whose size is limited. */
@@ -37,157 +37,157 @@ const MAX_UNPACKED_TEXT = 16 * 1024
 const MAX_PACKED_STAYS = 100
 
 export class ProfileStore {
-  /** Of active devices. */
-  private readonly active: (Profile | undefined)[] = []
-  /** Of idle ones. */
-  private readonly idle = new RowBytes()
+  /** The profiles of active devices. */
+  readonly #active: (Profile | undefined)[] = []
+  /** The profiles of idle devices. */
+  readonly #idle = new RowBytes()
   /** By row, approximate bytes. */
-  private readonly sizes: number[] = []
+  readonly #sizes: number[] = []
   /** Approximate bytes of the profiles that are not packed. */
-  private unpackedBytes = 0
+  #unpackedBytes = 0
   /** Beyond it, profiles are packed although their devices are active. */
   maxUnpackedBytes = Infinity
 
   /** Approximate bytes of the record; 0 if there is none. */
   bytesOf(row: number): number {
-    return this.sizes[row] ?? 0
+    return this.#sizes[row] ?? 0
   }
 
   /** The profile, which stays unpacked if there is room. Throws if there is none. */
   get(row: number): Profile {
-    const known = this.active[row]
+    const known = this.#active[row]
     if (known !== undefined) return known
-    const profile = this.unpack(row)
+    const profile = this.#unpack(row)
     const bytes = unpackedBytesOf(profile)
-    if (!this.staysPacked(profile, bytes)) this.keep(row, profile, bytes)
+    if (!this.#staysPacked(profile, bytes)) this.#keep(row, profile, bytes)
     return profile
   }
 
   /** The profile, without keeping an idle one unpacked. Throws if there is none. */
   peek(row: number): Profile {
-    return this.active[row] ?? this.unpack(row)
+    return this.#active[row] ?? this.#unpack(row)
   }
 
   set(row: number, profile: Profile): void {
     const bytes = unpackedBytesOf(profile)
-    if (this.staysPacked(profile, bytes)) this.setPacked(row, packProfile(profile))
-    else this.keep(row, profile, bytes)
+    if (this.#staysPacked(profile, bytes)) this.setPacked(row, packProfile(profile))
+    else this.#keep(row, profile, bytes)
   }
 
-  private staysPacked({ visits }: Profile, bytes: number): boolean {
+  #staysPacked({ visits }: Profile, bytes: number): boolean {
     if (visits.length > MAX_PACKED_STAYS) return false
     return (
       bytes > RECORD_BYTES + 2 * MAX_UNPACKED_TEXT + STAY_BYTES * visits.length ||
-      this.unpackedBytes + bytes > this.maxUnpackedBytes
+      this.#unpackedBytes + bytes > this.maxUnpackedBytes
     )
   }
 
   /** @param bytes of the profile, approximately */
-  private keep(row: number, profile: Profile, bytes: number): void {
-    this.letGo(row)
-    this.size(row, bytes)
-    this.active[row] = profile
-    this.unpackedBytes += bytes
+  #keep(row: number, profile: Profile, bytes: number): void {
+    this.#letGo(row)
+    this.#size(row, bytes)
+    this.#active[row] = profile
+    this.#unpackedBytes += bytes
   }
 
   /** Without gaps in the arrays, which would make V8 keep them as dictionaries. */
-  private size(row: number, bytes: number): void {
-    while (this.sizes.length <= row) {
-      this.sizes.push(0)
-      this.active.push(undefined)
+  #size(row: number, bytes: number): void {
+    while (this.#sizes.length <= row) {
+      this.#sizes.push(0)
+      this.#active.push(undefined)
     }
-    this.sizes[row] = bytes
+    this.#sizes[row] = bytes
   }
 
   /** Empties the row. */
-  private letGo(row: number): void {
-    this.idle.delete(row)
-    this.letGoActive(row)
+  #letGo(row: number): void {
+    this.#idle.delete(row)
+    this.#letGoActive(row)
   }
 
-  private letGoActive(row: number): void {
+  #letGoActive(row: number): void {
     if (!this.isUnpacked(row)) return
-    this.active[row] = undefined
-    this.unpackedBytes -= this.sizes[row]!
+    this.#active[row] = undefined
+    this.#unpackedBytes -= this.#sizes[row]!
   }
 
   /** Puts a packed profile, which is copied. */
   setPacked(row: number, packed: Uint8Array): void {
-    this.letGoActive(row)
-    this.size(row, RECORD_BYTES + packed.length)
-    this.idle.set(row, packed, packed.length)
+    this.#letGoActive(row)
+    this.#size(row, RECORD_BYTES + packed.length)
+    this.#idle.set(row, packed, packed.length)
   }
 
   delete(row: number): void {
-    this.letGo(row)
-    this.size(row, 0)
+    this.#letGo(row)
+    this.#size(row, 0)
   }
 
   /** Whether there is a profile that is not packed. */
   isUnpacked(row: number): boolean {
-    return this.active[row] !== undefined
+    return this.#active[row] !== undefined
   }
 
   pack(row: number): void {
-    const profile = this.active[row]
+    const profile = this.#active[row]
     if (profile !== undefined) this.setPacked(row, packProfile(profile))
   }
 
   /** The profile as bytes; they are valid until the next call. */
   packed(row: number): Uint8Array {
-    return this.isPacked(row) ? this.idle.bytes(row) : packProfile(this.peek(row))
+    return this.#isPacked(row) ? this.#idle.bytes(row) : packProfile(this.peek(row))
   }
 
-  private isPacked(row: number): boolean {
-    return this.idle.has(row)
+  #isPacked(row: number): boolean {
+    return this.#idle.has(row)
   }
 
   deviceId(row: number): string {
-    if (!this.isPacked(row)) return this.peek(row).deviceId
-    const bytes = this.idle.buffer(row)
-    return readText(bytes, deviceIdField(bytes, this.idle.start(row)))!
+    if (!this.#isPacked(row)) return this.peek(row).deviceId
+    const bytes = this.#idle.buffer(row)
+    return readText(bytes, deviceIdField(bytes, this.#idle.start(row)))!
   }
 
   userId(row: number): string | undefined {
-    if (!this.isPacked(row)) return this.peek(row).userId
-    const bytes = this.idle.buffer(row)
-    return readText(bytes, userIdField(bytes, this.idle.start(row)))
+    if (!this.#isPacked(row)) return this.peek(row).userId
+    const bytes = this.#idle.buffer(row)
+    return readText(bytes, userIdField(bytes, this.#idle.start(row)))
   }
 
   /** Epoch milliseconds. */
   createdAt(row: number): number {
-    if (!this.isPacked(row)) return this.peek(row).createdAt
-    return profileCreatedAt(this.idle.buffer(row), this.idle.start(row))
+    if (!this.#isPacked(row)) return this.peek(row).createdAt
+    return profileCreatedAt(this.#idle.buffer(row), this.#idle.start(row))
   }
 
   isOfDevice(row: number, deviceId: string): boolean {
-    if (!this.isPacked(row)) return this.peek(row).deviceId === deviceId
-    const bytes = this.idle.buffer(row)
-    return isText(bytes, deviceIdField(bytes, this.idle.start(row)), deviceId)
+    if (!this.#isPacked(row)) return this.peek(row).deviceId === deviceId
+    const bytes = this.#idle.buffer(row)
+    return isText(bytes, deviceIdField(bytes, this.#idle.start(row)), deviceId)
   }
 
   isOfUser(row: number, userId: string): boolean {
-    if (!this.isPacked(row)) return this.peek(row).userId === userId
-    const bytes = this.idle.buffer(row)
-    return isText(bytes, userIdField(bytes, this.idle.start(row)), userId)
+    if (!this.#isPacked(row)) return this.peek(row).userId === userId
+    const bytes = this.#idle.buffer(row)
+    return isText(bytes, userIdField(bytes, this.#idle.start(row)), userId)
   }
 
   /** Whether a packed profile contains these bytes anywhere; always true for one that is not packed. */
   mayMention(row: number, bytes: Buffer): boolean {
-    return !this.isPacked(row) || this.idle.bytes(row).includes(bytes)
+    return !this.#isPacked(row) || this.#idle.bytes(row).includes(bytes)
   }
 
   /** Whether the record belongs to the user that the packed profile names, or to no user if it names none. */
   isOfUserIn(row: number, packed: Buffer): boolean {
     const field = userIdField(packed, 0)
-    if (!this.isPacked(row)) return this.peek(row).userId === readText(packed, field)
-    const bytes = this.idle.buffer(row)
-    return isSameField(bytes, userIdField(bytes, this.idle.start(row)), packed, field)
+    if (!this.#isPacked(row)) return this.peek(row).userId === readText(packed, field)
+    const bytes = this.#idle.buffer(row)
+    return isSameField(bytes, userIdField(bytes, this.#idle.start(row)), packed, field)
   }
 
-  private unpack(row: number): Profile {
-    if (!this.isPacked(row)) throw new Error(`device row ${row} is free`)
-    return unpackProfile(this.idle.bytes(row))
+  #unpack(row: number): Profile {
+    if (!this.#isPacked(row)) throw new Error(`device row ${row} is free`)
+    return unpackProfile(this.#idle.bytes(row))
   }
 }
 

@@ -35,7 +35,7 @@ const MOST_REFUSALS = 1000
 class UsageError extends Error {}
 
 interface KindState {
-  /** Of the last record that was copied: pages are newest first. */
+  /** When the last record that was copied was created: pages are newest first. */
   createdBefore?: string
   /** Ids of that millisecond: the next page begins with it, because there may be more. */
   seen?: readonly unknown[]

@@ -27,7 +27,7 @@ const DAY_MS = 86_400_000
 export interface DeliveryParts {
   readonly options: Options
   readonly logger: Logger
-  /** Of their deliveries. */
+  /** The file of their deliveries. */
   readonly file: string
   readonly registry: Registry
   readonly events: EventIndex

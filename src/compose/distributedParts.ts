@@ -51,7 +51,7 @@ export interface DistributedParts {
   readonly calls: Calls
   readonly registry: Registry
   readonly measurer: MeasuringPool
-  /** Of all roles of this process. */
+  /** The senders of all roles of this process. */
   readonly senders: Senders
   readonly metrics: Metrics
   /** Undefined if no Tile38 is set, or the roles do not need it. */

@@ -33,7 +33,7 @@ import { scopesOf } from './tile38.ts'
 const MIB = 1024 * 1024
 /** A host that has been silent for this long is gone; others have its partitions before gateways give up (10 s). */
 const HOST_TTL_MS = 4000
-/** Of committed events that wait to be published; beyond it, commits wait. */
+/** Bytes of committed events that wait to be published; beyond it, commits wait. */
 const BACKLOG_BYTES = 64 * MIB
 
 /**

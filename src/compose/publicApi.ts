@@ -89,7 +89,7 @@ export interface PublicApiParts {
   /** The partitions of the store, and what its ids are salted with. */
   readonly store: TripServiceParts['store']
   readonly measurer: Measurer
-  /** Of this host: those of streams and of requests. */
+  /** The senders of this host, for streams and requests. */
   readonly senders: Senders
   readonly events: EventQueries
   readonly feed: EventFeed

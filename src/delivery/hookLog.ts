@@ -33,7 +33,7 @@ export type HookEnds = ReadonlyMap<string, { readonly offset: number; readonly c
  * undo the last of it, messages and stays together.
  */
 export interface HookStore {
-  /** Of all hooks, and the last offset that was ever given. */
+  /** The ends of all hooks, and the last offset that was ever given. */
   ends(): Promise<{ readonly ends: HookEnds; readonly lastOffset: number }>
   /** Undefined if it has not begun. */
   stays(hookId: string): Promise<KnownStays | undefined>

@@ -13,8 +13,8 @@ import type { Delivery, DeliveryTarget, Redelivery, WebhookState } from './webho
  * one event that the receiver cannot process stops them. Here, the order is kept where it matters, within a device:
  * each device has its own line, whose first delivery is sent until it succeeds, while other lines continue.
  *
- * Owns: the cursor, the state of the endpoint, which events become deliveries. Does not own: which delivery is sent when
- * ({@link DeliveryAttempts}), requests (Send), what is kept (DeliveryStore).
+ * Owns: the cursor, the state of the endpoint, which events become deliveries. Does not own: which delivery is sent
+ * when ({@link DeliveryAttempts}), requests (Send), what is kept (DeliveryStore).
  *
  * Invariants
  * - WEBHOOK-1: A delivery is stored, with the cursor past it, before it is sent. So it is neither lost nor given

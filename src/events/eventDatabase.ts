@@ -29,8 +29,8 @@ export const READ_OF_SCOPE = `SELECT rowid AS offset, scope, json FROM events IN
  * not flushed (WAL, synchronous = NORMAL): losing power may lose the last of them, which the log still has.
  * {@link EventDatabase.checkpoint} flushes the write-ahead log and then the file; only the log offset that it returns
  * allows the log to be trimmed. Deletes and verdicts are flushed at once (FULL): the log could not repeat them. The
- * write-ahead log is one file in order, so the flush takes along the event and the log offset past it, and no replay can
- * bring back what was before.
+ * write-ahead log is one file in order, so the flush takes along the event and the log offset past it, and no replay
+ * can bring back what was before.
  */
 export class EventDatabase {
   readonly #database: Database.Database

@@ -62,7 +62,7 @@ export interface Outlet {
 export interface Member {
   readonly filter: EventFilter
   readonly outlet: Outlet
-  /** Of the last event that it has received, or does not need. */
+  /** The offset of the last event that it has received, or does not need. */
   readonly offset: number
   /** Sends the part, or as much of it as lies behind the reader's offset. The reader may leave. */
   take(part: EventBatch): void

@@ -3,12 +3,12 @@ import type { EventTraits, StoredEvent } from './port.ts'
 /** Which events a reader wants: for each list that is present, one item must match. An empty filter wants all. */
 export interface EventFilter {
   readonly types?: readonly string[] | undefined
-  /** Of the event's geofence or beacon. */
+  /** The tags of the event's geofence or beacon. */
   readonly tags?: readonly string[] | undefined
   readonly externalIds?: readonly string[] | undefined
   readonly userIds?: readonly string[] | undefined
   readonly deviceIds?: readonly string[] | undefined
-  /** Of the event's place. */
+  /** The place ids of the event's place. */
   readonly placeIds?: readonly string[] | undefined
   readonly chains?: readonly string[] | undefined
   readonly categories?: readonly string[] | undefined
@@ -18,7 +18,9 @@ export interface EventFilter {
   readonly failureReasons?: readonly string[] | undefined
 }
 
-/** The lists of a filter by which readers are found, the most selective first, with the corresponding value of an event. */
+/**
+ * The lists of a filter by which readers are found, the most selective first, with the corresponding value of an event.
+ */
 export const LISTS = [
   ['deviceIds', 'deviceId'],
   ['userIds', 'userId'],

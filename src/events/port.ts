@@ -35,7 +35,7 @@ export interface StoredEvent {
   readonly createdAt: number
   /** Epoch milliseconds: the server's clock. */
   readonly actualCreatedAt: number
-  /** Of the event's geofence or beacon, or of its trip's destination. */
+  /** The tag of the event's geofence or beacon, or of its trip's destination. */
   readonly tag?: string | undefined
   readonly externalId?: string | undefined
   /** What it says about a place, a region or fraud; absent if nothing. */
@@ -69,7 +69,7 @@ export const PAGE_CHARACTERS = 2_000_000
 /** Conditions on what is in an event; those that are present must all hold. */
 export interface EventContent {
   readonly types?: readonly string[] | undefined
-  /** Of its geofence or beacon, or of its trip's destination. */
+  /** The tag of its geofence or beacon, or of its trip's destination. */
   readonly tag?: string | undefined
   readonly externalId?: string | undefined
   readonly placeId?: string | undefined
@@ -228,7 +228,7 @@ export interface SharedMessage {
  * out of reach. Technology: src/cluster/journal/jetStreamEventReader.ts.
  */
 export interface SharedEvents {
-  /** Of the last message in the stream. */
+  /** The sequence of the last message in the stream. */
   lastSequence(): Promise<number>
   /** Of the newest event in the stream; 0 if there is none. */
   newestEvent(): Promise<number>

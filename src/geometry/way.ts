@@ -16,29 +16,29 @@ interface Point {
 export class Way {
   /** Never less than its true length, and at most a few percent more. */
   readonly lengthMeters: number
-  private readonly from: Point
-  private readonly dLatitude: number
-  private readonly dLongitude: number
+  readonly #from: Point
+  readonly #dLatitude: number
+  readonly #dLongitude: number
 
   constructor(from: Point, to: Point) {
-    this.from = from
-    this.dLatitude = to.latitude - from.latitude
+    this.#from = from
+    this.#dLatitude = to.latitude - from.latitude
     const turn = to.longitude - from.longitude
-    this.dLongitude = turn > 180 ? turn - 360 : turn < -180 ? turn + 360 : turn
+    this.#dLongitude = turn > 180 ? turn - 360 : turn < -180 ? turn + 360 : turn
     const crossesEquator = from.latitude > 0 !== to.latitude > 0
     // A degree of longitude is longest where the path is nearest to the equator.
     const equatorward = crossesEquator ? 0 : Math.min(Math.abs(from.latitude), Math.abs(to.latitude))
-    const east = this.dLongitude * Math.cos(equatorward * RADIANS)
-    this.lengthMeters = LONGEST_DEGREE_METERS * Math.hypot(this.dLatitude, east)
+    const east = this.#dLongitude * Math.cos(equatorward * RADIANS)
+    this.lengthMeters = LONGEST_DEGREE_METERS * Math.hypot(this.#dLatitude, east)
   }
 
   latitude(share: number): number {
-    return this.from.latitude + share * this.dLatitude
+    return this.#from.latitude + share * this.#dLatitude
   }
 
   /** Within ±180. */
   longitude(share: number): number {
-    const longitude = this.from.longitude + share * this.dLongitude
+    const longitude = this.#from.longitude + share * this.#dLongitude
     return longitude > 180 ? longitude - 360 : longitude < -180 ? longitude + 360 : longitude
   }
 }

@@ -102,7 +102,7 @@ export function authenticateRequest(
 
 /** The request headers that make a session count; '' for one that was not sent. */
 export interface SessionHeaders {
-  /** Of X-Ringfence-Environment. */
+  /** The value of X-Ringfence-Environment. */
   readonly environment: string
   readonly cookie: string
   readonly origin: string

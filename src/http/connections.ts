@@ -6,7 +6,7 @@ export type Census = ReadonlyMap<string, number>
 export interface ConnectionLimits {
   /** Connections at one time. */
   readonly max: number
-  /** Of them, connections of one address. */
+  /** How many of them may be connections of one address. */
   readonly maxPerAddress: number
   /** Addresses without {@link maxPerAddress}, such as proxies. */
   readonly exempt: (peer: string) => boolean

@@ -20,7 +20,7 @@ const JSON_TYPE = 'application/json'
 export class Endpoint {
   readonly route: Route
   readonly limiter: RateLimiter | undefined
-  /** Of requests with a secret key, if {@link RateLimit.secret} is another. */
+  /** For requests with a secret key, if {@link RateLimit.secret} is another. */
   readonly secretLimiter: RateLimiter | undefined
   readonly observe: RequestObserver
   /** A path without parameters. */

@@ -45,7 +45,7 @@ function check(text: string, name: string): void {
 
 function count(text: string): void {
   const { length } = text
-  /** Of the last text, which is a name if a colon follows it. */
+  /** The hash of the last text, which is a name if a colon follows it. */
   let hash = 0
   for (let at = 0; at < length; at++) {
     switch (text.charCodeAt(at)) {

@@ -22,7 +22,7 @@ export class RequestHeaders {
   forwardedProto = ''
   host = ''
   origin = ''
-  /** Of X-Ringfence-Environment. */
+  /** The value of X-Ringfence-Environment. */
   environment = ''
   /** All lines of Cookie as one. */
   cookie = ''

@@ -18,7 +18,7 @@ export interface RateLimit {
   readonly perSecond: number
   /** The bucket's owner: a key, the requester's address, or a device, whose actor keeps it. */
   readonly by: 'key' | 'address' | 'device'
-  /** Of requests with a secret key, if they have another; undefined: none. */
+  /** For requests with a secret key, if they have another limit; undefined: none. */
   readonly secret?: RateLimit | undefined
 }
 
@@ -143,8 +143,8 @@ export interface Route<
   /** What a person needs to call it. Absent: `read` for GET, `admin` for every other method. */
   readonly role?: Role
   /**
-   * It deletes what is not in the registry: it is entered in the audit before it is done, so that no deletion is without
-   * its entry.
+   * It deletes what is not in the registry: it is entered in the audit before it is done, so that no deletion is
+   * without its entry.
    */
   readonly isEnteredFirst?: true
   /** False: a session that was opened with a key may not call it, although the key itself may. */

@@ -51,7 +51,9 @@ export interface ServerOptions {
   readonly maxUnreadBytes?: number
   /** Connections at one time; one more is closed at once. Default: unbounded. */
   readonly maxConnections?: number
-  /** Of them, connections of one address that is no trusted proxy; enforced on Linux. Default: unbounded. */
+  /**
+   * How many of them may be connections of one address that is no trusted proxy; enforced on Linux. Default: unbounded.
+   */
   readonly maxConnectionsPerAddress?: number
   /** Called for a refused connection, at most once a minute. */
   readonly refusedConnection?: (refusal: ConnectionRefusal) => void
@@ -118,8 +120,8 @@ const ignore: RequestObserver = () => undefined
  * has not arrived 10 seconds after the connection was opened or last answered, however the bytes come; if less than
  * 160 KB of a body arrive in 10 seconds; or if the client does not read its answer. A connection that waits for an
  * answer stays open. A client that sends a request while another on the same connection still waits for its answer is
- * disconnected, unless both can be answered at once ({@link Turn}). HTTP/1.0 is answered 505, broken HTTP 400 and large headers 431,
- * none of them as JSON.
+ * disconnected, unless both can be answered at once ({@link Turn}). HTTP/1.0 is answered 505, broken HTTP 400 and large
+ * headers 431, none of them as JSON.
  */
 export function createServer(options: ServerOptions): Server {
   const addresses = new ClientAddress(options.trustedProxies)

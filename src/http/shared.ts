@@ -17,7 +17,7 @@ export interface Shared {
   readonly quotas: RequestQuotas | undefined
   readonly addresses: ClientAddress
   readonly peers: Peers
-  /** Of the request whose first callback is running. */
+  /** The headers of the request whose first callback is running. */
   readonly headers: RequestHeaders
   readonly turn: Turn
   readonly clock: Clock

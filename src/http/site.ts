@@ -10,7 +10,7 @@ export interface Site {
 /** The request headers that say how the sender reaches this server. */
 export interface SiteHeaders {
   readonly host: string
-  /** Of X-Forwarded-Proto. */
+  /** The value of X-Forwarded-Proto. */
   readonly forwardedProto: string
 }
 

@@ -21,7 +21,7 @@ interface UserData {
 const PROTOCOL_HEADER = 'sec-websocket-protocol'
 /** Before the ticket of a session among the offered protocols: pages can set no other header. */
 const TICKET_PREFIX = 'ringfence.ticket.'
-/** Of RFC 6455; drafts before it had others. */
+/** The version of RFC 6455; drafts before it had others. */
 const VERSION = '13'
 const NO_HANDSHAKE =
   'This is a WebSocket: connect with a WebSocket client. /docs/guides/stream describes how.'

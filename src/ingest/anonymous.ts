@@ -39,7 +39,7 @@ export interface AnonymousStays {
 }
 
 export interface AnonymousResult extends AnonymousStays {
-  /** Of this update alone: what was before is not known. */
+  /** The fraud record of this update alone: what was before is not known. */
   readonly fraud: FraudRecord
   readonly segments: SegmentStays
   readonly transitions: readonly Transition[]

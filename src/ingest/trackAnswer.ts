@@ -13,7 +13,7 @@ import { isoDate } from '../model/isoDate.ts'
 const ROOM = 32 * 1024
 /** Bytes of the answer without head, events and beacons. */
 const REST = 512
-/** Of one character of a text, at most. */
+/** The most bytes of one character of a text. */
 const BYTES_PER_CHARACTER = 3
 
 const bytes = Buffer.allocUnsafeSlow(ROOM)

@@ -43,53 +43,53 @@ export class TrackExchange implements Submitter {
   readonly wantsUser = true
   readonly wantsEvents = true
   isBehind = false
-  private readonly reply: Reply
-  private readonly registry: RegistryView
-  private readonly trips: UserTrips
-  private readonly nearby: number
+  readonly #reply: Reply
+  readonly #registry: RegistryView
+  readonly #trips: UserTrips
+  readonly #nearby: number
 
   /** @param nearby how many geofences to list; 0: no list */
   constructor(reply: Reply, parts: ExchangeParts, nearby: number) {
-    this.reply = reply
+    this.#reply = reply
     this.rateLimited = parts.rateLimits
-    this.registry = parts.registry
-    this.trips = parts.trips
-    this.nearby = nearby
+    this.#registry = parts.registry
+    this.#trips = parts.trips
+    this.#nearby = nearby
   }
 
   applied(outcome: Outcome, update: Update): void {
     const { parts, events, verdict, feed } = outcome
     if (feed !== undefined) {
-      void this.appliedToTrips(outcome, update, feed)
+      void this.#appliedToTrips(outcome, update, feed)
       return
     }
-    const isPlain = this.nearby === 0 && verdict === undefined
-    const content = isPlain && parts && trackAnswer(parts, events, this.beaconsAround(update))
+    const isPlain = this.#nearby === 0 && verdict === undefined
+    const content = isPlain && parts && trackAnswer(parts, events, this.#beaconsAround(update))
     if (content) {
-      this.reply.send({ bytes: { contentType: JSON_CONTENT_TYPE, content } })
+      this.#reply.send({ bytes: { contentType: JSON_CONTENT_TYPE, content } })
       return
     }
-    const surroundings = around(this.registry, update, this.nearby, verdict)
-    void answer(this.reply, events, userOf(outcome), surroundings)
+    const surroundings = around(this.#registry, update, this.#nearby, verdict)
+    void answer(this.#reply, events, userOf(outcome), surroundings)
   }
 
   /** Its trips have to move, too, before it is answered. */
-  private async appliedToTrips(outcome: Outcome, update: Update, feed: number): Promise<void> {
+  async #appliedToTrips(outcome: Outcome, update: Update, feed: number): Promise<void> {
     try {
-      const { trip, events } = await this.trips.after(update, feed)
-      const surroundings = around(this.registry, update, this.nearby, outcome.verdict)
-      await answer(this.reply, [...outcome.events, ...events], userOf(outcome, trip), surroundings)
+      const { trip, events } = await this.#trips.after(update, feed)
+      const surroundings = around(this.#registry, update, this.#nearby, outcome.verdict)
+      await answer(this.#reply, [...outcome.events, ...events], userOf(outcome, trip), surroundings)
     } catch (error) {
-      this.reply.fail(error as Error)
+      this.#reply.fail(error as Error)
     }
   }
 
-  private beaconsAround({ scope, latitude, longitude }: Update): string {
-    return nearbyBeaconsJson(this.registry.scope(scope), latitude, longitude)
+  #beaconsAround({ scope, latitude, longitude }: Update): string {
+    return nearbyBeaconsJson(this.#registry.scope(scope), latitude, longitude)
   }
 
   refused(error: ApiError): void {
-    this.reply.fail(error)
+    this.#reply.fail(error)
   }
 }
 
@@ -100,73 +100,76 @@ export class ReplayExchange implements Submitter {
   readonly wantsEvents = true
   /** Updates that were recorded earlier are not urgent. */
   isBehind = true
-  private readonly reply: Reply
-  private readonly registry: RegistryView
-  private readonly trips: UserTrips
-  private readonly nearby: number
-  private readonly places: Map<Update, number>
-  /** Of the updates, by their time. */
-  private readonly events: (readonly string[])[] = []
+  readonly #reply: Reply
+  readonly #registry: RegistryView
+  readonly #trips: UserTrips
+  readonly #nearby: number
+  readonly #places: Map<Update, number>
+  /** The events of the updates, by their time. */
+  readonly #events: (readonly string[])[] = []
   /** The latest update that was applied. */
-  private last:
-    | { readonly outcome: Outcome; readonly update: Update; readonly trip: string | null }
-    | undefined
-  private open: number
-  private characters = 0
-  private omitted = 0
-  private barred = 0
+  #last: { readonly outcome: Outcome; readonly update: Update; readonly trip: string | null } | undefined
+  #open: number
+  #characters = 0
+  #omitted = 0
+  #barred = 0
   /** Of the latest update that was applied. */
-  private latest = -1
+  #latest = -1
 
   /**
    * @param updates by their time
    * @param nearby how many geofences around the latest update to list
    */
   constructor(reply: Reply, parts: ExchangeParts, updates: readonly Update[], nearby: number) {
-    this.reply = reply
-    this.registry = parts.registry
-    this.trips = parts.trips
-    this.nearby = nearby
-    this.places = new Map(updates.map((update, i) => [update, i]))
-    this.open = updates.length
+    this.#reply = reply
+    this.#registry = parts.registry
+    this.#trips = parts.trips
+    this.#nearby = nearby
+    this.#places = new Map(updates.map((update, i) => [update, i]))
+    this.#open = updates.length
   }
 
   applied(outcome: Outcome, update: Update): void {
     const { feed } = outcome
-    if (feed === undefined) return this.take(outcome, update, NO_TRIP)
-    void this.trips.after(update, feed).then(
-      (ofTrips) => this.take(outcome, update, ofTrips),
-      (error: Error) => this.reply.fail(error),
+    if (feed === undefined) return this.#take(outcome, update, NO_TRIP)
+    void this.#trips.after(update, feed).then(
+      (ofTrips) => this.#take(outcome, update, ofTrips),
+      (error: Error) => this.#reply.fail(error),
     )
   }
 
-  private take(outcome: Outcome, update: Update, ofTrips: FeedOutcome): void {
+  #take(outcome: Outcome, update: Update, ofTrips: FeedOutcome): void {
     const events = ofTrips.events.length === 0 ? outcome.events : [...outcome.events, ...ofTrips.events]
-    const place = this.places.get(update)!
-    for (const event of events) this.characters += event.length
-    const fits = this.characters <= MAX_EVENT_CHARACTERS
-    if (!fits) this.omitted += events.length
-    this.events[place] = fits ? events : []
-    if (place > this.latest) {
-      this.latest = place
-      this.last = { outcome, update, trip: ofTrips.trip }
+    const place = this.#places.get(update)!
+    for (const event of events) this.#characters += event.length
+    const fits = this.#characters <= MAX_EVENT_CHARACTERS
+    if (!fits) this.#omitted += events.length
+    this.#events[place] = fits ? events : []
+    if (place > this.#latest) {
+      this.#latest = place
+      this.#last = { outcome, update, trip: ofTrips.trip }
     }
-    this.finished()
+    this.#finished()
   }
 
   /** An update from a country that is refused does not affect the others. */
   refused(error: ApiError): void {
-    if (error.code !== COUNTRY_BARRED_CODE) return this.reply.fail(error)
-    this.barred++
-    this.finished()
+    if (error.code !== COUNTRY_BARRED_CODE) return this.#reply.fail(error)
+    this.#barred++
+    this.#finished()
   }
 
-  private finished(): void {
-    if (--this.open > 0) return
-    const { reply, registry, nearby, omitted, barred } = this
-    if (this.last === undefined) return reply.send({ meta: { refusedUpdates: barred }, body: { events: [] } })
-    const { outcome, update, trip } = this.last
+  #finished(): void {
+    if (--this.#open > 0) return
+    const reply = this.#reply
+    const registry = this.#registry
+    const nearby = this.#nearby
+    const omitted = this.#omitted
+    const barred = this.#barred
+    if (this.#last === undefined)
+      return reply.send({ meta: { refusedUpdates: barred }, body: { events: [] } })
+    const { outcome, update, trip } = this.#last
     const surroundings = around(registry, update, nearby, outcome.verdict)
-    void answer(reply, this.events.flat(), userOf(outcome, trip), surroundings, omitted, barred)
+    void answer(reply, this.#events.flat(), userOf(outcome, trip), surroundings, omitted, barred)
   }
 }

@@ -151,7 +151,7 @@ class SegmentLog implements CommitLog, CopyableLog {
     return this.#offset
   }
 
-  /** Of frames and headers, without the zeros ahead in the newest segment. */
+  /** The bytes of frames and headers, without the zeros ahead in the newest segment. */
   get bytes(): number {
     let bytes = 0
     for (const segment of this.#segments) bytes += segment.end

@@ -24,7 +24,7 @@ export const FRAME_HEADER_BYTES = 32
 const TAIL_BYTES = 8
 export const ALIGNMENT_BYTES = 32
 const SECTOR_BYTES = 512
-/** Of one frame; a batch is far below it. It bounds what a reader allocates. */
+/** The most bytes of one frame; a batch is far below it. It bounds what a reader allocates. */
 export const MAX_PAYLOAD_BYTES = 256 * 1024 * 1024
 
 const MAGIC = Buffer.from('RFfr').readUInt32LE(0)
@@ -97,7 +97,7 @@ export interface FrameHeader {
   readonly offset: number
   readonly payloadBytes: number
   readonly masked: boolean
-  /** Of the frame, including header, padding and tail. */
+  /** The size of the frame, including header, padding and tail. */
   readonly size: number
   readonly crc: number
 }

@@ -38,9 +38,9 @@ export interface LogEvent {
  *   ignores offsets that it has (G2).
  */
 export interface Committed<E = LogEvent> {
-  /** Of the frame in its log. */
+  /** The offset of the frame in its log. */
   readonly offset: number
-  /** Of the frame, in order. */
+  /** The events of the frame, in order. */
   readonly events: readonly E[]
   /**
    * The offset of the first event among all events, if the log knows it; otherwise they follow the events before
@@ -139,7 +139,7 @@ export interface SharedSnapshotStore {
 /** The owner of a partition, as far as it is known. */
 export interface Owner {
   readonly host: string
-  /** Of the log that it opened; a higher one is newer. */
+  /** The epoch of the log that it opened; a higher one is newer. */
   readonly epoch: number
 }
 
@@ -149,8 +149,8 @@ export interface Owner {
  */
 export interface Ownership {
   /**
-   * Whether the other hosts know of this one. While they do not, they take its partitions, and what it would answer from
-   * its memory may be old.
+   * Whether the other hosts know of this one. While they do not, they take its partitions, and what it would answer
+   * from its memory may be old.
    */
   readonly isLive: boolean
   /** Undefined while nobody owns the partition, or nobody said so yet. */

@@ -72,7 +72,7 @@ export class Segment {
 export interface RecoveredLog {
   /** Oldest first, at least one. */
   readonly segments: Segment[]
-  /** Of the last complete frame; 0 if there is none. */
+  /** The offset of the last complete frame; 0 if there is none. */
   readonly offset: number
   /** The last frame's bytes as stored, if it is in the newest segment. */
   readonly lastFrame: Uint8Array | undefined

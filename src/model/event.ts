@@ -64,7 +64,7 @@ export interface RegionTransition extends Happening {
 export interface PlaceTransition extends Happening {
   readonly type: PlaceEventType
   readonly place: ShownPlace
-  /** Of an entry: the next candidates. */
+  /** For an entry: the next candidates. */
   readonly alternatePlaces?: readonly ShownPlace[]
   readonly geofence?: undefined
   readonly beacon?: undefined

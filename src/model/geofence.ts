@@ -28,7 +28,7 @@ export interface Outline {
 export interface Isochrone {
   /** Where the journeys end. */
   readonly destination: Position
-  /** Of travel, 1 to 120. */
+  /** Minutes of travel, 1 to 120. */
   readonly minutes: number
   /** Epoch milliseconds at which the area was computed; absent if it has none yet, and nobody is inside. */
   readonly computedAt?: number

@@ -6,7 +6,7 @@ export interface Chain {
   /** `burger-king`. */
   readonly slug: string
   readonly name: string
-  /** Of its website, e.g. `bk.com`. */
+  /** The domain of its website, e.g. `bk.com`. */
   readonly domain: string | undefined
 }
 
@@ -91,7 +91,9 @@ export interface ChainVisits {
 /** What is known about the places of a user. Immutable. */
 export interface PlaceStays {
   readonly stay: PlaceStay | undefined
-  /** The place that is first among the candidates, unless the user is in it, and since which time t: epoch milliseconds. */
+  /**
+   * The place that is first among the candidates, unless the user is in it, and since which time t: epoch milliseconds.
+   */
   readonly first: { readonly id: string; readonly since: number } | undefined
   /** Watched chains that are near. */
   readonly nearby: readonly Chain[]

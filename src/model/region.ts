@@ -11,7 +11,7 @@ export interface Region {
   /** `US`, `NY`, `501`, `11201` */
   readonly code: string
   readonly name: string
-  /** Of a country: its emoji. */
+  /** For a country: its emoji. */
   readonly flag?: string
 }
 

@@ -42,10 +42,10 @@ export type SegmentCondition =
 /** A user had this many such events in this many days. */
 export interface EventCondition {
   readonly type: string
-  /** Of the geofence or beacon. */
+  /** The tag of the geofence or beacon. */
   readonly tag?: string
   readonly externalId?: string
-  /** Of the place. */
+  /** The chain of the place. */
   readonly chain?: string
   readonly category?: string
   readonly withinDays: number
@@ -63,8 +63,8 @@ export interface SegmentDefinition {
 /** A segment of an environment. */
 export interface UserSegment extends SegmentDefinition {
   /**
-   * Of its rule: no other rule of the environment has ever had it. Events are counted under it, so a rule that is set
-   * counts from then on, whatever was counted for another one.
+   * The number of its rule: no other rule of the environment has ever had it. Events are counted under it, so a rule
+   * that is set counts from then on, whatever was counted for another one.
    */
   readonly number: number
 }

@@ -62,7 +62,9 @@ export interface Settings {
   readonly segments: readonly UserSegment[]
   /** How many rules of segments were ever set: the number of the last one. Not public. */
   readonly segmentsSet: number
-  /** Minutes before arrival at which a trip is approaching, for trips and destinations without their own; `null`: none. */
+  /**
+   * Minutes before arrival at which a trip is approaching, for trips and destinations without their own; `null`: none.
+   */
   readonly tripApproachingThreshold: number | null
   /** Minutes after which a trip expires; `null`: never. */
   readonly tripExpirationMinutes: number | null

@@ -31,7 +31,7 @@ export const MAX_TRIPS_OF_USER = 50
 /** Where a trip, or one of its legs, leads to. */
 export interface Destination {
   readonly type: 'geofence' | 'address' | 'coordinates'
-  /** Of a geofence: its pair. It counts whenever a geofence with this pair exists. */
+  /** For a geofence: its pair. It counts whenever a geofence with this pair exists. */
   readonly tag?: string | undefined
   readonly externalId?: string | undefined
   /** The `_id` of the geofence when it was last seen. */
@@ -148,7 +148,7 @@ export interface Trip {
   readonly scheduledArrivalAt?: number | undefined
   /** Minutes; its own. */
   readonly approachingThreshold?: number | undefined
-  /** Of a trip without legs. */
+  /** For a trip without legs. */
   readonly destination?: Destination | undefined
   /** Absent, or one or more. */
   readonly legs?: readonly Leg[] | undefined
@@ -159,7 +159,7 @@ export interface Trip {
   /** When the present run began, if it is not the first. */
   readonly restartedAt?: number | undefined
 
-  // Of the present run: a restart clears these.
+  // The state of the present run: a restart clears these.
   /** Time t of the last update that moved it. */
   readonly movedAt?: number | undefined
   readonly place?: TripPlace | undefined

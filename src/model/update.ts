@@ -12,7 +12,7 @@ export type DeviceType = 'iOS' | 'Android' | 'Web'
 export interface Sender {
   readonly scope: ScopeId
   readonly deviceId: string
-  /** Of {@link deviceId}, see deviceHash.ts. */
+  /** The device hash of {@link deviceId}, see deviceHash.ts. */
   readonly deviceHash: number
   readonly userId: string | undefined
   readonly installId: string | undefined

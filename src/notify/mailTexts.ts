@@ -15,7 +15,7 @@ export interface MailText {
 export interface MailPlace {
   readonly project: string
   readonly live: boolean
-  /** Of the dashboard, without a slash at the end; undefined: no links. */
+  /** The URL of the dashboard, without a slash at the end; undefined: no links. */
   readonly publicUrl: string | undefined
 }
 

@@ -6,9 +6,9 @@ export function registerDistributedMetrics(
   parts: {
     readonly nats: { readonly status: { readonly ok: boolean } }
     readonly registry: { readonly unreadable: ReadonlyMap<string, string> }
-    /** Of the store. */
+    /** How many partitions the store has. */
     readonly partitions: number
-    /** Of a process with the role `actors`. */
+    /** For a process with the role `actors`. */
     readonly owned: { readonly hosts: readonly unknown[]; readonly backlogBytes: number } | undefined
   },
 ): void {

@@ -15,7 +15,7 @@ export function registerActorMetrics(
     /** The present hosts. */
     readonly hosts: () => readonly ActorHost[]
     readonly measurer: { readonly counters: { readonly measured: number; readonly refused: number } }
-    /** Of the users of all hosts. */
+    /** The memory of the users of all hosts. */
     readonly memory: { readonly bytes: number; readonly maxBytes: number }
   },
 ): void {
@@ -137,7 +137,7 @@ export function registerReaderMetrics(
       readonly waitingBytes: number
       readonly arrivingBytes: number
     }
-    /** Of server-sent events. */
+    /** The readers of server-sent events. */
     readonly eventReaders: { readonly readers: number }
     readonly subscriptions: { readonly count: number }
     readonly watches: { readonly count: number; readonly devicesBytes: number }

@@ -183,7 +183,7 @@ function etagOf(content: Uint8Array): string {
 /** Shorter files are not packed. */
 const LEAST_PACKED_BYTES = 1024
 const pack = promisify(gzip)
-/** Of answers that are kept. */
+/** The packed bytes of answers that are kept. */
 const packed = new WeakMap<Answer, Promise<Uint8Array>>()
 
 /** The answer as the client takes it: a file is packed once, in another thread. */

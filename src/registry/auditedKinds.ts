@@ -15,8 +15,8 @@ import type { ImportRecord } from './transfer/importHistory.ts'
 import { WEBHOOKS } from './webhooks/webhookRegistry.ts'
 
 /**
- * How the audit shows the rows of the registry, by kind. What is not here is not entered: counts, names of trips, what a
- * sync remembers of its sources.
+ * How the audit shows the rows of the registry, by kind. What is not here is not entered: counts, names of trips, what
+ * a sync remembers of its sources.
  */
 export function auditedKinds(replica: RegistryReplica): ReadonlyMap<string, AuditedKind> {
   const emailOf = (account: string): Pick<Account, 'email' | 'project'> | undefined =>

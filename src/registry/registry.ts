@@ -85,10 +85,11 @@ export interface RegistryOptions extends RegistrySurroundings {
 }
 
 /**
- * Geofences, beacons, settings, projects, keys, people, webhooks, hooks, the names of trips, syncs and waiting e-mails of all scopes.
+ * Geofences, beacons, settings, projects, keys, people, webhooks, hooks, the names of trips, syncs and waiting e-mails
+ * of all scopes.
  *
- * Owns: what an edit may do, and the replica in memory, from which everything is read. Does not own: how an edit becomes durable
- * and comes into the replica ({@link EditLog}), what is evaluated with it, and who may change it.
+ * Owns: what an edit may do, and the replica in memory, from which everything is read. Does not own: how an edit
+ * becomes durable and comes into the replica ({@link EditLog}), what is evaluated with it, and who may change it.
  *
  * Invariants
  * - REGISTRY-1: A method that changes something is called within {@link edit}. Where the registry belongs to this

@@ -16,7 +16,9 @@ export interface Atlas {
   placesAt(latitude: number, longitude: number): PlacesHere | Unknown | Unfetched
   /** The same with more places around, as many as are in memory: for a client that does not ask again soon. */
   placesAround(latitude: number, longitude: number): PlacesHere | Unknown | Unfetched
-  /** The nearest place of each of some chains, in their order. @param slugs the same array whenever they are the same */
+  /**
+   * The nearest place of each of some chains, in their order. @param slugs the same array whenever they are the same
+   */
   chainsAt(
     slugs: readonly string[],
     latitude: number,
@@ -42,7 +44,7 @@ export interface PlaceNear {
   readonly meters: number
   /** From its point. */
   readonly pointMeters: number
-  /** Of its ground, in square metres. */
+  /** The area of its ground, in square metres. */
   readonly area: number
 }
 

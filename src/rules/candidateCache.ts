@@ -48,10 +48,10 @@ export class CachedCandidates {
 }
 
 export class CandidateCache {
-  private points = new Float64Array()
+  #points = new Float64Array()
   /** A view of the same memory, as is `floats`. */
-  private words = new Int32Array()
-  private floats = new Float32Array()
+  #words = new Int32Array()
+  #floats = new Float32Array()
 
   constructor(rows: number) {
     this.resize(rows)
@@ -60,14 +60,14 @@ export class CandidateCache {
   /** Grows to this many rows. Never shrinks. */
   resize(rows: number): void {
     const points = new Float64Array(rows << POINTS)
-    points.set(this.points)
-    this.points = points
-    this.words = new Int32Array(points.buffer)
-    this.floats = new Float32Array(points.buffer)
+    points.set(this.#points)
+    this.#points = points
+    this.#words = new Int32Array(points.buffer)
+    this.#floats = new Float32Array(points.buffer)
   }
 
   forget(row: number): void {
-    this.floats[(row << WORDS) + RADIUS] = 0
+    this.#floats[(row << WORDS) + RADIUS] = 0
     this.forgetStays(row)
   }
 
@@ -86,7 +86,8 @@ export class CandidateCache {
     slots: readonly number[],
     meters: readonly number[],
   ): void {
-    const { words, floats } = this
+    const words = this.#words
+    const floats = this.#floats
     const at = row << WORDS
     const first = at + METERS
     let kept = 0
@@ -109,8 +110,8 @@ export class CandidateCache {
       words[at + SLOTS + place] = slots[i]!
     }
     if (kept < MOST_CANDIDATES) words[at + SLOTS + kept] = NOTHING
-    this.points[row << POINTS] = latitude
-    this.points[(row << POINTS) + 1] = longitude
+    this.#points[row << POINTS] = latitude
+    this.#points[(row << POINTS) + 1] = longitude
     floats[at + COSINE] = zoneCosine(latitude)
     floats[at + RADIUS] = Math.abs(latitude) > MAX_ZONE_LATITUDE ? 0 : reach
   }
@@ -123,7 +124,9 @@ export class CandidateCache {
    * does not know enough, and the index must be queried
    */
   recall(row: number, latitude: number, longitude: number, reach: number, found: CachedCandidates): number {
-    const { points, words, floats } = this
+    const points = this.#points
+    const words = this.#words
+    const floats = this.#floats
     const at = row << WORDS
     const radius = floats[at + RADIUS]!
     const point = row << POINTS
@@ -143,16 +146,16 @@ export class CandidateCache {
 
   /** The slot of the geofence of one of the first stays; −1 if it is not known. */
   stay(row: number, place: number): number {
-    return place < MOST_STAYS ? this.words[(row << WORDS) + STAYS + place]! : NOTHING
+    return place < MOST_STAYS ? this.#words[(row << WORDS) + STAYS + place]! : NOTHING
   }
 
   /** @param slots of all stays in their order, −1 where it is not known */
   setStays(row: number, count: number, slots: readonly number[]): void {
     for (let i = 0; i < MOST_STAYS; i++)
-      this.words[(row << WORDS) + STAYS + i] = i < count ? slots[i]! : NOTHING
+      this.#words[(row << WORDS) + STAYS + i] = i < count ? slots[i]! : NOTHING
   }
 
   forgetStays(row: number): void {
-    this.words.fill(NOTHING, (row << WORDS) + STAYS, (row << WORDS) + STAYS + MOST_STAYS)
+    this.#words.fill(NOTHING, (row << WORDS) + STAYS, (row << WORDS) + STAYS + MOST_STAYS)
   }
 }

@@ -12,8 +12,8 @@ const MIN_PIECE_METERS = 1000
 
 /** Finds the geofences between two updates. One finder is reused for every update of a partition. */
 export class CrossingFinder {
-  private readonly probe = new Probe()
-  private readonly found: number[] = []
+  readonly #probe = new Probe()
+  readonly #found: number[] = []
 
   /**
    * The geofences that the path touches and that contain neither end, in no particular order.
@@ -28,9 +28,9 @@ export class CrossingFinder {
     const way = new Way(from, to)
     if (way.lengthMeters === 0 || way.lengthMeters > MAX_WAY_METERS) return []
     const crossed: CrossedGeofence[] = []
-    for (const slot of this.candidates(index, way)) {
+    for (const slot of this.#candidates(index, way)) {
       if (isVisited(slot)) continue
-      const distanceAt = (share: number) => index.distance(slot, this.at(way, share))
+      const distanceAt = (share: number) => index.distance(slot, this.#at(way, share))
       if (distanceAt(0) <= 0 || distanceAt(1) <= 0) continue
       const touched = touch(way.lengthMeters, distanceAt)
       if (touched === undefined) continue
@@ -49,17 +49,17 @@ export class CrossingFinder {
   }
 
   /** A superset of what the path touches, each slot once. */
-  private candidates(index: GeofenceIndex, way: Way): Set<number> {
-    const { found } = this
+  #candidates(index: GeofenceIndex, way: Way): Set<number> {
+    const found = this.#found
     const pieces = Math.min(PIECES, Math.ceil(way.lengthMeters / MIN_PIECE_METERS))
     // A metre more than half a piece, because its middle in degrees is only roughly its middle in metres.
     const reach = (way.lengthMeters / pieces / 2) * 1.01 + 1
     found.length = 0
-    for (let i = 0; i < pieces; i++) index.candidates(this.at(way, (i + 0.5) / pieces), reach, found)
+    for (let i = 0; i < pieces; i++) index.candidates(this.#at(way, (i + 0.5) / pieces), reach, found)
     return new Set(found)
   }
 
-  private at(way: Way, share: number): Probe {
-    return this.probe.set(way.latitude(share), way.longitude(share))
+  #at(way: Way, share: number): Probe {
+    return this.#probe.set(way.latitude(share), way.longitude(share))
   }
 }

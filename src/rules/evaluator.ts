@@ -18,7 +18,7 @@ export interface Situation {
   readonly update: Update
   readonly view: ScopeView
   readonly now: Circumstances
-  /** Of the user after the update. */
+  /** The metadata of the user after the update. */
   readonly metadata?: Metadata | undefined
   /** What is kept of the device beside its state, in its {@link row}. Absent for new and anonymous devices. */
   readonly rows?: DeviceRows | undefined
@@ -82,7 +82,7 @@ export interface PlaceExplanation {
   readonly was: { readonly _id: string; readonly name: string } | undefined
   /** Metres from its edge, if it is near. */
   readonly distance: number | undefined
-  /** Of the first candidate. */
+  /** The confidence of the first candidate. */
   readonly confidence: number | undefined
   /** Since when it is the first: ISO 8601; absent if the user is in it. */
   readonly firstSince: string | undefined
@@ -148,8 +148,8 @@ export interface Evaluator<Facts = unknown> {
   /**
    * What the step needs to know about the world. Queries the index and measures, and changes nothing.
    * @returns undefined if the update does not concern this evaluator, which then costs nothing more;
-   * {@link Unready}: an `Unmeasured` if measuring takes long and the situation asks for another thread to do it first, an
-   * `Unfetched` if the atlas must fetch something first
+   * {@link Unready}: an `Unmeasured` if measuring takes long and the situation asks for another thread to do it first,
+   * an `Unfetched` if the atlas must fetch something first
    */
   facts(before: DeviceState, situation: Situation): Facts | Unready | undefined
   /** Its new part of the state. Pure: the same arguments give the same result. */

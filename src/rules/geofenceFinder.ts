@@ -36,45 +36,45 @@ const WORTH = 1 / 2
  * distances. If a bound is not enough to decide, or would make the safe zone small, the distance is measured.
  */
 export class GeofenceFinder {
-  private readonly probe = new Probe()
-  private readonly crossingFinder = new CrossingFinder()
-  private readonly cached = new CachedCandidates()
+  readonly #probe = new Probe()
+  readonly #crossingFinder = new CrossingFinder()
+  readonly #cached = new CachedCandidates()
   /** The candidates come from the cache, not from the index. */
-  private isRecalled = false
+  #isRecalled = false
   /** Slots of candidates; `candidates` of them are in use. */
-  private readonly slots: number[] = []
-  private candidates = 0
+  readonly #slots: number[] = []
+  #candidates = 0
   /** Slots of the candidates out of reach, and lower bounds of their distance; `others` of them are in use. */
-  private readonly otherSlots: number[] = []
-  private readonly otherMeters: number[] = []
+  readonly #otherSlots: number[] = []
+  readonly #otherMeters: number[] = []
   /** Whether their bounds are good enough, so that they need not be measured. */
-  private readonly otherIsGood: boolean[] = []
-  private others = 0
+  readonly #otherIsGood: boolean[] = []
+  #others = 0
   /**
    * Slots of the stays, index by index; −1 if gone from the registry. `stays` of them and of their distances are in
    * use.
    */
   readonly staySlots: number[] = []
-  private readonly stayMeters: number[] = []
-  private stays = 0
+  readonly #stayMeters: number[] = []
+  #stays = 0
   /** Whether all of those distances are measured; otherwise some are upper bounds below 0. */
-  private areMeasured = true
+  #areMeasured = true
   /** Slots and distances of the other geofences within reach; `nears` of them are in use. */
-  private readonly nearSlots: number[] = []
-  private readonly nearMeters: number[] = []
-  private nears = 0
-  private index!: GeofenceIndex
-  private now!: Circumstances
-  private measured: Measured | undefined
-  private reach = 0
-  private clearance = 0
+  readonly #nearSlots: number[] = []
+  readonly #nearMeters: number[] = []
+  #nears = 0
+  #index!: GeofenceIndex
+  #now!: Circumstances
+  #measured: Measured | undefined
+  #reach = 0
+  #clearance = 0
   /** How far the last query reached, for the cache. */
-  private lookedFar = 0
+  #lookedFar = 0
 
   /** How many geofences the last update was compared with. */
   meetings = 0
   /** The last result of {@link find}; undefined if it cannot be cached. */
-  private found: { readonly visits: readonly Visit[]; readonly facts: GeofenceFacts | undefined } | undefined
+  #found: { readonly visits: readonly Visit[]; readonly facts: GeofenceFacts | undefined } | undefined
 
   /**
    * What the update may touch.
@@ -87,54 +87,54 @@ export class GeofenceFinder {
   ): GeofenceFacts | NothingChanges | Unmeasured {
     const { latitude, longitude } = update
     const { visits } = before
-    this.found = undefined
+    this.#found = undefined
     const known =
       rows !== undefined && rows.zoneRevision(row) === view.revision ? rows.candidateCache : undefined
-    if (known === undefined || !this.recall(known, row, view.index, latitude, longitude, now))
-      this.look(view.index, latitude, longitude, now)
+    if (known === undefined || !this.#recall(known, row, view.index, latitude, longitude, now))
+      this.#look(view.index, latitude, longitude, now)
     if (measuring === 'elsewhere') {
-      const unmeasured = this.much(visits, view.revision)
+      const unmeasured = this.#expensive(visits, view.revision)
       this.meetings = 0
       if (unmeasured !== undefined) return unmeasured
-      this.measured = undefined
-    } else this.measured = measuring?.revision === view.revision ? measuring : undefined
-    this.measureStays(visits, known, row)
-    this.measureOthers(false)
+      this.#measured = undefined
+    } else this.#measured = measuring?.revision === view.revision ? measuring : undefined
+    this.#measureStays(visits, known, row)
+    this.#measureOthers(false)
     const mayChange = before.approaches.length > 0 || from !== undefined
-    const limits = mayChange ? undefined : this.unchangedLimits(visits)
-    const facts = limits === undefined ? this.facts(from) : undefined
-    this.meetings = this.stays + this.candidates + (facts?.crossed.length ?? 0)
-    this.found = { visits, facts }
+    const limits = mayChange ? undefined : this.#unchangedLimits(visits)
+    const facts = limits === undefined ? this.#facts(from) : undefined
+    this.meetings = this.#stays + this.#candidates + (facts?.crossed.length ?? 0)
+    this.#found = { visits, facts }
     return facts ?? { limits: limits! }
   }
 
   /** Called if the update touches no geofence, so that nothing is searched. */
   skip(): void {
     this.meetings = 0
-    this.found = undefined
+    this.#found = undefined
   }
 
   /** Every candidate, including those out of reach. `explain` shows them, but the step does not need them. */
   findAll(visits: readonly Visit[], { update, view, now }: Situation): GeofenceFacts {
-    this.found = undefined
-    this.look(view.index, update.latitude, update.longitude, now)
-    this.measured = undefined
-    this.measureStays(visits, undefined, -1)
-    this.measureOthers(true)
-    return this.facts()
+    this.#found = undefined
+    this.#look(view.index, update.latitude, update.longitude, now)
+    this.#measured = undefined
+    this.#measureStays(visits, undefined, -1)
+    this.#measureOthers(true)
+    return this.#facts()
   }
 
-  private look(index: GeofenceIndex, latitude: number, longitude: number, now: Circumstances): void {
-    this.begin(index, now)
-    this.isRecalled = false
-    this.slots.length = 0
-    this.clearance = index.candidates(this.probe.set(latitude, longitude), this.reach, this.slots)
-    this.candidates = this.slots.length
-    this.lookedFar = this.clearance + this.reach
+  #look(index: GeofenceIndex, latitude: number, longitude: number, now: Circumstances): void {
+    this.#begin(index, now)
+    this.#isRecalled = false
+    this.#slots.length = 0
+    this.#clearance = index.candidates(this.#probe.set(latitude, longitude), this.#reach, this.#slots)
+    this.#candidates = this.#slots.length
+    this.#lookedFar = this.#clearance + this.#reach
   }
 
   /** Like {@link look}, but from the cache, if that is enough. @param row of the device */
-  private recall(
+  #recall(
     candidateCache: CandidateCache,
     row: number,
     index: GeofenceIndex,
@@ -142,34 +142,37 @@ export class GeofenceFinder {
     longitude: number,
     now: Circumstances,
   ): boolean {
-    this.begin(index, now)
-    this.clearance = candidateCache.recall(row, latitude, longitude, this.reach, this.cached)
-    this.isRecalled = this.clearance >= 0
-    if (!this.isRecalled) return false
-    this.probe.set(latitude, longitude)
-    const { count, slots } = this.cached
-    for (let i = 0; i < count; i++) this.slots[i] = slots[i]!
-    this.candidates = count
+    this.#begin(index, now)
+    this.#clearance = candidateCache.recall(row, latitude, longitude, this.#reach, this.#cached)
+    this.#isRecalled = this.#clearance >= 0
+    if (!this.#isRecalled) return false
+    this.#probe.set(latitude, longitude)
+    const { count, slots } = this.#cached
+    for (let i = 0; i < count; i++) this.#slots[i] = slots[i]!
+    this.#candidates = count
     return true
   }
 
-  private begin(index: GeofenceIndex, now: Circumstances): void {
-    this.index = index
-    this.now = now
-    this.reach = now.settings.bufferEntries ? now.accuracy : 0
+  #begin(index: GeofenceIndex, now: Circumstances): void {
+    this.#index = index
+    this.#now = now
+    this.#reach = now.settings.bufferEntries ? now.accuracy : 0
   }
 
   /**
    * The geofences that {@link find} would have to measure, if there are many; otherwise undefined.
    * @param revision of the scope
    */
-  private expensive(visits: readonly Visit[], revision: number): Unmeasured | undefined {
-    const { index, probe, reach, candidates } = this
-    const accuracyMeters = this.now.accuracy
+  #expensive(visits: readonly Visit[], revision: number): Unmeasured | undefined {
+    const index = this.#index
+    const probe = this.#probe
+    const reach = this.#reach
+    const candidates = this.#candidates
+    const accuracyMeters = this.#now.accuracy
     // The geofences in which the device stays are nearly always among the candidates.
     const isAway = visits.length > candidates
     if (!isAway && candidates < FEW) return undefined
-    const slots = this.slots.slice(0, candidates)
+    const slots = this.#slots.slice(0, candidates)
     if (!isAway && !isMuch(index, slots, accuracyMeters)) return undefined
     const visited = visits.map(({ geofenceId }) => index.slotOf(geofenceId)).filter((slot) => slot >= 0)
     if (isAway && !isMuch(index, visited, accuracyMeters)) return undefined
@@ -182,81 +185,91 @@ export class GeofenceFinder {
   }
 
   /** @param known the cache with the slots of the first stays, in the device's row */
-  private measureStays(visits: readonly Visit[], known: CandidateCache | undefined, row: number): void {
-    const { index, staySlots, stayMeters } = this
-    this.stays = visits.length
-    this.areMeasured = true
+  #measureStays(visits: readonly Visit[], known: CandidateCache | undefined, row: number): void {
+    const { staySlots } = this
+    const index = this.#index
+    const stayMeters = this.#stayMeters
+    this.#stays = visits.length
+    this.#areMeasured = true
     for (let i = 0; i < visits.length; i++) {
       let slot = known === undefined ? -1 : known.stay(row, i)
       if (slot < 0) slot = index.slotOf(visits[i]!.geofenceId)
       staySlots[i] = slot
-      const most = slot < 0 ? NaN : this.surelyInside(slot)
-      stayMeters[i] = Number.isNaN(most) && slot >= 0 ? this.distance(slot) : most
+      const most = slot < 0 ? NaN : this.#surelyInside(slot)
+      stayMeters[i] = Number.isNaN(most) && slot >= 0 ? this.#distance(slot) : most
     }
   }
 
   /** An upper bound of the signed distance, in metres, if it is well below 0; otherwise NaN. */
-  private surelyInside(slot: number): number {
-    if (!this.isRecalled) return NaN
-    const { count, slots, meters, error } = this.cached
+  #surelyInside(slot: number): number {
+    if (!this.#isRecalled) return NaN
+    const { count, slots, meters, error } = this.#cached
     for (let i = 0; i < count; i++) {
       if (slots[i] !== slot) continue
       if (error[i]! > -meters[i]! * WORTH) return NaN
-      this.areMeasured = false
+      this.#areMeasured = false
       return meters[i]! + error[i]!
     }
     return NaN
   }
 
   /** @param everyCandidate includes those out of reach */
-  private measureOthers(everyCandidate: boolean): void {
-    const { index, probe, reach, slots, candidates, nearSlots, nearMeters } = this
+  #measureOthers(everyCandidate: boolean): void {
+    const index = this.#index
+    const probe = this.#probe
+    const reach = this.#reach
+    const slots = this.#slots
+    const candidates = this.#candidates
+    const nearSlots = this.#nearSlots
+    const nearMeters = this.#nearMeters
     // Many stays are looked up in a set; for the usual few an array is faster.
-    const seen = this.stays > 16 ? new Set(this.staySlots.slice(0, this.stays)) : undefined
-    this.nears = 0
-    this.others = 0
+    const seen = this.#stays > 16 ? new Set(this.staySlots.slice(0, this.#stays)) : undefined
+    this.#nears = 0
+    this.#others = 0
     for (let i = 0; i < candidates; i++) {
       const slot = slots[i]!
-      if (seen === undefined ? this.isStay(slot) : seen.has(slot)) continue
+      if (seen === undefined ? this.#isStay(slot) : seen.has(slot)) continue
       let least = -Infinity
       let isGood = false
-      if (this.isRecalled) {
-        const { meters, error } = this.cached
+      if (this.#isRecalled) {
+        const { meters, error } = this.#cached
         least = meters[i]! - error[i]!
         isGood = error[i]! <= meters[i]! * WORTH
       }
       if (!isGood && !everyCandidate) least = Math.max(least, index.distanceAtLeast(slot, probe))
       if (least <= reach) {
-        least = this.distance(slot)
+        least = this.#distance(slot)
         isGood = true
       }
       if (everyCandidate || least <= reach) {
-        nearSlots[this.nears] = slot
-        nearMeters[this.nears++] = least
-      } else this.addOther(slot, least, isGood)
+        nearSlots[this.#nears] = slot
+        nearMeters[this.#nears++] = least
+      } else this.#addOther(slot, least, isGood)
     }
     // Most candidates are out of reach, and usually only the nearest of them must be measured.
-    const nearest = this.nearestOther()
-    if (nearest >= 0) this.measureOther(nearest)
-    for (let i = 0; i < this.others; i++) this.measureOther(i)
+    const nearest = this.#nearestOther()
+    if (nearest >= 0) this.#measureOther(nearest)
+    for (let i = 0; i < this.#others; i++) this.#measureOther(i)
   }
 
-  private isStay(slot: number): boolean {
-    for (let i = 0; i < this.stays; i++) if (this.staySlots[i] === slot) return true
+  #isStay(slot: number): boolean {
+    for (let i = 0; i < this.#stays; i++) if (this.staySlots[i] === slot) return true
     return false
   }
 
   /** @param isGood whether the distance is good enough without measuring */
-  private addOther(slot: number, meters: number, isGood: boolean): void {
-    this.otherSlots[this.others] = slot
-    this.otherMeters[this.others] = meters
-    this.otherIsGood[this.others++] = isGood
-    if (isGood) this.clear(slot, meters)
+  #addOther(slot: number, meters: number, isGood: boolean): void {
+    this.#otherSlots[this.#others] = slot
+    this.#otherMeters[this.#others] = meters
+    this.#otherIsGood[this.#others++] = isGood
+    if (isGood) this.#clear(slot, meters)
   }
 
   /** The place of the smallest distance that is not good enough yet; −1 if there is none. */
-  private nearestOther(): number {
-    const { others, otherMeters, otherIsGood } = this
+  #nearestOther(): number {
+    const others = this.#others
+    const otherMeters = this.#otherMeters
+    const otherIsGood = this.#otherIsGood
     let place = -1
     for (let i = 0; i < others; i++) {
       if (!otherIsGood[i] && (place < 0 || otherMeters[i]! < otherMeters[place]!)) place = i
@@ -264,20 +277,25 @@ export class GeofenceFinder {
     return place
   }
 
-  private measureOther(place: number): void {
-    const { index, otherSlots, otherMeters, otherIsGood } = this
-    if (otherIsGood[place] || otherMeters[place]! - this.reach >= this.clearance) return
+  #measureOther(place: number): void {
+    const index = this.#index
+    const otherSlots = this.#otherSlots
+    const otherMeters = this.#otherMeters
+    const otherIsGood = this.#otherIsGood
+    if (otherIsGood[place] || otherMeters[place]! - this.#reach >= this.#clearance) return
     const slot = otherSlots[place]!
-    if (!mayConcern(index, slot, this.now)) return
-    otherMeters[place] = index.distance(slot, this.probe)
+    if (!mayConcern(index, slot, this.#now)) return
+    otherMeters[place] = index.distance(slot, this.#probe)
     otherIsGood[place] = true
-    this.clear(slot, otherMeters[place])
+    this.#clear(slot, otherMeters[place])
   }
 
   /** Limits the clearance by a geofence at this distance. */
-  private clear(slot: number, meters: number): void {
-    const { index, reach, now } = this
-    if (meters - reach < this.clearance && mayConcern(index, slot, now)) this.clearance = meters - reach
+  #clear(slot: number, meters: number): void {
+    const index = this.#index
+    const reach = this.#reach
+    const now = this.#now
+    if (meters - reach < this.#clearance && mayConcern(index, slot, now)) this.#clearance = meters - reach
   }
 
   /**
@@ -285,50 +303,67 @@ export class GeofenceFinder {
    * @param stays after that update
    */
   remember(candidateCache: CandidateCache, row: number, stays: readonly Visit[]): void {
-    if (this.found === undefined) return candidateCache.forget(row)
-    if (!this.isRecalled) this.rememberCandidates(candidateCache, row)
-    candidateCache.setStays(row, stays.length, this.slotsOf(stays, this.found.visits, this.found.facts))
+    if (this.#found === undefined) return candidateCache.forget(row)
+    if (!this.#isRecalled) this.#rememberCandidates(candidateCache, row)
+    candidateCache.setStays(row, stays.length, this.#slotsOf(stays, this.#found.visits, this.#found.facts))
   }
 
-  private rememberCandidates(candidateCache: CandidateCache, row: number): void {
-    const { otherSlots, otherMeters, nearSlots, nearMeters, staySlots, stayMeters, probe } = this
-    let count = this.others
-    for (let i = 0; i < this.nears; i++) {
+  #rememberCandidates(candidateCache: CandidateCache, row: number): void {
+    const { staySlots } = this
+    const otherSlots = this.#otherSlots
+    const otherMeters = this.#otherMeters
+    const nearSlots = this.#nearSlots
+    const nearMeters = this.#nearMeters
+    const stayMeters = this.#stayMeters
+    const probe = this.#probe
+    let count = this.#others
+    for (let i = 0; i < this.#nears; i++) {
       otherSlots[count] = nearSlots[i]!
       otherMeters[count++] = nearMeters[i]!
     }
-    for (let i = 0; i < this.stays; i++) {
+    for (let i = 0; i < this.#stays; i++) {
       if (staySlots[i]! < 0) continue
       otherSlots[count] = staySlots[i]!
       otherMeters[count++] = stayMeters[i]!
     }
     const { latitude, longitude } = probe
-    candidateCache.remember(row, latitude, longitude, this.lookedFar, count, otherSlots, otherMeters)
+    candidateCache.remember(row, latitude, longitude, this.#lookedFar, count, otherSlots, otherMeters)
   }
 
   /** See fastPath.ts; undefined if the step must decide what changes. */
-  private unchangedLimits(visits: readonly Visit[]): ZoneLimits | undefined {
-    if (this.nears > 0) return undefined
-    const { index, staySlots, stayMeters, clearance, now } = this
+  #unchangedLimits(visits: readonly Visit[]): ZoneLimits | undefined {
+    if (this.#nears > 0) return undefined
+    const { staySlots } = this
+    const index = this.#index
+    const stayMeters = this.#stayMeters
+    const clearance = this.#clearance
+    const now = this.#now
     return unchangedLimits(visits, staySlots, stayMeters, index, clearance, now)
   }
 
-  private facts(from?: Waypoint): GeofenceFacts {
-    const { index, now, probe, staySlots, stayMeters, nearSlots, nearMeters, clearance } = this
+  #facts(from?: Waypoint): GeofenceFacts {
+    const { staySlots } = this
+    const index = this.#index
+    const now = this.#now
+    const probe = this.#probe
+    const stayMeters = this.#stayMeters
+    const nearSlots = this.#nearSlots
+    const nearMeters = this.#nearMeters
+    const clearance = this.#clearance
     const visited: (Fact | undefined)[] = []
-    for (let i = 0; i < this.stays; i++) {
+    for (let i = 0; i < this.#stays; i++) {
       const slot = staySlots[i]!
-      const distance = this.areMeasured || slot < 0 ? stayMeters[i]! : this.distance(slot)
-      visited.push(slot < 0 ? undefined : this.fact(slot, distance))
+      const distance = this.#areMeasured || slot < 0 ? stayMeters[i]! : this.#distance(slot)
+      visited.push(slot < 0 ? undefined : this.#fact(slot, distance))
     }
     const candidates: Fact[] = []
-    for (let i = 0; i < this.nears; i++) candidates.push(this.fact(nearSlots[i]!, nearMeters[i]!))
+    for (let i = 0; i < this.#nears; i++) candidates.push(this.#fact(nearSlots[i]!, nearMeters[i]!))
     let crossed: readonly CrossedGeofence[] = []
     if (from !== undefined) {
       const { latitude, longitude } = probe
-      const stays = new Set(staySlots.slice(0, this.stays))
+      const stays = new Set(staySlots.slice(0, this.#stays))
       const isVisited = (slot: number) => stays.has(slot)
-      crossed = this.crossingFinder.find(index, from, { time: now.time, latitude, longitude }, isVisited)
+      crossed = this.#crossingFinder.find(index, from, { time: now.time, latitude, longitude }, isVisited)
     }
     return { visited, candidates, crossed, clearance }
   }
@@ -339,7 +374,7 @@ export class GeofenceFinder {
    * @param visits the stays that were measured
    * @param facts made from the measurements; absent if nothing has changed
    */
-  private slotsOf(
+  #slotsOf(
     stays: readonly Visit[],
     visits: readonly Visit[],
     facts: GeofenceFacts | undefined,
@@ -349,20 +384,21 @@ export class GeofenceFinder {
     return stays.slice(0, MOST_STAYS).map(({ geofenceId }) => {
       const before = visits.findIndex((visit) => visit.geofenceId === geofenceId)
       if (before >= 0) return this.staySlots[before]!
-      return this.nearSlots[facts.candidates.findIndex(({ geofence }) => geofence.id === geofenceId)]!
+      return this.#nearSlots[facts.candidates.findIndex(({ geofence }) => geofence.id === geofenceId)]!
     })
   }
 
-  private distance(slot: number): number {
-    return this.measured?.distance(slot) ?? this.index.distance(slot, this.probe)
+  #distance(slot: number): number {
+    return this.#measured?.distance(slot) ?? this.#index.distance(slot, this.#probe)
   }
 
-  private fact(slot: number, distance: number): Fact {
-    const { index, now } = this
+  #fact(slot: number, distance: number): Fact {
+    const index = this.#index
+    const now = this.#now
     const { accuracy } = now
     let coverage = distance <= 0 ? 1 : 0
     if (accuracy > Math.abs(distance))
-      coverage = this.measured?.coverage(slot) ?? index.coverage(slot, this.probe, accuracy)
+      coverage = this.#measured?.coverage(slot) ?? index.coverage(slot, this.#probe, accuracy)
     return { geofence: index.geofence(slot), distance, coverage }
   }
 }

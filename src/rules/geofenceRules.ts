@@ -58,7 +58,7 @@ export type Withheld = Ineligibility | 'notStopped' | 'lowConfidence' | 'delayed
 export interface Decision {
   readonly outcome: GeofenceOutcome
   readonly event: GeofenceEventType | undefined
-  /** Of the event that happened or was withheld: 1 low, 2 medium, 3 high. */
+  /** The confidence of the event that happened or was withheld: 1 low, 2 medium, 3 high. */
   readonly confidence: 1 | 2 | 3
   readonly ineligible: Ineligibility | undefined
   readonly withheld: Withheld | undefined

@@ -28,9 +28,9 @@ export interface Stays {
 }
 
 export interface StepFacts {
-  /** Of the device's stays, index by index; undefined if the geofence is gone from the registry. */
+  /** Facts of the device's stays, index by index; undefined if the geofence is gone from the registry. */
   readonly visited: readonly (Fact | undefined)[]
-  /** Of every other geofence that the update may enter, each once. */
+  /** Facts of every other geofence that the update may enter, each once. */
   readonly candidates: readonly Fact[]
   /** Every other geofence between the last update and this one, each once. */
   readonly crossed: readonly CrossedGeofence[]

@@ -34,7 +34,7 @@ export const FEW = 220
 
 /** The slots of geofences that must be measured. */
 export class Unmeasured extends Unready {
-  /** Of the scope. */
+  /** The revision of the scope. */
   readonly revision: number
   readonly slots: readonly number[]
   readonly batch: ShapeBatch
@@ -49,7 +49,7 @@ export class Unmeasured extends Unready {
 
 /** Measurements by slot; undefined for slots that were not measured. */
 export class Measured {
-  /** Of the scope, when the shapes were measured. */
+  /** The revision of the scope, when the shapes were measured. */
   readonly revision: number
   readonly #places = new Map<number, number>()
   readonly #measures: Float64Array

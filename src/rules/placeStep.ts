@@ -15,7 +15,7 @@ import { accuracyConfidence, CANDIDATE_METERS, visitConfidence, LEAVE_METERS } f
 
 /** How many places besides the one that was entered are told. */
 const MOST_ALTERNATES = 4
-/** Of an entry while the place before is near. */
+/** The confidence of an entry while the place before is near. */
 const CLOSE_CONFIDENCE = 2
 
 /** Where the user is in relation to the place that the user is in. */

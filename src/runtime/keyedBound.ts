@@ -2,11 +2,11 @@ import { ApiError } from './errors.ts'
 
 /** Bytes at most, each > 0. */
 export interface KeyedLimits {
-  /** Of one connection. */
+  /** The bound of one connection. */
   readonly connection: number
-  /** Of all connections with one key. */
+  /** The bound of all connections with one key. */
   readonly key: number
-  /** Of all connections. */
+  /** The bound of all connections together. */
   readonly all: number
 }
 

@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto'
 
-/** Of this process: otherwise, two processes that create records in the same second would give them the same ids. */
+/**
+ * A random part for this process: otherwise, two processes that create records in the same second would give them the
+ * same ids.
+ */
 const PROCESS = randomBytes(5).toString('hex')
 let counter = randomBytes(3).readUIntBE(0, 3)
 

@@ -22,9 +22,9 @@ const NONE = 0
 
 interface Chunk {
   readonly bytes: Buffer
-  /** Of the entries, in use or not. */
+  /** The end of the entries, in use or not. */
   end: number
-  /** Of the entries in use. */
+  /** Bytes of the entries in use. */
   used: number
 }
 

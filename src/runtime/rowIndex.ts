@@ -11,43 +11,44 @@ const EMPTY = -1
 
 export class RowIndex {
   /** A row and its hash, in turn. */
-  private pairs = new Int32Array(2 * FIRST_SLOTS).fill(EMPTY)
-  private mask = FIRST_SLOTS - 1
-  private count = 0
+  #pairs = new Int32Array(2 * FIRST_SLOTS).fill(EMPTY)
+  #mask = FIRST_SLOTS - 1
+  #count = 0
 
   /** The first slot with this hash; −1 if there is none. Valid until something is added or removed. */
   find(hash: number): number {
-    return this.search(hash & this.mask, hash)
+    return this.#search(hash & this.#mask, hash)
   }
 
   /** The next slot with this hash; −1 if there is none. */
   findAfter(slot: number, hash: number): number {
-    return this.search((slot + 1) & this.mask, hash)
+    return this.#search((slot + 1) & this.#mask, hash)
   }
 
   row(slot: number): number {
-    return this.pairs[2 * slot]!
+    return this.#pairs[2 * slot]!
   }
 
   setRow(slot: number, row: number): void {
-    this.pairs[2 * slot] = row
+    this.#pairs[2 * slot] = row
   }
 
   add(row: number, hash: number): void {
-    this.expect(++this.count)
-    this.place(row, hash)
+    this.expect(++this.#count)
+    this.#place(row, hash)
   }
 
   /** Makes room for this many rows. */
   expect(rows: number): void {
     // At most half full: an unsuccessful search reads two and a half slots on average.
-    if (2 * rows > this.mask + 1) this.resize(2 ** Math.ceil(Math.log2(2 * rows)))
+    if (2 * rows > this.#mask + 1) this.#resize(2 ** Math.ceil(Math.log2(2 * rows)))
   }
 
   /** Closes the gap, so that no search ends there too early. */
   remove(slot: number): void {
-    const { pairs, mask } = this
-    this.count--
+    const pairs = this.#pairs
+    const mask = this.#mask
+    this.#count--
     let gap = slot
     for (let at = (gap + 1) & mask; pairs[2 * at] !== EMPTY; at = (at + 1) & mask) {
       const home = pairs[2 * at + 1]! & mask
@@ -59,26 +60,28 @@ export class RowIndex {
     pairs[2 * gap] = EMPTY
   }
 
-  private search(from: number, hash: number): number {
-    const { pairs, mask } = this
+  #search(from: number, hash: number): number {
+    const pairs = this.#pairs
+    const mask = this.#mask
     for (let slot = from; pairs[2 * slot] !== EMPTY; slot = (slot + 1) & mask)
       if (pairs[2 * slot + 1] === hash) return slot
     return -1
   }
 
-  private place(row: number, hash: number): void {
-    const { pairs, mask } = this
+  #place(row: number, hash: number): void {
+    const pairs = this.#pairs
+    const mask = this.#mask
     let slot = hash & mask
     while (pairs[2 * slot] !== EMPTY) slot = (slot + 1) & mask
     pairs[2 * slot] = row
     pairs[2 * slot + 1] = hash
   }
 
-  private resize(slots: number): void {
-    const { pairs } = this
-    this.pairs = new Int32Array(2 * slots).fill(EMPTY)
-    this.mask = slots - 1
+  #resize(slots: number): void {
+    const pairs = this.#pairs
+    this.#pairs = new Int32Array(2 * slots).fill(EMPTY)
+    this.#mask = slots - 1
     for (let at = 0; at < pairs.length; at += 2)
-      if (pairs[at] !== EMPTY) this.place(pairs[at]!, pairs[at + 1]!)
+      if (pairs[at] !== EMPTY) this.#place(pairs[at]!, pairs[at + 1]!)
   }
 }

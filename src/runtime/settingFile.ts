@@ -4,7 +4,7 @@ import { systemReason } from './errors.ts'
 /** A setting that names a file cannot be used. The message names it, and contains no secret. */
 export class SettingUnfit extends Error {
   override readonly name = 'SettingUnfit'
-  /** Of the process. */
+  /** The exit code of the process. */
   readonly exitCode = 2
 }
 

@@ -21,7 +21,7 @@ import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 
 /** A larger region is never returned: a client asks again long before its edge. */
 const MAX_RADIUS_METERS = 10_000
-/** Of each kind; if there are more, the region is smaller. */
+/** The most records of each kind; if there are more, the region is smaller. */
 const MAX_RECORDS = 100
 /** If this many geofences belong to others, or are disabled, the region ends where the search did. */
 const MOST_LOOKED_AT = 5000

@@ -1,8 +1,8 @@
 /**
  * Devices that are not there, so that somebody who has none yet sees what a map full of them looks like.
  *
- * Owns: who drives in which environment, how long, and the names of what it makes. Does not own: what their updates mean; they go
- * the way of all others.
+ * Owns: who drives in which environment, how long, and the names of what it makes. Does not own: what their updates
+ * mean; they go the way of all others.
  *
  * Invariants
  * - SIM-1: Only test environments have simulated devices.

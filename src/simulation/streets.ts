@@ -53,24 +53,24 @@ export class Driver {
   standing: number
   /** The accuracy that the receiver reports: 5 to 30 metres. */
   accuracy: number
-  private heading: number
-  private readonly usualAccuracy: number
-  private readonly city: City
-  private readonly random: () => number
+  #heading: number
+  readonly #usualAccuracy: number
+  readonly #city: City
+  readonly #random: () => number
 
   constructor(city: City, random: () => number) {
-    this.city = city
-    this.random = random
+    this.#city = city
+    this.#random = random
     const along = random() * city.sizeMeters
     const street = Math.floor(random() * (city.sizeMeters / city.blockMeters)) * city.blockMeters
-    this.heading = Math.floor(random() * 4)
-    const eastward = this.heading % 2 === 1
+    this.#heading = Math.floor(random() * 4)
+    const eastward = this.#heading % 2 === 1
     this.east = eastward ? along : street
     this.north = eastward ? street : along
     this.standing = random() < 0.5 ? random() * 120 : 0
     this.speed = this.standing > 0 ? 0 : random() * TOP_SPEED
-    this.usualAccuracy = 6 + random() * 18
-    this.accuracy = this.usualAccuracy
+    this.#usualAccuracy = 6 + random() * 18
+    this.accuracy = this.#usualAccuracy
   }
 
   get stopped(): boolean {
@@ -79,22 +79,22 @@ export class Driver {
 
   /** The position that the receiver reports. */
   place(): { latitude: number; longitude: number } {
-    const { random } = this
+    const random = this.#random
     const wander = () => (random() + random() - 1) * 2 * JITTER_METERS
-    return cityPlace(this.city, this.east + wander(), this.north + wander())
+    return cityPlace(this.#city, this.east + wander(), this.north + wander())
   }
 
   /** Drives on for that many seconds. */
   advance(seconds: number): void {
-    const { random } = this
-    this.accuracy = this.usualAccuracy * (0.85 + 0.3 * random())
+    const random = this.#random
+    this.accuracy = this.#usualAccuracy * (0.85 + 0.3 * random())
     if (this.standing > 0) {
       this.standing -= seconds
       if (this.standing <= 0) this.speed = 2 + random() * 6
       return
     }
     this.speed = Math.min(TOP_SPEED, Math.max(0, this.speed + (random() - 0.48) * 4))
-    this.move(this.speed * seconds)
+    this.#move(this.speed * seconds)
     if (random() < seconds / 60) {
       this.speed = 0
       this.standing = random() * 120
@@ -102,10 +102,10 @@ export class Driver {
   }
 
   /** Moves along the street. Each crossing on the way may turn it. */
-  private move(meters: number): void {
-    const { blockMeters } = this.city
+  #move(meters: number): void {
+    const { blockMeters } = this.#city
     for (let left = meters; left > 0;) {
-      const [east, north] = HEADINGS[this.heading]!
+      const [east, north] = HEADINGS[this.#heading]!
       const along = east === 0 ? this.north : this.east
       const sign = east + north
       const nextCrossing =
@@ -116,23 +116,23 @@ export class Driver {
       this.east += east * step
       this.north += north * step
       left -= step
-      if (left > 0) this.turn()
+      if (left > 0) this.#turn()
     }
   }
 
   /** At a crossing: usually straight on, or back at the edge of the city. */
-  private turn(): void {
-    const { random } = this
-    const { sizeMeters } = this.city
+  #turn(): void {
+    const random = this.#random
+    const { sizeMeters } = this.#city
     const choice = random()
     const turned = choice < 0.6 ? 0 : choice < 0.8 ? 1 : 3
-    this.heading = (this.heading + turned) % 4
-    const [east, north] = HEADINGS[this.heading]!
+    this.#heading = (this.#heading + turned) % 4
+    const [east, north] = HEADINGS[this.#heading]!
     const leaves =
       (east > 0 && this.east >= sizeMeters - 1) ||
       (east < 0 && this.east <= 1) ||
       (north > 0 && this.north >= sizeMeters - 1) ||
       (north < 0 && this.north <= 1)
-    if (leaves) this.heading = (this.heading + 2) % 4
+    if (leaves) this.#heading = (this.#heading + 2) % 4
   }
 }

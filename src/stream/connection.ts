@@ -61,8 +61,8 @@ export interface ConnectionParts {
   /** Calls {@link Connection.flush} when all frames of the same commit have been reported. */
   flushSoon(connection: Connection): void
   /**
-   * The connection stops reading and sending. Its socket may stay open until the client has read the reason, and `closed`
-   * follows.
+   * The connection stops reading and sending. Its socket may stay open until the client has read the reason, and
+   * `closed` follows.
    */
   ended(code: number): void
   closed(connection: Connection): void

@@ -82,8 +82,8 @@ export class StreamServer implements SocketHandler {
   readonly #admission: Admission
   readonly #unread = new KeyedBound('Unread messages', UNREAD_BOUNDS)
   /**
-   * Of messages of usual size while they arrive: each stream that may send them counts with one. The others are bounded
-   * by their number.
+   * Counts messages of usual size while they arrive: each stream that may send them counts with one. The others are
+   * bounded by their number.
    */
   readonly #arriving: KeyedBound
   #smallStreams = 0

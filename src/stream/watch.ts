@@ -23,8 +23,8 @@ const BATCH_POSITIONS = 4000
  *
  * Invariants
  * - WATCH-1: For each device the client is told an enter, then moves, then a leave, and then perhaps an enter again.
- * - WATCH-2: Moves of a device are at least the interval apart. Enters and leaves are not delayed, except until the next
- *   message of a batched watch.
+ * - WATCH-2: Moves of a device are at least the interval apart. Enters and leaves are not delayed, except until the
+ *   next message of a batched watch.
  * - WATCH-3: A stay is in `#due` when a message about it is to be sent at once, and in `#resting` during the interval
  *   after its last message.
  */
@@ -98,7 +98,7 @@ export class Watch {
   #bytes = 0
   /** Stays with a message due, in the order in which they became due. */
   readonly #due = new Set<Stay>()
-  /** Of the last {@link send}, or earlier. */
+  /** The time of the last {@link send}, or earlier. */
   #now = 0
   /** More due messages are sent in the next turn. */
   #isContinuing = false

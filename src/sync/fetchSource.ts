@@ -19,7 +19,7 @@ export const FETCH_LIMITS = { idleMs: 30_000, totalMs: 30 * 60_000 }
 const MAX_REDIRECTS = 5
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const AGAIN: ReadonlySet<number> = new Set([408, 425, 429])
-/** Of a refusal: enough for the name of an error. */
+/** The most bytes of a refusal: enough for the name of an error. */
 const MAX_REFUSAL_BYTES = 16 * 1024
 const MAX_ETAG_LENGTH = 1024
 

@@ -4,7 +4,7 @@ import type { Change } from '../registry/store/editLog.ts'
 import type { SyncRun } from '../registry/sync/syncRows.ts'
 import { kept, type RunState } from './syncRunState.ts'
 
-/** Of a transaction; with their marks they must fit into an atomic batch of the registry. */
+/** The most writes of a transaction; with their marks they must fit into an atomic batch of the registry. */
 const MAX_WRITES = 200
 
 interface Pending {
@@ -17,7 +17,8 @@ interface Pending {
  * What a run writes to the registry, some geofences at a time, each time together with the counts that they change.
  *
  * Invariants
- * - SYNC-4: Each write checks within its edit that this process still has the run; a process that lost it writes no more.
+ * - SYNC-4: Each write checks within its edit that this process still has the run; a process that lost it writes no
+ *   more.
  */
 export class GeofenceWrites {
   readonly #state: RunState

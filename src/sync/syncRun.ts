@@ -1,8 +1,9 @@
 /**
  * One run of a sync, from the sources to the counts.
  *
- * Owns: the order of the steps, which geofences are written and deleted. Does not own: when it runs ({@link SyncRunner}),
- * how sources are fetched (fetchSources.ts) and read (rowsPort.ts), and how geofences are written (geofenceWrites.ts).
+ * Owns: the order of the steps, which geofences are written and deleted. Does not own: when it runs ({@link
+ * SyncRunner}), how sources are fetched (fetchSources.ts) and read (rowsPort.ts), and how geofences are written
+ * (geofenceWrites.ts).
  *
  * Invariants
  * - SYNC-3: Nothing is written before every source has arrived whole and was read to its end.

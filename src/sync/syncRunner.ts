@@ -1,8 +1,8 @@
 /**
  * Begins the runs of all environments and does them, one at a time in each.
  *
- * Owns: which run is due, that a run whose process ended is begun again once. Does not own: what a run does (syncRun.ts),
- * when this process may do runs (the lease of the job).
+ * Owns: which run is due, that a run whose process ended is begun again once. Does not own: what a run does
+ * (syncRun.ts), when this process may do runs (the lease of the job).
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { mkdirSync, rmSync } from 'node:fs'

@@ -166,7 +166,7 @@ interface Tile38DevicesParts {
   readonly storeId: string
   /** Identifies this run of the process. */
   readonly writer: string
-  /** Of the store. */
+  /** How many partitions the store has. */
   readonly partitions: number
   /** The present ones: the same objects while nothing has changed. */
   readonly shares: () => readonly DeviceShare[]

@@ -92,14 +92,14 @@ interface Tile38RoamsParts {
   readonly storeId: string
   readonly wholeness: Tile38Wholeness
   readonly channels: Tile38Channels
-  /** Of the store. */
+  /** How many partitions the store has. */
   readonly partitions: number
 }
 
 /** A message of the channel about one command, and one other device. */
 interface RoamMessage extends FencedPosition {
   readonly command: 'set' | 'del' | 'drop'
-  /** Of the device in its collection; absent if the whole collection is meant. */
+  /** The id of the device in its collection; absent if the whole collection is meant. */
   readonly id?: string
   readonly nearby?: OtherDevice
   readonly faraway?: OtherDevice

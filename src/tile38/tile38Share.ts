@@ -41,7 +41,7 @@ export class Tile38Share implements PositionObserver {
   readonly #waiting = new Map<ScopeId, Map<string, LivePosition>>()
   #removals: Removal[] = []
   #waitingCount = 0
-  /** Of those, the ones in flight. */
+  /** How many of those are in flight. */
   #sending = 0
   #isWhole = false
   readonly #ended = new AbortController()
@@ -249,7 +249,7 @@ interface Tile38ShareParts {
   readonly tile38: Tile38
   readonly storeId: string
   readonly writer: string
-  /** Of the store. */
+  /** How many partitions the store has. */
   readonly partitions: number
   /** See `DeviceShare`. */
   readonly name: string

@@ -26,7 +26,7 @@ export interface FeedQuestion {
 export interface FeedOutcome {
   /** `user.trip`; null if it is absent. */
   readonly trip: string | null
-  /** Of its trips, in order. */
+  /** The events of its trips, in order. */
   readonly events: readonly string[]
 }
 

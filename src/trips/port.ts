@@ -11,7 +11,7 @@ import type { Heard, TripStatus } from '../model/trip.ts'
 /** A page of all; bounds are exclusive, epoch milliseconds. */
 export interface TripList {
   readonly statuses?: readonly TripStatus[] | undefined
-  /** Of the trip's destination, or of any of its legs. */
+  /** The tag of the trip's destination, or of any of its legs. */
   readonly destinationGeofenceTag?: string | undefined
   readonly destinationGeofenceExternalId?: string | undefined
   readonly externalIds?: readonly string[] | undefined

@@ -17,9 +17,9 @@ import type { TrailChange } from './tripTable.ts'
 /** The events of a step, in order. */
 export interface Happened {
   readonly events: readonly Letter[]
-  /** Of an arrival. */
+  /** The confidence of an arrival. */
   readonly confidence?: Confidence | undefined
-  /** Of each W. */
+  /** For each W, in order. */
   readonly wrong?: readonly WrongGeofence[]
 }
 

@@ -12,7 +12,7 @@ const MOST_LOCATIONS = 5000
 
 const FIELDS = 3
 const FIRST_ROOM = 8
-/** Of a location in {@link Trail.bytes}. */
+/** Bytes of a location in {@link Trail.bytes}. */
 export const LOCATION_BYTES = FIELDS * 8
 
 export interface TrailPoint {

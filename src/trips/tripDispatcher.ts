@@ -3,6 +3,7 @@ import type { FeedDispatcher } from '../actor/host.ts'
 import type { Partition } from '../actor/partition.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
+import { Backoff } from '../runtime/retry.ts'
 import {
   OUTCOME_MS,
   type FeedOutcome,
@@ -41,11 +42,10 @@ export interface DispatcherParts {
 
 /** Devices whose rows are told at a time. */
 const DEVICES_AT_ONCE = 256
-const FIRST_PAUSE_MS = 20
-const LONGEST_PAUSE_MS = 2000
+const PAUSES = { firstMs: 20, lastMs: 2000 }
 /** Rows are acknowledged together after this time, because each time costs a commit. */
 const GATHER_MS = 50
-/** Of what a device saw last, besides its texts. */
+/** Bytes of what a device saw last, besides its texts. */
 const SEEN_BYTES = 200
 
 /** The rows of one device that wait. */
@@ -55,7 +55,7 @@ interface DeviceQueue {
   readonly numbers: number[]
   /** Some trips may already have been informed of the first of them. */
   hasFailed: boolean
-  pauseMs: number
+  readonly backoff: Backoff
 }
 
 interface Seen extends FeedOutcome {
@@ -148,7 +148,7 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
       partition,
       numbers: [number],
       hasFailed: false,
-      pauseMs: FIRST_PAUSE_MS,
+      backoff: new Backoff(PAUSES),
     }
     this.#queues.set(device, queue)
     this.#run(queue)
@@ -169,15 +169,14 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
         if (row !== undefined) await this.#tell(queue, row, isAgain)
         numbers.shift()
         queue.hasFailed = false
-        queue.pauseMs = FIRST_PAUSE_MS
+        queue.backoff.reset()
       }
       this.#queues.delete(device)
     } catch (error) {
       if (this.#isStopped) return
       this.#parts.troubled(error as Error)
       queue.hasFailed = true
-      setTimeout(() => this.#run(queue), queue.pauseMs).unref()
-      queue.pauseMs = Math.min(LONGEST_PAUSE_MS, queue.pauseMs * 2)
+      setTimeout(() => this.#run(queue), queue.backoff.next()).unref()
     }
   }
 

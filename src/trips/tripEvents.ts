@@ -12,7 +12,7 @@ import { destinationOf, type Trip, type TripPlace, type TripUser } from '../mode
 import { TRIP_EVENTS, type Letter } from './machine/table.ts'
 import { tripContext } from './tripRecord.ts'
 
-/** Of events that no location decides. */
+/** The confidence of events that no location decides. */
 const CERTAIN = 3
 
 /** What caused the events of a step. */

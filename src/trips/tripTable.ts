@@ -31,7 +31,7 @@ const PUT_BYTES = 2
 const REMOVED_BYTES = 5
 const ID_LENGTH = 24
 
-/** Of a trip besides its bytes and locations: columns and links. */
+/** Bytes of a trip besides its bytes and locations: columns and links. */
 const TRIP_BYTES = 150
 const FIRST_ROWS = 64
 const FREE = -1

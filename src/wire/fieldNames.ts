@@ -36,7 +36,7 @@ function slotOf(bytes: Uint8Array, start: number, end: number): number {
   return (bytes[start]! + bytes[end - 2]! + bytes[end - 1]! * 13 + length * 7) & (SLOTS - 1)
 }
 
-/** Of an update. */
+/** The field names of an update. */
 export const updateFields = new FieldNames(FIELD)
 
 /** Of a frame, as {@link frameFields} gives them. */

@@ -456,6 +456,24 @@ export function tableFaults(sources: ReadonlyMap<string, string>): string[] {
 }
 
 /**
+ * The pairs of folders that import each other, types included, as `actor and rules`.
+ * @param sources as above
+ */
+export function mutualImports(sources: ReadonlyMap<string, string>): string[] {
+  const used = new Set<string>()
+  for (const [path, source] of sources) {
+    for (const specifier of read(path, source).imports) {
+      const [from, to] = [folderOf(path), folderOf(resolve(path, specifier))]
+      if (specifier.startsWith('.') && from !== undefined && to !== undefined) used.add(`${from} and ${to}`)
+    }
+  }
+  return [...used].filter((pair) => {
+    const [one, other] = pair.split(' and ') as [string, string]
+    return one < other && used.has(`${other} and ${one}`)
+  })
+}
+
+/**
  * Names that more than one file declares and exports, one sentence each, in the order of the alphabet. To pass on what
  * another file declares is no second meaning.
  * @param sources as above

@@ -41,6 +41,20 @@ t.test('every invariant of a module is in docs/spec.md, in the same words', asyn
   t.strictSame(faults, [])
 })
 
+t.test('docs/spec.md lists each invariant below the file that states it', async (t) => {
+  const pathOf = new Map<string, string>()
+  for (const { path, comments } of sources)
+    for (const comment of comments) for (const [id] of invariantsOf(comment).invariants) pathOf.set(id, path)
+  const faults: string[] = []
+  let module = ''
+  for (const line of PAGE.split('\n')) {
+    module = /^`(src\/[^`]+)`$/.exec(line)?.[1] ?? module
+    const id = /^\| ([A-Z][A-Z0-9-]*-\d+) \|/.exec(line)?.[1]
+    if (id !== undefined && pathOf.get(id) !== module) faults.push(`${id} is stated in ${pathOf.get(id)}`)
+  }
+  t.strictSame(faults, [])
+})
+
 t.test('every guarantee and invariant names tests that exist', async (t) => {
   const { rows, faults } = rowsOf(PAGE)
   const titles = new Map<string, Set<string>>()

@@ -23,7 +23,7 @@ export interface GhostVerdict {
   /** Share of the accuracy disc that is covered. */
   readonly coverage: number
   readonly isInside: boolean
-  /** Of an entry if it is inside, else of an exit. */
+  /** The confidence of an entry if it is inside, else of an exit. */
   readonly confidence: Confidence
 }
 

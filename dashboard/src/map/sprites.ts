@@ -1,6 +1,6 @@
 /** Small pictures as lists of pixels, which are copied into an image faster than a canvas draws them. */
 export interface Sprite {
-  /** Of the pixel from the centre. */
+  /** The offset of the pixel from the centre. */
   readonly dx: Int16Array
   readonly dy: Int16Array
   /** As the image has it in memory: alpha, blue, green, red. */

@@ -3,7 +3,7 @@ import type { ComponentChildren } from 'preact'
 export interface Column<T> {
   readonly title: string
   readonly cell: (row: T) => ComponentChildren
-  /** Of numbers, which stand to the right, and of long texts, which are cut. */
+  /** `number` for numbers, which are aligned to the right; `cut` for long texts, which are shortened. */
   readonly kind?: 'number' | 'cut'
   /** Left out on narrow screens. */
   readonly wide?: boolean

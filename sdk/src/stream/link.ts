@@ -6,8 +6,8 @@ import type { ClientMessage, ServerMessage } from './messages.ts'
 import type { Socket } from './socket.ts'
 
 /**
- * A connection that comes back: it reconnects with exponential backoff and jitter whenever it is lost, to each server in
- * turn, and gives up only where the server says that the key is not good.
+ * A connection that comes back: it reconnects with exponential backoff and jitter whenever it is lost, to each server
+ * in turn, and gives up only where the server says that the key is not good.
  *
  * Owns: the socket, its health, when and where to try again. Does not own: what is sent again (stream.ts).
  */

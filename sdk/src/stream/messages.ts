@@ -15,7 +15,7 @@ export type WatchedArea =
 /** Which events: of each list that is there, one must fit. */
 export interface EventFilter {
   readonly types?: readonly string[]
-  /** Of the event's geofence or beacon. */
+  /** The tags of the event's geofence or beacon. */
   readonly tags?: readonly string[]
   readonly externalIds?: readonly string[]
   readonly userIds?: readonly string[]

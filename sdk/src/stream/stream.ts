@@ -15,7 +15,7 @@ import { openSocket, openSocketOfSession, type Socket, type WebSocketConstructor
 
 /** Where a stream goes. */
 export interface StreamTarget {
-  /** Of the server, or of several of which each serves all. */
+  /** The URL of the server, or those of several servers of which each serves all. */
   readonly url: string | readonly string[]
   readonly identity: Identity
   readonly WebSocket: WebSocketConstructor | undefined
@@ -34,8 +34,8 @@ export interface StreamOptions {
 export type StreamState =
   | { readonly status: 'open' }
   /**
-   * It connects again by itself, soon. `error` is what the server answered, as a RingfenceError with status 429 where the
-   * key has too many streams, or that it could not be reached, or how the connection ended.
+   * It connects again by itself, soon. `error` is what the server answered, as a RingfenceError with status 429 where
+   * the key has too many streams, or that it could not be reached, or how the connection ended.
    */
   | { readonly status: 'waiting'; readonly error: RingfenceError | ConnectionError }
   /** For good: by `close()`, or, with an error, by what all that waits is rejected with. */

@@ -9,7 +9,7 @@ export interface BackupFile {
 export interface BackupContents {
   readonly storeId: string
   readonly partitions: number
-  /** Of the last frame of the log. */
+  /** The offset of the last frame of the log. */
   readonly logPosition: number
   /** The copied event index has the events up to here; the log has the rest. */
   readonly eventsPosition: number

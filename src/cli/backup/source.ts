@@ -47,11 +47,11 @@ export class EventsNotCopied extends Error {
  * - BACKUP-4: The registry is taken in the same turn of the event loop, so it is as new as the newest commit (G10).
  */
 export class OpenStore implements BackupSource {
-  private readonly parts: SourceParts
-  private busy = false
+  readonly #parts: SourceParts
+  #busy = false
 
   constructor(parts: SourceParts) {
-    this.parts = parts
+    this.#parts = parts
   }
 
   /** @throws {BackupUnderWay} {@link EventsNotCopied} */
@@ -60,16 +60,16 @@ export class OpenStore implements BackupSource {
     progress: (copied: number, total: number) => void,
     signal: AbortSignal,
   ): Promise<HeldContents> {
-    if (this.busy) throw new BackupUnderWay()
-    this.busy = true
-    const { storeId, partitions, log, registry, snapshots } = this.parts
-    const releases: (() => void)[] = [() => (this.busy = false)]
+    if (this.#busy) throw new BackupUnderWay()
+    this.#busy = true
+    const { storeId, partitions, log, registry, snapshots } = this.#parts
+    const releases: (() => void)[] = [() => (this.#busy = false)]
     const release = async (): Promise<void> => {
       for (const undo of releases.splice(0).toReversed()) undo()
     }
     try {
-      releases.push(await this.parts.holdSnapshots())
-      const eventsPosition = await this.copyEvents(`${folder}/events.sqlite`, progress, signal)
+      releases.push(await this.#parts.holdSnapshots())
+      const eventsPosition = await this.#copyEvents(`${folder}/events.sqlite`, progress, signal)
       const { offset, files, manifest } = await log.files()
       releases.push(registry.freeze())
       const whole = ['registry.sqlite', ...snapshots.files(), 'store.json']
@@ -89,13 +89,9 @@ export class OpenStore implements BackupSource {
     }
   }
 
-  private async copyEvents(
-    file: string,
-    progress: (copied: number, total: number) => void,
-    signal: AbortSignal,
-  ) {
+  async #copyEvents(file: string, progress: (copied: number, total: number) => void, signal: AbortSignal) {
     try {
-      return await this.parts.events.copy(file, { pause: this.parts.pause, progress, signal })
+      return await this.#parts.events.copy(file, { pause: this.#parts.pause, progress, signal })
     } catch (error) {
       throw new EventsNotCopied(file, error as Error)
     }

@@ -29,7 +29,7 @@ export interface BackupOptions {
   /** The folder to create; absolute. */
   readonly target: string
   readonly source: BackupSource
-  /** Of this Ringfence. */
+  /** The version of this Ringfence. */
   readonly version: string
   /** Epoch milliseconds. */
   readonly now: number

@@ -35,12 +35,12 @@ export async function connectControl(dataFolder: string): Promise<ControlClient 
 }
 
 export class ControlClient implements BackupSource {
-  private readonly socket: Socket
-  private readonly replies: AsyncIterator<ControlReply>
+  readonly #socket: Socket
+  readonly #replies: AsyncIterator<ControlReply>
 
   constructor(socket: Socket) {
-    this.socket = socket
-    this.replies = repliesOf(socket)
+    this.#socket = socket
+    this.#replies = repliesOf(socket)
   }
 
   /**
@@ -49,9 +49,9 @@ export class ControlClient implements BackupSource {
    * @throws {ControlRefused} {@link ServerGone}
    */
   async run(command: readonly string[], print: (line: string) => void): Promise<number> {
-    this.say({ run: command })
+    this.#say({ run: command })
     for (;;) {
-      const reply = await this.next()
+      const reply = await this.#next()
       if ('exit' in reply) return reply.exit
       if ('print' in reply) print(reply.print)
     }
@@ -63,32 +63,32 @@ export class ControlClient implements BackupSource {
     progress: (copied: number, total: number) => void,
     signal: AbortSignal,
   ): Promise<HeldContents> {
-    signal.addEventListener('abort', () => this.socket.destroy())
-    this.say({ hold: folder })
-    const held = await this.untilHeld(progress)
+    signal.addEventListener('abort', () => this.#socket.destroy())
+    this.#say({ hold: folder })
+    const held = await this.#untilHeld(progress)
     const release = async (): Promise<void> => {
-      this.socket.end()
-      while (!('exit' in (await this.next())));
+      this.#socket.end()
+      while (!('exit' in (await this.#next())));
     }
     return { ...held, release }
   }
 
-  private async untilHeld(progress: (copied: number, total: number) => void): Promise<BackupContents> {
+  async #untilHeld(progress: (copied: number, total: number) => void): Promise<BackupContents> {
     for (;;) {
-      const reply = await this.next()
+      const reply = await this.#next()
       if ('held' in reply) return reply.held
       if ('copied' in reply) progress(reply.copied, reply.total)
     }
   }
 
-  private say(request: ControlRequest): void {
-    this.socket.write(`${JSON.stringify(request)}\n`)
+  #say(request: ControlRequest): void {
+    this.#socket.write(`${JSON.stringify(request)}\n`)
   }
 
-  private async next(): Promise<ControlReply> {
+  async #next(): Promise<ControlReply> {
     let next: IteratorResult<ControlReply>
     try {
-      next = await this.replies.next()
+      next = await this.#replies.next()
     } catch (error) {
       throw new ServerGone(error)
     }

@@ -27,34 +27,34 @@ export interface ControlParts {
  */
 export class ControlServer implements Service {
   readonly name = 'operator socket'
-  private readonly parts: ControlParts
-  private readonly server: Server
-  private readonly open = new Map<Socket, Promise<void>>()
+  readonly #parts: ControlParts
+  readonly #server: Server
+  readonly #open = new Map<Socket, Promise<void>>()
 
   constructor(parts: ControlParts) {
-    this.parts = parts
-    this.server = createServer({ allowHalfOpen: true }, (socket) => {
-      this.open.set(
+    this.#parts = parts
+    this.#server = createServer({ allowHalfOpen: true }, (socket) => {
+      this.#open.set(
         socket,
-        this.serve(socket).finally(() => this.open.delete(socket)),
+        this.#serve(socket).finally(() => this.#open.delete(socket)),
       )
     })
   }
 
   async start(): Promise<void> {
     try {
-      const address = controlAddress(this.parts.dataFolder)
+      const address = controlAddress(this.#parts.dataFolder)
       if (process.platform !== 'win32') rmSync(address, { force: true })
       // Nobody else may ever open it, and it is created within listen().
       const mask = process.umask(0o177)
       try {
-        this.server.listen(address)
+        this.#server.listen(address)
       } finally {
         process.umask(mask)
       }
-      await once(this.server, 'listening')
+      await once(this.#server, 'listening')
     } catch (error) {
-      this.parts.logger.warn(
+      this.#parts.logger.warn(
         failureFields(error),
         'no operator socket: operator commands only work while the server is stopped',
       )
@@ -63,15 +63,15 @@ export class ControlServer implements Service {
 
   /** A running backup is given up. */
   async stop(): Promise<void> {
-    this.server.close()
-    const served = [...this.open.values()]
-    for (const socket of this.open.keys()) socket.destroy()
+    this.#server.close()
+    const served = [...this.#open.values()]
+    for (const socket of this.#open.keys()) socket.destroy()
     await Promise.all(served)
   }
 
   /** Never rejects. */
-  private async serve(socket: Socket): Promise<void> {
-    const { logger } = this.parts
+  async #serve(socket: Socket): Promise<void> {
+    const { logger } = this.#parts
     const ended = new AbortController()
     socket.on('end', () => ended.abort())
     socket.on('close', () => ended.abort())
@@ -80,8 +80,8 @@ export class ControlServer implements Service {
     try {
       const request = await firstLine(socket)
       if (request === undefined) return
-      if ('run' in request) say({ exit: await this.parts.run(request.run, (line) => say({ print: line })) })
-      else await this.hold(request.hold, say, ended.signal)
+      if ('run' in request) say({ exit: await this.#parts.run(request.run, (line) => say({ print: line })) })
+      else await this.#hold(request.hold, say, ended.signal)
     } catch (error) {
       logger.warn(failureFields(error), 'operator refused')
       say({ refused: (error as Error).message })
@@ -90,9 +90,9 @@ export class ControlServer implements Service {
     }
   }
 
-  private async hold(folder: string, say: (reply: ControlReply) => void, ended: AbortSignal): Promise<void> {
+  async #hold(folder: string, say: (reply: ControlReply) => void, ended: AbortSignal): Promise<void> {
     const progress = (copied: number, total: number): void => say({ copied, total })
-    const { release, ...held } = await this.parts.store.hold(folder, progress, ended)
+    const { release, ...held } = await this.#parts.store.hold(folder, progress, ended)
     try {
       say({ held })
       if (!ended.aborted) await once(ended, 'abort')

@@ -19,7 +19,7 @@ import type { Intake, Submitter, UserAnswer, UserQuestion, Users } from '../../a
  * that is the process that listens to the partition's subject.
  */
 export interface GatewayOptions extends Omit<PartitionClientParts, 'room'> {
-  /** Of the store. */
+  /** How many partitions the store has. */
   readonly partitions: number
   readonly salt: StoreSalt
 }
@@ -31,7 +31,7 @@ export class Gateway implements Intake, Users {
   readonly #options: GatewayOptions
   readonly #clients: readonly PartitionClient[]
   readonly #room = new GatewayRoom()
-  /** Of the updates that it numbers, over all devices. */
+  /** The sequence of the updates that it numbers, over all devices. */
   #sequence = 0
 
   constructor(options: GatewayOptions) {

@@ -2,6 +2,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { ByteBound } from '../../runtime/byteBound.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { Backlog } from '../../runtime/backlog.ts'
+import { Backoff } from '../../runtime/retry.ts'
 import { NobodyListens, type Calls } from '../nats/calls.ts'
 import type { GatewayRoom } from './gatewayRoom.ts'
 import { decodeReply, encodeRequest, type PartitionReply } from '../protocol/partitionProtocol.ts'
@@ -91,8 +92,7 @@ export interface PartitionClientParts {
 export const GIVE_UP_MS = 10_000
 /** A commit takes some milliseconds. An owner whose NATS servers elect a new leader takes seconds, and answers once. */
 const ANSWER_MS = 1000
-const FIRST_PAUSE_MS = 20
-const LONGEST_PAUSE_MS = 500
+const PAUSES = { firstMs: 20, lastMs: 500 }
 /** The intended and the largest size of a request in bytes: NATS servers accept no message of more than a megabyte. */
 const REQUEST_BYTES = 256 * 1024
 const MOST_REQUEST_BYTES = 400 * 1024
@@ -119,7 +119,7 @@ export class PartitionClient {
   readonly #departures: Departures
   #updates: OutgoingUpdate[] = []
   readonly #backlog = new Backlog<OutgoingUpdate>()
-  /** Of the backlog in the next request. */
+  /** How many updates of the backlog the next request may take. */
   #mostBehind = 1
   #commands: CommandMail[] = []
   #running: Promise<void> | undefined
@@ -239,7 +239,8 @@ export class PartitionClient {
     const { calls, giveUpMs = GIVE_UP_MS, troubled, pause = sleep } = this.#parts
     const deadline = acceptedAt(batch) + giveUpMs
     let retried = false
-    for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
+    const backoff = new Backoff(PAUSES)
+    for (;;) {
       try {
         const reply = decodeReply(await calls.ask(this.#subject, request, ANSWER_MS))
         if (reply !== undefined) return reply
@@ -250,7 +251,7 @@ export class PartitionClient {
         }
       }
       if (performance.now() >= deadline) return undefined
-      await pause(pauseMs)
+      await pause(backoff.next())
     }
   }
 }

@@ -22,7 +22,7 @@ export interface RemotePositionsParts {
   readonly calls: Calls
   /** Identifies this process. */
   readonly gateway: string
-  /** Of the store. */
+  /** How many partitions the store has. */
   readonly partitions: number
   readonly giveUpMs?: number
 }

@@ -11,7 +11,7 @@ import { GIVE_UP_MS } from './partitionClient.ts'
 export interface RemoteTripsParts {
   readonly calls: Calls
   readonly registry: { readonly revision: number }
-  /** Of the store. */
+  /** How many partitions the store has. */
   readonly partitions: number
   readonly salt: StoreSalt
   readonly giveUpMs?: number

@@ -33,7 +33,7 @@ import { asked, MAX_LEADER_MS, PAUSES } from './askAgain.ts'
  */
 export interface PublisherOptions {
   readonly stream: EventStream
-  /** Of waiting events of all partitions. */
+  /** The most bytes of waiting events of all partitions. */
   readonly maxBacklogBytes: number
   /** Called for each failed attempt, which is repeated. */
   readonly troubled: (error: Error) => void
@@ -63,7 +63,7 @@ export interface PartitionEvents extends CommittedConsumer {
  * once.
  */
 const GATHER_MS = 25
-/** Of one batch; a single event may be larger. */
+/** Bytes of one batch; a single event may be larger. */
 const BATCH_BYTES = 4 * 1024 * 1024
 /** Approximate memory of an event besides its data. */
 const EVENT_BYTES = 200

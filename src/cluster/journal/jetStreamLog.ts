@@ -44,7 +44,7 @@ import { ATTEMPTS, asked, MAX_LEADER_MS, PAUSES } from './askAgain.ts'
 export interface JetStreamLogOptions {
   readonly partition: number
   readonly journal: Journal
-  /** Of the host: all its partitions share it. */
+  /** The publisher of the host, which all its partitions share. */
   readonly publisher: EventPublisher
   /** Identifies this opening of the log. */
   readonly owner: string
@@ -134,7 +134,7 @@ class JetStreamLog implements PartitionLog {
   readonly #troubled: (error: Error) => void
   readonly #pause: Pause
   readonly #events: PartitionEvents
-  /** Of the last frame that is known to be durable. */
+  /** The last frame that is known to be durable. */
   #point: LogPoint
   #lastSequence: number
   #bytes = 0

@@ -60,7 +60,7 @@ export interface PublishedEvent {
  */
 export interface Progress {
   readonly offset: number
-  /** Of the frame at `offset`. */
+  /** The events of the frame at `offset`. */
   readonly events: number
 }
 

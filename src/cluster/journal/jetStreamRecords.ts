@@ -25,7 +25,7 @@ const NOTHING = new Uint8Array(0)
 
 /** The state of the log according to a record. */
 export interface LogPoint {
-  /** Of the last frame. */
+  /** The offset of the last frame. */
   readonly offset: number
   /** Which of the frame's parts the record is, from 1; 0 if it is none. */
   readonly part: number

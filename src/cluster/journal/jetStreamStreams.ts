@@ -18,8 +18,8 @@ import { EVERY_SUBJECT } from '../../model/eventSubject.ts'
  * | stream | holds | filled by |
  * |---|---|---|
  * | `P0`, `P1`, … | the log of a partition, subjects `partition.<n>.>` | its owner |
- * | `EVENTS` | every event once, subjects `events.>`; for each partition `mark.<n>`, the offset up to which its events are there | all owners |
- * | | what clients did to events, `event-changes` | gateways |
+ * | `EVENTS` | every event once, subjects `events.>`; for each partition `mark.<n>`, the offset up to which its events
+ * are there | all owners | | | what clients did to events, `event-changes` | gateways |
  *
  * What must never change is in the bucket `ringfence` under `store`.
  */
@@ -29,8 +29,8 @@ export interface JournalOptions {
   /** 1, 3 or 5. */
   readonly replicas: number
   /**
-   * Of one partition's stream; when it is full, appends wait until it is trimmed or the limit is raised. -1: no
-   * limit.
+   * The most bytes of one partition's stream; when it is full, appends wait until it is trimmed or the limit is raised.
+   * -1: no limit.
    */
   readonly maxPartitionBytes: number
   /** How long `EVENTS` keeps an event; 0: for ever. */
@@ -75,7 +75,7 @@ export class StreamsMissing extends Error {
 export interface OpenStreams {
   /** With a short time limit, for questions that can be repeated. */
   readonly manager: JetStreamManager
-  /** Of the store, for derived ids. */
+  /** The id of the store, for derived ids. */
   readonly storeId: string
   /** 64 hex digits, kept secret from clients. */
   readonly secret: string

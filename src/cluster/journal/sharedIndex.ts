@@ -68,7 +68,7 @@ export class SharedIndex implements EventQueries {
   readonly #stopped = new AbortController()
   readonly #waiting = new Set<() => void>()
   #sequence: number
-  /** Of the newest event when it began. */
+  /** The newest event when it began. */
   readonly #newestAtFirst: number
   /** Infinity until it has everything that existed when it began. */
   #behind = Infinity

@@ -42,15 +42,15 @@ export interface OwnedParts {
   readonly snapshots: SharedSnapshotStore
   readonly salt: StoreSalt
   readonly clock: Clock
-  /** Of the host: the senders of the updates that come from gateways. */
+  /** The host's senders, for updates that come from gateways. */
   readonly senders: Senders
   /** Bound of waiting updates, per partition. */
   readonly mailboxBytes: number
-  /** Of the devices of all partitions of the process. */
+  /** The memory of the devices of all partitions of the process. */
   readonly memory: DeviceMemory
   /** Measures geometry in place of the main thread if an update needs much of it. */
   readonly measurer?: Measurer | undefined
-  /** Of all partitions of the process. */
+  /** The scheduler of all partitions of the process. */
   readonly scheduler: BatchScheduler
   /** Carries what the devices of the partition have to tell to trips. */
   readonly openDispatcher: (host: () => ActorHost) => TripDispatcher
@@ -61,7 +61,7 @@ export interface OwnedParts {
 /** What is kept about a gateway. */
 interface Session {
   readonly number: number
-  /** Of the last request. */
+  /** Answers the last request. */
   answer: (bytes: Uint8Array) => void
   /** Undefined while the request is in progress, and if it is not kept. */
   reply: Uint8Array | undefined

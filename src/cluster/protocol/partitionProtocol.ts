@@ -18,12 +18,10 @@ import { readRows, RowWriter, type NumberedUpdate, type RemoteUpdate, type Whole
  * command  [name of its kind, arguments as the kind encodes them]
  * reply    [update result*, command result*], or nothing: busy, ask again
  *          in place of the update results their number, where all are 0
- * result   of an update: 0: applied, nothing else wanted · [0 | 1 repeated, user, event*, passed?, failure reason*?, feed?] · refusal
- *          of a command: [0, result] · refusal
- * refusal  [code, message, param, type, retryAfter]
- * question [registry revision, partition*, JSON]
- * answer   [partition*, user*, hasMore]; about trips [partition*, what was answered]
- * ```
+ * result   of an update: 0: applied, nothing else wanted · [0 | 1 repeated, user, event*, passed?, failure reason*?,
+ * feed?] · refusal of a command: [0, result] · refusal refusal  [code, message, param, type, retryAfter] question
+ * [registry revision, partition*, JSON] answer   [partition*, user*, hasMore]; about trips [partition*, what was
+ * answered] ```
  */
 
 export interface PartitionRequest<U = RemoteUpdate, C = Command | ApiError> {
@@ -33,7 +31,7 @@ export interface PartitionRequest<U = RemoteUpdate, C = Command | ApiError> {
   readonly number: number
   /** It was sent before, and the outcome is unknown. */
   readonly retried: boolean
-  /** Of the gateway: updates that were evaluated with it there must not be evaluated with an older one. */
+  /** The revision of the gateway: updates that were evaluated with it there must not be evaluated with an older one. */
   readonly revision: number
   readonly updates: readonly U[]
   /** As the owner reads them: an error in place of a command whose kind it does not know. */

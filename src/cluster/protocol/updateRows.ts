@@ -38,7 +38,7 @@ export interface NumberedUpdate {
 
 /** An update that came from a gateway. */
 export interface RemoteUpdate extends Update {
-  /** Of its {@link ReplyOptions}, to group updates that go together. */
+  /** The flags of its {@link ReplyOptions}, to group updates that go together. */
   readonly flags: number
   /** Its index among the updates of its request. */
   readonly place: number

@@ -27,7 +27,7 @@ export interface KeptEntry extends Entry {
 export interface EditStream {
   /** The largest size of a value, in bytes. */
   readonly maxValueBytes: number
-  /** Of the newest entry; one less than the first sequence if there is none yet. */
+  /** The sequence of the newest entry; one less than the first sequence if there is none yet. */
   lastSequence(): Promise<number>
   /** The newest entry of a name. */
   last(name: string): Promise<KeptEntry | undefined>

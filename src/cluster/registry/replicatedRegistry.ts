@@ -23,7 +23,9 @@ export interface ReplicatedRegistryOptions
   extends RegistrySurroundings, Omit<ReplicatedOptions, 'replica' | 'codec' | 'stream'> {
   /** The data folder: its file is a copy, from which a start is quick; it may be lost. */
   readonly folder: string
-  /** Whether this process fills a new stream. The others wait until it is filled; they may only have the right to read. */
+  /**
+   * Whether this process fills a new stream. The others wait until it is filled; they may only have the right to read.
+   */
   readonly isMaintainer: boolean
   /** Opens the stream; where it is made now, its first sequence should be the given one. */
   readonly openStream: (firstSequence: number) => Promise<EditStream>

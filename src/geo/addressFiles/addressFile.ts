@@ -31,7 +31,7 @@ export interface AddressFileReading {
   readonly onRow: (row: AddressFileRow) => void
 }
 
-/** Of a file whose columns are looked for: the first bytes say whether it is compressed, JSON or a table. */
+/** The bytes that are read of a file first: they say whether it is compressed, JSON or a table. */
 const HEAD_BYTES = 4096
 const READ_BYTES = 1 << 18
 const DELIMITERS = [',', '\t', ';', '|'] as const

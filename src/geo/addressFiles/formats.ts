@@ -10,7 +10,7 @@ import type { AddressFileRow, Credit, EdgeSide } from './rows.ts'
 export interface Cells {
   /** Without spaces around it; undefined if it is empty, or says that it is not known. */
   text(column: string): string | undefined
-  /** Of a point or line, in degrees; empty without geometry. */
+  /** The positions of a point or line, in degrees; empty without geometry. */
   readonly positions: readonly Position[]
 }
 

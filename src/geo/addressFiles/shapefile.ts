@@ -1,7 +1,7 @@
 /**
- * Reads shapefiles, the form of TIGER/Line: points and lines in the file `.shp`, their columns beside it in the file `.dbf`,
- * its encoding in `.cpg`. By Esri's technical description of 1998 and the format of dBase III. Only a part of each file is in
- * memory.
+ * Reads shapefiles, the form of TIGER/Line: points and lines in the file `.shp`, their columns beside it in the file
+ * `.dbf`, its encoding in `.cpg`. By Esri's technical description of 1998 and the format of dBase III. Only a part of
+ * each file is in memory.
  */
 import { createHash, type Hash } from 'node:crypto'
 import { open, readFile, type FileHandle } from 'node:fs/promises'
@@ -12,7 +12,7 @@ import { AddressFileRefused } from './rows.ts'
 /** A shape with its columns, whose names are in lower case. */
 export interface ShapeRow {
   readonly values: ReadonlyMap<string, string>
-  /** Of a point or of the first part of a line; empty for others. */
+  /** The positions of a point or of the first part of a line; empty for others. */
   readonly positions: readonly Position[]
 }
 

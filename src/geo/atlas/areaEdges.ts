@@ -6,7 +6,7 @@
  * country. In most cells there is no edge, and in the others a few.
  */
 export interface AreaEdges {
-  /** Of the areas. Areas that touch have different codes. */
+  /** The codes of the areas. Areas that touch have different codes. */
   readonly codes: readonly string[]
   /** The place in {@link codes} of the area that contains the reference; −1: none. */
   readonly reference: number

@@ -31,15 +31,15 @@ export interface IpAtlas {
   at(ip: string): IpHere | Unknown | Unfetched
 }
 
-/** Of cells of each kind in memory, approximately. */
+/** Bytes of cells of each kind in memory, approximately. */
 const REGION_BYTES = 64 * 1024 * 1024
 const PLACE_BYTES = 64 * 1024 * 1024
-/** Of the smaller cells of places. */
+/** Bytes of the smaller cells of places. */
 const CROWDED_BYTES = 32 * 1024 * 1024
 const CHAIN_BYTES = 16 * 1024 * 1024
-/** Of a cell besides its arrays: it and its objects. */
+/** Bytes of a cell besides its arrays: it and its objects. */
 const CELL_BYTES = 2000
-/** Of a place with its texts. */
+/** Bytes of a place with its texts. */
 const BYTES_A_PLACE = 500
 const BYTES_A_CORNER = 50
 const BYTES_A_CHAIN = 100

@@ -16,7 +16,7 @@ const MOST_UNKNOWN = 10_000
 export interface CellCacheParts<Key, Cell> {
   /** May reject; then it can be tried again. */
   readonly read: (key: Key) => Promise<Cell>
-  /** Of a cell in memory, approximately. */
+  /** The bytes of a cell in memory, approximately. */
   readonly bytesOf: (cell: Cell) => number
   readonly maxBytes: number
   readonly clock: Clock

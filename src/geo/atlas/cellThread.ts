@@ -10,7 +10,7 @@ import { makeRegionCell } from './regionCellMaker.ts'
 export interface CellTask {
   readonly kind: 'regions' | 'places' | 'crowdedPlaces' | 'chains'
   readonly cell: number
-  /** Of chains. */
+  /** The slugs of chains. */
   readonly slugs?: readonly string[]
   /** The place databases of all map regions in service; the thread closes any other. */
   readonly regions: readonly CellRegionFile[]

@@ -47,7 +47,7 @@ export function widened({ west, south, east, north }: CellBounds, meters: number
   return { west: west - width, south: south - height, east: east + width, north: north + height }
 }
 
-/** Of latitude, at the equator. */
+/** The shortest degree of latitude, at the equator. */
 const SHORTEST_DEGREE_METERS = 110_574
 
 /** Metres in a degree of longitude and of latitude at a latitude. */

@@ -24,7 +24,7 @@ export interface PlaceCell {
   readonly reachMeters: number
   /** By square, row by row: its first member; one more at the end. */
   readonly starts: Uint32Array
-  /** Of each square, the places that may be around one of its points. */
+  /** For each square: the places that may be around one of its points. */
   readonly members: Uint32Array
   /** By square: metres from any point of it to all other places, at least. */
   readonly rest: Float32Array
@@ -32,7 +32,7 @@ export interface PlaceCell {
 
 export interface CellPlace {
   readonly place: Place
-  /** Of its ground, in square metres. */
+  /** The area of its ground, in square metres. */
   readonly area: number
   /** Metres around its point. It does not count for a place whose area is known. */
   readonly radius: number

@@ -21,7 +21,7 @@ const USUAL_REACH_METERS = 2000
 /** The same where there are many. */
 const LEAST_REACH_METERS = 300
 const MANY_PLACES = 800
-/** Of a cell. The file of a map region may have any number at one point. */
+/** The most places of a cell. The file of a map region may have any number at one point. */
 const MOST_PLACES = 4000
 /** How far around the cells of crowded parts. */
 const CROWDED_REACH_METERS = 1.2 * AROUND_METERS
@@ -32,7 +32,7 @@ const MOST_REACH_METERS = 20_000
 
 /** More than the largest distance at which a chain counts: one and a half times the largest that can be set. */
 const CHAIN_METERS = 15_100
-/** Of a chain in a cell. */
+/** The most places of one chain in a cell. */
 const MOST_OF_CHAIN = 500
 
 /** Distances between boxes are those on a plane: off by less. */
@@ -44,8 +44,8 @@ type Box = readonly [west: number, south: number, east: number, north: number]
 /**
  * Reads one cell. It takes some milliseconds where there are many places.
  *
- * Where a cell would have too many, it is crowded and has none: they are in the smaller cells, which reach just so far as
- * places count. No place is left out.
+ * Where a cell would have too many, it is crowded and has none: they are in the smaller cells, which reach just so far
+ * as places count. No place is left out.
  */
 export function makePlaceCell(cell: number, regions: readonly PlaceRegion[]): PlaceCell {
   const bounds = boundsOfCell(cell, PLACE_CELLS)

@@ -10,7 +10,7 @@ type Where = Pick<RangeRecord, 'city' | 'state' | 'postalCode'> & { readonly str
 interface Interpolation {
   readonly parity: Parity
   readonly nodes: readonly number[]
-  /** Of the nodes. */
+  /** The positions of the nodes. */
   readonly line: readonly Position[]
   readonly own: Where
 }

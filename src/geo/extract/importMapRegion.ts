@@ -63,7 +63,7 @@ export interface MapRegionImport {
   readonly name: string
   /** The build that is to be updated: the products of it that are of this version are kept. */
   readonly earlier?: string
-  /** Of the routing engine's builder. */
+  /** The threads of the routing engine's builder. */
   readonly threads: number
   /** Whether the map region is the sample, which is built once, automatically. */
   readonly isSample: boolean

@@ -29,11 +29,11 @@ export interface MapRegionRecord {
   readonly format: 1
   readonly name: string
   readonly bounds: BoundingBox
-  /** Of an extract; of addresses: houses. */
+  /** How many nodes the extract has; for a region of addresses: how many houses. */
   readonly nodes: number
-  /** Of an extract; of addresses: edges with number ranges. */
+  /** How many roads the extract has; for a region of addresses: how many edges with number ranges. */
   readonly roads: number
-  /** Of an extract one, of addresses one or more. */
+  /** One extract, or one or more files of addresses. */
   readonly sources: readonly SourceRecord[]
   readonly attribution: string
   readonly licence: string
@@ -174,8 +174,8 @@ export async function sweepBuilds(folder: string): Promise<void> {
 }
 
 /**
- * Gives a new folder the files of another one, which are never changed: as links, or as copies where the file system has
- * none.
+ * Gives a new folder the files of another one, which are never changed: as links, or as copies where the file system
+ * has none.
  */
 export function linkTree(from: string, to: string): void {
   fs.mkdirSync(to, { recursive: true })

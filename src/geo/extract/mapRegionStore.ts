@@ -55,7 +55,7 @@ export class MapRegionStore implements MapRegions, Service {
   readonly #later = new Set<() => void>()
   #all: readonly CoveredMapRegion[] = []
   #routed: readonly (CoveredMapRegion & RoutedMapRegion)[] = []
-  /** Of the manifest that was read last. */
+  /** The stamp of the manifest that was read last. */
   #stamp: string
   #isStopped = false
 

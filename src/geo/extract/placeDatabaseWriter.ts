@@ -49,7 +49,7 @@ export class PlaceDatabaseWriter implements RecordSink {
   readonly #label: Database.Statement
   readonly #isPlaceKnown: Database.Statement
   readonly #file: string
-  /** Of streets that have more than one. */
+  /** The spellings of streets that have more than one. */
   readonly #spellings = new Map<number, readonly string[]>()
   readonly #postalCodes = new PostalCodes()
 

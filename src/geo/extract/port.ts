@@ -9,7 +9,7 @@ export interface MapRegion {
   readonly id: string
   /** Its name for the operator, e.g. `montevideo`. */
   readonly name: string
-  /** Of the extract's own nodes. */
+  /** The bounds of the extract's own nodes. */
   readonly bounds: BoundingBox
   /** The credit for the data, e.g. `© OpenStreetMap contributors`. */
   readonly attribution: string
@@ -39,7 +39,10 @@ export interface MapRegions {
   readonly all: readonly MapRegion[]
   /** Those with roads, in the same order. */
   readonly routed: readonly RoutedMapRegion[]
-  /** The map region with roads that contains the point; of several, the first with about as many nodes there as the fullest. */
+  /**
+   * The map region with roads that contains the point; of several, the first with about as many nodes there as the
+   * fullest.
+   */
   at(position: Position): RoutedMapRegion | undefined
   /**
    * The map region with roads that contains all points.

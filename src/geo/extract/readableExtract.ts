@@ -7,7 +7,10 @@ import { findRefused, TooManyRefused, type RefusedObject } from './refusedObject
 import { NoRoads, runBuilder, type BuilderStage } from './tileBuilder.ts'
 import { ToolFailed, ToolKilled } from './valhallaTools.ts'
 
-/** Of one extract. If there are more than a few, the extract is at fault, and each takes time to find. */
+/**
+ * The most objects that are left out of one extract. If there are more than a few, the extract is at fault, and each
+ * takes time to find.
+ */
 const MOST_LEFT_OUT = 20
 
 /** The meaning of the builder's last message about an object. */

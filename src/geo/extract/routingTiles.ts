@@ -50,7 +50,7 @@ export interface TilesJob {
    * created beside it.
    */
   readonly folder: string
-  /** Of the builder, which takes more memory with each. */
+  /** The threads of the builder, which takes more memory with each. */
   readonly threads: number
   readonly signal: AbortSignal
   /** Called with the share that is done, 0 to 1. */

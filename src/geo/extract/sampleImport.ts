@@ -1,7 +1,7 @@
 import fs from 'node:fs'
 import { constants, setPriority } from 'node:os'
 import { resolve } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { retry } from '../../runtime/retry.ts'
 import { importAddresses } from './importAddresses.ts'
 import { importMapRegion, type ImportStage, type MapRegionImport } from './importMapRegion.ts'
 import { mapRegionsFolder, readManifest } from './mapRegionFiles.ts'
@@ -13,12 +13,8 @@ export type SampleNews =
   | { readonly stage: 'unpacking' | ImportStage; readonly share: number }
   | { readonly failed: string }
 
-/**
- * How often, and how many times, it tries to lock the folder, which the import of a server that has just ended may
- * still hold.
- */
-const LOCK_PAUSE_MS = 1000
-const LOCK_TRIES = 30
+/** For half a minute it tries to lock the folder, which the import of a server that has just ended may still hold. */
+const LOCKING = { pauses: { firstMs: 1000, lastMs: 1000 }, attempts: 30 }
 
 /**
  * Imports the samples into a data folder without map regions, or updates them; this is all that its process does.
@@ -33,7 +29,7 @@ export async function importSample(dataFolder: string, lock: (folder: string) =>
   const tell = (news: SampleNews): void => void process.send?.(news)
   try {
     const folder = mapRegionsFolder(resolve(dataFolder))
-    const release = await patiently(() => lock(folder))
+    const release = await retry(async () => lock(folder), LOCKING)
     try {
       const job = {
         folder,
@@ -72,16 +68,5 @@ async function buildSamples(
     await importMapRegion({ ...job, path, name: SAMPLE_CITY, isSample: true })
   } finally {
     fs.rmSync(path, { force: true })
-  }
-}
-
-async function patiently<Result>(attempt: () => Result): Promise<Result> {
-  for (let tries = 1; ; tries++) {
-    try {
-      return attempt()
-    } catch (error) {
-      if (tries === LOCK_TRIES) throw error
-      await sleep(LOCK_PAUSE_MS)
-    }
   }
 }

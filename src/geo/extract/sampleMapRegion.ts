@@ -10,9 +10,9 @@ import type { SampleNews } from './sampleImport.ts'
 const KILL_AFTER_MS = 2000
 
 /**
- * The sample, a real city and the house numbers of a county to try things with, which is built automatically at the first start by a
- * separate process with low priority, while the server is running. It is built once; a data folder with map regions
- * does not get it.
+ * The sample, a real city and the house numbers of a county to try things with, which is built automatically at the
+ * first start by a separate process with low priority, while the server is running. It is built once; a data folder
+ * with map regions does not get it.
  */
 export class SampleMapRegion implements Service {
   readonly name = 'sample region'
@@ -43,8 +43,9 @@ export class SampleMapRegion implements Service {
   }
 
   /**
-   * Its progress, readable for everybody: `building the data of the world`, `building routing tiles 40 %`, `building, unpacking 0 %`; `ready` once all of
-   * its products are in service; or that it was not built: the reason contains folders, so it is not included.
+   * Its progress, readable for everybody: `building the data of the world`, `building routing tiles 40 %`, `building,
+   * unpacking 0 %`; `ready` once all of its products are in service; or that it was not built: the reason contains
+   * folders, so it is not included.
    */
   get condition(): string {
     return this.#failure === undefined ? this.#condition : 'failed; the log says why'

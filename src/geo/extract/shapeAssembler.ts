@@ -51,7 +51,7 @@ export class ShapeAssembler implements ObjectSink {
     this.#members = members
   }
 
-  /** Of a node; undefined if the extract does not have it. */
+  /** The position of a node; undefined if the extract does not have it. */
   positionOf(node: number): Position | undefined {
     return this.#nodes.positionOf(node)
   }

@@ -22,7 +22,9 @@ export interface GeocodeCandidate extends Found {
   readonly property?: PropertyType | undefined
   /** Of an area. */
   readonly area: NamedArea | undefined
-  /** Where it is for the order of results, if not at its position: houses of one street come in the order of numbers. */
+  /**
+   * Where it is for the order of results, if not at its position: houses of one street come in the order of numbers.
+   */
   readonly anchor?: Position | undefined
 }
 
@@ -30,7 +32,7 @@ export interface NamedArea {
   readonly layer: CoarseLayer
   /** In the language of the answer. */
   readonly name: string
-  /** Of a state. */
+  /** The code of a state. */
   readonly code: string | undefined
 }
 

@@ -11,7 +11,7 @@ import { geofenceTile } from './geofenceTile.ts'
 /** Tiles that are made at a time, in turns, and those that wait. */
 const AT_ONCE = 2
 const MOST_WAITING = 256
-/** Of the tiles that were asked for last. */
+/** Bytes of the tiles that were asked for last. */
 const CACHE_BYTES = 16 * 1024 * 1024
 const ENTRY_BYTES = 300
 

@@ -22,7 +22,7 @@ import { TileFiles } from './tileFiles.ts'
 const MOST_WAITING = 256
 /** A thread takes about 30 MB. It ends after this long without a question. */
 const IDLE_MS = 60_000
-/** Of the parts that were asked for last: some thousand tiles. */
+/** Bytes of the parts that were asked for last: some thousand tiles. */
 const CACHE_BYTES = 32 * 1024 * 1024
 /** Approximate bytes of an entry besides its content. */
 const ENTRY_BYTES = 300

@@ -7,7 +7,7 @@ export interface MapContent {
   readonly content: Uint8Array
   /** The content is compressed with gzip. */
   readonly isPacked: boolean
-  /** Of the content, without quotes. */
+  /** The etag of the content, without quotes. */
   readonly etag: string
 }
 

@@ -129,8 +129,8 @@ export interface PlaceRecords {
   /** The smallest place that contains the point, otherwise the nearest. */
   nearestPlace(point: Position, maxMeters: number): Near<StoredPlace> | undefined
   /**
-   * The places whose ground is within a distance: their area, or a circle around their point (see radiusOf). `meters` is
-   * the distance from its edge, negative inside. In no order.
+   * The places whose ground is within a distance: their area, or a circle around their point (see radiusOf). `meters`
+   * is the distance from its edge, negative inside. In no order.
    */
   placesAround(point: Position, maxMeters: number): Near<ShapedPlace>[]
   /** Finds places by their ground. */

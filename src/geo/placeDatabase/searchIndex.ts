@@ -137,8 +137,8 @@ export class SearchIndex {
   }
 
   /**
-   * The known words that one insertion, deletion, change or swap makes of a word of 4 to 24 letters; with `isPrefix` the
-   * known prefixes.
+   * The known words that one insertion, deletion, change or swap makes of a word of 4 to 24 letters; with `isPrefix`
+   * the known prefixes.
    */
   editsOf(text: string, isPrefix: boolean): string[] {
     const letters = [...text]

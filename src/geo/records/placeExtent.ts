@@ -5,7 +5,7 @@ import { isInside, nearestOnLine, type Rings } from './areas.ts'
 
 /** Metres around a place of which only the point is known. */
 const USUAL_RADIUS = 30
-/** Of categories whose places are larger. */
+/** The radii of categories whose places are larger. */
 const RADII: Readonly<Record<string, number>> = {
   'gas-station': 60,
   supermarket: 60,

@@ -48,7 +48,7 @@ export interface StreetRecord {
   readonly importance: StreetImportance
   /** In the middle of it. */
   readonly position: Position
-  /** Of most of its houses. */
+  /** The city of most of its houses. */
   readonly city: string | undefined
   readonly postalCode: string | undefined
   readonly houses: readonly AddressRecord[]
@@ -114,10 +114,10 @@ export type AreaKind = (typeof AREA_KINDS)[number]
 /** An administrative area, a settlement or a part of one. */
 export interface AreaRecord {
   readonly kind: AreaKind
-  /** Of a postal code: the code. */
+  /** The name; for a postal code: the code. */
   readonly name: string
   readonly names: ReadonlyMap<Language, string>
-  /** Of a state, if it has a code: `SP` of `BR-SP`. */
+  /** The code of a state, if it has a code: `SP` of `BR-SP`. */
   readonly code: string | undefined
   /** 0 if unknown. */
   readonly population: number

@@ -35,7 +35,7 @@ export class MapRegionEngines implements RoutingEngines {
     this.#endWatch = parts.regions.onChange(() => this.#endReplaced())
   }
 
-  /** Of the map regions that have been used. */
+  /** The valhallas of the map regions that have been used. */
   get valhallas(): readonly Valhalla[] {
     return [...this.#running.values()].map(({ valhalla }) => valhalla)
   }

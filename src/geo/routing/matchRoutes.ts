@@ -22,7 +22,7 @@ import { costingOf, formOf, GeometryText, ModeText, parseWords, UnitsText } from
 import { distanceOf, speedOf, type Units } from './units.ts'
 
 const MAX_POINTS = 16_000
-/** Of each point, with blanks and more digits than anybody needs. */
+/** The most bytes of each point, with blanks and more digits than anybody needs. */
 const MAX_POINT_BYTES = 160
 const ATTRIBUTES = ['speedLimit', 'names', 'roadClass'] as const
 type Attribute = (typeof ATTRIBUTES)[number]

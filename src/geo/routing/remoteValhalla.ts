@@ -12,7 +12,7 @@ import { engineRefusal } from './refusals.ts'
 import type { Valhalla } from './valhalla.ts'
 
 const MIB = 1024 * 1024
-/** Of all requests in flight together. */
+/** The most bytes of all requests in flight together. */
 const MAX_REQUEST_BYTES = 32 * MIB
 /** A match of 16,000 points with all attributes is 20 MB. */
 const MAX_ANSWER_BYTES = 64 * MIB

@@ -7,7 +7,10 @@ const KILOMETERS = 1000
 /** All modes go as far as a car; the matrix search is the costlier one. */
 const MAX_DISTANCE_METERS = 5000 * KILOMETERS
 export const MAX_MATRIX_METERS = 400 * KILOMETERS
-/** The search for places that are far apart leaves out roads of that length, so it is more than any to a place within the other. */
+/**
+ * The search for places that are far apart leaves out roads of that length, so it is more than any to a place within
+ * the other.
+ */
 const MAX_FAR_ROAD_METERS = 1600 * KILOMETERS
 /** Directions take 25, a matrix at most 625 origins for one destination. */
 const MAX_LOCATIONS = 626
@@ -25,7 +28,7 @@ const PARTS = ['mjolnir', 'loki', 'thor', 'odin', 'meili'] as const
 export interface ValhallaRuntime {
   /** Absolute path of the folder of tiles. */
   readonly tiles: string
-  /** Of tiles kept in memory by each thread, bytes. */
+  /** Bytes of the tiles that each thread keeps in memory. */
   readonly tileCacheBytes: number
   /** It is for matrices over tens and hundreds of kilometres, and for nothing else; see farMatrix.ts. */
   readonly isFar?: boolean

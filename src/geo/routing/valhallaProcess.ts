@@ -41,7 +41,7 @@ import {
   type ChildOptions,
 } from './valhallaChild.ts'
 
-/** Of requests that wait, together. */
+/** The most bytes of requests that wait, together. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024
 const IDLE_MS = 600_000
 const TICK_MS = 1000
@@ -58,7 +58,7 @@ const MISSING_MS = 60_000
 /** Seconds for a client to wait. */
 const RETRY_SECONDS = 1
 export interface ValhallaProcessOptions extends ChildOptions {
-  /** Of the region, for the log. */
+  /** The name of the region, for the log. */
   readonly name: string
   /** For a request to wait, and again for it to be answered; > 0. */
   readonly timeoutMs: number
@@ -94,7 +94,7 @@ export class ValhallaProcess implements Valhalla {
     return this.#waiting.length
   }
 
-  /** Of the child, 0 where there is none. */
+  /** The resident bytes of the child, 0 where there is none. */
   get residentBytes(): number {
     return this.#child?.residentBytes ?? 0
   }

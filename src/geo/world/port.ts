@@ -38,14 +38,14 @@ export interface World {
 /** A city, county, state, country or postal code. */
 export interface WorldItem {
   readonly kind: 'locality' | 'county' | 'state' | 'country' | 'postalCode'
-  /** Of a country: its alpha-2 code. */
+  /** The name; for a country: its alpha-2 code. */
   readonly name: string
-  /** Of a state. */
+  /** The code of a state. */
   readonly code: string | undefined
   readonly countryCode: string
   readonly population: number
   readonly position: Position
-  /** Of a city: the names of the regions that it lies in. */
+  /** For a city: the names of the regions that it lies in. */
   readonly region: string | undefined
   readonly district: string | undefined
 }

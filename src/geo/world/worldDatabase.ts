@@ -16,7 +16,7 @@ import { ALL_PROVINCES, provinceOf, STATE_CODES } from './usNames.ts'
 
 /** A city stands for points up to three times its radius away. */
 const MOST_RADII = 3
-/** Of the largest city, rounded up. */
+/** The population of the largest city, rounded up. */
 const MOST_PEOPLE = 40e6
 const COAST_METERS = 20_000
 /** What is nearer by less than this is as near: two areas share a corner, and their distances differ by rounding. */

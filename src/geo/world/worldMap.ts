@@ -48,7 +48,9 @@ interface Topojson {
   ): { readonly coordinates: Position[][] }
 }
 
-/** The map in the making. Outlines come first, because with the lists of cities in memory there is less room for them. */
+/**
+ * The map in the making. Outlines come first, because with the lists of cities in memory there is less room for them.
+ */
 export class WorldMapBuilder {
   readonly #writer: MapWriter
 

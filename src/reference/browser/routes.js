@@ -21,7 +21,7 @@ let routes = []
 /** The map behind the drawing: opened with the first answer, undefined where there can be none. */
 let background
 let backgroundView
-/** Of the routes, and of the map. */
+/** The credits of the routes, and of the map. */
 let credits = ['', '']
 let asking = new AbortController()
 let retry

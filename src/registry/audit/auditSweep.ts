@@ -4,7 +4,9 @@ import { MAX_CHANGES } from '../store/editLog.ts'
 import type { Audit } from './audit.ts'
 
 const HOUR_MS = 3_600_000
-/** Of one project, from commits of many changes and from others: beyond them, the oldest go. */
+/**
+ * The most entries of one project, from commits of many changes and from others; beyond that, the oldest are removed.
+ */
 const MOST_ENTRIES = 200_000
 /** Commits of one run: each removes some hundred entries. */
 const MOST_COMMITS = 400

@@ -31,16 +31,16 @@ export interface AuditedKind {
 /** A commit with more changes is one of many, such as an import makes: see {@link auditId}. */
 const MOST_SINGLE = 50
 /**
- * Several changes of longer rows become one entry, with what was changed but without the values: to describe each of them before and after, as text, would take milliseconds
- * for each polygon of an import.
+ * Several changes of longer rows become one entry, with what was changed but without the values: to describe each of
+ * them before and after, as text, would take milliseconds for each polygon of an import.
  */
 const MOST_CHARACTERS = 128 * 1024
 
 /**
  * Enters each edit in the audit, in the same commit: neither is there without the other.
  *
- * The obvious way has each route write its entry, and the next route forgets it. Whatever changes the registry goes through
- * here.
+ * The obvious way has each route write its entry, and the next route forgets it. Whatever changes the registry goes
+ * through here.
  */
 export class AuditedEdits implements EditLog {
   readonly #edits: EditLog

@@ -12,9 +12,9 @@ const MOST_METERS_APART = 1000
 export interface GeofenceDraft {
   /** With `placeId`, or with `address` where coordinates are not given or must be near it. */
   readonly definition: Omit<GeofenceDefinition, 'shape' | 'isochrone'>
-  /** Of a circle or an isochrone. */
+  /** The center of a circle or an isochrone. */
   readonly center?: Position
-  /** Of a polygon. */
+  /** The ring of a polygon. */
   readonly ring?: readonly Position[]
   /** Metres for a circle, minutes for an isochrone. */
   readonly radius?: number

@@ -40,7 +40,7 @@ const STANDARD: Readonly<Record<HookSubject, readonly HookTransition[]>> = {
   area: ['enter', 'exit'],
   roam: ['nearby', 'faraway'],
 }
-/** Of `roam`. */
+/** The smallest distance of `roam`. */
 const MIN_METERS = 10
 const MAX_METERS = 1000
 
@@ -111,7 +111,9 @@ const HOOK_FIELDS = {
   ),
 }
 
-/** The body of a hook definition whose pair is known. A mistyped filter would mean all, so no other fields are allowed. */
+/**
+ * The body of a hook definition whose pair is known. A mistyped filter would mean all, so no other fields are allowed.
+ */
 export const HookBody: TObject = bodyOf(
   HOOK_FIELDS,
   { title: 'HookDefinition', additionalProperties: false },

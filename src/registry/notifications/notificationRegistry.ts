@@ -26,8 +26,8 @@ interface Known {
  * Owns: that a cause has one e-mail, how many there may be. Does not own: what makes one, and how it is sent.
  *
  * Invariants
- * - NOTIFICATIONS-1: A cause that is queued twice, however long it lasts and by whichever process, is one e-mail: its id
- *   follows from the cause, and the edit that queues it sees the others.
+ * - NOTIFICATIONS-1: A cause that is queued twice, however long it lasts and by whichever process, is one e-mail: its
+ *   id follows from the cause, and the edit that queues it sees the others.
  */
 export class NotificationRegistry {
   readonly edits: EditLog

@@ -82,8 +82,8 @@ const TEXT = `(SELECT text FROM publishableKeys p WHERE p.project = k.project AN
 const KEY_COLUMNS = 'project, kind, lower(hex(digest)) AS digest, lastFour, createdAt'
 
 /**
- * Projects and their keys. Only the SHA-256 of a secret key is stored: 160 random bits need no slow hash, and the duration
- * of a look-up by digest reveals nothing about the key.
+ * Projects and their keys. Only the SHA-256 of a secret key is stored: 160 random bits need no slow hash, and the
+ * duration of a look-up by digest reveals nothing about the key.
  *
  * A replaced key may stay valid until a date: it is then an old key with the same credentials, so that connections
  * that were opened with it stay open until then.
@@ -179,8 +179,8 @@ export class Keys {
 
   /**
    * Replaces one key by a generated one. Undefined when there is no such project.
-   * @param oldKeyValidUntil epoch milliseconds until which the old key stays valid beside the new one, and keys that were
-   *   replaced before it until their own dates; absent: all earlier keys of this kind are invalid from now on
+   * @param oldKeyValidUntil epoch milliseconds until which the old key stays valid beside the new one, and keys that
+   * were replaced before it until their own dates; absent: all earlier keys of this kind are invalid from now on
    * @returns the new key, and what is kept of both; `old` where it stays valid
    * @throws {OverlapRefused}
    */

@@ -18,7 +18,7 @@ export interface ProjectStatus {
   readonly disabled: boolean
   /** Requests a month; null: no limit. */
   readonly quota: number | null
-  /** Of the current UTC month, both environments together. */
+  /** The requests of the current UTC month, both environments together. */
   readonly requests: number
 }
 

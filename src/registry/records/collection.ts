@@ -44,8 +44,8 @@ const PROGRESS_ROWS = 1000
 /**
  * The records of one kind in all scopes.
  *
- * Owns: what an edit of a record may do, and that the stores in memory follow the rows. Does not own: how an edit becomes
- * durable ({@link EditLog}), and what a definition must be ({@link Entity.parse}).
+ * Owns: what an edit of a record may do, and that the stores in memory follow the rows. Does not own: how an edit
+ * becomes durable ({@link EditLog}), and what a definition must be ({@link Entity.parse}).
  *
  * Whatever changes records is called within {@link edit}; see {@link EditLog}.
  */

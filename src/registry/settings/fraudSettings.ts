@@ -13,7 +13,7 @@ import { badParam } from '../../runtime/errors.ts'
 
 const MAX_ENTRIES = 10_000
 const MAX_ENTRY_LENGTH = 256
-/** Of the JSON text of a setting. */
+/** The most bytes of the JSON text of a setting. */
 const MAX_BYTES = 512_000
 const MAX_COUNTRIES = 300
 const MAX_SPEED = 1_000_000

@@ -14,11 +14,11 @@ import type { PlaceFilters } from '../../model/settings.ts'
 import { badParam } from '../../runtime/errors.ts'
 import { MAX_ID_LENGTH, metadataField } from '../records/recordFields.ts'
 
-/** Of chains in a setting: a body has at most 5,000 different names (http/structure.ts). */
+/** The most chains in a setting: a body has at most 5,000 different names (http/structure.ts). */
 const MAX_CHAINS = 4000
-/** Of slugs in a filter. */
+/** The most slugs in a filter. */
 const MAX_FILTERED = 1000
-/** Of the JSON text of a setting. */
+/** The most bytes of the JSON text of a setting. */
 const MAX_BYTES = 512_000
 const MAX_STAY_SECONDS = 86_400
 const MAX_NEARBY = 100

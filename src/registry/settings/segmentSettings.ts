@@ -24,7 +24,7 @@ const MAX_EVENT_CONDITIONS = 20
 const DAYS = { low: 1, high: 90, usual: 30 }
 const TIMES = { low: 1, high: 100, usual: 1 }
 const MAX_KEY_LENGTH = 256
-/** Of the JSON text of the setting. */
+/** The most bytes of the JSON text of the setting. */
 const MAX_BYTES = 512_000
 
 const KINDS = ['all', 'any', 'not', 'metadata', 'country', 'state', 'geofence', 'chain', 'category', 'event']

@@ -5,7 +5,7 @@ import type { TSchema } from 'typebox'
  * processes.
  */
 export interface RowKind {
-  /** Of the table, and of the kind's entries in a replicated registry. */
+  /** The name of the table, and of the kind's entries in a replicated registry. */
   readonly name: string
   readonly columns: readonly string[]
   /** Columns whose values, with dots between them, are the key of a {@link Change}. */

@@ -217,7 +217,10 @@ export class SyncRegistry {
     return { kind: 'syncMarks', key: `${scope}.${id}`, row }
   }
 
-  /** The change of the mark of a geofence whose own date acted: that is nobody's edit. None if somebody else wrote it last. */
+  /**
+   * The change of the mark of a geofence whose own date acted: that is nobody's edit. None if somebody else wrote it
+   * last.
+   */
   dateChange(
     before: { readonly scope: ScopeId; readonly id: string; readonly updatedAt: number },
     updatedAt: number,

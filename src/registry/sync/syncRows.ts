@@ -110,7 +110,7 @@ export interface SyncRun {
     readonly status: 'sent' | 'waiting' | 'failed' | 'off' | 'notConfigured'
     readonly error?: string
   }
-  /** Of a dry run that has ended: the first of what it would do. */
+  /** For a dry run that has ended: the first of the changes that it would make. */
   changes?: readonly SyncChange[]
   /** Refused rows beyond those that are kept. */
   moreErrors: number
@@ -130,14 +130,14 @@ export interface SyncRefusal {
 export interface SourceState {
   readonly etag?: string
   readonly lastModified?: string
-  /** Of the unpacked content, hex. */
+  /** The sha256 of the unpacked content, hex. */
   readonly sha256: string
 }
 
 /** A geofence that a run wrote. */
 export interface SyncMark {
   readonly scope: ScopeId
-  /** Of the geofence. */
+  /** The id of the geofence. */
   readonly id: string
   /** Ids of the sources that named it. */
   readonly sources: readonly string[]

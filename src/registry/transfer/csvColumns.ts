@@ -31,7 +31,7 @@ interface Column {
   /** As in the header. */
   readonly name: string
   readonly field: string
-  /** Of a column for one key of a dictionary. */
+  /** For a column of one key of a dictionary: that key. */
   readonly key: string | undefined
 }
 

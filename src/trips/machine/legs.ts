@@ -21,7 +21,7 @@ const MAX_LEGS = 100
 export interface LegDraft {
   /** As it was given; a leg of the trip keeps its state. */
   readonly id?: string | undefined
-  /** Of a leg that the trip does not have yet. */
+  /** The id of a leg that the trip does not have yet. */
   readonly newId: string
   /** A geofence is named by its pair or its `_id`; others have their place. */
   readonly destination?: Destination | undefined

@@ -79,9 +79,9 @@ export interface MeasuredWay {
 export interface Moved {
   readonly trip: Trip
   readonly events: readonly Letter[]
-  /** Of an arrival. */
+  /** The confidence of an arrival. */
   readonly confidence: Confidence | undefined
-  /** Of each W, in order: the geofence that was entered. */
+  /** For each W, in order: the geofence that was entered. */
   readonly wrong: readonly WrongGeofence[]
 }
 

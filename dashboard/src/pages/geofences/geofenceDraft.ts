@@ -8,13 +8,13 @@ export interface GeofenceDraft {
   readonly description: string
   readonly tag: string
   readonly externalId: string
-  /** Of a circle, and where an isochrone leads to. */
+  /** For a circle, and for an isochrone the place to which it leads. */
   readonly latitude: string
   readonly longitude: string
   /** Metres, or minutes of an isochrone. */
   readonly radius: string
   readonly mode: string
-  /** Of a polygon, closed. */
+  /** For a polygon; closed. */
   readonly ring: readonly LngLat[]
   readonly enabled: boolean
   readonly userIds: string
