@@ -20,6 +20,20 @@ t.test('src/ follows the import rules', async (t) => {
   t.strictSame(doubleNames(sources), [])
 })
 
+t.test('CONTRIBUTING.md says what each folder of src/ is for', async (t) => {
+  const page = readFileSync(new URL('CONTRIBUTING.md', ROOT), 'utf8')
+  const folders = readdirSync(new URL('src', ROOT), { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory(),
+  )
+  const missing = folders.filter(
+    ({ name }) => !page.includes(`\n| \`src/${name}/`) && !page.includes(`, \`src/${name}/\``),
+  )
+  t.strictSame(
+    missing.map(({ name }) => name),
+    [],
+  )
+})
+
 t.test('each rule catches a planted violation', async (t) => {
   const PLANTED: readonly (readonly [path: string, source: string, complaint: RegExp])[] = [
     ['src/model/a.ts', `import { x } from '../runtime/clock.ts'`, /model may import nothing, not runtime/],

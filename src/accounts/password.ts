@@ -25,11 +25,12 @@ const SALT_BYTES = 16
 const HASH_BYTES = 32
 /** Node's threads for such work are four; files and names of hosts need some of them. */
 const AT_ONCE = 2
-/** Those that wait longest take about ten seconds. */
+/** With this many waiting, the last one takes about ten seconds. */
 const MOST_WAITING = 40
 
 /**
- * Hashes of passwords, computed by Node's threads, so that the event loop stays free. Two at a time: each takes 128 MiB.
+ * Hashes of passwords, computed by Node's threads, so that the event loop stays free. Two at a time: each takes 128
+ * MiB.
  */
 export class Passwords {
   readonly #cost: Cost

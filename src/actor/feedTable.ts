@@ -56,7 +56,7 @@ export interface FeedUpdate {
   readonly isInaccurate: boolean
   /** The geofences that the device is in after it and that can be a destination, by `_id`. */
   readonly inside: readonly string[]
-  /** Those of them that it entered with it. */
+  /** The geofences that the device entered with this update. */
   readonly entered: readonly { readonly id: string; readonly confidence: Confidence }[]
   /** The trips of its user that may have been active, by `_id`. */
   readonly trips: readonly string[]

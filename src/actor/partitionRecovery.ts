@@ -5,8 +5,8 @@ import type { Partition } from './partition.ts'
 import { RecoveryError } from './recovery.ts'
 
 /**
- * Recovers one partition from what all hosts share: its newest snapshot and the frames after it, applied as data and
- * never evaluated again.
+ * Recovers one partition from the data that all hosts share: its newest snapshot and the frames after it, applied as
+ * data and never evaluated again.
  */
 
 export interface RecoveredPartition {

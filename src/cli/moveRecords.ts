@@ -9,7 +9,7 @@ export interface Definition {
   readonly body: MovedFields
 }
 
-/** The tag of what has none: here every record has a pair. */
+/** The tag of records without one, because every record has a pair here. */
 const TAG = 'radar'
 
 const GEOFENCE_FIELDS = (

@@ -2,7 +2,7 @@
 import { TripDispatcher, type DispatcherParts } from '../trips/tripDispatcher.ts'
 import { TripDelivery, type DeliveryPorts } from '../trips/tripDelivery.ts'
 
-/** Bytes of what devices saw last, in a process. */
+/** Bytes of the last outcomes that devices saw, for one process. */
 export const SEEN_BYTES = 32 * 1024 * 1024
 
 /** A dispatcher for the partitions of one host. */

@@ -60,7 +60,7 @@ export class HookWatches implements PositionObserver {
   #stored: Promise<void> = Promise.resolve()
   #turn: Promise<unknown> = Promise.resolve()
   readonly #timers = new Set<() => void>()
-  /** Those whose messages are being completed. */
+  /** The watches whose messages are being completed. */
   readonly #completing = new Set<RoamWatch>()
   #isStopped = false
 

@@ -134,7 +134,7 @@ export class NatsStream {
     return this.#lastSequence === 0 ? undefined : this.#messageAt(this.#lastSequence)
   }
 
-  /** Those of the last messages that are still there, newest first. */
+  /** The last messages that still exist, newest first. */
   async *newest(count: number): AsyncGenerator<StoredMessage> {
     const lowest = Math.max(this.#firstSequence, this.#lastSequence - count + 1, 1)
     for (let sequence = this.#lastSequence; sequence >= lowest; sequence--) {

@@ -177,7 +177,7 @@ export class EventDatabase {
   }
 
   /**
-   * One step of a search by what is in events, after the cursor.
+   * One step of a search by the contents of events, after the cursor.
    * @param before the cursor of the step before; undefined for the first
    */
   search(scope: ScopeId, query: EventQuery, before: OwnedEvent | undefined): FoundEvents {

@@ -4,7 +4,7 @@ import type { CountQuery, EventContent, EventQuery } from './port.ts'
 import type { OwnedEvent } from './ownedEvents.ts'
 
 /**
- * Events by what is in them: their geofence, beacon or trip, their confidence, several types.
+ * Finds events by their contents: their geofence, beacon or trip, their confidence, several types.
  *
  * There is no index of this, because each index makes every event dearer, and these are looked for by a person now and
  * then. So events are examined in the order of time, some thousand at a time, and other queries come in between.

@@ -91,7 +91,8 @@ function side(x: Float64Array, y: Float64Array, i: number, j: number, k: number)
 }
 
 /**
- * The middle of what two edges on the same line share, as a share of edge a; undefined if that is a point or nothing.
+ * The middle of the part that two edges on the same line share, as a share of edge a; undefined if that is a point or
+ * nothing.
  */
 function overlap(x: Float64Array, y: Float64Array, a: number, b: number): number | undefined {
   const dx = x[a + 1]! - x[a]!

@@ -67,7 +67,7 @@ export class ClientAddress {
 
 /**
  * Knows the peer of every connection while all of them have the same one, as behind a reverse proxy. Asking a socket
- * for its address costs 1.3 microseconds of processor time, a sixth of what a request costs in all.
+ * for its address costs 1.3 microseconds of processor time, a sixth of the whole cost of a request.
  *
  * It is not known which of several peers has disconnected, so after there were two, there count as several until
  * nobody is connected.

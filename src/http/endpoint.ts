@@ -26,7 +26,7 @@ export class Endpoint {
   /** A path without parameters. */
   readonly isFixed: boolean
   readonly #paramNames: readonly string[]
-  /** By parameter: with what its segment must end. */
+  /** By parameter: the text with which its segment must end. */
   readonly #endings: readonly string[]
   readonly #params: Validator | undefined
   readonly #query: Validator | undefined

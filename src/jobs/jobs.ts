@@ -124,7 +124,7 @@ class JobRunner implements LeaseHolder {
     forget?.()
   }
 
-  /** Resolves after so long, at the signal, and, if the job may be due earlier, when it is woken. */
+  /** Resolves after this time, at the signal, or when the job is woken because it may be due earlier. */
   #sleep(milliseconds: number, signal: AbortSignal, isWakeable: boolean): Promise<void> {
     if (signal.aborted) return Promise.resolve()
     return new Promise((resolve) => {

@@ -34,7 +34,7 @@ export interface Job {
   run(signal: AbortSignal): Promise<void>
 }
 
-/** {@link Job.dueAt} of a job that runs at the start, and then so long after each of its runs. */
+/** {@link Job.dueAt} of a job that runs at the start, and again after this time since each of its runs. */
 export function every(milliseconds: number): Job['dueAt'] {
   return (lastEnd) => (lastEnd === undefined ? 0 : lastEnd + milliseconds)
 }

@@ -3,7 +3,7 @@ import type { Tool } from './tools.ts'
 // oxlint-disable-next-line typescript/no-explicit-any -- a document of every shape
 type Json = any
 
-/** A tool with what the server's OpenAPI document says of its operation. */
+/** A tool, and its operation in the server's OpenAPI document. */
 export interface ToolOperation extends Tool {
   readonly description: string
   /** A JSON schema of the arguments: the parameters of the operation, and its body as `body`. */

@@ -1,4 +1,4 @@
-/** Bits of what an app says about its own device in an update. */
+/** Bits for the statements of an app about its own device in an update. */
 export const CLAIM = { mocked: 1, compromised: 2, sharing: 4, verified: 8 } as const
 
 /** Why a user does not pass, in the order of answers; each is a bit of {@link FraudRecord.marks}. */

@@ -8,9 +8,9 @@ import type { Notifier } from './notifier.ts'
 const WEBHOOKS_MS = 5000
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
-/** Whoever hears of it later than this hears nothing. */
+/** Nobody gets an e-mail about it later than this. */
 const NEWS_MS = DAY_MS
-/** The share of a quota from which it is told. */
+/** The share of a quota from which people are told. */
 const QUOTA_SHARE = 0.9
 /** The share of a disk below which it is told. */
 const FREE_SHARE = 0.1

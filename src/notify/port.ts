@@ -22,9 +22,9 @@ export interface OutgoingMail {
 }
 
 export interface MailOutcome {
-  /** Refused for good, with the reason. */
+  /** Addresses that were refused for good, with the reason. */
   readonly refused: readonly RefusedAddress[]
-  /** Those that another attempt may reach, with the reason. */
+  /** Addresses that another attempt may reach, with the reason. */
   readonly later: readonly RefusedAddress[]
 }
 

@@ -55,7 +55,7 @@ const MapRegionSchema = Type.Object({
   products: Type.Array(Type.String(), { description: '`routing`, `geocoding`, `maps`.' }),
 })
 
-/** What is of the whole process, for admins of the operator's project: others may not learn of it (G8). */
+/** Figures of the whole process, for admins of the operator's project. Others may not see them (G8). */
 export function systemRoutes(parts: SystemParts): Route[] {
   const check = ({ scope }: Credentials) => {
     const { operatorProject, firstProject } = parts

@@ -76,7 +76,7 @@ export interface Explanation {
   readonly placesNote?: string
 }
 
-/** What an update meant for the place of the user. */
+/** How an update changed the place of the user, and why. */
 export interface PlaceExplanation {
   /** The place before the update; absent for none. */
   readonly was: { readonly _id: string; readonly name: string } | undefined
@@ -109,7 +109,7 @@ export interface PlaceCandidate {
   readonly pointDistance: number
 }
 
-/** What an update meant for one kind of region. */
+/** How an update changed the region of one kind, and why. */
 export interface RegionExplanation {
   readonly type: RegionKind
   /** The code of the region before the update; absent for none. */

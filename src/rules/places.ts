@@ -83,7 +83,7 @@ export class PlaceEvaluator implements Evaluator<Facts> {
     return { place: placeExplanation(places, facts, now) }
   }
 
-  /** The place whatever the settings are, except for the filters. */
+  /** The place at a point. Of the settings, only the filters apply. */
   context({ view, latitude, longitude }: Spot): Partial<Context> | Unfetched {
     const here = view.atlas.placesAt(latitude, longitude)
     if (here instanceof Unfetched) return here

@@ -98,7 +98,7 @@ export class RegionEvaluator implements Evaluator<Facts> {
     return { regions: explanations(regions, here.codes, confidences, now) }
   }
 
-  /** All of them, whatever the settings are. */
+  /** All regions at a point; the settings do not apply. */
   context({ view, latitude, longitude }: Spot): Partial<Context> | Unfetched {
     const here = view.atlas.regionsAt(latitude, longitude)
     if (here instanceof Unfetched) return here

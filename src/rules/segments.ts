@@ -100,7 +100,7 @@ function staysOf(members: readonly number[], counts: readonly EventCount[]): Seg
   return members.length + counts.length === 0 ? NO_SEGMENTS : { members, counts }
 }
 
-/** Those of rules that are still set; the same array if all are. */
+/** The entries of rules that are still set; the same array if all are. */
 function currentCounts(counts: readonly EventCount[], { numbers }: Program): readonly EventCount[] {
   return counts.every(({ segment }) => numbers.has(segment))
     ? counts

@@ -201,7 +201,8 @@ export class Outgoing {
       ...(this.#options as Client.Options),
       connect: (options, callback) =>
         connect(options, (...result) => {
-          // A connection that failed is told by an error alone: then there is no second argument, whatever the type says.
+          // If a connection failed, only the error is passed: there is no second argument then, although the type says
+          // so.
           if (result[0] === null) arrivedBytes = watchBody(result[1])
           callback(...result)
         }),

@@ -101,7 +101,7 @@ export async function keepRunning(
   }
 }
 
-/** Resolves after so long, or at the signal. */
+/** Resolves after this time, or at the signal. */
 async function waitFor(milliseconds: number, signal?: AbortSignal): Promise<void> {
   await sleep(milliseconds, undefined, { signal }).catch(() => {})
 }

@@ -74,7 +74,7 @@ export interface StreamFeatureKind {
   open(connection: StreamConnection): StreamFeature
 }
 
-/** A feature by one type of its messages, with what validates these. */
+/** A feature, by one type of its messages, and the validator of these messages. */
 export interface FeatureEntry {
   readonly kind: StreamFeatureKind
   readonly validator: Validator

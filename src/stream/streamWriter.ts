@@ -82,7 +82,7 @@ export class StreamWriter {
     else if (unread.tryAcquire(bytes) !== undefined) this.#socket!.close()
   }
 
-  /** Some of what the client had not read was sent; returns whether all of it was, and more may follow. */
+  /** The client has read some of what was waiting. Returns whether nothing is left, so that more may be sent. */
   drained(): boolean {
     const socket = this.#socket
     if (socket === undefined) return false

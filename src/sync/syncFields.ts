@@ -40,7 +40,7 @@ const HIDDEN = '…'
 const TIME = /^(?:[01]\d|2[0-3]):[0-5]\d$/
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const HEADER_VALUE = /^[\t\u0020-\u007e\u00a0-\u00ff]*$/
-/** Those that the request itself needs. */
+/** Headers that the request itself sets. */
 const OWN_HEADERS =
   /^(?:host|cookie|content-.*|range|if-.*|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|accept-encoding|proxy-.*)$/i
 const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/

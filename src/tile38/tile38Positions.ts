@@ -202,7 +202,7 @@ export class Tile38Positions implements Positions {
 interface FenceMessage extends FencedPosition {
   readonly command: 'set' | 'del' | 'drop'
   readonly detect?: 'enter' | 'exit' | 'inside'
-  /** The id of the device in its collection; absent if the whole collection is meant. */
+  /** The id of the device in its collection; absent for the whole collection. */
   readonly id?: string
 }
 

@@ -99,7 +99,7 @@ interface Tile38RoamsParts {
 /** A message of the channel about one command, and one other device. */
 interface RoamMessage extends FencedPosition {
   readonly command: 'set' | 'del' | 'drop'
-  /** The id of the device in its collection; absent if the whole collection is meant. */
+  /** The id of the device in its collection; absent for the whole collection. */
   readonly id?: string
   readonly nearby?: OtherDevice
   readonly faraway?: OtherDevice

@@ -101,7 +101,7 @@ export class Tile38Search implements Users {
     return { devices, sureMeters: isAll ? Infinity : farthest * (1 - 2 * SPHERE_ERROR) }
   }
 
-  /** Those that exist, are within the radius and match. An answer may end early, at its largest size. */
+  /** The devices that exist, are within the radius and match. An answer may end early, at its largest size. */
   async #records(
     scope: ScopeId,
     near: UsersNear,

@@ -51,7 +51,7 @@ export class TripDelivery {
   }
 
   /**
-   * @param isAgain whether some of its trips may have heard of it
+   * @param isAgain whether some of its trips may have received it
    * @throws {ApiError} if it must be told again
    */
   async tell(row: FeedRow, isAgain: boolean): Promise<ToldRow> {
@@ -86,7 +86,7 @@ export class TripDelivery {
 
   /**
    * The `_id` of the trip that the options named when the row was told before. By now another one may have the name.
-   * @returns undefined if no trip has heard of it
+   * @returns undefined if no trip has received it
    */
   async #movedBefore(row: UpdateRow, { externalId }: TripOptions): Promise<string | undefined> {
     const { scope, number, user, update } = row
@@ -220,7 +220,7 @@ interface Stale {
   readonly isStale: true
 }
 
-/** A trip that heard of a row. */
+/** A trip that received a row. */
 interface MovedByRow {
   readonly id: string
   readonly result: MovedTrip

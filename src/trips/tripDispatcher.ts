@@ -32,7 +32,7 @@ export interface DispatcherParts {
   readonly delivery: Pick<TripDelivery, 'tell'>
   /** Makes durable that rows were told. */
   readonly acknowledge: (partition: Partition, numbers: readonly number[]) => Promise<unknown>
-  /** Bound of what devices saw last. */
+  /** The bound, in bytes, of the last outcomes that devices saw. */
   readonly seenBytes: number
   /** Called for a failure after which a row is told again. */
   readonly troubled: (error: Error) => void
@@ -45,7 +45,7 @@ const DEVICES_AT_ONCE = 256
 const PAUSES = { firstMs: 20, lastMs: 2000 }
 /** Rows are acknowledged together after this time, because each time costs a commit. */
 const GATHER_MS = 50
-/** Bytes of what a device saw last, besides its texts. */
+/** Bytes of the last outcome that a device saw, besides its texts. */
 const SEEN_BYTES = 200
 
 /** The rows of one device that wait. */

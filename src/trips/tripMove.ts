@@ -53,7 +53,7 @@ export interface MovedTrip {
 }
 
 /**
- * Moves a trip by an update. The same row moves it once: the number that it last heard of the device says so.
+ * Moves a trip by an update. The same row moves it once: it remembers the number of the device's last row.
  */
 export const TRIP_MOVE: CommandKind<TripMoveCall, TripMoveResult> = {
   name: 'trip.move',

@@ -1,4 +1,4 @@
-/** The colours of what is drawn without CSS. */
+/** The colours of everything that is drawn without CSS. */
 export type ColorToken =
   | 'fence'
   | 'device'

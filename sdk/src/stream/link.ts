@@ -28,7 +28,7 @@ export interface LinkParts {
   readonly servers: Servers
   /** Throws what `ask` rejects with, where the server is asked first, and a TypeError where none can be opened. */
   open(server: string, signal: AbortSignal): Socket | Promise<Socket>
-  /** Rejects with what a plain request is answered: WebSockets do not tell why a connection was refused. */
+  /** Rejects with the answer that a plain request gets: WebSockets do not tell why a connection was refused. */
   ask(server: string, signal: AbortSignal): Promise<void>
   opened(): void
   received(message: ServerMessage): void
@@ -153,7 +153,7 @@ export class Link {
     this.#parts.waiting(reason)
   }
 
-  /** Ends when the server must have answered. */
+  /** Aborted when the server should have answered. */
   #timeout(): AbortSignal {
     return AbortSignal.any([this.#ended.signal, AbortSignal.timeout(SILENCE_MS)])
   }

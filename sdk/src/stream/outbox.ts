@@ -69,7 +69,7 @@ export class Outbox {
   }
 
   /**
-   * @returns resolves when the update is durable; rejects with what the server has against it
+   * @returns resolves when the update is durable; rejects with the reason why the server refuses it
    * @throws StreamFullError, RingfenceError 413
    */
   add(update: Update): Promise<void> {
@@ -128,8 +128,8 @@ export class Outbox {
   }
 
   /**
-   * The server did not take the frame `id`, and says so of each that follows.
-   * @returns whether it has said so of the last one: then, after a while, {@link rewind}
+   * The server did not take the frame `id`, and refuses each frame that follows. @returns whether this was the last of
+   * them: then call {@link rewind} after a while
    */
   busy(id: number): boolean {
     this.#busyFrom ??= id

@@ -38,7 +38,7 @@ export type StreamState =
    * the key has too many streams, or that it could not be reached, or how the connection ended.
    */
   | { readonly status: 'waiting'; readonly error: RingfenceError | ConnectionError }
-  /** For good: by `close()`, or, with an error, by what all that waits is rejected with. */
+  /** For good: by `close()`, or by an error, with which everything that waits is rejected. */
   | { readonly status: 'closed'; readonly error?: unknown }
 
 export interface EventOptions {
@@ -74,7 +74,7 @@ export class RingfenceStream {
   #closed: Promise<void> | undefined
   #pumpsSoon = false
   #busyTimer: ReturnType<typeof setTimeout> | undefined
-  /** Who waits for room, or for the end of what waits. */
+  /** Callers that wait for room, or until nothing waits any more. */
   #waiting: {
     readonly isDue: () => boolean
     readonly resolve: () => void

@@ -20,7 +20,7 @@ interface Statement {
   readonly process: string
   /** For the log: its roles and where it runs. */
   readonly place: string
-  /** Names of map regions, each with what it was made of. */
+  /** Names of map regions, each with its sources. */
   readonly imports: readonly string[]
 }
 
@@ -47,7 +47,7 @@ export class ComparedImports implements Service {
   #served: Served | undefined
   #round: OpenCall | undefined
   #heard = new Map<string, Statement>()
-  /** Those of the last round that has ended. */
+  /** The statements of the last round that has ended. */
   #others: readonly Statement[] = []
   #told = '[]'
   #callOff = (): void => {}

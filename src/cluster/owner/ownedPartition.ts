@@ -188,7 +188,7 @@ export class OwnedPartition {
       .finally(() => (this.#checkpoint = undefined))
   }
 
-  /** What this owner has written, by what it costs to read it. */
+  /** What this owner has written, measured by the cost of reading it. */
   get #written(): number {
     const { frames, frameBytes } = this.host.counters
     return readingBytes(frames, frameBytes)

@@ -29,7 +29,7 @@ export interface PositionServerParts {
 }
 
 const NEWS_MS = 50
-/** A gateway that has not repeated its request for so long wants nothing more. */
+/** A gateway that has not repeated its request for this long wants nothing more. */
 export const INTEREST_MS = 6000
 
 interface Reader {

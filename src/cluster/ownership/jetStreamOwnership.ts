@@ -28,7 +28,7 @@ export interface OwnershipOptions {
   readonly host: string
   readonly partitions: number
   readonly replicas: number
-  /** A host that has not renewed its entry for so long is gone; hosts renew it three times as often. At least 300. */
+  /** A host that has not renewed its entry for this long is gone. Hosts renew it three times as often. At least 300. */
   readonly ttlMs: number
   readonly handlers: OwnershipHandlers
   /** Called for each failure that is tried again. */

@@ -29,7 +29,7 @@ export class VisibleHosts {
 
   /**
    * @param own the name of this host
-   * @param ttlMs a host that has been silent for so long is gone
+   * @param ttlMs a host that has been silent for this long is gone
    * @param renewMs the planned time between two renewals
    */
   constructor(own: string, ttlMs: number, renewMs: number) {

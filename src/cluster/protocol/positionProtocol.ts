@@ -33,7 +33,7 @@ export interface Interest {
   readonly records: boolean
 }
 
-/** A position as it is sent: with what changes rarely only if somebody reads it. */
+/** A position as it is sent. Fields that change rarely are included only if somebody reads them. */
 export function sentPosition(position: LivePosition, records: boolean): LivePosition {
   const { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt } = position
   const sent = { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt }

@@ -71,7 +71,7 @@ export async function openReplicatedRegistry(options: ReplicatedRegistryOptions)
     const me = database.promised ?? randomBytes(8).toString('hex')
     const origin = await again(() => originOf(stream, database, codec, options.isMaintainer ? me : undefined))
     if (database.origin !== undefined && database.origin !== origin.id) {
-      // A copy of what is not there any more.
+      // It is a copy of a registry that no longer exists.
       database.close()
       removeDatabase(folder)
       database = new RegistryDatabase(folder)

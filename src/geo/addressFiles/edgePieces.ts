@@ -34,7 +34,7 @@ export function joinPieces(pieces: readonly Line[]): Line {
   return joined
 }
 
-/** The line with what the piece has beyond its end; undefined if the piece does not continue from there. */
+/** The line, extended by the part of the piece beyond its end; undefined if the piece does not continue from there. */
 function extended(line: Line, piece: Line): Line | undefined {
   const end = line.at(-1)!
   if (nearestOnLine(piece, end).meters > GAP_METERS) return undefined

@@ -5,11 +5,11 @@ import type { Clock } from '../../runtime/clock.ts'
 import { failureFields } from '../../runtime/errors.ts'
 import type { Logger } from '../../runtime/logger.ts'
 
-/** After a failure, a cell is not read again for so long. */
+/** After a failure, a cell is not read again for this long. */
 const RETRY_MS = 10_000
 /** Nobody waits longer for a cell: SDKs give up after ten seconds. */
 const WAIT_MS = 4000
-/** Then it counts as unknown for so long. */
+/** Then it counts as unknown for this long. */
 const AGAIN_MS = 5000
 const MOST_UNKNOWN = 10_000
 

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { wholeMegabytes } from './importNeeds.ts'
 import { finishBuild, readManifest, writeManifest, type MapRegionManifest } from './mapRegionFiles.ts'
 
-/** At least this much room is needed. */
+/** At least this much room is needed on the disk. */
 const ROOM_BYTES = 100e6
 
 /** There is not enough room on the disk. */

@@ -53,7 +53,7 @@ export function isFull(folder: string): boolean {
   return bavail * bsize < FULL_BYTES
 }
 
-/** For a sentence, rounded up. */
+/** Megabytes as text for a message, rounded up. */
 export function wholeMegabytes(bytes: number): string {
   return `${Math.ceil(bytes / 1e6)} MB`
 }

@@ -37,7 +37,7 @@ export interface PlacedPoint {
 export interface MapRegions {
   /** In the order of precedence where they overlap. */
   readonly all: readonly MapRegion[]
-  /** Those with roads, in the same order. */
+  /** The map regions with roads, in the same order. */
   readonly routed: readonly RoutedMapRegion[]
   /**
    * The map region with roads that contains the point; of several, the first with about as many nodes there as the

@@ -18,7 +18,8 @@ const NOT_SEARCHED: ReadonlySet<AreaKind> = new Set(['country', 'borough'])
 const CONTEXT: ReadonlySet<AreaKind> = new Set(['neighborhood', 'borough', 'locality', 'postalCode'])
 
 /**
- * Everything that can be searched for by its name, with the names of what it lies in. Houses are found by their street.
+ * Everything that can be searched for by its name, with the names of the areas that contain it. Houses are found by
+ * their street.
  * @param file with all records
  * @param spellings of streets that have more than one, by id
  */

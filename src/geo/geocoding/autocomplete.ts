@@ -23,7 +23,7 @@ const LEAST_FIT = 0.6
 /** Where mail needs a postal code. */
 const WITH_POSTAL_CODE: ReadonlySet<string> = new Set(['US', 'CA'])
 
-/** What may be meant by what was typed so far, the most likely first. */
+/** The addresses and places that the text so far may mean, the most likely first. */
 export function autocomplete(sources: SearchSources, question: AutocompleteQuestion): Address[] {
   const query = readQuery(question.query, true)
   if (query.words.length === 0) return []

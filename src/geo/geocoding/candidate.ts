@@ -18,7 +18,7 @@ export interface GeocodeCandidate extends Found {
   readonly reading: NumberReading | undefined
   /** How well the house number is known; undefined without one. */
   readonly precision: Exclude<GeocodeConfidence, 'fallback'> | undefined
-  /** What the building is used for, of a house that says so. */
+  /** What the building is used for, if the house says so. */
   readonly property?: PropertyType | undefined
   /** Of an area. */
   readonly area: NamedArea | undefined

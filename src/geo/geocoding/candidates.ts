@@ -16,7 +16,7 @@ import { fitName, MATCHED, textScore, type NameFit } from './textScore.ts'
 /** Houses with one number in one street that are looked at. */
 const MOST_HOUSES = 100
 const MOST_JOINS = 3
-/** Below it, a record is not meant. */
+/** Below this score, a record is not what the query means. */
 export const LEAST_TEXT = 0.5
 /** Further records are looked for unless one has this score. */
 const ENOUGH_TEXT = 0.85

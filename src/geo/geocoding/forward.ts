@@ -13,7 +13,7 @@ import type { SearchSources } from './sources.ts'
 import { matchedShare, MATCHED } from './textScore.ts'
 
 const MOST_RESULTS = 10
-/** Results with a lower share of the best score are not meant. */
+/** Results with a lower share of the best score are left out. */
 const LEAST_SHARE = 0.8
 /** The share of the words that must be found. */
 const ENOUGH_WORDS = 0.75

@@ -19,7 +19,7 @@ import { SearchSources, type SearchedRegion } from './sources.ts'
 import { validate } from './validate.ts'
 import type { Validation, ValidationQuestion } from './validation.ts'
 
-/** A question, by what answers it. */
+/** A question, by the module that answers it. */
 export type GeocoderQuestion =
   | { readonly kind: 'reverse'; readonly question: ReverseQuestion }
   | { readonly kind: 'forward'; readonly question: ForwardQuestion }
@@ -88,7 +88,7 @@ export class GeocoderThread {
     return reverse({ regions: sources.around(question.position), world: sources.world }, question)
   }
 
-  /** Those of the last task, unless map regions have come or gone. */
+  /** The sources of the last task, unless map regions were added or removed. */
   #sourcesOf({ regions, world }: GeocoderTask): SearchSources {
     const key = regions.map(({ file }) => file).join('\n')
     if (this.#sources !== undefined && key === this.#key) return this.#sources

@@ -4,7 +4,7 @@ import { numberValue } from '../records/houseNumbers.ts'
 import { numberOnLine, type NumberOnLine } from '../records/numberRanges.ts'
 import type { NumberReading } from './query.ts'
 
-/** Known numbers further apart say nothing of those between them. */
+/** Known numbers that are further apart say nothing about the numbers between them. */
 const MOST_NUMBERS_APART = 200
 const MOST_METERS_APART = 300
 /** House numbers of the other side of the street are looked past. */

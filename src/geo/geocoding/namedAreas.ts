@@ -94,9 +94,8 @@ export function isApart(query: Query, words: readonly number[], tail: ReadonlySe
 }
 
 /**
- * Whether a candidate is where the query says. What its own name has, such as `Calle Uruguay`, says nothing about where
- * it is.
- * @param fits of the candidate and of what it lies in
+ * Whether a candidate is where the query says. Its own name, such as `Calle Uruguay`, says nothing about where it is.
+ * @param fits of the candidate and of the areas that contain it
  */
 export function isWhereNamed(
   named: NamedAreas,

@@ -87,7 +87,7 @@ function isIn(countries: readonly string[], position: Position): boolean {
   return countries.length === 0 || countries.includes(countryAt(position)?.code ?? '')
 }
 
-/** Those that no map region has. */
+/** Airports that no map region has. */
 function airportsOfWorld({ regions, world }: SearchSources, question: PlacesQuestion): Candidate[] {
   const { near, radius, countries } = question
   return world.airports.within(radius, near).flatMap((airport): Candidate[] => {

@@ -90,7 +90,7 @@ export interface ForwardQuestion {
   readonly now: number
 }
 
-/** What may be meant by what was typed so far. */
+/** The addresses and places that the text so far may mean. */
 export interface AutocompleteQuestion extends ForwardQuestion {
   /** Results nearby come first. */
   readonly near: Position | undefined

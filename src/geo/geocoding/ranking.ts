@@ -35,9 +35,9 @@ export interface RankingOptions {
   readonly near?: Position | undefined
   /** Whether, after these results, one with at most this score is not needed. */
   readonly isEnough: (ranked: readonly Ranked[], best: number) => boolean
-  /** Candidates of which it is looked up what they lie in. */
+  /** For at most this many candidates, the areas that contain them are looked up. */
   readonly most: number
-  /** Other candidates are not meant. */
+  /** Candidates with a lower score are left out. */
   readonly leastText: number
 }
 

@@ -132,7 +132,7 @@ export function postalCodeNear(
   return range?.record.postalCode ?? undefined
 }
 
-/** The nearest of what each region finds. */
+/** The nearest result of all regions. */
 export function nearestOf<Found extends { readonly meters: number }>(
   regions: readonly PlaceRecords[],
   find: (region: PlaceRecords) => Found | undefined,

@@ -2,7 +2,7 @@
 import { isOneEdit, isOneEditOfPrefix, type Word } from '../text/words.ts'
 import { weightOf, type Query, type QueryWord } from './query.ts'
 
-/** From here on, a word counts as the word that was meant. */
+/** From this score on, a word counts as the word of the query. */
 export const MATCHED = 0.9
 
 const EQUAL = 1

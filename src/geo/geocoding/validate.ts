@@ -24,7 +24,7 @@ import type {
 } from './validation.ts'
 
 const MOST_HOUSES = 200
-/** A shop with the same address lies as near. */
+/** A shop with the same address lies within this distance. */
 const SHOP_METERS = 30
 /** Of a Canadian postal code, the first three characters are an area. */
 const AREA_LENGTH = { US: 5, CA: 3 } as const
@@ -146,8 +146,8 @@ function isCity({ question, postal }: Asked, around: Surroundings): boolean {
 }
 
 /**
- * Those that have most of what was asked. What their names have besides, such as a direction or a suffix, does not make
- * one better than the other.
+ * The candidates that have most parts of the question. Other parts of their names, such as a direction or a suffix, do
+ * not make one better than another.
  */
 function bestOf(matches: readonly Match[]): Match[] {
   const scoreOf = ({ candidate: { fits } }: Match): number => fits.reduce((sum, fit) => sum + fit, 0)

@@ -92,7 +92,7 @@ function* allSlots(index: GeofenceIndex): Generator<number> {
   for (let slot = 0; slot < index.end; slot++) yield slot
 }
 
-/** Those whose circle about the tile's centre may touch it. */
+/** The geofences that may touch the circle around the tile. */
 function slotsNear(index: GeofenceIndex, { z, x, y }: TileAddress): number[] {
   const side = 2 ** (WORLD_BITS - z)
   const middle = unproject((x + 0.5) * side, (y + 0.5) * side)

@@ -62,7 +62,7 @@ export function levelAt(levels: readonly Level[], zoom: number): Level | undefin
   return levels.find((level) => level.zoom <= zoom)
 }
 
-/** Units of the side of a level's cells, in its own units. */
+/** The side of a level's cells, in the units of the level. */
 export function cellUnits({ zoom, shift }: Level): number {
   return 2 ** (WORLD_BITS - shift - zoom)
 }

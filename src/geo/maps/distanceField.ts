@@ -77,7 +77,7 @@ export function distanceField(
 ): Uint8Array {
   // Squares of distances. What is farther away than the reach has the value 0 or 255 anyway.
   const squares = new Float64Array(width * height).fill(REACH * REACH)
-  // How often the outlines run around a pixel is the sum of what is here, from its row's beginning.
+  // The sum of these values from the beginning of a row up to a pixel says how often the outlines run around it.
   const turns = new Int8Array((width + 1) * height)
   for (let i = 0; i < edges.length; i += 4) {
     // From the middle of the first pixel.

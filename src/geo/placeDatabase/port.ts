@@ -31,7 +31,7 @@ export interface StoredRange extends NumberRange {
   readonly postalCode: string | null
 }
 
-/** Where a way comes nearest. */
+/** The point of a way that is nearest to a point. */
 export interface StoredWay {
   readonly name: string
   readonly position: Position

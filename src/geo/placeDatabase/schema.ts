@@ -19,8 +19,8 @@ export const PLACE_APPLICATION_ID = 0x5246706c
 export const UNITS = 1e7
 
 /**
- * The boxes of addresses by what these know, so that the nearest one with a city or a postal code is found at once,
- * where only few have it. See {@link addressBox}.
+ * The boxes of addresses, by the parts that these have. So the nearest one with a city or a postal code is found at
+ * once where only few have it. See {@link addressBox}.
  */
 export const ADDRESS_BOXES = [
   'address_box',

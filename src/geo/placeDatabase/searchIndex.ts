@@ -24,7 +24,7 @@ export interface SearchDocument {
   readonly importance: number
   /** Its own names. */
   readonly names: readonly Word[]
-  /** Names of what it lies in. */
+  /** Names of the areas that contain it. */
   readonly context: readonly Word[]
   readonly position: Position
 }

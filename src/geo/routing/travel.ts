@@ -179,7 +179,7 @@ export function withoutAny(avoid: readonly Avoidable[]): CostingOptions {
   }
 }
 
-/** As little as possible of what must be avoided. */
+/** Uses as little as possible of the roads that are to be avoided. */
 export function withLittle(avoid: readonly Avoidable[]): CostingOptions {
   return {
     ...(avoid.includes('tolls') && { use_tolls: 0 }),

@@ -41,7 +41,7 @@ export interface Child {
   /** By id. */
   readonly calls: Map<number, ChildCall>
   ready: boolean
-  /** Ticks since it was last heard of. */
+  /** Ticks since its last sign of life. */
   silentTicks: number
   residentBytes: number
   /** It gets no more requests, and ends with the last that it has. */
@@ -91,6 +91,6 @@ function lowerPriority(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
-    // It has ended already, which is heard of in another way.
+    // It has ended already, which is reported in another way.
   }
 }

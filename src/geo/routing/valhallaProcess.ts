@@ -168,7 +168,7 @@ export class ValhallaProcess implements Valhalla {
     this.#kill(child, 'hung')
   }
 
-  /** Whoever waits too long is told so. */
+  /** A request that waits too long is answered with an error. */
   #giveUpLater(call: ChildCall): void {
     this.#bound(call, () => {
       const at = this.#waiting.indexOf(call)

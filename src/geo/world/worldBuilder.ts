@@ -205,7 +205,8 @@ function addPostalCodes(database: Database.Database): void {
     box.run(id, x, x, y, y)
     withCentre.add(zipCode)
   }
-  // Those of boxes at a post office, and of Canada: they can be searched for, but say nothing of what is around them.
+  // Postal codes of boxes at a post office, and of Canada: they can be searched for, but say nothing about the area
+  // around them.
   for (const [code, { country, latitude, longitude }] of Object.entries(codes)) {
     if (withCentre.has(code) || !Number.isFinite(latitude) || !Number.isFinite(longitude)) continue
     zip.run(++id, code, country === 'US' ? 'US' : 'CA', unitsOf(longitude), unitsOf(latitude))

@@ -1,6 +1,6 @@
 /* A text field for a place: coordinates, or an address or name that this server knows. */
 
-/** Typing is asked about when it pauses for so long, in milliseconds. */
+/** The server is asked when typing has paused for this many milliseconds. */
 const PAUSE_MS = 150
 const MOST_COMPLETIONS = 6
 const LAYERS = 'address,place,street,intersection,neighborhood,coarse'
@@ -24,7 +24,7 @@ export class AddressField {
   #offered = new Map()
 
   /**
-   * @param text the input, which has a list; `found` the element for the address that is meant
+   * @param text the input, which has a list; `found` the element for the address that was found
    * @param headers gives those of a request
    * @param near gives the coordinates that results should be near to, or undefined
    */
@@ -47,7 +47,7 @@ export class AddressField {
   }
 
   /**
-   * Coordinates of what the field has; undefined if there is no such address.
+   * The coordinates of the field's text; undefined if there is no such address.
    * @throws Refused, and the browser's errors
    */
   async locate(signal) {

@@ -4,7 +4,7 @@ import { openMap } from './map.js'
 
 /** In the sample region. */
 const START = { center: [-56.19, -34.9], zoom: 14 }
-/** Typing is asked about when it pauses for so long, in milliseconds. */
+/** The server is asked when typing has paused for this many milliseconds. */
 const PAUSE_MS = 150
 /** If the server does not say when to try again. */
 const RETRY_SECONDS = 10

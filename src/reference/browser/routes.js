@@ -16,7 +16,7 @@ const drawing = new RouteDrawing(element('drawing'), {
   onView: moveMap,
 })
 
-/** Those of the last answer. */
+/** The routes of the last answer. */
 let routes = []
 /** The map behind the drawing: opened with the first answer, undefined where there can be none. */
 let background

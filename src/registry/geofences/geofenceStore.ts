@@ -59,7 +59,7 @@ export class GeofenceStore implements RecordStore<Geofence, GeofenceProperties> 
     for (const geofence of this.records.inOrder()) yield this.whole(geofence)
   }
 
-  /** Those with a date, whether due or not. */
+  /** The geofences with a date, whether it has passed or not. */
   *dated(): Generator<GeofenceProperties> {
     for (const slot of this.#dated) yield this.index.geofence(slot)
   }

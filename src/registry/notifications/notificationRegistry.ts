@@ -80,7 +80,7 @@ export class NotificationRegistry {
     return next
   }
 
-  /** Those whose attempt is due, oldest first. */
+  /** The e-mails whose attempt is due, oldest first. */
   due(limit: number): Notification[] {
     const now = this.#clock.now()
     const due = [...this.#known.values()].filter(({ nextAttemptAt }) => nextAttemptAt <= now)

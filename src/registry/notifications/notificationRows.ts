@@ -24,7 +24,7 @@ export interface Notification {
   readonly run?: string
   /** All addresses, for the header. */
   readonly to: readonly string[]
-  /** Those that no mail server has accepted or refused yet. */
+  /** The addresses that no mail server has accepted or refused yet. */
   readonly pending: readonly string[]
   /** Why addresses were refused for good, one sentence each. */
   readonly refusals: readonly string[]

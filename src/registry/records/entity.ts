@@ -46,7 +46,7 @@ export interface Entity<Definition extends Referenced, R extends ScopedRecord> e
    * @throws ApiError 400 naming the field
    */
   parse(fields: Fields, known?: Pair): Definition | Promise<Definition>
-  /** The schema of what `answer` makes. */
+  /** The schema of the result of `answer`. */
   readonly record: TObject
   /** The record as the API answers it. */
   answer(record: R): Record<string, unknown>

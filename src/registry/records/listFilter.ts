@@ -7,7 +7,7 @@ import type { Listed, RecordFilter } from './recordList.ts'
 
 const { limit: _limit, before: _before, ...Bounds } = ListQuery
 
-/** The filters of lists of records, and of what is done with all that match. */
+/** The filters of lists of records, and of changes to all records that match. */
 export const FilterQuery = {
   tag: Type.Optional(Text(MAX_ID_LENGTH)),
   externalId: Type.Optional(Text(MAX_ID_LENGTH)),

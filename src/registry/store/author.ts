@@ -15,8 +15,8 @@ export interface Author {
 const SYSTEM: Author = { kind: 'system', id: '', label: 'system' }
 
 /**
- * The author of what runs now and of everything that it waits for. An edit is made deep below the request that asks for
- * it, by code that has no use for its author; so it is not handed down.
+ * The author of the code that runs now, and of everything that it waits for. An edit is made deep below the request
+ * that asks for it, by code that has no use for its author; so it is not handed down.
  */
 const authors = new AsyncLocalStorage<Author>()
 

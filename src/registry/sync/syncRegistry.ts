@@ -50,7 +50,7 @@ export class SyncRegistry {
   readonly #clock: Clock
   readonly #statements: ReturnType<typeof prepareStatements>
   readonly #settings = new Map<ScopeId, SyncSettings>()
-  /** Those that are queued or running. */
+  /** The runs that are queued or running. */
   readonly #active = new Map<ScopeId, SyncRun>()
   /** Called after each change of settings or of the runs under way, from now on. */
   changed = (): void => {}

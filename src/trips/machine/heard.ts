@@ -1,11 +1,11 @@
 import type { Heard, Trip } from '../../model/trip.ts'
 
 /**
- * Which updates a trip has heard of, so that one that is told again moves it once.
+ * The updates that a trip has received, so that an update that is sent again moves it only once.
  *
- * The obvious way keeps the last number of every device, which is as much as a user's devices are many. Instead the
- * latest {@link MOST_HEARD} are kept, and those of the present moment; of the others, which are all earlier, only the
- * latest time. An earlier update leaves a trip as it is anyway, so this costs nobody anything.
+ * The obvious way keeps the last number of every device, which takes memory in proportion to a user's devices. Instead
+ * the latest {@link MOST_HEARD} are kept, and those of the present moment; of the others, which are all earlier, only
+ * the latest time. An earlier update leaves a trip as it is anyway, so this costs nobody anything.
  *
  * Invariants
  * - TRIP-HEARD-1: An update that has moved a trip does not move it again, however many devices and runs came between.

@@ -54,7 +54,7 @@ export interface TripMove {
   readonly isInaccurate: boolean
   /** The geofences that the device is in after it, by `_id`. */
   readonly inside: readonly string[]
-  /** Those that it entered with it. */
+  /** The geofences that the device entered with this update. */
   readonly entered: readonly EnteredGeofence[]
 }
 
@@ -200,7 +200,7 @@ function counts(geofence: GeofenceProperties, { user, receivedAt }: TripMove): b
   return isActiveAt(geofence, receivedAt) && isMeantFor(geofence, user.userId)
 }
 
-/** A point is entered and left as a circle is that has no rules of its own, without delays and events. */
+/** A point is treated like a circle without rules of its own: it is entered and left without delays and events. */
 function arrivalAtPoint(
   { isThere }: Trip,
   { location, radius }: Destination,

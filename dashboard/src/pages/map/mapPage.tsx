@@ -138,7 +138,7 @@ function Filters({
   )
 }
 
-/** What is wrong with the connection, or with what is watched. */
+/** The fault of the connection or of the watch, if there is one. */
 function Trouble({ live }: { readonly live: LiveMap }) {
   const state = live.connection.state.value
   const trouble = live.connection.trouble.value
