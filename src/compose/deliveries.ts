@@ -94,5 +94,5 @@ function deliveryOf({ options, logger, file, events, feed, failed }: DeliveryPar
 }
 
 function requestsOf({ options }: DeliveryParts) {
-  return { clock, version: packageJson.version, timeout: options.webhookTimeoutSeconds * 1000 }
+  return { clock, version: packageJson.version, timeoutMs: options.webhookTimeoutSeconds * 1000 }
 }

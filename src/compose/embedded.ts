@@ -296,7 +296,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
         ...store,
         log,
         events,
-        pause: BACKUP_PAUSE_MS,
+        pauseMs: BACKUP_PAUSE_MS,
         registry,
         snapshots,
         holdSnapshots: () => checkpointer.hold(),

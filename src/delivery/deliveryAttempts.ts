@@ -195,7 +195,7 @@ export class DeliveryAttempts<D extends DeliveryTarget = Webhook> {
       if (delivery.status === 'failed') counters.givenUp++
       this.#failures++
       if (failingSince === undefined) this.#owner.note({ failingSince: outcome.at })
-      const quiet = Math.min(outcome.retryAfter ?? 0, LONGEST_QUIET_MS)
+      const quiet = Math.min(outcome.retryAfterMs ?? 0, LONGEST_QUIET_MS)
       this.#quietUntil = Math.max(this.#quietUntil, now + quiet)
     }
     this.#move(signal, line, delivery)

@@ -76,8 +76,8 @@ export class HookSender {
   async #publisherOf({ id, endpoint }: Hook): Promise<NatsPublisher> {
     const known = this.#publishers.get(id)
     if (known?.endpoint === endpoint) return known.publisher
-    const { outgoing, timeout, loadNats } = this.#options
-    const publisher = loadNats().then(({ NatsPublisher }) => new NatsPublisher(endpoint, outgoing, timeout))
+    const { outgoing, timeoutMs, loadNats } = this.#options
+    const publisher = loadNats().then(({ NatsPublisher }) => new NatsPublisher(endpoint, outgoing, timeoutMs))
     this.#publishers.set(id, { endpoint, publisher })
     void known?.publisher.then((old) => old.close())
     return publisher

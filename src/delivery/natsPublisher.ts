@@ -25,15 +25,15 @@ import type { Message } from './webhookPort.ts'
 export class NatsPublisher {
   readonly #endpoint: HookEndpoint
   readonly #outgoing: Outgoing
-  readonly #timeout: number
+  readonly #timeoutMs: number
   #session: Promise<Session> | undefined
   #isClosed = false
 
-  /** @param timeout limit of each step, milliseconds */
-  constructor(endpoint: HookEndpoint, outgoing: Outgoing, timeout: number) {
+  /** @param timeoutMs limit of each step, milliseconds */
+  constructor(endpoint: HookEndpoint, outgoing: Outgoing, timeoutMs: number) {
     this.#endpoint = endpoint
     this.#outgoing = outgoing
-    this.#timeout = timeout
+    this.#timeoutMs = timeoutMs
   }
 
   /**
@@ -62,7 +62,7 @@ export class NatsPublisher {
     head.set('Nats-Msg-Id', message.id)
     const data = Buffer.from(message.body)
     if (jetStream) {
-      const reply = await connection.request(subject, data, { headers: head, timeout: this.#timeout })
+      const reply = await connection.request(subject, data, { headers: head, timeout: this.#timeoutMs })
       const { error } = reply.json() as { error?: { description?: string } }
       if (error !== undefined)
         throw new Refused(`the stream refused it: ${error.description ?? 'no reason given'}`)
@@ -86,7 +86,7 @@ export class NatsPublisher {
       noRandomize: true,
       ignoreClusterUpdates: true,
       reconnect: false,
-      timeout: this.#timeout,
+      timeout: this.#timeoutMs,
       // A user with least rights may listen to this prefix only.
       inboxPrefix: '_INBOX.hooks',
       ...(user !== undefined && { user, pass: password! }),
@@ -112,11 +112,11 @@ export class NatsPublisher {
   /** What is overdue may still happen; the connection is closed, so that later messages are not delayed by it. */
   async #inTime<T>(work: Promise<T>): Promise<T> {
     const done = new AbortController()
-    const late = sleep(this.#timeout, undefined, { signal: done.signal, ref: false }).then(async () => {
+    const late = sleep(this.#timeoutMs, undefined, { signal: done.signal, ref: false }).then(async () => {
       const session = this.#session
       this.#session = undefined
       void session?.then(({ connection }) => connection.close()).catch(() => {})
-      throw new RequestTimedOut(this.#timeout)
+      throw new RequestTimedOut(this.#timeoutMs)
     })
     try {
       return await Promise.race([work, late])

@@ -129,7 +129,7 @@ export interface PostOptions {
   readonly clock: Clock
   readonly version: string
   /** Milliseconds. */
-  readonly timeout: number
+  readonly timeoutMs: number
 }
 
 /** Sends the messages of webhooks as POST requests. */
@@ -159,15 +159,15 @@ export function postThrough(outgoing: Outgoing, options: PostOptions) {
         method: 'POST',
         headers: { ...headersAt(at), 'User-Agent': userAgent },
         body,
-        timeout: options.timeout,
+        timeoutMs: options.timeoutMs,
         keepBytes: KEPT_BODY_BYTES,
         signal,
       })
       const { status } = answer
       const answered = answer.body.toString()
       if (status >= 200 && status < 300) return { at, latency: latency(), status, body: answered }
-      const retryAfter = retryAfterOf(answer.headers['retry-after'], options.clock.now())
-      return { at, latency: latency(), status, error: `answered ${status}`, body: answered, retryAfter }
+      const retryAfterMs = retryAfterOf(answer.headers['retry-after'], options.clock.now())
+      return { at, latency: latency(), status, error: `answered ${status}`, body: answered, retryAfterMs }
     } catch (error) {
       return { at, latency: latency(), error: publicReason(error), body: '' }
     }

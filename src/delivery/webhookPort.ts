@@ -143,7 +143,7 @@ export interface AttemptOutcome extends Attempt {
   /** The beginning of the response's body; empty if there is none. */
   readonly body: string
   /** The receiver's `Retry-After`, milliseconds from the end of the attempt. */
-  readonly retryAfter?: number | undefined
+  readonly retryAfterMs?: number | undefined
 }
 
 /** Sends a message to its target, once; never rejects. */

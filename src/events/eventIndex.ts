@@ -216,12 +216,12 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     return this.#behindAdded().call('prune', before)
   }
 
-  async copy(file: string, { pause, progress, signal }: CopyOptions): Promise<number> {
+  async copy(file: string, { pauseMs, progress, signal }: CopyOptions): Promise<number> {
     this.#copyProgress = progress
     const end = (): void => void this.#calls.call('endCopy').catch(() => {})
     signal.addEventListener('abort', end)
     try {
-      return await this.#behindAdded().call('copy', file, pause)
+      return await this.#behindAdded().call('copy', file, pauseMs)
     } catch (error) {
       throw error instanceof CallRefused ? new EventCopyFailed(error.message) : error
     } finally {

@@ -15,7 +15,7 @@ export interface EventThread extends Pick<
    * The copy's offset.
    * @throws {CallRefused} if the copy failed; everything else continues
    */
-  copy(file: string, pause: number): Promise<number>
+  copy(file: string, pauseMs: number): Promise<number>
   /** Ends the copy in progress. */
   endCopy(): void
 }
@@ -87,14 +87,14 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
         verify: (scope, id, verdict) => database.verify(scope, id, verdict),
         delete: (scope, id) => database.delete(scope, id),
         prune: (before) => database.pruneSome(before),
-        async copy(path, pause) {
+        async copy(path, pauseMs) {
           let told = 0
           isCopyEnded = false
           try {
             return await database.copy(path, (copied, total) => {
               if (isCopyEnded) throw new Error('The copy was canceled.')
               if (copied - told >= COPY_WORD_BYTES) notice({ is: 'copied', copied: (told = copied), total })
-              Atomics.wait(NEVER, 0, 0, pause)
+              Atomics.wait(NEVER, 0, 0, pauseMs)
             })
           } catch (error) {
             throw new CallRefused((error as Error).message, { cause: error })

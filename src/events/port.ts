@@ -136,7 +136,7 @@ export interface CopyOptions {
    * Milliseconds that the index pauses after each 256 KB; events that are added in the meantime wait. With 4 the copy
    * takes at most 60 MB a second, which leaves the disk to the commit log. 0 if nothing else is running.
    */
-  readonly pause: number
+  readonly pauseMs: number
   /** Called every few megabytes with the progress of the copy, in bytes. */
   readonly progress: (copied: number, total: number) => void
   /** Ends the copy early: it rejects, and leaves the unfinished file. */

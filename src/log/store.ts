@@ -45,7 +45,7 @@ const FORMAT = 1
  * How long a start waits for the lock, in milliseconds: two processes that start at the same moment may each see the
  * other's attempt.
  */
-const LOCK_WAIT = 500
+const LOCK_WAIT_MS = 500
 
 /** The contents of store.json. `creating` is there until the empty log is. */
 interface Description {
@@ -118,7 +118,7 @@ export function lockStore(folder: string): () => void {
   let database: Database.Database
   try {
     fs.accessSync(folder, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK)
-    database = new Database(join(folder, 'lock'), { timeout: LOCK_WAIT })
+    database = new Database(join(folder, 'lock'), { timeout: LOCK_WAIT_MS })
   } catch (error) {
     throw new StoreRefused(
       folder,

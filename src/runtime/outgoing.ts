@@ -50,7 +50,7 @@ export interface OutgoingRequest {
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
   /** Limit of everything from the look-up to the answer's last byte, milliseconds. */
-  readonly timeout: number
+  readonly timeoutMs: number
   /** How much of the answer's body to keep. */
   readonly keepBytes: number
   readonly signal?: AbortSignal
@@ -155,9 +155,9 @@ export class Outgoing {
    */
   async request(url: string, request: OutgoingRequest): Promise<OutgoingAnswer> {
     const { origin, pathname, search } = new URL(url)
-    const { method, headers, body, timeout, keepBytes } = request
+    const { method, headers, body, timeoutMs, keepBytes } = request
     const ended = new AbortController()
-    const timer = setTimeout(() => ended.abort(new RequestTimedOut(timeout)), timeout)
+    const timer = setTimeout(() => ended.abort(new RequestTimedOut(timeoutMs)), timeoutMs)
     const giveUp = () => ended.abort(request.signal!.reason)
     request.signal?.addEventListener('abort', giveUp)
     if (request.signal?.aborted) giveUp()

@@ -250,13 +250,13 @@ t.test('an idle endpoint does not count as failing: one failure days later cause
 
 t.test('Retry-After applies to the whole endpoint, for an hour at most', async (t) => {
   const sent: number[] = []
-  let retryAfter: number | undefined = 90_000
+  let retryAfterMs: number | undefined = 90_000
   const world = new World(t, async (): Promise<AttemptOutcome> => {
     const at = world.time.now()
     sent.push(at)
-    return retryAfter === undefined
+    return retryAfterMs === undefined
       ? { at, latency: 1, status: 200, body: '' }
-      : { at, latency: 1, status: 429, error: 'answered 429', body: '', retryAfter }
+      : { at, latency: 1, status: 429, error: 'answered 429', body: '', retryAfterMs }
   })
   await world.start({ id: HOOK })
   const start = world.time.now()
@@ -265,11 +265,11 @@ t.test('Retry-After applies to the whole endpoint, for an hour at most', async (
   world.happen('b')
   await world.time.runUntil(start + 89_999)
   t.same(sent, [start])
-  retryAfter = 100 * DAY
+  retryAfterMs = 100 * DAY
   await world.time.runUntil(start + 90_000)
   t.ok(sent.length > 1)
   const again = sent.length
-  retryAfter = undefined
+  retryAfterMs = undefined
   await world.time.runUntil(start + 90_000 + HOUR - 1)
   t.equal(sent.length, again)
   await world.time.runUntil(start + 90_000 + HOUR)
@@ -277,19 +277,19 @@ t.test('Retry-After applies to the whole endpoint, for an hour at most', async (
 })
 
 /** A world whose endpoint answers with `answer`, and the URLs that were requested. */
-function answering(t: Test, answer: { status: number; retryAfter?: number }) {
+function answering(t: Test, answer: { status: number; retryAfterMs?: number }) {
   const urls: string[] = []
   const world: World = new World(t, async ({ url }): Promise<AttemptOutcome> => {
     urls.push(url)
-    const { status, retryAfter } = answer
+    const { status, retryAfterMs } = answer
     const outcome = { at: world.time.now(), latency: 1, status, body: '' }
-    return status === 200 ? outcome : { ...outcome, error: `answered ${status}`, retryAfter }
+    return status === 200 ? outcome : { ...outcome, error: `answered ${status}`, retryAfterMs }
   })
   return { world, urls }
 }
 
 t.test('Retry-After is forgotten when the webhook is enabled again, or goes elsewhere', async (t) => {
-  const answer: Parameters<typeof answering>[1] = { status: 410, retryAfter: HOUR }
+  const answer: Parameters<typeof answering>[1] = { status: 410, retryAfterMs: HOUR }
   const { world, urls } = answering(t, answer)
   await world.start({ id: HOOK })
   world.happen('a')
@@ -376,7 +376,7 @@ t.test('a clock that is set back by a day delays nothing for longer than an hour
   for (const isRestarted of [false, true]) {
     const answer: Parameters<typeof answering>[1] = isRestarted
       ? { status: 503 }
-      : { status: 503, retryAfter: 5000 }
+      : { status: 503, retryAfterMs: 5000 }
     const { world, urls } = answering(t, answer)
     const { time } = world
     const now = time.now.bind(time)
@@ -481,12 +481,12 @@ t.test('Retry-After in the forms that receivers give it', async (t) => {
   const outgoing = new Outgoing(['127.0.0.1'])
   t.teardown(() => outgoing.close())
   const now = Date.now()
-  const send = senderThrough(outgoing, { clock: { now: () => now }, version: 'test', timeout: 60_000 })
+  const send = senderThrough(outgoing, { clock: { now: () => now }, version: 'test', timeoutMs: 60_000 })
   const asked = async (value: string | string[]) => {
     receiver.answer = (_, response) => response.writeHead(503, { 'Retry-After': value }).end()
     const webhook = { url: receiver.url, secret: `whsec_${Buffer.from('k'.repeat(30)).toString('base64')}` }
     const outcome = await send(webhook as Webhook, { id: 'msg', body: '{}' }, new AbortController().signal)
-    return outcome.retryAfter
+    return outcome.retryAfterMs
   }
   t.equal(await asked('120'), 120_000)
   t.equal(await asked(['5', '9']), 5000, 'the first of two')
@@ -504,7 +504,7 @@ t.test('50 of 100 endpoints hang: the others get their events', async (t) => {
   const outgoing = new Outgoing(['127.0.0.1'])
   t.teardown(() => outgoing.close())
   const clock = { now: () => Date.now() }
-  const world = new World(t, senderThrough(outgoing, { clock, version: 'test', timeout: 60_000 }))
+  const world = new World(t, senderThrough(outgoing, { clock, version: 'test', timeoutMs: 60_000 }))
   await world.start(
     ...Array.from({ length: 100 }, (_, i) => ({
       id: i.toString(16).padStart(24, '0'),

@@ -5,7 +5,7 @@ import { createServer as createTcpServer, type AddressInfo } from 'node:net'
 import t, { type Test } from 'tap'
 import { Outgoing, publicReason, type Lookup } from '../../src/runtime/outgoing.ts'
 
-const REQUEST = { method: 'POST', headers: {}, body: '{}', timeout: 2000, keepBytes: 10 } as const
+const REQUEST = { method: 'POST', headers: {}, body: '{}', timeoutMs: 2000, keepBytes: 10 } as const
 
 /** Returns the addresses of its table. A second query gets those of the next row, as from a rebinding name server. */
 function resolver(table: Record<string, string[][]>): Lookup {
@@ -158,7 +158,7 @@ t.test('failure messages for users reveal nothing about the internal network', a
     [`http://allowed:${silent}/`, 'no answer within 0.5 s'],
   ]
   for (const [url, reason] of cases) {
-    const error = await outgoing.request(url, { ...REQUEST, timeout: 500 }).then(
+    const error = await outgoing.request(url, { ...REQUEST, timeoutMs: 500 }).then(
       () => undefined,
       (cause: unknown) => cause,
     )
@@ -211,8 +211,8 @@ t.test('an answer is limited in time and size', async (t) => {
   })
   const outgoing = new Outgoing(['127.0.0.1'])
   t.teardown(() => outgoing.close())
-  const ask = (path: string, timeout: number) =>
-    outgoing.request(`http://127.0.0.1:${port}${path}`, { ...REQUEST, timeout })
+  const ask = (path: string, timeoutMs: number) =>
+    outgoing.request(`http://127.0.0.1:${port}${path}`, { ...REQUEST, timeoutMs })
   t.match(await ask('/endless', 60_000), { status: 200, body: Buffer.from('x'.repeat(10)) })
   await t.rejects(ask('/hang', 200), { name: 'RequestTimedOut', message: 'no answer within 0.2 s' })
   await t.rejects(ask('/headers', 60_000), { code: 'UND_ERR_HEADERS_OVERFLOW' })
@@ -222,7 +222,7 @@ t.test('an answer is limited in time and size', async (t) => {
   const ended = new AbortController()
   const given = outgoing.request(`http://127.0.0.1:${port}/never`, {
     ...REQUEST,
-    timeout: 60_000,
+    timeoutMs: 60_000,
     signal: ended.signal,
   })
   ended.abort(new Error('given up'))

@@ -8,7 +8,7 @@ export interface SourceParts {
   readonly log: CopyableLog
   readonly events: CopyableEventIndex
   /** Of {@link CopyableEventIndex.copy}. */
-  readonly pause: number
+  readonly pauseMs: number
   readonly registry: { readonly revision: number; freeze(): () => void }
   readonly snapshots: CopyableSnapshots
   /** No snapshot is added or removed, and the log is not trimmed, until the returned function is called. */
@@ -91,7 +91,7 @@ export class OpenStore implements BackupSource {
 
   async #copyEvents(file: string, progress: (copied: number, total: number) => void, signal: AbortSignal) {
     try {
-      return await this.#parts.events.copy(file, { pause: this.#parts.pause, progress, signal })
+      return await this.#parts.events.copy(file, { pauseMs: this.#parts.pauseMs, progress, signal })
     } catch (error) {
       throw new EventsNotCopied(file, error as Error)
     }
