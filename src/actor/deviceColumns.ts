@@ -39,7 +39,7 @@ const SCOPE = 29
 export const OF_DEVICE = 30
 export const OF_USER = 31
 
-/** Of a free row. */
+/** The scope of a free row. */
 const NO_SCOPE = -1
 
 export class DeviceColumns {

@@ -113,7 +113,7 @@ function readState(file: string, from: string, keys: string): State {
     const state = JSON.parse(text) as State
     if (state.from === from && state.keys === keys) return state
   } catch {
-    // Said below.
+    // The failure is reported below.
   }
   throw new UsageError(`${file} belongs to another move. Remove it, or name another file with --state.`)
 }

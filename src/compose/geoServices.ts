@@ -51,7 +51,7 @@ export interface GeoServices {
   readonly isochrones: Job
   /** Where addresses and places are, for geofences. */
   readonly finder: AreaFinder
-  /** Those in service. */
+  /** The map regions in service. */
   readonly mapRegions: () => readonly ShownMapRegion[]
 }
 

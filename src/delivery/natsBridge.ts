@@ -28,7 +28,7 @@ export interface BridgeStatus {
   readonly published: number
   /** Events that were left out since the start of the process because they exceed the server's limit. */
   readonly omitted: number
-  /** In words. */
+  /** The reason, in words. */
   readonly detail: string
 }
 

@@ -93,7 +93,7 @@ export class WebhookLines {
     }
   }
 
-  /** Forgets all. */
+  /** Forgets all waiting deliveries. */
   clear(): void {
     for (const { wake, entries } of this.#lines.values()) {
       wake?.()

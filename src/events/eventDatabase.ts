@@ -11,7 +11,7 @@ import type { CountQuery, EventQuery, Scopes, StoredEvent, Verification } from '
 
 /** Events removed per transaction of a prune, so that what waits for it waits only milliseconds. */
 const PRUNE_CHUNK = 1_000
-/** Copied at a time. */
+/** How much is copied at a time. */
 const COPIED_BYTES = 256 * 1024
 
 /**

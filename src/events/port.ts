@@ -87,7 +87,7 @@ export interface EventContent {
 export interface CountQuery extends EventContent {
   /** Those at this time or later. */
   readonly from: number
-  /** Those earlier than this. */
+  /** Only events before this time. */
   readonly to: number
   readonly stepMs: number
 }

@@ -30,7 +30,7 @@ async function copy(text: string): Promise<void> {
 /** The call behind a view, for one's own programs. */
 export interface ShownCall {
   readonly method: string
-  /** With its query. */
+  /** The path with its query. */
   readonly path: string
   readonly body?: unknown
 }

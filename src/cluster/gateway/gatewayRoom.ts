@@ -18,11 +18,11 @@ const WINDOW_MS = 100
 const PROBED_WINDOWS = 100
 
 export class GatewayRoom {
-  /** What may wait. */
+  /** How many bytes may wait. */
   bytes = LEAST_BYTES
   readonly #now: () => number
   #began: number
-  /** Processed in this window. */
+  /** Bytes that were processed in this window. */
   #processed = 0
   #wasFull = false
   /** Milliseconds: of those in this window, and of those since the queue was empty. */

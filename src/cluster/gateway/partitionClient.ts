@@ -262,7 +262,7 @@ function acceptedAt({ updates, behind, commands }: Batch): number {
   return Math.min(first, commands[0]?.at ?? Infinity, performance.now())
 }
 
-/** Of its updates. */
+/** The bytes of its updates. */
 function bytesOf({ updates }: Batch): number {
   return updates.reduce((sum, { bytes }) => sum + bytes, 0)
 }

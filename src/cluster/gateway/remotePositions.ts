@@ -54,7 +54,7 @@ export class RemotePositions implements Positions {
     else if ((observer.wantsRecords ?? false) !== this.#records) this.#send(this.#interest.call)
   }
 
-  /** Requests nothing any more. */
+  /** Ends the requests. */
   stop(): void {
     if (this.#interest === undefined) return
     clearInterval(this.#interest.timer)

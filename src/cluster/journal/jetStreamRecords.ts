@@ -36,7 +36,7 @@ export interface LogPoint {
   readonly behind: number
 }
 
-/** Of an empty log. */
+/** The point of an empty log. */
 export const NO_FRAME: LogPoint = { offset: 0, part: 0, parts: 0, published: 0, behind: 0 }
 
 /** The owner that wrote a record or a claim. */

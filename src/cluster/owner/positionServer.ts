@@ -35,7 +35,7 @@ export const INTEREST_MS = 6000
 interface Reader {
   readonly answer: (news: Uint8Array) => void
   readonly records: boolean
-  /** Of `performance.now()`. */
+  /** In the time of `performance.now()`. */
   readonly until: number
 }
 

@@ -4,7 +4,7 @@ export interface Membership {
 }
 
 interface Seen extends Membership {
-  /** Of the attended time. */
+  /** In attended time. */
   readonly at: number
 }
 

@@ -6,7 +6,7 @@
  */
 
 const CELLS_A_DEGREE = 64
-/** Of places. */
+/** For places. */
 export const PLACE_CELLS = 128
 /** Of places where a cell would have too many: some 50 m from south to north. */
 export const CROWDED_CELLS = 2048

@@ -15,7 +15,7 @@ export interface ShapedWay {
   readonly tags: Tags
   /** Ids of the nodes that the extract has, at least one. */
   readonly nodes: readonly number[]
-  /** Their positions. */
+  /** The positions of those nodes. */
   readonly line: readonly Position[]
   /** It is a ring, and the extract has all of it. */
   readonly isRing: boolean

@@ -20,7 +20,7 @@ interface Piece {
   readonly name: string
   readonly position: Position
   readonly importance: StreetImportance
-  /** Only of a house. */
+  /** Only houses have one. */
   readonly house?: AddressRecord
   /** Only of a number range; the position is in the middle of it. */
   readonly range?: RangeRecord

@@ -20,7 +20,7 @@ export interface GeocodeCandidate extends Found {
   readonly precision: Exclude<GeocodeConfidence, 'fallback'> | undefined
   /** What the building is used for, if the house says so. */
   readonly property?: PropertyType | undefined
-  /** Of an area. */
+  /** For an area. */
   readonly area: NamedArea | undefined
   /**
    * Where it is for the order of results, if not at its position: houses of one street come in the order of numbers.

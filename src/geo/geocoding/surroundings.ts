@@ -6,7 +6,7 @@ import { countryAt, countryName, type Country } from '../world/countries.ts'
 import type { World } from '../world/port.ts'
 import { boroughOf } from '../world/usNames.ts'
 
-/** What answers come from. */
+/** The sources of answers. */
 export interface Sources {
   /** The map regions around the point. */
   readonly regions: readonly PlaceRecords[]

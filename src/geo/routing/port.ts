@@ -129,7 +129,7 @@ export class RoutingGone extends RoutingUnavailable {
   override readonly name = 'RoutingGone'
 }
 
-/** No answer in time. */
+/** There was no answer in time. */
 export class RoutingTimedOut extends RoutingUnavailable {
   override readonly name = 'RoutingTimedOut'
 }

@@ -75,7 +75,7 @@ export interface PostalArea {
   readonly city: string
   readonly stateCode: string
   readonly state: string
-  /** Of the United States. */
+  /** Only in the United States. */
   readonly countyFips: string | undefined
 }
 

@@ -30,7 +30,7 @@ export class WorldData implements Service {
   #callOff = (): void => {}
   #child: ChildProcess | undefined
   #made: Promise<string> | undefined
-  /** Once it is there. */
+  /** The database, once it has been made. */
   #file: string | undefined
   #condition = 'not in use'
   #waiting = 0
