@@ -76,7 +76,7 @@ export class Attempts {
 }
 
 export interface SignInAttempt {
-  /** It is no failure. Called at most once. */
+  /** It is not a failure. Called at most once. */
   succeeded(): void
 }
 

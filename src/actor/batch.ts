@@ -68,7 +68,7 @@ export class Batch {
   events: StoredEvent[] = []
   /** Its time is over: something may be left for the next batch. */
   isLate = false
-  /** A partition has something to tell to trips. */
+  /** A partition has something to report to trips. */
   isFed = false
 
   readonly #parts: BatchParts

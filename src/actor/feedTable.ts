@@ -7,7 +7,7 @@ import type { FrameBytes, FrameWriter } from './commitCodec.ts'
 import { DeviceMemory } from './deviceMemory.ts'
 
 /**
- * What the devices of a partition have to tell to trips, which may be in other partitions. A row is written in the
+ * What the devices of a partition must report to trips, which may be in other partitions. A row is written in the
  * commit of the update that it is about, and stays until the trips have acknowledged it. So whoever owns the
  * partition next still tells it.
  *
@@ -65,7 +65,7 @@ export interface FeedUpdate {
   readonly named?: string | undefined
 }
 
-/** What a device has to tell. */
+/** What a device must report. */
 export interface FeedRow {
   readonly number: number
   readonly scope: ScopeId

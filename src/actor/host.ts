@@ -48,7 +48,7 @@ export interface HostParts extends BatchParts {
   readonly mailbox: ByteBound
   /** Shared by hosts that take their turns together; otherwise the host has its own. */
   readonly scheduler?: BatchScheduler
-  /** Carries what devices have to tell to trips. */
+  /** Carries what devices must report to trips. */
   readonly dispatcher?: FeedDispatcher
 }
 

@@ -73,7 +73,7 @@ export class Partition {
   readonly types: readonly ActorType[]
   /** The devices. */
   readonly table: DeviceTable
-  /** What the devices have to tell to trips. */
+  /** What the devices must report to trips. */
   readonly feed: FeedTable
   /** The sequence of the last commit. */
   sequence = 0

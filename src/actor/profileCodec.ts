@@ -158,7 +158,7 @@ function unpackFraud([marks, ...last]: PackedFraud): FraudRecord {
   return { marks, last }
 }
 
-/** Nothing at all are no fields: it is one object, which is compared. */
+/** Nothing at all means no fields: it is one object, which is compared. */
 function packPlaces(places: PlaceStays): PackedPlaces {
   const { stay, first, nearby, visited } = places
   if (places === NO_PLACES) return []

@@ -2,7 +2,7 @@ import type { EventFeed } from '../events/feed.ts'
 import type { EventIndex, EventPage, StoredEvent } from '../events/port.ts'
 import type { ScopeId } from '../model/scope.ts'
 
-/** The messages of hooks that are no events of the event log, and what is known of the devices that cause them. */
+/** The messages of hooks that are not events of the event log, and what is known of the devices that cause them. */
 
 /** Something that a hook was told, or that it must remember, in one piece. */
 export interface HookEntry {

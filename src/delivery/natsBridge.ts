@@ -156,7 +156,7 @@ export class NatsBridge {
   }
 
   /**
-   * The offset after which the stream has no events. Its last message tells it. If that is gone, or does not belong
+   * The offset after which the stream has no events. Its last message says so. If that is gone, or does not belong
    * to this log, the recorded offset counts, unless one of the messages before it is further: then the process ended
    * before it recorded it.
    */

@@ -6,8 +6,9 @@ import type { OwnedEvent } from './ownedEvents.ts'
 /**
  * Finds events by their contents: their geofence, beacon or trip, their confidence, several types.
  *
- * There is no index of this, because each index makes every event dearer, and these are looked for by a person now and
- * then. So events are examined in the order of time, some thousand at a time, and other queries come in between.
+ * There is no index of this, because each index makes every event more expensive, and these are looked for by a person
+ * now and then. So events are examined in the order of time, some thousand at a time, and other queries come in
+ * between.
  */
 
 /** Events examined in one step: some ten milliseconds of the thread. */

@@ -38,7 +38,7 @@ const KIND_MASK = 3
 
 /** Too wide for one local frame, or round a pole: every measurement uses the spherical code. */
 export const FLAG_GLOBAL = 4
-/** Spans exactly 360°. Its two ends coincide and are no boundary. */
+/** Spans exactly 360°. Its two ends coincide and are not a boundary. */
 export const FLAG_SEAM = 8
 export const FLAG_NORTH_POLE = 16
 export const FLAG_SOUTH_POLE = 32

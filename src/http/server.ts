@@ -52,7 +52,8 @@ export interface ServerOptions {
   /** Connections at one time; one more is closed at once. Default: unbounded. */
   readonly maxConnections?: number
   /**
-   * How many of them may be connections of one address that is no trusted proxy; enforced on Linux. Default: unbounded.
+   * How many of them may be connections of one address that is not a trusted proxy; enforced on Linux. Default:
+   * unbounded.
    */
   readonly maxConnectionsPerAddress?: number
   /** Called for a refused connection, at most once a minute. */

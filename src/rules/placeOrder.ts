@@ -3,7 +3,7 @@ import { passesFilters } from '../model/place.ts'
 import { AROUND_METERS, type PlaceNear, type PlacesHere } from './atlas.ts'
 import type { Circumstances } from './circumstances.ts'
 
-/** A place whose edge is farther away is no candidate. */
+/** A place whose edge is farther away is not a candidate. */
 export const CANDIDATE_METERS = 75
 /** Beyond it, a stay ends. */
 export const LEAVE_METERS = AROUND_METERS

@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from './logger.ts'
 
-/** It contains roads, which are no secret, in many files; the folder above is closed. */
+/** It contains roads, which are not secret, in many files; the folder above is closed. */
 const PUBLIC = ['regions']
 
 /** From now on, only the owner may read, write or enter what this process creates. */

@@ -1,4 +1,4 @@
-/** Why a file that begins with these bytes is no CSV in UTF-8; undefined if it may be. */
+/** Why a file that begins with these bytes is not CSV in UTF-8; undefined if it may be. */
 export function notCsv(begin: Buffer): string | undefined {
   const [first, second] = begin
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff) || begin.includes(0))

@@ -178,7 +178,7 @@ function problemOf(error: unknown): SourceProblem {
 }
 
 /**
- * Refuses what is no CSV in UTF-8 by its first bytes.
+ * Refuses a file that is not CSV in UTF-8, by its first bytes.
  * @returns whether the file ends with the end of a line
  * @throws {CsvUnreadable}
  */

@@ -31,7 +31,7 @@ export class Tile38Copies {
   readonly name = 'Tile38'
   readonly #parts: Tile38CopiesParts
   readonly #connection: Tile38Connection
-  /** A server that is full or read-only refuses each write of each part; one line tells it. */
+  /** A server that is full or read-only refuses each write of each part; one line says so. */
   readonly #troubled: (error: Error) => void
   #devices: Tile38Devices | undefined
   #channels: Tile38Channels | undefined

@@ -240,7 +240,7 @@ function readRoutes({ service, trips, users }: TripRouteParts): Route[] {
   ]
 }
 
-/** @throws ApiError 400 for a word that is no status */
+/** @throws ApiError 400 for a word that is not a status */
 function statusesOf(text: string | undefined): readonly TripStatus[] | undefined {
   return text?.split(',').map((part) => {
     const status = TRIP_STATUSES.find((one) => one === part.trim())

@@ -115,7 +115,7 @@ function readText(): string | undefined {
   return hash < 0 ? undefined : texts.find(bytes, at - length, at, hash)
 }
 
-/** The length of a text in bytes, all of which are in the message; −1 if it is no text. */
+/** The length of a text in bytes, all of which are in the message; −1 if it is not a text. */
 function readTextLength(): number {
   const byte = bytes[at++]!
   let length = -1
@@ -161,7 +161,7 @@ function readNumber(): number {
   }
 }
 
-/** How many bytes of a number follow its first; 0 if it is no number. */
+/** How many bytes of a number follow its first; 0 if it is not a number. */
 function numberBytes(byte: number): number {
   switch (byte) {
     case 0xcc:

@@ -46,7 +46,7 @@ export class Points {
   #ratio = 1
   /** The device whose disc of accuracy is shown. */
   chosen: string | undefined
-  /** Whether no news come, so that all are grey. */
+  /** Whether no positions arrive, so that all points are grey. */
   isStale = false
   /** How often it was painted, for measurements. */
   painted = 0

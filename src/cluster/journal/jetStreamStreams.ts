@@ -255,7 +255,7 @@ async function ensureStream(
     found = (await manager.streams.info(wanted.name)).config
   } catch (error) {
     if (!isAbsent(error)) throw error
-    // Another host may create it in the meantime; with the same settings, that is no error.
+    // Another host may create it in the meantime; with the same settings, that is not an error.
     await manager.streams.add(wanted)
     return
   }

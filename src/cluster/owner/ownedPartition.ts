@@ -52,7 +52,7 @@ export interface OwnedParts {
   readonly measurer?: Measurer | undefined
   /** The scheduler of all partitions of the process. */
   readonly scheduler: BatchScheduler
-  /** Carries what the devices of the partition have to tell to trips. */
+  /** Carries what the devices of the partition must report to trips. */
   readonly openDispatcher: (host: () => ActorHost) => TripDispatcher
   /** Called for failures of requests, which are repeated. */
   readonly troubled: (error: Error) => void

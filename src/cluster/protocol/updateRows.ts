@@ -222,7 +222,7 @@ class SentUpdate extends StreamUpdate implements RemoteUpdate {
 
 /**
  * The updates of rows, in order.
- * @throws {RangeError} if the bytes are no rows
+ * @throws {RangeError} if the bytes are not rows
  */
 export function readRows(rows: Uint8Array, whole: WholeRows, senders: Senders): RemoteUpdate[] {
   const bytes = Buffer.from(rows.buffer, rows.byteOffset, rows.length)

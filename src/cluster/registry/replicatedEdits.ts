@@ -62,7 +62,7 @@ export class ReplicatedEdits implements EditLog {
   /** Of the edit that runs now: what it committed. */
   #commits: (readonly Change[])[] | undefined
   #edits: Promise<unknown> = Promise.resolve()
-  /** Entries behind the replica that are no whole edit yet, or of which some are missing. */
+  /** Entries behind the replica that are not a whole edit yet, or of which some are missing. */
   #received: KeptEntry[] = []
   #isGapped = false
   #sent: { readonly edit: string; readonly after: number; fate: Fate } | undefined

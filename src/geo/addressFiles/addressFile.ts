@@ -130,7 +130,7 @@ async function readContent(path: string, content: Readable, rows: Rows, signal: 
   await table?.end()
 }
 
-/** @throws {AddressFileRefused} for what is no text, and says what to do */
+/** @throws {AddressFileRefused} if the file is not text; the message says what to do */
 function refuseOthers(path: string, head: Buffer): void {
   const zip = head[0] === 0x50 && head[1] === 0x4b
   if (zip)

@@ -58,7 +58,7 @@ export class JsonItems {
         }
         this.#depth++
       } else if (byte === OPEN_LIST) {
-        // The features of a collection begin: the object around them is no feature.
+        // The features of a collection begin: the object around them is not a feature.
         if (this.#itemDepth === 0 && this.#depth === 1 && this.#lastText === 'features') {
           this.#itemDepth = 2
           this.#isInItem = false

@@ -16,7 +16,7 @@ export interface ProxyFiles {
   readonly proxies: readonly string[]
   /** Exits of Tor; `''` for none. */
   readonly tor: string
-  /** Addresses that are no proxies, whatever lists they are in; `''` for none. */
+  /** Addresses that are not proxies, whatever lists they are in; `''` for none. */
   readonly allowed: string
 }
 
@@ -28,7 +28,10 @@ interface Parts {
 const HOSTING_NETWORKS = fileURLToPath(new URL('./hostingNetworks.txt', import.meta.url))
 const NONE: AddressRanges = { four: new Uint32Array(), six: new BigUint64Array() }
 
-/** Proxies by the operator's lists, and by the networks of hosting companies and VPNs, which are read when they are needed. */
+/**
+ * Proxies by the operator's lists, and by the networks of hosting companies and VPNs, which are read when they are
+ * needed.
+ */
 export class ProxyLists implements Proxies, Service {
   readonly name = 'lists of proxies'
   readonly #allowed: FreshFiles<AddressRanges>

@@ -213,7 +213,7 @@ export function isMapArea(tags: Tags): boolean {
 }
 
 function labels(tags: Tags): Pick<MapObject, 'name' | 'ref'> {
-  // Of several numbers, the first one; longer ones are no numbers.
+  // Of several numbers, the first one; longer ones are not numbers.
   const ref = cleanName(tags.get('ref')?.split(';', 1)[0])
   return {
     name: cleanName(tags.get('name')),

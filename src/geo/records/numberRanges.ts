@@ -27,7 +27,7 @@ const NUMBER = /^\d{1,6}(?:-\d{1,4})?$/
 
 /**
  * The values of the numbers of a range, see numberValue.
- * @returns undefined if they are no numbers, lie in different blocks, or too far apart, or none has the parity
+ * @returns undefined if they are not numbers, lie in different blocks, or too far apart, or none has the parity
  */
 export function rangeValues({
   first,

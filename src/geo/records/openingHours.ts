@@ -69,7 +69,7 @@ function applyRule(week: Pairs[], rule: string): boolean {
   return days === undefined
 }
 
-/** From Monday, 0; none for holidays. @returns undefined for what is no day */
+/** From Monday, 0; none for holidays. @returns undefined if the text is not a day */
 function daysOf(first: string, last: string | undefined): number[] | undefined {
   if (HOLIDAYS.has(first) && last === undefined) return []
   const [from, to] = [first, last ?? first].map((code) => CODES.indexOf(code)) as [number, number]

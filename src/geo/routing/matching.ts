@@ -134,7 +134,7 @@ export async function matchPath(
   return found
 }
 
-/** The lists between the cuts; lists of one point are left out, because one point is no drive. */
+/** The lists between the cuts; lists of one point are left out, because one point is not a drive. */
 function cut(indices: readonly number[], isCut: (index: number, next: number) => boolean): number[][] {
   const pieces: number[][] = [[]]
   indices.forEach((index, k) => {

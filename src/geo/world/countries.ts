@@ -88,7 +88,7 @@ export function countriesNamed(name: string): ReadonlySet<string> | undefined {
   return byName.get(nameKey(name)) ?? byName.get(codeKey(name))
 }
 
-/** Codes are kept apart: `st` is no street, and `Street` is not São Tomé. */
+/** Codes are kept apart: `st` is not a street, and `Street` is not São Tomé. */
 function codeKey(code: string): string {
   return `=${code.toLowerCase()}`
 }

@@ -5,7 +5,7 @@ const PAUSE_MS = 150
 const MOST_COMPLETIONS = 6
 const LAYERS = 'address,place,street,intersection,neighborhood,coarse'
 
-/** An answer of the server that is no success: `answer` and its `body`. */
+/** An answer of the server that is not a success: `answer` and its `body`. */
 export class Refused extends Error {
   constructor(answer, body) {
     super(body.meta.message)

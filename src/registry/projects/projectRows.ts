@@ -39,7 +39,7 @@ export const PROJECT_ROWS: readonly RowKind[] = [
     json: [],
     schema: Type.Object({ ...KEY_COLUMNS, validUntil: Type.Number() }),
   },
-  // Publishable keys in full: they are no secret. There is none for a key that was made before this table.
+  // Publishable keys in full: they are not secret. There is none for a key that was made before this table.
   {
     name: 'publishableKeys',
     columns: ['project', 'digestOfKey', 'text'],

@@ -61,7 +61,7 @@ class FeatureFields implements RowReader<FeatureRow> {
     return { ...refused, value: text.slice(0, MAX_VALUE_LENGTH).toWellFormed() }
   }
 
-  /** Undefined if it is no JSON, or not an object. */
+  /** Undefined if it is not JSON, or not an object. */
   #parse({ bytes }: FeatureRow): Members | undefined {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()
     try {

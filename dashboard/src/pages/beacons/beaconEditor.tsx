@@ -255,7 +255,7 @@ function pointOf({ latitude, longitude }: Draft): LngLat | undefined {
   return Math.abs(at[1]) > 90 ? undefined : at
 }
 
-/** A text that is no number stays one, so that the server names the field. */
+/** A text that is not a number stays one, so that the server names the field. */
 function numberOf(text: string): number | string {
   return text.trim() === '' || Number.isNaN(Number(text)) ? text : Number(text)
 }

@@ -14,8 +14,8 @@ const WORK = [
 type Work = (typeof WORK)[number][0]
 
 /**
- * Changes or deletes all geofences that a filter of the list matches. The person types how many these are, and the server
- * refuses if another number matches by then.
+ * Changes or deletes all geofences that a filter of the list matches. The person types how many these are, and the
+ * server refuses if another number matches by then.
  */
 export function BulkDialog(props: {
   readonly filter: { readonly text?: string; readonly tag?: string }
@@ -37,7 +37,7 @@ export function BulkDialog(props: {
     event.preventDefault()
     setFailure(undefined)
     setBusy(true)
-    // A text that is no number is sent as it is, so that the server says what is wrong with it.
+    // A text that is not a number is sent as it is, so that the server says what is wrong with it.
     const query = {
       ...filter,
       expectedCount: count.trim() as unknown as number,

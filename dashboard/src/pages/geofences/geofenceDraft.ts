@@ -119,7 +119,7 @@ export function draftRing(draft: GeofenceDraft): readonly LngLat[] | undefined {
   return Number.isFinite(radius) && radius > 0 ? circleRing(center, radius) : undefined
 }
 
-/** A text that is no number stays one, so that the server names the field. */
+/** A text that is not a number stays one, so that the server names the field. */
 function number(text: string): number {
   const trimmed = text.trim()
   return trimmed === '' || Number.isNaN(Number(trimmed)) ? (text as unknown as number) : Number(trimmed)

@@ -14,7 +14,7 @@ export function DeviceCard({ live }: { readonly live: LiveMap }) {
 }
 
 function Card({ live, deviceId }: { readonly live: LiveMap; readonly deviceId: string }) {
-  // Read, so that the card follows the news.
+  // Read, so that the card shows every change.
   void live.news.value
   const slot = live.fleet.slotOf(deviceId)
   const position = slot === undefined ? undefined : live.fleet.positions[slot]

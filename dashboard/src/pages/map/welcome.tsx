@@ -112,7 +112,7 @@ export function SimulatedCity({ simulation: { data, reload } }: { readonly simul
 function FirstLocation(props: { readonly hasCome: boolean; readonly onSimulate: (() => void) | undefined }) {
   const { hasCome, onSimulate } = props
   const [form, setForm] = useState<'curl' | 'client' | 'socket'>('curl')
-  // A publishable key is no secret, so the server shows it whole; to people who may see keys.
+  // A publishable key is not a secret, so the server shows it whole; to people who may see keys.
   const { data: key } = useQuery('publishable key', async (signal) => {
     if (!may('GET /v1/keys')) return null
     const { keys } = await call('get', '/v1/keys', { signal })
