@@ -169,7 +169,7 @@ export class DeviceColumns {
     return this.#cells[(row << CELLS) + ZONE_LONGITUDE]!
   }
 
-  /** See `zoneCosine` of zone.ts. */
+  /** See `zoneCosine` of safeZone.ts. */
   zoneCosine(row: number): number {
     return this.#cells[(row << CELLS) + ZONE_COSINE]!
   }

@@ -1,5 +1,5 @@
 /**
- * Hands e-mails to a mail server. Technology: smtpMailer.ts. Tests: test/notify/mailer.test.ts.
+ * Hands e-mails to a mail server. Technology: smtpMailer.ts. Tests: test/notify/smtp.test.ts.
  */
 export interface Mailer {
   /**

@@ -8,7 +8,7 @@ import { type Circumstances } from './circumstances.ts'
  * The device actor's step: stays and facts in, stays and transitions out. Pure: time is in the circumstances.
  *
  * Owns: which stays and approaches follow from one update, and the order of its transitions.
- * Does not own: the rules of one geofence (events/transitions.ts, events/crossing.ts), beacons (beacons.ts), positions
+ * Does not own: the rules of one geofence (geofenceRules.ts, crossing.ts), beacons (beacons.ts), positions
  * and profile (the host), ids.
  *
  * Invariants

@@ -5,7 +5,7 @@ import type { Heard, TripStatus } from '../model/trip.ts'
  * Questions about trips, for code that may be in another process than the partitions.
  *
  * Embedded technology: hostTrips.ts. Distributed: remoteTrips.ts asks the owners of the partitions, where
- * tripServer.ts answers.
+ * partitionServer.ts answers.
  */
 
 /** A page of all; bounds are exclusive, epoch milliseconds. */

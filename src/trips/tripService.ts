@@ -22,7 +22,7 @@ import { TRIP_REMOVAL } from './tripRemoval.ts'
 /**
  * Calls of the API on trips: finds the trip that is meant, gives it its name in the directory before it is active,
  * and takes the name back after it has ended. Between two steps anything may happen, also the end of this process:
- * whatever is left is put right by the next call, or by the sweep (tripSweep.ts).
+ * whatever is left is put right by the next call, or by the sweep (tripJobs.ts).
  */
 export interface TripServiceParts {
   readonly intake: Pick<Intake, 'execute'>

@@ -109,6 +109,32 @@ t.test('comments name pages that are in the repository', async (t) => {
   t.strictSame(missing, [])
 })
 
+t.test('comments name source files that are in the repository', async (t) => {
+  const files = globSync(
+    '{src,workers,config,cluster,test,bench,demo,install,facts,proto,docs,sdk,dashboard}/**/*.*',
+    {
+      cwd: ROOT,
+      exclude: (path) => path.includes('node_modules'),
+    },
+  )
+  const ends = new Set(
+    files.flatMap((file) => {
+      const parts = file.replaceAll('\\', '/').split('/')
+      return parts.map((_, i) => parts.slice(i).join('/'))
+    }),
+  )
+  const missing: string[] = []
+  for (const { path, comments } of sources) {
+    const named = comments
+      .flat()
+      .join(' ')
+      .matchAll(/[\w./-]*\w\.tsx?\b/g)
+    for (const [name] of named)
+      if (!ends.has(name.replace(/^(?:\.{1,2}\/)+/, ''))) missing.push(`${path}: ${name}`)
+  }
+  t.strictSame(missing, [])
+})
+
 t.test('faults are noticed', async (t) => {
   const comment = (text: string) => invariantsOf(commentsOf('a.ts', `/**${text}\n */`)[0]!)
   t.strictSame(

@@ -1,6 +1,6 @@
 /**
  * The distributed log's requirements of the streams that store it. Technologies: jetStreamJournal.ts,
- * jetStreamEvents.ts, and the simulated ones of the tests (test/sim/). Every promise may reject if a stream cannot be
+ * jetStreamEvents.ts, and the simulated ones of the tests (test/virtualTime/). Every promise may reject if a stream cannot be
  * reached.
  */
 

@@ -1,6 +1,6 @@
 /**
  * Questions to other processes, and their answers. Technologies: natsCalls.ts, and for tests one that loses, doubles
- * and delays messages (test/sim/simulatedCalls.ts).
+ * and delays messages (test/cluster/kit.ts).
  *
  * A question may reach nobody, one process or several. The question and its answer may be lost, come twice, or come
  * late.
