@@ -7,20 +7,22 @@ import type { Logger } from '../runtime/logger.ts'
 import type { ActorHost } from './host.ts'
 import { snapshotOf } from './recovery.ts'
 
+interface CheckpointParts {
+  readonly host: ActorHost
+  readonly log: CommitLog
+  readonly snapshots: SnapshotStore
+  readonly events: EventIndex
+  readonly registry: RegistryView
+  readonly clock: Clock
+  readonly logger: Logger
+}
+
 /**
  * Keeps the log short: after enough was written, it takes a snapshot of each partition in turn, and trims the log to
  * what the older snapshots and the event index still need.
  */
 export class Checkpointer {
-  readonly #parts: {
-    readonly host: ActorHost
-    readonly log: CommitLog
-    readonly snapshots: SnapshotStore
-    readonly events: EventIndex
-    readonly registry: RegistryView
-    readonly clock: Clock
-    readonly logger: Logger
-  }
+  readonly #parts: CheckpointParts
   readonly #everyBytes: number
   #lastBytes: number
   #running: Promise<void> | undefined
@@ -28,7 +30,7 @@ export class Checkpointer {
   #holds = 0
 
   /** @param everyBytes bytes of commits between two rounds */
-  constructor(parts: Checkpointer['parts'], everyBytes: number) {
+  constructor(parts: CheckpointParts, everyBytes: number) {
     this.#parts = parts
     this.#everyBytes = everyBytes
     this.#lastBytes = parts.host.counters.frameBytes

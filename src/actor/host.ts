@@ -109,7 +109,7 @@ export class ActorHost implements Intake {
   readonly #mailboxes: Mailboxes
   readonly #batch: Batch
   readonly #geofenceTexts = new TextCache<GeofenceProperties>(GEOFENCE_TEXT_CHARACTERS)
-  #backlogTimer: NodeJS.Timeout | undefined
+  #waitsForIndex = false
   #readers: (() => void)[] = []
   #flushing = false
   #scheduled = false
@@ -252,9 +252,10 @@ export class ActorHost implements Intake {
 
   /** Returns to the backlog when the event index may have caught up. */
   #backlogLater(): void {
-    if (!this.#mailboxes.backlog.isReady) return
-    this.#backlogTimer ??= setTimeout(() => {
-      this.#backlogTimer = undefined
+    if (this.#waitsForIndex || !this.#mailboxes.backlog.isReady) return
+    this.#waitsForIndex = true
+    setTimeout(() => {
+      this.#waitsForIndex = false
       this.#schedule()
     }, EVENTS_WAIT_MS)
   }

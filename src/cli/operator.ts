@@ -165,7 +165,7 @@ async function openStopped(
     ...store,
     log,
     events,
-    pause: 0,
+    pauseMs: 0,
     // It stays unchanged, because nobody opens it without the folder's lock.
     registry: { revision, freeze: () => () => {} },
     snapshots,

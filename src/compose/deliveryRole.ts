@@ -27,11 +27,11 @@ export async function openDelivery(
   const { index, feed, shared } = events
   const outgoing = new Outgoing(options.webhookPrivateAddresses)
   const file = (name: string) => join(options.data, `${name}-${streams.storeId}.sqlite`)
-  const parts = { options, logger, registry, events: index, feed, outgoing, failed: fatal }
-  const webhooks = openWebhooks({ ...parts, users, file: file('deliveries') })
+  const delivery = { options, logger, registry, events: index, feed, outgoing, failed: fatal }
+  const webhooks = openWebhooks({ ...delivery, users, file: file('deliveries') })
   const { partitions } = options
   const hooks = openHooks({
-    ...parts,
+    ...delivery,
     file: file('hooks'),
     messagesFile: file('hook-messages'),
     places: tile38?.readDevices({ shares: sharesOf(partitions), partitions, users }),

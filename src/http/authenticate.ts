@@ -2,9 +2,8 @@ import { includes, type Role } from '../model/role.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import type { Credentials } from './credentials.ts'
-import type { RequestHeaders } from './requestHeaders.ts'
 import type { Route } from './route.ts'
-import { sessionToken, type Site, type Sites } from './site.ts'
+import { sessionToken, type Site, type SiteHeaders, type Sites } from './site.ts'
 
 /** Looks up a key; undefined if nobody has it. Called for every request, so it must be fast. */
 export type KeyLookup = (key: string) => Credentials | undefined
@@ -69,6 +68,11 @@ export function publishableKey(key = ''): string {
   return key
 }
 
+/** The request headers that say who makes a request; '' for one that was not sent. */
+interface CallerHeaders extends SessionHeaders, SiteHeaders {
+  readonly authorization: string
+}
+
 /** What is needed to look up who makes a request. */
 interface Lookups {
   readonly keys: KeyLookup
@@ -85,7 +89,7 @@ interface Lookups {
  * @throws ApiError 400 for an unknown environment, 401 without valid credentials, 403 if they do not suffice
  */
 export function authenticateRequest(
-  headers: RequestHeaders,
+  headers: CallerHeaders,
   keyInUrl: string,
   route: Route,
   site: Site | undefined,
@@ -101,7 +105,7 @@ export function authenticateRequest(
 }
 
 /** The request headers that make a session count; '' for one that was not sent. */
-export interface SessionHeaders {
+interface SessionHeaders {
   /** The value of X-Ringfence-Environment. */
   readonly environment: string
   readonly cookie: string
@@ -114,7 +118,7 @@ export interface SessionHeaders {
  * changes something must also say that it comes from a page of this server.
  * @throws ApiError 400 for an unknown environment, 401 without a session, 403 if it may not do this
  */
-export function authenticateSession(
+function authenticateSession(
   headers: SessionHeaders,
   route: Route,
   site: Site,

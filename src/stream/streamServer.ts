@@ -14,7 +14,7 @@ import { CLOSE } from './closeCodes.ts'
 import { Connection, type ConnectionParts } from './connection.ts'
 import { jsonCodec } from './jsonCodec.ts'
 import { msgpackCodec } from './msgpackCodec.ts'
-import type { Codec, StreamFeatureKind } from './port.ts'
+import type { Codec, FeatureEntry, StreamCounters, StreamFeatureKind } from './port.ts'
 import { protobufCodec } from './protobufCodec.ts'
 
 export interface StreamOptions {

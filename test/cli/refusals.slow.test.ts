@@ -16,7 +16,7 @@ import t, { type Test } from 'tap'
 import { Checkpointer } from '../../src/actor/checkpoint.ts'
 import type { Manifest } from '../../src/cli/backup/manifest.ts'
 import { decodeManifest, encodeManifest } from '../../src/cli/backup/manifest.ts'
-import type { HeldImage } from '../../src/cli/backup/port.ts'
+import type { HeldContents } from '../../src/cli/backup/port.ts'
 import { restoreBackup } from '../../src/cli/backup/restore.ts'
 import { connectControl } from '../../src/cli/control/client.ts'
 import fc from '../kit/fastCheck.ts'
@@ -46,7 +46,7 @@ async function track(t: Test, server: Server): Promise<void> {
   t.equal((await server.api('POST', '/v1/track', body)).status, 200, 'the server is well')
 }
 
-async function hold(server: Server, into: string): Promise<HeldImage> {
+async function hold(server: Server, into: string): Promise<HeldContents> {
   const client = await connectControl(server.data)
   return client!.hold(into, () => {}, LIVE)
 }
