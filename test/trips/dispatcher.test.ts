@@ -132,7 +132,7 @@ t.test('a row that no trip remembers is acknowledged before it is answered', asy
   const engine = new Engine({ partitions: 1 })
   const told: number[] = []
   let fails = 1
-  const courier = new TripCourier({
+  const dispatcher = new TripDispatcher({
     delivery: {
       tell: async ({ number }) => {
         told.push(number)
@@ -148,13 +148,13 @@ t.test('a row that no trip remembers is acknowledged before it is answered', asy
     gatherMs: 60_000,
     troubled: () => {},
   })
-  t.teardown(() => courier.stop())
+  t.teardown(() => dispatcher.stop())
   await tell(engine)
   await tell(engine)
-  courier.committed(engine.partitions)
-  t.strictSame(await courier.of({ scope: 0, deviceId: 'phone', number: 1 }), NOTHING)
+  dispatcher.committed(engine.partitions)
+  t.strictSame(await dispatcher.of({ scope: 0, deviceId: 'phone', number: 1 }), NOTHING)
   t.equal(engine.partitions[0]!.feed.get(1), undefined, 'it will not be told again')
-  t.strictSame(await courier.of({ scope: 0, deviceId: 'phone', number: 2 }), NOTHING)
+  t.strictSame(await dispatcher.of({ scope: 0, deviceId: 'phone', number: 2 }), NOTHING)
   t.strictSame(told, [1, 1, 2], 'until it is acknowledged, it is told again')
   t.equal(waiting(engine), 1)
 })

@@ -6,7 +6,7 @@ import { isEnded } from '../../src/model/trip.ts'
 import type { Update } from '../../src/model/update.ts'
 import type { Clock } from '../../src/runtime/clock.ts'
 import type { FeedOutcome } from '../../src/trips/feedOutcome.ts'
-import type { TripDesk, Wanted } from '../../src/trips/tripDesk.ts'
+import type { TripService, Wanted } from '../../src/trips/tripService.ts'
 import type { TripFields } from '../../src/trips/tripFields.ts'
 import type { Random } from '../actor/world.ts'
 import { tripsOf } from './tripKit.ts'
@@ -52,7 +52,7 @@ export function drawStep(random: Random): Step {
 
 /** What clients ask an engine. */
 export interface TripEngine {
-  readonly desk: Pick<TripDesk, 'post' | 'patch' | 'legs' | 'remove' | 'find'>
+  readonly service: Pick<TripService, 'post' | 'patch' | 'legs' | 'remove' | 'find'>
   /** An update as POST /v1/track answers it. */
   track(update: Update): Promise<FeedOutcome>
   /** Removes the user's latest record. */
@@ -123,23 +123,23 @@ export class Clients {
         return JSON.stringify([trip?.status, trip?.externalId, trip?.eta])
       }
       case 'patch':
-        return this.#call(({ desk }) => desk.patch(0, name, { ...note(step), status: step.status }, false))
+        return this.#call(({ service }) => service.patch(0, name, { ...note(step), status: step.status }, false))
       case 'post':
-        return this.#call(async ({ desk }) => {
-          const known = await desk.find(0, name)
+        return this.#call(async ({ service }) => {
+          const known = await service.find(0, name)
           // Legs without `_id` replace the open ones each time, which would be no repetition.
           const isActive = hasLegs && known !== undefined && !isEnded(known.status)
-          return desk.post(0, name, isActive ? note(step) : whole(step))
+          return service.post(0, name, isActive ? note(step) : whole(step))
         })
       case 'leg':
-        return this.#call(async ({ desk }) => {
-          const found = await desk.find(0, name)
+        return this.#call(async ({ service }) => {
+          const found = await service.find(0, name)
           const legs = found && (JSON.parse(found.trip).legs as { _id: string }[] | undefined)
           const leg = { legId: legs?.[step.leg]?._id ?? 'none', status: step.status }
-          return desk.legs(0, name, { leg, wantsLocations: false })
+          return service.legs(0, name, { leg, wantsLocations: false })
         })
       case 'delete':
-        await this.#parts.insist(({ desk }) => desk.remove(0, name))
+        await this.#parts.insist(({ service }) => service.remove(0, name))
         return ''
       case 'remove':
         await this.#parts.insist((engine) => engine.removeUser(userId ?? `phone-${index}`))
