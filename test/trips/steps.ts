@@ -123,7 +123,9 @@ export class Clients {
         return JSON.stringify([trip?.status, trip?.externalId, trip?.eta])
       }
       case 'patch':
-        return this.#call(({ service }) => service.patch(0, name, { ...note(step), status: step.status }, false))
+        return this.#call(({ service }) =>
+          service.patch(0, name, { ...note(step), status: step.status }, false),
+        )
       case 'post':
         return this.#call(async ({ service }) => {
           const known = await service.find(0, name)
