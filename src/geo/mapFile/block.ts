@@ -4,11 +4,17 @@
  *
  *     texts     count, then each
  *     states    0, or the number of land states (see LandState), then each; four in a number
- *     features  count, then each: kind, flags, [name], [names], [ref], [population], parts
+ *     count     of features
+ *     labels    of each: kind, flags, [name], [names], [ref], [population]
+ *     lengths   of each that is no point: the number of its parts, and that of the points of each
+ *     starts    of each part: its first point, from that of the part before
+ *     steps     of each part: its other points, each from the one before: the first byte of each number
+ *     rests     their other bytes
  *
- * Features that are alike come after each other, so that the block can be compressed well.
+ * Features that are alike come after each other, and numbers that are alike too, so that the block can be compressed well: each
+ * of the last five begins with its length in bytes. Numbers one after the other as they come, with their rests, take a tenth more.
  */
-import { ByteReader, ByteWriter } from './bytes.ts'
+import { ByteReader, ByteWriter, SplitReader, SplitWriter } from './bytes.ts'
 import { kindOf } from './kinds.ts'
 
 /** What is special about a feature; a sum of these. */
@@ -56,7 +62,7 @@ export interface MapFeature {
 export function writeBlock(features: readonly MapFeature[], states: Uint8Array): Uint8Array {
   const numbers = new Map<string, number>()
   const texts = new ByteWriter()
-  const body = new ByteWriter()
+  const out = new Columns()
   const textNumber = (text: string): number => {
     let number = numbers.get(text)
     if (number === undefined) {
@@ -67,17 +73,29 @@ export function writeBlock(features: readonly MapFeature[], states: Uint8Array):
     return number
   }
   for (const feature of features.toSorted((a, b) => a.kind - b.kind || a.flags - b.flags))
-    writeFeature(body, feature, textNumber)
+    writeFeature(out, feature, textNumber)
   const block = new ByteWriter()
   block.number(numbers.size)
   block.raw(texts.written())
   writeStates(block, states)
   block.number(features.length)
-  block.raw(body.written())
+  for (const column of [out.labels, out.lengths, out.starts, out.steps.first, out.steps.rests])
+    block.bytes(column.written())
   return block.written()
 }
 
-function writeFeature(out: ByteWriter, feature: MapFeature, textNumber: (text: string) => number): void {
+/** What a block has of its features, see above. */
+class Columns {
+  readonly labels = new ByteWriter()
+  readonly lengths = new ByteWriter()
+  readonly starts = new ByteWriter()
+  readonly steps = new SplitWriter()
+  /** The first point of the last part. */
+  start: readonly [x: number, y: number] = [0, 0]
+}
+
+function writeFeature(columns: Columns, feature: MapFeature, textNumber: (text: string) => number): void {
+  const { labels: out, lengths, starts, steps } = columns
   const { kind, flags, name, names, ref, population, parts } = feature
   out.number(kind)
   out.number(
@@ -98,13 +116,16 @@ function writeFeature(out: ByteWriter, feature: MapFeature, textNumber: (text: s
   if (ref !== undefined) out.number(textNumber(ref))
   if (population !== undefined) out.number(population)
   const { shape } = kindOf(kind)
-  if (shape !== 'point') out.number(parts.length)
-  let [x, y] = [0, 0]
+  if (shape !== 'point') lengths.number(parts.length)
   for (const part of parts) {
-    if (shape !== 'point') out.number(part.length / 2)
-    for (let i = 0; i < part.length; i += 2) {
-      out.signed(part[i]! - x)
-      out.signed(part[i + 1]! - y)
+    if (shape !== 'point') lengths.number(part.length / 2)
+    let [x, y] = [part[0]!, part[1]!]
+    starts.signed(x - columns.start[0])
+    starts.signed(y - columns.start[1])
+    columns.start = [x, y]
+    for (let i = 2; i < part.length; i += 2) {
+      steps.signed(part[i]! - x)
+      steps.signed(part[i + 1]! - y)
       x = part[i]!
       y = part[i + 1]!
     }
@@ -138,7 +159,14 @@ export class BlockReader {
   numbers = new Int32Array(FIRST_NUMBERS)
   /** By part, where it ends in {@link numbers}. */
   ends: number[] = []
+  /** Of the whole block: texts. */
   readonly #reader: ByteReader
+  readonly #labels: ByteReader
+  readonly #lengths: ByteReader
+  readonly #starts: ByteReader
+  readonly #steps: SplitReader
+  #startX = 0
+  #startY = 0
   /** Where each text begins; most of them are not needed. */
   readonly #texts: readonly number[]
   #left: number
@@ -152,6 +180,10 @@ export class BlockReader {
     this.#texts = Array.from({ length: reader.number() }, () => reader.skipBytes())
     this.states = readStates(reader)
     this.#left = reader.number()
+    this.#labels = new ByteReader(reader.bytes())
+    this.#lengths = new ByteReader(reader.bytes())
+    this.#starts = new ByteReader(reader.bytes())
+    this.#steps = new SplitReader(reader.bytes(), reader.bytes())
   }
 
   get name(): string | undefined {
@@ -173,7 +205,7 @@ export class BlockReader {
   next(): boolean {
     if (this.#left === 0) return false
     this.#left--
-    const reader = this.#reader
+    const reader = this.#labels
     this.kind = reader.number()
     const flags = reader.number()
     this.flags = flags & (NAMED - 1)
@@ -192,20 +224,24 @@ export class BlockReader {
   }
 
   #readParts(isPoint: boolean): void {
-    const reader = this.#reader
+    const [lengths, starts, steps] = [this.#lengths, this.#starts, this.#steps]
     this.ends.length = 0
-    let [x, y, at] = [0, 0, 0]
-    for (let parts = isPoint ? 1 : reader.number(); parts > 0; parts--) {
-      const end = at + 2 * (isPoint ? 1 : reader.number())
+    let at = 0
+    for (let parts = isPoint ? 1 : lengths.number(); parts > 0; parts--) {
+      const end = at + 2 * (isPoint ? 1 : lengths.number())
       if (end > this.numbers.length) {
         const grown = new Int32Array(Math.max(end, 2 * this.numbers.length))
         grown.set(this.numbers)
         this.numbers = grown
       }
       const { numbers } = this
+      let x = (this.#startX += starts.signed())
+      let y = (this.#startY += starts.signed())
+      numbers[at++] = x
+      numbers[at++] = y
       while (at < end) {
-        numbers[at++] = x += reader.signed()
-        numbers[at++] = y += reader.signed()
+        numbers[at++] = x += steps.signed()
+        numbers[at++] = y += steps.signed()
       }
       this.ends.push(end)
     }

@@ -9,6 +9,12 @@ export class ByteWriter {
   #bytes = new Uint8Array(FIRST_BYTES)
   length = 0
 
+  /** From 0 to 255. */
+  byte(value: number): void {
+    if (this.length === this.#bytes.length) this.#grow(1)
+    this.#bytes[this.length++] = value
+  }
+
   /** A whole number from 0 to 2^32 - 1. */
   number(value: number): void {
     if (this.length + 5 > this.#bytes.length) this.#grow(5)
@@ -92,6 +98,12 @@ export class ByteReader {
     return (value >>> 1) ^ -(value & 1)
   }
 
+  /** Bytes with a length before them. */
+  bytes(): Uint8Array {
+    const length = this.number()
+    return this.#bytes.subarray(this.at, (this.at += length))
+  }
+
   /** Passes over bytes with a length. @returns where they are, for {@link textAt} */
   skipBytes(): number {
     const { at } = this
@@ -108,5 +120,43 @@ export class ByteReader {
     const text = decoder.decode(this.#bytes.subarray(this.at, this.at + length))
     this.at = at
     return text
+  }
+}
+
+/**
+ * Signed numbers in two columns: the first byte of each, and the other bytes of those that have more. Most of a line are
+ * numbers of one byte, which are compressed better without the others in between.
+ */
+export class SplitWriter {
+  readonly first = new ByteWriter()
+  readonly rests = new ByteWriter()
+
+  /** A whole number from -2^31 to 2^31 - 1. */
+  signed(value: number): void {
+    const unsigned = ((value << 1) ^ (value >> 31)) >>> 0
+    if (unsigned < 128) {
+      this.first.byte(unsigned)
+      return
+    }
+    this.first.byte((unsigned & 127) | 128)
+    this.rests.number(unsigned >>> 7)
+  }
+}
+
+/** The inverse. */
+export class SplitReader {
+  readonly #first: Uint8Array
+  readonly #rests: ByteReader
+  #at = 0
+
+  constructor(first: Uint8Array, rests: Uint8Array) {
+    this.#first = first
+    this.#rests = new ByteReader(rests)
+  }
+
+  signed(): number {
+    const byte = this.#first[this.#at++] ?? 0
+    const value = byte < 128 ? byte : ((this.#rests.number() << 7) | (byte & 127)) >>> 0
+    return (value >>> 1) ^ -(value & 1)
   }
 }

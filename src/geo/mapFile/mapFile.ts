@@ -8,7 +8,7 @@ import { BlockReader } from './block.ts'
 import type { Level } from './grid.ts'
 
 /** Raised with each change of the format or of what is written: then maps are due again. */
-export const MAP_FILE_VERSION = 1
+export const MAP_FILE_VERSION = 2
 
 /** `RFmp` in the header of the file. */
 export const MAP_APPLICATION_ID = 0x5246_6d70
