@@ -13,7 +13,6 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { median, rounded } from './figures.ts'
 import { benchFolder } from './folder.ts'
 import { requireClean, type Contender } from './load/contest.ts'
 import { HttpContender } from './load/httpContender.ts'
@@ -21,6 +20,7 @@ import { loadGenerator } from './load/load.ts'
 import * as servers from './load/servers.ts'
 import { openStreams, type StreamCase } from './load/streamContender.ts'
 import { startStreamGenerator } from './load/streamLoad.ts'
+import { inTurns } from './load/turns.ts'
 import { drawGeofences, writeWorkload, type Workload } from './load/workload.ts'
 import { done, progress } from './progress.ts'
 
@@ -48,9 +48,7 @@ const size = options.smoke
 const rounds = Number(options.rounds ?? size.rounds)
 const seconds = Number(options.seconds ?? size.seconds)
 const number = Number(options.seed)
-/** The rate of the windows, as a share of what the slowest server answers without a pause. */
-const OFFERED_SHARE = 0.5
-/** On a machine that others use, a server may fall behind for seconds; its cost is the same. */
+/** While servers warm up on a machine that others use. */
 const MAX_LAG_MS = 20_000
 /** The first round makes the devices; after the others, compilers and zones have settled. */
 const WARM_UP_ROUNDS = 3
@@ -192,45 +190,18 @@ async function overStreams(title: string, started: Servers, workload: Workload):
 async function compare(title: string, started: Servers, open: Open): Promise<Row> {
   const contenders: Contender[] = []
   for (const [name, server] of Object.entries(started)) contenders.push(await open(name as Names, server))
-  const rate = Number(options.rate ?? Math.floor(OFFERED_SHARE * (await slowest(contenders))))
-  const micros: Record<Names, number[]> = { before: [], beforeAgain: [], now: [] }
-  for (let round = 0; round < rounds; round++) {
-    for (let place = 0; place < contenders.length; place++) {
-      const contender = contenders[(round + place) % contenders.length]!
-      progress(`${title}: ${contender.name}, ${round + 1} of ${rounds}`)
-      micros[contender.name as Names].push(await cpuMicros(contender, rate))
-    }
-  }
-  const ratioOf = (name: Names) => median(micros[name].map((value, round) => value / micros.before[round]!))
+  const rate = options.rate === undefined ? undefined : Number(options.rate)
+  const turns = await inTurns(title, contenders, { rounds, seconds, rate, closedCount: size.closedCount })
   const row = {
     case: title,
-    rate,
-    beforeMicros: rounded(median(micros.before), 2),
-    micros: rounded(median(micros.now), 2),
-    ratio: rounded(ratioOf('now'), 3),
-    sameRatio: rounded(ratioOf('beforeAgain'), 3),
+    rate: turns.rate,
+    beforeMicros: turns.microsOf('before'),
+    micros: turns.microsOf('now'),
+    ratio: turns.ratio('now', 'before'),
+    sameRatio: turns.ratio('beforeAgain', 'before'),
   }
   done(`${title}: ${row.ratio}, and ${row.sameRatio} for the same commit`)
   return row
-}
-
-async function slowest(contenders: readonly Contender[]): Promise<number> {
-  const answered: number[] = []
-  for (const contender of contenders) {
-    const window = await contender.offer({ rate: 0, count: size.closedCount, maxLagMs: MAX_LAG_MS })
-    requireClean(contender, window)
-    answered.push(window.perSecond)
-  }
-  return Math.min(...answered)
-}
-
-/** CPU per update in one window. */
-async function cpuMicros(contender: Contender, rate: number): Promise<number> {
-  const before = contender.server.cpuSeconds()
-  const window = await contender.offer({ rate, count: Math.ceil(rate * seconds), maxLagMs: MAX_LAG_MS })
-  const cpu = contender.server.cpuSeconds() - before
-  requireClean(contender, window)
-  return (cpu / window.ok) * 1e6
 }
 
 process.exit(await main())

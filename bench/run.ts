@@ -40,6 +40,8 @@ const BENCHES: Readonly<Record<string, string>> = {
   maps: 'maps.ts',
   watch: 'watch.ts',
   dashboard: 'dashboard.ts',
+  live: 'live.ts',
+  visits: 'visits.ts',
 }
 
 /** A bench that stores a million geofences keeps their records in memory meanwhile. */

@@ -31,6 +31,8 @@ export interface WorkloadOptions {
   readonly geofences: number
   /** Relative density of the geofences: 1, or a share of that. */
   readonly density?: number
+  /** Where the devices drive; by default in a square for that many geofences. */
+  readonly city?: City
   readonly devices: number
   readonly seed: number
   /** Where the files go. */
@@ -93,7 +95,11 @@ export function writeWorkload(options: WorkloadOptions): Workload {
     `POST /v1/track HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: ${options.publishableKey}\r\n` +
       'Content-Type: application/json\r\nAccept: */*\r\nUser-Agent: ringfence-bench\r\n',
   )
-  const sampleBodies = writeTracks(trackBodies, regionOf(options.geofences, options.density), options)
+  const sampleBodies = writeTracks(
+    trackBodies,
+    options.city ?? regionOf(options.geofences, options.density),
+    options,
+  )
   return { trackBodies, trackHead, sampleBodies, devices: options.devices }
 }
 
@@ -102,9 +108,10 @@ export function* drawGeofences(
   count: number,
   seed: number,
   density?: number,
+  city?: City,
 ): Generator<Record<string, unknown>> {
   const random = seededRandom(seed)
-  const region = regionOf(count, density)
+  const region = city ?? regionOf(count, density)
   for (let i = 0; i < count; i++) {
     yield { tag: 'bench', externalId: String(i), description: `Geofence ${i}`, ...geometry(region, random) }
   }

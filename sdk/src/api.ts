@@ -380,6 +380,23 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/exports/events": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Export events */
+        get: operations["getV1ExportsEvents"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/events/counts": {
         parameters: {
             query?: never;
@@ -4114,6 +4131,10 @@ export interface operations {
                     geofenceIds?: string[];
                     /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response. */
                     beaconIds?: string[];
+                    /** @description For deviceId `anonymous`: the `_id` of `user.place` in the previous response. */
+                    placeId?: string;
+                    /** @description For deviceId `anonymous`: the `_id`s of `user.country`, `user.state`, `user.dma` and `user.postalCode` in the previous response. Without it, the regions of the location are in the response, and no events about them. */
+                    regionIds?: string[];
                     /** @description The trip that the device is on: `externalId`, and what to make it of if there is none: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, `scheduledArrivalAt`, `metadata`. Of a trip that exists they change nothing. */
                     tripOptions?: unknown;
                     /** @description Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once. */
@@ -4187,6 +4208,10 @@ export interface operations {
                     geofenceIds?: string[];
                     /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response. */
                     beaconIds?: string[];
+                    /** @description For deviceId `anonymous`: the `_id` of `user.place` in the previous response. */
+                    placeId?: string;
+                    /** @description For deviceId `anonymous`: the `_id`s of `user.country`, `user.state`, `user.dma` and `user.postalCode` in the previous response. Without it, the regions of the location are in the response, and no events about them. */
+                    regionIds?: string[];
                     /** @description The trip that the device is on: `externalId`, and what to make it of if there is none: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, `scheduledArrivalAt`, `metadata`. Of a trip that exists they change nothing. */
                     tripOptions?: unknown;
                     /** @description Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once. */
@@ -4299,6 +4324,10 @@ export interface operations {
                         geofenceIds?: string[];
                         /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response. */
                         beaconIds?: string[];
+                        /** @description For deviceId `anonymous`: the `_id` of `user.place` in the previous response. */
+                        placeId?: string;
+                        /** @description For deviceId `anonymous`: the `_id`s of `user.country`, `user.state`, `user.dma` and `user.postalCode` in the previous response. Without it, the regions of the location are in the response, and no events about them. */
+                        regionIds?: string[];
                         /** @description The trip that the device is on: `externalId`, and what to make it of if there is none: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, `scheduledArrivalAt`, `metadata`. Of a trip that exists they change nothing. */
                         tripOptions?: unknown;
                         /** @description Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once. */
@@ -4374,6 +4403,10 @@ export interface operations {
                         geofenceIds?: string[];
                         /** @description For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response. */
                         beaconIds?: string[];
+                        /** @description For deviceId `anonymous`: the `_id` of `user.place` in the previous response. */
+                        placeId?: string;
+                        /** @description For deviceId `anonymous`: the `_id`s of `user.country`, `user.state`, `user.dma` and `user.postalCode` in the previous response. Without it, the regions of the location are in the response, and no events about them. */
+                        regionIds?: string[];
                         /** @description The trip that the device is on: `externalId`, and what to make it of if there is none: `destinationGeofenceTag` and `destinationGeofenceExternalId`, `mode`, `approachingThreshold`, `scheduledArrivalAt`, `metadata`. Of a trip that exists they change nothing. */
                         tripOptions?: unknown;
                         /** @description Identifies the stream of the sender. With `sequence`, an update that is sent again is applied only once. */
@@ -5035,6 +5068,10 @@ export interface operations {
                 order?: "asc" | "desc";
                 /** @description Whether `meta.total` is to be in the answer. */
                 includeTotal?: boolean;
+                /** @description Those who are in the place with this `_id`; needs `places`. */
+                placeId?: string;
+                /** @description Those who belong to the segment with this externalId since their last update. */
+                segment?: string;
                 /**
                  * @description Maximum number of records in the response.
                  * @example 2
@@ -6111,6 +6148,58 @@ export interface operations {
                         /** @description Whether the way follows roads. */
                         matched: boolean;
                     };
+                };
+            };
+        };
+    };
+    getV1ExportsEvents: {
+        parameters: {
+            query?: {
+                format?: "csv" | "ndjson";
+                userId?: string;
+                deviceId?: string;
+                type?: string;
+                /** @description Comma-separated. */
+                types?: string;
+                /** @description Of the geofence or beacon, or of the destination of the trip. */
+                tag?: string;
+                /** @description Of the geofence or beacon, or of the destination of the trip. */
+                externalId?: string;
+                /** @description The `_id` of the place. */
+                placeId?: string;
+                /** @description The slug of the place’s chain. */
+                chain?: string;
+                /** @description The slug of a category of the place. */
+                category?: string;
+                /** @description The code or `_id` of the region. */
+                region?: string;
+                /** @description One of the `failureReasons` of user.failed_fraud. */
+                failureReason?: string;
+                /** @description Events with at least this `confidence`. */
+                minimumConfidence?: number;
+                /** @description Those whose `createdAt` (the time of its update, which is in the past for a replay) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdBefore?: string | number;
+                /** @description Those whose `createdAt` (the time of its update, which is in the past for a replay) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                createdAfter?: string | number;
+                /** @description Those whose `actualCreatedAt` (when it arrived at the server) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedBefore?: string | number;
+                /** @description Those whose `actualCreatedAt` (when it arrived at the server) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
+                updatedAfter?: string | number;
+            };
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The file. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "text/csv": string;
+                    "application/x-ndjson": components["schemas"]["Event"];
                 };
             };
         };

@@ -184,6 +184,11 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     return this.#profiles.mayMention(row, id)
   }
 
+  /** False if the user belongs to no segment; true if the user may. For scans. */
+  mayBeInSegment(row: number): boolean {
+    return this.#profiles.mayBeInSegment(row)
+  }
+
   /** Reserves room for this many records at once, instead of doubling again and again. */
   expect(records: number): void {
     if (records === 0) return

@@ -24,6 +24,12 @@ const STR_32 = 0xdb
 const ARRAY_16 = 0xdc
 const MAP_16 = 0xde
 
+/** How many fields the profile that begins at `at` has. */
+export function fieldCount(bytes: Buffer, at: number): number {
+  const head = bytes[at]!
+  return head === ARRAY_16 ? bytes.readUInt16BE(at + 1) : head & 15
+}
+
 /** The field of the deviceId, in the profile that begins at `at`. */
 export function deviceIdField(bytes: Buffer, at: number): number {
   return fieldAfter(bytes, headEnd(bytes, at))

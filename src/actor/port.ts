@@ -113,6 +113,10 @@ export interface UserOrder {
 export interface UserList extends UserOrder {
   readonly userId?: string | undefined
   readonly deviceId?: string | undefined
+  /** `_id` of the place that the user is in. */
+  readonly placeId?: string | undefined
+  /** externalId of a segment that the user belongs to. */
+  readonly segment?: string | undefined
   /** In the userId, deviceId or description, in upper or lower case. */
   readonly text?: string | undefined
   /** Whether the answer is to have `total`. */

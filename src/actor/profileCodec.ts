@@ -11,6 +11,9 @@ import { NO_REGIONS, type RegionStays } from '../model/region.ts'
  */
 const packr = new Packr({ useRecords: false, variableMapSize: true })
 
+/** The number of the field of segments, which is the last one; a profile without any ends before. */
+export const SEGMENTS_FIELD = 25
+
 /** The bytes are valid until the next call. */
 export function packProfile(p: Profile): Uint8Array {
   const fields: unknown[] = [
@@ -121,7 +124,7 @@ export function unpackProfile(bytes: Uint8Array): Profile {
     fraud: a[22] ? unpackFraud(a[22] as PackedFraud) : NO_FRAUD,
     places,
     placesBefore: a[24] ? unpackPlaces(a[24]) : places,
-    segments: a[25] ? unpackSegments(a[25]) : NO_SEGMENTS,
+    segments: a[SEGMENTS_FIELD] ? unpackSegments(a[SEGMENTS_FIELD]) : NO_SEGMENTS,
   }
 }
 

@@ -2,6 +2,7 @@ import type { Profile } from '../model/device.ts'
 import {
   profileCreatedAt,
   deviceIdField,
+  fieldCount,
   isSameField,
   isText,
   readText,
@@ -9,7 +10,7 @@ import {
 } from './packedFields.ts'
 import { RowBytes } from '../runtime/rowBytes.ts'
 import { textLength } from './profile.ts'
-import { packProfile, unpackProfile } from './profileCodec.ts'
+import { packProfile, SEGMENTS_FIELD, unpackProfile } from './profileCodec.ts'
 
 /**
  * The profiles of one partition by row: an object while the device is active, packed bytes while it is idle.
@@ -175,6 +176,11 @@ export class ProfileStore {
   /** Whether a packed profile contains these bytes anywhere; always true for one that is not packed. */
   mayMention(row: number, bytes: Buffer): boolean {
     return !this.#isPacked(row) || this.#idle.bytes(row).includes(bytes)
+  }
+
+  /** Whether a packed profile has anything about segments; always true for one that is not packed. */
+  mayBeInSegment(row: number): boolean {
+    return !this.isPacked(row) || fieldCount(this.idle.buffer(row), this.idle.start(row)) > SEGMENTS_FIELD
   }
 
   /** Whether the record belongs to the user that the packed profile names, or to no user if it names none. */

@@ -2,7 +2,7 @@ import type { UserParts } from './port.ts'
 import type { Profile } from '../model/device.ts'
 import { isActive } from '../model/geofence.ts'
 import { isoDate } from '../model/isoDate.ts'
-import { passesFilters, shownChain, shownPlace, topChains, type PlaceStays } from '../model/place.ts'
+import { shownChain, shownPlace, shownStay, topChains, type PlaceStays } from '../model/place.ts'
 import { shownSegments } from '../model/segment.ts'
 import { isLive, type ScopeId } from '../model/scope.ts'
 import { beaconContext, fraudContext, geofenceContext, outlineIn, regionMembers } from '../events/record.ts'
@@ -113,10 +113,11 @@ function headBehind(profile: Profile, view: ScopeView): string {
 }
 
 /** The place, the chains nearby and the top chains as members of a user, after another member. */
-function placeMembers({ stay, nearby, visited }: PlaceStays, { settings }: ScopeView): string {
-  const { places, nearbyPlaceChains, placeFilters } = settings
-  const isShown = places && stay !== undefined && passesFilters(stay.place, placeFilters)
-  const place = isShown ? `,"place":${JSON.stringify(shownPlace(stay.place, settings))}` : ''
+function placeMembers(stays: PlaceStays, { settings }: ScopeView): string {
+  const { nearby, visited } = stays
+  const { places, nearbyPlaceChains } = settings
+  const stay = shownStay(stays, settings)
+  const place = stay === undefined ? '' : `,"place":${JSON.stringify(shownPlace(stay.place, settings))}`
   const watched = nearby.filter(({ slug }) => nearbyPlaceChains.includes(slug))
   const near =
     nearbyPlaceChains.length === 0

@@ -72,7 +72,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const tile38Checks = watchTile38(tile38, metrics)
   const imports = map && compareImports(parts, map, ROLES.filter(isIn))
   const mapChecks =
-    map === undefined ? [] : [...map.checks, placesCheck(registry, map.regions), importsCheck(imports!)]
+    map === undefined ? [] : [...map.checks, placesCheck(registry, map), importsCheck(imports!)]
   const notifications = await openNotifications({ options, logger, registry })
   const sync = isIn('gateway')
     ? openGeofenceSync({ options, logger, registry, finder: geo!.finder, tell: notifications.tellRun })

@@ -211,7 +211,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
       { name: 'commit log', check: () => ({ ok: true, detail: `durability: ${options.durability}` }) },
       roomIn(mailbox),
       ...map.checks,
-      placesCheck(registry, map.regions),
+      placesCheck(registry, map),
       // Ready without it: nothing waits for NATS.
       ...(nats ? [{ name: nats.name, check: () => ({ ok: true, detail: nats.status.detail }) }] : []),
       ...watchTile38(tile38, metrics),

@@ -6,10 +6,12 @@ import { resolve } from 'node:path'
 import type { Options } from '../../config/options.ts'
 import { CellAtlas } from '../geo/atlas/cellAtlas.ts'
 import { CellThreads } from '../geo/atlas/cellThreads.ts'
+import { PlaceFiles } from '../geo/atlas/placeFiles.ts'
 import type { MapRegions } from '../geo/extract/port.ts'
 import { CityFiles } from '../geo/ip/cityFiles.ts'
 import { IpFacts } from '../geo/ip/ipFacts.ts'
 import { ProxyLists } from '../geo/ip/proxyLists.ts'
+import { placeFileState } from '../geo/placeDatabase/fileHeader.ts'
 import { WorldData } from '../geo/world/worldData.ts'
 import type { Registry } from '../registry/registry.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
@@ -25,6 +27,7 @@ export interface MapData {
   /** Stopped before the server drains, because questions wait for it. */
   readonly world: WorldData
   readonly atlas: CellAtlas
+  readonly placeFiles: PlaceFiles
   readonly cities: CityFiles
   readonly proxies: ProxyLists
   readonly checks: readonly ReadinessCheck[]
@@ -35,12 +38,12 @@ export interface MapData {
 }
 
 /**
- * Whether this process has places, if any environment wants them. Ready without: users keep the places that they are
- * in, and enter none.
+ * Whether this process has places, if any environment wants them. Ready without: tracking goes on, and users keep the
+ * places that they are in, and enter none.
  */
 export function placesCheck(
   registry: Pick<Registry, 'scopes' | 'scope'>,
-  { all }: Pick<MapRegions, 'all'>,
+  { regions, placeFiles, atlas }: Pick<MapData, 'regions' | 'placeFiles' | 'atlas'>,
 ): ReadinessCheck {
   return {
     name: 'places',
@@ -50,13 +53,27 @@ export function placesCheck(
         const { places, nearbyPlaceChains } = registry.scope(scope).settings
         isWanted ||= places || nearbyPlaceChains.length > 0
       }
-      const names = all.filter(({ places }) => places !== undefined).map(({ name }) => name)
+      const { unreadable } = placeFiles
+      const names = regions.all
+        .filter(
+          ({ name, places }) => places !== undefined && !unreadable.some(({ region }) => region === name),
+        )
+        .map(({ name }) => name)
+      const bad = unreadable.map(({ region, problem }) => `the place database of ${region} ${problem}`)
+      if (atlas.failingPlaces > 0 && bad.length === 0)
+        bad.push(`${atlas.failingPlaces} squares of the place databases cannot be read (the log says why)`)
+      if (bad.length > 0) {
+        const warning = `warning: ${bad.join(', ')}${isWanted ? `; there, users ${KEEP}` : ''}`
+        return { ok: true, detail: [...(isWanted ? names : ['off']), warning].join('; ') }
+      }
       if (!isWanted) return { ok: true, detail: 'off' }
-      const none = 'no map region with places on this machine: users keep their places and enter none'
+      const none = `no map region with places on this machine: users ${KEEP}`
       return { ok: true, detail: names.length === 0 ? none : names.join(', ') }
     },
   }
 }
+
+const KEEP = 'keep their places and enter none'
 
 /** @throws {MapRegionsRefused} if the data folder's map regions are of a later version or damaged */
 export function openMapData(parts: { readonly options: Options; readonly logger: Logger }): MapData {
@@ -72,13 +89,20 @@ export function openMapData(parts: { readonly options: Options; readonly logger:
   const ips = new IpFacts({ places: cities, proxies, clock, logger })
   const atlas = new CellAtlas(cells, clock, logger, ips)
   regions.onChange(() => atlas.changed())
+  const placeFiles = new PlaceFiles({
+    regions,
+    stateOf: placeFileState,
+    changed: () => atlas.changed(),
+    time,
+    logger,
+  })
   // Ready without it: tracking needs none of it.
   const worldCheck: ReadinessCheck = {
     name: world.name,
     check: () => ({ ok: true, detail: world.condition }),
   }
-  const services = [regions, cells, cities, proxies]
+  const services = [regions, placeFiles, cells, cities, proxies]
   const checks = [check, worldCheck]
   const imports = (): readonly string[] => regions.imports
-  return { regions, imports, world, atlas, cities, proxies, checks, services, sample }
+  return { regions, imports, world, atlas, placeFiles, cities, proxies, checks, services, sample }
 }

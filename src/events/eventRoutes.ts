@@ -8,10 +8,12 @@ import { dateText, Name, Page, Text } from '../http/schemas.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { badParam, notFound } from '../runtime/errors.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
+import { CONTENT, contentOf } from './contentQuery.ts'
+import { eventExportRoute } from './eventExport.ts'
 import { EventSchema } from './eventSchema.ts'
 import type { EventFeed } from './feed.ts'
 import { PAGE_CHARACTERS, TooManyEvents } from './port.ts'
-import type { EventContent, EventQueries, Verification } from './port.ts'
+import type { EventQueries, Verification } from './port.ts'
 
 /** Lists that the index makes at a time, of some megabytes each, and requests that wait for it. */
 const LISTS_AT_ONCE = 4
@@ -31,30 +33,6 @@ const VerdictBody = Type.Object({
   ),
   verifiedPlaceId: Type.Optional(Text(256, '`_id` of the place where the user really is.')),
 })
-
-/** Events of one of these types, with this pair, and at least this confidence. */
-const CONTENT = {
-  types: Type.Optional(Text(8192, 'Comma-separated.')),
-  tag: Type.Optional(Name(256, 'Of the geofence or beacon, or of the destination of the trip.')),
-  externalId: Type.Optional(Name(256, 'Of the geofence or beacon, or of the destination of the trip.')),
-  placeId: Type.Optional(Name(256, 'The `_id` of the place.')),
-  chain: Type.Optional(Name(256, 'The slug of the place’s chain.')),
-  category: Type.Optional(Name(256, 'The slug of a category of the place.')),
-  region: Type.Optional(Name(256, 'The code or `_id` of the region.')),
-  failureReason: Type.Optional(Name(256, 'One of the `failureReasons` of user.failed_fraud.')),
-  text: Type.Optional(
-    Name(
-      256,
-      'In the userId or deviceId, in the description, tag or externalId of the geofence or beacon, in the externalId or destination of the trip, or in the name of ' +
-        'the place; in upper or lower case.',
-    ),
-  ),
-  minimumConfidence: Type.Optional(
-    Type.Integer({ minimum: 1, maximum: 3, description: 'Events with at least this `confidence`.' }),
-  ),
-}
-/** Types in one filter. */
-const MAX_TYPES = 50
 
 const EventPageMeta = Type.Object({
   ...Page.properties,
@@ -119,6 +97,7 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
         return { meta: { hasMore, next }, pieces: listPieces('"events":', events) }
       },
     }),
+    eventExportRoute(index, (work) => lists.run(work)),
     route({
       method: 'GET',
       path: '/v1/events/counts',
@@ -208,49 +187,6 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
       },
     }),
   ]
-}
-
-interface ContentQuery {
-  readonly types?: string
-  readonly tag?: string
-  readonly externalId?: string
-  readonly placeId?: string
-  readonly chain?: string
-  readonly category?: string
-  readonly region?: string
-  readonly failureReason?: string
-  readonly text?: string
-  readonly minimumConfidence?: number
-}
-
-/** @throws ApiError 400 */
-function contentOf({
-  types,
-  tag,
-  externalId,
-  placeId,
-  chain,
-  category,
-  region,
-  failureReason,
-  text,
-  minimumConfidence,
-}: ContentQuery): EventContent {
-  const list = types?.split(',').map((type) => type.trim())
-  if (list !== undefined && (list.includes('') || list.length > MAX_TYPES))
-    throw badParam('types', `Must be 1 to ${MAX_TYPES} types, separated by commas.`)
-  return {
-    types: list,
-    tag,
-    externalId,
-    placeId,
-    chain,
-    category,
-    region,
-    failureReason,
-    text,
-    minimumConfidence,
-  }
 }
 
 function refuseTooMany(error: unknown): never {

@@ -33,8 +33,12 @@ export function createdQuery(created: string) {
  * @param updated the field of updatedBefore and updatedAfter, and its description
  */
 export function listQuery(created: string, updated: string) {
+  return { ...PageQuery, ...boundsQuery(created, updated) }
+}
+
+/** Those of {@link listQuery} that say which records, without those of pages. */
+export function boundsQuery(created: string, updated: string) {
   return {
-    ...PageQuery,
     ...createdQuery(created),
     updatedBefore: Type.Optional(dateText(`Those whose ${updated} is earlier.`)),
     updatedAfter: Type.Optional(dateText(`Those whose ${updated} is later.`)),

@@ -1,13 +1,14 @@
 import { MAX_EVENT_CHARACTERS } from '../actor/refusal.ts'
 import { currentBeacons, currentGeofences } from '../actor/userRecord.ts'
 import { eventJson, fraudContext, outlineIn, regionMembers } from '../events/record.ts'
-import { ANONYMOUS, type BeaconVisit, type Visit } from '../model/device.ts'
+import { ANONYMOUS } from '../model/device.ts'
 import type { Transition } from '../model/event.ts'
 import type { GeofenceProperties, Outline } from '../model/geofence.ts'
 import type { FraudRecord } from '../model/fraud.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { isLive } from '../model/scope.ts'
 import { shownSegments, type SegmentStays } from '../model/segment.ts'
+import { shownPlace, shownStay } from '../model/place.ts'
 import type { Update } from '../model/update.ts'
 import { newId } from '../runtime/newId.ts'
 import { fetched, Unfetched, Unknown } from '../rules/atlas.ts'
@@ -23,20 +24,15 @@ import { countryBarred, countryUnknown } from '../runtime/countryErrors.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { Slice } from '../runtime/slices.ts'
 import type { Measurer } from '../spatial/port.ts'
+import type { AnonymousStays } from './anonymousStays.ts'
 
 /**
  * Anonymous tracking: an update of the deviceId `anonymous` is evaluated by the rules for every device, against the
  * state that the client itself sends, and answered. Nothing of it is stored: no actor, no log, no event list.
  *
- * A device's other state is not known here. An exit has no duration, nobody dwells, and delays and crossings, which
- * need the update before, are off. Geofences for certain users stay closed, whatever userId is sent along.
+ * A device's other state is not known here. An exit has no duration, nobody dwells, and delays, crossings and chains
+ * nearby, which need the update before, are off. A place is entered by a stop, or within a replay by a stay. Geofences for certain users stay closed, whatever userId is sent along.
  */
-
-/** The stays of an anonymous client, as it knows them from the previous answer. */
-export interface AnonymousStays {
-  readonly visits: readonly Visit[]
-  readonly beacons: readonly BeaconVisit[]
-}
 
 export interface AnonymousResult extends AnonymousStays {
   /** The fraud record of this update alone: what was before is not known. */
@@ -45,18 +41,6 @@ export interface AnonymousResult extends AnonymousStays {
   readonly transitions: readonly Transition[]
   /** The locations of their geofences. */
   readonly outlines: Outlines
-}
-
-/** The stays that a client names; unknown ids drop out by themselves. */
-export function anonymousStays(body: {
-  readonly geofenceIds?: readonly string[]
-  readonly beaconIds?: readonly string[]
-}): AnonymousStays {
-  return {
-    // Marked as dwelled, so that a stay of unknown length makes no dwell event.
-    visits: [...new Set(body.geofenceIds)].map((geofenceId) => ({ geofenceId, enteredAt: 0, dwelled: true })),
-    beacons: [...new Set(body.beaconIds)].map((beaconId) => ({ beaconId, enteredAt: 0 })),
-  }
 }
 
 type Outlines = ReadonlyMap<GeofenceProperties, Outline>
@@ -74,25 +58,35 @@ export async function trackAnonymously(
   view: ScopeView,
   measurer: Measurer | undefined,
 ): Promise<AnonymousResult> {
-  // Which regions it was in before is not known, so there are no events about them.
   const settings = {
     ...view.settings,
     entryDelaySeconds: 0,
     exitDelaySeconds: 0,
-    regionEvents: [],
-    places: false,
+    ...(!stays.knowsRegions && { regionEvents: [] }),
+    // Which of them were near before is not known.
     nearbyPlaceChains: [],
   }
   const now = circumstancesOf({ ...update, userId: undefined }, timeOf(update), settings)
   const { metadata } = update
-  const before = { ...NO_STATE, ...stays }
+  const { knowsRegions, ...known } = stays
+  const before = { ...NO_STATE, ...known }
   const { state, transitions } = await evaluated(before, { update, view, now, metadata }, measurer)
   // From now on too, because a replay evaluates several updates in a row.
   const visits = state.visits.map((visit) => ({ ...visit, dwelled: true }))
   // Whether the user passed before is not known, so failing is no event.
-  const known = transitions.filter(({ fraud }) => fraud === undefined)
-  const { beacons, fraud, segments } = state
-  return { visits, beacons, fraud, segments, transitions: known, outlines: outlinesOf(known, view) }
+  const told = transitions.filter(({ fraud }) => fraud === undefined)
+  const { beacons, places, regions, fraud, segments } = state
+  return {
+    visits,
+    beacons,
+    places,
+    regions,
+    knowsRegions,
+    fraud,
+    segments,
+    transitions: told,
+    outlines: outlinesOf(told, view),
+  }
 }
 
 async function evaluated(
@@ -204,7 +198,15 @@ export async function anonymousUser(
   })
   const lists = `"geofences":[${geofences.join(',')}],"beacons":[${beacons.join(',')}]`
   const fraud = view.settings.fraud.enabled ? `,"fraud":${JSON.stringify(fraudContext(stays.fraud))}` : ''
-  return `${rest.slice(0, -1)},${lists}${await regionsAround(update, view)}${fraud}}`
+  const regions = stays.knowsRegions
+    ? regionMembers(view.settings.regions ? regionsOf(stays.regions.codes, view.atlas) : [])
+    : await regionsAround(update, view)
+  return `${rest.slice(0, -1)},${lists}${regions}${placeMember(stays, view)}${fraud}}`
+}
+
+function placeMember({ places }: AnonymousResult, { settings }: ScopeView): string {
+  const stay = shownStay(places, settings)
+  return stay === undefined ? '' : `,"place":${JSON.stringify(shownPlace(stay.place, settings))}`
 }
 
 /** The regions of the location, as members of the user. */

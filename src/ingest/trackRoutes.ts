@@ -13,13 +13,8 @@ import { COUNTRY_BARRED_CODE } from '../runtime/countryErrors.ts'
 import { badParam, type ApiError } from '../runtime/errors.ts'
 import { Slice } from '../runtime/slices.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
-import {
-  anonymousEvents,
-  anonymousStays,
-  anonymousUser,
-  trackAnonymously,
-  type AnonymousResult,
-} from './anonymous.ts'
+import { anonymousEvents, anonymousUser, trackAnonymously, type AnonymousResult } from './anonymous.ts'
+import { anonymousStays } from './anonymousStays.ts'
 import { ANONYMOUS } from '../model/device.ts'
 import { checkReplay, MAX_MEETINGS } from './replayBound.ts'
 import { ReplayExchange, TrackExchange, Unreported, type ExchangeParts } from './trackExchanges.ts'
@@ -105,7 +100,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
       description:
         'Evaluates the update and returns the user and the events that it caused, after both are written to disk. ' +
         'With the deviceId `anonymous` nothing is stored: the update is evaluated ' +
-        `against \`geofenceIds\` and \`beaconIds\`; ${ANONYMOUS_PER_SECOND} updates per second and address. ` +
+        `against \`geofenceIds\`, \`beaconIds\`, \`placeId\` and \`regionIds\`; ${ANONYMOUS_PER_SECOND} updates per second and address. ` +
         'With the header `Prefer: respond-async` the response is 202 as soon as the update is accepted: before it is written to disk ' +
         'and without a result.',
       headers: ['prefer'],
@@ -215,7 +210,8 @@ async function answerAnonymously(
   let characters = 0
   let omitted = 0
   let barred = 0
-  let stays = anonymousStays(replays[0]!.body)
+  const [{ body: first, update: earliest }] = replays as [(typeof replays)[number]]
+  let stays = await anonymousStays(first, registry.scope(earliest.scope))
   let latest:
     | { readonly result: AnonymousResult; readonly body: TrackBody; readonly update: Update }
     | undefined

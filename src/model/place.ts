@@ -139,6 +139,14 @@ export function topChains(
     }))
 }
 
+/** The stay of a user as it is shown: undefined if places are off, or if the place does not pass the filters any more. */
+export function shownStay(
+  { stay }: PlaceStays,
+  { places, placeFilters }: Pick<Settings, 'places' | 'placeFilters'>,
+): PlaceStay | undefined {
+  return places && stay !== undefined && passesFilters(stay.place, placeFilters) ? stay : undefined
+}
+
 /** Whether a place is among those that an environment wants to know about. */
 export function passesFilters(
   { chain, categories }: Pick<Place, 'chain' | 'categories'>,

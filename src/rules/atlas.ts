@@ -26,6 +26,10 @@ export interface Atlas {
   ): readonly NearestOfChain[] | Unknown | Unfetched
   /** What is known about an address. */
   ipAt(ip: string): IpHere | Unknown | Unfetched
+  /** The place with that `_id`, wherever it is; undefined if there is none. */
+  placeById(id: string): Place | undefined | Unknown | Unfetched
+  /** The region with that `_id`; undefined if there is none. */
+  regionById(id: string): Region | undefined | Unknown | Unfetched
   /** The region with that code. */
   region(kind: RegionKind, code: string): Region
 }
@@ -124,5 +128,7 @@ export const NO_ATLAS: Atlas = {
   placesAround: () => NEVER,
   chainsAt: () => NEVER,
   ipAt: () => NEVER,
+  placeById: () => NEVER,
+  regionById: () => NEVER,
   region: (type, code) => ({ _id: '', type, code, name: code }),
 }

@@ -84,7 +84,7 @@ export function* answerSteps(
     case 'lastDevice':
       return yield* written(lone(lastOfUser(devices, scope, question.userId)), latestFirst, scope, parts)
     case 'list': {
-      const page = yield* listUsers(devices, scope, question.list)
+      const page = yield* listUsers(devices, scope, question.list, parts.registry.scope(scope).settings)
       return yield* written(page, listOrder(question.list), scope, parts)
     }
     case 'near': {

@@ -6,7 +6,9 @@ import { isMeantFor } from '../rules/geofenceRules.ts'
 import { pointDistance } from '../geometry/distance.ts'
 import type { Profile } from '../model/device.ts'
 import { metadataMatcher } from '../model/metadata.ts'
+import { shownStay } from '../model/place.ts'
 import type { ScopeId } from '../model/scope.ts'
+import type { Settings } from '../model/settings.ts'
 import { TopK } from './topK.ts'
 
 /**
@@ -139,8 +141,13 @@ export function isBefore(one: readonly number[], other: readonly number[]): bool
   return at >= 0 && one[at]! < other[at]!
 }
 
-/** Records by {@link listOrder}. */
-export function* listUsers(devices: Devices, scope: ScopeId, query: UserList): Generator<void, UserPage> {
+/** Records by {@link listOrder}. @param settings of the scope */
+export function* listUsers(
+  devices: Devices,
+  scope: ScopeId,
+  query: UserList,
+  settings: Settings,
+): Generator<void, UserPage> {
   const { userId, deviceId, after, text, wantsTotal = false } = query
   const { createdBefore = Infinity, createdAfter = -Infinity } = query
   const { updatedBefore = Infinity, updatedAfter = -Infinity } = query
@@ -150,7 +157,8 @@ export function* listUsers(devices: Devices, scope: ScopeId, query: UserList): G
   const sign = query.isAscending === true ? 1 : -1
   const isByUpdate = query.sortBy === 'updatedAt'
   const hasText = text === undefined ? undefined : textMatcher(text)
-  const stepRows = hasText === undefined ? ROWS_A_STEP : UNPACKED_A_STEP
+  const belongs = belonging(query, settings)
+  const stepRows = hasText === undefined && belongs === undefined ? ROWS_A_STEP : UNPACKED_A_STEP
   let total = 0
   const consider = (partition: Partition, row: number) => {
     const { table, number } = partition
@@ -168,6 +176,7 @@ export function* listUsers(devices: Devices, scope: ScopeId, query: UserList): G
     // Unpacking is dear, so records that are neither shown nor counted are not looked at.
     if (!isOnPage && !wantsTotal) return
     if (hasText !== undefined && !hasText(table.peek(row))) return
+    if (belongs !== undefined && !belongs(table, row)) return
     total++
     if (isOnPage) page.offer(key, userRow(partition, row))
   }
@@ -191,6 +200,27 @@ function textMatcher(text: string): (profile: Profile) => boolean {
   const wanted = text.toLowerCase()
   return ({ userId, deviceId, description }) =>
     [userId, deviceId, description].some((one) => one?.toLowerCase().includes(wanted))
+}
+
+/** Whether a row is in the place and the segment of a question, as its user shows them; undefined if it asks for none. */
+function belonging(
+  { placeId, segment }: UserList,
+  settings: Settings,
+): ((table: DeviceTable, row: number) => boolean) | undefined {
+  if (placeId === undefined && segment === undefined) return undefined
+  const bytes = placeId === undefined ? undefined : Buffer.from(placeId)
+  const numbers = settings.segments
+    .filter(({ externalId }) => externalId === segment)
+    .map(({ number }) => number)
+  if (segment !== undefined && numbers.length === 0) return () => false
+  return (table, row) => {
+    // Most idle profiles need not be unpacked.
+    if (bytes !== undefined && !table.mayMention(row, bytes)) return false
+    if (segment !== undefined && !table.mayBeInSegment(row)) return false
+    const { places, segments } = table.peek(row)
+    if (placeId !== undefined && shownStay(places, settings)?.place.id !== placeId) return false
+    return segment === undefined || numbers.some((number) => segments.members.includes(number))
+  }
 }
 
 /** The rows of a user, of a device, or of the user on the device; ascending. */

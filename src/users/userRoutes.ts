@@ -74,6 +74,10 @@ function recordRoutes({ users, intake }: UserRouteParts): Route[] {
       query: Type.Object({
         userId: Type.Optional(Name(256)),
         deviceId: Type.Optional(Name(256)),
+        placeId: Type.Optional(Name(256, 'Those who are in the place with this `_id`; needs `places`.')),
+        segment: Type.Optional(
+          Name(256, 'Those who belong to the segment with this externalId since their last update.'),
+        ),
         text: Type.Optional(
           Name(
             256,
@@ -90,7 +94,8 @@ function recordRoutes({ users, intake }: UserRouteParts): Route[] {
       description: `${CUT} Sorted by \`updatedAt\`, a user that is updated between two pages may be on both or on neither.`,
       answers: { 200: ManyUsers, ...PageAnswers },
       handler: async (call) => {
-        const { userId, deviceId, text, sortBy, order, includeTotal: wantsTotal = false } = call.query
+        const { userId, deviceId, placeId, segment, text, sortBy } = call.query
+        const { order, includeTotal: wantsTotal = false } = call.query
         const sorted = { sortBy, isAscending: order === 'asc' }
         const { before: id, ...page } = listPage(call.query)
         const scope = scopeOf(call)
@@ -100,7 +105,7 @@ function recordRoutes({ users, intake }: UserRouteParts): Route[] {
           if (before === undefined) throw unknownBefore()
           after = before.order
         }
-        const list = { userId, deviceId, text, after, wantsTotal, ...sorted, ...page }
+        const list = { userId, deviceId, placeId, segment, text, after, wantsTotal, ...sorted, ...page }
         return pageOf(await users.ask({ scope, ask: 'list', list }))
       },
     }),

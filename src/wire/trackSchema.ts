@@ -11,6 +11,8 @@ import { RangedBeaconBody, rangedBeacons } from './rangedBeacon.ts'
 const MAX_BEACONS = 1000
 /** Part of the state that an anonymous client keeps itself. */
 const MAX_STAYS = 10_000
+/** More than there are kinds, because clients may send old ones along. */
+const MAX_REGIONS = 100
 
 const DEFAULT_NEARBY_GEOFENCES = 10
 const MAX_NEARBY_GEOFENCES = 100
@@ -97,6 +99,17 @@ export const TrackBody = Type.Object(
       Type.Array(Text(256), {
         maxItems: MAX_STAYS,
         description: 'For deviceId `anonymous`: the `_id`s of `user.beacons` in the previous response.',
+      }),
+    ),
+    placeId: Type.Optional(
+      Text(256, 'For deviceId `anonymous`: the `_id` of `user.place` in the previous response.'),
+    ),
+    regionIds: Type.Optional(
+      Type.Array(Text(256), {
+        maxItems: MAX_REGIONS,
+        description:
+          'For deviceId `anonymous`: the `_id`s of `user.country`, `user.state`, `user.dma` and `user.postalCode` in the ' +
+          'previous response. Without it, the regions of the location are in the response, and no events about them.',
       }),
     ),
     tripOptions: Type.Optional(

@@ -1,4 +1,5 @@
 import { pointDistance } from '../../src/geometry/distance.ts'
+import type { Place } from '../../src/model/place.ts'
 import {
   NOWHERE,
   regionCodes,
@@ -113,6 +114,15 @@ export class RandomAtlas implements Atlas {
     const latitude = sum % 5 === 2 ? far : this.place.latitude
     const country = sum % 2 === 0 ? 'U' : 'W'
     return { isProxy: sum % 3 === 1, country, latitude, longitude: this.place.longitude, until: Infinity }
+  }
+
+  placeById(id: string): Place | undefined {
+    return this.places.present.find(({ place }) => place.id === id)?.place
+  }
+
+  regionById(id: string): Region {
+    const [type, code] = id.split(' ') as [RegionKind, string]
+    return this.region(type, code)
   }
 
   region(type: RegionKind, code: string): Region {

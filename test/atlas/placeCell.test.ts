@@ -134,6 +134,8 @@ t.test('where there are too many places for a cell, none is left out', async (t)
       return makeCrowdedCell(cell, [crowd])
     },
     readChains: async () => ({ chains: [] }),
+    readPlace: async () => ({}),
+    readRegion: async () => ({}),
   }
   const logged: unknown[] = []
   const logger = { warn: (fields: unknown) => logged.push(fields) } as never
@@ -168,6 +170,8 @@ t.test(
       readPlaces: async (cell: number) => makePlaceCell(cell, [crowd]),
       readCrowdedPlaces: async (cell: number) => makeCrowdedCell(cell, [crowd]),
       readChains: async () => ({ chains: [] }),
+      readPlace: async () => ({}),
+      readRegion: async () => ({}),
     }
     const atlas = new CellAtlas(reader, new ManualClock(0), logger)
     t.match(await fetched(() => atlas.placesAt(0.5, 0.5)), { isFailure: true })

@@ -97,11 +97,8 @@ async function compareUsers({ load, gateways, fault }: Compared): Promise<void> 
   await Promise.all(Array.from({ length: QUESTIONS_AT_ONCE }, ask))
 }
 
-function compareUser(
-  { deviceId, place }: Mover,
-  { status, body }: HttpAnswer,
-  fault: (s: string) => void,
-): void {
+function compareUser(mover: Mover, { status, body }: HttpAnswer, fault: (s: string) => void): void {
+  const { deviceId, place } = mover
   if (place === undefined || status !== 200) {
     fault(`G1 ${deviceId} is answered ${status} ${JSON.stringify(body)}`)
     return
@@ -112,6 +109,8 @@ function compareUser(
     fault(
       `G1 ${deviceId} is at ${longitude}, ${latitude} of ${body.user.updatedAt}; acknowledged is ${JSON.stringify(place)}`,
     )
+  const wrong = mover.faultOf?.(body.user)
+  if (wrong !== undefined) fault(wrong)
 }
 
 /** @returns the ids */

@@ -17,6 +17,9 @@ export interface Mover {
   applied(): void
   /** The part of an event that the mover can predict. */
   textOf(event: EventRecord): string
+  /** What is wrong with its user's record, besides the location; undefined if nothing is. */
+  // oxlint-disable-next-line typescript/no-explicit-any -- a user as JSON
+  faultOf?(user: any): string | undefined
 }
 
 /** The body of POST /v1/track and the events that it must cause. */

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -7,9 +7,12 @@ import type { Member } from '../../cluster/member.ts'
 import { Receiver } from '../delivery/webhookKit.ts'
 import { circleBody, drawCircles, PROJECT_DWELL, type Circle } from '../crash/fleet.ts'
 import { Seeded } from '../crash/seeded.ts'
+import { addSample } from '../kit/sampleRegion.ts'
 import { KEYS, type HttpAnswer } from '../kit/server.ts'
+import { makeWorld, shareWorld } from '../kit/world.ts'
 import { Bystander, type Call } from './bystander.ts'
 import { compare, type Totals } from './comparison.ts'
+import { Guest, GUEST_SETTINGS, type Cafe } from './guests.ts'
 import { Load } from './load.ts'
 import { Commuter, GATE, nameIn, Wanderer, type EventRecord } from './movers.ts'
 import type { Scenario } from './scenario.ts'
@@ -20,6 +23,7 @@ const PARTITIONS = 16
 const CIRCLES = 10
 const BY_STREAM = 24
 const COMMUTERS = 8
+const GUESTS = 8
 const LEAST_BY_HTTP = 32
 /** How long the load runs before the fault and after the recovery. */
 const LOAD_MS = 1500
@@ -75,7 +79,7 @@ export class Stage {
     receiver: Receiver,
     partitions: number,
     random: Seeded,
-    circles: ReadonlyMap<string, Circle>,
+    { circles, cafe }: Furniture,
     say: (line: string) => void,
   ) {
     this.cluster = cluster
@@ -93,6 +97,7 @@ export class Stage {
         byHttp: [
           ...Array.from({ length: count }, (_, n) => wanderer('walker', n)),
           ...Array.from({ length: COMMUTERS }, (_, n) => new Commuter(`commuter-${n}`)),
+          ...Array.from({ length: GUESTS }, (_, n) => new Guest(`guest-${n}`, cafe)),
         ],
         byStream: Array.from({ length: BY_STREAM }, (_, n) => wanderer('van', n)),
       },
@@ -117,9 +122,9 @@ export class Stage {
       say(`the cluster is up after ${seconds(began)}: ${names.join(', ')}`)
       const partitions = Number(scenario.env?.['RINGFENCE_PARTITIONS'] ?? PARTITIONS)
       const random = new Seeded(seed)
-      const circles = await furnish(cluster, receiver, random)
+      const furniture = await furnish(cluster, receiver, random)
       streams = await Streams.open(cluster.nats.map(({ options }) => options.url))
-      const stage = new Stage(cluster, streams, receiver, partitions, random, circles, say)
+      const stage = new Stage(cluster, streams, receiver, partitions, random, furniture, say)
       try {
         await stage.#play(scenario)
       } finally {
@@ -277,14 +282,23 @@ export class Stage {
   }
 }
 
-function startCluster({ cluster, env }: Scenario, folder: string): Promise<Cluster> {
+async function startCluster({ cluster, env }: Scenario, folder: string): Promise<Cluster> {
+  const members = { nats: 1, gateways: 2, actors: 2, deliveries: 1, ...cluster }
+  await makeWorld()
+  for (const [name, count] of [
+    ['gateway', members.gateways],
+    ['actors', members.actors],
+  ] as const) {
+    for (let i = 1; i <= count; i++) {
+      const data = join(folder, `${name}-${i}`)
+      mkdirSync(data)
+      shareWorld(data)
+      await addSample(data)
+    }
+  }
   return Cluster.start({
     folder,
-    nats: 1,
-    gateways: 2,
-    actors: 2,
-    deliveries: 1,
-    ...cluster,
+    ...members,
     env: {
       RINGFENCE_KEYS: Object.values(KEYS).join(','),
       RINGFENCE_RATE_LIMITS: 'off',
@@ -295,19 +309,21 @@ function startCluster({ cluster, env }: Scenario, folder: string): Promise<Clust
   })
 }
 
-/** Makes circles, the gate, dwell times and a webhook. */
-async function furnish(
-  cluster: Cluster,
-  receiver: Receiver,
-  random: Seeded,
-): Promise<ReadonlyMap<string, Circle>> {
+/** What the movers move among. */
+interface Furniture {
+  readonly circles: ReadonlyMap<string, Circle>
+  readonly cafe: Cafe
+}
+
+/** Makes circles, the gate, dwell times and a webhook, and turns everything on that knows the world. */
+async function furnish(cluster: Cluster, receiver: Receiver, random: Seeded): Promise<Furniture> {
   const call = callOf(cluster.gateways[0]!.options.url)
   const put = async (method: string, path: string, body: object) => {
     const answer = await call(method, path, body)
     if (answer.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
     return answer.body
   }
-  await put('PATCH', 'settings', { dwellEvents: true, dwellThreshold: PROJECT_DWELL })
+  await put('PATCH', 'settings', { dwellEvents: true, dwellThreshold: PROJECT_DWELL, ...GUEST_SETTINGS })
   const { latitude, longitude, radius } = GATE
   const gate = { type: 'circle', description: 'gate', coordinates: [longitude, latitude], radius }
   // The commuter leaves again before it could dwell.
@@ -318,7 +334,19 @@ async function furnish(
     circles.set(geofence._id, { ...circle, id: geofence._id })
   }
   await put('POST', 'webhooks', { url: receiver.url, mode: 'multiple' })
-  return circles
+  return { circles, cafe: await cafeOf(call) }
+}
+
+/** A café that is the first candidate at its own point. */
+async function cafeOf(call: Call): Promise<Cafe> {
+  const search = 'search/places?near=-34.9061,-56.1934&radius=10000&limit=50&categories=cafe'
+  const { places } = (await call('GET', search)).body
+  for (const { _id, location } of places) {
+    const [longitude, latitude] = location.coordinates
+    const { context } = (await call('GET', `context?coordinates=${latitude},${longitude}`)).body
+    if (context.place?._id === _id) return { id: _id, latitude, longitude }
+  }
+  throw new Error('the sample has no café')
 }
 
 /** Requests with the secret key. */

@@ -18,6 +18,8 @@ const reader: CellReader = {
   readPlaces: async (cell) => makePlaceCell(cell, []),
   readCrowdedPlaces: async (cell) => makePlaceCell(cell, []),
   readChains: async () => ({ chains: [] }),
+  readPlace: async () => ({}),
+  readRegion: async () => ({}),
 }
 const atlas = new CellAtlas(reader, clock, createLogger('fatal'), undefined, 100)
 const registry = openRegistry({ folder: t.testdir({}), clock, createIndex: createGeofenceIndex, atlas })

@@ -1,10 +1,11 @@
 /** A place database that is missing, damaged or replaced while users are in places. */
-import { cpSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { destination } from '../../src/geometry/distance.ts'
 import { mapRegionsFolder } from '../../src/geo/extract/mapRegionFiles.ts'
 import { startServer } from '../kit/server.ts'
+import { until } from '../kit/waiting.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
 type Json = any
@@ -44,6 +45,13 @@ const DAMAGES: Readonly<Record<string, (file: string) => void>> = {
   'no database': (file) => writeFileSync(file, 'x'.repeat(100_000)),
 }
 
+/** The check of /readyz, which stays 200: tracking goes on. */
+async function readiness(): Promise<string> {
+  const { status, body } = await server.api('GET', '/readyz')
+  if (status !== 200) throw new Error(JSON.stringify(body))
+  return body.checks.find(({ name }: Json) => name === 'places').detail
+}
+
 t.test('a place database that is missing, damaged or back again', async (t) => {
   t.equal(files.length, 2, 'of both map regions')
   const first = await track('stays', 0)
@@ -60,6 +68,11 @@ t.test('a place database that is missing, damaged or back again', async (t) => {
     const far = await track('leaves', 3000)
     t.strictSame([types(far), far.user.place], [[], place], `${name}: it is not known what is there`)
     t.strictSame(types(await track(name, 0)), [], `${name}: nobody enters`)
+    t.match(
+      await readiness(),
+      /warning: the place database of .* users keep their places and enter none/,
+      name,
+    )
     const { status } = await server.api('GET', `/v1/context?coordinates=${latitude},${longitude}`)
     t.equal(status, 503, `${name}: the context says so`)
     for (let i = 0; i < 2; i++) {
@@ -73,4 +86,53 @@ t.test('a place database that is missing, damaged or back again', async (t) => {
   t.strictSame(types(await track('stays', 10)), [], 'back: still in it')
   t.equal(types(await track('leaves', 3000))[0], 'user.exited_place')
   t.strictSame(types(await track('missing', 0)), ['user.entered_place'])
+})
+
+/** What happens to a database while the server runs, and what /readyz says of it. */
+const RUNNING: Readonly<Record<string, readonly [damage: (file: string) => void, problem: RegExp]>> = {
+  removed: [(file) => rmSync(file), /is missing/],
+  'cut off': [(file) => truncateSync(file, 8192), /is cut off/],
+  emptied: [(file) => writeFileSync(file, ''), /is empty/],
+  overwritten: [(file) => writeFileSync(file, 'x'.repeat(100_000)), /is damaged/],
+  'of another version': [(file) => patch(file, 60, Buffer.from([0, 0, 0, 1])), /is of another version/],
+  'damaged inside': [
+    (file) => patch(file, 4096, Buffer.alloc(readFileSync(file).length - 4096, 0x5a)),
+    /cannot be read/,
+  ],
+}
+
+function patch(file: string, at: number, bytes: Buffer): void {
+  const content = readFileSync(file)
+  bytes.copy(content, at)
+  writeFileSync(file, content)
+}
+
+t.test('a place database that is damaged while the server runs', async (t) => {
+  for (const [name, [damage, problem]] of Object.entries(RUNNING)) {
+    t.strictSame(types(await track(`in ${name}`, 0)), ['user.entered_place'])
+    await track(`leaves ${name}`, 0)
+    for (const file of files) damage(file)
+    // Until the server has noticed.
+    let asked = 0
+    await until(async () => {
+      const { status } = await server.api('GET', `/v1/context?coordinates=${latitude},${longitude}`)
+      asked++
+      return status === 503
+    })
+    await until(async () => problem.test(await readiness()))
+    t.match(await readiness(), /users keep their places and enter none/, name)
+    const close = await track(`in ${name}`, 10)
+    t.strictSame([types(close), close.user.place._id], [[], cafe._id], `${name}: the user stays`)
+    const far = await track(`leaves ${name}`, 3000)
+    t.strictSame([types(far), far.user.place._id], [[], cafe._id], `${name}: it is not known what is there`)
+    t.strictSame(types(await track(`new ${name}`, 0)), [], `${name}: nobody enters`)
+    // Geocoding looks at its files once a second.
+    await until(async () => (await server.api('GET', near)).status === 503)
+    for (const file of files) cpSync(`${file}.kept`, file)
+    await until(async () => !(await readiness()).includes('warning'))
+    await until(async () => types(await track(`after ${name} ${asked++}`, 0)).length > 0)
+    t.strictSame(types(await track(`in ${name}`, 12)), [], `${name}: back, and still in it`)
+    t.equal(types(await track(`leaves ${name}`, 3000))[0], 'user.exited_place', name)
+    await until(async () => (await server.api('GET', near)).status === 200)
+  }
 })

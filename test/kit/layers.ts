@@ -340,6 +340,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'cluster/gateway',
       'cluster/registry',
       'delivery',
+      'geo/placeDatabase',
       'geo/extract',
       'geo/world',
       'geo/atlas',

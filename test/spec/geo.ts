@@ -115,6 +115,13 @@ state of a place | gone with the data or the filters | rules/placeStep.test.ts: 
 nearby chains | an event when a watched chain comes near, again after 1.5 times the distance | rules/placeStep.test.ts: chains nearby: near within the radius, left beyond 1.5 times; e2e/places.test.ts: chains: top chains, chains nearby, your own ids
 topChains | the five that were visited most among the last 20 | rules/placeStep.test.ts: topChains: at most five of the last twenty, by visits, then the latest; e2e/places.test.ts: chains: top chains, chains nearby, your own ids
 segments | rules of metadata, regions, geofences, chains, categories and counted events | e2e/segments.test.ts: every kind of rule; e2e/segments.test.ts: bad rules are refused with their place, and nothing changes; actor/segments.test.ts: property: users are in the segments that a count of the whole log gives
+anonymous | the place and the regions that the client names are where it was | e2e/anonymousPlaces.test.ts: a walk has the events of a device, without durations; e2e/anonymousPlaces.test.ts: ids that name nothing drop out; too many are refused
+ways out | subscriptions, server-sent events, webhooks, lists, counts and NATS, by place, chain, category, region and reason of fraud | e2e/placeFilters.test.ts: subscriptions, server-sent events, webhooks and lists; delivery/nats.test.ts: places, regions and fraud: a consumer of one subject gets its events
+exports | events as CSV and lines of JSON, with place, region and fraud | e2e/eventExport.test.ts: CSV: a row for each event, with its place, region, fraud, geofence and data; e2e/eventExport.test.ts: the filters of the list
+users | by the place that they are in, and by their segments | e2e/usersByPlace.test.ts: users of a place, of a segment, and of both; e2e/usersByPlace.test.ts: what a user does not show does not count
+sync/region | has the places around, and its radius shrinks for them | e2e/placeFilters.test.ts: the region of an SDK has places, and ends before there may be others
+without the data | in /readyz; users keep their places and enter none | e2e/placesLost.slow.test.ts: a place database that is missing, damaged or back again; e2e/placesLost.slow.test.ts: a place database that is damaged while the server runs
+bad input | filters, segments, clocks, borders, lists and accuracies | e2e/liveBadInput.test.ts: 10,000 chains in a filter are refused everywhere, and the most that are taken work; e2e/liveBadInput.test.ts: clocks that jump: no negative duration, no second entry, and dates of fraud that can be; e2e/liveBadInput.test.ts: on a border, at a pole, in the sea, at the ends of the map; e2e/liveBadInput.test.ts: with an accuracy of 50 km nobody enters a place or another region, and it is inaccurate
 
 # Geofences by address and placeId (places and regions)
 address | resolved when written; 400 if not found, or far from the coordinates | geocoding/geofenceAreas.test.ts: an address alone: the first result, exact or between known numbers; geocoding/geofenceAreas.test.ts: coordinates win over an address, which must be near them if it is found
@@ -135,12 +142,12 @@ missing package | 503 that names it | maps/styles.test.ts: a package that is mis
 replaced regions | tiles are those of the regions in service | maps/tiles.test.ts: a region that comes and goes while tiles are asked for
 
 # Fraud flags (fraud)
-settings | thresholds and lists, with limits | e2e/fraud.test.ts: settings: what is absent gets its default, and every rule
+settings | thresholds and lists, with limits | e2e/fraud.test.ts: settings: what is absent gets its default, and every rule; e2e/liveBadInput.test.ts: blocked lists at their bound block their last entry, and over it are refused
 mocked | from a mock provider, or an IP address in another country | rules/fraud.test.ts: what the app says: mocked, compromised, sharing, verified; rules/fraud.test.ts: proxy, and an address in another country
 jumped | farther and faster than the thresholds | rules/fraud.test.ts: jumped: farther and faster than the thresholds, less both accuracies
 compromised | as reported | rules/fraud.test.ts: what the app says: mocked, compromised, sharing, verified
 inaccurate | accuracy beyond the threshold | rules/fraud.test.ts: inaccurate: beyond the threshold, not at it, and not without an accuracy
-proxy | as for IP addresses | e2e/fraud.test.ts: proxies, by the lists of the operator
+proxy | as for IP addresses | e2e/fraud.test.ts: proxies, by the lists of the operator; e2e/liveBadInput.test.ts: a proxy list that is no list: the server says which line, and does not start
 sharing | as reported | rules/fraud.test.ts: what the app says: mocked, compromised, sharing, verified
 verified | as reported | e2e/fraud.test.ts: verified tracks say at the root whether they passed
 blocked | by id, IP address or range | rules/fraud.test.ts: lists: by userId, deviceId, _id, address and range

@@ -1,3 +1,4 @@
+import type { Place } from '../../model/place.ts'
 import type { Region, RegionKind } from '../../model/region.ts'
 import {
   NO_ATLAS,
@@ -13,6 +14,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { CellCache } from './cellCache.ts'
 import { cellOf, CROWDED_CELLS, PLACE_CELLS } from './grid.ts'
+import type { FoundById } from './foundById.ts'
 import { allOfCell, nearestOfChains, placesOfCell, type ChainCell, type PlaceCell } from './placeCell.ts'
 import { regionsIn, type RegionCell } from './regionCell.ts'
 import { regionOf } from './regionNames.ts'
@@ -24,6 +26,10 @@ export interface CellReader {
   /** One of the smaller cells of a crowded one. */
   readCrowdedPlaces(cell: number): Promise<PlaceCell>
   readChains(cell: number, slugs: readonly string[]): Promise<ChainCell>
+  /** @param id `_id` of a place */
+  readPlace(id: string): Promise<FoundById>
+  /** @param id `_id` of a region */
+  readRegion(id: string): Promise<FoundById>
 }
 
 /** What is known about IP addresses. Technology: geo/ip/ipFacts.ts. */
@@ -37,12 +43,19 @@ const PLACE_BYTES = 64 * 1024 * 1024
 /** Bytes of the smaller cells of places. */
 const CROWDED_BYTES = 32 * 1024 * 1024
 const CHAIN_BYTES = 16 * 1024 * 1024
+/** Bytes of places and regions that clients have named. */
+const NAMED_BYTES = 4 * 1024 * 1024
 /** Bytes of a cell besides its arrays: it and its objects. */
 const CELL_BYTES = 2000
 /** Bytes of a place with its texts. */
 const BYTES_A_PLACE = 500
 const BYTES_A_CORNER = 50
 const BYTES_A_CHAIN = 100
+/** Of a name: its key and entry. */
+const BYTES_A_NAME = 300
+
+const PLACE_KEY = 'place/'
+const REGION_KEY = 'region/'
 
 /**
  * The atlas: cells of the world in memory, see cellCache.ts.
@@ -57,6 +70,7 @@ export class CellAtlas implements Atlas {
   readonly #places: CellCache<number, PlaceCell>
   readonly #crowded: CellCache<number, PlaceCell>
   readonly #chains: CellCache<string, ChainCell>
+  readonly #named: CellCache<string, FoundById>
   /** The lists of chains that are watched, by number, while somebody has them. */
   readonly #watched = new Map<number, WeakRef<readonly string[]>>()
   readonly #numbers = new WeakMap<readonly string[], number>()
@@ -90,11 +104,25 @@ export class CellAtlas implements Atlas {
       maxBytes: CHAIN_BYTES,
       ...common,
     })
+    this.#named = new CellCache({
+      read: (key) =>
+        key.startsWith(PLACE_KEY)
+          ? reader.readPlace(key.slice(PLACE_KEY.length))
+          : reader.readRegion(key.slice(REGION_KEY.length)),
+      bytesOf: ({ place }) => (place === undefined ? BYTES_A_NAME : BYTES_A_NAME + BYTES_A_PLACE),
+      maxBytes: NAMED_BYTES,
+      ...common,
+    })
   }
 
   /** Approximate bytes of the cells in memory. */
   get bytes(): number {
-    return this.#regions.bytes + this.#places.bytes + this.#crowded.bytes + this.#chains.bytes
+    return this.#caches.reduce((sum, { bytes }) => sum + bytes, 0)
+  }
+
+  /** Cells of places that could not be read when they were asked for last. */
+  get failingPlaces(): number {
+    return this.#places.failing + this.#crowded.failing + this.#chains.failing
   }
 
   regionsAt(latitude: number, longitude: number): RegionsHere | Unknown | Unfetched {
@@ -137,6 +165,16 @@ export class CellAtlas implements Atlas {
     return this.#ips === undefined ? NO_ATLAS.ipAt(ip) : this.#ips.at(ip)
   }
 
+  placeById(id: string): Place | undefined | Unknown | Unfetched {
+    const named = this.#named.get(PLACE_KEY + id)
+    return named instanceof Unknown || named instanceof Unfetched ? named : named.place
+  }
+
+  regionById(id: string): Region | undefined | Unknown | Unfetched {
+    const named = this.#named.get(REGION_KEY + id)
+    return named instanceof Unknown || named instanceof Unfetched ? named : named.region
+  }
+
   region(kind: RegionKind, code: string): Region {
     return regionOf(kind, code)
   }
@@ -144,7 +182,11 @@ export class CellAtlas implements Atlas {
   /** The data have changed. */
   changed(): void {
     this.revision++
-    for (const cache of [this.#regions, this.#places, this.#crowded, this.#chains]) cache.clear()
+    for (const cache of this.#caches) cache.clear()
+  }
+
+  get #caches(): { readonly bytes: number; clear(): void }[] {
+    return [this.#regions, this.#places, this.#crowded, this.#chains, this.#named]
   }
 
   #numberOf(slugs: readonly string[]): number {

@@ -12,6 +12,8 @@ const WAIT_MS = 4000
 /** Then it counts as unknown for this long. */
 const AGAIN_MS = 5000
 const MOST_UNKNOWN = 10_000
+/** The log has one of the failures in so long: where a file is damaged, each device may meet one. */
+const WARN_MS = 10_000
 
 export interface CellCacheParts<Key, Cell> {
   /** May reject; then it can be tried again. */
@@ -40,6 +42,9 @@ export class CellCache<Key extends string | number, Cell extends object> {
   readonly #reading = new Map<Key, Promise<void>>()
   /** Cells that could not be read, or not yet. */
   readonly #unknown = new LRUCache<Key, Unknown>({ max: MOST_UNKNOWN })
+  /** Those whose last reading failed. */
+  readonly #failing = new LRUCache<Key, true>({ max: MOST_UNKNOWN })
+  #warnedAt = -Infinity
   /** Rises when the data change. */
   #epoch = 0
   /** The cell of the last question, which the next one is mostly about. */
@@ -54,6 +59,11 @@ export class CellCache<Key extends string | number, Cell extends object> {
   /** Approximate bytes of the cells in memory. */
   get bytes(): number {
     return this.#cells.calculatedSize
+  }
+
+  /** How many cells could not be read when they were asked for last. */
+  get failing(): number {
+    return this.#failing.size
   }
 
   get(key: Key): Cell | Unknown | Unfetched {
@@ -71,6 +81,7 @@ export class CellCache<Key extends string | number, Cell extends object> {
     this.#cells.clear()
     this.#reading.clear()
     this.#unknown.clear()
+    this.#failing.clear()
     this.#lastKey = undefined
     this.#last = undefined
   }
@@ -109,6 +120,7 @@ export class CellCache<Key extends string | number, Cell extends object> {
     if (epoch !== this.#epoch) return
     this.#reading.delete(key)
     this.#unknown.delete(key)
+    this.#failing.delete(key)
     this.counters.read++
     this.#cells.set(key, cell)
   }
@@ -118,7 +130,12 @@ export class CellCache<Key extends string | number, Cell extends object> {
     const { clock, logger } = this.#parts
     this.#reading.delete(key)
     this.counters.failed++
+    this.#failing.set(key, true)
     this.#unknown.set(key, new Unknown(clock.now() + RETRY_MS, true))
-    logger.warn({ ...failureFields(error), cell: key }, 'a cell of the atlas cannot be read')
+    const now = performance.now()
+    if (now - this.#warnedAt < WARN_MS) return
+    this.#warnedAt = now
+    const fields = { ...failureFields(error), cell: key, failing: this.#failing.size }
+    logger.warn(fields, 'a cell of the atlas cannot be read')
   }
 }

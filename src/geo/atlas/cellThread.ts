@@ -1,15 +1,19 @@
 import { OpenDatabases } from '../placeDatabase/openDatabases.ts'
 import type { PlaceRecords } from '../placeDatabase/port.ts'
 import type { World } from '../world/port.ts'
+import type { FoundById } from './foundById.ts'
 import type { RegionCell } from './regionCell.ts'
 import type { ChainCell, PlaceCell } from './placeCell.ts'
-import { makeChainCell, makeCrowdedCell, makePlaceCell } from './placeCellMaker.ts'
+import { makeChainCell, makeCrowdedCell, makePlaceCell, placeNamed } from './placeCellMaker.ts'
 import { makeRegionCell } from './regionCellMaker.ts'
+import { regionNamed } from './regionNames.ts'
 
 /** A cell to read. */
 export interface CellTask {
-  readonly kind: 'regions' | 'places' | 'crowdedPlaces' | 'chains'
+  readonly kind: 'regions' | 'places' | 'crowdedPlaces' | 'chains' | 'placeById' | 'regionById'
+  /** None of those that ask for an `_id`. */
   readonly cell: number
+  readonly id?: string
   /** The slugs of chains. */
   readonly slugs?: readonly string[]
   /** The place databases of all map regions in service; the thread closes any other. */
@@ -33,17 +37,32 @@ export class CellThread {
   constructor(
     openPlaces: (file: string) => PlaceRecords & { close(): void },
     openWorld: (file: string) => World,
+    stampOf: (file: string) => string,
   ) {
-    this.#places = new OpenDatabases(openPlaces)
+    // Cells are read seldom, and are kept: each must be of one file.
+    this.#places = new OpenDatabases(openPlaces, stampOf, 0)
     this.#openWorld = openWorld
   }
 
-  read({ kind, cell, slugs = [], regions: files, world }: CellTask): RegionCell | PlaceCell | ChainCell {
-    this.#places.keep(files.map(({ file }) => file))
+  read(task: CellTask): RegionCell | PlaceCell | ChainCell | FoundById {
+    const files = task.regions.map(({ file }) => file)
+    this.#places.keep(files)
+    try {
+      return this.#read(task)
+    } catch (error) {
+      // The next one opens them again: what was read of a damaged file before does not count.
+      for (const file of files) this.#places.close(file)
+      throw error
+    }
+  }
+
+  #read({ kind, cell, id = '', slugs = [], regions: files, world }: CellTask) {
+    if (kind === 'regionById') return { region: regionNamed(id) }
     const regions = files.map(({ file, bounds }) => ({ bounds, records: () => this.#places.at(file) }))
     if (kind === 'places') return makePlaceCell(cell, regions)
     if (kind === 'crowdedPlaces') return makeCrowdedCell(cell, regions)
     if (kind === 'chains') return makeChainCell(cell, slugs, regions)
+    if (kind === 'placeById') return { place: placeNamed(id, regions) }
     if (world !== undefined) this.#world ??= this.#openWorld(world)
     return makeRegionCell(cell, { world: this.#world, regions })
   }

@@ -6,6 +6,7 @@ import type { Logger } from '../../runtime/logger.ts'
 import type { MapRegions } from '../extract/port.ts'
 import type { CellReader } from './cellAtlas.ts'
 import type { CellTask } from './cellThread.ts'
+import type { FoundById } from './foundById.ts'
 import type { ChainCell, PlaceCell } from './placeCell.ts'
 import type { RegionCell } from './regionCell.ts'
 
@@ -45,6 +46,14 @@ export class CellThreads implements CellReader, Service {
 
   readChains(cell: number, slugs: readonly string[]): Promise<ChainCell> {
     return this.#run({ kind: 'chains', cell, slugs })
+  }
+
+  readPlace(id: string): Promise<FoundById> {
+    return this.#run({ kind: 'placeById', cell: 0, id })
+  }
+
+  readRegion(id: string): Promise<FoundById> {
+    return this.#run({ kind: 'regionById', cell: 0, id })
   }
 
   async readRegions(cell: number): Promise<RegionCell> {

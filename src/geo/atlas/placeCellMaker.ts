@@ -231,6 +231,15 @@ function nearestPlaces(records: PlaceRecords, slug: string, middle: Position, ra
   return found
 }
 
+/** The place with that `_id`; where map regions overlap, that of the first one. */
+export function placeNamed(id: string, regions: readonly PlaceRegion[]): Place | undefined {
+  for (const { records } of regions) {
+    const ground = records().grounds.get(id)
+    if (ground !== undefined) return cellPlace(ground).place
+  }
+  return undefined
+}
+
 function placeOf({ key, name, categories, position, chain }: StoredPlace): Place {
   return { id: key, name, categories, position, chain, extentMeters: radiusOf(categories) }
 }

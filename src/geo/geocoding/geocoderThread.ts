@@ -59,8 +59,9 @@ export class GeocoderThread {
   constructor(
     openPlaces: (file: string) => PlaceRecords & { close(): void },
     openWorld: (file: string) => World,
+    stampOf: (file: string) => string,
   ) {
-    this.#places = new OpenDatabases(openPlaces)
+    this.#places = new OpenDatabases(openPlaces, stampOf)
     this.#openWorld = openWorld
   }
 
@@ -90,9 +91,11 @@ export class GeocoderThread {
 
   /** The sources of the last task, unless map regions were added or removed. */
   #sourcesOf({ regions, world }: GeocoderTask): SearchSources {
-    const key = regions.map(({ file }) => file).join('\n')
-    if (this.#sources !== undefined && key === this.#key) return this.#sources
-    this.#places.keep(regions.map(({ file }) => file))
+    const files = regions.map(({ file }) => file)
+    const key = files.join('\n')
+    const areSame = !this.#places.keep(files) && key === this.#key
+    if (this.#sources !== undefined && areSame) return this.#sources
+    this.#key = ''
     this.#sources = new SearchSources(
       regions.map(({ file, bounds }) => ({ records: this.#opened(file), bounds })),
       this.#sources?.world ?? this.#openWorld(world),

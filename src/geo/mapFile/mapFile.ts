@@ -41,7 +41,8 @@ export class MapFile {
   /** @throws the errors of SQLite */
   constructor(file: string) {
     this.#database = new Database(file, { readonly: true, fileMustExist: true })
-    this.#database.pragma('mmap_size = 1073741824')
+    // Not mapped into memory: where a mapped file is cut off, the system ends the process.
+    this.#database.pragma('cache_size = -8192')
     this.#block = this.#database.prepare('SELECT bytes FROM block WHERE id = ?').pluck()
   }
 

@@ -45,7 +45,8 @@ export class MapRecords {
   constructor(file: string) {
     const database = new Database(file, { readonly: true, fileMustExist: true })
     this.#database = database
-    database.pragma('mmap_size = 1073741824')
+    // Not mapped into memory, as in reader.ts.
+    database.pragma('cache_size = -8192')
     const within = 'west <= ? AND east >= ? AND south <= ? AND north >= ?'
     this.#houses = ADDRESS_BOXES.map((box) =>
       database

@@ -25,15 +25,19 @@ interface Row extends Omit<GroundedPlace, 'categories' | 'position' | 'chain' | 
   readonly rings: Buffer | null
 }
 
+const COLUMNS = 'key, name, categories, x, y, size, rings, chain'
+
 /** The places of a map region by their ground: all of them in a box at once. */
 export class PlaceGrounds {
   readonly #inBox: Database.Statement
+  readonly #byKey: Database.Statement
   readonly #chains: ReadonlyMap<number, Chain>
 
   constructor(database: Database.Database, chains: ReadonlyMap<number, Chain>) {
     this.#chains = chains
+    this.#byKey = database.prepare(`SELECT ${COLUMNS} FROM place WHERE key = ?`)
     this.#inBox = database.prepare(
-      `SELECT key, name, categories, x, y, size, rings, chain FROM ${GROUND_BOX} AS ground JOIN place USING (id)
+      `SELECT ${COLUMNS} FROM ${GROUND_BOX} AS ground JOIN place USING (id)
        WHERE ground.west <= @east AND ground.east >= @west AND ground.south <= @north AND ground.north >= @south LIMIT @limit`,
     )
   }
@@ -45,14 +49,22 @@ export class PlaceGrounds {
   ): GroundedPlace[] {
     const { west, south, east, north } = box
     const units = { west: unitsOf(west), south: unitsOf(south), east: unitsOf(east), north: unitsOf(north) }
-    return (this.#inBox.all({ ...units, limit }) as Row[]).map(
-      ({ x, y, categories, chain, rings, ...row }) => ({
-        ...row,
-        categories: categories.split(','),
-        position: [x / UNITS, y / UNITS],
-        chain: chain === null ? undefined : this.#chains.get(chain),
-        rings: rings === null ? [] : unpackLines(rings),
-      }),
-    )
+    return (this.#inBox.all({ ...units, limit }) as Row[]).map((row) => this.#groundOf(row))
+  }
+
+  /** @param key the public `_id` */
+  get(key: string): GroundedPlace | undefined {
+    const row = this.#byKey.get(key) as Row | undefined
+    return row && this.#groundOf(row)
+  }
+
+  #groundOf({ x, y, categories, chain, rings, ...row }: Row): GroundedPlace {
+    return {
+      ...row,
+      categories: categories.split(','),
+      position: [x / UNITS, y / UNITS],
+      chain: chain === null ? undefined : this.#chains.get(chain),
+      rings: rings === null ? [] : unpackLines(rings),
+    }
   }
 }

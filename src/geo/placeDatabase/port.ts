@@ -165,3 +165,11 @@ export interface PlaceRecords {
   /** @param key of both names, see crossingKey */
   intersectionsOf(key: string, limit: number): StoredIntersection[]
 }
+
+/** What a look at a place database has found. Technology: fileHeader.ts. */
+export interface FileState {
+  /** Differs whenever the file is replaced or written; empty if there is none. */
+  readonly stamp: string
+  /** Readable for everybody, so without its path: why it cannot be read; undefined if it looks sound. */
+  readonly problem: string | undefined
+}

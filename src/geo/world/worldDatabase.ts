@@ -57,7 +57,8 @@ export class WorldDatabase implements World {
   constructor(file: string) {
     const database = new Database(file, { readonly: true, fileMustExist: true })
     this.#database = database
-    database.pragma('mmap_size = 268435456')
+    // Not mapped into memory: where a mapped file is cut off, the system ends the process.
+    database.pragma('cache_size = -16384')
     // As in a place database.
     database.exec('BEGIN')
     const near = (table: string, box: string, columns: string, more = ''): Database.Statement =>

@@ -1,0 +1,78 @@
+import { median, rounded } from '../figures.ts'
+import { progress } from '../progress.ts'
+import { requireClean, type Contender } from './contest.ts'
+
+/** The rate of the windows, as a share of what the slowest server answers without a pause. */
+const OFFERED_SHARE = 0.5
+/** On a machine that others use, a server may fall behind for seconds; its cost is the same. */
+const MAX_LAG_MS = 20_000
+
+export interface TurnsOptions {
+  readonly rounds: number
+  /** Duration of one window. */
+  readonly seconds: number
+  /** Updates that are sent without a pause, to find out how many a server answers. */
+  readonly closedCount: number
+  /** Updates per second; by default a share of what the slowest answers. */
+  readonly rate?: number | undefined
+}
+
+/** CPU of servers that take the same updates at the same rate. */
+export class Turns {
+  readonly rate: number
+  readonly #micros: ReadonlyMap<string, readonly number[]>
+
+  constructor(rate: number, micros: ReadonlyMap<string, readonly number[]>) {
+    this.rate = rate
+    this.#micros = micros
+  }
+
+  /** Microseconds of an update. */
+  microsOf(name: string): number {
+    return rounded(median(this.#micros.get(name)!), 2)
+  }
+
+  /** The median over the rounds of what an update costs one server, divided by what it costs the other in that round. */
+  ratio(name: string, to: string): number {
+    const others = this.#micros.get(to)!
+    return rounded(median(this.#micros.get(name)!.map((value, round) => value / others[round]!)), 3)
+  }
+}
+
+/** One window of each server is a round; their order changes from round to round, so what other processes do counts for all. */
+export async function inTurns(
+  title: string,
+  contenders: readonly Contender[],
+  options: TurnsOptions,
+): Promise<Turns> {
+  const { rounds, seconds } = options
+  const rate = options.rate ?? Math.floor(OFFERED_SHARE * (await slowest(contenders, options)))
+  const micros = new Map(contenders.map(({ name }) => [name, [] as number[]]))
+  for (let round = 0; round < rounds; round++) {
+    for (let place = 0; place < contenders.length; place++) {
+      const contender = contenders[(round + place) % contenders.length]!
+      progress(`${title}: ${contender.name}, ${round + 1} of ${rounds}`)
+      micros.get(contender.name)!.push(await cpuMicros(contender, rate, seconds))
+    }
+  }
+  return new Turns(rate, micros)
+}
+
+async function slowest(contenders: readonly Contender[], { closedCount }: TurnsOptions): Promise<number> {
+  const answered: number[] = []
+  for (const contender of contenders) {
+    const window = await contender.offer({ rate: 0, count: closedCount, maxLagMs: MAX_LAG_MS })
+    requireClean(contender, window)
+    answered.push(window.perSecond)
+  }
+  return Math.min(...answered)
+}
+
+/** CPU per update in one window. */
+async function cpuMicros(contender: Contender, rate: number, seconds: number): Promise<number> {
+  const before = contender.server.cpuSeconds()
+  const window = await contender.offer({ rate, count: Math.ceil(rate * seconds), maxLagMs: MAX_LAG_MS })
+  const cpu = contender.server.cpuSeconds() - before
+  requireClean(contender, window)
+  return (cpu / window.ok) * 1e6
+}

@@ -1,0 +1,77 @@
+import type { Atlas, NearestOfChain, PlacesHere } from '../../src/rules/atlas.ts'
+import { NO_ATLAS } from '../../src/rules/atlas.ts'
+import { cellOf, CROWDED_CELLS, PLACE_CELLS } from '../../src/geo/atlas/grid.ts'
+import { placesOfCell, type PlaceCell } from '../../src/geo/atlas/placeCell.ts'
+import { makeCrowdedCell, makePlaceCell, type PlaceRegion } from '../../src/geo/atlas/placeCellMaker.ts'
+import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
+import type { GroundedPlace } from '../../src/geo/placeDatabase/placeGrounds.ts'
+
+type Bounds = readonly [west: number, south: number, east: number, north: number]
+
+const MOST_PLACES = 1_000_000
+
+/** A city with its places, as the engine and the simulation see them. */
+export interface PlacedCity {
+  readonly atlas: Atlas
+  readonly places: readonly GroundedPlace[]
+  /** Degrees, of all places. */
+  readonly bounds: Bounds
+}
+
+/** @param file its place database */
+export function placedCity(file: string): PlacedCity {
+  const database = new PlaceDatabase(file)
+  const world = { west: -180, south: -90, east: 180, north: 90 }
+  const places = database.grounds.in(world, MOST_PLACES)
+  const bounds = boundsOf(places)
+  return { places, bounds, atlas: new ReadAtlas([{ records: () => database, bounds }]) }
+}
+
+function boundsOf(places: readonly GroundedPlace[]): Bounds {
+  const [xs, ys] = [places.map(({ position }) => position[0]), places.map(({ position }) => position[1])]
+  const least = (values: readonly number[]) => values.reduce((a, b) => Math.min(a, b))
+  const most = (values: readonly number[]) => values.reduce((a, b) => Math.max(a, b))
+  return [least(xs), least(ys), most(xs), most(ys)]
+}
+
+/** Reads each cell when it is asked for: a bench may wait. */
+class ReadAtlas implements Atlas {
+  readonly revision = 1
+  readonly #regions: readonly PlaceRegion[]
+  readonly #cells = new Map<number, PlaceCell>()
+  readonly #crowded = new Map<number, PlaceCell>()
+  readonly regionsAt = NO_ATLAS.regionsAt
+  readonly ipAt = NO_ATLAS.ipAt
+  readonly placeById = NO_ATLAS.placeById
+  readonly regionById = NO_ATLAS.regionById
+  readonly region = NO_ATLAS.region
+
+  constructor(regions: readonly PlaceRegion[]) {
+    this.#regions = regions
+  }
+
+  placesAt(latitude: number, longitude: number): PlacesHere {
+    let cell = this.#cell(this.#cells, cellOf(latitude, longitude, PLACE_CELLS), makePlaceCell)
+    if (cell.isCrowded)
+      cell = this.#cell(this.#crowded, cellOf(latitude, longitude, CROWDED_CELLS), makeCrowdedCell)
+    return placesOfCell(cell, latitude, longitude)
+  }
+
+  placesAround(latitude: number, longitude: number): PlacesHere {
+    return this.placesAt(latitude, longitude)
+  }
+
+  chainsAt(slugs: readonly string[]): readonly NearestOfChain[] {
+    return slugs.map(() => ({ place: undefined, meters: Infinity }))
+  }
+
+  #cell(
+    cells: Map<number, PlaceCell>,
+    number: number,
+    make: (cell: number, regions: readonly PlaceRegion[]) => PlaceCell,
+  ): PlaceCell {
+    let cell = cells.get(number)
+    if (cell === undefined) cells.set(number, (cell = make(number, this.#regions)))
+    return cell
+  }
+}

@@ -1,0 +1,46 @@
+import type { TrueVisit } from './days.ts'
+import type { FoundVisit } from './engine.ts'
+
+/** Only of these it is stated how many must be found. */
+const LONG_SECONDS = 600
+/** A phone notices late that it has left: a visit that began by then belongs to the stay before. */
+const LATE_SECONDS = 60
+
+/** What became of true visits. */
+export class VisitScore {
+  visits = 0
+  long = 0
+  /** Of the long ones. */
+  longRight = 0
+  longRightOrAlternate = 0
+  right = 0
+  wrong = 0
+  missed = 0
+  /** Found where nobody stayed. */
+  false = 0
+
+  /** @param found of the whole day */
+  add(visit: TrueVisit, found: readonly FoundVisit[]): void {
+    const best = found
+      .filter(({ from, to }) => from < visit.to && to > visit.from)
+      .map((one) => ({ ...one, seconds: Math.min(one.to, visit.to) - Math.max(one.from, visit.from) }))
+      .toSorted((a, b) => b.seconds - a.seconds)[0]
+    const { key } = visit.place
+    const isRight = best?.place === key
+    const isNamed = isRight || best?.alternates.includes(key) === true
+    this.visits++
+    if (best === undefined) this.missed++
+    else if (isRight) this.right++
+    else this.wrong++
+    if (visit.to - visit.from <= LONG_SECONDS) return
+    this.long++
+    if (isRight) this.longRight++
+    if (isNamed) this.longRightOrAlternate++
+  }
+
+  /** Counts visits that began while nobody stayed anywhere. */
+  addFalse(visits: readonly TrueVisit[], found: readonly FoundVisit[]): void {
+    for (const { from: at } of found)
+      if (!visits.some(({ from, to }) => at >= from && at < to + LATE_SECONDS)) this.false++
+  }
+}

@@ -1,0 +1,91 @@
+import type { Static } from 'typebox'
+import type { EventSchema } from './eventSchema.ts'
+
+/** The columns of events as CSV, in this order. */
+export const EVENT_COLUMNS = [
+  '_id',
+  'type',
+  'createdAt',
+  'actualCreatedAt',
+  'live',
+  'user',
+  'userId',
+  'deviceId',
+  'latitude',
+  'longitude',
+  'accuracy',
+  'confidence',
+  'duration',
+  'replayed',
+  'foreground',
+  'stopped',
+  'geofence',
+  'beacon',
+  'tag',
+  'externalId',
+  'description',
+  'placeId',
+  'placeName',
+  'chain',
+  'categories',
+  'alternatePlaces',
+  'regionType',
+  'regionCode',
+  'regionName',
+  'passed',
+  'failureReasons',
+  'trip',
+  'tripExternalId',
+  'tripStatus',
+  'metadata',
+  'verification',
+  'verifiedPlaceId',
+] as const
+
+type Cells = Readonly<Record<(typeof EVENT_COLUMNS)[number], string | number | boolean | undefined>>
+
+/** The cells of an event; undefined: empty. */
+export function eventCells(event: Static<typeof EventSchema>): Cells {
+  const { user, geofence, beacon, place, region, fraud, trip, location, metadata } = event
+  const [longitude, latitude] = location?.coordinates ?? []
+  const named = geofence ?? beacon
+  return {
+    _id: event._id,
+    type: event.type,
+    createdAt: event.createdAt,
+    actualCreatedAt: event.actualCreatedAt,
+    live: event.live,
+    user: user._id,
+    userId: user.userId,
+    deviceId: user.deviceId,
+    latitude,
+    longitude,
+    accuracy: event.locationAccuracy,
+    confidence: event.confidence,
+    duration: event.duration,
+    replayed: event.replayed,
+    foreground: event.foreground,
+    stopped: event.stopped,
+    geofence: geofence?._id,
+    beacon: beacon?._id,
+    tag: named?.tag,
+    externalId: named?.externalId,
+    description: named?.description,
+    placeId: place?._id,
+    placeName: place?.name,
+    chain: place?.chain?.slug,
+    categories: place?.categories.join(','),
+    alternatePlaces: event.alternatePlaces?.map(({ _id }) => _id).join(','),
+    regionType: region?.type,
+    regionCode: region?.code,
+    regionName: region?.name,
+    passed: fraud?.passed,
+    failureReasons: event.failureReasons?.join(','),
+    trip: trip?._id,
+    tripExternalId: trip?.externalId,
+    tripStatus: trip?.status,
+    metadata: metadata && JSON.stringify(metadata),
+    verification: event.verification,
+    verifiedPlaceId: event.verifiedPlaceId,
+  }
+}

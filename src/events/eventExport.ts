@@ -1,0 +1,102 @@
+import Type from 'typebox'
+import { csvLine } from '../http/csvLine.ts'
+import { boundsQuery, listPage } from '../http/listQuery.ts'
+import { route, type Route } from '../http/route.ts'
+import { Name } from '../http/schemas.ts'
+import { isLive, type ScopeId } from '../model/scope.ts'
+import { CONTENT, contentOf } from './contentQuery.ts'
+import { EVENT_COLUMNS, eventCells } from './eventCells.ts'
+import { EventSchema } from './eventSchema.ts'
+import type { EventList, EventQueries, EventQuery } from './port.ts'
+
+/** The largest number of events in a page; it also ends with PAGE_CHARACTERS. */
+const PAGE_EVENTS = 1000
+
+/** Waits for a turn with other lists. */
+type InTurn = (work: () => Promise<EventList>) => Promise<EventList>
+
+/** `GET /v1/exports/events`: all events that match, as a file. */
+export function eventExportRoute(index: Pick<EventQueries, 'list' | 'offsetOf'>, inTurn: InTurn): Route {
+  return route({
+    method: 'GET',
+    path: '/v1/exports/events',
+    auth: 'secret',
+    tag: 'Import and export',
+    summary: 'Export events',
+    description:
+      'Newest first by `createdAt`, with the filters of the list of events. `csv` has a column for each thing that an event may be ' +
+      'about: its geofence, beacon, place, region, fraud and trip. Lists in a cell are separated by commas. `ndjson` has an ' +
+      'event as in the list on each line.',
+    query: Type.Object({
+      format: Type.Optional(Type.Enum(['csv', 'ndjson'], { default: 'csv' })),
+      userId: Type.Optional(Name(256)),
+      deviceId: Type.Optional(Name(256)),
+      type: Type.Optional(Name(256)),
+      ...CONTENT,
+      ...boundsQuery(
+        'the time of its update, which is in the past for a replay',
+        '`actualCreatedAt` (when it arrived at the server)',
+      ),
+    }),
+    answers: {
+      200: Type.Object(
+        {},
+        {
+          contents: { 'text/csv': Type.String(), 'application/x-ndjson': EventSchema },
+          description: 'The file.',
+        },
+      ),
+    },
+    handler: ({ credentials, query }) => {
+      const { format = 'csv', userId, deviceId, type } = query
+      const { scope } = credentials!
+      const page = listPage({ ...query, limit: PAGE_EVENTS })
+      const wish = { userId, deviceId, type, ...contentOf(query), ...page }
+      const pages = pagesOf(scope, wish, index, inTurn)
+      return {
+        stream: {
+          contentType: format === 'csv' ? 'text/csv; charset=utf-8; header=present' : 'application/x-ndjson',
+          fileName: `events-${isLive(scope) ? 'live' : 'test'}.${format}`,
+          chunks: format === 'csv' ? csvText(pages) : linesOf(pages),
+        },
+      }
+    },
+  })
+}
+
+/** Each page is asked for when the client has read the one before. */
+async function* pagesOf(
+  scope: ScopeId,
+  wish: EventQuery,
+  index: Pick<EventQueries, 'list' | 'offsetOf'>,
+  inTurn: InTurn,
+): AsyncGenerator<readonly string[]> {
+  let before: string | undefined
+  for (;;) {
+    const { events, hasMore, next } = await inTurn(() => index.list(scope, { ...wish, before }))
+    // A part must not look like the whole.
+    if (events.length === 0 && next === undefined && before !== undefined) {
+      if ((await index.offsetOf(scope, before)) === undefined)
+        throw new Error('the event after which the export was to continue has been deleted')
+    }
+    if (events.length > 0) yield events
+    if (!hasMore) return
+    before = next ?? (JSON.parse(events.at(-1)!) as { _id: string })._id
+  }
+}
+
+async function* csvText(pages: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+  yield csvLine(EVENT_COLUMNS)
+  for await (const page of pages) {
+    yield page
+      .map((json) => {
+        const cells = eventCells(JSON.parse(json))
+        return csvLine(EVENT_COLUMNS.map((column) => cells[column]))
+      })
+      .join('')
+  }
+}
+
+async function* linesOf(pages: AsyncIterable<readonly string[]>): AsyncGenerator<string> {
+  for await (const page of pages) yield `${page.join('\n')}\n`
+}
