@@ -191,6 +191,9 @@ async function imports({ show, slowImport }: Recording): Promise<void> {
     query: { tag: 'depot', format: 'geojson' },
   })
   await show('GET /v1/exports/beacons', 'CSV, to be imported again', { query: { tag: 'till' } })
+  await show('GET /v1/exports/events', 'CSV: a column for each thing that an event may be about', {
+    query: { tag: 'bar' },
+  })
   for (const kind of ['geofences', 'beacons']) {
     const slow = await slowImport(kind)
     await show(`POST /v1/imports/${kind}/:id/cancel`, 'It ends within a second', { params: { id: slow.id } })
