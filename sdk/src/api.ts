@@ -5062,16 +5062,16 @@ export interface operations {
             query?: {
                 userId?: string;
                 deviceId?: string;
+                /** @description Those who are in the place with this `_id`; needs `places`. */
+                placeId?: string;
+                /** @description Those who belong to the segment with this externalId since their last update. */
+                segment?: string;
                 /** @description In the userId, deviceId or description, in upper or lower case. Every user is looked at. */
                 text?: string;
                 sortBy?: "createdAt" | "updatedAt";
                 order?: "asc" | "desc";
                 /** @description Whether `meta.total` is to be in the answer. */
                 includeTotal?: boolean;
-                /** @description Those who are in the place with this `_id`; needs `places`. */
-                placeId?: string;
-                /** @description Those who belong to the segment with this externalId since their last update. */
-                segment?: string;
                 /**
                  * @description Maximum number of records in the response.
                  * @example 2
@@ -6161,7 +6161,10 @@ export interface operations {
                 type?: string;
                 /** @description Comma-separated. */
                 types?: string;
-                /** @description Of the geofence or beacon, or of the destination of the trip. */
+                /**
+                 * @description Of the geofence or beacon, or of the destination of the trip.
+                 * @example bar
+                 */
                 tag?: string;
                 /** @description Of the geofence or beacon, or of the destination of the trip. */
                 externalId?: string;
@@ -6175,6 +6178,8 @@ export interface operations {
                 region?: string;
                 /** @description One of the `failureReasons` of user.failed_fraud. */
                 failureReason?: string;
+                /** @description In the userId or deviceId, in the description, tag or externalId of the geofence or beacon, in the externalId or destination of the trip, or in the name of the place; in upper or lower case. */
+                text?: string;
                 /** @description Events with at least this `confidence`. */
                 minimumConfidence?: number;
                 /** @description Those whose `createdAt` (the time of its update, which is in the past for a replay) is earlier. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */

@@ -180,7 +180,7 @@ export class ProfileStore {
 
   /** Whether a packed profile has anything about segments; always true for one that is not packed. */
   mayBeInSegment(row: number): boolean {
-    return !this.isPacked(row) || fieldCount(this.idle.buffer(row), this.idle.start(row)) > SEGMENTS_FIELD
+    return !this.#isPacked(row) || fieldCount(this.#idle.buffer(row), this.#idle.start(row)) > SEGMENTS_FIELD
   }
 
   /** Whether the record belongs to the user that the packed profile names, or to no user if it names none. */
