@@ -15,6 +15,11 @@ import type { QualityRow } from './geocodingQuality.ts'
 const LEAST = 99.9
 /** Which country each time zone belongs to. Debian's package tzdata has it. */
 const ZONES = '/usr/share/zoneinfo/zone.tab'
+/** What only `zone1970.tab` beside that file says: the north of Vietnam has the time zone of Bangkok, and two countries claim the Crimea. */
+const MORE: readonly (readonly [zone: string, country: string])[] = [
+  ['Asia/Bangkok', 'VN'],
+  ['Europe/Simferopol', 'RU'],
+]
 const STATES = '_plotly_geo/package_data/cb_2016_us_state_500k'
 const ANTARCTICA = -60
 /** Of the fifty states and the capital; the shapes have the islands, too. */
@@ -78,11 +83,15 @@ function countriesAround(shapes: string, random: () => number): () => Truth {
   }
   const land = landShapes()
   if (!existsSync(ZONES)) throw new Error(`${ZONES} is not there: apt-get install tzdata`)
-  const countries = new Map<string, string>()
+  const countries = new Map<string, string[]>()
+  const add = (zone: string, country: string): void => {
+    countries.set(zone, [...(countries.get(zone) ?? []), country])
+  }
   for (const line of readFileSync(ZONES, 'utf8').split('\n')) {
     const [code, , zone] = line.split('\t')
-    if (zone !== undefined && !line.startsWith('#')) countries.set(zone, code!)
+    if (zone !== undefined && !line.startsWith('#')) add(zone, code!)
   }
+  for (const [zone, country] of MORE) add(zone, country)
   return () => {
     for (;;) {
       const at: Position = [360 * random() - 180, (Math.asin(2 * random() - 1) * 180) / Math.PI]
@@ -90,7 +99,7 @@ function countriesAround(shapes: string, random: () => number): () => Truth {
         continue
       const codes = find(at[1], at[0]).map((zone) => countries.get(zone))
       const known = codes.filter((code) => code !== undefined)
-      if (known.length > 0 && known.length === codes.length) return [at, new Set(known)]
+      if (known.length > 0 && known.length === codes.length) return [at, new Set(known.flat())]
     }
   }
 }
