@@ -157,10 +157,9 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   /** The profile, which stays unpacked. */
   profile(row: number): Profile {
     this.#settleMark(row)
-    const profiles = this.#profiles
-    if (profiles.isUnpacked(row)) return profiles.get(row)
-    const before = profiles.bytesOf(row)
-    const profile = profiles.get(row)
+    if (this.#profiles.isUnpacked(row)) return this.#profiles.get(row)
+    const before = this.#profiles.bytesOf(row)
+    const profile = this.#profiles.get(row)
     this.#countBytes(row, this.scope(row), before)
     return profile
   }
@@ -261,9 +260,8 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   }
 
   writeAll(writer: FrameWriter): void {
-    for (let row = 0; row < this.length; row++) {
+    for (let row = 0; row < this.length; row++)
       if (this.exists(row)) writeWhole(writer, this, row, this.packedProfile(row))
-    }
   }
 
   /** Collects the free rows. */
@@ -337,8 +335,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   /** Updates chains, columns and replies after a profile was put. */
   #relink(row: number, scope: ScopeId, isNew: boolean, userBefore: string | undefined): void {
-    const profiles = this.#profiles
-    const userId = profiles.userId(row)
+    const userId = this.#profiles.userId(row)
     if (userId !== userBefore && userBefore !== undefined)
       this.#unlink(this.#users, OF_USER, row, nameHash(scope, userBefore))
     if (userId !== userBefore && userId !== undefined) {
@@ -346,33 +343,29 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
       this.#link(this.#users, OF_USER, row, this.#userSlot(scope, userId, hash), hash)
     }
     if (isNew) {
-      const deviceId = profiles.deviceId(row)
+      const deviceId = this.#profiles.deviceId(row)
       const hash = nameHash(scope, deviceId)
       this.#link(this.#devices, OF_DEVICE, row, this.#deviceSlot(scope, deviceId, hash), hash)
       // If a device has several records, none of them is its only one.
       for (let other = row; other >= 0; other = this.nextOf(other)) this.#forget(other)
     }
-    this.setCreatedAt(row, profiles.createdAt(row))
+    this.setCreatedAt(row, this.#profiles.createdAt(row))
     this.replyHead[row] = undefined
   }
 
   /** The slot of the device's first record; −1 if it has none. */
   #deviceSlot(scope: ScopeId, deviceId: string, hash: number): number {
-    const devices = this.#devices
-    const profiles = this.#profiles
-    for (let slot = devices.find(hash); slot >= 0; slot = devices.findAfter(slot, hash)) {
-      const row = devices.row(slot)
-      if (this.scope(row) === scope && profiles.isOfDevice(row, deviceId)) return slot
+    for (let slot = this.#devices.find(hash); slot >= 0; slot = this.#devices.findAfter(slot, hash)) {
+      const row = this.#devices.row(slot)
+      if (this.scope(row) === scope && this.#profiles.isOfDevice(row, deviceId)) return slot
     }
     return -1
   }
 
   #userSlot(scope: ScopeId, userId: string, hash: number): number {
-    const users = this.#users
-    const profiles = this.#profiles
-    for (let slot = users.find(hash); slot >= 0; slot = users.findAfter(slot, hash)) {
-      const row = users.row(slot)
-      if (this.scope(row) === scope && profiles.isOfUser(row, userId)) return slot
+    for (let slot = this.#users.find(hash); slot >= 0; slot = this.#users.findAfter(slot, hash)) {
+      const row = this.#users.row(slot)
+      if (this.scope(row) === scope && this.#profiles.isOfUser(row, userId)) return slot
     }
     return -1
   }

@@ -2,7 +2,7 @@ import { Slice } from '../runtime/slices.ts'
 
 /** Positions that wait to be judged. */
 const MOST_POSITIONS = 100_000
-/** Tasks after which what they have found is stored. */
+/** After this many tasks, their results are stored. */
 const PIECE = 1000
 
 /** Work with pauses: between two steps, others get a turn. */

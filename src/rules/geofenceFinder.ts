@@ -278,24 +278,19 @@ export class GeofenceFinder {
   }
 
   #measureOther(place: number): void {
-    const index = this.#index
-    const otherSlots = this.#otherSlots
-    const otherMeters = this.#otherMeters
-    const otherIsGood = this.#otherIsGood
-    if (otherIsGood[place] || otherMeters[place]! - this.#reach >= this.#clearance) return
-    const slot = otherSlots[place]!
-    if (!mayConcern(index, slot, this.#now)) return
-    otherMeters[place] = index.distance(slot, this.#probe)
-    otherIsGood[place] = true
-    this.#clear(slot, otherMeters[place])
+    const meters = this.#otherMeters
+    if (this.#otherIsGood[place] || meters[place]! - this.#reach >= this.#clearance) return
+    const slot = this.#otherSlots[place]!
+    if (!mayConcern(this.#index, slot, this.#now)) return
+    meters[place] = this.#index.distance(slot, this.#probe)
+    this.#otherIsGood[place] = true
+    this.#clear(slot, meters[place])
   }
 
   /** Limits the clearance by a geofence at this distance. */
   #clear(slot: number, meters: number): void {
-    const index = this.#index
-    const reach = this.#reach
-    const now = this.#now
-    if (meters - reach < this.#clearance && mayConcern(index, slot, now)) this.#clearance = meters - reach
+    const clearance = meters - this.#reach
+    if (clearance < this.#clearance && mayConcern(this.#index, slot, this.#now)) this.#clearance = clearance
   }
 
   /**
@@ -314,8 +309,6 @@ export class GeofenceFinder {
     const otherMeters = this.#otherMeters
     const nearSlots = this.#nearSlots
     const nearMeters = this.#nearMeters
-    const stayMeters = this.#stayMeters
-    const probe = this.#probe
     let count = this.#others
     for (let i = 0; i < this.#nears; i++) {
       otherSlots[count] = nearSlots[i]!
@@ -324,48 +317,39 @@ export class GeofenceFinder {
     for (let i = 0; i < this.#stays; i++) {
       if (staySlots[i]! < 0) continue
       otherSlots[count] = staySlots[i]!
-      otherMeters[count++] = stayMeters[i]!
+      otherMeters[count++] = this.#stayMeters[i]!
     }
-    const { latitude, longitude } = probe
+    const { latitude, longitude } = this.#probe
     candidateCache.remember(row, latitude, longitude, this.#lookedFar, count, otherSlots, otherMeters)
   }
 
   /** See fastPath.ts; undefined if the step must decide what changes. */
   #unchangedLimits(visits: readonly Visit[]): ZoneLimits | undefined {
     if (this.#nears > 0) return undefined
-    const { staySlots } = this
-    const index = this.#index
-    const stayMeters = this.#stayMeters
-    const clearance = this.#clearance
-    const now = this.#now
-    return unchangedLimits(visits, staySlots, stayMeters, index, clearance, now)
+    return unchangedLimits(visits, this.staySlots, this.#stayMeters, this.#index, this.#clearance, this.#now)
   }
 
   #facts(from?: Waypoint): GeofenceFacts {
     const { staySlots } = this
-    const index = this.#index
-    const now = this.#now
-    const probe = this.#probe
-    const stayMeters = this.#stayMeters
     const nearSlots = this.#nearSlots
     const nearMeters = this.#nearMeters
-    const clearance = this.#clearance
     const visited: (Fact | undefined)[] = []
     for (let i = 0; i < this.#stays; i++) {
       const slot = staySlots[i]!
-      const distance = this.#areMeasured || slot < 0 ? stayMeters[i]! : this.#distance(slot)
+      const distance = this.#areMeasured || slot < 0 ? this.#stayMeters[i]! : this.#distance(slot)
       visited.push(slot < 0 ? undefined : this.#fact(slot, distance))
     }
     const candidates: Fact[] = []
     for (let i = 0; i < this.#nears; i++) candidates.push(this.#fact(nearSlots[i]!, nearMeters[i]!))
     let crossed: readonly CrossedGeofence[] = []
     if (from !== undefined) {
-      const { latitude, longitude } = probe
+      const { latitude, longitude } = this.#probe
+      const to = { time: this.#now.time, latitude, longitude }
       const stays = new Set(staySlots.slice(0, this.#stays))
       const isVisited = (slot: number) => stays.has(slot)
-      crossed = this.#crossingFinder.find(index, from, { time: now.time, latitude, longitude }, isVisited)
+      crossed = this.#crossingFinder.find(this.#index, from, to, isVisited)
     }
-    return { visited, candidates, crossed, clearance }
+    return { visited, candidates, crossed, clearance: this.#clearance }
   }
 
   /**
@@ -394,8 +378,7 @@ export class GeofenceFinder {
 
   #fact(slot: number, distance: number): Fact {
     const index = this.#index
-    const now = this.#now
-    const { accuracy } = now
+    const { accuracy } = this.#now
     let coverage = distance <= 0 ? 1 : 0
     if (accuracy > Math.abs(distance))
       coverage = this.#measured?.coverage(slot) ?? index.coverage(slot, this.#probe, accuracy)

@@ -98,8 +98,8 @@ function isAllowed(address: Address, { postalCode, isMailable }: AutocompleteQue
 }
 
 /**
- * The houses of a street that may be meant: those whose number begins with a number at the end of the query, or that
- * have a number at its beginning; without a number the first ones, if only houses are wanted.
+ * The houses of a street that the query may mean: their number begins with the number at the end of the query, or is
+ * the number at its beginning. Without a number, these are the first houses, if only houses are wanted.
  */
 function housesOf(
   region: PlaceRecords,

@@ -42,7 +42,7 @@ function betweenEnds(region: PlaceRecords, street: StoredStreet, value: number):
   return { house: houseOnLine(range, numberOnLine(range, value)), apart }
 }
 
-/** A house of a number range, with what the range knows. */
+/** A house of a number range, with the fields that the range has. */
 export function houseOnLine(
   { street, city, state, postalCode }: StoredRange,
   { number, position }: NumberOnLine,

@@ -26,9 +26,9 @@ export interface TileFileFacts extends TileFileId {
   readonly credits: readonly MapCredit[]
 }
 
-/** Of a tile, or of the metadata, as they are in the file and unpacked. */
+/** The most bytes of a tile, or of the metadata, both packed and unpacked. */
 const MOST_BYTES = 8 * 1024 * 1024
-/** Of a directory, unpacked: the largest files have some 100 kB. */
+/** The most bytes of an unpacked directory. Those of the largest files have about 100 kB. */
 const MOST_DIRECTORY_BYTES = 1024 * 1024
 /** Entries of directories that a thread keeps, at some 70 bytes each. */
 const MOST_ENTRIES = 250_000

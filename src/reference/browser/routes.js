@@ -163,7 +163,7 @@ function showAnswer({ meta, routes: found }, units) {
   background ??= openBackground()
 }
 
-/** Puts a map behind the drawing, which does without where there can be none. */
+/** Puts a map behind the drawing. Where there can be none, the drawing has no map. */
 async function openBackground() {
   const opened = await openMap(element('background'), {
     ...backgroundView,

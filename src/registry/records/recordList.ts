@@ -237,7 +237,7 @@ export class RecordList<T extends Listed> {
     this.#lastCreatedAt = Math.max(this.#lastCreatedAt, createdAt)
   }
 
-  /** After the record in a slot was taken from its slot. */
+  /** To be called after the record in a slot was removed. */
   removed(slot: number): void {
     this.#places[slot] = 0
   }

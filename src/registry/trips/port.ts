@@ -34,7 +34,7 @@ export interface TripNames {
    * @throws {ApiError} 400 if the user has too many active trips
    */
   assign(scope: ScopeId, id: string, userId: string | undefined): void
-  /** The trip is not active any more. @param seen absent, or the entry only goes if it is still this one */
+  /** The trip is not active any more. @param seen if present, the entry is removed only if it is still this one */
   release(scope: ScopeId, id: string, seen?: TripEntry): void
   /** The trip is to be deleted: its name is free, but not for tripOptions. */
   bury(scope: ScopeId, id: string, externalId: string): void
