@@ -11,7 +11,7 @@ type Json = Record<string, unknown>
 const MIB = 1024 * 1024
 
 const ERROR_DESCRIPTIONS: Readonly<Record<number, string>> = {
-  400: 'Bad request: a parameter is missing or invalid; `meta.param` names it.',
+  400: 'Bad request: a parameter is missing or invalid; `meta.param` names it. An invalid `Content-Length` or chunk of a body is answered in HTML, and the connection is closed.',
   401: 'Unauthorized: the API key is missing or unknown, or nobody has signed in.',
   402: "Payment required: the operator has disabled the key's project, or its monthly quota is used up.",
   403: 'Forbidden: the endpoint needs a secret key, another role, or an `Origin` of this server.',
@@ -27,7 +27,7 @@ const ERROR_DESCRIPTIONS: Readonly<Record<number, string>> = {
 
 /** The answers of uWebSockets.js itself, before the API sees the request: in HTML, which cannot be changed. */
 const LIBRARY_DESCRIPTIONS: Readonly<Record<number, string>> = {
-  431: 'The request line and headers are larger than 32 KB, or there are 100 headers or more. Not JSON; the connection is closed.',
+  431: 'The request line and headers are larger than 32 KB, or there are more than 98 headers. Not JSON; the connection is closed.',
   505: 'The request is not HTTP/1.1. Not JSON; the connection is closed.',
 }
 

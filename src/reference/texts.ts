@@ -83,7 +83,7 @@ An error has a description in \`meta.message\` and, if a parameter is the cause,
 | 415 | the content type is not supported |
 | 426 | the path is a WebSocket |
 | 429 | too many requests; \`meta.type\` names the window, \`Retry-After\` the seconds to wait |
-| 431 | the request line and headers are larger than 32 KB, or there are 100 headers or more; not as JSON |
+| 431 | the request line and headers are larger than 32 KB, or there are more than 98 headers; not as JSON |
 | 451 | not available in the requester's country |
 | 500 | an error in the server; its log has details under the id of the request |
 | 503 | try again after \`Retry-After\` seconds |

@@ -1,6 +1,7 @@
 /** Statements of the OpenAPI document about answers and bodies that the server once did not follow. */
 import { connect } from 'node:net'
 import t from 'tap'
+import { KEYS } from '../kit/server.ts'
 import { startApi, type Json } from './contract.ts'
 
 const CIRCLE = { description: 'x', type: 'circle', coordinates: [13.4, 52.5], radius: 100 }
@@ -110,7 +111,8 @@ t.test('answers of the HTTP library itself are documented for each operation', a
   const headers = (count: number) => Array.from({ length: count }, (_, i) => `A${i}: 1\r\n`).join('')
   for (const [request, status] of [
     [head(`A: ${'x'.repeat(33_000)}\r\n`), 431],
-    [head(headers(100)), 431],
+    // With Host and Connection, 99.
+    [head(headers(97)), 431],
     ['GET /healthz HTTP/1.0\r\n\r\n', 505],
   ] as const) {
     const answer = await raw(request)
@@ -119,4 +121,16 @@ t.test('answers of the HTTP library itself are documented for each operation', a
     for (const { path, definition } of api.operations)
       t.ok(api.resolve(definition.responses[status]).content['text/html'], `${path} ${status}`)
   }
+  t.match(await raw(head(headers(96))), /^HTTP\/1\.1 200 /, '98 headers are not too many')
+  const post = `POST /v1/track HTTP/1.1\r\nHost: x\r\nAuthorization: ${KEYS.testPublishable}\r\n`
+  for (const broken of [
+    `${post}Transfer-Encoding: chunked\r\n\r\n+5\r\nabcde\r\n0\r\n\r\n`,
+    `${post}Content-Length: -1\r\n\r\n`,
+  ]) {
+    const answer = await raw(broken)
+    t.match(answer, /^HTTP\/1\.1 400 /)
+    t.match(answer, /<h1>/)
+  }
+  for (const { path, definition } of api.operations)
+    t.match(api.resolve(definition.responses[400]).description, /Content-Length.*HTML/, `${path} 400`)
 })
