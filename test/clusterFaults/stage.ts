@@ -302,6 +302,7 @@ async function startCluster({ cluster, env }: Scenario, folder: string): Promise
     env: {
       RINGFENCE_KEYS: Object.values(KEYS).join(','),
       RINGFENCE_RATE_LIMITS: 'off',
+      RINGFENCE_DASHBOARD: 'off',
       RINGFENCE_PARTITIONS: String(PARTITIONS),
       RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8',
       ...env,

@@ -10,7 +10,11 @@ export const WORLD = fileURLToPath(new URL('../../node_modules/.cache/ringfence-
  * own, which takes some seconds of a processor, and as a client would it gives up.
  */
 export async function makeWorld(): Promise<void> {
-  if (existsSync(WORLD)) return
+  // One of an earlier version is of no use to a server.
+  const { WORLD_DATABASE_VERSION } = await import('../../src/geo/world/schema.ts')
+  const begin = `world-${WORLD_DATABASE_VERSION}-`
+  if (existsSync(WORLD) && readdirSync(WORLD).some((name) => name.startsWith(begin) && name.endsWith('.db')))
+    return
   // Imported only if needed, because it loads the code that makes it.
   const { buildWorld, WorldMissing } = await import('../../src/geo/world/worldBuilder.ts')
   try {

@@ -10,7 +10,7 @@ import { SEARCH_SCHEMA } from '../placeDatabase/searchIndex.ts'
 import { OUTLINE_PACKAGE } from './worldMap.ts'
 
 /** Raised with each change of the tables or of what is written into them. */
-const WORLD_DATABASE_VERSION = 7
+export const WORLD_DATABASE_VERSION = 7
 
 /** `RFwo` in the header of the file. */
 export const WORLD_APPLICATION_ID = 0x5246776f
