@@ -51,7 +51,8 @@ type End = 'fin' | 'reset' | 'wait'
 const MAX_LINGER_MS = 45_000
 /** uWebSockets.js answers these itself, as text. */
 const STATUSES = new Set([
-  200, 201, 202, 204, 400, 401, 402, 403, 404, 405, 409, 413, 414, 415, 426, 429, 431, 451, 501, 503, 505,
+  200, 201, 202, 204, 304, 400, 401, 402, 403, 404, 405, 409, 413, 414, 415, 426, 429, 431, 451, 501, 503,
+  505,
 ])
 const MAX_WAITING = 300
 /** How often a connection is checked that the server must still close. */
@@ -208,7 +209,11 @@ export class Attacks {
     connection.destroy()
     if (!isOver)
       throw new Violation(`not closed by the server; it has sent ${JSON.stringify(text.slice(0, 300))}`)
-    checkMarks(text, scope)
+    checkMarks(
+      text,
+      scope,
+      sent.some((one) => one.isOfProject),
+    )
     try {
       for (let i = 0; connection.received.length > 0; i++)
         judge(await connection.answer(0, heads[i] === true))

@@ -6,10 +6,12 @@
  * more. What happens in a round depends on what earlier rounds left behind, so a failure that does not occur on a
  * fresh server needs the earlier rounds, too.
  */
+import type { Operation } from '../e2e/contract.ts'
 import fc from '../kit/fastCheck.ts'
 import { Attacks, attacks } from './attacks.ts'
 import { Exchanges } from './exchange.ts'
 import { requestsOf } from './requests.ts'
+import type { CallCount } from './tally.ts'
 import { Violation, World } from './world.ts'
 
 export interface CampaignOptions {
@@ -34,18 +36,21 @@ export interface CampaignResult {
   readonly attacks: number
   /** Answers by status. */
   readonly statuses: Readonly<Record<string, number>>
-  /** Operations of the document that were never answered with 2xx. */
-  readonly unreached: readonly string[]
+  /** By method and path: every operation of the document that is drawn. */
+  readonly calls: Readonly<Record<string, CallCount>>
   readonly canaryAnswers: number
   readonly canarySlowestMs: number
   readonly residentMiB: { readonly first: number; readonly last: number; readonly most: number }
 }
 
 const BATCHES = 25
-const BATCH_REQUESTS = 20
+const BATCH_REQUESTS = 60
 const ATTACK_BATCHES = 6
 const BATCH_ATTACKS = 8
 const PATIENT_ROUNDS = 4
+/** Further requests to a call that no round has brought an accepted one, and those of them in one batch. */
+const MOST_INSISTED = 200
+const INSISTED_AT_ONCE = 8
 /** The connections of the canary and of the requests that observe the server. */
 const OWN_CONNECTIONS = 6
 /** After this time shrinking ends with what it has found. */
@@ -58,43 +63,43 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
   const exchanges = new Exchanges(world)
   const hostile = new Attacks(world)
   try {
-    const { operations } = world.api
-    // GET /v1/openapi.json is large and always the same.
-    const drawn = operations
-      .filter((one) => one.path !== '/v1/openapi.json')
-      .map((one) => requestsOf(world.api, one))
-    const request = fc.oneof(...drawn)
+    // The document itself is large and always the same; it was fetched at the start.
+    const operations = world.api.operations.filter((one) => one.path !== '/v1/openapi.json')
+    const request = fc.oneof(...operations.map((one) => requestsOf(world.api, one)))
     const batches = fc.array(request, { minLength: 1, maxLength: BATCH_REQUESTS, size: 'max' })
     const raids = fc.array(attacks(request), { minLength: 1, maxLength: BATCH_ATTACKS, size: 'max' })
     const resident: number[] = []
     let round = 0
     for (; round < (options.rounds ?? Infinity) && (round === 0 || Date.now() < options.until); round++) {
       const seed = options.seed + round
-      await hold(batches, BATCHES, seed, (batch) => exchanges.play(batch))
+      await hold(batches, BATCHES, seed, async (batch) => {
+        await world.tend()
+        await exchanges.play(batch)
+      })
       await hold(raids, ATTACK_BATCHES, seed, (raid) => hostile.play(raid))
       if (!options.isPatient || round % PATIENT_ROUNDS !== 0) hostile.giveUp()
       await within(seed, () => world.examine())
       resident.push(world.residentBytes / MIB)
       options.onRound?.(
-        `round ${round + 1}, seed ${seed}: ${sum(exchanges)} requests, ${hostile.count} attacks, ` +
+        `round ${round + 1}, seed ${seed}: ${exchanges.tally.total} requests, ${hostile.count} attacks, ` +
           `${Math.round(resident.at(-1)!)} MiB, canary ${world.canaryAnswers} answers, slowest ${Math.round(world.canarySlowestMs)} ms`,
       )
     }
     await within(options.seed + round - 1, async () => {
+      for (const operation of operations) await insist(world, exchanges, operation, options.seed)
       if (!options.isPatient) hostile.giveUp()
       await hostile.finish()
       exchanges.close()
       await world.examine(OWN_CONNECTIONS)
       await world.restart()
     })
-    const { reached, statuses } = exchanges
-    const names = operations.map((one) => `${one.method} ${one.path}`)
+    const { tally } = exchanges
     return {
       rounds: round,
-      requests: sum(exchanges),
+      requests: tally.total,
       attacks: hostile.count,
-      statuses: Object.fromEntries([...statuses].toSorted(([a], [b]) => a - b)),
-      unreached: names.filter((name) => !reached.has(name) && name !== 'GET /v1/openapi.json'),
+      statuses: tally.statuses,
+      calls: tally.calls(operations),
       canaryAnswers: world.canaryAnswers,
       canarySlowestMs: Math.round(world.canarySlowestMs),
       residentMiB: {
@@ -107,6 +112,16 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
     exchanges.close()
     hostile.giveUp()
     await world.dispose()
+  }
+}
+
+/** Sends requests of one operation until it has been accepted, but not more than so many. */
+async function insist(world: World, exchanges: Exchanges, operation: Operation, seed: number): Promise<void> {
+  if (exchanges.tally.isAccepted(operation)) return
+  const drawn = fc.sample(requestsOf(world.api, operation), { numRuns: MOST_INSISTED, seed })
+  for (let at = 0; at < drawn.length && !exchanges.tally.isAccepted(operation); at += INSISTED_AT_ONCE) {
+    await world.tend()
+    await exchanges.play(drawn.slice(at, at + INSISTED_AT_ONCE))
   }
 }
 
@@ -143,8 +158,4 @@ async function within(seed: number, check: () => Promise<void>): Promise<void> {
 
 function ofRound(seed: number, error: Error): Violation {
   return new Violation(`seed ${seed}: ${error.message}`, { cause: error })
-}
-
-function sum(exchanges: Exchanges): number {
-  return exchanges.statuses.values().reduce((total, count) => total + count, 0)
 }

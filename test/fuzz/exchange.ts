@@ -1,13 +1,17 @@
 /** Sends generated requests and checks the answers. */
 import type { Api, Json } from '../e2e/contract.ts'
-import { ID, MARK, type DrawnRequest } from './requests.ts'
+import { identityOf } from './callers.ts'
+import type { ScopeName } from './known.ts'
+import { filledBytes, filledText } from './placeholders.ts'
+import type { DrawnRequest } from './requests.ts'
+import { Tally } from './tally.ts'
 import { Closed, Connection, type WireAnswer } from './wire.ts'
-import { checkMarks, keyOf, MARKS, GIVE_UP_MS, Violation, type ScopeName } from './world.ts'
+import { checkMarks, MARKS, GIVE_UP_MS, Violation } from './world.ts'
 
 const CONNECTIONS = 8
 /** The statuses that requests may get. A 503 must say when to try again. */
 const STATUSES = new Set([
-  200, 201, 202, 204, 400, 401, 402, 403, 404, 405, 409, 413, 415, 426, 429, 451, 503,
+  200, 201, 202, 204, 304, 400, 401, 402, 403, 404, 405, 409, 413, 415, 426, 429, 451, 503,
 ])
 /** If a body is this long, the server may refuse it and close the connection before all of it was sent. */
 const MAX_BODY_BYTES = 1024 * 1024
@@ -23,7 +27,7 @@ export interface Target {
   /** One of the known ids of a kind. Four of five draws return one of the scope's own ids, if there are any. */
   id(kind: string, draw: number, scope: ScopeName | undefined): string
   /** Keeps the ids in an answer to that scope for later requests. */
-  remember(body: Json, scope: ScopeName | undefined): void
+  remember(body: Json, headers: Headers, scope: ScopeName | undefined): void
   /** The error of the canary, if it has had one. */
   readonly canaryError: Error | undefined
 }
@@ -36,19 +40,22 @@ export interface Rendered {
   readonly bytes: Buffer
   readonly isHead: boolean
   readonly scope: ScopeName | undefined
+  /** Whether its answer may show both environments. */
+  readonly isOfProject: boolean
 }
 
 /** Replaces the placeholders of a generated request by ids, marks and keys. */
 export function render(drawn: DrawnRequest, target: Pick<Target, 'id'>): Rendered {
-  const { scope, authorization } = callerOf(drawn)
+  const path = drawn.target.split('?')[0]!
+  const pick: Target['id'] = (kind, draw, of) => target.id(kind, draw, of)
+  const { scope, lines: identity } = identityOf(drawn.caller, drawn.method, path, pick)
   const mark = scope === undefined ? 'nobody' : MARKS[scope]
-  const filled = (text: string) =>
-    text.replaceAll(MARK, mark).replace(ID, (_, kind, number) => target.id(kind, Number(number), scope))
-  const lines = [`${drawn.method} ${filled(drawn.target)} HTTP/1.1`, 'Host: x']
-  if (authorization !== undefined) lines.push(`Authorization: ${authorization}`)
+  const lookUp = (kind: string, draw: number) => target.id(kind, draw, scope)
+  const filled = (text: string) => filledText(text, mark, lookUp)
+  const lines = [`${drawn.method} ${filled(drawn.target)} HTTP/1.1`, 'Host: x', ...identity]
   if (drawn.contentType !== undefined) lines.push(`Content-Type: ${drawn.contentType}`)
   for (const [name, value] of drawn.headers) lines.push(`${name}: ${filled(value)}`)
-  const body = withMark(drawn.body, mark)
+  const body = filledBytes(drawn.body, mark, lookUp)
   if (drawn.chunks !== undefined) lines.push('Transfer-Encoding: chunked')
   else if (body.length > 0 || drawn.method === 'POST') lines.push(`Content-Length: ${body.length}`)
   const head = `${lines.join('\r\n')}\r\n\r\n`
@@ -59,34 +66,9 @@ export function render(drawn: DrawnRequest, target: Pick<Target, 'id'>): Rendere
     bytes: Buffer.concat([Buffer.from(head), framed]),
     isHead: drawn.method === 'HEAD',
     scope,
+    // The audit is that of the project.
+    isOfProject: path.includes('/audit'),
   }
-}
-
-function callerOf({ caller, target }: DrawnRequest): { scope?: ScopeName; authorization?: string } {
-  // The rest of the run needs the existing keys, so only callers without the right to replace them try to.
-  const isRotation = /\/v1\/keys\/.*\/rotate$/.test(target.split('?')[0]!)
-  if (caller.kind === 'none' || (isRotation && caller.kind === 'secret')) return {}
-  if (caller.kind === 'odd') return { authorization: caller.text }
-  const { key, scope } = keyOf(caller.kind, caller.live)
-  return { scope, authorization: caller.bearer ? `Bearer ${key}` : key }
-}
-
-const MARK_BYTES = Buffer.from(MARK)
-const ESCAPED_MARK_BYTES = Buffer.from(encodeURIComponent(MARK))
-
-/** The body may not be valid text, so placeholders are searched in its bytes. */
-function withMark(body: Uint8Array | undefined, mark: string): Buffer {
-  if (body === undefined) return Buffer.alloc(0)
-  let bytes = Buffer.from(body)
-  for (const placeholder of [MARK_BYTES, ESCAPED_MARK_BYTES]) {
-    for (let at = bytes.indexOf(placeholder); at >= 0; at = bytes.indexOf(placeholder, at))
-      bytes = Buffer.concat([
-        bytes.subarray(0, at),
-        Buffer.from(mark),
-        bytes.subarray(at + placeholder.length),
-      ])
-  }
-  return bytes
 }
 
 function chunked(body: Buffer, sizes: readonly number[]): Buffer {
@@ -106,10 +88,7 @@ function chunked(body: Buffer, sizes: readonly number[]): Buffer {
 export class Exchanges {
   readonly #target: Target
   readonly #idle: Connection[] = []
-  /** Answers by status. */
-  readonly statuses = new Map<number, number>()
-  /** Operations that were answered with 2xx at least once. */
-  readonly reached = new Set<string>()
+  readonly tally = new Tally()
 
   constructor(target: Target) {
     this.#target = target
@@ -161,7 +140,7 @@ export class Exchanges {
         if (answer === undefined) throw new Violation(`no answer within ${GIVE_UP_MS} ms`)
         if (answer.headers.get('content-type') === 'text/event-stream' && !rendered.isHead) {
           await connection.closes(STREAM_MS)
-          checkMarks(connection.received.toString(), rendered.scope)
+          checkMarks(connection.received.toString(), rendered.scope, rendered.isOfProject)
           connection.destroy()
         } else if (isLast(answer) || connection.closed || rendered.body.length > MAX_BODY_BYTES)
           connection.destroy()
@@ -179,9 +158,9 @@ export class Exchanges {
     }
   }
 
-  #judge(drawn: DrawnRequest, { head, isHead, scope }: Rendered, answer: WireAnswer): void {
+  #judge(drawn: DrawnRequest, { head, isHead, scope, isOfProject }: Rendered, answer: WireAnswer): void {
     const { status, headers, text } = answer
-    this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
+    this.tally.countStatus(status)
     const start = text.slice(0, 1000)
     if (status === 431 && head.length > SURE_HEAD_BYTES) return
     if (!STATUSES.has(status)) throw new Violation(`answered ${status} ${start}`)
@@ -190,9 +169,9 @@ export class Exchanges {
       throw new Violation(`503 without Retry-After: ${start}`)
     if (status === 429 && !headers.has('retry-after'))
       throw new Violation(`429 without Retry-After: ${start}`)
-    checkMarks(text, scope)
+    checkMarks(text, scope, isOfProject)
     for (const [name, value] of headers) {
-      checkMarks(value, scope)
+      checkMarks(value, scope, isOfProject)
       if (name === 'x-injected') throw new Violation('a header was injected')
     }
     if (drawn.method === 'OPTIONS' || isHead) return
@@ -206,10 +185,8 @@ export class Exchanges {
       return
     }
     this.#target.api.check(drawn.method, path, { status, body, headers })
-    if (status < 300) {
-      this.reached.add(`${operation.method} ${operation.path}`)
-      this.#target.remember(body, scope)
-    }
+    this.tally.count(operation, status, body?.meta?.message ?? start)
+    if (status < 300) this.#target.remember(body, headers, scope)
   }
 }
 

@@ -1,11 +1,12 @@
 /** `npm run fuzz`: starts a server, fuzzes it and prints the result; see {@link HELP}. */
 import { parseArgs } from 'node:util'
 import { runCampaign } from './campaign.ts'
+import { tallyText } from './tally.ts'
 
 const HELP = `Usage: npm run fuzz -- [options]
 
 Sends generated requests and attacks to a server of its own. Ends with 1 where a rule was broken: --rounds 1 with the
-seed that it names then draws that round again.
+seed that it names then draws that round again. At the end it prints how often each call was accepted and refused.
 
   --minutes N  how long; default 1
   --rounds N   at most so many rounds
@@ -44,7 +45,9 @@ async function main(): Promise<void> {
       isPatient: true,
       onRound: (text) => console.log(text),
     })
-    console.log(JSON.stringify(result))
+    const { calls, ...figures } = result
+    console.log(tallyText(calls))
+    console.log(JSON.stringify(figures))
   } catch (error) {
     console.error((error as Error).message)
     process.exitCode = 1

@@ -299,9 +299,14 @@ const edits: Arbitrary<Edit[]> = fc.array(
   { minLength: 1, maxLength: 3 },
 )
 
+/** Ways to spoil a value in one to three places; the results are JSON texts. */
+export const spoilings: Arbitrary<(value: unknown) => string> = edits.map(
+  (changes) => (value) => jsonText(changes.reduce(spoil, value)),
+)
+
 /** Values of an arbitrary, spoiled in one to three places, as JSON texts. */
 export function spoiled(values: Arbitrary<unknown>): Arbitrary<string> {
-  return fc.tuple(values, edits).map(([value, changes]) => jsonText(changes.reduce(spoil, value)))
+  return fc.tuple(values, spoilings).map(([value, spoilIt]) => spoilIt(value))
 }
 
 /** A value as JSON text. Members that contain a {@link Repeated} are written twice. */
@@ -370,15 +375,18 @@ function edited(value: unknown, edit: Edit): unknown {
   }
 }
 
-/** Bytes of which some are changed, removed, doubled or added. */
-export function mutated(bytes: Arbitrary<Uint8Array>): Arbitrary<Uint8Array> {
-  const change = fc.record({
-    how: fc.constantFrom('flip', 'cut', 'double', 'insert'),
-    at: fc.nat(4000),
-    length: fc.integer({ min: 1, max: 20 }),
-    byte: fc.nat(255),
-  })
-  return fc.tuple(bytes, fc.array(change, { minLength: 1, maxLength: 4 })).map(([before, changes]) => {
+/** Ways to change bytes: some are changed, removed, doubled or added. */
+export const mutations: Arbitrary<(bytes: Uint8Array) => Uint8Array> = fc
+  .array(
+    fc.record({
+      how: fc.constantFrom('flip', 'cut', 'double', 'insert'),
+      at: fc.nat(4000),
+      length: fc.integer({ min: 1, max: 20 }),
+      byte: fc.nat(255),
+    }),
+    { minLength: 1, maxLength: 4 },
+  )
+  .map((changes) => (before) => {
     const after = [...before]
     for (const { how, at: place, length, byte } of changes) {
       const start = after.length === 0 ? 0 : place % after.length
@@ -389,4 +397,8 @@ export function mutated(bytes: Arbitrary<Uint8Array>): Arbitrary<Uint8Array> {
     }
     return Uint8Array.from(after)
   })
+
+/** Bytes of an arbitrary, of which some are changed, removed, doubled or added. */
+export function mutated(bytes: Arbitrary<Uint8Array>): Arbitrary<Uint8Array> {
+  return fc.tuple(bytes, mutations).map(([before, change]) => change(before))
 }

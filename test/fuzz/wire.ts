@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gunzipSync } from 'node:zlib'
 
 export interface WireAnswer {
   readonly status: number
@@ -138,13 +139,17 @@ function parseAnswer(bytes: Buffer, isHead: boolean): { answer: WireAnswer; byte
     const colon = line.indexOf(':')
     headers.append(line.slice(0, colon), line.slice(colon + 1).trim())
   }
-  const whole = (text: string, length: number) => ({ answer: { status, headers, text }, bytes: length })
-  if (isHead || status === 204 || status === 304) return whole('', start)
-  if (isStream(first + lines.join('\n'))) return whole(bytes.toString('utf8', start), bytes.length)
+  const isPacked = headers.get('content-encoding') === 'gzip'
+  const whole = (body: Buffer, length: number) => {
+    const text = (isPacked && body.length > 0 ? gunzipSync(body) : body).toString()
+    return { answer: { status, headers, text }, bytes: length }
+  }
+  if (isHead || status === 204 || status === 304) return whole(Buffer.alloc(0), start)
+  if (isStream(first + lines.join('\n'))) return whole(bytes.subarray(start), bytes.length)
   if (headers.get('transfer-encoding') === 'chunked') return parseChunks(bytes, start, whole)
   const length = Number(headers.get('content-length') ?? 0)
   if (bytes.length < start + length) return start + length
-  return whole(bytes.toString('utf8', start, start + length), start + length)
+  return whole(bytes.subarray(start, start + length), start + length)
 }
 
 /** Server-sent events. */
@@ -155,7 +160,7 @@ function isStream(head: string): boolean {
 function parseChunks<T>(
   bytes: Buffer,
   start: number,
-  whole: (text: string, length: number) => T,
+  whole: (body: Buffer, length: number) => T,
 ): T | number {
   const chunks: Buffer[] = []
   for (let at = start; ;) {
@@ -165,7 +170,7 @@ function parseChunks<T>(
     if (!(size >= 0)) throw new Error(`no chunk size: ${JSON.stringify(bytes.toString('latin1', at, line))}`)
     const after = line + 2 + size + 2
     if (bytes.length < after) return after
-    if (size === 0) return whole(Buffer.concat(chunks).toString(), after)
+    if (size === 0) return whole(Buffer.concat(chunks), after)
     chunks.push(bytes.subarray(line + 2, line + 2 + size))
     at = after
   }

@@ -1,9 +1,9 @@
 /**
  * The server that is fuzzed, and what must always be true of it.
  *
- * There are four scopes: project 1, test and live, whose keys the fuzzer uses; project 2, whose test environment
- * serves a canary all the time and whose live environment nobody uses. Every text that a scope stores may contain the
- * scope's mark.
+ * There are six scopes: project 1, test and live, whose keys the fuzzer uses; project 2, whose test environment
+ * serves a canary all the time and whose live environment nobody uses; and project 3, whose keys are replaced all the
+ * time. Every text that a scope stores may contain the scope's mark. Project 1 has people, too.
  *
  * 1. No answer contains the mark of a scope other than its caller's (G8).
  * 2. The unused scope never changes, although every request may name its ids, pairs and devices (G8).
@@ -20,10 +20,12 @@ import { systemClock as clock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import { Api, type Json } from '../e2e/contract.ts'
 import { KEYS, Server } from '../kit/server.ts'
+import { makeWorld, shareWorld } from '../kit/world.ts'
+import { PASSWORD } from './aims.ts'
 import type { Target } from './exchange.ts'
-
-/** A scope's name in the marks: project and environment. */
-export type ScopeName = 'one-test' | 'one-live' | 'two-test' | 'two-live'
+import { Known, type ScopeName } from './known.ts'
+import { furnish, populate, type ScopeKey } from './populate.ts'
+import { RunningImports, WebServer } from './surroundings.ts'
 
 /** The words that only callers of a scope may see. */
 export const MARKS: Readonly<Record<ScopeName, string>> = {
@@ -31,6 +33,8 @@ export const MARKS: Readonly<Record<ScopeName, string>> = {
   'one-live': 'mark1b7a',
   'two-test': 'mark2c51',
   'two-live': 'mark3e98',
+  'three-test': 'mark4a06',
+  'three-live': 'mark5d2c',
 }
 
 const SECOND = {
@@ -40,14 +44,40 @@ const SECOND = {
   liveSecret: `prj_live_sk_${'8'.repeat(40)}`,
 }
 
+const THIRD = {
+  testPublishable: `prj_test_pk_${'9'.repeat(40)}`,
+  livePublishable: `prj_live_pk_${'a'.repeat(40)}`,
+  testSecret: `prj_test_sk_${'b'.repeat(40)}`,
+  liveSecret: `prj_live_sk_${'c'.repeat(40)}`,
+}
+
+/** The secret keys of all scopes, with their marks. */
+const scopes: readonly ScopeKey[] = [
+  { scope: 'one-test', mark: MARKS['one-test'], secret: KEYS.testSecret },
+  { scope: 'one-live', mark: MARKS['one-live'], secret: KEYS.liveSecret },
+  { scope: 'two-test', mark: MARKS['two-test'], secret: SECOND.testSecret },
+  { scope: 'two-live', mark: MARKS['two-live'], secret: SECOND.liveSecret },
+  { scope: 'three-test', mark: MARKS['three-test'], secret: THIRD.testSecret },
+  { scope: 'three-live', mark: MARKS['three-live'], secret: THIRD.liveSecret },
+]
+
+/** The server may fetch from this machine and send to it, and who signs in does so in a network of their own. */
+const ENVIRONMENT = {
+  RINGFENCE_TRUSTED_PROXIES: '127.0.0.1',
+  RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1',
+  RINGFENCE_SYNC_PRIVATE_ADDRESSES: '127.0.0.1',
+}
+/** The admin whose session requests use. */
+const KEEPER = 'keeper@example.com'
+
 const MIB = 1024 * 1024
 /** The memory limit of a server that has been fuzzed for an hour. A fresh server uses a tenth of it. */
 const MAX_RESIDENT_BYTES = 1024 * MIB
 const CANARY_PAUSE_MS = 100
 /** A client that has waited this long hangs. The limit is high because a dozen busy processes may share two cores. */
 export const GIVE_UP_MS = 60_000
-/** How many ids per kind and scope are kept to be used again. */
-const REMEMBERED_IDS = 40
+/** Batches of requests between two times that one of each kind is made. */
+const FURNISH_EVERY = 5
 const UNTOUCHED_LISTS = [
   '/v1/geofences',
   '/v1/users',
@@ -70,36 +100,48 @@ export class World implements Target {
   canaryAnswers = 0
   canarySlowestMs = 0
   residentBytes = 0
-  readonly #ids: KnownIds
+  readonly #known: Known
   readonly #folder: string
   readonly #untouched: string
+  readonly #web: WebServer
+  readonly #imports: RunningImports
+  #keeper = 'none'
+  #tended = 0
   #stopping = false
   #canary: Promise<void> = Promise.resolve()
 
-  private constructor(server: Server, api: Api, folder: string, ids: KnownIds, untouched: string) {
-    this.server = server
+  private constructor(api: Api, folder: string, known: Known, untouched: string, web: WebServer) {
+    this.server = api.server
     this.api = api
     this.#folder = folder
-    this.#ids = ids
+    this.#known = known
     this.#untouched = untouched
+    this.#web = web
+    this.#imports = new RunningImports(api, known)
   }
 
-  /** Starts a server with two projects and data of every kind that a request could name. */
+  /** Starts a server with three projects, people, the sample region, and data of every kind that a request could name. */
   static async create(env: Readonly<Record<string, string>> = {}): Promise<World> {
     const folder = mkdtempSync(join(tmpdir(), 'ringfence-fuzz-'))
+    const web = await WebServer.start()
+    let server: Server | undefined
     try {
-      const firstKeys = parseKeys(Object.values(KEYS).join(','))
-      const registry = openRegistry({ folder, clock, createIndex: createGeofenceIndex, firstKeys })
-      registry.keys.createProject('second', SECOND)
-      registry.close()
-      const server = await Server.start({ data: folder, env })
+      const invitation = await prepare(folder)
+      server = await Server.start({ data: folder, env: { ...ENVIRONMENT, ...env }, sample: true })
       const api = new Api(server)
-      const ids = new KnownIds()
-      await populate(api, ids)
-      const world = new World(server, api, folder, ids, await untouchedState(api))
+      const known = new Known()
+      known.add('thirdkey', 'three-test', THIRD.testSecret)
+      known.add('thirdkey', 'three-live', THIRD.liveSecret)
+      await populate(api, scopes, known)
+      await api.circle('canary/canary', [10, 50], 300, {}, SECOND.testSecret)
+      const world = new World(api, folder, known, await untouchedState(api), web)
+      await world.#enter(`/v1/invitations/${invitation}`, { password: PASSWORD })
+      for (const live of [false, true]) await furnish(world, live)
       world.#canary = world.#runCanary()
       return world
     } catch (error) {
+      await server?.dispose()
+      web.close()
       rmSync(folder, { recursive: true, force: true })
       throw error
     }
@@ -109,12 +151,49 @@ export class World implements Target {
     return this.server.port
   }
 
-  remember(body: Json, scope: ScopeName | undefined): void {
-    if (scope !== undefined) this.#ids.collect(body, scope)
+  remember(body: Json, headers: Headers, scope: ScopeName | undefined): void {
+    this.#known.learn(body, headers, scope)
   }
 
   id(kind: string, draw: number, scope: ScopeName | undefined): string {
-    return this.#ids.pick(kind, draw, scope)
+    switch (kind) {
+      case 'keeper':
+        return this.#keeper
+      case 'source':
+        return this.#web.url(draw)
+      case 'secretkey':
+        return draw % 2 === 0 ? KEYS.testSecret : KEYS.liveSecret
+      default:
+        return this.#known.pick(kind, draw, scope)
+    }
+  }
+
+  /** Between two batches: makes again what requests may have ended and others need. */
+  async tend(): Promise<void> {
+    await this.#imports.tend()
+    if (++this.#tended % FURNISH_EVERY === 0)
+      for (const live of [false, true]) await furnish(this, live, this.#tended)
+    const { status } = await this.api.call('GET', '/v1/sessions/current', undefined, null, this.cookie)
+    if (status === 401) await this.#enter('/v1/sessions', { email: KEEPER, password: PASSWORD })
+  }
+
+  /** The headers of the admin's requests. */
+  get cookie(): Record<string, string> {
+    return {
+      cookie: `ringfence_session=${this.#keeper}`,
+      'x-ringfence-environment': 'test',
+      origin: this.server.url,
+    }
+  }
+
+  /** Signs the admin in whose session the requests use. No request names that account or session. */
+  async #enter(path: string, how: Json): Promise<void> {
+    const { status, body, headers } = await this.api.call('POST', path, how, null)
+    const token = /^ringfence_session=([^;]+)/.exec(headers.get('set-cookie') ?? '')?.[1]
+    if (token === undefined) throw new Violation(`POST ${path} → ${status} ${JSON.stringify(body)}`)
+    this.#keeper = token
+    this.#known.hide(body.account._id)
+    this.#known.hide(body.session._id)
   }
 
   /**
@@ -124,6 +203,7 @@ export class World implements Target {
    */
   async examine(connections = Infinity): Promise<void> {
     if (this.canaryError !== undefined) throw this.canaryError
+    this.#imports.close()
     for (let i = 0; ; i++) {
       const metrics = await this.#metrics()
       // Counts this request and perhaps the canary's.
@@ -159,7 +239,9 @@ export class World implements Target {
 
   async dispose(): Promise<void> {
     await this.#stopCanary()
+    this.#imports.close()
     await this.server.dispose()
+    this.#web.close()
     rmSync(this.#folder, { recursive: true, force: true })
   }
 
@@ -205,54 +287,32 @@ export class World implements Target {
   }
 }
 
-/** The key of a caller of project 1, and its scope. */
-export function keyOf(kind: 'publishable' | 'secret', live: boolean): { key: string; scope: ScopeName } {
-  const key =
-    kind === 'secret'
-      ? live
-        ? KEYS.liveSecret
-        : KEYS.testSecret
-      : live
-        ? KEYS.livePublishable
-        : KEYS.testPublishable
-  return { key, scope: live ? 'one-live' : 'one-test' }
-}
-
 /**
  * @param scope of the caller; undefined for a caller without a valid key
+ * @param isOfProject whether the text may show both environments of the caller's project
  * @throws Violation if the text contains the mark of another scope
  */
-export function checkMarks(text: string, scope: ScopeName | undefined): void {
+export function checkMarks(text: string, scope: ScopeName | undefined, isOfProject = false): void {
+  const project = isOfProject ? scope?.split('-')[0] : undefined
   for (const [owner, mark] of Object.entries(MARKS))
-    if (owner !== scope && text.includes(mark))
+    if (owner !== scope && owner.split('-')[0] !== project && text.includes(mark))
       throw new Violation(`the answer to a caller of ${scope ?? 'nothing'} carries the mark of ${owner}`)
 }
 
-/** Creates the same pairs, devices and users in all scopes, and the canary's geofence only in its own. */
-async function populate(api: Api, ids: KnownIds): Promise<void> {
-  const secrets = [KEYS.testSecret, KEYS.liveSecret, SECOND.testSecret, SECOND.liveSecret]
-  const marks = Object.entries(MARKS) as [ScopeName, string][]
-  for (const [i, key] of secrets.entries()) {
-    const [scope, mark] = marks[i]!
-    const more = { description: mark, metadata: { mark } }
-    for (let n = 0; n < 6; n++) {
-      const pair = `${n < 3 ? 'shop' : mark}/x-${n}`
-      const at = [10 + n * 0.003, 50 + (key === SECOND.testSecret ? 1 : 0)] as const
-      ids.collect({ geofence: await api.circle(pair, at, 200, more, key) }, scope)
-    }
-    for (let n = 0; n < 4; n++) {
-      const update = {
-        ...more,
-        deviceId: `device-${n}`,
-        userId: `user-${n}`,
-        latitude: 50,
-        longitude: 10,
-        accuracy: 5,
-      }
-      ids.collect(await api.track(update, key), scope)
-    }
+/** Fills a data folder before its first start. @returns the token of the invitation of the admin */
+async function prepare(folder: string): Promise<string> {
+  await makeWorld()
+  shareWorld(folder)
+  const firstKeys = parseKeys(Object.values(KEYS).join(','))
+  const registry = openRegistry({ folder, clock, createIndex: createGeofenceIndex, firstKeys })
+  try {
+    registry.keys.createProject('second', SECOND)
+    registry.keys.createProject('third', THIRD)
+    const { edits, accounts } = registry.people
+    return (await edits.edit(() => accounts.create(1, KEEPER, 'Keeper', 'admin'))).token
+  } finally {
+    registry.close()
   }
-  await api.circle('canary/canary', [10, 50], 300, {}, SECOND.testSecret)
 }
 
 /** Everything that the lists show of the unused scope. Lists that the server does not have are left out. */
@@ -265,39 +325,4 @@ async function untouchedState(api: Api): Promise<string> {
     parts.push(JSON.stringify(body))
   }
   return parts.join('\n')
-}
-
-/** Ids from answers, by kind and scope. The oldest are dropped. */
-class KnownIds {
-  readonly #lists = new Map<string, string[]>()
-
-  /** @param body an answer; `user` and `users` contain users, and so on */
-  collect(body: Json, scope: ScopeName, kind = '', depth = 0): void {
-    if (typeof body !== 'object' || body === null || depth > 3) return
-    if (Array.isArray(body)) {
-      for (const item of body.slice(0, 5)) this.collect(item, scope, kind, depth + 1)
-      return
-    }
-    if (typeof body._id === 'string') this.#add(kind, scope, body._id)
-    for (const [key, member] of Object.entries(body))
-      this.collect(member, scope, key.replace(/s$/, ''), depth + 1)
-  }
-
-  pick(kind: string, draw: number, scope: ScopeName | undefined): string {
-    const any = [...this.#lists.entries()]
-      .filter(([key]) => key.startsWith(`${kind} `))
-      .flatMap(([, ids]) => ids)
-    const own = this.#lists.get(`${kind} ${scope}`) ?? any
-    const ids = draw % 5 === 0 ? any : own
-    return ids[Math.floor(draw / 5) % ids.length] ?? 'none'
-  }
-
-  #add(kind: string, scope: ScopeName, id: string): void {
-    const key = `${kind} ${scope}`
-    const ids = this.#lists.get(key) ?? []
-    this.#lists.set(key, ids)
-    if (ids.includes(id)) return
-    ids.push(id)
-    if (ids.length > REMEMBERED_IDS) ids.shift()
-  }
 }

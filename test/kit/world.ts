@@ -1,9 +1,17 @@
-import { existsSync, mkdirSync, readdirSync, symlinkSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Where tests keep the world database that they have made. */
-export const WORLD = fileURLToPath(new URL('../../node_modules/.cache/ringfence-world/', import.meta.url))
+const MAKERS = ['world', 'placeDatabase', 'mapFile', 'records', 'text'].map((folder) =>
+  fileURLToPath(new URL(`../../src/geo/${folder}/`, import.meta.url)),
+)
+const PACKAGES = fileURLToPath(new URL('../../package-lock.json', import.meta.url))
+
+/** Where tests keep the world database that this version of the code has made. */
+export const WORLD = fileURLToPath(
+  new URL(`../../node_modules/.cache/ringfence-world/${version()}/`, import.meta.url),
+)
 
 /**
  * Makes it, if no test has made it before. Otherwise the first question to each server would wait until it has made its
@@ -31,4 +39,13 @@ export function shareWorld(data: string): void {
   const folder = join(data, 'world')
   mkdirSync(folder)
   for (const name of readdirSync(WORLD)) symlinkSync(join(WORLD, name), join(folder, name))
+}
+
+/** Changes when the code or the packages that make it change. */
+function version(): string {
+  const hash = createHash('sha256').update(readFileSync(PACKAGES))
+  for (const folder of MAKERS)
+    for (const name of readdirSync(folder).toSorted())
+      hash.update(name).update(readFileSync(join(folder, name)))
+  return hash.digest('hex').slice(0, 16)
 }
