@@ -20,7 +20,9 @@ import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { seededRandom } from '../src/simulation/streets.ts'
+import { rounded } from './figures.ts'
 import { benchFolder } from './folder.ts'
+import { beside } from './load/beside.ts'
 import { BENCH_KEYS, startRingfence } from './load/servers.ts'
 import type { ServerProcess } from './load/servers.ts'
 import { flushMs, machineCpuSeconds } from './machine.ts'
@@ -36,8 +38,6 @@ const { values: options } = parseArgs({
 const ROWS = options.smoke ? 2_000 : 100_000
 const STATED_SECONDS = 10
 const UPDATE_EVERY_MS = 20
-const DEVICES = 50
-const SAMPLE_EVERY_MS = 50
 const IDLE_MS = 2_000
 const DAYS = ['mon', 'tue', 'wed', 'thu', 'fri']
 
@@ -47,15 +47,15 @@ async function main(): Promise<number> {
   progress(`writing ${ROWS} rows`)
   await pipeline(csv(ROWS, Number(options.seed)), createWriteStream(file))
   const server = await startRingfence(folder)
-  const idle = await watched(server, () => sleep(IDLE_MS))
+  const idle = await beside(server, UPDATE_EVERY_MS, () => sleep(IDLE_MS))
   const imports = []
   for (const name of ['created', 'updated', 'updated'] as const) {
     progress(`import ${imports.length + 1}: ${ROWS} rows ${name}`)
     const cpuBefore = server.cpuSeconds()
     const machineBefore = machineCpuSeconds()
-    const run = await watched(server, () => importFile(file, server.port, name))
-    const cpuSeconds = rounded(server.cpuSeconds() - cpuBefore)
-    imports.push({ ...run, cpuSeconds, machineCpuSeconds: rounded(machineCpuSeconds() - machineBefore) })
+    const run = await beside(server, UPDATE_EVERY_MS, () => importFile(file, server.port, name))
+    const cpuSeconds = rounded(server.cpuSeconds() - cpuBefore, 2)
+    imports.push({ ...run, cpuSeconds, machineCpuSeconds: rounded(machineCpuSeconds() - machineBefore, 2) })
     done(
       `${name}: ${run.seconds} s, ${Math.round(ROWS / run.seconds)} rows/s; update p50 ${run.p50Ms} ms, ` +
         `p99 ${run.p99Ms} ms, highest ${run.maxMs} ms (idle p99 ${idle.p99Ms} ms)`,
@@ -71,7 +71,7 @@ async function main(): Promise<number> {
     `memory: ${idle.rssHighestMb} MB before, highest ${created!.rssHighestMb}, ${updated!.rssHighestMb} and ${again!.rssHighestMb} MB, ` +
       `${rssAfterMb} MB after, ${rssRecordsMb} MB for a server that has read the records`,
   )
-  const fileMb = rounded(statSync(file).size / 1e6)
+  const fileMb = rounded(statSync(file).size / 1e6, 2)
   const seed = Number(options.seed)
   const figures = { seed, rows: ROWS, fileMb, statedSeconds: STATED_SECONDS, seconds: created!.seconds }
   console.log(
@@ -88,58 +88,6 @@ async function main(): Promise<number> {
     }),
   )
   return options.strict && !options.smoke && created!.seconds > STATED_SECONDS ? 1 : 0
-}
-
-/** Runs `task` while updates are sent and memory is measured. */
-async function watched(server: ServerProcess, task: () => Promise<void>) {
-  const stop = new AbortController()
-  const latencies: number[] = []
-  let rssHighest = 0
-  const sampler = setInterval(() => (rssHighest = Math.max(rssHighest, server.rssBytes())), SAMPLE_EVERY_MS)
-  const updates = sendUpdates(server.port, latencies, stop.signal)
-  const began = performance.now()
-  try {
-    await task()
-  } finally {
-    clearInterval(sampler)
-    stop.abort()
-  }
-  const seconds = rounded((performance.now() - began) / 1000)
-  await updates
-  latencies.sort((a, b) => a - b)
-  const at = (share: number) => rounded(latencies[Math.floor((latencies.length - 1) * share)] ?? 0)
-  return {
-    seconds,
-    updates: latencies.length,
-    p50Ms: at(0.5),
-    p99Ms: at(0.99),
-    maxMs: at(1),
-    rssHighestMb: megabytes(rssHighest),
-  }
-}
-
-/** Open loop: an update is sent when it is due, and its latency counts from that time. */
-async function sendUpdates(port: number, latencies: number[], signal: AbortSignal): Promise<void> {
-  const answers: Promise<void>[] = []
-  const began = performance.now()
-  for (let i = 0; !signal.aborted; i++) {
-    const due = began + i * UPDATE_EVERY_MS
-    await sleep(Math.max(0, due - performance.now()))
-    answers.push(sendUpdate(port, i).then(() => void latencies.push(performance.now() - due)))
-  }
-  await Promise.all(answers)
-}
-
-async function sendUpdate(port: number, i: number): Promise<void> {
-  const device = i % DEVICES
-  const latitude = 40 + (i % 1000) / 10_000
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/track`, {
-    method: 'POST',
-    headers: { Authorization: BENCH_KEYS.testPublishable, 'Content-Type': 'application/json' },
-    body: JSON.stringify({ deviceId: `bench-${device}`, latitude, longitude: -74, accuracy: 20 }),
-  })
-  await answer.arrayBuffer()
-  if (answer.status !== 200) throw new Error(`an update was answered ${answer.status}`)
 }
 
 async function importFile(file: string, port: number, outcome: string): Promise<void> {
@@ -175,10 +123,6 @@ function* csv(rows: number, seed: number): Generator<string> {
 
 function megabytes(bytes: number): number {
   return Math.round(bytes / 1e6)
-}
-
-function rounded(value: number): number {
-  return Math.round(value * 100) / 100
 }
 
 process.exitCode = await main()

@@ -20,6 +20,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   'soak-cluster': 'soakCluster.ts',
   stream: 'stream.ts',
   import: 'import.ts',
+  sync: 'sync.ts',
   step: 'micro/step.ts',
   index: 'micro/index.ts',
   geometry: 'micro/geometry.ts',

@@ -119,6 +119,19 @@ const FIGURES: readonly StatedFigure[] = [
     measured: (result) => number(result, 'seconds'),
     limit: (result) => number(rowOf(result, 'snapshots and 2 updates of each device'), 'bareReadSeconds'),
   },
+  ...(
+    [
+      ['a sync of a million rows, all unchanged, s', 'force, all unchanged', 'seconds', 60],
+      ['the same: memory above the server at rest, MB', 'force, all unchanged', 'aboveMb', 500],
+      ['the same: p99 of an update beside it, above that at rest, ms', 'force, all unchanged', 'overMs', 5],
+      ['a sync of a million rows, 1 % changed, s', '1 % changed', 'seconds', 90],
+    ] as const
+  ).map(([figure, name, key, most]) => ({
+    figure,
+    bench: 'sync',
+    most,
+    measured: (result: BenchResult) => number(rowOf(result, name), key),
+  })),
 ]
 
 /** @param result by the name of its bench; undefined if there is none */

@@ -35,10 +35,6 @@ export class GeofenceWrites {
     return this.#pending.length >= MAX_WRITES
   }
 
-  get isEmpty(): boolean {
-    return this.#pending.length === 0
-  }
-
   add(pending: Pending): void {
     this.#pending.push(pending)
   }

@@ -7,6 +7,9 @@
  *
  * Invariants
  * - SYNC-3: Nothing is written before every source has arrived whole and was read to its end.
+ * - SYNC-5: What is remembered of a source is that its content was taken whole, with its deletions. It is forgotten before
+ *   the first of its rows is written, and known again at the end; so a run that ends in between does not hide that another
+ *   content was taken in part.
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -47,6 +50,8 @@ class RunWork {
   /** The pairs that rows name. */
   readonly #named = new Set<number>()
   #settings: Pick<SyncSettings, 'emails' | 'notify'> = { emails: [], notify: 'always' }
+  /** All rows were taken, and what is missing was deleted. */
+  #isComplete = false
 
   constructor(state: RunState) {
     this.#state = state
@@ -81,6 +86,7 @@ class RunWork {
         await this.#survey(rows)
         await this.#takeRows(rows)
         if (settings.deleteMissing) await this.#deleteMissing(settings)
+        this.#isComplete = true
       }
       return await this.#end(this.#outcome())
     } catch (error) {
@@ -99,12 +105,21 @@ class RunWork {
 
   async #survey(rows: SourceRows): Promise<void> {
     const problems = await rows.survey(this.#state.arrived.map(({ file }) => file))
+    const read: string[] = []
     for (const [i, { index }] of this.#state.arrived.entries()) {
       const problem = problems[i]
-      if (problem === undefined) this.#run.sources[index]!.status = 'read'
-      else this.#state.fail(index, { ...problem, httpStatus: undefined })
+      if (problem === undefined) {
+        this.#run.sources[index]!.status = 'read'
+        read.push(this.#state.sources[index]!.id)
+      } else this.#state.fail(index, { ...problem, httpStatus: undefined })
     }
-    await this.#state.save()
+    const { syncs } = this.#parts
+    const { scope, dryRun } = this.#run
+    await this.#state.save(() =>
+      (dryRun ? [] : read)
+        .filter((source) => syncs.sourceState(scope, source) !== undefined)
+        .map((source) => syncs.sourceChange(scope, source, undefined)),
+    )
   }
 
   async #takeRows(rows: SourceRows): Promise<void> {
@@ -284,7 +299,7 @@ class RunWork {
     return this.#state.arrived.flatMap(({ index, state }): [string, SourceState | undefined][] => {
       const { status, refused } = sources[index]!
       if (status !== 'read') return []
-      const isWhole = refused === 0 && deletionHeld === undefined && this.#writes.isEmpty
+      const isWhole = this.#isComplete && refused === 0 && deletionHeld === undefined
       return [[this.#state.sources[index]!.id, isWhole ? state : undefined]]
     })
   }

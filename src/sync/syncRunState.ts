@@ -113,9 +113,12 @@ export class RunState {
     this.changes.push({ change, tag, externalId, description, ...shapeOutline(shape) })
   }
 
-  async save(): Promise<void> {
+  async save(alongside: () => readonly Change[] = () => []): Promise<void> {
     const { syncs, time } = this.parts
-    await syncs.edit(() => syncs.store({ ...this.run, ...kept(syncs.held(this.run)) }))
+    await syncs.edit(() => {
+      const saved = { ...this.run, ...kept(syncs.held(this.run)) }
+      syncs.commit([...alongside(), syncs.saved(saved)])
+    })
     this.savedAt = time.now()
   }
 

@@ -18,6 +18,8 @@ export class MailServer {
   readonly refusals = new Map<string, string>()
   /** What it answers to the whole message. */
   refusal: string | undefined
+  /** Whether it says nothing to a recipient, neither yes nor no. */
+  isSilent = false
   /** RCPT commands that it got, in order. */
   readonly asked: string[] = []
   port = 0
@@ -27,10 +29,12 @@ export class MailServer {
     const server = new SMTPServer({
       disabledCommands: ['STARTTLS'],
       authOptional: true,
+      // A client that waits for an answer does not hold up the end of the test.
+      closeTimeout: 500,
       ...options,
       onRcptTo({ address }, _session, done) {
         kept.asked.push(address)
-        done(failureOf(kept.refusals.get(address)))
+        if (!kept.isSilent) done(failureOf(kept.refusals.get(address)))
       },
       onData(stream, session, done) {
         let raw = ''

@@ -8,6 +8,7 @@ import { openRegistry, type Registry } from '../../src/registry/registry.ts'
 import type { SyncSettings } from '../../src/registry/sync/syncRows.ts'
 import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
 import type { ReadRow } from '../../src/sync/rowsPort.ts'
+import { ApiError } from '../../src/runtime/errors.ts'
 import { SecretBox } from '../../src/sync/secretBox.ts'
 import { SourceFailed } from '../../src/sync/sourceFailed.ts'
 import { SyncRunner, type SyncRunnerParts } from '../../src/sync/syncRunner.ts'
@@ -35,9 +36,9 @@ const SETTINGS: SyncSettings = {
 }
 
 /** The text of a row, as the thread makes it. */
-function readRow(externalId: string, number: number): ReadRow {
+function readRow(externalId: string, number: number, radius = 100): ReadRow {
   const definition = { tag: 'a', externalId, description: 'x', type: 'circle', enabled: true }
-  const text = JSON.stringify([definition, [1, 2], null, 100])
+  const text = JSON.stringify([definition, [1, 2], null, radius])
   return { line: number + 1, row: number, tag: 'a', externalId, text }
 }
 
@@ -63,6 +64,16 @@ function openRunner(
     },
     ...more,
   })
+}
+
+/** A source that is asked with its ETag, and changes with it. */
+function changing(etagOf: () => string): SyncRunnerParts['fetch'] {
+  return async (_source, file, known) => {
+    const etag = etagOf()
+    if (known?.etag === etag) return { httpStatus: 304, etag }
+    writeFileSync(file, '')
+    return { httpStatus: 200, content: { bytes: 0, sha256: etag }, etag }
+  }
 }
 
 function rowsOf(...batches: ReadRow[][]) {
@@ -202,6 +213,142 @@ t.test('who lost a run writes no more', async (t) => {
   await second.stopped()
   t.match(syncs.last(SCOPE), { status: 'succeeded', repeats: run.id })
 })
+
+for (const end of ['canceled', 'interrupted'] as const)
+  t.test('a source that goes back to what it was while a run is under way', async (t) => {
+    const time = new SimulatedTime(START)
+    const registry = open(t, time)
+    const { syncs, geofences } = registry
+    await syncs.edit(() => syncs.save(SCOPE, { ...SETTINGS, enabled: false }))
+    let radius = 100
+    const half = Promise.withResolvers<void>()
+    const more = Promise.withResolvers<void>()
+    const parts: Partial<SyncRunnerParts> = {
+      fetch: changing(() => `"${radius}"`),
+      async openRows() {
+        const one = radius
+        const rows = rowsOf(
+          Array.from({ length: 200 }, (_, i) => readRow(`${i}`, i + 1, one)),
+          [readRow('late', 201, one)],
+        )
+        if (one === 100) return rows
+        return {
+          ...rows,
+          async next() {
+            const batch = await rows.next()
+            if (batch?.rows.length !== 1) return batch
+            half.resolve()
+            await more.promise
+            return batch
+          },
+        }
+      },
+    }
+    const first = openRunner(t, registry, time, parts)
+    await first.request(SCOPE, { trigger: 'manual' })
+    await first.run()
+    await first.stopped()
+    const radii = () =>
+      [...geofences.store(SCOPE).inOrder()].map(({ shape }) => 'radius' in shape && shape.radius)
+    t.strictSame(new Set(radii()), new Set([100]))
+
+    radius = 200
+    const run = await first.request(SCOPE, { trigger: 'manual' })
+    await first.run()
+    await half.promise
+    await until(() => radii().includes(200))
+    radius = 100
+    const second = openRunner(t, registry, time, parts)
+    if (end === 'canceled') {
+      await first.cancel(SCOPE, run.id)
+      more.resolve()
+      await first.stopped()
+      await second.request(SCOPE, { trigger: 'manual' })
+    } else await second.run()
+    t.equal(syncs.get(SCOPE, run.id)?.run.status, end)
+    await second.run()
+    await second.stopped()
+    t.match(syncs.last(SCOPE), {
+      status: 'succeeded',
+      sources: [{ status: 'read', httpStatus: 200, updated: 200 }],
+    })
+    t.strictSame(new Set(radii()), new Set([100]), 'nothing of the other content is left')
+    more.resolve()
+    await first.stopped()
+    t.strictSame(new Set(radii()), new Set([100]))
+  })
+
+t.test('deletions that cannot be written are made by the next run', async (t) => {
+  const time = new SimulatedTime(START)
+  const registry = open(t, time)
+  const { syncs, geofences } = registry
+  const settings = { ...SETTINGS, enabled: false, deleteMissing: true, maxDeleteShare: 1 }
+  await syncs.edit(() => syncs.save(SCOPE, settings))
+  let rows = [readRow('1', 1), readRow('2', 2)]
+  const runner = openRunner(t, registry, time, {
+    fetch: changing(() => `"${rows.length}"`),
+    openRows: async () => rowsOf(rows),
+  })
+  const ran = async () => {
+    const { id } = await runner.request(SCOPE, { trigger: 'manual' })
+    await runner.run()
+    while (syncs.active(SCOPE) !== undefined) await runUntil(time, time.now() + 10_000)
+    return syncs.get(SCOPE, id)?.run
+  }
+  await ran()
+  rows = [readRow('1', 1)]
+  const { deleteMany } = geofences
+  geofences.deleteMany = () => {
+    throw new ApiError(503, 'The disk is full.')
+  }
+  t.match(await ran(), { status: 'failed', message: 'Nothing can be written: The disk is full.', deleted: 0 })
+  geofences.deleteMany = deleteMany
+  t.match(await ran(), { status: 'succeeded', deleted: 1, sources: [{ status: 'read' }] })
+  t.match(await ran(), { status: 'succeeded', sources: [{ status: 'unchanged', httpStatus: 304 }] })
+})
+
+t.test(
+  'two hosts through nights whose clocks skip and repeat the time of the run: one run a date',
+  async (t) => {
+    for (const [from, days, expected] of [
+      // Skipped: 02:30 is not there on the 29th. The minute after it is 03:00 in summer time.
+      ['2026-03-27T12:00:00Z', 3, ['28T01:30', '29T01:00', '30T00:30']],
+      // Repeated: 02:30 is there twice on the 25th. The first is in summer time.
+      ['2026-10-23T12:00:00Z', 3, ['24T00:30', '25T00:30', '26T01:30']],
+    ] as const) {
+      const stream = new MemoryStream()
+      const time = new SimulatedTime(Date.parse(from))
+      const registries = [
+        await openReplica(t, async () => stream.client(), { clock: time }),
+        await openReplica(t, async () => stream.client(), { clock: time }),
+      ]
+      const settings = { ...SETTINGS, time: '02:30', timeZone: 'Europe/Berlin', scheduledSince: time.now() }
+      await registries[0]!.syncs.edit(() => registries[0]!.syncs.save(SCOPE, settings))
+      let fetches = 0
+      const fetch: SyncRunnerParts['fetch'] = async (_source, file) => {
+        fetches++
+        writeFileSync(file, '')
+        return { httpStatus: 200, content: { bytes: 0, sha256: `${fetches}` } }
+      }
+      const runners = registries.map((registry) => openRunner(t, registry, time, { fetch }))
+      const ends = time.now() + days * DAY
+      for (let turn = 0; time.now() < ends; turn++) {
+        // The lease goes from one to the other.
+        const runner = runners[turn % 2]!
+        if (runner.dueAt() <= time.now()) await runner.run()
+        await runner.stopped()
+        time.time += 10 * 60_000
+      }
+      const { runs } = registries[1]!.syncs.list(SCOPE, { limit: 100 })
+      t.strictSame(
+        runs.map(({ createdAt }) => new Date(createdAt).toISOString().slice(8, 16)).toReversed(),
+        expected,
+      )
+      t.ok(runs.every(({ status, trigger }) => status === 'succeeded' && trigger === 'nightly'))
+      t.equal(fetches, days, 'each is done once')
+    }
+  },
+)
 
 t.test(
   'a source is tried again after 10 seconds, one minute and five, or when the server says; others fail at once',
