@@ -1,8 +1,8 @@
 /** `npm run move`, from one environment of our own server, which speaks the same interface, into the other. */
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, mkdtempSync, rmSync } from 'node:fs'
-import { createServer, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -19,10 +19,15 @@ const folder = mkdtempSync(join(tmpdir(), 'ringfence-move-'))
 t.teardown(() => rmSync(folder, { recursive: true }))
 const state = join(folder, 'state.json')
 
-async function move(from: string, ...more: string[]): Promise<{ code: number | null; output: string }> {
+/** Starts the command; what it is given later counts. */
+function startMove(from: string, ...more: string[]): ChildProcessWithoutNullStreams {
   const args = ['--from-radar', '--from', from, '--url', server.url, '--state', state, ...more]
   const env = { ...process.env, RADAR_SECRET_KEY: KEYS.testSecret, RINGFENCE_SECRET_KEY: KEYS.liveSecret }
-  const child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, MOVE, ...args], { env })
+  return spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, MOVE, ...args], { env })
+}
+
+async function move(from: string, ...more: string[]): Promise<{ code: number | null; output: string }> {
+  const child = startMove(from, ...more)
   let output = ''
   for (const stream of [child.stdout, child.stderr])
     stream.setEncoding('utf8').on('data', (text: string) => (output += text))
@@ -31,10 +36,10 @@ async function move(from: string, ...more: string[]): Promise<{ code: number | n
 }
 
 /** All records of a kind, without what an environment gives them. */
-async function recordsOf(kind: 'geofences' | 'beacons', key: string): Promise<Json[]> {
+async function recordsOf(kind: 'geofences' | 'beacons', key: string, of = server): Promise<Json[]> {
   const records = new Map<string, Json>()
   for (let before = ''; ;) {
-    const { body } = await server.api('GET', `/v1/${kind}?limit=1000${before}`, undefined, key)
+    const { body } = await of.api('GET', `/v1/${kind}?limit=1000${before}`, undefined, key)
     for (const record of body[kind]) records.set(record._id, record)
     if (!body.meta.hasMore) break
     // Many are of the same millisecond.
@@ -145,6 +150,66 @@ t.test('an interrupted move goes on where it was', async (t) => {
   const settings = async (key: string) =>
     (await server.api('GET', '/v1/settings', undefined, key)).body.settings
   t.strictSame(await settings(KEYS.liveSecret), await settings(KEYS.testSecret))
+})
+
+t.test('killed again and again, it goes on, and in the end everything is there once', async (t) => {
+  refuse = () => false
+  const empty = await startServer(t)
+  /** Writes so far of the present run, and what is done at each. */
+  let writes = 0
+  let written = (_path: string): void => {}
+  const pass = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const pieces: Uint8Array[] = []
+    for await (const piece of request) pieces.push(piece as Uint8Array)
+    const { method = '', url: path = '', headers } = request
+    if (method !== 'GET') {
+      writes++
+      written(path)
+    }
+    const answer = await fetch(empty.url + path, {
+      method,
+      headers: { authorization: headers.authorization!, 'content-type': 'application/json' },
+      ...(pieces.length > 0 && { body: Buffer.concat(pieces) }),
+    })
+    response.writeHead(answer.status).end(await answer.text())
+  }
+  const target = createServer((request, response) => void pass(request, response))
+  target.listen(0, '127.0.0.1')
+  await once(target, 'listening')
+  t.teardown(() => {
+    target.closeAllConnections()
+    target.close()
+  })
+  const more = ['--url', `http://127.0.0.1:${(target.address() as AddressInfo).port}`]
+
+  // At the first record, within the first page, at its end, within the second, at a beacon, at the settings.
+  const isSecondPage = (): boolean => asked.some((path) => path.includes('createdBefore'))
+  for (const [where, isThere] of [
+    ['the first record', () => true],
+    ['the first page', () => writes === 500],
+    ['the end of the first page', () => writes === 1000],
+    ['the second page', () => isSecondPage()],
+    ['the second page again', () => isSecondPage() && writes > 20],
+    ['a beacon', (path: string) => path.includes('/beacons/')],
+    ['the settings', (path: string) => path.endsWith('/settings')],
+  ] as const) {
+    asked.length = 0
+    writes = 0
+    const child = startMove(from, ...more)
+    child.stdout.resume()
+    child.stderr.resume()
+    written = (path) => isThere(path) && void child.kill('SIGKILL')
+    await once(child, 'close')
+    t.equal(child.signalCode, 'SIGKILL', where)
+  }
+  t.notOk(asked.includes('/v1/geofences?limit=1000'), 'what is done is not asked for again')
+  written = () => {}
+  const { code, output } = await move(from, ...more)
+  t.equal(code, 0, output)
+  t.match(output, /Copied 1101 geofences, 1 beacons and the settings; 0 refused\./)
+  for (const kind of ['geofences', 'beacons'] as const)
+    t.strictSame(await recordsOf(kind, KEYS.liveSecret, empty), await recordsOf(kind, KEYS.testSecret), kind)
+  t.notOk(existsSync(state))
 })
 
 t.test('records that this server refuses are told, and the rest is copied', async (t) => {

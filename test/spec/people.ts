@@ -34,7 +34,7 @@ changes of role | hold from the next request; distributed, within a second | acc
 idle time | written at most every five minutes | accounts/sessions.test.ts: the last use is written at most every five minutes
 keySignIn | off: no signing in by key | accounts/sessions.test.ts: signing in with a key can be turned off
 session of a key | admin in the key's environment, of keys only the list; ends with the key | accounts/sessions.test.ts: signing in with a secret key works before there is any account; accounts/sessions.test.ts: a session of a key ends with the key
-GET /v1/keys | publishable keys whole, secret keys never
+GET /v1/keys | publishable keys whole, secret keys never | registry/http.test.ts: keys: levels, environments, rotation
 
 # Security (people)
 token | 256 random bits, stored as SHA-256 | accounts/sessions.test.ts: sessions, and only hashes of their tokens, survive a restart

@@ -90,7 +90,7 @@ metadata | up to 32 keys | spec/conformance.test.ts: parameters
 trip | present while started, approaching or arrived | e2e/tripDrive.test.ts: a user drives a trip: started, approaching, arrived, and the app ends it
 
 # User: places and regions (places and regions)
-place, country, state, dma, postalCode | when enabled
+place, country, state, dma, postalCode | when enabled | e2e/regions.test.ts: off: nothing of it on the user, and no events; e2e/regions.test.ts: across a border: the user, the events and their order; e2e/places.test.ts: off: nothing of places is in users and events, and the context has them; e2e/places.test.ts: a walk into a café: passing by, stopping, staying, leaving
 
 # User: fraud (fraud)
 fraud | booleans and dates | e2e/fraud.test.ts: every field of the fraud of a user; failing is an event, passing again is none
@@ -161,11 +161,11 @@ quoting | commas and quotes quoted, embedded quotes doubled | registry/csv.test.
 nightly sync | HTTP, per environment | sync/runs.test.ts: a run upserts the rows of its sources, and tells what became of each; sync/runs.test.ts: one run at a time; it can be canceled; the live environment has its own
 nightly sync | object storage: GetObject, SigV4, ETags | sync/objects.test.ts: objects are read with a signature, and by their ETag only once; sync/objects.test.ts: the signature is the one of the published rules
 object storage | NoSuchKey, NoSuchBucket, AccessDenied, a wrong region and a wrong clock by name | sync/objects.test.ts: what is wrong is told by name; sync/objects.test.ts: another region, a wrong clock, a bucket that may not be read
-fetch | at most syncMaxBytes, 30 s without a byte, 30 min in all; another length, a broken gzip: failed | sync/hostile.test.ts: servers that stall, cut off, lie or send too much
+fetch | at most syncMaxBytes, 30 s without a byte, 30 min in all; another length, a broken gzip: failed | sync/hostile.test.ts: servers that stall, cut off, lie or send too much; sync/changing.test.ts: it breaks off, and the next attempt gets another content; sync/changing.test.ts: the body goes on with another content
 reach | redirects, secrets to the same origin, private addresses | sync/hostile.test.ts: redirects: five at most, secrets only to the same origin, and no private address on the way
 rows | 1,000 refused rows are kept, a row of 10 MB | sync/hostile.test.ts: over a server: 1,000 bad rows and one more, a row of 10 MB, many rows
 nightly sync | with an e-mail | notify/mails.test.ts: a run with a typing mistake: an e-mail that says which; notify/mails.test.ts: who is told of what; notify/mails.test.ts: what is held back, and eleven refused rows
-notifications | one e-mail a cause, queued durably, tried for 24 h, final on a 5xx; it never fails a run | notify/mails.test.ts: e-mails wait on the disk while the process is killed; notify/mails.test.ts: a message that is refused for good, and no mail server; notify/attempts.test.ts: an e-mail is tried for a day, with pauses that grow; notify/mails.test.ts: one of ten addresses is refused, another one is asked to wait
+notifications | one e-mail a cause, queued durably, tried for 24 h, final on a 5xx; it never fails a run | notify/mails.test.ts: e-mails wait on the disk while the process is killed; notify/mails.test.ts: a message that is refused for good, and no mail server; notify/attempts.test.ts: an e-mail is tried for a day, with pauses that grow; notify/mails.test.ts: one of ten addresses is refused, another one is asked to wait; notify/mailJob.test.ts: greylisted: tried again after a minute, with the same Message-ID, and only where it was not accepted; notify/mailJob.test.ts: a server that hangs: the attempt ends in time, and nobody counts as refused
 notifications | a webhook that pauses, a quota used to 90 %, a disk with less than 10 % free; the last two at most once a day | notify/mails.test.ts: a webhook that pauses; notify/attempts.test.ts: a quota of which 90 % is used is told once a day, once to each address; notify/attempts.test.ts: a disk with less than 10 % free is told once a day
 notifications | no CR or LF of data in headers | notify/attempts.test.ts: data stay on their line; notify/mails.test.ts: a name with line ends does not add headers
 notifications | notConfigured without a mail server | notify/mails.test.ts: without a mail server
@@ -174,10 +174,10 @@ settings | every rule, else 400 with param | sync/settings.test.ts: settings: ev
 secrets | left out they stay, null removes; none goes to another host | sync/settings.test.ts: secrets: left out they stay, null removes them, and none goes to another host
 secrets | encrypted; key by option or file of mode 0600; in no log | sync/settings.test.ts: secrets lie encrypted, with a key that only the owner can read, and stand in no log; sync/settings.test.ts: a sealed text opens with its key, in its environment, unchanged
 POST /v1/geofence-sync/test | header and 10 rows of each source | sync/settings.test.ts: each source can be tried: its header and ten rows
-one at a time | per environment, across hosts: a fenced lease | sync/runner.test.ts: two hosts at three o’clock: one run; sync/runner.test.ts: who lost a run writes no more
-interrupted | begun again once | sync/runs.test.ts: a run whose process is killed is interrupted, and begun again once
+one at a time | per environment, across hosts: a fenced lease | sync/runner.test.ts: two hosts at three o’clock: one run; sync/runner.test.ts: who lost a run writes no more; cluster/nights.slow.test.ts: two gateways at the minute of the night: one run, one e-mail
+interrupted | begun again once | sync/runs.test.ts: a run whose process is killed is interrupted, and begun again once; sync/killed.slow.test.ts: killed at each step and begun again, in the embedded engine; sync/killed.slow.test.ts: killed at each step and begun again by another host, in the distributed engine; cluster/nights.slow.test.ts: a gateway is killed while it fetches, and while the mail server hangs: the other goes on
 missed | made up for if under 12 h late | sync/runner.test.ts: a run each night; one that was missed is made up for within twelve hours
-time zones | skipped: the minute after; repeated: the first | sync/schedule.test.ts: a time that the clock skips: the minute after; one that it repeats: the first
+time zones | skipped: the minute after; repeated: the first | sync/schedule.test.ts: a time that the clock skips: the minute after; one that it repeats: the first; sync/runner.test.ts: two hosts through nights whose clocks skip and repeat the time of the run: one run a date
 fetch | whole, before a row counts | sync/runs.test.ts: nothing counts before all sources are there and were read to the end
 gzip | by Content-Encoding, Content-Type or name | sync/runs.test.ts: gzip by its header, its type or its name; a broken one fails
 conditional | ETag, date, SHA-256; not with force, nor after refused rows | sync/runs.test.ts: sources that did not change are not read: by ETag, by date, by content; but with force, and after refused rows
@@ -202,7 +202,7 @@ user.exited_beacon | with beacons ranged | actor/waiting.test.ts: beacons
 beacon events | delivered like geofence events | spec/conformance.test.ts: fields
 
 # Events: places (places and regions)
-user.entered_place | carries place
+user.entered_place | carries place | e2e/places.test.ts: a walk into a café: passing by, stopping, staying, leaving
 
 # Errors
 meta | code, param, message | spec/conformance.test.ts: fields

@@ -243,6 +243,46 @@ t.test('what no source names any more is deleted, within the guard, and only wha
   await clear(server, 'geofences')
 })
 
+t.test('a file that lists everything but one, and one that lists nothing but one', async (t) => {
+  const rows = (from: number) => Array.from({ length: 20 - from }, (_, i) => row('but', from + i)).join('')
+  const settings = { ...http('/but.csv'), deleteMissing: true }
+  web.files.set('/but.csv', HEADER + rows(0))
+  await setUp(server, settings)
+  await ran(server)
+  web.files.set('/but.csv', HEADER + rows(1))
+  await setUp(server, { ...settings, maxDeleteShare: 0 })
+  const held = { status: 'partial', unchanged: 19, deleted: 0, deletionHeld: { count: 1, of: 20 } }
+  t.match(await ran(server), held, 'none may be deleted')
+  await setUp(server, { ...settings, maxDeleteShare: 0.049 })
+  t.match(await ran(server), held, 'one of twenty is more than 4.9 %')
+  t.match((await ran(server)).sources, [{ status: 'read' }], 'it is read again, until nothing is held')
+  t.equal((await names('but')).length, 20)
+  await setUp(server, { ...settings, maxDeleteShare: 0.05 })
+  t.match(await ran(server), { status: 'succeeded', deleted: 1 }, 'one of twenty is not more than 5 %')
+  web.files.set('/but.csv', HEADER + row('but', 7))
+  t.match(await ran(server), { status: 'partial', deleted: 0, deletionHeld: { count: 18, of: 19 } })
+  t.equal((await names('but')).length, 19)
+  await clear(server, 'geofences')
+})
+
+t.test('a source that is the server itself', async (t) => {
+  const own = (path: string) => ({
+    protocol: 'http',
+    http: { urls: [server.url + path], headers: { authorization: KEYS.testSecret } },
+  })
+  for (const [path, code] of [
+    ['/v1/geofences', 'header'],
+    ['/docs', 'notCsv'],
+    ['/v1/nothing', 'http404'],
+  ] as const) {
+    await setUp(server, own(path))
+    const tried = await server.api('POST', '/v1/geofence-sync/test', {})
+    t.match(tried, { status: 200, body: { sources: [{ ok: false, message: /./ }] } }, path)
+    t.match(await ran(server), { status: 'failed', sources: [{ error: { code } }] }, path)
+  }
+  t.strictSame(await records(server, 'geofences'), [])
+})
+
 t.test('what its own date has disabled is deleted too, unless somebody wrote it since', async (t) => {
   const dated = (id: number, at: string) => `Row,circle,dated,${id},"[1,2]",100,${at}\n`
   const header = HEADER.replace('\n', ',disableAfter\n')
