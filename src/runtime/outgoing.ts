@@ -65,6 +65,8 @@ export interface OutgoingStream {
   readonly body: AsyncIterable<Buffer> & { destroy(): void }
   /** Bytes that have come after the headers, also beyond the length that they tell. */
   readonly arrivedBytes: () => number
+  /** Why the network ended the connection; undefined if it is open, or the server ended it in an orderly way. */
+  readonly networkError: () => Error | undefined
 }
 
 export interface OutgoingAnswer {
@@ -196,6 +198,7 @@ export class Outgoing {
     const path = pathname + search
     const connect = this.#options.connect as buildConnector.connector
     let arrivedBytes = () => 0
+    let networkError: Error | undefined
     // A connection of its own: what a server sends beyond the length that it told must not be taken for an answer.
     const client = new Client(origin, {
       ...(this.#options as Client.Options),
@@ -203,7 +206,14 @@ export class Outgoing {
         connect(options, (...result) => {
           // If a connection failed, only the error is passed: there is no second argument then, although the type says
           // so.
-          if (result[0] === null) arrivedBytes = watchBody(result[1])
+          if (result[0] === null) {
+            const [, socket] = result
+            arrivedBytes = watchBody(socket)
+            // The client may call it another length. Its own errors, with which it ends the socket, have no system call.
+            socket.once('error', (error) => {
+              if ('syscall' in error) networkError = error
+            })
+          }
           callback(...result)
         }),
     })
@@ -231,7 +241,13 @@ export class Outgoing {
     // Whoever destroys a body before its end is not interested in the error that this makes.
     body.on('error', () => {})
     body.once('close', end)
-    return { status: statusCode, headers: answered, body, arrivedBytes: () => arrivedBytes() }
+    return {
+      status: statusCode,
+      headers: answered,
+      body,
+      arrivedBytes: () => arrivedBytes(),
+      networkError: () => networkError,
+    }
   }
 
   /** Ends all connections. */

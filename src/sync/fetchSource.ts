@@ -19,6 +19,11 @@ export const FETCH_LIMITS = { idleMs: 30_000, totalMs: 30 * 60_000 }
 const MAX_REDIRECTS = 5
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const AGAIN: ReadonlySet<number> = new Set([408, 425, 429])
+/** What undici calls it if the server has ended the connection in an orderly way before all had come. */
+const ORDERLY_ENDS: ReadonlySet<string | undefined> = new Set([
+  'UND_ERR_SOCKET',
+  'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
+])
 /** The most bytes of a refusal: enough for the name of an error. */
 const MAX_REFUSAL_BYTES = 16 * 1024
 const MAX_ETAG_LENGTH = 1024
@@ -133,7 +138,7 @@ async function follow(
 }
 
 async function keep(
-  { headers, body, arrivedBytes }: OutgoingStream,
+  { headers, body, arrivedBytes, networkError }: OutgoingStream,
   packed: boolean,
   file: string,
   maxBytes: number,
@@ -158,9 +163,8 @@ async function keep(
         yield chunk
       }
     } catch (error) {
-      // The server has ended the connection in an orderly way.
-      const isCut = told !== undefined && (error as { code?: string }).code === 'UND_ERR_SOCKET'
-      throw isCut ? lengthFailed(arrived, told, error) : error
+      const isCut = told !== undefined && ORDERLY_ENDS.has((error as { code?: string }).code)
+      throw networkError() ?? (isCut ? lengthFailed(arrived, told, error) : error)
     }
   }
   const hash = createHash('sha256')

@@ -88,6 +88,19 @@ t.test('servers that stall, cut off, lie or send too much', async (t) => {
       { code: 'length', isPassing: false },
     ],
     [
+      'fewer bytes than told, with a connection that ends',
+      (socket) => socket.end(`HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1000\r\n\r\n${BODY}`),
+      { code: 'length', isPassing: false, message: `${BODY.length} bytes arrived, but 1000 were announced.` },
+    ],
+    [
+      'fewer bytes than told, and a reset',
+      (socket) =>
+        socket.write(`HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 1000\r\n\r\n${BODY}`, () =>
+          setTimeout(() => socket.resetAndDestroy(), 50),
+        ),
+      { code: 'connection', isPassing: true, message: 'The connection was closed.' },
+    ],
+    [
       'more bytes than told',
       (socket) =>
         socket.end(`HTTP/1.1 200 OK\r\nContent-Length: ${BODY.length}\r\n\r\n${BODY}${row('h', 2)}`),

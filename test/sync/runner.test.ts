@@ -258,13 +258,14 @@ for (const end of ['canceled', 'interrupted'] as const)
     await half.promise
     await until(() => radii().includes(200))
     radius = 100
-    const second = openRunner(t, registry, time, parts)
     if (end === 'canceled') {
       await first.cancel(SCOPE, run.id)
       more.resolve()
       await first.stopped()
-      await second.request(SCOPE, { trigger: 'manual' })
-    } else await second.run()
+      await first.request(SCOPE, { trigger: 'manual' })
+    }
+    const second = openRunner(t, registry, time, parts)
+    if (end === 'interrupted') await second.run()
     t.equal(syncs.get(SCOPE, run.id)?.run.status, end)
     await second.run()
     await second.stopped()

@@ -271,7 +271,7 @@ t.test('a source that is the server itself', async (t) => {
     http: { urls: [server.url + path], headers: { authorization: KEYS.testSecret } },
   })
   for (const [path, code] of [
-    ['/v1/geofences', 'header'],
+    ['/v1/geofences', 'notCsv'],
     ['/docs', 'notCsv'],
     ['/v1/nothing', 'http404'],
   ] as const) {
@@ -281,6 +281,11 @@ t.test('a source that is the server itself', async (t) => {
     t.match(await ran(server), { status: 'failed', sources: [{ error: { code } }] }, path)
   }
   t.strictSame(await records(server, 'geofences'), [])
+  const { status } = await server.api('PUT', '/v1/geofence-sync', {
+    ...http('/x.csv'),
+    http: { urls: [`${web.url}/x.csv`], headers: null },
+  })
+  t.equal(status, 200, 'the secret stays here')
 })
 
 t.test('what its own date has disabled is deleted too, unless somebody wrote it since', async (t) => {
