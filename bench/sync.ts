@@ -5,7 +5,8 @@
  * answered or not.
  *
  * Seconds are those of the run's record. `aboveMb`: the largest resident set during the run, above the largest of the
- * seconds before it. `overMs`: the p99 of the updates beside the run, above the p99 of those seconds.
+ * seconds before it. `overMs`: the p99 of the updates beside the run, above the p99 of those seconds. `othersCpuShare`: of all
+ * processors, what other processes than the server and this one used.
  *
  * Not measured: object storage; a slow network; several environments at once; deletions.
  *
@@ -14,6 +15,7 @@
  */
 import { once } from 'node:events'
 import { createWriteStream, statSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -24,7 +26,7 @@ import { rounded, thousands } from './figures.ts'
 import { benchFolder } from './folder.ts'
 import { beside } from './load/beside.ts'
 import { BENCH_KEYS, startRingfence, type ServerProcess } from './load/servers.ts'
-import { flushMs } from './machine.ts'
+import { flushMs, machineCpuSeconds } from './machine.ts'
 import { done, progress } from './progress.ts'
 
 const { values: options } = parseArgs({
@@ -45,6 +47,7 @@ const CHANGED = 100
 const POLYGONS = 10
 const CORNERS = 8
 const TOLERANCE = 0.1
+const MOST_OTHERS = 0.1
 const STATED = { aboveMb: 500, overMs: 5 }
 
 interface Case {
@@ -118,8 +121,13 @@ async function measured(folder: string, url: string, { name, force, expected, st
     const rest = await beside(server, UPDATE_EVERY_MS, () => sleep(REST_MS))
     progress(`${name}: ${thousands(ROWS)} rows`)
     const cpuBefore = server.cpuSeconds()
+    const machineBefore = machineCpuSeconds()
+    const ownBefore = process.cpuUsage()
     let run: Run | undefined
     const during = await beside(server, UPDATE_EVERY_MS, async () => (run = await ran(server, force)))
+    const cpuSeconds = server.cpuSeconds() - cpuBefore
+    const own = process.cpuUsage(ownBefore)
+    const others = machineCpuSeconds() - machineBefore - cpuSeconds - (own.user + own.system) / 1e6
     const { status, created, updated, unchanged, startedAt, finishedAt } = run!
     if (
       status !== 'succeeded' ||
@@ -130,7 +138,7 @@ async function measured(folder: string, url: string, { name, force, expected, st
       case: name,
       seconds: rounded((Date.parse(finishedAt) - Date.parse(startedAt)) / 1000, 1),
       statedSeconds,
-      cpuSeconds: rounded(server.cpuSeconds() - cpuBefore, 1),
+      cpuSeconds: rounded(cpuSeconds, 1),
       restMb: rest.rssHighestMb,
       aboveMb: during.rssHighestMb - rest.rssHighestMb,
       restP99Ms: rest.p99Ms,
@@ -138,11 +146,16 @@ async function measured(folder: string, url: string, { name, force, expected, st
       p99Ms: during.p99Ms,
       overMs: rounded(during.p99Ms - rest.p99Ms, 2),
       maxMs: during.maxMs,
+      othersCpuShare: rounded(Math.max(0, others / during.seconds / availableParallelism()), 2),
     }
     done(
       `${name}: ${row.seconds} s, ${row.cpuSeconds} s of CPU, ${row.aboveMb} MB above ${row.restMb}; an update p50 ${row.p50Ms} ms, ` +
         `p99 ${row.p99Ms} ms (at rest ${row.restP99Ms}), highest ${row.maxMs} ms`,
     )
+    if (row.othersCpuShare > MOST_OTHERS)
+      done(
+        `Other processes used ${Math.round(row.othersCpuShare * 100)} % of the processors, so these figures are too high.`,
+      )
     return row
   } finally {
     await server.stop()
