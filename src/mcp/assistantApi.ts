@@ -77,12 +77,14 @@ async function boundedText(answer: Response): Promise<string | undefined> {
   return Buffer.concat(pieces).toString('utf8')
 }
 
-/** The API's own sentence, which names the parameter. */
+/** The API's own sentence. Most of them begin with the parameter. */
 function refusal(status: number, text: string): string {
   try {
     const { meta } = JSON.parse(text) as { meta?: { message?: string; param?: string } }
-    if (meta?.message !== undefined)
-      return `${status}: ${meta.param === undefined ? '' : `${meta.param}: `}${meta.message}`
+    if (meta?.message !== undefined) {
+      const { message, param } = meta
+      return `${status}: ${param === undefined || message.startsWith(`${param}:`) ? '' : `${param}: `}${message}`
+    }
   } catch {
     // Not of the API, but of something before it.
   }

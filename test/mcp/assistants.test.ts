@@ -191,7 +191,7 @@ t.test('bad calls are answered with a sentence', async (test) => {
   test.match(await refused('explain_user', { id: '..' }), /cannot be/)
   test.match(await refused('explain_user', { id: { a: 1 } }), /id/)
   // Refused by the API.
-  test.match(await refused('find_users_near', { near: 'here' }), /^400: near: /)
+  test.match(await refused('find_users_near', { near: 'here' }), /^400: near: Must be latitude,longitude\.$/)
   test.match(await refused('explain_user', { id: 'nobody' }), /^404: /)
   test.match(await refused('route', { origin: '1,2', destination: '1,3', modes: 'car' }), /^(?:404|503): /)
   // A path in a name stays a name.

@@ -64,7 +64,7 @@ async function killedEverywhere(t: Test, host: () => Pick<ChildOrder, 'folder' |
   t.equal(expected.geofences.filter(([, radius]) => radius === 200).length, 20)
   t.equal(expected.marks.length, 463)
   t.equal(expected.subjects.length, 2)
-  t.ok(points.length > 20, points.join(', '))
+  t.ok(points.length > 14, points.join(', '))
 
   for (const [i, name] of points.entries()) {
     const round = i + 1

@@ -79,18 +79,16 @@ function point(name: string): void {
   if (points.length === killAt) process.kill(process.pid, 'SIGKILL')
 }
 
-/** Points before and after the work. */
-async function between<T>(name: string, work: () => Promise<T>): Promise<T> {
+/** A point before the work; the one after it is the point before the next. */
+async function pointBefore<T>(name: string, work: () => Promise<T>): Promise<T> {
   point(`before ${name}`)
-  const result = await work()
-  point(`after ${name}`)
-  return result
+  return work()
 }
 
 const { registry, openLease } = order.nats === undefined ? alone() : await shared(order.nats)
 const { syncs, geofences, notifications } = registry
 const edit = syncs.edit.bind(syncs)
-syncs.edit = (work) => between('a write', () => edit(work))
+syncs.edit = (work) => pointBefore('a write', () => edit(work))
 
 const outgoing = new Outgoing(['127.0.0.1'])
 const limits = { ...FETCH_LIMITS, maxBytes: 10_000_000 }
@@ -123,12 +121,12 @@ const runner = new SyncRunner({
   folder: files,
   finder: { positionOf: async () => undefined, placeArea: async () => undefined },
   fetch: (source, file, known, signal) =>
-    between('fetching', () => fetchSource(outgoing, source, file, known, limits, signal)),
+    pointBefore('fetching', () => fetchSource(outgoing, source, file, known, limits, signal)),
   async openRows() {
     const rows = await openSourceRows()
     return {
-      survey: (paths) => between('reading the files', () => rows.survey(paths)),
-      next: () => between('reading rows', () => rows.next()),
+      survey: (paths) => pointBefore('reading the files', () => rows.survey(paths)),
+      next: () => pointBefore('reading rows', () => rows.next()),
       close: () => rows.close(),
     }
   },
