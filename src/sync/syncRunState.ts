@@ -113,6 +113,7 @@ export class RunState {
     this.changes.push({ change, tag, externalId, description, ...shapeOutline(shape) })
   }
 
+  /** @param alongside within the edit: what else is written */
   async save(alongside: () => readonly Change[] = () => []): Promise<void> {
     const { syncs, time } = this.parts
     await syncs.edit(() => {

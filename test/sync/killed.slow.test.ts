@@ -16,8 +16,9 @@ import type { ChildOrder, ChildReport } from './runChild.ts'
 import { FileServer, HEADER, row } from './syncKit.ts'
 
 const CHILD = fileURLToPath(new URL('runChild.ts', import.meta.url))
-/** Each round has an environment of its own. */
+/** Each round has the test environment of a project of its own. */
 const FIRST_SCOPE = 2
+const SCOPES_A_PROJECT = 2
 
 const skip = await skipWithout(NATS_SERVER)
 
@@ -49,7 +50,7 @@ async function killedEverywhere(t: Test, host: () => Pick<ChildOrder, 'folder' |
   const web = await FileServer.start(t)
   const orderOf = (round: number, killAt: number): ChildOrder => {
     const urls = ['first', 'second'].map((name) => `${web.url}/${round}/${name}.csv`)
-    return { ...host(), scope: FIRST_SCOPE + round, urls, killAt }
+    return { ...host(), scope: FIRST_SCOPE + SCOPES_A_PROJECT * round, urls, killAt }
   }
   serveChanging(web, 0)
   const whole = await childOf(t, orderOf(0, 0))
