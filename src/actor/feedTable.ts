@@ -97,6 +97,11 @@ export class FeedTable implements ActorTable {
     return this.#rows.size
   }
 
+  /** The number of the last row that was ever written. */
+  get last(): number {
+    return this.#last
+  }
+
   get hasFresh(): boolean {
     return this.#fresh.length > 0
   }

@@ -185,7 +185,15 @@ export class Partition {
     const isTold = movesTrips(update, view.trips)
     if (repeatOf >= 0) {
       const own = row >= 0 ? row : repeatOf
-      return this.#told(own, view, update, wantsUser, NO_EVENTS, true, isTold ? 0 : undefined)
+      return this.#told(
+        own,
+        view,
+        update,
+        wantsUser,
+        NO_EVENTS,
+        true,
+        isTold ? 0 - this.feed.last : undefined,
+      )
     }
     if (isTold && this.feed.isFull(update.scope, update.deviceId)) return FEED_FULL
     if (row < 0 && records >= MAX_RECORDS) return TOO_MANY_RECORDS

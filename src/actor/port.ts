@@ -29,7 +29,8 @@ export interface Outcome {
   /** The verdict on a verified update, if fraud is judged. */
   readonly verdict?: Verdict | undefined
   /**
-   * The number of the row that tells the device's trips of it (feedTable.ts); 0: it was told before. Absent if it
+   * The number of the row that tells the device's trips of it (feedTable.ts); negative or 0: it was told before, and the
+   * feed has had that many rows. Absent if it
    * moves no trip.
    */
   readonly feed?: number | undefined

@@ -18,7 +18,7 @@ export interface FeedOutcomes {
 export interface FeedQuestion {
   readonly scope: ScopeId
   readonly deviceId: string
-  /** The number of the row in its partition's feed; 0: the last one. */
+  /** The number of the row in its partition's feed; negative or 0: the device's last, of as many rows as there were. */
   readonly number: number
 }
 

@@ -3,7 +3,7 @@ import type { Intake } from '../actor/port.ts'
 import { locateTrip, tripId, type StoreSalt } from '../events/ids.ts'
 import { deviceHash } from '../model/deviceHash.ts'
 import type { ScopeId } from '../model/scope.ts'
-import type { TripOptions } from '../model/trip.ts'
+import { isEnded, type TripOptions } from '../model/trip.ts'
 import type { TripNames } from '../registry/trips/port.ts'
 import type { TripEntry } from '../registry/trips/scopeTrips.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -125,7 +125,15 @@ export class TripDelivery {
     if (known !== undefined) return isAgain && wasDeleted && update.named !== known.id ? undefined : known
     if (wasDeleted) return undefined
     const { trips: found } = await trips.ask({ scope, ask: 'named', externalId, includeLocations: false })
-    if (found.length > 0) return undefined
+    // An owner that has lost the device's partition without knowing it may tell the same row, and has just made the trip.
+    const made = names.named(externalId)
+    if (made !== undefined) return made
+    const [last] = found
+    if (last !== undefined) {
+      const { id, userId, status } = last
+      if (isEnded(status)) return undefined
+      return { id, scope, externalId, userId: userId ?? undefined, changedAt: 0, isDeleted: false }
+    }
     const draw = () => drawTripId(store, clock, externalId, user.userId)
     return this.#edit((writable) => writable.reserve(scope, externalId, user.userId, draw))
   }

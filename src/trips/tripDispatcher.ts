@@ -103,7 +103,7 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
     const device = deviceOf(scope, deviceId)
     const seen = this.#seen.get(device)
     const queue = this.#queues.get(device)
-    if (number === 0) return this.#last(device, queue, seen)
+    if (number <= 0) return this.#last(device, queue, seen)
     if (seen !== undefined && seen.number >= number)
       return Promise.resolve({ trip: seen.trip, events: seen.number === number ? seen.events : [] })
     // Another owner has told it.

@@ -293,6 +293,13 @@ export class Hosts {
     )
   }
 
+  /** Each as its owner has it, in order. */
+  get partitions(): readonly Partition[] {
+    return this.#owners.flatMap((host, n) =>
+      this.#servers[host]!.hosts.flatMap(({ partitions }) => partitions.filter(({ number }) => number === n)),
+    )
+  }
+
   async start(): Promise<void> {
     for (let n = 0; n < PARTITIONS; n++) {
       this.#owners[n] = n % 3

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { HttpAnswer } from '../kit/server.ts'
 import type { Load } from './load.ts'
+import { tripOf } from './couriers.ts'
 import type { EventRecord, Mover } from './movers.ts'
 import type { Streams } from './streams.ts'
 
@@ -39,11 +40,12 @@ const QUESTIONS_AT_ONCE = 8
 /**
  * Checks G1 to G5 and G9 against what clients were told. The state of each device must be that of its last
  * acknowledged update. `EVENTS` must contain the events of all these updates in order, each once, and no others. The
- * indexes of the gateways and the webhook must have the same events.
+ * indexes of the gateways and the webhook must have the same events. Each update has moved its trip once (T1).
  */
 export async function compare(parts: Compared): Promise<Totals> {
   const { load, streams, gateways, delivered, fault } = parts
   await compareUsers(parts)
+  await compareTrips(load.movers, gateways[0]!, fault)
   const expected = load.movers.reduce((sum, { events }) => sum + events.length, 0)
   await grown(() => streams.eventCount(), expected)
   const events = await streams.events(fault)
@@ -113,6 +115,23 @@ function compareUser(mover: Mover, { status, body }: HttpAnswer, fault: (s: stri
   if (wrong !== undefined) fault(wrong)
 }
 
+/** T1: each update has moved its trip once. */
+export async function compareTrips(
+  movers: readonly Mover[],
+  get: (path: string) => Promise<HttpAnswer>,
+  fault: (s: string) => void,
+): Promise<void> {
+  for (const mover of movers) {
+    const trip = tripOf(mover)
+    if (trip === undefined) continue
+    const { externalId, locations } = trip
+    const { status, body } = await get(`trips/${encodeURIComponent(externalId)}`)
+    if (status !== 200) fault(`T1 ${externalId} is answered ${status} ${JSON.stringify(body)}`)
+    else if (body.trip.locations.length !== locations)
+      fault(`T1 ${externalId} has ${body.trip.locations.length} locations, expected ${locations}`)
+  }
+}
+
 /** @returns the ids */
 function compareEvents(
   { movers, answered }: Load,
@@ -124,6 +143,8 @@ function compareEvents(
   for (const event of events) {
     if (ids.has(event._id)) fault(`G2 event ${event._id} is twice in EVENTS`)
     ids.add(event._id)
+    // A call on a trip that nobody has moved.
+    if (event.user?.deviceId === undefined) continue
     const list = byDevice.get(event.user.deviceId)
     if (list === undefined) fault(`event ${event._id} is of ${event.user.deviceId}, which nobody sent`)
     else list.push(event)

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Ringfence, type StreamEncoding } from '../../sdk/src/index.ts'
 import { KEYS } from '../kit/server.ts'
 import { sdkEncoding } from '../kit/stream.ts'
+import { isOnTrip } from './couriers.ts'
 import type { EventRecord, Move, Mover } from './movers.ts'
 
 /** Gateways answer after 10 s at the latest (G7). The rest is for a machine that is also used by others. */
@@ -143,7 +144,7 @@ export class Load {
     const sentAt = performance.now()
     let status: number
     let retryAfter: string | null
-    let body: { readonly events: readonly EventRecord[] }
+    let body: { readonly events: readonly EventRecord[]; readonly user: { readonly trip?: object } }
     try {
       const answer = await fetch(`${url}/v1/track`, {
         method: 'POST',
@@ -170,6 +171,8 @@ export class Load {
     this.#acknowledged(mover, sentAt)
     mover.applied()
     this.#compare(mover, move, body.events)
+    if (isOnTrip(mover) && body.user.trip === undefined)
+      this.#fault(`T2 ${mover.deviceId} was answered without user.trip, for which an app would end its trip`)
     return true
   }
 

@@ -47,7 +47,9 @@ export interface Place {
 export type EventRecord = Parameters<typeof eventText>[0] & {
   readonly _id: string
   readonly actualCreatedAt: string
-  readonly user: { readonly deviceId: string }
+  /** Absent where nobody has moved the trip that it is about. */
+  readonly user?: { readonly deviceId?: string }
+  readonly trip?: { readonly externalId: string; readonly status: string }
 }
 
 /** Walks among circles in its own time. The replay of fleet.ts predicts its events. */

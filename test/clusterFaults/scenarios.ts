@@ -18,6 +18,7 @@ import {
 import { deliveryKilled, gatewayKilled, rollingRestart } from './processes.ts'
 import type { Scenario } from './scenario.ts'
 import { takeOver } from './takeOver.ts'
+import { tripCallLost, tripOwnerEnds } from './tripPoints.ts'
 import { tile38Killed, tile38Slow, tile38Wiped } from './tile38.ts'
 
 /** All scenarios, in the order in which they run. */
@@ -39,6 +40,8 @@ export const SCENARIOS: readonly Scenario[] = [
   natsQuota,
   natsCut,
   takeOver,
+  tripOwnerEnds,
+  tripCallLost,
   tile38Killed,
   tile38Wiped,
   tile38Slow,

@@ -12,6 +12,7 @@ import { KEYS, type HttpAnswer } from '../kit/server.ts'
 import { makeWorld, shareWorld } from '../kit/world.ts'
 import { Bystander, type Call } from './bystander.ts'
 import { compare, type Totals } from './comparison.ts'
+import { Courier, GOAL, Messenger } from './couriers.ts'
 import { Guest, GUEST_SETTINGS, type Cafe } from './guests.ts'
 import { Load } from './load.ts'
 import { Commuter, GATE, nameIn, Wanderer, type EventRecord } from './movers.ts'
@@ -24,6 +25,9 @@ const CIRCLES = 10
 const BY_STREAM = 24
 const COMMUTERS = 8
 const GUESTS = 8
+const COURIERS = 8
+const COURIERS_BY_STREAM = 4
+const MESSENGERS = 4
 const LEAST_BY_HTTP = 32
 /** How long the load runs before the fault and after the recovery. */
 const LOAD_MS = 1500
@@ -79,7 +83,7 @@ export class Stage {
     receiver: Receiver,
     partitions: number,
     random: Seeded,
-    { circles, cafe }: Furniture,
+    { circles, cafe, couriers }: Furniture,
     say: (line: string) => void,
   ) {
     this.cluster = cluster
@@ -91,6 +95,7 @@ export class Stage {
     const wanderer = (prefix: string, n: number) =>
       new Wanderer(nameIn(`${prefix}${n}`, n % partitions, partitions), random, circles)
     const count = Math.max(LEAST_BY_HTTP, partitions)
+    const couriersByHttp = couriers.slice(0, COURIERS)
     this.load = new Load(
       cluster.gateways.map(({ options }) => options.url),
       {
@@ -98,8 +103,16 @@ export class Stage {
           ...Array.from({ length: count }, (_, n) => wanderer('walker', n)),
           ...Array.from({ length: COMMUTERS }, (_, n) => new Commuter(`commuter-${n}`)),
           ...Array.from({ length: GUESTS }, (_, n) => new Guest(`guest-${n}`, cafe)),
+          ...couriersByHttp,
+          ...Array.from(
+            { length: MESSENGERS },
+            (_, n) => new Messenger(`messenger-${n}`, (n * 5) % partitions, partitions),
+          ),
         ],
-        byStream: Array.from({ length: BY_STREAM }, (_, n) => wanderer('van', n)),
+        byStream: [
+          ...Array.from({ length: BY_STREAM }, (_, n) => wanderer('van', n)),
+          ...couriers.slice(COURIERS),
+        ],
       },
       (sentence) => this.fault(sentence),
     )
@@ -236,6 +249,11 @@ export class Stage {
     return this.#calls[0]!('GET', path)
   }
 
+  /** Sends a request to one of the gateways with the secret key. */
+  call(gateway: number, ...request: Parameters<Call>): Promise<HttpAnswer> {
+    return this.#calls[gateway]!(...request)
+  }
+
   async #until(otherwise: string, done: () => boolean | Promise<boolean>): Promise<void> {
     for (const from = performance.now(); !(await done()); await sleep(LOOK_AGAIN_MS))
       if (performance.now() - from > GIVE_UP_MS) throw new Error(`${otherwise} after ${seconds(from)}`)
@@ -314,9 +332,10 @@ async function startCluster({ cluster, env }: Scenario, folder: string): Promise
 interface Furniture {
   readonly circles: ReadonlyMap<string, Circle>
   readonly cafe: Cafe
+  readonly couriers: readonly Courier[]
 }
 
-/** Makes circles, the gate, dwell times and a webhook, and turns everything on that knows the world. */
+/** Makes circles, the gate, dwell times, trips and a webhook, and turns everything on that knows the world. */
 async function furnish(cluster: Cluster, receiver: Receiver, random: Seeded): Promise<Furniture> {
   const call = callOf(cluster.gateways[0]!.options.url)
   const put = async (method: string, path: string, body: object) => {
@@ -324,7 +343,12 @@ async function furnish(cluster: Cluster, receiver: Receiver, random: Seeded): Pr
     if (answer.status !== 200) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`)
     return answer.body
   }
-  await put('PATCH', 'settings', { dwellEvents: true, dwellThreshold: PROJECT_DWELL, ...GUEST_SETTINGS })
+  await put('PATCH', 'settings', {
+    dwellEvents: true,
+    dwellThreshold: PROJECT_DWELL,
+    tripUpdateSeconds: 0,
+    ...GUEST_SETTINGS,
+  })
   const { latitude, longitude, radius } = GATE
   const gate = { type: 'circle', description: 'gate', coordinates: [longitude, latitude], radius }
   // The commuter leaves again before it could dwell.
@@ -334,8 +358,14 @@ async function furnish(cluster: Cluster, receiver: Receiver, random: Seeded): Pr
     const { geofence } = await put('PUT', `geofences/near/${circle.externalId}`, circleBody(circle))
     circles.set(geofence._id, { ...circle, id: geofence._id })
   }
+  await put('PUT', GOAL.path, GOAL.body)
+  const couriers = Array.from(
+    { length: COURIERS + COURIERS_BY_STREAM },
+    (_, n) => new Courier(`courier-${n}`),
+  )
+  for (const { order } of couriers) await put('POST', 'trips', order)
   await put('POST', 'webhooks', { url: receiver.url, mode: 'multiple' })
-  return { circles, cafe: await cafeOf(call) }
+  return { circles, cafe: await cafeOf(call), couriers }
 }
 
 /** A café that is the first candidate at its own point. */

@@ -1,5 +1,6 @@
 /**
- * Kills a real server again and again and compares its state with what its clients had seen: G1, G2, G3, G5, G9.
+ * Kills a real server again and again and compares its state with what its clients had seen: G1, G2, G3, G5, G9, and
+ * T1, T2, T4 of devices on trips.
  *
  * RINGFENCE_CRASH_ROUNDS=50 node test/crash/crash.test.ts more rounds than one; `npm run test:slow` runs three
  * RINGFENCE_SEED=123 node test/crash/crash.test.ts repeats the same random choices
@@ -39,7 +40,7 @@ t.test(`${rounds} rounds, RINGFENCE_SEED=${seed}`, async (t) => {
   const random = new Seeded(seed)
   const startKills = drawStartKills(random, random.integer(1, 3))
   t.comment(`first start killed after ${startKills.join()} ms`)
-  const run = await CrashRun.start(random, startKills)
+  const run = await CrashRun.start(random, startKills, true)
   t.teardown(() => run.dispose())
   for (let number = 0; number < rounds; number++) {
     const round = drawRound(random, number)
@@ -52,6 +53,7 @@ t.test(`${rounds} rounds, RINGFENCE_SEED=${seed}`, async (t) => {
   t.strictSame(run.ledger.faults, [], 'everything at the end')
   t.comment(JSON.stringify(run.ledger.counts))
   const { updates, lost, resends, events, edits, rotated, trimmed } = run.ledger.counts
+  t.ok(run.courierUpdates > 0, 'devices were on trips')
   t.ok(updates > 0 && events > 0 && edits > 0 && resends > 0 && lost > 0, 'the rounds had something to lose')
   // Trimming waits for second snapshots, and three rounds are too few for them.
   if (rounds >= 20) t.ok(rotated > 0 && trimmed > 0, 'segments came and went')

@@ -19,6 +19,7 @@ import {
   type Device,
   type Sent,
 } from './fleet.ts'
+import { Couriers } from './couriersLeft.ts'
 import { label, Ledger } from './ledger.ts'
 import type { Seeded } from './seeded.ts'
 import { until } from '../kit/waiting.ts'
@@ -65,6 +66,7 @@ export class CrashRun {
   readonly #random: Seeded
   readonly #data: string
   #farVersion = 0
+  #couriers: Couriers | undefined
   #running = false
   #editing = false
   /** Called after each edit of a circle that devices walk in. */
@@ -74,8 +76,11 @@ export class CrashRun {
   #idle = 0
   #alive = 0
 
-  /** @param startKills see {@link Round}; here for the very first start, which makes the data folder */
-  static async start(random: Seeded, startKills: readonly number[]): Promise<CrashRun> {
+  /**
+   * @param startKills see {@link Round}; here for the very first start, which makes the data folder
+   * @param hasCouriers whether there are also devices on trips; they do not rest between rounds
+   */
+  static async start(random: Seeded, startKills: readonly number[], hasCouriers = false): Promise<CrashRun> {
     const data = mkdtempSync(join(tmpdir(), 'ringfence-crash-'))
     const env = { RINGFENCE_SEGMENT_BYTES: '65536', RINGFENCE_SNAPSHOT_BYTES: '65536' }
     const server = await Server.start({ data, env })
@@ -84,8 +89,13 @@ export class CrashRun {
     for (const milliseconds of startKills) await killedStart(server, milliseconds)
     await server.restart()
     const run = new CrashRun(server, data, random)
-    await server.api('PATCH', '/v1/settings', { dwellEvents: true, dwellThreshold: PROJECT_DWELL })
+    const settings = { dwellEvents: true, dwellThreshold: PROJECT_DWELL, tripUpdateSeconds: 0 }
+    await server.api('PATCH', '/v1/settings', settings)
     for (const circle of drawCircles(random, CIRCLES)) await run.#put({ ...circle, id: '' })
+    if (hasCouriers) {
+      run.#couriers = await Couriers.start(server, (sentence) => run.ledger.fault(sentence))
+      run.ledger.others = new Set(run.#couriers.deviceIds)
+    }
     return run
   }
 
@@ -98,6 +108,7 @@ export class CrashRun {
   }
 
   async dispose(): Promise<void> {
+    this.#couriers?.load.abandon()
     await this.server.dispose()
     rmSync(this.#data, { recursive: true, force: true })
   }
@@ -153,8 +164,15 @@ export class CrashRun {
     for (const device of this.ledger.devices) {
       if (device.inFlight !== undefined) this.ledger.fault(`${device.deviceId}: the resend got no answer`)
     }
+    await this.#couriers?.answered()
+    await this.#couriers?.finish()
     this.ledger.forgetChecks()
     await this.ledger.check()
+  }
+
+  /** Updates of devices on trips that were acknowledged. */
+  get courierUpdates(): number {
+    return this.#couriers?.load.counts.updates ?? 0
   }
 
   // Load

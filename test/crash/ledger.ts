@@ -27,6 +27,8 @@ export class Ledger {
     trimmed: 0,
   }
   readonly devices: readonly Device[]
+  /** Names of devices whose events somebody else compares. */
+  others: ReadonlySet<string> = new Set()
   /** The acknowledged state of the circles, by `_id`. */
   circles = new Map<string, Circle>()
   /** Names of circles whose edit was not answered. */
@@ -158,6 +160,7 @@ export class Ledger {
     for await (const event of this.#eventsSince(this.#checkedUntil)) {
       if (ids.has(event._id)) continue
       ids.add(event._id)
+      if (this.others.has(event.user.deviceId)) continue
       const list = byDevice.get(event.user.deviceId)
       if (list === undefined) byDevice.set(event.user.deviceId, [event])
       else list.push(event)

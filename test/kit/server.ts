@@ -174,13 +174,18 @@ export class Server {
   /**
    * Starts the process again, with the same data and port, after {@link stop}, {@link kill9} or after it ended by
    * itself.
+   * @param preload a module that is loaded first (`--import`), and variables for it, for this run
    */
-  async restart(): Promise<void> {
+  async restart(preload?: {
+    readonly module: string
+    readonly env: Readonly<Record<string, string>>
+  }): Promise<void> {
     if (this.#child !== undefined && !hasEnded(this.#child)) throw new Error('the server is still running')
     // Removes the test runner's hooks, which are added to every child: with them, SIGXFSZ (a full file) would kill
     // the server. Also removes the settings of the tests, which a server would warn about.
     const without = ['NODE_OPTIONS', ...TEST_SETTINGS].flatMap((name) => ['-u', name])
-    const command = [...without, process.execPath, MAIN, ...(this.#options.args ?? [])]
+    const first = preload === undefined ? [] : ['--import', preload.module]
+    const command = [...without, process.execPath, ...first, MAIN, ...(this.#options.args ?? [])]
     const child = spawn('env', command, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
@@ -193,6 +198,7 @@ export class Server {
         RINGFENCE_SAMPLE_REGION: 'off',
         RINGFENCE_DASHBOARD: 'off',
         ...this.#options.env,
+        ...preload?.env,
       },
     })
     this.#child = child

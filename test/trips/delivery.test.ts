@@ -44,3 +44,17 @@ t.test('a row whose own process has reserved the name makes the trip, once', asy
   t.same(await delivery.tell(row, true), told, 'the same answer')
   t.strictSame(statuses(), ['arrived'])
 })
+
+t.test(
+  'a row moves the trip that another owner has just made, whose name is not seen here yet',
+  async (t) => {
+    const { directory, delivery, update, statuses } = scene()
+    await delivery.tell(await update(), false)
+    const { id } = directory.of(0).named(NAME)!
+    const row = await update()
+    await directory.edit(() => directory.release(0, id))
+    const told = await delivery.tell(row, true)
+    t.equal(JSON.parse(told.trip!)._id, id, 'for an answer without it, an app would end its trip')
+    t.strictSame(statuses(), ['arrived'])
+  },
+)

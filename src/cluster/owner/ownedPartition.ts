@@ -132,6 +132,11 @@ export class OwnedPartition {
     })
   }
 
+  /** The number of the last row that the devices of the partition have told to trips. */
+  get lastRow(): number {
+    return this.#partition.feed.last
+  }
+
   get isDropped(): boolean {
     return this.#dropped.signal.aborted
   }

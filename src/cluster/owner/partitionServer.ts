@@ -103,8 +103,11 @@ export class PartitionServer implements OwnershipHandlers {
       }
     })
     const outcomes = calls.serve(outcomeSubject(number), (bytes, answer) => {
+      const question = decodeOutcomeQuestion(bytes)
+      // Whoever has written the row answers. This owner has lost the partition, and does not know it yet.
+      if (Math.abs(question.number) > owned.lastRow) return
       owned.dispatcher
-        .of(decodeOutcomeQuestion(bytes))
+        .of(question)
         .catch((error: unknown) => {
           if (error instanceof ApiError) return error
           throw error
