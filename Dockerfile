@@ -12,7 +12,7 @@ COPY install install/
 COPY sdk/src sdk/src/
 COPY dashboard dashboard/
 COPY src/dashboard src/dashboard/
-COPY src/geometry/confidence.ts src/geometry/
+COPY src/geometry/confidence.ts src/geometry/ringCrossing.ts src/geometry/
 # No package that the server loads needs a script of its own: native ones carry their binaries. What other platforms need, and the package
 # `node`, which is the Node that this image has already, are then removed: `npm run slim`, 500 MB. Before that it builds the dashboard.
 RUN npm ci --omit=dev --workspaces=false --ignore-scripts --no-audit --no-fund \

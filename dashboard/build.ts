@@ -8,7 +8,6 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
-import { build } from 'vite'
 import { sourceStamp, STAMP_FILE } from '../src/dashboard/sourceStamp.ts'
 
 const FOLDER = import.meta.dirname
@@ -27,6 +26,8 @@ if (builtStamp() !== stamp) {
 }
 
 async function make(): Promise<void> {
+  // Loaded only if needed: it takes longer than to find out that everything is there.
+  const { build } = await import('vite')
   await build({
     configFile: join(FOLDER, 'vite.config.ts'),
     root: FOLDER,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import t from 'tap'
 import { skipWithoutChromium } from '../kit/chromium.ts'
-import { openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
+import { openBrowser, openPage, settled, signIn, startWithDashboard } from './kit.ts'
 
 /** Evaluated, because the policy of the pages refuses a script of elsewhere. */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -67,10 +67,14 @@ t.test('accessibility', { skip: skipWithoutChromium() }, async (t) => {
     '/keys',
     '/members',
   ]
-  for (const { width, dark } of VIEWS) {
-    const { page, complaints } = await openPage(t, browser, server, { width, dark })
-    const check = async (name: string) => {
-      await page.evaluate(AXE)
+  const { page, complaints } = await openPage(t, browser, server)
+  /** A page is loaded once, and follows the theme of the system and the size of its window. */
+  const check = async (name: string) => {
+    await page.evaluate(AXE)
+    for (const { width, dark } of VIEWS) {
+      await page.emulateMedia({ colorScheme: dark ? 'dark' : 'light' })
+      await page.setViewportSize({ width, height: 800 })
+      await settled(page)
       const violations = (await page.evaluate(
         `axe.run(document, { runOnly: ${JSON.stringify(TAGS)} }).then(({ violations }) => violations)`,
       )) as Violation[]
@@ -82,17 +86,17 @@ t.test('accessibility', { skip: skipWithoutChromium() }, async (t) => {
       const overflow = await page.evaluate('document.documentElement.scrollWidth - innerWidth')
       t.ok(Number(overflow) <= 0, `${name} fits into ${width} px`)
     }
-    await page.goto('/sign-in')
-    await page.getByLabel('Secret key', { exact: true }).waitFor()
-    await check('sign-in')
-    await signIn(page)
-    for (const path of paths) {
-      await page.goto(path)
-      await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' })
-      await page.waitForTimeout(700)
-      if (path === '/test/geofences/new') await page.getByText('Opening hours').click()
-      await check(path)
-    }
-    t.strictSame(complaints, [])
   }
+  await page.goto('/sign-in')
+  await page.getByLabel('Secret key', { exact: true }).waitFor()
+  await check('sign-in')
+  await signIn(page)
+  for (const path of paths) {
+    await page.goto(path)
+    await page.getByRole('heading', { level: 1 }).waitFor({ state: 'attached' })
+    await settled(page)
+    if (path === '/test/geofences/new') await page.getByText('Opening hours').click()
+    await check(path)
+  }
+  t.strictSame(complaints, [])
 })

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { skipWithoutChromium } from '../kit/chromium.ts'
 import { until } from '../kit/waiting.ts'
-import { openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
+import { drawingIsReady, openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
 
 const HERE = { latitude: -34.9, longitude: -56.17, accuracy: 8 }
 
@@ -67,12 +67,9 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
     const box = (await map.boundingBox())!
     const at = async (x: number, y: number) => {
       await page.mouse.move(box.x + x, box.y + y, { steps: 4 })
-      await page.waitForTimeout(150)
       await page.mouse.click(box.x + x, box.y + y)
-      await page.waitForTimeout(400)
     }
-    // The library of drawing is loaded by now, or the first corner is missing and the shape stays open.
-    await page.waitForTimeout(3000)
+    await drawingIsReady(page)
     await at(150, 200)
     await at(300, 200)
     await at(300, 320)

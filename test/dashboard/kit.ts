@@ -1,10 +1,17 @@
 /** The dashboard in a real browser, beside a real server. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { chromium, type Browser, type Page } from 'playwright-core'
+import { chromium, type Browser, type Page, type Request } from 'playwright-core'
 import type { Test } from 'tap'
 import { chromiumPath } from '../kit/chromium.ts'
 import { KEYS, startServer, type Server, type ServerOptions } from '../kit/server.ts'
+import { until } from '../kit/waiting.ts'
+
+/** Where pages are of, and what they load at the moment. */
+const homes = new WeakMap<Page, string>()
+const underWay = new WeakMap<Page, Set<Request>>()
+/** Looks at a page in a row that must find nothing to wait for. */
+const CALM_LOOKS = 4
 
 export const DASHBOARD = join(import.meta.dirname, '..', '..', 'dashboard')
 
@@ -47,7 +54,7 @@ export async function openBrowser(t: Test): Promise<Browser> {
 export async function openPage(
   t: Test,
   browser: Browser,
-  server: Server,
+  server: Pick<Server, 'url'>,
   view: { readonly width?: number; readonly height?: number; readonly dark?: boolean } = {},
 ): Promise<Shown> {
   const { width = 1280, height = 800, dark = false } = view
@@ -60,6 +67,12 @@ export async function openPage(
   t.teardown(() => context.close())
   const page = await context.newPage()
   page.setDefaultTimeout(20_000)
+  homes.set(page, server.url)
+  const pending = new Set<Request>()
+  underWay.set(page, pending)
+  page.on('request', (request) => pending.add(request))
+  page.on('requestfinished', (request) => pending.delete(request))
+  page.on('requestfailed', (request) => pending.delete(request))
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(`error: ${error.stack ?? error.message}`))
   page.on('console', (message) => {
@@ -75,10 +88,72 @@ export async function openPage(
   return { page, complaints }
 }
 
-/** Signs in with the secret key and waits for a page. */
+/** The map of a section, as an expression: `undefined` until it is there. */
+export function mapOf(label: string): string {
+  return `document.querySelector('[aria-label="${label}"] .map')?.openMap?.map`
+}
+
+/** Waits until a polygon can be drawn: before, the first corner would be missing. */
+export async function drawingIsReady(page: Page): Promise<void> {
+  const layer = `${mapOf('The geofence on the map')}?.getLayer('td-polygon') !== undefined`
+  await until(async () => (await page.evaluate(layer)) === true)
+}
+
+/** Where a place is on the screen. */
+export async function screenPoint(
+  page: Page,
+  label: string,
+  place: readonly [longitude: number, latitude: number],
+): Promise<{ readonly x: number; readonly y: number }> {
+  const box = (await page.getByRole('region', { name: label }).boundingBox())!
+  const { x, y } = (await page.evaluate(
+    `(({ x, y }) => ({ x, y }))(${mapOf(label)}.project(${JSON.stringify(place)}))`,
+  )) as { x: number; y: number }
+  return { x: box.x + x, y: box.y + y }
+}
+
+/** Drops a file on an element, as from a folder of the system. */
+export async function dropFile(page: Page, selector: string, name: string, text: string): Promise<void> {
+  const files = await page.evaluateHandle(
+    `(() => {
+      const data = new DataTransfer()
+      data.items.add(new File([${JSON.stringify(text)}], ${JSON.stringify(name)}))
+      return data
+    })()`,
+  )
+  await page.dispatchEvent(selector, 'drop', { dataTransfer: files })
+}
+
+/** Signs in with the secret key and opens a page. How a person signs in is in basics.test.ts. */
 export async function signIn(page: Page, path = '/test/users', key: string = KEYS.testSecret): Promise<void> {
-  await page.goto(`/sign-in?to=${encodeURIComponent(path)}`)
-  await page.getByLabel('Secret key', { exact: true }).fill(key)
-  await page.getByRole('button', { name: 'Sign in' }).click()
-  await page.waitForURL((url) => url.pathname === new URL(path, url).pathname)
+  await signInWith(page, { key }, path)
+}
+
+/** Signs in as the form does, without the form, and opens a page. */
+export async function signInWith(
+  page: Page,
+  proof: { readonly key: string } | { readonly email: string; readonly password: string },
+  path: string,
+): Promise<void> {
+  const answer = await page.context().request.post('/v1/sessions', {
+    data: proof,
+    headers: { origin: homes.get(page)!, 'x-ringfence-environment': 'test' },
+  })
+  if (!answer.ok()) throw new Error(`signing in: ${answer.status()} ${await answer.text()}`)
+  await page.goto(path)
+}
+
+/**
+ * Waits until a page shows what it has: nothing is loaded, and no place of something that is loaded is left. A page that
+ * asks again every few seconds is settled in between.
+ */
+export async function settled(page: Page): Promise<void> {
+  const pending = underWay.get(page)!
+  for (let calm = 0; calm < CALM_LOOKS;) {
+    // The look itself takes a frame, in which the page may ask for more.
+    const isLoading = await page.evaluate(
+      "new Promise((resolve) => requestAnimationFrame(() => resolve(document.querySelector('.skeleton') !== null)))",
+    )
+    calm = isLoading === true || pending.size > 0 ? 0 : calm + 1
+  }
 }

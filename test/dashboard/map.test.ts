@@ -1,5 +1,6 @@
 /** The live map: devices, events, following, pausing, and a connection that is lost and comes back. */
-import t from 'tap'
+import t, { type Test } from 'tap'
+import type { Page } from 'playwright-core'
 import { skipWithoutChromium } from '../kit/chromium.ts'
 import { until } from '../kit/waiting.ts'
 import { CENTER, drive, placeOf, sendAll } from './fleet.ts'
@@ -13,6 +14,20 @@ const DEPOT = {
 }
 const AT = `at=${CENTER.longitude},${CENTER.latitude}&zoom=13`
 const DEVICES = 40
+
+/** After the last way that points glide has been painted to its end, which takes some frames on a busy machine. */
+async function paintsNothing(t: Test, page: Page, why: string): Promise<void> {
+  const painted = () => page.evaluate('window.ringfenceMap.points.painted')
+  let frames = await painted()
+  await until(async () => {
+    const earlier = frames
+    await page.waitForTimeout(300)
+    frames = await painted()
+    return frames === earlier
+  })
+  await page.waitForTimeout(800)
+  t.equal(await painted(), frames, why)
+}
 
 t.test('the live map', { skip: skipWithoutChromium() }, async (t) => {
   const server = await startWithDashboard(t, { sample: true })
@@ -40,17 +55,7 @@ t.test('the live map', { skip: skipWithoutChromium() }, async (t) => {
     const height = await page.evaluate('document.documentElement.scrollHeight - innerHeight')
     t.ok(Number(height) <= 0, 'the page does not scroll, however many events there are')
     await page.getByRole('button', { name: 'Pause' }).click()
-    const painted = () => page.evaluate('window.ringfenceMap.points.painted')
-    // The last way that points glide is painted to its end; on a busy machine that takes some frames.
-    let frames = await painted()
-    await until(async () => {
-      const earlier = frames
-      await page.waitForTimeout(300)
-      frames = await painted()
-      return frames === earlier
-    })
-    await page.waitForTimeout(800)
-    t.equal(await painted(), frames, 'a paused map paints nothing')
+    await paintsNothing(t, page, 'a paused map paints nothing')
     await page.getByRole('button', { name: 'Go on' }).click()
     t.strictSame(complaints, [])
   })
@@ -82,10 +87,7 @@ t.test('the live map', { skip: skipWithoutChromium() }, async (t) => {
         )) as number[]
         return Math.abs(lng! + 56.2) < 0.001 && Math.abs(lat! + 34.91) < 0.001
       })
-      await page.waitForTimeout(3000)
-      const frames = await page.evaluate('window.ringfenceMap.points.painted')
-      await page.waitForTimeout(700)
-      t.equal(await page.evaluate('window.ringfenceMap.points.painted'), frames)
+      await paintsNothing(t, page, 'nothing moves')
       await page.getByRole('button', { name: 'The devices as a list' }).click()
       await page.getByRole('region', { name: /Devices in view/ }).waitFor()
       await page.getByRole('link', { name: 'Open', exact: true }).click()

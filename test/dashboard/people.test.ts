@@ -15,7 +15,12 @@ t.test('people', { skip: skipWithoutChromium() }, async (t) => {
 
   await t.test('a newcomer simulates a city, sees it move, and removes it', async (t) => {
     const { page, complaints } = await openPage(t, browser, server)
-    await ann.signIn(page, '/test/map')
+    await page.goto('/sign-in?to=/test/map')
+    await page.getByRole('button', { name: 'E-mail' }).click()
+    await page.getByLabel('E-mail').fill(ann.email)
+    await page.getByLabel('Password').fill(ann.password)
+    await page.getByRole('button', { name: 'Sign in' }).click()
+    await page.waitForURL(/\/test\/map/)
     await page.getByRole('button', { name: 'Simulate a city' }).click()
     await page.getByText('A simulated city:').waitFor()
     await page.getByText(/^[1-9]\d* here/).waitFor()
@@ -101,6 +106,9 @@ t.test('people', { skip: skipWithoutChromium() }, async (t) => {
         .getByRole('alert')
         .filter({ hasText: /Forbidden|role/ })
         .waitFor()
+      // The page now offers what the role allows.
+      await page.getByText('Your role may look at geofences.').waitFor()
+      t.equal(await page.getByRole('button', { name: 'Save' }).count(), 0)
       t.equal((await server.api('GET', '/v1/geofences?tag=late')).body.geofences.length, 0)
       t.strictSame(complaints, [])
     },

@@ -3,12 +3,15 @@ import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import type { Server } from '../kit/server.ts'
+import { signInWith } from './kit.ts'
 
 const MAIN = join(import.meta.dirname, '..', '..', 'src', 'main.ts')
 const PASSWORD = 'correct horse battery'
 
 export interface Person {
   readonly email: string
+  readonly password: string
+  /** Opens a page as this person. */
   signIn(page: Page, path: string): Promise<void>
 }
 
@@ -36,13 +39,7 @@ export async function invite(
   )
   return {
     email,
-    async signIn(page, path) {
-      await page.goto(`/sign-in?to=${encodeURIComponent(path)}`)
-      await page.getByRole('button', { name: 'E-mail' }).click()
-      await page.getByLabel('E-mail').fill(email)
-      await page.getByLabel('Password').fill(PASSWORD)
-      await page.getByRole('button', { name: 'Sign in' }).click()
-      await page.waitForURL((url) => url.pathname === new URL(path, url).pathname)
-    },
+    password: PASSWORD,
+    signIn: (page, path) => signInWith(page, { email, password: PASSWORD }, path),
   }
 }

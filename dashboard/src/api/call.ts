@@ -1,4 +1,5 @@
 import type { AnswerOf, Arguments, Method, PathOf } from '../../../sdk/src/types.ts'
+import { compareClocks } from '../clock.ts'
 import { environment } from './environment.ts'
 
 /** An answer that is an error, in the words of the server. */
@@ -29,6 +30,12 @@ interface LooseOptions {
 let onSignedOut: () => void = () => {}
 export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener
+}
+
+/** Called when the server has refused what the page offered: the role may have changed. */
+let onForbidden: () => void = () => {}
+export function whenForbidden(listener: () => void): void {
+  onForbidden = listener
 }
 
 /**
@@ -80,12 +87,14 @@ async function send(method: string, path: string, options: LooseOptions): Promis
     if ((error as Error).name === 'AbortError') throw error
     throw new CallFailure('The server did not answer. Is it running, and are you connected?', 0)
   }
+  compareClocks(answer.headers.get('date'))
   const text = await answer.text()
   const json = (answer.headers.get('content-type') ?? '').startsWith('application/json')
   const content: unknown = json && text !== '' ? JSON.parse(text) : text
   if (answer.ok) return content
   const { meta } = (json ? content : {}) as { meta?: { message?: string; param?: string } }
   if (answer.status === 401 && path !== '/v1/sessions' && path !== '/v1/sessions/current') onSignedOut()
+  if (answer.status === 403 && path !== '/v1/sessions/current') onForbidden()
   throw new CallFailure(
     meta?.message ?? `The server answered ${answer.status}.`,
     answer.status,

@@ -1,4 +1,5 @@
 import type { Map as MapLibre } from 'maplibre-gl'
+import { serverNow } from '../clock.ts'
 import type { Fleet } from '../live/fleet.ts'
 import { discSprite, HEADINGS, type Sprite } from './sprites.ts'
 
@@ -149,7 +150,7 @@ export class Points {
     const pixelScale = scale * this.#ratio
     const isSmall = fleet.size > SMALL_FROM
     const hasNoses = fleet.size < NOSES_BELOW
-    const silentBefore = this.isStale ? Infinity : Date.now() - SILENT_MS
+    const silentBefore = this.isStale ? Infinity : serverNow() - SILENT_MS
     pixels.fill(0)
     for (let slot = 0; slot < fleet.size; slot++) {
       const [fromX, fromY, toX, toY] = [

@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 import type { AnswerOf } from '../../../sdk/src/types.ts'
-import { call, CallFailure, whenSignedOut } from '../api/call.ts'
+import { call, CallFailure, whenForbidden, whenSignedOut } from '../api/call.ts'
 import { roleOfCall } from '../api/document.ts'
 import { environment, type Environment } from '../api/environment.ts'
 
@@ -12,6 +12,7 @@ export const session = signal<SignedIn | null | undefined>(undefined)
 const RANKS = { read: 0, write: 1, admin: 2 } as const
 
 whenSignedOut(() => (session.value = null))
+whenForbidden(() => void readRole())
 
 /** Finds out who has signed in, with the cookie that the page does not see. */
 export async function loadSession(): Promise<void> {
@@ -26,6 +27,17 @@ export async function loadSession(): Promise<void> {
     }
   }
   session.value = null
+}
+
+/** Reads the role again, so that the page offers what it allows. */
+async function readRole(): Promise<void> {
+  if (!session.peek()) return
+  try {
+    const now = await call('get', '/v1/sessions/current')
+    if (now.role !== session.peek()?.role) session.value = now
+  } catch {
+    // What was shown stays; the next call says what is wrong.
+  }
 }
 
 /** @throws CallFailure */

@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
 import { apiDocument } from '../api/document.ts'
 import { environment, type Environment } from '../api/environment.ts'
+import { clockLead } from '../clock.ts'
 import icon from '../theme/icon.svg'
 import { place } from '../router.ts'
 import { shownPages } from '../routes.ts'
@@ -11,6 +12,7 @@ import { session, signOut } from '../session/session.ts'
 import { setTheme, theme } from '../theme/theme.ts'
 import { Icon } from '../ui/icon.tsx'
 import { Button, Segments } from '../ui/parts.tsx'
+import { spanText } from '../ui/words.ts'
 import { HelpDialog, useKeys } from './keys.tsx'
 
 const GROUPS = ['watch', 'set', 'project'] as const
@@ -33,10 +35,23 @@ export function Shell({ children }: { readonly children: ComponentChildren }) {
         <PersonMenu />
       </header>
       <main class="content" id="content" tabIndex={-1}>
+        <WrongClock />
         {children}
       </main>
       {isHelpOpen && <HelpDialog onClose={() => setHelpOpen(false)} />}
     </div>
+  )
+}
+
+/** Says that this computer has another time than the server, by which all times are shown. */
+function WrongClock() {
+  const lead = clockLead.value
+  if (lead === 0) return null
+  return (
+    <p class="notice warn wrong-clock" role="status">
+      The clock of this computer is {spanText(Math.abs(lead) / 1000)} {lead > 0 ? 'ahead of' : 'behind'} the
+      server’s. Times are shown by the server’s clock.
+    </p>
   )
 }
 

@@ -2,7 +2,9 @@
 import './ui.css'
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { serverNow } from '../clock.ts'
 import { Icon, type IconName } from './icon.tsx'
+import { spanText } from './words.ts'
 
 export type Tone = 'ok' | 'warn' | 'bad' | 'accent' | undefined
 
@@ -137,7 +139,7 @@ export function Ago({ at }: { readonly at: string | undefined }) {
   const date = new Date(at)
   return (
     <time dateTime={at} title={date.toLocaleString()}>
-      {agoText(Date.now() - date.getTime())}
+      {agoText(serverNow() - date.getTime())}
     </time>
   )
 }
@@ -147,14 +149,6 @@ function agoText(ms: number): string {
   const seconds = Math.round(ms / 1000)
   if (seconds < -60) return `in ${spanText(-seconds)}`
   return seconds < 5 ? 'just now' : `${spanText(seconds)} ago`
-}
-
-/** `12 min`, `3 h`, `2 d`. */
-function spanText(seconds: number): string {
-  if (seconds < 60) return `${Math.round(seconds)} s`
-  if (seconds < 3600) return `${Math.round(seconds / 60)} min`
-  if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`
-  return `${Math.round(seconds / 86_400)} d`
 }
 
 /** A dialog of the browser: Escape closes it, and the focus stays in it. */

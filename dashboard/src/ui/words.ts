@@ -58,3 +58,11 @@ export function userName(user: {
 }): string {
   return user.userId || user.deviceId || user._id || 'unknown'
 }
+
+/** `12 min`, `3 h`, `2 d`. */
+export function spanText(seconds: number): string {
+  if (seconds < 60) return `${Math.round(seconds)} s`
+  if (seconds < 3600) return `${Math.round(seconds / 60)} min`
+  if (seconds < 172_800) return `${Math.round(seconds / 3600)} h`
+  return `${Math.round(seconds / 86_400)} d`
+}

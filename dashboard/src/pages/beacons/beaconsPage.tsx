@@ -12,6 +12,7 @@ import { RecordList } from '../../ui/list.tsx'
 import { Badge, Button, Empty, LinkButton } from '../../ui/parts.tsx'
 import type { Column } from '../../ui/table.tsx'
 import { recordName } from '../../ui/words.ts'
+import { BulkDialog } from '../bulk/bulkDialog.tsx'
 import { ImportDialog } from '../imports/importDialog.tsx'
 import { MarkMap } from '../maps/markMap.tsx'
 import { BeaconEditor, type Beacon } from './beaconEditor.tsx'
@@ -49,9 +50,11 @@ const COLUMNS: readonly Column<Beacon>[] = [
 function BeaconList() {
   const query = place.value.query
   const [text, tag] = [query.get('text') ?? '', query.get('tag') ?? '']
-  const asked = { limit: LIMIT, ...(text && { text }), ...(tag && { tag }) }
+  const filter = { ...(text && { text }), ...(tag && { tag }) }
+  const asked = { limit: LIMIT, ...filter }
   const [pointed, setPointed] = useState<string | undefined>()
   const [isImporting, setImporting] = useState(false)
+  const [isChangingAll, setChangingAll] = useState(false)
   const list = usePages(`beacons ${JSON.stringify(asked)}`, async (before, signal) => {
     const { beacons, meta } = await call('get', '/v1/beacons', {
       query: { ...asked, ...(before && { before }) },
@@ -71,6 +74,9 @@ function BeaconList() {
           <Button icon="imports" onClick={() => setImporting(true)}>
             Import
           </Button>
+        )}
+        {may('PATCH /v1/beacons') && (
+          <Button onClick={() => setChangingAll(true)}>Change all that match</Button>
         )}
         {canWrite && (
           <LinkButton kind="primary" icon="plus" href={pagePath('beacons/new')}>
@@ -120,6 +126,14 @@ function BeaconList() {
           onChoose={(id) => go(pagePath(`beacons/${id}`))}
         />
       </div>
+      {isChangingAll && (
+        <BulkDialog
+          kind="beacons"
+          filter={filter}
+          onClose={() => setChangingAll(false)}
+          onDone={() => list.reload()}
+        />
+      )}
       {isImporting && (
         <ImportDialog kind="beacons" onClose={() => setImporting(false)} onDone={() => list.reload()} />
       )}

@@ -1,6 +1,7 @@
 import { call } from '../../api/call.ts'
 import { useQuery } from '../../api/useQuery.ts'
 import { isDark } from '../../theme/theme.ts'
+import { serverNow } from '../../clock.ts'
 import { Chart, type ChartSeries } from '../../ui/chart.tsx'
 import { Failure } from '../../ui/parts.tsx'
 import { countText, eventKind, eventName } from '../../ui/words.ts'
@@ -30,7 +31,7 @@ export function EventChart(props: {
   const { data, failure } = useQuery(
     `event counts ${hours} ${JSON.stringify(query)}`,
     async (signal) => {
-      const to = Math.ceil(Date.now() / 1000 / step) * step
+      const to = Math.ceil(serverNow() / 1000 / step) * step
       const from = to - step * BARS
       const between = { from: new Date(from * 1000).toISOString(), to: new Date(to * 1000).toISOString() }
       return (await call('get', '/v1/events/counts', { query: { ...query, ...between, step }, signal }))

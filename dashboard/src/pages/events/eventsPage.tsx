@@ -1,6 +1,7 @@
 import type { Event } from '../../../../sdk/src/types.ts'
 import { addressOf, call } from '../../api/call.ts'
 import { usePages } from '../../api/usePages.ts'
+import { serverNow } from '../../clock.ts'
 import { pagePath, place, setQuery } from '../../router.ts'
 import type { PageProps } from '../../routes.ts'
 import { CallButton } from '../../ui/code.tsx'
@@ -67,7 +68,7 @@ function EventList() {
     ...subject,
   }
   const list = usePages(`events ${JSON.stringify(asked)} ${hours}`, async (before, signal) => {
-    const since = hours > 0 ? { createdAfter: new Date(Date.now() - hours * HOUR_MS).toISOString() } : {}
+    const since = hours > 0 ? { createdAfter: new Date(serverNow() - hours * HOUR_MS).toISOString() } : {}
     const { events, meta } = await call('get', '/v1/events', {
       query: { ...asked, ...since, ...(before && { before }) },
       signal,

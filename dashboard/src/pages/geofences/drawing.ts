@@ -25,17 +25,7 @@ export class PolygonDrawing {
       ],
     })
     this.#draw.start()
-    if (ring.length > 3) {
-      const [added] = this.#draw.addFeatures([
-        {
-          type: 'Feature',
-          properties: { mode: 'polygon' },
-          geometry: { type: 'Polygon', coordinates: [ring.map(([x, y]) => [rounded(x), rounded(y)])] },
-        },
-      ])
-      this.#draw.setMode('select')
-      if (added?.valid && added.id !== undefined) this.#draw.selectFeature(added.id)
-    } else this.#draw.setMode('polygon')
+    this.#put(ring)
     this.#draw.on('finish', (id) => {
       const feature = this.#draw.getSnapshotFeature(id)
       if (feature === undefined) return
@@ -46,14 +36,30 @@ export class PolygonDrawing {
     })
   }
 
-  /** Starts a new drawing. */
-  clear(): void {
+  /** Shows another ring in place of what was drawn; without one, drawing begins anew. */
+  show(ring: readonly LngLat[]): void {
     this.#draw.clear()
-    this.#draw.setMode('polygon')
+    this.#put(ring)
   }
 
   close(): void {
     this.#draw.stop()
+  }
+
+  #put(ring: readonly LngLat[]): void {
+    if (ring.length <= 3) {
+      this.#draw.setMode('polygon')
+      return
+    }
+    const [added] = this.#draw.addFeatures([
+      {
+        type: 'Feature',
+        properties: { mode: 'polygon' },
+        geometry: { type: 'Polygon', coordinates: [ring.map(([x, y]) => [rounded(x), rounded(y)])] },
+      },
+    ])
+    this.#draw.setMode('select')
+    if (added?.valid && added.id !== undefined) this.#draw.selectFeature(added.id)
   }
 }
 

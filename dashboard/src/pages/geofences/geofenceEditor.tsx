@@ -104,6 +104,8 @@ function DraftMap({
 }) {
   const [opened, setOpened] = useState<OpenMap | undefined>()
   const drawing = useRef<PolygonDrawing | undefined>(undefined)
+  /** The ring that the map shows. */
+  const drawn = useRef<readonly LngLat[]>([])
   const latest = useRef(draft)
   latest.current = draft
   const area = useMemo(
@@ -135,7 +137,11 @@ function DraftMap({
       opened.onStyle(() => {
         if (isOver) return
         drawing.current?.close()
-        drawing.current = new Drawing(opened, latest.current.ring, (corners) => onChange({ ring: corners }))
+        drawn.current = latest.current.ring
+        drawing.current = new Drawing(opened, drawn.current, (corners) => {
+          drawn.current = corners
+          onChange({ ring: corners })
+        })
       })
     })
     return () => {
@@ -144,6 +150,12 @@ function DraftMap({
       drawing.current = undefined
     }
   }, [opened, draft.type])
+  useEffect(() => {
+    // Corners that were typed.
+    if (draft.ring === drawn.current) return
+    drawn.current = draft.ring
+    drawing.current?.show(draft.ring)
+  }, [draft.ring])
   return (
     <div class="stack">
       <MapBox label="The geofence on the map" height={600} onOpen={setOpened} />
@@ -154,13 +166,7 @@ function DraftMap({
             : 'Click on the map to set the centre.'}
         </span>
         {draft.type === 'polygon' && (
-          <Button
-            size="small"
-            onClick={() => {
-              drawing.current?.clear()
-              onChange({ ring: [] })
-            }}
-          >
+          <Button size="small" onClick={() => onChange({ ring: [] })}>
             Draw anew
           </Button>
         )}

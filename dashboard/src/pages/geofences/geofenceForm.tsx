@@ -1,7 +1,10 @@
+import { useState } from 'preact/hooks'
 import type { CallFailure } from '../../api/call.ts'
+import type { LngLat } from '../../map/geometry.ts'
 import { CheckField, SelectField, TextArea, TextField } from '../../ui/fields.tsx'
 import { Failure, Segments } from '../../ui/parts.tsx'
 import { DAYS, type GeofenceDraft } from './geofenceDraft.ts'
+import { cornersOf, cornersText, isSameRing, ringTrouble } from './corners.ts'
 import { HoursGrid } from './hoursGrid.tsx'
 
 /** Fields at which an error of the server is shown; others stand above the form. */
@@ -53,16 +56,11 @@ export function GeofenceForm(props: {
         />
       </div>
       {isPolygon ? (
-        <div class="field">
-          <span class="label">Corners</span>
-          <span
-            class={wrong('coordinates') ? 'wrong' : 'help'}
-            role={wrong('coordinates') ? 'alert' : undefined}
-          >
-            {wrong('coordinates') ??
-              `${Math.max(0, draft.ring.length - 1)} of at most 1,999, drawn on the map.`}
-          </span>
-        </div>
+        <CornersField
+          ring={draft.ring}
+          wrong={wrong('coordinates')}
+          onChange={(ring) => onChange({ ring })}
+        />
       ) : (
         <div class="pair">
           <TextField
@@ -184,5 +182,30 @@ export function GeofenceForm(props: {
         onInput={(metadata) => onChange({ metadata })}
       />
     </form>
+  )
+}
+
+/** The corners that are drawn on the map, to be read and typed. */
+function CornersField(props: {
+  readonly ring: readonly LngLat[]
+  readonly wrong: string | undefined
+  readonly onChange: (ring: readonly LngLat[]) => void
+}) {
+  const { ring, wrong, onChange } = props
+  const [typed, setTyped] = useState('')
+  // What was typed stays as it is, until the map has other corners.
+  const text = isSameRing(cornersOf(typed), ring) ? typed : cornersText(ring)
+  return (
+    <TextArea
+      label="Corners"
+      help={`${Math.max(0, ring.length - 1)} of at most 1,999. Draw them on the map, or type a line each: latitude, longitude.`}
+      value={text}
+      wrong={wrong ?? ringTrouble(ring)}
+      rows={5}
+      onInput={(next) => {
+        setTyped(next)
+        onChange(cornersOf(next))
+      }}
+    />
   )
 }

@@ -12,7 +12,7 @@ import { RecordList } from '../../ui/list.tsx'
 import { Badge, Button, Empty, LinkButton } from '../../ui/parts.tsx'
 import type { Column } from '../../ui/table.tsx'
 import { metersText } from '../../ui/words.ts'
-import { BulkDialog } from './bulkDialog.tsx'
+import { BulkDialog } from '../bulk/bulkDialog.tsx'
 import { FencesMap } from './fencesMap.tsx'
 import { GeofenceEditor } from './geofenceEditor.tsx'
 import { ImportDialog } from '../imports/importDialog.tsx'
@@ -113,7 +113,12 @@ function GeofenceList() {
         />
       </div>
       {isChangingAll && (
-        <BulkDialog filter={filter} onClose={() => setChangingAll(false)} onDone={() => list.reload()} />
+        <BulkDialog
+          kind="geofences"
+          filter={filter}
+          onClose={() => setChangingAll(false)}
+          onDone={() => list.reload()}
+        />
       )}
       {isImporting && (
         <ImportDialog kind="geofences" onClose={() => setImporting(false)} onDone={() => list.reload()} />

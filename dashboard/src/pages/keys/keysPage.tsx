@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { call, CallFailure } from '../../api/call.ts'
 import { useQuery } from '../../api/useQuery.ts'
 import { environment } from '../../api/environment.ts'
+import { serverNow } from '../../clock.ts'
 import { session } from '../../session/session.ts'
 import { Code } from '../../ui/code.tsx'
 import { Ago, Button, Dialog, Failure, Loading } from '../../ui/parts.tsx'
@@ -71,7 +72,7 @@ function RotateDialog({
   const [days, setDays] = useState('0')
   const rotate = async () => {
     try {
-      const validUntil = new Date(Date.now() + Number(days) * 86_400_000).toISOString()
+      const validUntil = new Date(serverNow() + Number(days) * 86_400_000).toISOString()
       const answer = await call('post', '/v1/keys/{kind}/rotate', {
         params: { kind },
         body: days === '0' ? {} : { oldKeyValidUntil: validUntil },

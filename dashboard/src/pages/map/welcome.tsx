@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { call } from '../../api/call.ts'
 import { environment } from '../../api/environment.ts'
 import { useQuery } from '../../api/useQuery.ts'
+import { serverNow } from '../../clock.ts'
 import { place, setQuery } from '../../router.ts'
 import { may } from '../../session/session.ts'
 import { Code } from '../../ui/code.tsx'
@@ -83,7 +84,7 @@ export function Welcome({
 export function SimulatedCity({ simulation: { data, reload } }: { readonly simulation: SimulationQuery }) {
   const [isBusy, setBusy] = useState(false)
   if (!data) return null
-  const minutes = Math.max(1, Math.round((Date.parse(data.endsAt) - Date.now()) / 60_000))
+  const minutes = Math.max(1, Math.round((Date.parse(data.endsAt) - serverNow()) / 60_000))
   const end = async () => {
     setBusy(true)
     try {

@@ -22,6 +22,8 @@ export function MapBox(props: {
       return undefined
     }
     setOpened(made)
+    // For measurements from outside.
+    ;(container.current as { openMap?: OpenMap } | null)!.openMap = made
     const end = onOpen(made)
     return () => {
       end?.()

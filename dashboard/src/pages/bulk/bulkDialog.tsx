@@ -13,23 +13,31 @@ const WORK = [
 ] as const
 type Work = (typeof WORK)[number][0]
 
+/** Kinds of records that can be changed by a filter. */
+type Kind = 'geofences' | 'beacons'
+
 /**
- * Changes or deletes all geofences that a filter of the list matches. The person types how many these are, and the
- * server refuses if another number matches by then.
+ * Changes or deletes all records that a filter of the list matches. The person types how many these are, and the server
+ * refuses if another number matches by then.
  */
 export function BulkDialog(props: {
+  readonly kind: Kind
   readonly filter: { readonly text?: string; readonly tag?: string }
   readonly onClose: () => void
   readonly onDone: () => void
 }) {
-  const { filter, onClose, onDone } = props
+  const { kind, filter, onClose, onDone } = props
   const [work, setWork] = useState<Work>('off')
   const [count, setCount] = useState('')
   const [failure, setFailure] = useState<CallFailure | undefined>()
   const [isBusy, setBusy] = useState(false)
-  const matching = useQuery(`matching ${JSON.stringify(filter)}`, async (signal) => {
+  const matching = useQuery(`matching ${kind} ${JSON.stringify(filter)}`, async (signal) => {
     const query = { ...filter, limit: 1, includeTotal: true }
-    return (await call('get', '/v1/geofences', { query, signal })).meta.total ?? 0
+    const { meta } =
+      kind === 'geofences'
+        ? await call('get', '/v1/geofences', { query, signal })
+        : await call('get', '/v1/beacons', { query, signal })
+    return meta.total ?? 0
   })
   const isEverything = Object.keys(filter).length === 0
   const isAtField = failure?.param === 'expectedCount'
@@ -46,9 +54,9 @@ export function BulkDialog(props: {
     try {
       const { count: done } =
         work === 'delete'
-          ? await call('delete', '/v1/geofences', { query })
-          : await call('patch', '/v1/geofences', { query, body: { enabled: work === 'on' } })
-      const text = done === 1 ? '1 geofence was' : `${countText(done)} geofences were`
+          ? await call('delete', `/v1/${kind}`, { query })
+          : await call('patch', `/v1/${kind}`, { query, body: { enabled: work === 'on' } })
+      const text = done === 1 ? `1 ${kind.slice(0, -1)} was` : `${countText(done)} ${kind} were`
       say(`${text} ${work === 'delete' ? 'deleted' : `turned ${work}`}.`)
       onDone()
       onClose()
@@ -66,13 +74,13 @@ export function BulkDialog(props: {
         <form class="form" onSubmit={(event) => void act(event)}>
           <p>
             {isEverything
-              ? `There is no filter: all ${countText(matching.data)} geofences of this environment match.`
+              ? `There is no filter: all ${countText(matching.data)} ${kind} of this environment match.`
               : `${countText(matching.data)} match the filter of the list, also those that are not shown yet.`}
           </p>
           <Segments label="What to do" value={work} options={WORK} onChange={setWork} />
           <TextField
             label="How many"
-            help={`Type ${matching.data} to confirm.${work === 'delete' ? ' Geofences that are deleted are in the audit.' : ''}`}
+            help={`Type ${matching.data} to confirm.${work === 'delete' ? ` What is deleted is in the audit.` : ''}`}
             value={count}
             wrong={isAtField ? failure.message : undefined}
             onInput={setCount}
