@@ -102,6 +102,25 @@ t.test('the live map', { skip: skipWithoutChromium() }, async (t) => {
     await signIn(page, `/test/map?${AT}&user=ann`)
     await page.getByText('1 here').waitFor()
     t.equal(await page.evaluate(count), 1)
+    // Beside the map, events of one type alone.
+    const events = page.getByRole('region', { name: 'Events as they happen' }).getByRole('button')
+    await page.getByLabel('Only events of this type').selectOption('user.exited_geofence')
+    await page.waitForURL(/type=user\.exited_geofence/)
+    await until(async () => {
+      const texts = await events.allTextContents()
+      return texts.every((text) => text.includes('exited geofence'))
+    })
+    await server.api('POST', '/v1/track', {
+      deviceId: 'car',
+      userId: 'ann',
+      accuracy: 8,
+      latitude: 0,
+      longitude: 0,
+    })
+    await events.filter({ hasText: 'exited geofence Depot' }).filter({ hasText: 'ann' }).waitFor()
+    await page.getByRole('button', { name: 'The call behind this view' }).click()
+    await page.getByText(/"types":\["user\.exited_geofence"\]/).waitFor()
+    await page.getByText(/filter: \{"userIds":\["ann"\]\}/).waitFor()
     t.strictSame(complaints, [])
   })
 

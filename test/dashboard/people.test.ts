@@ -59,6 +59,41 @@ t.test('people', { skip: skipWithoutChromium() }, async (t) => {
     },
   )
 
+  await t.test('the other environment shows nothing of this one', async (t) => {
+    const { page, complaints } = await openPage(t, browser, server)
+    const place = { latitude: 51.22, longitude: 6.77, accuracy: 5 }
+    const { body } = await server.api('POST', '/v1/track', { deviceId: 'only-test', ...place })
+    await server.api('POST', '/v1/track', { deviceId: 'only-live', ...place }, KEYS.livePublishable)
+    await ann.signIn(page, '/test/users')
+    await page.getByRole('link', { name: 'only-test' }).waitFor()
+    const switched = page.getByRole('navigation', { name: 'Environment' })
+    await switched.getByRole('link', { name: 'Live' }).click()
+    await page.getByRole('link', { name: 'only-live' }).waitFor()
+    t.equal(await page.getByText('only-test').count(), 0)
+    t.equal(await page.getByText('TEST DATA').count(), 0)
+    await page.goto(`/live/users/${body.user._id}`)
+    await page
+      .getByRole('alert')
+      .filter({ hasText: /not found/i })
+      .waitFor()
+    await page.goto('/live/map?at=6.77,51.22&zoom=14')
+    await page.getByText('1 here').waitFor()
+    t.strictSame(
+      await page.evaluate('window.ringfenceMap.fleet.positions.map(({ user }) => user.deviceId)'),
+      ['only-live'],
+    )
+    await switched.getByRole('link', { name: 'Test' }).click()
+    await page.waitForURL(/\/test\/map/)
+    await page.getByText('TEST DATA').waitFor()
+    await until(
+      async () =>
+        (await page.evaluate(
+          'window.ringfenceMap.fleet.positions.map(({ user }) => user.deviceId).join()',
+        )) === 'only-test',
+    )
+    t.strictSame(complaints, [])
+  })
+
   await t.test('a reader sees, and is refused where others change', async (t) => {
     const { page, complaints } = await openPage(t, browser, server)
     await server.api('PUT', '/v1/geofences/depot/main', {

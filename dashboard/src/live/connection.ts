@@ -97,6 +97,9 @@ export class LiveConnection {
   /** Follows events from now on. */
   follow(filter: EventFilter): void {
     this.#eventWatch?.abort()
+    // What another filter let through is not shown.
+    this.#waiting = []
+    this.events.value = []
     const { signal: stop } = (this.#eventWatch = new AbortController())
     void (async () => {
       try {

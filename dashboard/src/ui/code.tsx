@@ -37,8 +37,23 @@ export interface ShownCall {
 
 /** `</>`: shows the call as curl and with the client. */
 export function CallButton({ call }: { readonly call: ShownCall }) {
+  return (
+    <TextsButton
+      texts={[
+        ['curl', curlText(call)],
+        ['TypeScript', clientText(call)],
+      ]}
+    />
+  )
+}
+
+/** `</>` with texts of one's own, by language. */
+export function TextsButton(props: {
+  readonly texts: readonly (readonly [language: string, text: string])[]
+}) {
+  const { texts } = props
   const [isOpen, setOpen] = useState(false)
-  const [form, setForm] = useState<'curl' | 'client'>('curl')
+  const [language, setLanguage] = useState(texts[0]![0])
   return (
     <>
       <Button icon="code" label="The call behind this view" onClick={() => setOpen(true)} />
@@ -46,14 +61,11 @@ export function CallButton({ call }: { readonly call: ShownCall }) {
         <Dialog title="The call behind this view" onClose={() => setOpen(false)}>
           <Segments
             label="Language"
-            value={form}
-            options={[
-              ['curl', 'curl'],
-              ['client', 'TypeScript'],
-            ]}
-            onChange={setForm}
+            value={language}
+            options={texts.map(([name]) => [name, name])}
+            onChange={setLanguage}
           />
-          <Code text={form === 'curl' ? curlText(call) : clientText(call)} />
+          <Code text={texts.find(([name]) => name === language)![1]} />
           <p class="quiet">
             Your own programs send a key in place of your session. The <a href="/docs">reference</a> has every
             call.

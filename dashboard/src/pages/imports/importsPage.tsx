@@ -6,6 +6,7 @@ import { useQuery } from '../../api/useQuery.ts'
 import { pagePath, place, setQuery } from '../../router.ts'
 import type { PageProps } from '../../routes.ts'
 import { may } from '../../session/session.ts'
+import { CallButton } from '../../ui/code.tsx'
 import { RecordList } from '../../ui/list.tsx'
 import {
   Ago,
@@ -90,6 +91,7 @@ function ImportList({ kind }: { readonly kind: ImportedKind }) {
     >
       <header>
         <h1>Imports</h1>
+        <CallButton call={{ method: 'GET', path: `/v1/imports/${kind}` }} />
         <Button onClick={() => save('csv')}>Export CSV</Button>
         <Button onClick={() => save('geojson')}>Export GeoJSON</Button>
         {canImport && (
@@ -160,6 +162,7 @@ function ImportPage({ kind, id }: { readonly kind: ImportedKind; readonly id: st
           Imports
         </LinkButton>
         <h1>{data.fileName ?? 'Import'}</h1>
+        <CallButton call={{ method: 'GET', path: `/v1/imports/${kind}/${id}` }} />
         <Badge tone={TONES[data.status]}>{data.status}</Badge>
         {data.status === 'running' && <CancelImport kind={kind} id={id} />}
         {data.refused > 0 && (

@@ -4,7 +4,7 @@ import { useQuery } from '../../api/useQuery.ts'
 import { environment } from '../../api/environment.ts'
 import { serverNow } from '../../clock.ts'
 import { session } from '../../session/session.ts'
-import { Code } from '../../ui/code.tsx'
+import { CallButton, Code } from '../../ui/code.tsx'
 import { Ago, Button, Dialog, Failure, Loading } from '../../ui/parts.tsx'
 
 /** The keys of the environment by their last characters; a new one is shown once. */
@@ -15,6 +15,7 @@ export default function KeysPage() {
     <div class="page">
       <header>
         <h1>Keys of {environment.value}</h1>
+        <CallButton call={{ method: 'GET', path: '/v1/keys' }} />
       </header>
       <p class="quiet">
         Publishable keys go into apps. Secret keys may do everything and stay on your servers. They are kept

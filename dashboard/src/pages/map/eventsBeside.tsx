@@ -1,11 +1,13 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 import type { Event } from '../../../../sdk/src/types.ts'
 import { call } from '../../api/call.ts'
 import { useQuery } from '../../api/useQuery.ts'
 import type { LngLat } from '../../map/geometry.ts'
+import { place, setQuery } from '../../router.ts'
 import { Ago, Button, Empty } from '../../ui/parts.tsx'
 import { eventName, userName } from '../../ui/words.ts'
 import { EventSign, subjectName } from '../events/eventLine.tsx'
+import { EVENT_TYPES } from '../events/eventTypes.ts'
 import type { LiveMap } from './liveMap.ts'
 
 const SHOWN = 200
@@ -14,10 +16,12 @@ const SHOWN = 200
 export function EventsBeside({ live }: { readonly live: LiveMap }) {
   const isPaused = live.paused.value
   const [held, setHeld] = useState<readonly Event[]>([])
-  const before = useQuery(
-    'events before',
-    async (signal) => (await call('get', '/v1/events', { query: { limit: 50 }, signal })).events,
-  )
+  const type = place.value.query.get('type') ?? ''
+  useEffect(() => live.connection.follow(type === '' ? {} : { types: [type] }), [live, type])
+  const before = useQuery(`events before ${type}`, async (signal) => {
+    const query = { limit: 50, ...(type && { type }) }
+    return (await call('get', '/v1/events', { query, signal })).events
+  })
   const now = live.connection.events.value
   const known = new Set(now.map(({ _id }) => _id))
   const all = [...now, ...(before.data ?? []).filter(({ _id }) => !known.has(_id))].slice(0, SHOWN)
@@ -31,6 +35,19 @@ export function EventsBeside({ live }: { readonly live: LiveMap }) {
         <span class="visually-hidden" role="status">
           {status === 'open' ? 'connected' : 'not connected'}
         </span>
+        <select
+          class="input"
+          aria-label="Only events of this type"
+          value={type}
+          onChange={(event) => setQuery({ type: event.currentTarget.value })}
+        >
+          <option value="">all types</option>
+          {[...new Set([...EVENT_TYPES, ...(type && [type])])].map((name) => (
+            <option key={name} value={name}>
+              {eventName(name)}
+            </option>
+          ))}
+        </select>
         <Button
           kind="plain"
           icon={isPaused ? 'play' : 'pause'}

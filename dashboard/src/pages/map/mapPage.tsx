@@ -16,6 +16,7 @@ import { DeviceCard } from './deviceCard.tsx'
 import { DeviceTable } from './deviceTable.tsx'
 import { EventsBeside } from './eventsBeside.tsx'
 import { LiveMap } from './liveMap.ts'
+import { MapCall } from './mapCall.tsx'
 import { SimulatedCity, useSimulation, Welcome } from './welcome.tsx'
 
 /** Enough to see where the geofences are. */
@@ -34,7 +35,6 @@ export default function MapPage() {
         setQuery({ at: `${center[0].toFixed(5)},${center[1].toFixed(5)}`, zoom: zoom.toFixed(2) }),
       onFence: (id) => go(pagePath(`geofences/${id}`)),
     })
-    opened.connection.follow({})
     setLive(opened)
     // For measurements from outside.
     ;(window as { ringfenceMap?: LiveMap }).ringfenceMap = opened
@@ -133,6 +133,7 @@ function Filters({
       <strong>
         {countText(count)} here{isCounted && ', counted'}
       </strong>
+      <MapCall live={live} />
       <Button icon="list" label="The devices as a list" pressed={isList} onClick={() => onList(!isList)} />
     </div>
   )

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { call, CallFailure } from '../../api/call.ts'
 import { useQuery } from '../../api/useQuery.ts'
 import { session } from '../../session/session.ts'
-import { Code } from '../../ui/code.tsx'
+import { CallButton, Code } from '../../ui/code.tsx'
 import { SelectField, TextField } from '../../ui/fields.tsx'
 import { Ago, Badge, Button, Dialog, Failure, Loading } from '../../ui/parts.tsx'
 import { Table } from '../../ui/table.tsx'
@@ -45,6 +45,7 @@ export default function MembersPage() {
     <div class="page">
       <header>
         <h1>Members</h1>
+        <CallButton call={{ method: 'GET', path: '/v1/accounts' }} />
         <Button kind="primary" icon="plus" onClick={() => setInviting(true)}>
           Invite
         </Button>

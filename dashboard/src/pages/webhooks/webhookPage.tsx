@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
-import { call } from '../../api/call.ts'
+import { addressOf, call } from '../../api/call.ts'
 import { usePages } from '../../api/usePages.ts'
 import { useQuery } from '../../api/useQuery.ts'
 import { go, pagePath } from '../../router.ts'
 import { may } from '../../session/session.ts'
+import { CallButton } from '../../ui/code.tsx'
 import { RecordList } from '../../ui/list.tsx'
 import {
   Ago,
@@ -88,6 +89,7 @@ export function WebhookPage({ id }: { readonly id: string }) {
         </LinkButton>
         <h1>{webhook.url}</h1>
         <Badge tone={STATUS_TONES[webhook.status]}>{webhook.status}</Badge>
+        <CallButton call={{ method: 'GET', path: addressOf('/v1/webhooks/{id}', { params }) }} />
         {may('POST /v1/webhooks/{id}/test') && (
           <Button
             onClick={() =>
