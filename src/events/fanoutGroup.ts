@@ -19,6 +19,7 @@ import type { LoggedEvent, StoredEvent, EventPage } from './port.ts'
  * Invariants
  * - FANOUT-1: A member gets the wanted events after its offset, in the order of the log, each once.
  * - FANOUT-2: Nobody waits for a member: one that cannot take a part at once is removed.
+ * - FANOUT-3: What a group gathers is sent after a moment ({@link GATHER_MS}), or once it fills a part, so it never holds more.
  */
 
 /** Events that are read at a time. */
@@ -34,6 +35,8 @@ export const PART_BYTES = 64 * 1024
 const SENDS_PER_TURN = 1000
 /** Groups, and items of their filters, that are examined in one turn. */
 const LOOKS_PER_TURN = 100_000
+/** How long events of readers wait that want them gathered. */
+const GATHER_MS = 100
 
 /** Successive events as one group gets them. */
 export interface EventBatch {
@@ -50,6 +53,8 @@ export type Encoded = string | Uint8Array
 export interface Outlet {
   /** Outlets with the same format encode every event to the same bytes. */
   readonly format: string
+  /** Events may wait for a moment, so that many are sent at once: each time costs more than the events. */
+  readonly isGathered?: boolean
   encode(event: StoredEvent): Encoded
   /** What was sent has not been read yet; nothing may be sent until it has. */
   readonly isBehind: boolean
@@ -83,15 +88,25 @@ class ScopeFanout {
   readonly #listed = LISTS.map(() => new Map<string, Set<Group>>())
   /** Groups whose filters have none of these lists. */
   readonly #unlisted = new Set<Group>()
+  /** Groups that gather, and have something to send. */
+  readonly #gathering = new Set<Group>()
+  #timer: NodeJS.Timeout | undefined
+  /** The last sending: parts of a group are sent one after the other. */
+  #sending: Promise<void> = Promise.resolve()
+
+  readonly #gatherMs: number
 
   /** @param feed followed from its end on, while there are members */
-  constructor(feed: Pick<EventFeed, 'follow' | 'lastOffset'>, scope: ScopeId) {
+  constructor(feed: Pick<EventFeed, 'follow' | 'lastOffset'>, scope: ScopeId, gatherMs: number) {
+    this.#gatherMs = gatherMs
     this.offset = feed.lastOffset
-    this.#follow(feed.follow(scope, this.offset, READ_EVENTS, this.#ended.signal)).catch((error: unknown) => {
-      if (this.#ended.signal.aborted) return
-      const groups = [...this.#groups.values()].flat()
-      for (const { members } of groups) for (const member of members) member.fail(error)
-    })
+    this.#follow(feed.follow(scope, this.offset, STRETCH, this.#ended.signal)).catch(this.#fail)
+  }
+
+  readonly #fail = (error: unknown): void => {
+    if (this.#ended.signal.aborted) return
+    const groups = [...this.#groups.values()].flat()
+    for (const { members } of groups) for (const member of members) member.fail(error)
   }
 
   get isEmpty(): boolean {
@@ -133,6 +148,7 @@ class ScopeFanout {
 
   /** Stops following. */
   end(): void {
+    clearTimeout(this.#timer)
     this.#ended.abort()
   }
 
@@ -160,15 +176,25 @@ class ScopeFanout {
         }
       }
     }
-    let sends = 0
     for (const group of concerned) {
-      for (const part of group.takeParts()) {
-        for (const member of group.members) {
-          member.take(part)
-          if (++sends % SENDS_PER_TURN === 0) await turn()
-        }
-      }
+      if (!group.mayWait) continue
+      this.#gathering.add(group)
+      concerned.delete(group)
+      this.#timer ??= setTimeout(() => this.#sendGathered(), this.#gatherMs)
     }
+    await this.#send(concerned)
+  }
+
+  #sendGathered(): void {
+    this.#timer = undefined
+    const groups = new Set(this.#gathering)
+    this.#gathering.clear()
+    this.#send(groups).catch(this.#fail)
+  }
+
+  #send(groups: ReadonlySet<Group>): Promise<void> {
+    if (groups.size === 0) return Promise.resolve()
+    return (this.#sending = this.#sending.then(() => sendParts(groups)))
   }
 
   /** Sets that together hold all groups that may want the event; no group is in two of them. */
@@ -194,6 +220,19 @@ class ScopeFanout {
   }
 }
 
+/** Sends what the groups have collected, to all of their members. */
+async function sendParts(groups: ReadonlySet<Group>): Promise<void> {
+  let sends = 0
+  for (const group of groups) {
+    for (const part of group.takeParts()) {
+      for (const member of group.members) {
+        member.take(part)
+        if (++sends % SENDS_PER_TURN === 0) await turn()
+      }
+    }
+  }
+}
+
 /** The group of a member. */
 export interface Seat {
   readonly fanout: ScopeFanout
@@ -203,11 +242,14 @@ export interface Seat {
 /** The fan-out of each scope, while it has members. */
 export class FanoutGroups {
   readonly #feed: EventFeed
-  readonly #scopes = new Map<ScopeId, ScopeFanout>()
+  readonly #gatherMs: number
+  readonly #audiences = new Map<ScopeId, Audience>()
   readonly #reads = new ConcurrencyLimit(READS_PER_TURN)
 
-  constructor(feed: EventFeed) {
+  /** @param gatherMs how long events wait of readers that want them gathered */
+  constructor(feed: EventFeed, gatherMs = GATHER_MS) {
     this.#feed = feed
+    this.#gatherMs = gatherMs
   }
 
   /**
@@ -225,11 +267,11 @@ export class FanoutGroups {
 
   /** Makes it a member; undefined while it is behind. */
   join(scope: ScopeId, member: Member): Seat | undefined {
-    let fanout = this.#scopes.get(scope)
-    if (member.offset < (fanout?.offset ?? this.#feed.lastOffset)) return undefined
-    if (fanout === undefined) {
-      fanout = new ScopeFanout(this.#feed, scope)
-      this.#scopes.set(scope, fanout)
+    let audience = this.#audiences.get(scope)
+    if (member.offset < (audience?.offset ?? this.#feed.lastOffset)) return undefined
+    if (audience === undefined) {
+      audience = new Audience(this.#feed, scope, this.#gatherMs)
+      this.#audiences.set(scope, audience)
     }
     return { fanout, group: fanout.add(member) }
   }
@@ -250,6 +292,7 @@ class Group {
   readonly looks: number
   readonly members = new Set<Member>()
   readonly #format: string
+  readonly #isGathered: boolean
   readonly #encode: (event: StoredEvent) => Encoded
   #parts: { offsets: number[]; messages: Encoded[] }[] = []
   #bytes = 0
@@ -259,12 +302,21 @@ class Group {
     this.hash = hash
     this.looks = FILTER_LISTS.reduce((sum, list) => sum + (filter[list]?.length ?? 0), 1)
     this.#format = outlet.format
+    this.#isGathered = outlet.isGathered === true
     this.#encode = (event) => outlet.encode(event)
   }
 
-  /** Whether the member gets exactly the bytes that this group gets. */
+  /** Whether the member gets exactly the bytes that this group gets, at the same times. */
   suits({ filter, outlet }: Member): boolean {
-    return outlet.format === this.#format && isSameFilter(filter, this.filter)
+    const isGathered = outlet.isGathered === true
+    return (
+      outlet.format === this.#format && isGathered === this.#isGathered && isSameFilter(filter, this.filter)
+    )
+  }
+
+  /** Whether what it has collected can wait for more. */
+  get mayWait(): boolean {
+    return this.#isGathered && this.#parts.length === 1 && this.#bytes <= PART_BYTES
   }
 
   collect({ offset, event }: LoggedEvent): void {
@@ -283,6 +335,7 @@ class Group {
   takeParts(): readonly EventBatch[] {
     const parts = this.#parts
     this.#parts = []
+    this.#bytes = 0
     return parts
   }
 }

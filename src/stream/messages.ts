@@ -30,6 +30,8 @@ export interface SubscribeMessage {
   readonly filter?: EventFilter
   /** `now`, the `_id` of an event to resume after, or the `from` of a {@link SubscribedMessage}. */
   readonly from?: string
+  /** Events may wait for a moment, so that many are sent at once. */
+  readonly batch?: boolean
 }
 
 export interface WatchMessage {

@@ -48,6 +48,9 @@ export const Subscribe = Type.Object(
       ),
     ),
     from: Type.Optional(Name(MAX_ID_LENGTH)),
+    batch: Type.Optional(
+      Type.Boolean({ description: 'Events wait for up to 100 ms, so that many are sent at once.' }),
+    ),
   },
   STRICT,
 )
@@ -88,14 +91,21 @@ export class Subscriptions implements StreamFeatureKind {
 /** Sends the events of one subscription as messages of its connection. */
 class SubscriptionOutlet implements Outlet {
   readonly format: string
+  readonly isGathered: boolean
   readonly #id: string
   readonly #connection: StreamConnection
   readonly #slowReader: SlowReaderTimer
   readonly #all: Subscriptions
 
-  /** @param id chosen by the client; it is in each message */
-  constructor(id: string, connection: StreamConnection, slowReader: SlowReaderTimer, all: Subscriptions) {
+  /** @param message its id is chosen by the client, and in each message */
+  constructor(
+    { id, batch = false }: SubscribeMessage,
+    connection: StreamConnection,
+    slowReader: SlowReaderTimer,
+    all: Subscriptions,
+  ) {
     this.format = `${connection.codec.protocol} ${id}`
+    this.isGathered = batch
     this.#id = id
     this.#connection = connection
     this.#slowReader = slowReader
@@ -119,6 +129,9 @@ class SubscriptionOutlet implements Outlet {
     this.#connection.close(CLOSE.internalError, 'The events cannot be read.')
   }
 }
+
+/** What was asked for, with a filter that may be kept. */
+type Terms = SubscribeMessage & { readonly filter: EventFilter }
 
 /** One subscription of a connection. */
 interface Subscription {
@@ -176,8 +189,9 @@ class ConnectionSubscriptions implements StreamFeature {
     const kept = keptFilter(filter)
     const { lastOffset } = this.#feed
     const offset = from === 'now' ? lastOffset : this.#all.tokens.open(this.#connection.scope, from)
-    if (offset !== undefined && offset <= lastOffset) this.#begin(id, kept, subscription, offset)
-    else void this.#beginLater(id, kept, subscription, () => this.#look(from, offset))
+    const terms = { ...message, filter: kept }
+    if (offset !== undefined && offset <= lastOffset) this.#begin(terms, subscription, offset)
+    else void this.#beginLater(terms, subscription, () => this.#look(from, offset))
   }
 
   #look(from: string, offset: number | undefined): Promise<number | undefined> {
@@ -187,11 +201,11 @@ class ConnectionSubscriptions implements StreamFeature {
 
   /** @param look resolves to the offset to begin after, or to undefined if there is no such event */
   async #beginLater(
-    id: string,
-    filter: EventFilter,
+    terms: Terms,
     subscription: Subscription,
     look: () => Promise<number | undefined>,
   ): Promise<void> {
+    const { id } = terms
     let refusal = new ApiError(404, 'from: No event has this `_id`, or it has been deleted.', {
       param: 'from',
     })
@@ -205,7 +219,7 @@ class ConnectionSubscriptions implements StreamFeature {
     // Its memory counts until here. Otherwise a client could fill the index's queue by subscribing and unsubscribing
     // over and over.
     if (subscription.isEnded) this.#connection.kept.release(subscription.bytes)
-    else if (offset !== undefined) this.#begin(id, filter, subscription, offset)
+    else if (offset !== undefined) this.#begin(terms, subscription, offset)
     else {
       this.#subscriptions.delete(id)
       this.#connection.kept.release(subscription.bytes)
@@ -214,10 +228,11 @@ class ConnectionSubscriptions implements StreamFeature {
     }
   }
 
-  #begin(id: string, filter: EventFilter, subscription: Subscription, offset: number): void {
+  #begin(terms: Terms, subscription: Subscription, offset: number): void {
+    const { id, filter } = terms
     const { scope } = this.#connection
-    const outlet = new SubscriptionOutlet(id, this.#connection, this.#slowReader, this.#all)
-    const reader = new EventReader(scope, filter, offset, outlet, this.#all.fanoutGroups)
+    const outlet = new SubscriptionOutlet(terms, this.#connection, this.#slowReader, this.#all)
+    const reader = new EventReader(scope, filter, offset, outlet, this.#all.audiences)
     subscription.reader = reader
     this.#all.count++
     this.#connection.send({ type: 'subscribed', id, from: this.#all.tokens.seal(scope, offset) })

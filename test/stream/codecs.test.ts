@@ -102,6 +102,7 @@ const clientMessage: fc.Arbitrary<{ type: string; [field: string]: Message }> = 
         failureReasons: items,
       }),
       from: text,
+      batch: fc.boolean(),
     },
     { requiredKeys: ['type', 'id'] },
   ),

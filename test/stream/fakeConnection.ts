@@ -17,6 +17,8 @@ export class FakeConnection implements StreamConnection {
   /** Everything that was sent, parsed. */
   // oxlint-disable-next-line typescript/no-explicit-any -- tests look into messages of every type
   readonly sent: any[] = []
+  /** How often something was sent. */
+  sends = 0
   /** While true, sent messages stay unread. */
   isStalled = false
   /** The most that was unread at one time. */
@@ -40,8 +42,9 @@ export class FakeConnection implements StreamConnection {
 
   sendEncoded(messages: readonly Encoded[]): void {
     if (this.closedWith !== undefined) return
+    this.sends++
     for (const message of messages) {
-      this.sent.push(JSON.parse(message as string))
+      this.sent.push(JSON.parse(message.toString()))
       if (this.isStalled) this.#unread += message.length
     }
     this.mostUnread = Math.max(this.mostUnread, this.#unread)

@@ -30,8 +30,14 @@ function subscribe(subscriptions: Subscriptions, connection: FakeConnection) {
   const feature = subscriptions.open(connection)
   return {
     feature,
-    subscribe: (id: string, filter?: EventFilter, from?: string) =>
-      feature.receive({ type: 'subscribe', id, ...(filter && { filter }), ...(from && { from }) }),
+    subscribe: (id: string, filter?: EventFilter, from?: string, batch = false) =>
+      feature.receive({
+        type: 'subscribe',
+        id,
+        ...(filter && { filter }),
+        ...(from && { from }),
+        ...(batch && { batch }),
+      }),
     unsubscribe: (id: string) => feature.receive({ type: 'unsubscribe', id }),
     ids: (id: string): string[] =>
       connection.sent
@@ -78,17 +84,19 @@ const steps = fc.array(
 /** A client that reconnects and resumes after the last event that it received. */
 class Client {
   readonly filter: EventFilter
+  readonly #isBatched: boolean
   readonly got: string[] = []
   #connection: FakeConnection
   #link: ReturnType<typeof subscribe>
   readonly #subscriptions: Subscriptions
 
-  constructor(subscriptions: Subscriptions, filter: EventFilter) {
+  constructor(subscriptions: Subscriptions, filter: EventFilter, isBatched: boolean) {
     this.#subscriptions = subscriptions
+    this.#isBatched = isBatched
     this.filter = Object.fromEntries(Object.entries(filter).filter(([, items]) => items !== undefined))
     this.#connection = new FakeConnection()
     this.#link = subscribe(subscriptions, this.#connection)
-    this.#link.subscribe('s', this.filter)
+    this.#link.subscribe('s', this.filter, undefined, isBatched)
   }
 
   stall(): void {
@@ -106,7 +114,7 @@ class Client {
     this.#collect()
     this.#connection = new FakeConnection()
     this.#link = subscribe(this.#subscriptions, this.#connection)
-    this.#link.subscribe('s', this.filter, this.got.at(-1) ?? firstId)
+    this.#link.subscribe('s', this.filter, this.got.at(-1) ?? firstId, this.#isBatched)
   }
 
   end(): string[] {
@@ -124,15 +132,17 @@ t.test('property: each wanted event once, in log order, however readers stall an
   await fc.assert(
     fc.asyncProperty(
       steps,
-      fc.array(filters, { minLength: 1, maxLength: 4 }),
+      fc.array(fc.tuple(filters, fc.boolean()), { minLength: 1, maxLength: 4 }),
       fc.constantFrom(0, 1500, 1_000_000),
       async (script, wanted, recentBytes) => {
         const feed = new EventFeed(new MemoryEvents(), recentBytes)
-        const subscriptions = new Subscriptions(feed, new FanoutGroups(feed), log, tokens)
+        const subscriptions = new Subscriptions(feed, new FanoutGroups(feed, 1), log, tokens)
         const first = whole(0)
         feed.committed({ offset: 1, events: [first] })
         // Two clients for each filter, so that they form groups.
-        const clients = [...wanted, ...wanted].map((filter) => new Client(subscriptions, filter))
+        const clients = [...wanted, ...wanted].map(
+          ([filter, isBatched]) => new Client(subscriptions, filter, isBatched),
+        )
         const all: StoredEvent[] = []
         let position = 1
         for (const step of script) {
@@ -150,7 +160,11 @@ t.test('property: each wanted event once, in log order, however readers stall an
           }
         }
         for (const client of clients) client.read()
-        for (let i = 0; i < 4; i++) await settle()
+        for (let i = 0; i < 4; i++) {
+          await settle()
+          // What is gathered is sent after a millisecond.
+          await new Promise((resolve) => setTimeout(resolve, 2))
+        }
         for (const client of clients) {
           const expected = all
             .filter((event) => event.scope === 0 && wants(client.filter, event))
@@ -163,6 +177,31 @@ t.test('property: each wanted event once, in log order, however readers stall an
     ),
     runs(150),
   )
+})
+
+t.test('who wants events gathered gets many at once, after a moment or when they fill a part', async (t) => {
+  const feed = new EventFeed(new MemoryEvents())
+  const subscriptions = new Subscriptions(feed, new FanoutGroups(feed, 1000), log, tokens)
+  const [single, gathered] = [new FakeConnection(), new FakeConnection()]
+  const links = [subscribe(subscriptions, single), subscribe(subscriptions, gathered)] as const
+  links[0].subscribe('s')
+  links[1].subscribe('s', undefined, undefined, true)
+  const before = [single.sends, gathered.sends] as const
+  for (let frame = 1; frame <= 5; frame++) {
+    feed.committed({ offset: frame, events: [whole(frame)] })
+    await settle()
+  }
+  t.equal(single.sends - before[0], 5)
+  while (links[1].ids('s').length === 0) await new Promise((resolve) => setTimeout(resolve, 1))
+  t.equal(gathered.sends - before[1], 1, 'one send')
+  t.same(links[1].ids('s'), links[0].ids('s'))
+  const many = Array.from({ length: 300 }, (_, i) => whole(6 + i))
+  feed.committed({ offset: 6, events: many })
+  await settle()
+  t.ok(links[1].ids('s').length > 100, 'a full part is sent at once')
+  while (links[1].ids('s').length < 305) await new Promise((resolve) => setTimeout(resolve, 1))
+  t.same(links[1].ids('s'), links[0].ids('s'))
+  for (const link of links) link.feature.closed()
 })
 
 t.test('a stalled reader costs one part, and later gets the rest from the disk', async (t) => {

@@ -103,7 +103,7 @@ export class LiveConnection {
     const { signal: stop } = (this.#eventWatch = new AbortController())
     void (async () => {
       try {
-        for await (const event of this.#stream.events(filter, { signal: stop })) this.#add(event)
+        for await (const event of this.#stream.events(filter, { batch: true, signal: stop })) this.#add(event)
       } catch (error) {
         if (!stop.aborted && error instanceof RingfenceError) this.trouble.value = error.message
       }

@@ -25,11 +25,12 @@ export class Fleet {
   glidesUntil = 0
   readonly positions: Position[] = []
   readonly #slots = new Map<string, number>()
-  readonly #glideMs: number
+  /** How long a glide takes; 0 if devices jump. */
+  readonly glideMs: number
 
   /** @param isStill devices jump instead of gliding, for people who want no motion */
   constructor(isStill: boolean) {
-    this.#glideMs = isStill ? 0 : GLIDE_MS
+    this.glideMs = isStill ? 0 : GLIDE_MS
   }
 
   apply(batch: readonly Position[], now: number): void {
@@ -59,8 +60,8 @@ export class Fleet {
 
   /** How much of its way a device has gone, 0 to 1. */
   progress(slot: number, now: number): number {
-    if (this.#glideMs === 0) return 1
-    return Math.min(1, (now - this.startedAt[slot]!) / this.#glideMs)
+    if (this.glideMs === 0) return 1
+    return Math.min(1, (now - this.startedAt[slot]!) / this.glideMs)
   }
 
   #put(position: Position, now: number): void {
@@ -80,7 +81,7 @@ export class Fleet {
       this.fromY[slot] = this.fromY[slot]! + (this.toY[slot]! - this.fromY[slot]!) * share
       // Across the antimeridian a device jumps rather than travel around the world.
       if (Math.abs(this.fromX[slot]! - x) > 0.5) this.fromX[slot] = x
-      if (this.fromX[slot] !== x || this.fromY[slot] !== y) this.glidesUntil = now + this.#glideMs
+      if (this.fromX[slot] !== x || this.fromY[slot] !== y) this.glidesUntil = now + this.glideMs
     }
     this.toX[slot] = x
     this.toY[slot] = y

@@ -22,11 +22,17 @@ interface Colors {
   readonly ring: string
 }
 
+/** A sprite for the image of this width. */
+interface Stamp extends Sprite {
+  /** Of each pixel from the centre, in the image. */
+  readonly offset: Int32Array
+}
+
 /** How a device is painted, by {@link HEADINGS} and without. */
 interface SpriteSet {
-  readonly plain: Sprite
-  readonly small: Sprite
-  readonly byHeading: readonly Sprite[]
+  readonly plain: Stamp
+  readonly small: Stamp
+  readonly byHeading: readonly Stamp[]
 }
 
 /**
@@ -152,21 +158,24 @@ export class Points {
     const hasNoses = fleet.size < NOSES_BELOW
     const silentBefore = this.isStale ? Infinity : serverNow() - SILENT_MS
     pixels.fill(0)
-    for (let slot = 0; slot < fleet.size; slot++) {
-      const [fromX, fromY, toX, toY] = [
-        fleet.fromX[slot]!,
-        fleet.fromY[slot]!,
-        fleet.toX[slot]!,
-        fleet.toY[slot]!,
-      ]
-      const share = fleet.progress(slot, now)
-      const x = Math.round(this.#onScreen(fromX + (toX - fromX) * share, left) * pixelScale)
-      const y = Math.round((fromY + (toY - fromY) * share - top) * pixelScale)
-      if (x < -20 || x > width + 20 || y < -20 || y > height + 20) continue
-      const set = fleet.updatedAt[slot]! < silentBefore ? sprites.silent : sprites.live
+    // This runs for each of 50,000 devices, 30 times a second: without functions and objects of their own.
+    const { size, fromX, fromY, toX, toY, startedAt, updatedAt, glideMs } = fleet
+    for (let slot = 0; slot < size; slot++) {
+      const age = now - startedAt[slot]!
+      const share = age >= glideMs || glideMs === 0 ? 1 : age / glideMs
+      const beginX = fromX[slot]!
+      const beginY = fromY[slot]!
+      const wayX = toX[slot]! - beginX
+      const wayY = toY[slot]! - beginY
+      // In the copy of the world that is shown.
+      const east = beginX + wayX * share - left
+      const x = Math.round((east - Math.floor(east)) * pixelScale)
+      const y = Math.round((beginY + wayY * share - top) * pixelScale)
+      if (x > width + 20 || y < -20 || y > height + 20) continue
+      const set = updatedAt[slot]! < silentBefore ? sprites.silent : sprites.live
       let sprite = isSmall ? set.small : set.plain
-      if (hasNoses && (toX !== fromX || toY !== fromY)) {
-        const turn = Math.atan2(toY - fromY, toX - fromX) / (2 * Math.PI)
+      if (hasNoses && (wayX !== 0 || wayY !== 0)) {
+        const turn = Math.atan2(wayY, wayX) / (2 * Math.PI)
         sprite = set.byHeading[Math.round((turn + 1) * HEADINGS) % HEADINGS]!
       }
       stamp(pixels, width, height, sprite, x, y)
@@ -203,11 +212,16 @@ export class Points {
   }
 
   #makeSprites({ device, silent, ring }: Colors) {
+    const { width } = this.#image
+    const stampOf = (radius: number, fill: string, heading?: number): Stamp => {
+      const sprite = discSprite(radius * this.#ratio, fill, ring, heading)
+      return { ...sprite, offset: Int32Array.from(sprite.dx, (dx, i) => sprite.dy[i]! * width + dx) }
+    }
     const setOf = (fill: string): SpriteSet => ({
-      plain: discSprite(RADIUS * this.#ratio, fill, ring),
-      small: discSprite(SMALL_RADIUS * this.#ratio, fill, ring),
+      plain: stampOf(RADIUS, fill),
+      small: stampOf(SMALL_RADIUS, fill),
       byHeading: Array.from({ length: HEADINGS }, (_, i) =>
-        discSprite(RADIUS * this.#ratio, fill, ring, (2 * Math.PI * i) / HEADINGS),
+        stampOf(RADIUS, fill, (2 * Math.PI * i) / HEADINGS),
       ),
     })
     return { live: setOf(device), silent: setOf(silent) }
@@ -218,10 +232,15 @@ function stamp(
   pixels: Uint32Array,
   width: number,
   height: number,
-  { dx, dy, color }: Sprite,
+  { dx, dy, color, offset, reach }: Stamp,
   x: number,
   y: number,
 ): void {
+  if (x >= reach && y >= reach && x < width - reach && y < height - reach) {
+    const center = y * width + x
+    for (let i = 0; i < color.length; i++) pixels[center + offset[i]!] = color[i]!
+    return
+  }
   for (let i = 0; i < color.length; i++) {
     const px = x + dx[i]!
     const py = y + dy[i]!

@@ -5,6 +5,8 @@ export interface Sprite {
   readonly dy: Int16Array
   /** As the image has it in memory: alpha, blue, green, red. */
   readonly color: Uint32Array
+  /** No pixel is farther from the centre, in either direction. */
+  readonly reach: number
 }
 
 export const HEADINGS = 16
@@ -61,5 +63,10 @@ function spriteOf({ data, width, height }: ImageData, half: number): Sprite {
       dy.push(y - half)
       color.push(pixel)
     }
-  return { dx: Int16Array.from(dx), dy: Int16Array.from(dy), color: Uint32Array.from(color) }
+  return {
+    dx: Int16Array.from(dx),
+    dy: Int16Array.from(dy),
+    color: Uint32Array.from(color),
+    reach: Math.max(0, ...dx.map(Math.abs), ...dy.map(Math.abs)),
+  }
 }

@@ -18,6 +18,7 @@ export class EventIterator implements AsyncIterableIterator<Event, undefined>, L
   readonly ready: Promise<void>
   readonly #host: ListenerHost
   readonly #filter: EventFilter
+  readonly #isBatched: boolean
   readonly #inlet: Inlet<Event>
   #waiting: Event[] = []
   /** Where to go on: after an event, or at a place that the server has named. */
@@ -29,9 +30,10 @@ export class EventIterator implements AsyncIterableIterator<Event, undefined>, L
   /** Of a subscription for which the server had no room, or was not ready. */
   #retryTimer: ReturnType<typeof setTimeout> | undefined
 
-  constructor(host: ListenerHost, filter: EventFilter, from: string) {
+  constructor(host: ListenerHost, filter: EventFilter, from: string, isBatched: boolean) {
     this.#host = host
     this.#filter = filter
+    this.#isBatched = isBatched
     this.#from = from
     this.#inlet = new Inlet(
       () => this.#take(),
@@ -108,7 +110,13 @@ export class EventIterator implements AsyncIterableIterator<Event, undefined>, L
 
   #subscribe(): void {
     this.#name = this.#host.register(this)
-    this.#host.send({ type: 'subscribe', id: this.#name, filter: this.#filter, from: this.#from })
+    this.#host.send({
+      type: 'subscribe',
+      id: this.#name,
+      filter: this.#filter,
+      from: this.#from,
+      ...(this.#isBatched && { batch: true }),
+    })
   }
 
   #unsubscribe(): void {

@@ -59,6 +59,7 @@ export type ClientMessage =
       readonly id: string
       readonly filter: EventFilter
       readonly from: string
+      readonly batch?: boolean
     }
   | { readonly type: 'unsubscribe'; readonly id: string }
   | {

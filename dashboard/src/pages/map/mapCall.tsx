@@ -30,7 +30,7 @@ export function MapCall({ live }: { readonly live: LiveMap }) {
             '',
             `const ringfence = new Ringfence({ url: '${location.origin}', key: process.env.RINGFENCE_KEY })`,
             'const stream = ringfence.stream()',
-            `const events = stream.events(${JSON.stringify(events)})`,
+            `const events = stream.events(${JSON.stringify(events)}, { batch: true })`,
             `const area = ${JSON.stringify(area)}`,
             `for await (const positions of stream.watchBatches(area${hasFilter ? `, { filter: ${JSON.stringify(filter)} }` : ''}))`,
             '  console.log(positions)',
@@ -41,7 +41,7 @@ export function MapCall({ live }: { readonly live: LiveMap }) {
           [
             `${location.origin.replace(/^http/, 'ws')}/v1/stream`,
             '',
-            JSON.stringify({ type: 'subscribe', id: 'events', filter: events }),
+            JSON.stringify({ type: 'subscribe', id: 'events', filter: events, batch: true }),
             JSON.stringify({ type: 'watch', id: 'map', area, batch: true, ...(hasFilter && { filter }) }),
           ].join('\n'),
         ],
