@@ -118,7 +118,7 @@ function openDashboards(url: string): { readonly received: () => number; close()
       stream.watchBatches(area, { signal: stop.signal }),
       (batch) => (batch as readonly unknown[]).length,
     )
-    void follow(stream.events({}, { signal: stop.signal }), () => 1)
+    void follow(stream.events({}, { batch: true, signal: stop.signal }), () => 1)
     return stream
   })
   return {

@@ -40,6 +40,8 @@ export const jsonCodec: Codec = {
         return `{"type":"event","subscription":${JSON.stringify(message.subscription)},"event":${message.event}}`
       case 'ack':
         return ackText(message)
+      case 'position':
+        return `{"type":"position","watch":${JSON.stringify(message.watch)},${positionText(message)}}`
       case 'positions':
         return positionsText(message)
       default:
@@ -56,17 +58,25 @@ function ackText({ id, events, omittedEvents }: Extract<ServerMessage, { type: '
 
 /** Written by hand: a message may have thousands of positions, several times a second. */
 function positionsText({ watch, positions }: PositionsMessage): string {
-  return `{"type":"positions","watch":${JSON.stringify(watch)},"positions":[${positions.map(positionText).join(',')}]}`
+  if (positions.length === 0) return `{"type":"positions","watch":${JSON.stringify(watch)},"positions":[]}`
+  return `{"type":"positions","watch":${JSON.stringify(watch)},"positions":[{${positions.map(positionText).join('},{')}}]}`
 }
 
-function positionText({ change, user, location, locationAccuracy, updatedAt }: WatchedPosition): string {
+function positionText(position: WatchedPosition): string {
+  const { change, written } = position
+  const text = written === undefined ? placeText(position) : (written.json ??= placeText(position))
+  return `"change":"${change}",${text}`
+}
+
+/** All members but the `change`. */
+function placeText({ user, location, locationAccuracy, updatedAt }: Omit<WatchedPosition, 'change'>): string {
   const { _id, userId, deviceId } = user
   const [longitude, latitude] = location.coordinates
   const userMember = userId === undefined ? '' : `"userId":${JSON.stringify(userId)},`
   const accuracy = locationAccuracy === undefined ? '' : `"locationAccuracy":${locationAccuracy},`
   return (
-    `{"change":"${change}","user":{"_id":"${_id}",${userMember}"deviceId":${JSON.stringify(deviceId)}},` +
-    `"location":{"type":"Point","coordinates":[${longitude},${latitude}]},${accuracy}"updatedAt":"${updatedAt}"}`
+    `"user":{"_id":"${_id}",${userMember}"deviceId":${JSON.stringify(deviceId)}},` +
+    `"location":{"type":"Point","coordinates":[${longitude},${latitude}]},${accuracy}"updatedAt":"${updatedAt}"`
   )
 }
 

@@ -121,6 +121,14 @@ export interface UnwatchedMessage {
   readonly id: string
 }
 
+/**
+ * What codecs have made of a position, without its `change`. Several watches may be about the same place, and most of what a
+ * position costs is the writing of its numbers.
+ */
+export interface WrittenPosition {
+  json: string | undefined
+}
+
 /** A device in a watched area. */
 export interface WatchedPosition {
   readonly change: 'enter' | 'move' | 'leave'
@@ -134,6 +142,8 @@ export interface WatchedPosition {
   readonly locationAccuracy?: number | undefined
   /** ISO 8601. */
   readonly updatedAt: string
+  /** Not sent: shared by all watches until the device moves. */
+  readonly written?: WrittenPosition | undefined
 }
 
 export interface PositionMessage extends WatchedPosition {

@@ -68,7 +68,7 @@ function plain(message: ServerMessage): object {
   return message
 }
 
-function plainPosition(position: WatchedPosition): object {
+function plainPosition({ written: _written, ...position }: WatchedPosition): object {
   return defined({ ...position, user: defined(position.user) })
 }
 

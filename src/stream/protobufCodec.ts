@@ -131,7 +131,7 @@ function wireFields(message: ServerMessage, body: Read): object {
   }
 }
 
-function positionFields(position: WatchedPosition): object {
+function positionFields({ written: _written, ...position }: WatchedPosition): object {
   const { _id: id, ...user } = position.user
   const [longitude, latitude] = position.location.coordinates
   return { ...position, user: { id, ...user }, location: { latitude, longitude } }

@@ -2,7 +2,7 @@ import { isoDate } from '../model/isoDate.ts'
 import { PART_BYTES, type Encoded } from '../events/fanoutGroup.ts'
 import type { ApiError } from '../runtime/errors.ts'
 import type { Share } from '../runtime/keyedBound.ts'
-import type { WatchedPosition } from './messages.ts'
+import type { WatchedPosition, WrittenPosition } from './messages.ts'
 import type { SlowReaderTimer } from './slowReader.ts'
 import type { StreamConnection } from './port.ts'
 import type { DeviceTest } from './watchFilter.ts'
@@ -42,6 +42,8 @@ export interface LiveDevice {
   updatedAt: number
   /** The watched areas that contain it. */
   readonly stays: Map<Watch, Stay>
+  /** What codecs have made of this position, for the next watch; undefined after a move. */
+  written: WrittenPosition | undefined
 }
 
 /** A device in the area of a watch, until the client knows that it left. */
@@ -234,12 +236,15 @@ export class Watch {
 }
 
 function positionOf({ device, isInside, isTold }: Stay): WatchedPosition {
-  const { recordId, userId, deviceId, longitude, latitude, accuracy, updatedAt } = device
+  const { recordId, userId, deviceId, longitude, latitude, accuracy, updatedAt, stays } = device
+  // Nobody else would read what is kept for one watch alone.
+  if (stays.size > 1) device.written ??= { json: undefined }
   return {
     change: !isInside ? 'leave' : isTold ? 'move' : 'enter',
     user: { _id: recordId, userId, deviceId },
     location: { type: 'Point', coordinates: [longitude, latitude] },
     locationAccuracy: Number.isNaN(accuracy) ? undefined : accuracy,
     updatedAt: isoDate(updatedAt),
+    written: device.written,
   }
 }

@@ -16,8 +16,8 @@ import type { DeviceTest } from './watchFilter.ts'
 const MAX_STAYS = 100_000
 /** Stays of an ended watch that are forgotten in one turn. */
 const FORGOTTEN_A_TURN = 4000
-/** Approximate bytes for a device in an area. */
-const STAY_BYTES = 400
+/** Approximate bytes for a device in an area, with its share of the text that several watches are sent. */
+const STAY_BYTES = 600
 
 export class WatchedScope {
   readonly scope: ScopeId
@@ -149,9 +149,27 @@ export class WatchedScope {
   #deviceAt(live: LivePosition): LiveDevice {
     const { deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt } = live
     const known = this.#devices.get(deviceId)
-    if (known !== undefined)
-      return Object.assign(known, { recordId, userId, latitude, longitude, accuracy, updatedAt })
-    const stays = new Map<Watch, Stay>()
-    return { deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt, stays }
+    if (known === undefined) {
+      const stays = new Map<Watch, Stay>()
+      return {
+        deviceId,
+        recordId,
+        userId,
+        latitude,
+        longitude,
+        accuracy,
+        updatedAt,
+        stays,
+        written: undefined,
+      }
+    }
+    known.recordId = recordId
+    known.userId = userId
+    known.latitude = latitude
+    known.longitude = longitude
+    known.accuracy = accuracy
+    known.updatedAt = updatedAt
+    known.written = undefined
+    return known
   }
 }
