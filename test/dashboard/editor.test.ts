@@ -92,9 +92,9 @@ t.test('setting records', { skip: skipWithoutChromium() }, async (t) => {
     await status.getByText('An entry happens').waitFor()
     await at.fill(north(95))
     await status.getByText(/^5\.\d m inside the boundary; .* confidence [12],/).waitFor()
-    await at.fill(north(300))
+    await at.fill(north(200))
     await status
-      .getByText(/^200 m outside; the geofence covers 0 % of its disc; confidence 3, high\./)
+      .getByText(/^100 m outside; the geofence covers 0 % of its disc; confidence 3, high\./)
       .waitFor()
     await status.getByText('An exit happens').waitFor()
     // The rings of all three confidences are drawn, and go.
@@ -107,7 +107,7 @@ t.test('setting records', { skip: skipWithoutChromium() }, async (t) => {
     await ghost.getByLabel('Rings of confidence').uncheck()
     await until(async () => (await page.evaluate(rings)) === 1)
 
-    const from = await screenPoint(page, EDITOR, [HERE.longitude, HERE.latitude + 300 / 111_195])
+    const from = await screenPoint(page, EDITOR, [HERE.longitude, HERE.latitude + 200 / 111_195])
     const to = await screenPoint(page, EDITOR, [HERE.longitude, HERE.latitude])
     const isOnMap = `${mapOf(EDITOR)}.queryRenderedFeatures({ layers: ['ghost-points'] }).length > 0`
     await until(async () => (await page.evaluate(isOnMap)) === true)

@@ -22,6 +22,7 @@ export function useKeys(openHelp: () => void): void {
     const pressed = (event: KeyboardEvent) => {
       if (!areOn.value || event.metaKey || event.ctrlKey || event.altKey || isTyping(event.target)) return
       const { key } = event
+      if (isForControl(event)) return
       const isAfterG = performance.now() - goAt < PAUSE_MS
       goAt = key === 'g' ? performance.now() : -Infinity
       if (isAfterG) {
@@ -97,6 +98,14 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
         Questions? <a href="/docs/guides">The guides</a> show how events, geofences and confidence work.
       </p>
     </Dialog>
+  )
+}
+
+/** Space and Enter belong to the button or link that has the focus. */
+function isForControl({ key, target }: KeyboardEvent): boolean {
+  return (
+    (key === ' ' || key === 'Enter') &&
+    (target as HTMLElement | null)?.closest?.('button, a, summary') != null
   )
 }
 
