@@ -4,15 +4,7 @@ import type { Locator, Page } from 'playwright-core'
 import { skipWithoutChromium } from '../kit/chromium.ts'
 import { KEYS } from '../kit/server.ts'
 import { until } from '../kit/waiting.ts'
-import {
-  drawingIsReady,
-  openBrowser,
-  openPage,
-  screenPoint,
-  settled,
-  signIn,
-  startWithDashboard,
-} from './kit.ts'
+import { drawingIsReady, openBrowser, openPage, settled, signIn, startWithDashboard } from './kit.ts'
 
 /** Montevideo, where the simulated city is. */
 const HERE = [-56.175, -34.899] as const
@@ -99,7 +91,7 @@ t.test('hands', { skip: skipWithoutChromium() }, async (t) => {
     await keyboard.press('Control+a')
     await keyboard.type('06:00-07:00')
     await press(button('Save'))
-    await page.getByText('By keys was saved.').waitFor()
+    await page.waitForURL(/\/test\/geofences$/)
     const changed = (await server.api('GET', '/v1/geofences/hands/keys')).body.geofence
     t.strictSame(changed.operatingHours.Monday, [['06:00', '07:00']])
     t.equal(changed.geometry.coordinates[0].length, 5, 'the corners stay')
@@ -206,10 +198,11 @@ t.test('hands', { skip: skipWithoutChromium() }, async (t) => {
       await page.goto(`/test/map?at=${HERE.join()}&zoom=15`)
       await page.getByText('1 here').waitFor()
       await until(async () => Number(await page.evaluate('window.ringfenceMap.points.painted')) > 0)
-      const { x, y } = await screenPoint(page, 'Live map', HERE)
-      const box = (await page.getByRole('region', { name: 'Live map' }).boundingBox())!
+      const { x, y } = (await page.evaluate(
+        `(({ x, y }) => ({ x, y }))(window.ringfenceMap.opened.map.project(${JSON.stringify(HERE)}))`,
+      )) as { x: number; y: number }
       const pixel = await page.evaluate(
-        `[...document.querySelector('canvas.points').getContext('2d').getImageData(${Math.round(x - box.x)}, ${Math.round(y - box.y)}, 1, 1).data].slice(0, 3).join(', ')`,
+        `[...document.querySelector('canvas.points').getContext('2d').getImageData(${Math.round(x)}, ${Math.round(y)}, 1, 1).data].slice(0, 3).join(', ')`,
       )
       const device = await page.evaluate(
         "(() => { const probe = document.createElement('span'); probe.style.color = 'var(--device)'; document.body.append(probe); return getComputedStyle(probe).color })()",

@@ -16,8 +16,9 @@ whenForbidden(() => void readRole())
 
 /** Finds out who has signed in, with the cookie that the page does not see. */
 export async function loadSession(): Promise<void> {
-  // A session with a key has one environment, so the other one may be refused.
-  for (const tried of ['test', 'live'] as const) {
+  // That of the address. A session with a key has one environment, so it may be refused.
+  const wanted = environment.peek()
+  for (const tried of [wanted, wanted === 'test' ? 'live' : 'test'] as const) {
     environment.value = tried
     try {
       session.value = await call('get', '/v1/sessions/current')
