@@ -14,6 +14,8 @@ const DEPOT = {
 }
 const AT = `at=${CENTER.longitude},${CENTER.latitude}&zoom=13`
 const DEVICES = 40
+/** After a move of the map, the watch of its old place ends later, which paints once more. */
+const CALM_MS = 1500
 
 /** After the last way that points glide has been painted to its end, which takes some frames on a busy machine. */
 async function paintsNothing(t: Test, page: Page, why: string): Promise<void> {
@@ -21,7 +23,7 @@ async function paintsNothing(t: Test, page: Page, why: string): Promise<void> {
   let frames = await painted()
   await until(async () => {
     const earlier = frames
-    await page.waitForTimeout(300)
+    await page.waitForTimeout(CALM_MS)
     frames = await painted()
     return frames === earlier
   })
