@@ -100,7 +100,7 @@ class ScopeFanout {
   constructor(feed: Pick<EventFeed, 'follow' | 'lastOffset'>, scope: ScopeId, gatherMs: number) {
     this.#gatherMs = gatherMs
     this.offset = feed.lastOffset
-    this.#follow(feed.follow(scope, this.offset, STRETCH, this.#ended.signal)).catch(this.#fail)
+    this.#follow(feed.follow(scope, this.offset, READ_EVENTS, this.#ended.signal)).catch(this.#fail)
   }
 
   readonly #fail = (error: unknown): void => {
@@ -243,7 +243,7 @@ export interface Seat {
 export class FanoutGroups {
   readonly #feed: EventFeed
   readonly #gatherMs: number
-  readonly #audiences = new Map<ScopeId, Audience>()
+  readonly #scopes = new Map<ScopeId, ScopeFanout>()
   readonly #reads = new ConcurrencyLimit(READS_PER_TURN)
 
   /** @param gatherMs how long events wait of readers that want them gathered */
@@ -267,11 +267,11 @@ export class FanoutGroups {
 
   /** Makes it a member; undefined while it is behind. */
   join(scope: ScopeId, member: Member): Seat | undefined {
-    let audience = this.#audiences.get(scope)
-    if (member.offset < (audience?.offset ?? this.#feed.lastOffset)) return undefined
-    if (audience === undefined) {
-      audience = new Audience(this.#feed, scope, this.#gatherMs)
-      this.#audiences.set(scope, audience)
+    let fanout = this.#scopes.get(scope)
+    if (member.offset < (fanout?.offset ?? this.#feed.lastOffset)) return undefined
+    if (fanout === undefined) {
+      fanout = new ScopeFanout(this.#feed, scope, this.#gatherMs)
+      this.#scopes.set(scope, fanout)
     }
     return { fanout, group: fanout.add(member) }
   }

@@ -232,7 +232,7 @@ class ConnectionSubscriptions implements StreamFeature {
     const { id, filter } = terms
     const { scope } = this.#connection
     const outlet = new SubscriptionOutlet(terms, this.#connection, this.#slowReader, this.#all)
-    const reader = new EventReader(scope, filter, offset, outlet, this.#all.audiences)
+    const reader = new EventReader(scope, filter, offset, outlet, this.#all.fanoutGroups)
     subscription.reader = reader
     this.#all.count++
     this.#connection.send({ type: 'subscribed', id, from: this.#all.tokens.seal(scope, offset) })
