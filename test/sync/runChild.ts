@@ -145,10 +145,11 @@ if (isNew) {
   await runner.request(scope, { trigger: 'manual' })
   isCounting = true
   await until(isIdle)
-  isCounting = false
 }
 await job.stop?.()
+// Until the last write has been answered: others may see it before.
 await runner.stopped()
+isCounting = false
 console.log(JSON.stringify(report()))
 process.exit(0)
 
