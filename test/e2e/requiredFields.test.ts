@@ -56,6 +56,8 @@ const UPDATE: Values = {
   nearbyGeofencesLimit: 5,
   geofenceIds: ['6b03d9c46b0cb5edb5c88a18'],
   beaconIds: ['6b03d9c46b0cb5edb5c88a18'],
+  placeId: placeId('iata/JFK'),
+  regionIds: ['6b03d9c46b0cb5edb5c88a18'],
   stream: 's',
   sequence: 1,
 }

@@ -54,11 +54,16 @@ function linkOf(tag: string): string | undefined {
   return protocol === 'https:' || protocol === 'http:' ? href : undefined
 }
 
+const SEPARATOR = /[\s,;|·-]/
+
 /** A text without entities, without separators at its ends. */
 function plain(text: string): string {
-  return text
+  const words = text
     .replace(/&(#?\w{1,8});/g, (whole, name: string) => ENTITIES[name] ?? whole)
     .replace(/\s+/g, ' ')
-    .replace(/^[\s,;|·-]+/, '')
-    .replace(/[\s,;|·-]+$/, '')
+  let [start, end] = [0, words.length]
+  while (start < end && SEPARATOR.test(words[start]!)) start++
+  // Not a pattern that ends with $: it takes quadratic time.
+  while (end > start && SEPARATOR.test(words[end - 1]!)) end--
+  return words.slice(start, end)
 }
