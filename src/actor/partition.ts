@@ -84,7 +84,7 @@ export class Partition {
   readonly #tables: ReadonlyMap<number, ActorTable>
   readonly #intervalMs: number
   readonly #earlyMs: number
-  readonly #evaluators = createEvaluators()
+  readonly evaluators = createEvaluators()
   /** The events of the current commit. */
   readonly events: CommitEvents
   /** The transitions of the last update. */
@@ -209,7 +209,7 @@ export class Partition {
     let events = NO_EVENTS
     let at = row
     this.#transitions = NO_TRANSITIONS
-    if (row >= 0 && this.#isWithinZone(row, update, view, time, known >= 0)) {
+    if (row >= 0 && this.isWithinZone(row, update, view, time, known >= 0)) {
       this.zoneHits++
       this.#move(row, update, view.settings, time, true)
       this.#write(row, update, writer)
@@ -307,8 +307,11 @@ export class Partition {
     return head !== undefined && head.revision === view.revision && now < head.until ? head.json : undefined
   }
 
-  /** @param repeats whether the update has the same data about the device as the last one */
-  #isWithinZone(row: number, update: Update, view: ScopeView, time: number, repeats: boolean): boolean {
+  /**
+   * Whether the update leaves everything as it is, because its device is still within its safe zone.
+   * @param repeats whether the update has the same data about the device as the last one
+   */
+  isWithinZone(row: number, update: Update, view: ScopeView, time: number, repeats: boolean): boolean {
     const { table } = this
     const radius = table.zoneRadius(row)
     if (radius === 0 || table.zoneRevision(row) !== view.revision) return false
@@ -351,8 +354,8 @@ export class Partition {
     const rows = before === undefined ? undefined : table
     const metadata = update.metadata ?? before?.metadata
     const situation = { update, view, now, metadata, rows, row, measuring }
-    const evaluated = evaluate(this.#evaluators, before ?? NO_STATE, situation)
-    for (const { meetings = 0 } of this.#evaluators) this.meetings += meetings
+    const evaluated = evaluate(this.evaluators, before ?? NO_STATE, situation)
+    for (const { meetings = 0 } of this.evaluators) this.meetings += meetings
     if (evaluated instanceof Barred) return evaluated.isCertain ? COUNTRY_BARRED : COUNTRY_UNKNOWN
     if (evaluated instanceof Unready) return evaluated
     const { state, zone, transitions } = evaluated
@@ -368,7 +371,7 @@ export class Partition {
     if (profile !== before) table.setProfile(row, update.scope, profile)
     this.#move(row, update, view.settings, time, profile === before)
     this.#setZone(row, update, zone, view)
-    for (const evaluator of this.#evaluators) evaluator.remember?.(table, row, state)
+    for (const evaluator of this.evaluators) evaluator.remember?.(table, row, state)
     if (profile === before) this.#write(row, update, writer)
     else {
       writeWhole(writer, table, row, packProfile(profile))

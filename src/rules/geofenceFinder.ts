@@ -101,7 +101,7 @@ export class GeofenceFinder {
     this.#measureStays(visits, known, row)
     this.#measureOthers(false)
     const mayChange = before.approaches.length > 0 || from !== undefined
-    const limits = mayChange ? undefined : this.#unchangedLimits(visits)
+    const limits = mayChange ? undefined : this.unchangedLimits(visits)
     const facts = limits === undefined ? this.#facts(from) : undefined
     this.meetings = this.#stays + this.#candidates + (facts?.crossed.length ?? 0)
     this.#found = { visits, facts }
@@ -324,7 +324,7 @@ export class GeofenceFinder {
   }
 
   /** See fastPath.ts; undefined if the step must decide what changes. */
-  #unchangedLimits(visits: readonly Visit[]): ZoneLimits | undefined {
+  unchangedLimits(visits: readonly Visit[]): ZoneLimits | undefined {
     if (this.#nears > 0) return undefined
     return unchangedLimits(visits, this.staySlots, this.#stayMeters, this.#index, this.#clearance, this.#now)
   }

@@ -27,17 +27,17 @@ const NOTHING: Step = { transitions: [] }
  */
 export class GeofenceEvaluator implements Evaluator<Facts> {
   readonly rank = 2
-  readonly #finder = new GeofenceFinder()
+  readonly finder = new GeofenceFinder()
   readonly #probe = new Probe()
 
   get meetings(): number {
-    return this.#finder.meetings
+    return this.finder.meetings
   }
 
   facts(before: DeviceState, situation: Situation): Facts | Unmeasured {
     if (!isTooInaccurate(situation.update, situation.now.settings))
-      return this.#finder.find(before, situation, lastPlace(situation))
-    this.#finder.skip()
+      return this.finder.find(before, situation, lastPlace(situation))
+    this.finder.skip()
     return TOO_INACCURATE
   }
 
@@ -54,11 +54,11 @@ export class GeofenceEvaluator implements Evaluator<Facts> {
   }
 
   remember({ candidateCache }: DeviceRows, row: number, { visits }: DeviceState): void {
-    this.#finder.remember(candidateCache, row, visits)
+    this.finder.remember(candidateCache, row, visits)
   }
 
   explain(before: DeviceState, situation: Situation): Explanation {
-    return explainGeofences(before, this.#finder.findAll(before.visits, situation), situation)
+    return explainGeofences(before, this.finder.findAll(before.visits, situation), situation)
   }
 
   /** The enabled geofences that contain the point and are meant for the user. */

@@ -1,5 +1,5 @@
 import { FrameWriter } from '../../src/actor/commitCodec.ts'
-import type { Evaluator } from '../../src/rules/evaluator.ts'
+import { GeofenceEvaluator } from '../../src/rules/geofences.ts'
 import type { Applied } from '../../src/actor/applied.ts'
 import { Partition } from '../../src/actor/partition.ts'
 import { snapshotOf } from '../../src/actor/recovery.ts'
@@ -73,9 +73,7 @@ export function endZones({ table }: Partition): void {
 }
 
 /** Every update goes through the full step. */
-export function neverStill(partition: Partition): void {
-  const evaluators = Reflect.get(partition, 'evaluators') as readonly Evaluator[]
-  const finder = evaluators.map((one) => Reflect.get(one, 'finder') as object | undefined).find(Boolean)!
-  if (!('unchangedLimits' in finder)) throw new Error('the finder has no unchangedLimits any more')
-  Object.defineProperty(finder, 'unchangedLimits', { value: () => undefined })
+export function neverStill({ evaluators }: Partition): void {
+  const { finder } = evaluators.find((one) => one instanceof GeofenceEvaluator)!
+  finder.unchangedLimits = () => undefined
 }
