@@ -42,7 +42,8 @@ COPY docs docs/
 COPY workers workers/
 COPY src src/
 
-ENV RINGFENCE_HOST=0.0.0.0 RINGFENCE_DATA=/data
+# MALLOC_ARENA_MAX: docs/adr/0012-gather-under-load.md.
+ENV RINGFENCE_HOST=0.0.0.0 RINGFENCE_DATA=/data MALLOC_ARENA_MAX=2
 VOLUME /data
 EXPOSE 8080
 # The user `node` of the image, by number, so that Kubernetes sees that it is not root.

@@ -136,6 +136,7 @@ function ringfence(
     args: ['--no-flush-bytecode', '--max-semi-space-size=32', '--no-allocation-site-pretenuring', MAIN],
     env: {
       ...env,
+      MALLOC_ARENA_MAX: '2',
       RINGFENCE_ROLES: role,
       RINGFENCE_HOST: '127.0.0.1',
       RINGFENCE_PORT: String(port),

@@ -99,6 +99,7 @@ export async function startRingfence(folder: string, options: RingfenceOptions =
     'src/main.ts',
   ]
   const env = {
+    MALLOC_ARENA_MAX: '2',
     RINGFENCE_PORT: String(port),
     RINGFENCE_HOST: '127.0.0.1',
     RINGFENCE_DATA: join(folder, DATA),

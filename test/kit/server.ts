@@ -190,6 +190,8 @@ export class Server {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
+        // As `npm start` sets it.
+        MALLOC_ARENA_MAX: '2',
         RINGFENCE_PORT: String(this.port),
         RINGFENCE_HOST: '127.0.0.1',
         RINGFENCE_DATA: this.data,
