@@ -17,7 +17,7 @@ export type Update = operations['postV1Track']['requestBody']['content']['applic
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete'
 
-/** The paths that have the method. */
+/** The paths that support the method. */
 export type PathOf<M extends Method> = {
   [P in keyof paths]: paths[P] extends Record<M, { responses: unknown }> ? P : never
 }[keyof paths]
@@ -50,13 +50,13 @@ export interface CallOptions {
   readonly signal?: AbortSignal | undefined
 }
 
-/** What a call takes beside its path: `params` of the path, `query`, `body`. */
+/** What a call takes besides its path: the `params` of the path, `query` and `body`. */
 export type OptionsOf<P extends keyof paths, M extends Method> = ParamsOf<OperationOf<P, M>> &
   QueryOf<OperationOf<P, M>> &
   BodyOf<OperationOf<P, M>> &
   CallOptions
 
-/** The options, which may be left out where nothing in them is required. */
+/** The options, which may be omitted if none of them is required. */
 export type Arguments<P extends keyof paths, M extends Method> =
   CallOptions extends OptionsOf<P, M> ? [options?: OptionsOf<P, M>] : [options: OptionsOf<P, M>]
 
@@ -66,6 +66,6 @@ type AnswerContent<O> = O extends { responses: { 200: { content: infer T } } }
     ? T
     : never
 
-/** What a call resolves to: the JSON of its answer, or the text. */
+/** What a call resolves to: the JSON of its answer, or its text. */
 export type AnswerOf<P extends keyof paths, M extends Method> =
   AnswerContent<OperationOf<P, M>> extends { 'application/json': infer Json } ? Json : string

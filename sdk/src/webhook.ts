@@ -1,21 +1,21 @@
 import { WebhookVerificationError } from './errors.ts'
 import type { Event, User } from './types.ts'
 
-/** What a webhook carries: one event, or up to five. The user is as it stood when the webhook was sent. */
+/** The content of a webhook: one event, or up to five. The user is as it was when the webhook was sent. */
 export type WebhookPayload =
   | { readonly event: Event; readonly user?: User }
   | { readonly events: readonly Event[]; readonly user?: User }
 
-/** Headers as fetch has them, or as Node has them. */
+/** Headers in the form of fetch or of Node. */
 export type WebhookHeaders = Headers | Readonly<Record<string, string | readonly string[] | undefined>>
 
 const TOLERANCE_SECONDS = 300
 
 /**
- * Checks the signature of a webhook over its exact body (Standard Webhooks 1.0: HMAC-SHA256 of id, timestamp and body)
- * and that it is at most five minutes old. WebCrypto compares in constant time.
- * @param body as it came, before any parsing
- * @param secret `whsec_…`, as shown when the webhook was made
+ * Checks the signature of a webhook over its exact body (Standard Webhooks 1.0: HMAC-SHA256 of id, timestamp and
+ * body), and that it is at most five minutes old. WebCrypto compares in constant time.
+ * @param body the body as it was received, before any parsing
+ * @param secret `whsec_…`, as shown when the webhook was created
  * @throws WebhookVerificationError
  */
 export async function verifyWebhook(
@@ -37,7 +37,7 @@ export async function verifyWebhook(
   ])
   const signed = signedBytes(`${id}.${timestamp}.`, body)
   for (const signature of signatures.split(' ')) {
-    // While a secret is being replaced there are two.
+    // While a secret is being replaced, there are two signatures.
     const bytes = signature.startsWith('v1,') ? bytesOf(signature.slice(3)) : undefined
     if (bytes !== undefined && (await crypto.subtle.verify('HMAC', key, bytes, signed))) return payload(body)
   }
@@ -64,7 +64,7 @@ function required(headers: WebhookHeaders, name: string): string {
   return value
 }
 
-/** The bytes of a Base64 text; undefined where it is none. */
+/** The bytes of a Base64 text; undefined if it is not Base64. */
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(base64), (character) => character.charCodeAt(0))

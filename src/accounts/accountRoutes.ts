@@ -45,7 +45,7 @@ export function accountRoutes({ accounts, edits }: People): Route[] {
     }
   }
 
-  /** Within an edit. */
+  /** Finds an account within an edit, or throws 404. */
   function found(call: AnyCall, id: string): Account {
     const account = accounts.get(id)
     if (account?.project !== projectOf(call.credentials!.scope)) throw notFound('Account')

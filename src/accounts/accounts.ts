@@ -15,7 +15,7 @@ import {
   type Session,
 } from './rows.ts'
 
-/** Accounts of one project: each is some hundred bytes in the memory of every process. */
+/** How many accounts a project may have. Each takes some hundred bytes in the memory of every process. */
 const MOST_ACCOUNTS = 1000
 const TOKEN_BYTES = 32
 const INVITATION_MS = 72 * 3_600_000
@@ -24,7 +24,7 @@ const INVITATION_MS = 72 * 3_600_000
 export interface Invited {
   readonly account: Account
   readonly token: string
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly expiresAt: number
 }
 
@@ -37,7 +37,7 @@ export interface AccountParts {
   readonly clock: Clock
   /** Called when the role or the address of an account was changed, or it was removed. */
   readonly changed: (account: string) => void
-  /** The changes that end the sessions of an account, except that one. */
+  /** Returns the changes that end all sessions of an account except the given one. */
   readonly ending: (account: string, except?: Session) => Change[]
 }
 
@@ -56,9 +56,9 @@ export class Accounts {
   readonly #parts: AccountParts
   readonly #byId = new Map<string, Account>()
   readonly #byEmail = new Map<string, Account>()
-  /** By account. */
+  /** Invitations by the id of their account. */
   readonly #invitations = new Map<string, Invitation>()
-  /** The accounts, by the digest of their invitation. */
+  /** Ids of accounts by the digest of their invitation. */
   readonly #invited = new Map<string, string>()
 
   constructor(parts: AccountParts) {
@@ -95,7 +95,10 @@ export class Accounts {
     return this.#byId.get(id)
   }
 
-  /** @param email in lower case */
+  /**
+   * Finds an account by its e-mail address.
+   * @param email in lower case
+   */
   byEmail(email: string): Account | undefined {
     return this.#byEmail.get(email)
   }
@@ -106,13 +109,13 @@ export class Accounts {
     return accounts.toSorted((a, b) => a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1))
   }
 
-  /** Until when an account's newest link can be used, in epoch milliseconds; undefined: it has none. */
+  /** The time until which an account's newest link can be used, in epoch milliseconds; undefined if it has none. */
   invitedUntil(account: string): number | undefined {
     const invitation = this.#invitations.get(account)
     return invitation && invitation.createdAt + INVITATION_MS
   }
 
-  /** The account that a link is for; undefined if it was used, is too old, or nobody has it. */
+  /** The account that a link is for; undefined if the link was used, is too old, or does not exist. */
   ofInvitation(token: string): Account | undefined {
     const account = this.#invited.get(digestOf(token))
     if (account === undefined || this.#parts.clock.now() >= this.invitedUntil(account)!) return undefined
@@ -120,7 +123,10 @@ export class Accounts {
     return found?.disabled === false ? found : undefined
   }
 
-  /** @throws ApiError 409 if the address is taken, or the project has no room */
+  /**
+   * Creates an account.
+   * @throws {ApiError} 409 if the address is taken, or the project has no room
+   */
   create(project: number, email: string, name: string, role: Role): Invited {
     if (this.#byEmail.has(email))
       throw new ApiError(409, 'email: Another account has this address.', { param: 'email' })
@@ -141,12 +147,15 @@ export class Accounts {
     return this.#invite(account, [putOf(account)])
   }
 
-  /** A new link, instead of earlier ones; the sessions of the account end. */
+  /** Creates a link that replaces earlier ones. The account's sessions end. */
   invite(account: Account): Invited {
     return this.#invite(account, this.#parts.ending(account.id))
   }
 
-  /** @throws ApiError 409 if nobody could administrate the project any more */
+  /**
+   * Changes an account.
+   * @throws {ApiError} 409 if nobody could administrate the project any more
+   */
   change(account: Account, change: AccountChange): Account {
     const changed = { ...account, ...change }
     if (changed.role !== 'admin' || changed.disabled) this.#checkLastAdmin(account)
@@ -155,7 +164,10 @@ export class Accounts {
     return changed
   }
 
-  /** @throws ApiError 409 if nobody could administrate the project any more */
+  /**
+   * Deletes an account.
+   * @throws {ApiError} 409 if nobody could administrate the project any more
+   */
   delete(account: Account): void {
     this.#checkLastAdmin(account)
     this.#parts.edits.commit([
@@ -166,8 +178,8 @@ export class Accounts {
   }
 
   /**
-   * The changes that set the password, name and time of the sign-in of an account, and use up its link.
-   * @param except its session that does not end
+   * The changes that set the password, name and time of the last sign-in of an account, and use up its link.
+   * @param except the session that does not end
    */
   settingPassword(account: Account, change: Partial<Account>, except?: Session): Change[] {
     return [
@@ -177,7 +189,7 @@ export class Accounts {
     ]
   }
 
-  /** The change of an account that signs in. */
+  /** The change of an account that has signed in. */
   signingIn(account: Account, password: PasswordHash | undefined): Change {
     return putOf({ ...account, password, lastSignInAt: this.#parts.clock.now() })
   }
@@ -205,7 +217,7 @@ export class Accounts {
   #checkLastAdmin(account: Account): void {
     if (!isAdmin(account)) return
     const others = this.list(account.project).filter((other) => other.id !== account.id && isAdmin(other))
-    // An invited admin who has no password yet may never come.
+    // An invited admin without a password may never sign in, so that one does not count.
     const isEnough = others.some(({ password }) => password !== undefined || account.password === undefined)
     if (!isEnough)
       throw new ApiError(
@@ -260,7 +272,7 @@ function keyOf({ project, id }: Account): string {
   return `${project}.${id}`
 }
 
-/** 256 random bits need no slow hash. */
+/** The digest of a token. A token has 256 random bits, so no slow hash is needed. */
 function digestOf(token: string): string {
   return hash('sha256', token, 'hex')
 }

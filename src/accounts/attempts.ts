@@ -5,21 +5,21 @@ import { ApiError } from '../runtime/errors.ts'
 const WINDOW_MS = 15 * 60_000
 const PER_EMAIL = 5
 const PER_ADDRESS = 20
-/** Senders that are remembered; an entry takes about 150 bytes. */
+/** How many senders are remembered. An entry takes about 150 bytes. */
 const MOST_ENTRIES = 100_000
 
 interface Entry {
   failures: number
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   endsAt: number
 }
 
 /**
- * Failed attempts to sign in, by e-mail and by address: after some failures, all attempts are refused for a while.
- * An address counts as the network that one customer has: of IPv6, the first 64 bits.
+ * Counts failed attempts to sign in, by e-mail address and by IP address. After some failures, all attempts are
+ * refused for a while. An IP address counts as the network of one customer: for IPv6, the first 64 bits.
  *
- * An attempt counts from its beginning, and is forgiven if it succeeds: otherwise, many at the same time would not see
- * each other's failures.
+ * An attempt counts from its beginning, and is forgiven if it succeeds. Otherwise, many attempts at the same time
+ * would not see each other's failures.
  */
 export class Attempts {
   readonly #clock: Clock
@@ -30,8 +30,9 @@ export class Attempts {
   }
 
   /**
-   * @param email as it was typed, in lower case; '' if none was
-   * @throws ApiError 429
+   * Begins an attempt.
+   * @param email as it was typed, in lower case; '' if there was none
+   * @throws {ApiError} 429
    */
   begin(email: string, ip: string): SignInAttempt {
     const bounds: [name: string, most: number][] = [[`ip ${networkOf(ip)}`, PER_ADDRESS]]
@@ -58,13 +59,13 @@ export class Attempts {
     if (known !== undefined && known.endsAt > now && known.endsAt <= now + WINDOW_MS) return known
     if (this.#entries.size >= MOST_ENTRIES) this.#forget(now)
     const entry = { failures: 0, endsAt: now + WINDOW_MS }
-    // At the end of the order, which is that of the windows.
+    // A new window goes to the end, so that the entries stay in the order in which their windows end.
     this.#entries.delete(name)
     this.#entries.set(name, entry)
     return entry
   }
 
-  /** Drops what is over, and at least the oldest tenth. */
+  /** Drops entries whose window is over, and always at least the oldest tenth. */
   #forget(now: number): void {
     let excess = MOST_ENTRIES / 10
     for (const [name, { endsAt }] of this.#entries) {
@@ -76,7 +77,7 @@ export class Attempts {
 }
 
 export interface SignInAttempt {
-  /** It is not a failure. Called at most once. */
+  /** Forgives the attempt. It must be called at most once. */
   succeeded(): void
 }
 

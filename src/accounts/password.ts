@@ -7,13 +7,13 @@ export interface PasswordHash {
   readonly n: number
   readonly r: number
   readonly p: number
-  /** Base64. */
+  /** In Base64. */
   readonly salt: string
-  /** Base64. */
+  /** In Base64. */
   readonly hash: string
 }
 
-/** How much work a hash is: 128 MiB, and some tenths of a second of one processor. */
+/** The work of one hash. The standard takes 128 MiB, and some tenths of a second of a processor. */
 export interface Cost {
   readonly n: number
   readonly r: number
@@ -23,22 +23,27 @@ export interface Cost {
 const STANDARD: Cost = { n: 2 ** 17, r: 8, p: 1 }
 const SALT_BYTES = 16
 const HASH_BYTES = 32
-/** Node's threads for such work are four; files and names of hosts need some of them. */
+/**
+ * How many hashes run at a time. Node has four threads for such work, and files and name look-ups need some of them.
+ */
 const AT_ONCE = 2
-/** With this many waiting, the last one takes about ten seconds. */
+/** How many hashes may wait. With this many, the last one takes about ten seconds. */
 const MOST_WAITING = 40
 
 /**
- * Hashes of passwords, computed by Node's threads, so that the event loop stays free. Two at a time: each takes 128
+ * Hashes passwords in Node's threads, so that the event loop stays free. Two run at a time, because each takes 128
  * MiB.
  */
 export class Passwords {
   readonly #cost: Cost
   readonly #limit = new ConcurrencyLimit(AT_ONCE, MOST_WAITING)
-  /** Compared with where there is no account, so that the answer takes as long. */
+  /** A hash that is compared if there is no account, so that the answer takes as long. */
   readonly #nobody: PasswordHash
 
-  /** @param cost lower in tests */
+  /**
+   * Creates a queue without work.
+   * @param cost lower in tests
+   */
   constructor(cost: Cost = STANDARD) {
     this.#cost = cost
     const nothing = (bytes: number) => randomBytes(bytes).toString('base64')
@@ -46,8 +51,9 @@ export class Passwords {
   }
 
   /**
+   * Hashes a password.
    * @param password checked and normalized
-   * @throws ApiError 503 if too many wait
+   * @throws {ApiError} 503 if too many wait
    */
   async hash(password: string): Promise<PasswordHash> {
     const salt = randomBytes(SALT_BYTES)
@@ -56,9 +62,9 @@ export class Passwords {
   }
 
   /**
-   * Whether it is the password. Takes as long if there is none, which is never equal.
+   * Whether it is the password. If there is no stored hash, it takes as long and returns false.
    * @param password as it was sent
-   * @throws ApiError 503 if too many wait
+   * @throws {ApiError} 503 if too many wait
    */
   async verify(password: string, stored: PasswordHash | undefined): Promise<boolean> {
     const { salt, hash, ...cost } = stored ?? this.#nobody

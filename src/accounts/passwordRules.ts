@@ -3,19 +3,21 @@ import { COMMON_PASSWORDS } from './commonPasswords.ts'
 
 const MIN_CHARACTERS = 12
 const MAX_CHARACTERS = 256
-/** UTF-16 units of a password as it is sent. NFKC may make it shorter or longer. */
+/** The most UTF-16 units that a password may have when it is sent. NFKC may make it shorter or longer. */
 export const MAX_PASSWORD_LENGTH = 1024
 
-/** A password as it is hashed: keyboards and systems write the same characters in different ways. */
+/**
+ * The form of a password that is hashed, because keyboards and systems write the same characters in different ways.
+ */
 export function normalized(password: string): string {
   return password.normalize('NFKC')
 }
 
 /**
- * Checks a new password. There are no rules about kinds of characters: they make passwords predictable.
- * @param email of the account
- * @returns it, normalized
- * @throws ApiError 400
+ * Checks a new password. There are no rules about kinds of characters, because they make passwords predictable.
+ * @param email the address of the account
+ * @returns the normalized password
+ * @throws {ApiError} 400
  */
 export function checkPassword(password: string, email: string): string {
   const text = normalized(password)

@@ -10,7 +10,7 @@ export interface PeopleParts {
   readonly edits: EditLog
   readonly clock: Clock
   readonly keys: Keys
-  /** Called when a session's last use could not be noted. */
+  /** Called when the time of a session's last use could not be stored. */
   readonly troubled: (error: unknown) => void
 }
 

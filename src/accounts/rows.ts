@@ -8,33 +8,33 @@ export interface Account {
   /** 24 hex. */
   readonly id: string
   readonly project: number
-  /** Lower case; no other account has it. */
+  /** In lower case. No two accounts have the same. */
   readonly email: string
   readonly name: string
   readonly role: Role
   readonly disabled: boolean
-  /** Undefined until the first invitation was used. */
+  /** Undefined until the first invitation has been used. */
   readonly password: PasswordHash | undefined
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly createdAt: number
-  /** Epoch milliseconds; undefined: never. */
+  /** In epoch milliseconds. Undefined if the person has never signed in. */
   readonly lastSignInAt: number | undefined
 }
 
-/** A sign-in that has not ended: of an account, or with a secret key. */
+/** A sign-in that has not ended, with an account or with a secret key. */
 export interface Session {
-  /** 24 hex; not the token. */
+  /** 24 hex digits. This is not the token. */
   readonly id: string
   /** SHA-256 of the token, in hex. */
   readonly digest: string
   readonly project: number
-  /** Undefined: it was opened with a key. */
+  /** The id of the account. Undefined if the session was opened with a key. */
   readonly account: string | undefined
   /** SHA-256 of that key, in hex. */
   readonly key: string | undefined
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly createdAt: number
-  /** Epoch milliseconds of a recent request. */
+  /** The time of a recent request, in epoch milliseconds. */
   readonly usedAt: number
   readonly ip: string
   readonly userAgent: string
@@ -45,13 +45,13 @@ export interface Invitation {
   /** SHA-256 of the token, in hex. */
   readonly digest: string
   readonly account: string
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly createdAt: number
 }
 
 export interface AccountRow extends Omit<Account, 'disabled' | 'password' | 'lastSignInAt'> {
   readonly disabled: number
-  /** JSON. */
+  /** The password's hash as JSON. */
   readonly password: string
   readonly lastSignInAt: number | null
 }
@@ -92,7 +92,8 @@ const ACCOUNTS: RowKind = {
     createdAt: Type.Number(),
     lastSignInAt: orNull(Type.Number()),
   }),
-  // No index keeps e-mail addresses unique: edits do, and a copy may see one released after it was taken.
+  // There is no unique index on e-mail addresses. Edits keep them unique, and a copy may briefly see one twice when it
+  // was released and taken again.
   createTable: `
     CREATE TABLE IF NOT EXISTS accounts (
       id TEXT NOT NULL UNIQUE,
@@ -140,7 +141,7 @@ const SESSIONS: RowKind = {
 const INVITATIONS: RowKind = {
   name: 'invitations',
   columns: ['digest', 'account', 'createdAt'],
-  // An account has one at most.
+  // An account has at most one invitation.
   key: ['account'],
   json: [],
   schema: Type.Object({ digest: Digest, account: Id, createdAt: Type.Number() }),
@@ -152,7 +153,7 @@ const INVITATIONS: RowKind = {
     )`,
 }
 
-/** The rows of people, in an order in which each kind refers only to kinds before it. */
+/** The rows of people, in an order in which each kind only refers to kinds before it. */
 export const ACCOUNT_ROWS: readonly RowKind[] = [ACCOUNTS, SESSIONS, INVITATIONS]
 
 export function rowOfAccount({ disabled, password, lastSignInAt, ...account }: Account): AccountRow {

@@ -38,7 +38,10 @@ export const AccountSchema = Type.Object(
   { title: 'Account' },
 )
 
-/** @param invitedUntil epoch milliseconds */
+/**
+ * The public record of an account.
+ * @param invitedUntil in epoch milliseconds
+ */
 export function accountAnswer(account: Account, invitedUntil?: number) {
   const { id, email, name, role, disabled, createdAt, lastSignInAt } = account
   return {
@@ -53,7 +56,10 @@ export function accountAnswer(account: Account, invitedUntil?: number) {
   }
 }
 
-/** An e-mail address as it is kept. Only what cannot be one is refused: an invitation shows whether it is right. */
+/**
+ * An e-mail address in the form in which it is stored. It only refuses what cannot be an address, because the
+ * invitation shows whether it is right.
+ */
 export function emailOf(text: string): string {
   const email = text.trim().toLowerCase()
   const at = email.lastIndexOf('@')

@@ -64,7 +64,7 @@ const SignedInAnswer = Type.Object(
   { title: 'SignedIn' },
 )
 
-/** How an attempt to prove who one is may end. */
+/** The answers to an attempt to prove who one is that fails. */
 const REFUSALS = {
   401: Type.Object({}, { description: 'Something is wrong; which part is not told.' }),
   429: Type.Object({}, { description: 'Too many failed attempts.' }),
@@ -81,7 +81,7 @@ export interface SessionRouteParts {
 export function sessionRoutes({ people, signIn, tickets }: SessionRouteParts): Route[] {
   const { accounts, sessions } = people
 
-  /** The answer about a session that may do something. */
+  /** The answer after a successful sign-in. */
   function signedIn(session: Session, credentials: Pick<Credentials, 'keyId' | 'scope'>) {
     const account = session.account === undefined ? undefined : accounts.get(session.account)
     return {
@@ -278,7 +278,7 @@ export function sessionRoutes({ people, signIn, tickets }: SessionRouteParts): R
     }),
   ]
 
-  /** The session of a call, and which sessions it may see. */
+  /** The session of a call, and the sessions that it may see. */
   function viewOf({ credentials }: AnyCall) {
     const { session, scope } = credentials!
     const current = sessions.get(session!.id)!
@@ -299,7 +299,7 @@ function originOf({ ip, headers }: AnyCall): Origin {
   return { ip, userAgent: headers['user-agent'] ?? '' }
 }
 
-/** What an answer says about an account is in the account. */
+/** The credentials that an answer about an account needs: only its project. */
 function ofAccount({ project }: Session): Pick<Credentials, 'keyId' | 'scope'> {
   return { keyId: '', scope: project * 2 }
 }

@@ -12,15 +12,15 @@ import { rowOfSession, sessionOfRow, type Account, type Session, type SessionRow
 const TOKEN_BYTES = 32
 const MINUTE_MS = 60_000
 const IDLE_MS = 12 * 60 * MINUTE_MS
-/** The longest that a session may last, however much it is used. */
+/** The longest time that a session may last, however much it is used. */
 export const SESSION_MS = 7 * 24 * 60 * MINUTE_MS
-/** How much time may pass between a request and the note that the session is in use. */
+/** How old the stored time of a session's last use may be. */
 const NOTE_MS = 5 * MINUTE_MS
-/** Sessions of one account, or of one key; the one that was used least recently ends. */
+/** How many sessions an account or a key may have. If there are more, the one that was used least recently ends. */
 const MOST_SESSIONS = 100
 const MAX_AGENT_LENGTH = 200
 
-/** Where a sign-in comes from. */
+/** Where a sign-in came from. */
 export interface Origin {
   readonly ip: string
   readonly userAgent: string
@@ -38,16 +38,16 @@ export interface SessionParts {
   readonly clock: Clock
   readonly keys: Pick<Keys, 'ofDigest'>
   readonly account: (id: string) => Account | undefined
-  /** Called when a session's last use could not be noted. */
+  /** Called when the time of a session's last use could not be stored. */
   readonly troubled: (error: unknown) => void
 }
 
 /** A session in memory. */
 interface Entry {
   session: Session
-  /** Epoch milliseconds; may be later than the session's `usedAt`, which is written down now and then. */
+  /** In epoch milliseconds. It may be later than the session's `usedAt`, which is only stored now and then. */
   usedAt: number
-  /** The credentials of the test and of the live environment, as they were last handed out. */
+  /** The credentials for the test and the live environment, as they were last handed out. */
   readonly credentials: [Credentials | undefined, Credentials | undefined]
 }
 
@@ -65,7 +65,7 @@ export class Sessions {
   readonly #parts: SessionParts
   readonly #byDigest = new Map<string, Entry>()
   readonly #byId = new Map<string, Entry>()
-  /** By {@link ownerOf}. */
+  /** Sessions by {@link ownerOf}. */
   readonly #byOwner = new Map<string, Set<Entry>>()
 
   constructor(parts: SessionParts) {
@@ -88,14 +88,14 @@ export class Sessions {
   }
 
   /**
-   * The caller with a token, in one environment; notes that the session is in use.
-   * @throws ApiError 403 if the session is that of a key of the other environment
+   * The caller with a token, in one environment. Remembers that the session is in use.
+   * @throws {ApiError} 403 if the session belongs to a key of the other environment
    */
   find(token: string, live: boolean): Credentials | undefined {
     return this.#caller(this.#byDigest.get(hash('sha256', token, 'hex')), live)
   }
 
-  /** {@link find} by the session's `_id`. */
+  /** The same as {@link find}, by the session's `_id`. */
   ofId(id: string, live: boolean): Credentials | undefined {
     return this.#caller(this.#byId.get(id), live)
   }
@@ -112,15 +112,15 @@ export class Sessions {
     return entry !== undefined && this.#isOpen(entry) ? shown(entry) : undefined
   }
 
-  /** The sessions that have not ended, the latest used first. */
+  /** The sessions that have not ended, the most recently used first. */
   list(isWanted: (session: Session) => boolean): Session[] {
     const open = [...this.#byId.values()].filter((entry) => isWanted(entry.session) && this.#isOpen(entry))
     return open.map(shown).toSorted((a, b) => b.usedAt - a.usedAt)
   }
 
   /**
-   * A new session, and the changes that open it: within an edit.
-   * @param owner an account, or the SHA-256 of a secret key, in hex
+   * A new session, and the changes that open it, within an edit.
+   * @param owner an account, or the SHA-256 of a secret key in hex
    */
   opening(
     project: number,
@@ -157,12 +157,12 @@ export class Sessions {
     return entries.filter(({ session }) => session.id !== except?.id).map(removalOf)
   }
 
-  /** The changes that remove sessions which have ended by themselves. */
+  /** The changes that remove sessions that have ended by themselves. */
   expired(): Change[] {
     return [...this.#byId.values()].filter((entry) => !this.#isOpen(entry)).map(removalOf)
   }
 
-  /** Forgets what was handed out for an account: its role may have changed. */
+  /** Forgets the credentials that were handed out for an account, because its role may have changed. */
   accountChanged(account: string): void {
     for (const { credentials } of this.#byOwner.get(account) ?? []) credentials.fill(undefined)
   }
@@ -209,7 +209,7 @@ export class Sessions {
     entry.usedAt = now
     if (now - entry.session.usedAt < NOTE_MS) return
     const { id } = entry.session
-    // At once, so that the requests until it is stored do not store it too.
+    // This is set at once, so that requests that come before it is stored do not store it, too.
     entry.session = { ...entry.session, usedAt: now }
     const note = (): void => {
       const { session } = this.#byId.get(id) ?? {}

@@ -22,7 +22,7 @@ export interface SignInParts {
   readonly cost?: Cost
 }
 
-/** The answer to every sign-in that fails: it does not tell which part was wrong. */
+/** The message of every failed sign-in. It does not tell which part was wrong. */
 const WRONG = 'The e-mail address, the password or the key is wrong.'
 
 /**
@@ -50,8 +50,9 @@ export class SignIn {
   }
 
   /**
+   * Signs in with a password.
    * @param email in lower case
-   * @throws ApiError 401; 429 after too many failures; 503
+   * @throws {ApiError} 401; 429 after too many failures; 503
    */
   async withPassword(email: string, password: string, origin: Origin): Promise<Opened> {
     const { people } = this.#parts
@@ -60,7 +61,7 @@ export class SignIn {
     const weak = this.#passwords.isWeak(account.password!)
     const stronger = weak ? await this.#passwords.hash(normalized(password)) : undefined
     return this.#open(() => {
-      // Meanwhile it may have been changed, also its password.
+      // The account may have changed in the meantime, including its password.
       const now = people.accounts.get(account.id)
       if (now === undefined || now.disabled || now.password?.hash !== account.password!.hash) throw wrong()
       const opened = people.sessions.opening(now.project, { account: now.id }, origin)
@@ -70,8 +71,9 @@ export class SignIn {
   }
 
   /**
+   * Signs in with a secret key.
    * @returns also whose key it is
-   * @throws ApiError 401, 403 if it is turned off, 429, 503
+   * @throws {ApiError} 401, 403 if signing in with keys is turned off, 429, 503
    */
   async withKey(key: string, origin: Origin): Promise<Opened & { readonly credentials: Credentials }> {
     const { people, keys, byKey } = this.#parts
@@ -90,8 +92,8 @@ export class SignIn {
 
   /**
    * Sets the password of the account that was invited, and signs in.
-   * @param name instead of that of the account
-   * @throws ApiError 400 for the password; 404 if the link was used or is old; 429, 503
+   * @param name replaces the name of the account
+   * @throws {ApiError} 400 for the password; 404 if the link was used or is too old; 429, 503
    */
   async accept(token: string, password: string, name: string | undefined, origin: Origin): Promise<Opened> {
     const { people } = this.#parts
@@ -141,7 +143,7 @@ export class SignIn {
     })
   }
 
-  /** The account, if it is the password of one that may sign in. */
+  /** The account, if it may sign in and this is its password; otherwise undefined. */
   async #verified(account: Account | undefined, password: string, attempt: SignInAttempt): Promise<Account> {
     let isRight: boolean
     try {
@@ -150,7 +152,7 @@ export class SignIn {
         account?.disabled === false ? account.password : undefined,
       )
     } catch (error) {
-      // It is not known whether it was right.
+      // It is not known whether the password was right, so this is not counted as a failure.
       attempt.succeeded()
       throw error
     }

@@ -5,7 +5,7 @@ import type { Clock } from '../runtime/clock.ts'
 
 const TICKET_BYTES = 24
 const TICKET_MS = 30_000
-/** Tickets of one session that were not used yet; the oldest ends. */
+/** How many unused tickets a session may have. If there are more, the oldest one ends. */
 const MOST_TICKETS = 32
 
 /** What a ticket stands for. */
@@ -16,32 +16,32 @@ export interface TicketHolder {
 }
 
 export interface TicketParts {
-  /** Identifies this process among those that share the sessions: letters and digits. */
+  /** Identifies this process among those that share the sessions. It consists of letters and digits. */
   readonly process: string
   readonly clock: Clock
-  /** Takes a ticket of another process. Absent: there is no other. */
+  /** Takes a ticket that another process has given out. It is absent if there is no other process. */
   readonly ask?: (process: string, ticket: string) => Promise<TicketHolder | undefined>
 }
 
 /**
- * Tickets open one stream each for somebody who has signed in, because a page cannot send headers with a WebSocket, and
- * no cookie is read there.
+ * Tickets open one stream each for somebody who has signed in, because a page cannot send headers with a WebSocket,
+ * and cookies are not read there.
  *
- * A ticket is in the memory of the process that gave it out, whose name it begins with, so that it is used once
- * although any process may be shown it.
+ * A ticket is in the memory of the process that gave it out, and begins with the name of that process. So it is used
+ * at most once, although any process may receive it.
  */
 export class Tickets {
   readonly #parts: TicketParts
-  /** In the order in which they were given out. */
+  /** Tickets in the order in which they were given out. */
   readonly #holders = new Map<string, TicketHolder & { readonly endsAt: number }>()
-  /** By session, in that order. */
+  /** Tickets by session, in the same order. */
   readonly #bySession = new Map<string, Set<string>>()
 
   constructor(parts: TicketParts) {
     this.#parts = parts
   }
 
-  /** A new ticket, and when it ends, in epoch milliseconds. */
+  /** Gives out a ticket. It ends at the returned time, in epoch milliseconds. */
   issue({ session, scope }: Credentials): { readonly ticket: string; readonly expiresAt: number } {
     const now = this.#parts.clock.now()
     this.#forget(now)
@@ -58,7 +58,7 @@ export class Tickets {
     return { ticket, expiresAt: endsAt }
   }
 
-  /** Uses a ticket up; undefined for one that is unknown, used or old. */
+  /** Uses up a ticket. Returns undefined for a ticket that is unknown, used or too old. */
   take(ticket: string): TicketHolder | undefined | Promise<TicketHolder | undefined> {
     const process = ticket.slice(0, Math.max(0, ticket.indexOf('.')))
     if (process !== this.#parts.process) return this.#parts.ask?.(process, ticket)

@@ -8,7 +8,7 @@ import type { DeviceMemory } from './deviceMemory.ts'
  */
 export interface ActorType<T extends ActorTable = ActorTable> {
   readonly name: string
-  /** In the rows of commits and snapshots, 0 to 255. No other type may ever use it. */
+  /** The number of the type in the rows of commits and snapshots, 0 to 255. No other type may ever use it. */
   readonly number: number
   readonly commands: readonly CommandKind[]
   /** The actors of an empty partition. */
@@ -25,10 +25,16 @@ export interface ActorTable {
   readRow(frame: FrameBytes, at: number, end: number, time: number): void
   /** Writes the rows that turn an empty table into this one: a snapshot. */
   writeAll(writer: FrameWriter): void
-  /** Reserves room for rows that are about to be read: the number is an upper bound. */
+  /**
+   * Reserves room for rows that are about to be read.
+   * @param rows an upper bound of their number
+   */
   expect?(rows: number): void
-  /** All rows have been read; `now` is the server's time. */
+  /**
+   * Called when all rows have been read.
+   * @param now the server's time
+   */
   recovered?(now: number): void
-  /** From now on its actors count in this memory, and no longer in the one before. */
+  /** From now on, the memory of the actors is counted here, and no longer in the object before. */
   countIn?(memory: DeviceMemory): void
 }

@@ -12,7 +12,10 @@ export interface Applied extends Outcome {
   readonly row: number
 }
 
-/** With a user. Its text is made only if it is needed: a writer of bytes only needs its parts. */
+/**
+ * The result for a submitter that wants the user. The user's text is made only if it is needed, because a writer of
+ * bytes only needs its parts.
+ */
 export class AppliedForUser implements Applied {
   readonly parts: UserParts
   readonly events: readonly string[]
@@ -43,8 +46,8 @@ export class AppliedForUser implements Applied {
 }
 
 /**
- * With a user in a crowd of geofences, whose text may have megabytes. It is made only if it is requested, in a replay
- * only for the last update, with the geofences as they are then.
+ * The result for a submitter that wants a user in a crowd of geofences, whose text may have megabytes. It is made only
+ * if it is requested. In a replay, it is made only for the last update, with the geofences as they are then.
  */
 export class AppliedWithManyVisits implements Applied {
   readonly events: readonly string[]
@@ -83,18 +86,18 @@ export class AppliedWithManyVisits implements Applied {
   }
 }
 
-/** A user as it was after an update. */
+/** The user's state after an update. */
 interface UserAfterUpdate {
   readonly profile: Profile
   readonly scope: ScopeId
   readonly view: ScopeView
   readonly now: number
-  /** See {@link userTail}. */
+  /** The end of the JSON; see {@link userTail}. */
   readonly tail: string
 }
 
-/** From this many stays on, the text of a user takes long if the geofences have as much metadata as they may. */
+/** With this many stays or more, the text of a user takes long if the geofences have as much metadata as they may. */
 export const MANY_VISITS = 64
-/** Users in crowds that are written at a time, because each is held in memory until it is sent. */
+/** How many users in crowds are written at a time. Each is held in memory until it is sent. */
 const LONG_TEXTS_AT_ONCE = 8
 const longTextLimit = new ConcurrencyLimit(LONG_TEXTS_AT_ONCE)

@@ -53,22 +53,22 @@ const EVALUATION_MS = 10
  */
 const EXPENSIVE_MS = 2
 const EXPENSIVE_MEETINGS = 32
-/** The backlog is evaluated for this long in a batch, but at least one update. */
+/** The backlog is evaluated for this long in a batch. At least one update is evaluated. */
 const BACKLOG_MS = 4
 /** The clock is read once for this many updates within their zones. */
 const UPDATES_A_LOOK = 64
 
 export class Batch {
-  /** For each of {@link results}, its mail. */
+  /** The mail that belongs to each of {@link results}. */
   readonly mails: UpdateMail[] = []
   readonly results: (Applied | ApiError)[] = []
   readonly executed: { readonly command: PartitionCommand; readonly result: unknown }[] = []
   readonly removed: RemovedRecord[] = []
   /** The events of the frame, in order. */
   events: StoredEvent[] = []
-  /** Its time is over: something may be left for the next batch. */
+  /** Whether the time of the batch is over, so that something may be left for the next one. */
   isLate = false
-  /** A partition has something to report to trips. */
+  /** Whether a partition has something to report to trips. */
   isFed = false
 
   readonly #parts: BatchParts
@@ -76,17 +76,20 @@ export class Batch {
   readonly #counters: UpdateCounters
   readonly #prepare: (mail: UpdateMail, missing: Missing) => void
   readonly #writer = new FrameWriter()
-  /** Bytes of a frame without commits. */
+  /** The size of a frame without commits, in bytes. */
   #emptyBytes = 0
   /** The partition whose commit has many events that are not all written; it is the last of the frame. */
   #unended: Partition | undefined
   #wasLarge = false
-  /** In terms of `performance.now()`. */
+  /** A time of `performance.now()`. */
   #evaluateUntil = 0
-  /** When the clock was last read, in terms of `performance.now()`. */
+  /** The time of `performance.now()` at which the clock was last read. */
   #lookedAt = 0
 
-  /** @param prepare called for an update that needs preparation; its device waits in the backlog for it */
+  /**
+   * Creates an empty batch.
+   * @param prepare called for an update that needs preparation; its device waits in the backlog until then
+   */
   constructor(
     parts: BatchParts,
     waiting: Mailboxes,
@@ -99,7 +102,7 @@ export class Batch {
     this.#prepare = prepare
   }
 
-  /** Bytes of the frame; 0 if it has no commit. */
+  /** The size of the frame in bytes; 0 if it has no commit. */
   get bytes(): number {
     const { bytes } = this.#writer
     return bytes === this.#emptyBytes ? 0 : bytes
@@ -110,7 +113,7 @@ export class Batch {
     return this.#wasLarge
   }
 
-  /** The frame; valid until the next batch. */
+  /** The frame. Its bytes are valid until the next batch. */
   get frame(): Uint8Array {
     return this.#writer.take()
   }
@@ -139,7 +142,7 @@ export class Batch {
         if (waiting.boxes[index]!.length > 0) unfinished.push(index)
       } else waiting.waiting.push(index)
     }
-    // After those that had no turn at all.
+    // They come after the partitions that had no turn at all.
     waiting.waiting.push(...unfinished)
     if (withBacklog) this.#applyBacklog(time)
     this.#applyCommands(waiting.afterUpdates, time)
@@ -189,7 +192,7 @@ export class Batch {
     boxes[index] = taken === box.length ? [] : box.slice(taken)
   }
 
-  /** After all others have had their time, the backlog gets its own. */
+  /** Evaluates the backlog after all other updates have had their time. */
   #applyBacklog(time: number): void {
     const writer = this.#writer
     const { backlog } = this.#waiting
@@ -231,7 +234,7 @@ export class Batch {
     if (taken > 0) waiting.splice(0, taken)
   }
 
-  /** Ends the commit of a partition, or leaves that to {@link writeMore}; the frame takes nothing more then. */
+  /** Ends the commit of a partition, or leaves that to {@link writeMore}. Nothing more is added to the frame then. */
   #endCommit(partition: Partition): void {
     this.isFed ||= partition.feed.hasFresh
     if (partition.events.areLong) this.#unended = partition
@@ -267,7 +270,7 @@ export class Batch {
     return true
   }
 
-  /** Reads the clock after an update of the submitter. */
+  /** Reads the clock after an update, and marks its submitter as expensive if it took long. */
   #look(submitter: Submitter, meetings: number): void {
     const now = performance.now()
     if (meetings >= EXPENSIVE_MEETINGS && now - this.#lookedAt >= EXPENSIVE_MS) submitter.isBehind = true

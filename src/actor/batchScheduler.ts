@@ -6,7 +6,7 @@ import type { LoopRest } from '../runtime/loopRest.ts'
  */
 const GATHER_MS = 2
 
-/** With fewer updates, the event loop is not kept from its other work. */
+/** With fewer updates than this, the event loop is not kept from its other work. */
 const MANY = 16
 
 /**
@@ -19,25 +19,28 @@ export class BatchScheduler {
   #gathered: (() => void)[] = []
   #rests = false
 
-  /** @param rest used while many updates gather; not for hosts that must read answers of their log in the meantime */
+  /**
+   * Creates a scheduler.
+   * @param rest used while many updates gather; absent for hosts that must read answers of their log in the meantime
+   */
   constructor(rest?: LoopRest) {
     this.#rest = rest
   }
 
-  /** After the sockets of this turn of the event loop have been read. */
+  /** Runs the batch after the sockets of this turn of the event loop have been read. */
   soon(batch: () => void): void {
     if (this.#soon.push(batch) === 1) setImmediate(this.#runSoon)
   }
 
   /**
-   * After updates have gathered for a moment.
-   * @param expected number of updates, from the previous batch
+   * Runs the batch after updates have gathered for a moment.
+   * @param expected the number of updates in the previous batch
    */
   gathered(batch: () => void, expected: number): void {
     if (this.#gathered.push(batch) > 1) return
     setTimeout(this.#runGathered, GATHER_MS)
     this.#rests = this.#rest !== undefined && expected >= MANY
-    // After the answers of the previous batch.
+    // The answers of the previous batch are sent first.
     if (this.#rests) setImmediate(this.#beginRest)
   }
 

@@ -29,7 +29,10 @@ export class Checkpointer {
   /** The number of users that need the log and the snapshots to stay unchanged. */
   #holds = 0
 
-  /** @param everyBytes bytes of commits between two rounds */
+  /**
+   * Creates a checkpointer that has nothing to do yet.
+   * @param everyBytes how many bytes of commits lie between two rounds
+   */
   constructor(parts: CheckpointParts, everyBytes: number) {
     this.#parts = parts
     this.#everyBytes = everyBytes
@@ -54,8 +57,8 @@ export class Checkpointer {
     const { host, log, snapshots, events, registry, clock, logger } = this.#parts
     const started = clock.now()
     let bytes = 0
-    // Frames without events are never added to the index. It must learn the offset anyway, or it would keep the log
-    // from being trimmed.
+    // Frames without events are never added to the index. The index must learn the offset anyway, or it would keep the
+    // log from being trimmed.
     await host.read(() => events.add(log.offset, []))
     for (const partition of host.partitions) {
       const snapshot = await host.read(() => ({

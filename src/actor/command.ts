@@ -13,7 +13,7 @@ import type { Partition } from './partition.ts'
  * codec (host.ts, updateRows.ts), which allocate nothing per update.
  */
 export interface CommandKind<A = unknown, R = unknown> {
-  /** On the wire between gateway and owner. No other kind may ever use it. */
+  /** The name of the kind in messages between gateway and owner. No other kind may ever use it. */
   readonly name: string
   /** Whether its waiting commands count against the mailbox's bound. Past the bound, commands are refused. */
   readonly isBounded: boolean
@@ -47,7 +47,7 @@ export interface StoreShape {
 /** The commit in which a command is applied. */
 export interface CommandCommit {
   readonly writer: FrameWriter
-  /** The server's, epoch milliseconds. */
+  /** The server's time, in epoch milliseconds. */
   readonly time: number
   readonly registry: RegistryView
   /** Records that are gone once the commit is durable; observers of positions are told then. */

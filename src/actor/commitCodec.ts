@@ -17,7 +17,7 @@ import { DEVICE_TYPE, deviceRowEnd } from './deviceRows.ts'
  */
 const VERSION = 2
 const ACTOR = 5
-/** Before the data that the type has written. */
+/** The size of an actor row without the data that its type has written. */
 const ACTOR_BYTES = 6
 
 const FIRST_BYTES = 64 * 1024
@@ -91,7 +91,10 @@ export class FrameWriter {
     return at
   }
 
-  /** A row of an actor that is not a device; `data` is in the form that its table reads. */
+  /**
+   * Adds a row of an actor that is not a device.
+   * @param data in the form that the type's table reads
+   */
   actorRow({ number }: Pick<ActorType, 'number'>, data: Uint8Array): void {
     const at = this.addRow(ACTOR_BYTES + data.length)
     this.view.setUint8(at, ACTOR)

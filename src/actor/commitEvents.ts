@@ -28,16 +28,16 @@ const MANY_TEXTS = 300
 export class CommitEvents {
   /** The geofence texts for events. A host has one cache for all its partitions. */
   geofenceTexts = new TextCache<GeofenceProperties>(GEOFENCE_TEXT_CHARACTERS)
-  /** Approximate bytes of those that are written at the end of the commit. */
+  /** The approximate size of the events that are written at the end of the commit, in bytes. */
   bytes = 0
   readonly #partition: number
   readonly #salt: StoreSalt
   readonly #newEvents: StoredEvent[] = []
-  /** How many of them are in the frame. */
+  /** How many of the events are in the frame already. */
   #written = 0
   #time = 0
   #sequence = 0
-  /** Undefined until the commit has an event. */
+  /** Makes the ids of events. Undefined until the commit has an event. */
   #idOf: ((index: number) => string) | undefined
   #eventIndex = 0
 
@@ -115,7 +115,7 @@ export class CommitEvents {
       time,
       receivedAt: update.receivedAt,
     }
-    // For a few, keeping a text costs more than writing it.
+    // For a few events, keeping a text costs more than writing it.
     const kept = transitions.length < MANY_TEXTS ? undefined : this.geofenceTexts
     const written = new EventTexts(context, kept)
     const texts: string[] = []

@@ -16,12 +16,12 @@ import { packProfile } from './profileCodec.ts'
 export const CONVERSION: CommandKind<Conversion, string> = {
   name: 'conversion',
   isBounded: true,
-  // So that a first update and its conversion find each other.
+  // It is applied after the updates, so that a conversion finds the user of a first update that came with it.
   isBeforeUpdates: false,
 
   partitionOf: ({ deviceId }, { partitions }) => deviceHash(deviceId) % partitions,
 
-  /** As JSON, because its metadata may have any keys. */
+  /** The conversion is sent as JSON, because its metadata may have any keys. */
   encode: (conversion) => JSON.stringify(conversion),
   decode: (json) => JSON.parse(json as string) as Conversion,
 

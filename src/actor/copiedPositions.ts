@@ -2,7 +2,7 @@ import type { ScopeId } from '../model/scope.ts'
 import type { LiveArea } from '../spatial/liveAreas.ts'
 import type { CopiedPositions, PositionObserver, Positions, PositionViewer } from './port.ts'
 
-/** Positions with two observers. */
+/** Makes one object of positions serve two observers. */
 export class TwiceObserved implements CopiedPositions {
   observer: PositionObserver | undefined
   copier: PositionObserver | undefined

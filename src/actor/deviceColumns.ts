@@ -13,9 +13,9 @@ import type { SafeZone } from '../rules/safeZone.ts'
  */
 
 const FIRST_CAPACITY = 256
-/** Cells of 8 bytes in a row, as a shift. */
+/** The cells of 8 bytes in a row, as a power of two. */
 const CELLS = 4
-/** Words of 4 bytes in a row, as a shift: the last two cells are four words. */
+/** The words of 4 bytes in a row, as a power of two. The last two cells are four words. */
 const WORDS = 5
 
 const ZONE_RADIUS = 0
@@ -44,11 +44,11 @@ const NO_SCOPE = -1
 
 export class DeviceColumns {
   #cells = new Float64Array(FIRST_CAPACITY << CELLS)
-  /** The same memory. */
+  /** The same memory as {@link #cells}, as words. */
   #words = new Int32Array(this.#cells.buffer)
-  /** Separate, because only scans read it. */
+  /** The creation times are separate, because only scans read them. */
   #created = new Float64Array(FIRST_CAPACITY)
-  /** Separate, because only streams that number their updates use it. */
+  /** The sequence numbers are separate, because only streams that number their updates use them. */
   #sequences = new Float64Array(FIRST_CAPACITY)
   /**
    * What evaluations found about each device, at the revision of its zone. Separate, because only evaluations use it;
@@ -74,7 +74,7 @@ export class DeviceColumns {
     return this.#cells[(row << CELLS) + LONGITUDE]!
   }
 
-  /** Metres; NaN if the last update had none. */
+  /** In metres. NaN if the last update had none. */
   accuracy(row: number): number {
     return this.#cells[(row << CELLS) + ACCURACY]!
   }
@@ -84,22 +84,25 @@ export class DeviceColumns {
     return this.#cells[(row << CELLS) + RECEIVED_AT]!
   }
 
-  /** FLAG_ bits, see deviceTable.ts. */
+  /** The FLAG_ bits of deviceTable.ts. */
   flags(row: number): number {
     return this.#words[(row << WORDS) + FLAGS]!
   }
 
-  /** Server time of the first update, epoch milliseconds; of the profile, for scans. */
+  /** The server time of the first update, in epoch milliseconds. It repeats the profile's, for scans. */
   createdAt(row: number): number {
     return this.#created[row]!
   }
 
-  /** −1 if the row is free. */
+  /** The scope of the record; −1 if the row is free. */
   scope(row: number): ScopeId {
     return this.#words[(row << WORDS) + SCOPE]!
   }
 
-  /** Writes the fields that every update writes; `accuracy` is NaN for none. */
+  /**
+   * Writes the fields that every update writes.
+   * @param accuracy NaN if there is none
+   */
   move(
     row: number,
     latitude: number,
@@ -119,7 +122,7 @@ export class DeviceColumns {
     this.#words[(row << WORDS) + FLAGS] = flags
   }
 
-  /** The sequence number of the newest mark; −1 if it is the one in the profile. */
+  /** The sequence number of the newest mark; −1 if the number in the profile counts. */
   sequence(row: number): number {
     return this.#sequences[row]!
   }
@@ -130,7 +133,7 @@ export class DeviceColumns {
 
   // The following fields are not durable: recovery leaves them empty, and the next full evaluation fills them.
 
-  /** Metres; 0: no zone. */
+  /** The radius of the zone in metres; 0 if there is no zone. */
   zoneRadius(row: number): number {
     return this.#cells[(row << CELLS) + ZONE_RADIUS]!
   }
@@ -150,7 +153,7 @@ export class DeviceColumns {
     return this.#cells[(row << CELLS) + ZONE_UNTIL_RECEIVED]!
   }
 
-  /** Metres: the zone is not valid for a worse accuracy. */
+  /** The worst accuracy for which the zone is valid, in metres. */
   zoneAccuracy(row: number): number {
     return Math.abs(this.#cells[(row << CELLS) + ZONE_ACCURACY]!)
   }

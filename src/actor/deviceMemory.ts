@@ -2,7 +2,10 @@ import { totalmem } from 'node:os'
 import { getHeapStatistics } from 'node:v8'
 import type { ScopeId } from '../model/scope.ts'
 
-/** Of V8's heap: an object takes about twice the bytes that are counted for it, and other things need room. */
+/**
+ * The share of V8's heap that devices may use. An object takes about twice the bytes that are counted for it, and
+ * other things need room.
+ */
 const HEAP_SHARE = 1 / 4
 
 /** The memory that the devices of a process take, in approximate bytes, and its limit. Its partitions share it. */
@@ -11,7 +14,10 @@ export class DeviceMemory {
   #bytes = 0
   readonly #bytesOfScope = new Map<ScopeId, number>()
 
-  /** @param maxBytes of all devices; those of one scope may take half */
+  /**
+   * Starts at 0 bytes.
+   * @param maxBytes the limit for all devices; those of one scope may take half of it
+   */
   constructor(maxBytes = Infinity) {
     this.maxBytes = maxBytes
   }
@@ -23,21 +29,27 @@ export class DeviceMemory {
   /** Whether the scope may have another record, or one with more text. */
   hasRoom(scope: ScopeId): boolean {
     const half = this.maxBytes / 2
-    // Then no scope has more than half.
+    // In this case, no scope can have more than half.
     if (this.#bytes < half) return true
     return this.#bytes < this.maxBytes && (this.#bytesOfScope.get(scope) ?? 0) < half
   }
 
-  /** @param bytes negative: so many fewer */
+  /**
+   * Counts bytes of a scope.
+   * @param bytes negative if there are fewer now
+   */
   add(scope: ScopeId, bytes: number): void {
     this.#bytes += bytes
     this.#bytesOfScope.set(scope, (this.#bytesOfScope.get(scope) ?? 0) + bytes)
   }
 }
 
-/** @param bytes the limit of a process; 0: half of the memory of the machine, or of the container */
+/**
+ * The memory for devices with a limit.
+ * @param bytes the limit of a process; 0 stands for half of the memory of the machine or container
+ */
 export function deviceMemoryOf(bytes: number): DeviceMemory {
-  // Without a limit it is 0, or more than there is.
+  // If there is no limit, it is 0 or more than the machine has.
   const memory = Math.min(process.constrainedMemory() || Infinity, totalmem())
   return new DeviceMemory(bytes || memory / 2)
 }

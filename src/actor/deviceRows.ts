@@ -23,7 +23,7 @@ const NUMBERED = 4
 const REMOVED_BYTES = 5
 const MOVED_BYTES = 46
 const NUMBERED_BYTES = MOVED_BYTES + 8
-/** Without the profile. */
+/** The size of a whole row without its profile. */
 const WHOLE_BYTES = MOVED_BYTES + 8
 
 /** Writes the row's columns of position, times and flags; its profile is unchanged. */
@@ -32,14 +32,14 @@ export function writeMoved(writer: FrameWriter, table: DeviceTable, row: number)
   writeColumns(writer.view, at, MOVED, table, row)
 }
 
-/** Like {@link writeMoved}, with the number of the newest mark. */
+/** Writes the same as {@link writeMoved}, with the number of the newest mark. */
 export function writeNumbered(writer: FrameWriter, table: DeviceTable, row: number): void {
   const at = writer.addRow(NUMBERED_BYTES)
   writeColumns(writer.view, at, NUMBERED, table, row)
   writer.view.setFloat64(at + MOVED_BYTES, table.sequence(row), true)
 }
 
-/** The whole row. */
+/** Writes the whole row, including its profile. */
 export function writeWhole(writer: FrameWriter, table: DeviceTable, row: number, packed: Uint8Array): void {
   const at = writer.addRow(WHOLE_BYTES + packed.length)
   writeColumns(writer.view, at, WHOLE, table, row)
@@ -65,7 +65,7 @@ function writeColumns(view: DataView, at: number, kind: number, table: DeviceTab
   view.setFloat64(at + 38, table.receivedAt(row), true)
 }
 
-/** The end of the row. */
+/** The position after the row that begins at `at`. */
 export function deviceRowEnd(view: DataView, at: number): number {
   switch (view.getUint8(at)) {
     case MOVED:
@@ -81,7 +81,7 @@ export function deviceRowEnd(view: DataView, at: number): number {
   }
 }
 
-/** See `ActorTable.readRow`. */
+/** Reads a row; see `ActorTable.readRow`. */
 export function readDeviceRow(
   table: DeviceTable,
   { buffer, view }: FrameBytes,

@@ -37,18 +37,18 @@ export const FLAG_SETTLED = 16
 
 /** The fields of the reply that rarely change. */
 export interface ReplyHead {
-  /** Finished JSON, see userRecord.ts. */
+  /** Finished JSON, made by userRecord.ts. */
   readonly json: string
-  /** The registry revision with which it was made. */
+  /** The registry revision with which the JSON was made. */
   readonly revision: number
-  /** Server time from which it is no longer valid. */
+  /** The server time from which the JSON is no longer valid. */
   readonly until: number
 }
 
 const FREED_ROW_REST_MS = 2000
 
 export class DeviceTable extends DeviceColumns implements ActorTable {
-  /** Rows ever used; some may be free. */
+  /** How many rows were ever used. Some of them may be free. */
   length = 0
   /** Records that exist. */
   count = 0
@@ -58,13 +58,13 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   /** Approximate bytes of all records. */
   bytes = 0
   readonly #bytesOfScope = new Map<ScopeId, number>()
-  /** Dropped whenever the profile changes. */
+  /** The finished beginnings of replies by row. One is dropped whenever its profile changes. */
   readonly replyHead: (ReplyHead | undefined)[] = []
   /** The sender of the last update of a record that is its device's only one. */
   readonly #senders: (Sender | undefined)[] = []
   /** The stream of that update. */
   readonly #streams: (string | undefined)[] = []
-  /** The heads of the chains. */
+  /** The first rows of the chains. */
   readonly #devices = new RowIndex()
   readonly #users = new RowIndex()
   readonly #freed: { readonly row: number; readonly at: number }[] = []
@@ -77,7 +77,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     this.#profiles.maxUnpackedBytes = bytes
   }
 
-  /** From now on its records count in this memory, and no longer in the one before. */
+  /** From now on, the memory of the records is counted here, and no longer in the object before. */
   countIn(memory: DeviceMemory): void {
     for (const [scope, bytes] of this.#bytesOfScope) {
       this.#memory.add(scope, -bytes)
@@ -86,7 +86,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     this.#memory = memory
   }
 
-  /** See {@link DeviceMemory.hasRoom}. */
+  /** Whether there is room for another record; see {@link DeviceMemory.hasRoom}. */
   hasRoom(scope: ScopeId): boolean {
     return this.#memory.hasRoom(scope)
   }
@@ -122,7 +122,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     if (row < 0 || row >= this.#senders.length || this.#senders[row] !== sender) return -1
     if (stream === undefined) return row
     const newest = this.sequence(row)
-    // Below 0, the profile has the number, because an update without a number changed it.
+    // A number below 0 means that an update without a number changed it, and the profile has the number.
     return this.#streams[row] === stream && newest >= 0 && sequence! > newest ? row : -1
   }
 
@@ -169,21 +169,21 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     return this.profile(row).id
   }
 
-  /** The profile, without keeping an idle one unpacked; for scans. */
+  /** The profile. If it was packed, it stays packed; this is for scans. */
   peek(row: number): Profile {
     this.#settleMark(row)
     return this.#profiles.peek(row)
   }
 
   /**
-   * False if the profile contains no such id (24 hex) of a geofence or beacon; true if it may. For scans, which would
-   * otherwise unpack every idle profile.
+   * False if the profile contains no such id (24 hex) of a geofence or beacon; true if it may. It is for scans, which
+   * would otherwise unpack every idle profile.
    */
   mayMention(row: number, id: Buffer): boolean {
     return this.#profiles.mayMention(row, id)
   }
 
-  /** False if the user belongs to no segment; true if the user may. For scans. */
+  /** False if the user belongs to no segment; true if the user may. It is for scans. */
   mayBeInSegment(row: number): boolean {
     return this.#profiles.mayBeInSegment(row)
   }
@@ -307,7 +307,10 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     this.#countBytes(row, this.scope(row), before)
   }
 
-  /** @param before bytes of the record before it changed */
+  /**
+   * Counts a record that has changed.
+   * @param before the record's bytes before the change
+   */
   #countBytes(row: number, scope: ScopeId, before: number): void {
     const more = this.#profiles.bytesOf(row) - before
     this.bytes += more
@@ -389,7 +392,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   }
 }
 
-/** What an update says of its device, as flags. */
+/** The flags that an update sets on its device. */
 export function updateFlags(update: Update, settings: Settings): number {
   return (
     (update.foreground ? FLAG_FOREGROUND : 0) |

@@ -1,16 +1,16 @@
 import type { CommandKind } from './command.ts'
 import { FEEDS } from './feedTable.ts'
 
-/** The rows of a partition that have been told. */
+/** The rows of a partition that have been reported. */
 export interface FeedAck {
   readonly partition: number
   readonly numbers: readonly number[]
 }
 
-/** Forgets rows of the feed, because the trips have them. */
+/** Removes rows from the feed that the trips have received. */
 export const FEED_ACK: CommandKind<FeedAck, undefined> = {
   name: 'feed.ack',
-  // It frees room.
+  // It is never refused, because it frees room.
   isBounded: false,
   isBeforeUpdates: true,
 

@@ -31,11 +31,11 @@ const DONE = 2
 const LAST = 3
 const NUMBER_BYTES = 8
 
-/** Rows of a device that may wait. */
+/** How many rows of a device may wait. */
 const MAX_DEVICE_ROWS = 1000
-/** Bytes of rows of a partition that may wait. */
+/** How many bytes of rows of a partition may wait. */
 const MAX_BYTES = 2 * 1024 * 1024
-/** Bytes of a row besides its JSON. */
+/** The bytes of a row besides its JSON. */
 const ROW_BYTES = 150
 
 /** An update as its trips see it. */
@@ -47,12 +47,12 @@ export interface FeedUpdate {
   readonly receivedAt: number
   readonly latitude: number
   readonly longitude: number
-  /** Metres as sent. */
+  /** In metres, as it was sent. */
   readonly accuracy?: number | undefined
   readonly foreground: boolean
   readonly stopped: boolean
   readonly replayed: boolean
-  /** Worse than `maxAccuracyMeters`. */
+  /** Whether the accuracy is worse than `maxAccuracyMeters`. */
   readonly isInaccurate: boolean
   /** The geofences that the device is in after it and that can be a destination, by `_id`. */
   readonly inside: readonly string[]
@@ -61,7 +61,7 @@ export interface FeedUpdate {
   /** The trips of its user that may have been active, by `_id`. */
   readonly trips: readonly string[]
   readonly options?: TripOptions | undefined
-  /** The trip that had the name in the options, by `_id`; absent if there was none. */
+  /** The `_id` of the trip that had the name in the options; absent if there was none. */
   readonly named?: string | undefined
 }
 
@@ -69,9 +69,9 @@ export interface FeedUpdate {
 export interface FeedRow {
   readonly number: number
   readonly scope: ScopeId
-  /** The record. */
+  /** The record to which the report belongs. */
   readonly user: TripUser
-  /** Absent: the record was removed. */
+  /** The update. It is absent if the record was removed. */
   readonly update?: FeedUpdate | undefined
 }
 
@@ -82,17 +82,17 @@ interface Waiting {
 }
 
 export class FeedTable implements ActorTable {
-  /** Numbers of rows that nobody has taken yet, in order. */
+  /** The numbers of rows that nobody has taken yet, in order. */
   readonly #fresh: number[] = []
   readonly #rows = new Map<number, Waiting>()
   readonly #ofDevice = new Map<string, number>()
-  /** Rows up to this number may have been told, because another process had them. */
+  /** Rows up to this number may have been reported already, because another process had them. */
   recoveredTo = 0
   #last = 0
   #bytes = 0
   #memory = new DeviceMemory()
 
-  /** Rows that wait. */
+  /** How many rows wait. */
   get size(): number {
     return this.#rows.size
   }
@@ -117,13 +117,13 @@ export class FeedTable implements ActorTable {
     return waiting && (JSON.parse(waiting.json.toString()) as FeedRow)
   }
 
-  /** Whether no more can wait. */
+  /** Whether no more rows can wait for the device. */
   isFull(scope: ScopeId, deviceId: string): boolean {
     if (this.#rows.size === 0) return false
     return this.#bytes >= MAX_BYTES || (this.#ofDevice.get(deviceOf(scope, deviceId)) ?? 0) >= MAX_DEVICE_ROWS
   }
 
-  /** Adds a row, and makes it durable; returns its number. */
+  /** Adds a row, and writes it to the commit. Returns its number. */
   put(writer: FrameWriter, row: Omit<FeedRow, 'number'>): number {
     const numbered: FeedRow = { number: this.#last + 1, ...row }
     const json = Buffer.from(JSON.stringify(numbered))
@@ -136,7 +136,7 @@ export class FeedTable implements ActorTable {
     return numbered.number
   }
 
-  /** Forgets rows, and makes that durable. */
+  /** Removes rows, and writes that to the commit. */
   done(writer: FrameWriter, numbers: readonly number[]): void {
     const known = numbers.filter((number) => this.#delete(number))
     if (known.length === 0) return
@@ -164,7 +164,7 @@ export class FeedTable implements ActorTable {
     for (const { json } of this.#rows.values()) writer.actorRow(FEEDS, Buffer.concat([Buffer.of(PUT), json]))
   }
 
-  /** What was not acknowledged is told again. */
+  /** Rows that were not acknowledged are reported again. */
   recovered(): void {
     this.#fresh.splice(0, Infinity, ...this.#rows.keys())
     this.recoveredTo = this.#last
@@ -204,7 +204,7 @@ export class FeedTable implements ActorTable {
   }
 }
 
-/** The name of a device over all scopes. */
+/** A name for a device that is unique over all scopes. */
 function deviceOf(scope: ScopeId, deviceId: string): string {
   return `${scope} ${deviceId}`
 }

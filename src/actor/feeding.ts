@@ -14,9 +14,9 @@ export function movesTrips(update: Update, trips: ActiveTrips): boolean {
 }
 
 /**
- * What trips are told of an update.
- * @param profile the device's after it
- * @param transitions that it caused
+ * What trips learn from an update.
+ * @param profile the device's profile after it
+ * @param transitions those that it caused
  */
 export function feedUpdateOf(
   update: Update,

@@ -6,7 +6,7 @@ import { readFrame } from './commitCodec.ts'
 export function eventsOfFrame(payload: Uint8Array): StoredEvent[] {
   const events: StoredEvent[] = []
   readFrame(payload, {
-    // Rows are skipped.
+    // The rows are skipped, because only the events are wanted.
     commit: () => false,
     tableOf: () => undefined,
     wantsEvents: true,

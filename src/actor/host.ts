@@ -54,12 +54,15 @@ export interface HostParts extends BatchParts {
 
 /** Takes the rows of the partitions' feeds (feedTable.ts) once they are durable. */
 export interface FeedDispatcher {
-  /** Some partitions have fresh rows, all of which are durable. */
+  /** Called when some partitions have new rows, all of which are durable. */
   committed(partitions: readonly Partition[]): void
 }
 
 export interface EventConsumer extends CommittedConsumer<StoredEvent> {
-  /** Approximate bytes of events that it received and has not stored yet: how far it is behind. */
+  /**
+   * The approximate size of the events that it received and has not stored yet, in bytes. It says how far it is
+   * behind.
+   */
   readonly pendingBytes: number
 }
 
@@ -156,7 +159,7 @@ export class ActorHost implements Intake {
     return this.executeIn(this.#parts.partitions[number]!, kind, args, bytes)
   }
 
-  /** Like {@link execute}, for a known partition. */
+  /** Does the same as {@link execute}, for a known partition. */
   executeIn<A, R>(partition: Partition, kind: CommandKind<A, R>, args: A, bytes: number): Promise<R> {
     const share = kind.isBounded ? bytes + UPDATE_OVERHEAD_BYTES : 0
     if (!this.#parts.mailbox.tryAcquire(share)) throw overloaded()
@@ -204,12 +207,12 @@ export class ActorHost implements Intake {
     return this.#parts.partitions
   }
 
-  /** User records. */
+  /** How many user records there are. */
   get users(): number {
     return this.partitions.reduce((sum, { table }) => sum + table.count, 0)
   }
 
-  /** Updates that the first tier handled. */
+  /** How many updates the first tier has handled. */
   get zoneHits(): number {
     return this.partitions.reduce((sum, partition) => sum + partition.zoneHits, 0)
   }
@@ -229,8 +232,9 @@ export class ActorHost implements Intake {
   }
 
   /**
-   * After the sockets of this turn of the event loop have been read, so that updates that arrived together are
-   * processed together; under load (the last batch had several) two milliseconds later.
+   * Starts a batch after the sockets of this turn of the event loop have been read, so that updates that arrived
+   * together are processed together. Under load (if the last batch had several updates), it waits for two milliseconds
+   * more.
    */
   #schedule(): void {
     if (this.#flushing || this.#scheduled) return
@@ -283,7 +287,7 @@ export class ActorHost implements Intake {
     })
   }
 
-  /** The frame is complete. */
+  /** Appends the complete frame to the log. */
   #close(): void {
     const { bytes, isLarge } = this.#batch
     if (bytes === 0) {
@@ -338,7 +342,10 @@ export class ActorHost implements Intake {
     else this.#backlogLater()
   }
 
-  /** @param bytes of the batch whose results were delivered */
+  /**
+   * Adapts the room for waiting updates to the speed of the last batches.
+   * @param bytes the size of the batch whose results were delivered
+   */
   #adaptRoom(bytes: number): void {
     if (this.#batch.isLate) this.#roomBytes = Math.min(MOST_ROOM_BYTES, Math.max(LEAST_ROOM_BYTES, bytes))
     else this.#roomBytes = Math.min(MOST_ROOM_BYTES, 2 * this.#roomBytes)

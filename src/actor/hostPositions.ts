@@ -5,7 +5,7 @@ import type { ScopeId } from '../model/scope.ts'
 import { LiveAreas, type LiveArea } from '../spatial/liveAreas.ts'
 import type { PositionObserver, Positions, PositionViewer } from './port.ts'
 
-/** Rows that are read in one turn: unpacking an idle one takes some microseconds. */
+/** How many rows are read in one turn. Unpacking an idle one takes some microseconds. */
 const ROWS_A_TURN = 512
 
 /** The positions of the devices of a host in this process. */
@@ -24,7 +24,7 @@ export class HostPositions implements Positions {
     this.#host.observer = observer
   }
 
-  /** Some rows at a time, so that updates come in between. */
+  /** Reads some rows at a time, so that updates come in between. */
   async look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void> {
     const areas = new LiveAreas<Positions>()
     areas.put(this, area)
@@ -50,7 +50,7 @@ export class HostPositions implements Positions {
   }
 }
 
-/** The record of a device that was updated last; of several with the same time, the newest. */
+/** The record of a device that was updated last. If several have the same time, the newest one counts. */
 function latestOf(table: DeviceTable, first: number): number {
   let latest = first
   for (let row = table.nextOf(first); row >= 0; row = table.nextOf(row)) {

@@ -10,13 +10,13 @@ const CHECKPOINT_EVERY_MS = 5000
 const PACK_EVERY_MS = 60_000
 const RETENTION_EVERY_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** Removals without a pause: a year's worth of old users must not delay today's. */
+/** How many removals run without a pause. A year's worth of old users must not delay today's updates. */
 const REMOVALS_AT_ONCE = 1000
 
 export interface HousekeepingParts {
-  /** The present hosts. */
+  /** Returns the present hosts. */
   readonly hosts: () => readonly ActorHost[]
-  /** Undefined if another process removes them. */
+  /** The event index. Undefined if another process removes old events. */
   readonly events: Pick<EventIndex, 'prune'> | undefined
   /** Takes the snapshots that are due. */
   readonly checkpoint: () => void

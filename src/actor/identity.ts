@@ -10,7 +10,7 @@ export type IdentityFields = Pick<
 
 /** Which record of a device an update belongs to (docs/spec.md, "Identity"). */
 export interface Identity {
-  /** −1: a new record. */
+  /** The row of the record; −1 for a new record. */
   readonly row: number
   /** The first record of the device; −1 if it has none. */
   readonly first: number
@@ -61,7 +61,10 @@ function preferred(table: DeviceTable, held: number, row: number, update: Identi
   return isLater(table, row, held) ? row : held
 }
 
-/** In the order that reads use (users/userQueries.ts), because a chain is in another order after a recovery. */
+/**
+ * Whether a record comes after another one, in the order that reads use (users/userQueries.ts). Chains may be in
+ * another order after a recovery.
+ */
 function isLater(table: DeviceTable, row: number, held: number): boolean {
   const difference =
     table.updatedAt(row) - table.updatedAt(held) ||
@@ -76,7 +79,10 @@ export function onlyRecord(table: DeviceTable, row: number): Identity {
   return { row, first: row, latestTime: table.updatedAt(row), records: 1, repeatOf: -1 }
 }
 
-/** Time t: as sent, unless it is missing or before the device's last; then the server's, but never before the last. */
+/**
+ * The time t of an update: the time that was sent, unless it is missing or before the device's last time. Otherwise it
+ * is the server's time, but never before the last time.
+ */
 export function timeOf(update: Update, latestTime: number): number {
   if (update.updatedAt !== undefined && update.updatedAt >= latestTime) return update.updatedAt
   return Math.max(update.receivedAt, latestTime)

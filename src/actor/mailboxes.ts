@@ -9,7 +9,7 @@ import type { Submitter } from './port.ts'
 /** A waiting update. */
 export interface UpdateMail {
   readonly update: Update
-  /** Counted in the bound. */
+  /** The bytes that are counted in the bound. */
   readonly bytes: number
   readonly submitter: Submitter
   /** The measurements that were made for it before its evaluation. */
@@ -21,16 +21,16 @@ export interface UpdateMail {
 /** A waiting command. */
 export interface PartitionCommand extends Command {
   readonly partition: Partition
-  /** Counted in the bound. */
+  /** The bytes that are counted in the bound. */
   readonly bytes: number
   readonly done: (result: unknown) => void
 }
 
-/** What waits for a batch of a host, in the order in which it is taken. */
+/** The updates and commands that wait for a host's next batch, in the order in which they are taken. */
 export class Mailboxes {
   /** Commands that are applied before the updates of a batch. */
   readonly beforeUpdates: PartitionCommand[] = []
-  /** Updates by the index of their partition. */
+  /** The waiting updates, by the index of their partition. */
   readonly boxes: UpdateMail[][]
   /** Indices of the partitions with updates, in the order in which they arrived. */
   waiting: number[] = []

@@ -40,7 +40,7 @@ export function userIdField(bytes: Buffer, at: number): number {
   return fieldAfter(bytes, deviceIdField(bytes, at))
 }
 
-/** Epoch milliseconds. */
+/** In epoch milliseconds. */
 export function profileCreatedAt(bytes: Buffer, at: number): number {
   let field = userIdField(bytes, at)
   for (let index = 2; index < CREATED_AT; index++) field = fieldAfter(bytes, field)
@@ -60,7 +60,7 @@ export function isText(bytes: Buffer, field: number, text: string): boolean {
   const length = fieldAfter(bytes, field) - from
   for (let i = 0; i < length; i++) {
     const byte = bytes[from + i]!
-    // Not ASCII: a character of several bytes.
+    // The text is not ASCII, so a character takes several bytes.
     if (byte >= 0x80) return bytes.toString('utf8', from, from + length) === text
     if (byte !== text.charCodeAt(i)) return false
   }
@@ -92,7 +92,7 @@ function headEnd(bytes: Buffer, at: number): number {
   return at + (head >= 0xc0 && head < 0xe0 ? SIZES[head - 0xc0]! : 1)
 }
 
-/** The next field. */
+/** The offset of the next field. */
 function fieldAfter(bytes: Buffer, at: number): number {
   const head = bytes[at]!
   const end = headEnd(bytes, at)

@@ -59,7 +59,8 @@ const EARLY_MS = 100
 /** When there is no room for more data, known users may still change data of up to this many characters. */
 const MAX_FULL_TEXT = 1024
 /**
- * A user's JSON that is longer is written again for each answer, because it would take more memory than the profile.
+ * A user's JSON that is longer than this is written again for each answer, because it would take more memory than the
+ * profile.
  */
 const MAX_HEAD_CHARACTERS = 16 * 1024
 
@@ -68,7 +69,7 @@ const NO_TRANSITIONS: readonly Transition[] = []
 
 export class Partition {
   readonly number: number
-  /** The salt of the store. */
+  /** The salt from which the store's ids are derived. */
   readonly salt: StoreSalt
   readonly types: readonly ActorType[]
   /** The devices. */
@@ -77,10 +78,10 @@ export class Partition {
   readonly feed: FeedTable
   /** The sequence of the last commit. */
   sequence = 0
-  /** Updates that the first tier handled; for metrics. */
+  /** How many updates the first tier has handled; for metrics. */
   zoneHits = 0
 
-  /** By the number of their type. */
+  /** The partition's tables, by the number of their actor type. */
   readonly #tables: ReadonlyMap<number, ActorTable>
   readonly #intervalMs: number
   readonly #earlyMs: number
@@ -91,8 +92,10 @@ export class Partition {
   #transitions = NO_TRANSITIONS
 
   /**
-   * @param maxUnpackedBytes of the objects for its devices, approximately; further ones are packed
-   * @param updatesPerSecond that the rate limit admits from a device, in a bucket of a second's worth; Infinity: all
+   * Creates an empty partition.
+   * @param maxUnpackedBytes the approximate limit for the objects of its devices; further ones are packed
+   * @param updatesPerSecond the rate that is admitted from a device, with a bucket of one second's worth; Infinity
+   * admits all
    */
   constructor(
     number: number,
@@ -136,23 +139,29 @@ export class Partition {
     for (const table of this.#tables.values()) table.writeAll(writer)
   }
 
-  /** All rows have been read; `now` is the server's time. */
+  /**
+   * Called when all rows have been read.
+   * @param now the server's time
+   */
   recovered(now: number): void {
     for (const table of this.#tables.values()) table.recovered?.(now)
   }
 
-  /** From now on its actors count in this memory, and no longer in the one before. */
+  /** From now on, the memory of its actors is counted here, and no longer in the object before. */
   countIn(memory: DeviceMemory): void {
     for (const table of this.#tables.values()) table.countIn?.(memory)
   }
 
-  /** Starts a commit; `time` is the server's. */
+  /**
+   * Starts a commit.
+   * @param time the server's time
+   */
   begin(writer: FrameWriter, time: number, revision: number): void {
     this.events.begin(time, this.sequence + 1)
     writer.beginCommit(this.number, this.sequence + 1, revision)
   }
 
-  /** Ends the commit and appends its events to `events`; returns whether there is a commit. */
+  /** Ends the commit and appends its events to `events`. Returns whether there is a commit. */
   end(writer: FrameWriter, events: StoredEvent[]): boolean {
     while (this.events.write(writer, events));
     const stands = writer.endCommit()
@@ -163,10 +172,10 @@ export class Partition {
   /**
    * Applies one update: changes the state and writes the row that makes the change durable.
    * @param limited whether the device's rate limit applies
-   * @param wantsUser whether the user's JSON is to be made
-   * @param measuring what was measured of its geofences; `elsewhere`: nothing yet, and it is refused where that is
-   * much
-   * @param writing `before`: it is refused where the texts of its geofences take long to write
+   * @param wantsUser whether the user's JSON is made
+   * @param measuring what was measured for its geofences; with `elsewhere`, nothing was measured yet, and the update
+   * is refused if much must be measured
+   * @param writing with `before`, the update is refused if the texts of its geofences take long to write
    */
   apply(
     update: Update,
@@ -224,7 +233,7 @@ export class Partition {
     }
     const isOnly = records === (row < 0 ? 0 : 1)
     if (known < 0) table.remember(at, isOnly ? update.sender : undefined, update.stream)
-    // A replay does not use the rate: live updates after it must not wait for each of its updates.
+    // A replay does not use up the rate, because live updates after it must not wait for each of its updates.
     const next = limited ? Math.max(allowedAt, update.receivedAt) + this.#intervalMs : allowedAt
     // A new record becomes the head of its device's chain.
     table.setNextAllowedAt(row < 0 ? at : first, next)
@@ -232,7 +241,7 @@ export class Partition {
     return this.#told(at, view, update, wantsUser, events, false, feed)
   }
 
-  /** Tells the trips of the device, in the same commit; returns the number of the row. */
+  /** Reports the update to the trips of the device, in the same commit. Returns the number of the row. */
   #tell(row: number, update: Update, view: ScopeView, time: number, writer: FrameWriter): number {
     const profile = this.table.profile(row)
     const { id, userId, deviceId } = profile
@@ -277,13 +286,18 @@ export class Partition {
     return new AppliedForUser(userParts(table, row, head), events, repeated, row, verdict, feed)
   }
 
-  /** Server time from which the device's next update may come; a clock that was set back must not lock devices out. */
+  /**
+   * The server time from which the device's next update may come. A clock that was set back must not lock devices out.
+   */
   #allowedAt(first: number, now: number): number {
     const allowedAt = this.table.nextAllowedAt(first)
     return allowedAt > now + this.#earlyMs + this.#intervalMs ? 0 : allowedAt
   }
 
-  /** The public JSON of a record; `now` is the server's time. */
+  /**
+   * The public JSON of a record.
+   * @param now the server's time
+   */
   userOf(row: number, view: ScopeView, now: number): string {
     return userJson(this.#partsOf(row, view, now))
   }
@@ -331,7 +345,10 @@ export class Partition {
     return isInNewestStream(profile, update) && saysNothingNew(profile, update)
   }
 
-  /** @param settled whether the profile stays unchanged */
+  /**
+   * Stores the new position.
+   * @param settled whether the profile stays unchanged
+   */
   #move(row: number, update: Update, settings: Settings, time: number, settled: boolean): void {
     const { table } = this
     const flags = updateFlags(update, settings) | (settled ? FLAG_SETTLED : 0)
@@ -380,7 +397,7 @@ export class Partition {
     return events
   }
 
-  /** Makes durable that the row has moved, and nothing else. */
+  /** Writes a row that only says that the device has moved. */
   #write(row: number, update: Update, writer: FrameWriter): void {
     const { table } = this
     if (update.sequence === undefined) return writeMoved(writer, table, row)

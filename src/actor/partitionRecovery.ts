@@ -51,7 +51,7 @@ export async function recoverPartition(
         return true
       },
       tableOf: (type: number) => partition.tableOfNumber(type),
-      // They are where the log has published them.
+      // The log has published these events already.
       wantsEvents: false,
       event(): void {},
     }
@@ -70,7 +70,7 @@ export async function recoverPartition(
         readFrame(frame.payload, visitor)
       }
     } catch (error) {
-      // A former owner may trim the log while it is read; then there is a newer snapshot.
+      // A former owner may trim the log while it is read. Then there is a newer snapshot.
       if (!(error instanceof LogTrimmed) || start === newestBefore) throw error
       newestBefore = start
       continue

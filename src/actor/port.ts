@@ -17,20 +17,23 @@ import type { CommandKind } from './command.ts'
 
 /** The result of an update. The strings are finished JSON. */
 export interface Outcome {
-  /** Empty if nobody wants it. */
+  /** Finished JSON. It is empty if nobody wants it. */
   readonly user: string
-  /** The parts of {@link user}; absent if it came as a text. */
+  /** The parts of {@link user}. They are absent if the user came as a text. */
   readonly parts?: UserParts | undefined
-  /** The pieces of {@link user}, made in turns with others; only present if it may be long. */
+  /** Makes the pieces of {@link user} in turns with others. It is only present if the user may be long. */
   readonly userPieces?: (() => Promise<readonly string[]>) | undefined
   readonly events: readonly string[]
-  /** A resend: acknowledged, not evaluated (G9). Its events were returned the first time, and are in the event log. */
+  /**
+   * Whether the update was sent again. Then it is acknowledged but not evaluated (G9). Its events were returned the
+   * first time, and are in the event log.
+   */
   readonly repeated: boolean
   /** The verdict on a verified update, if fraud is judged. */
   readonly verdict?: Verdict | undefined
   /**
-   * The number of the row that tells the device's trips of it (feedTable.ts); negative or 0: it was told before, and the
-   * feed has had that many rows. Absent if it
+   * The number of the row that reports the update to the device's trips (feedTable.ts). If it is negative or 0, the
+   * update was reported before, and its absolute value is how many rows the feed has had. It is absent if the update
    * moves no trip.
    */
   readonly feed?: number | undefined
@@ -42,13 +45,13 @@ export interface UserParts {
   readonly head: string
   readonly longitude: number
   readonly latitude: number
-  /** Metres; NaN for none. */
+  /** In metres. NaN if there is none. */
   readonly accuracy: number
   readonly foreground: boolean
   readonly stopped: boolean
-  /** Time t, epoch milliseconds. */
+  /** The time t, in epoch milliseconds. */
   readonly updatedAt: number
-  /** The server's clock, epoch milliseconds. */
+  /** The server's time, in epoch milliseconds. */
   readonly receivedAt: number
 }
 
@@ -65,10 +68,11 @@ export interface Submitter {
    * update, and checks it for each.
    */
   isBehind: boolean
-  /** The update is durable. */
+  /** Called when the update is durable. */
   applied(outcome: Outcome, update: Update): void
   /**
-   * The update was refused and changed nothing; or, with code 503, it could not be found out in time whether it did.
+   * Called when the update was refused and has changed nothing. With code 503, it could not be found out in time
+   * whether it has.
    */
   refused(error: ApiError, update: Update): void
 }
@@ -110,19 +114,19 @@ export interface UserOrder {
   readonly isAscending?: boolean | undefined
 }
 
-/** A page of all; bounds are exclusive, epoch milliseconds. */
+/** A page of all users. Bounds are exclusive, in epoch milliseconds. */
 export interface UserList extends UserOrder {
   readonly userId?: string | undefined
   readonly deviceId?: string | undefined
-  /** `_id` of the place that the user is in. */
+  /** Only users who are in the place with this `_id`. */
   readonly placeId?: string | undefined
-  /** externalId of a segment that the user belongs to. */
+  /** Only users who belong to the segment with this externalId. */
   readonly segment?: string | undefined
-  /** In the userId, deviceId or description, in upper or lower case. */
+  /** Only users whose userId, deviceId or description contains this text, in upper or lower case. */
   readonly text?: string | undefined
   /** Whether the answer is to have `total`. */
   readonly wantsTotal?: boolean | undefined
-  /** The {@link FoundUser.order} of `record` with the same order, after which the page begins. */
+  /** The {@link FoundUser.order} of the record, computed with the same order, after which the page begins. */
   readonly after?: readonly number[] | undefined
   readonly createdBefore?: number | undefined
   readonly createdAfter?: number | undefined
@@ -131,15 +135,17 @@ export interface UserList extends UserOrder {
   readonly limit: number
 }
 
-/** Who is near a point; degrees and metres. */
+/** A question about who is near a point, in degrees and metres. */
 export interface UsersNear {
   readonly latitude: number
   readonly longitude: number
   readonly radiusMeters: number
   readonly metadata?: WantedMetadata | undefined
-  /** Only records that were updated later, epoch milliseconds. */
+  /** Only records that were updated later than this, in epoch milliseconds. */
   readonly updatedAfter?: number | undefined
-  /** Only records whose last location is at least as accurate, metres. One without an accuracy is found, too. */
+  /**
+   * Only records whose last location is at least this accurate, in metres. A record without an accuracy is found, too.
+   */
   readonly maxAccuracy?: number | undefined
   readonly limit: number
 }
@@ -147,21 +153,21 @@ export interface UsersNear {
 /** A question about the users of one scope. */
 export type UserQuestion = { readonly scope: ScopeId } & (
   | {
-      /** The record with that `_id`. */
+      /** Asks for the record with that `_id`. */
       readonly ask: 'record'
       readonly id: string
-      /** By which its rank is told. */
+      /** The order in which the record's rank is returned. */
       readonly order?: UserOrder | undefined
     }
   | {
-      /** The records with these `_id`s, in no particular order; those that do not exist are left out. */
+      /** Asks for the records with these `_id`s. They come in no particular order, without those that do not exist. */
       readonly ask: 'records'
       readonly ids: readonly string[]
     }
   | {
       /**
-       * The record with that `_id`, userId or deviceId; of several, the last one updated. `explained`: also why it
-       * did what it did.
+       * Asks for the record with that `_id`, userId or deviceId. If there are several, it is the one that was updated
+       * last. With `explained`, the answer also says why it did what it did.
        */
       readonly ask: 'user' | 'explained'
       readonly id: string
@@ -179,9 +185,12 @@ export type UserQuestion = { readonly scope: ScopeId } & (
 
 /** A record in an answer. */
 export interface FoundUser {
-  /** Its rank: compared number by number, the lower comes first. No two records have the same. */
+  /**
+   * The rank of the record. Ranks are compared number by number, and the lower one comes first. No two records have
+   * the same.
+   */
   readonly order: readonly number[]
-  /** `_id`. */
+  /** The record's `_id`. */
   readonly id: string
   readonly deviceId: string
   /** The record as the API returns it. */
@@ -191,16 +200,19 @@ export interface FoundUser {
 }
 
 export interface UserAnswer {
-  /** In order; a page ends early with the one that reaches PAGE_CHARACTERS (events/port.ts). */
+  /** The records in order. A page ends early with the record that reaches PAGE_CHARACTERS (events/port.ts). */
   readonly users: readonly FoundUser[]
   readonly hasMore: boolean
-  /** How many match on all pages, where the question wants it. */
+  /** How many records match on all pages, if the question asks for it. */
   readonly total?: number | undefined
 }
 
 /** Answers questions about users from committed state. */
 export interface Users {
-  /** @throws {ApiError} 503 if nobody answers for a part of the devices */
+  /**
+   * Answers a question.
+   * @throws {ApiError} 503 if nobody answers for a part of the devices
+   */
   ask(question: UserQuestion): Promise<UserAnswer>
 }
 
@@ -213,13 +225,13 @@ export interface LivePosition {
   readonly userId: string | undefined
   readonly latitude: number
   readonly longitude: number
-  /** Metres; NaN: unknown. */
+  /** In metres. NaN means that it is unknown. */
   readonly accuracy: number
-  /** Epoch milliseconds, time t. */
+  /** The time t, in epoch milliseconds. */
   readonly updatedAt: number
-  /** The metadata of its latest record; absent where only positions are known. */
+  /** The metadata of its latest record. It is absent if only positions are known. */
   readonly metadata?: Metadata | undefined
-  /** The geofences that its latest record is in, by `_id`; absent where only positions are known. */
+  /** The `_id`s of the geofences that its latest record is in. They are absent if only positions are known. */
   readonly geofenceIds?: readonly string[] | undefined
 }
 
@@ -240,35 +252,35 @@ export interface PositionObserver {
 export interface PositionViewer {
   /** The viewer needs no more. */
   readonly isEnded: boolean
-  /** As of {@link PositionObserver}. */
+  /** The same as in {@link PositionObserver}. */
   readonly wantsRecords?: boolean
   /** The position is valid during the call. */
   found(position: LivePosition): void
-  /** Some were found; updates may be processed before more are. */
+  /** Called when some were found. Updates may be processed before more are found. */
   pause(): void
 }
 
 /** Live positions of the devices of all scopes. */
 export interface Positions {
-  /** Undefined while nobody watches, so that it costs nothing. To be set again when it wants more or less. */
+  /** Undefined while nobody watches, so that it costs nothing. It must be set again when it wants more or less. */
   observer: PositionObserver | undefined
   /** Shows the devices in the area. The observer gets movements that happen in the meantime. */
   look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void>
 }
 
-/** Positions with a permanent observer, besides the one that watches for a while. */
+/** Positions with a permanent observer, besides the one that observes only for a while. */
 export interface CopiedPositions extends Positions {
   copier: PositionObserver | undefined
 }
 
-/** Where a device was when another one moved near it. */
+/** The position of a device when another one moved near it. */
 export interface MetDevice {
   readonly deviceId: string
   readonly latitude: number
   readonly longitude: number
 }
 
-/** Receives who may be near whom. */
+/** Receives the pairs of devices that may be near each other. */
 export interface RoamViewer {
   /** The viewer needs no more. */
   readonly isEnded: boolean

@@ -45,7 +45,7 @@ async function writeTexts(
     if (slice.isOver) await slice.next()
     const { index } = registry.scope(update.scope)
     const slot = index.slotOf(geofence.id)
-    // A geofence that was edited in the meantime is evaluated as it is then.
+    // If a geofence was edited in the meantime, it is evaluated as it is then.
     if (slot < 0 || index.geofence(slot) !== geofence) continue
     texts.get(geofence, () => geofenceText(geofence, index.outline(slot)))
   }

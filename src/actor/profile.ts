@@ -90,7 +90,8 @@ export function profileAfter(
 }
 
 /**
- * Characters of the texts that a client chooses freely: metadata above all. Ids of places are not counted.
+ * The number of characters in texts that a client chooses freely, above all in metadata. Ids of places are not
+ * counted.
  */
 export function textLength(
   p: Pick<Profile, 'deviceId' | 'userId' | 'installId' | 'description' | 'metadata'>,

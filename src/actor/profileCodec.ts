@@ -14,7 +14,7 @@ const packr = new Packr({ useRecords: false, variableMapSize: true })
 /** The number of the field of segments, which is the last one; a profile without any ends before. */
 export const SEGMENTS_FIELD = 25
 
-/** The bytes are valid until the next call. */
+/** Packs a profile. The bytes are valid until the next call. */
 export function packProfile(p: Profile): Uint8Array {
   const fields: unknown[] = [
     p.id,
@@ -30,7 +30,7 @@ export function packProfile(p: Profile): Uint8Array {
     p.ip,
     p.createdAt,
     p.visits.map(packVisit),
-    // Only if the last update changed them: null stands for "the same".
+    // They are only stored if the last update changed them. Null stands for "the same".
     p.visitsBefore === p.visits ? null : p.visitsBefore.map(packVisit),
     p.marks.map((m) => [m.stream, m.sequence]),
   ]
@@ -74,14 +74,14 @@ type PackedStay = [
   extentMeters: number,
   enteredAt: number,
 ]
-/** Shorter if nothing follows. */
+/** The packed places. The array is shorter if the last fields are empty. */
 type PackedPlaces = [
   stay?: PackedStay | null,
   first?: [id: string, since: number] | null,
   nearby?: PackedChain[],
   visited?: [...PackedChain, count: number][],
 ]
-/** Times as differences from the one before, which are short. */
+/** Packed segments. Each time is stored as its difference from the one before, which is short. */
 type PackedSegments = [
   members: readonly number[],
   ...counts: [segment: number, condition: number, ...times: number[]][],
@@ -148,7 +148,10 @@ function unpackApproach([geofenceId, since]: PackedPlace): Approach {
   return { geofenceId, since }
 }
 
-/** Nothing but their count: none at all are one object, which is compared. */
+/**
+ * Packs regions. If there are none, nothing but their number is stored; all empty ones are one object, which is
+ * compared.
+ */
 function packRegions({ codes, since }: RegionStays): PackedRegions {
   return codes === NO_REGIONS.codes ? [''] : [codes, ...since]
 }
@@ -161,7 +164,7 @@ function unpackFraud([marks, ...last]: PackedFraud): FraudRecord {
   return { marks, last }
 }
 
-/** Nothing at all means no fields: it is one object, which is compared. */
+/** Packs places. If there are none, no field is stored; all empty ones are one object, which is compared. */
 function packPlaces(places: PlaceStays): PackedPlaces {
   const { stay, first, nearby, visited } = places
   if (places === NO_PLACES) return []

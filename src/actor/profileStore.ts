@@ -25,16 +25,19 @@ import { packProfile, SEGMENTS_FIELD, unpackProfile } from './profileCodec.ts'
  * - PROFILES-1: A row has an object or bytes, not both.
  */
 
-/** Bytes of a record: its columns, its entries in look-ups, an object or an entry of a chunk. */
+/** The bytes of a record: its columns, its entries in look-ups, and an object or an entry of a chunk. */
 const RECORD_BYTES = 350
 /** Bytes of a place in which the device stays. */
 const STAY_BYTES = 100
 /** Bytes of the count of a kind of events, and of each time in it. */
 const COUNT_BYTES = 120
 const TIME_BYTES = 8
-/** A profile with more text is always packed: the bytes are outside the heap of V8, whose size is limited. */
+/**
+ * A profile with more text than this is always packed, because the bytes are outside the heap of V8, whose size is
+ * limited.
+ */
 const MAX_UNPACKED_TEXT = 16 * 1024
-/** Unpacking one with more stays takes long. */
+/** A profile with more stays than this is never packed, because unpacking it takes long. */
 const MAX_PACKED_STAYS = 100
 
 export class ProfileStore {
@@ -42,11 +45,11 @@ export class ProfileStore {
   readonly #active: (Profile | undefined)[] = []
   /** The profiles of idle devices. */
   readonly #idle = new RowBytes()
-  /** By row, approximate bytes. */
+  /** The approximate bytes of each record, by row. */
   readonly #sizes: number[] = []
   /** Approximate bytes of the profiles that are not packed. */
   #unpackedBytes = 0
-  /** Beyond it, profiles are packed although their devices are active. */
+  /** If more bytes are unpacked than this, profiles are packed although their devices are active. */
   maxUnpackedBytes = Infinity
 
   /** Approximate bytes of the record; 0 if there is none. */
@@ -83,7 +86,10 @@ export class ProfileStore {
     )
   }
 
-  /** @param bytes of the profile, approximately */
+  /**
+   * Keeps an object.
+   * @param bytes the approximate size of the profile
+   */
   #keep(row: number, profile: Profile, bytes: number): void {
     this.#letGo(row)
     this.#size(row, bytes)
@@ -91,7 +97,7 @@ export class ProfileStore {
     this.#unpackedBytes += bytes
   }
 
-  /** Without gaps in the arrays, which would make V8 keep them as dictionaries. */
+  /** Stores the size of a record. It leaves no gaps in the arrays, which would make V8 keep them as dictionaries. */
   #size(row: number, bytes: number): void {
     while (this.#sizes.length <= row) {
       this.#sizes.push(0)
@@ -155,7 +161,7 @@ export class ProfileStore {
     return readText(bytes, userIdField(bytes, this.#idle.start(row)))
   }
 
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   createdAt(row: number): number {
     if (!this.#isPacked(row)) return this.peek(row).createdAt
     return profileCreatedAt(this.#idle.buffer(row), this.#idle.start(row))
@@ -197,7 +203,7 @@ export class ProfileStore {
   }
 }
 
-/** The text counts twice: the user's JSON is kept for answers. */
+/** The approximate bytes of a profile's object. The text counts twice, because the user's JSON is kept for answers. */
 function unpackedBytesOf(profile: Profile): number {
   const { counts } = profile.segments
   const times = counts.reduce((sum, one) => sum + one.times.length, 0)

@@ -17,7 +17,7 @@ export class RecoveryError extends Error {
 }
 
 export interface Recovered {
-  /** Frames read from the log. */
+  /** How many frames were read from the log. */
   readonly frames: number
   /** The highest registry revision with which a commit was made (G10). */
   readonly revision: number
@@ -101,7 +101,7 @@ export function recover(
   return { frames, revision }
 }
 
-/** The partition's states as a snapshot; must be taken between batches. */
+/** The partition's states as a snapshot. It must be taken between batches. */
 export function snapshotOf(partition: Partition, revision: number, now: number): Uint8Array {
   const writer = new FrameWriter()
   writer.begin(now)

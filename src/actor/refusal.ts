@@ -9,16 +9,16 @@ import { ApiError } from '../runtime/errors.ts'
 export const RATE_LIMITED: unique symbol = Symbol('rate limited')
 /** The device has {@link MAX_RECORDS} records already; nothing was changed. */
 export const TOO_MANY_RECORDS: unique symbol = Symbol('too many records')
-/** A new record, for which there is no room; nothing was changed. */
+/** There is no room for a new record; nothing was changed. */
 export const NO_ROOM_FOR_RECORD: unique symbol = Symbol('no room for a record')
-/** More text for a record, for which there is no room; nothing was changed. */
+/** There is no room for more text in a record; nothing was changed. */
 export const NO_ROOM_FOR_TEXT: unique symbol = Symbol('no room for text')
 /** The events of the update would exceed {@link MAX_EVENT_CHARACTERS}; nothing was changed. */
 export const TOO_MANY_EVENTS: unique symbol = Symbol('too many events')
 
-/** It comes from a country from which updates are refused; nothing was changed. */
+/** Updates from the update's country are refused; nothing was changed. */
 export const COUNTRY_BARRED: unique symbol = Symbol('country barred')
-/** It is not known from which country it comes, and only some are accepted; nothing was changed. */
+/** The update's country is not known, and only some countries are accepted; nothing was changed. */
 export const COUNTRY_UNKNOWN: unique symbol = Symbol('country unknown')
 /** Too much waits for the trips of the device; nothing was changed. */
 export const FEED_FULL: unique symbol = Symbol('feed full')
@@ -28,7 +28,7 @@ export const FEED_FULL: unique symbol = Symbol('feed full')
  * changed.
  */
 export class Unwritten {
-  /** As they are in the index of the update's scope. */
+  /** The geofences whose texts must be written, as they are in the index of the update's scope. */
   readonly geofences: readonly GeofenceProperties[]
 
   constructor(geofences: readonly GeofenceProperties[]) {
@@ -50,7 +50,10 @@ type Refused =
 /** Why an update was not applied. */
 export type Refusal = Refused | Unready | Unwritten
 
-/** Users of one device, whose records each of its updates goes through: more than any real device has. */
+/**
+ * How many user records a device may have. Each of its updates goes through all of them, and no real device has so
+ * many.
+ */
 export const MAX_RECORDS = 1000
 
 /**
@@ -72,7 +75,7 @@ export function errorOf(refused: Refused): ApiError {
   return refused === TOO_MANY_EVENTS ? tooManyEvents() : tooManyRecords()
 }
 
-/** Not 503, which would mean that the same update may succeed at once. */
+/** An error for a lack of room. Its code is not 503, which would mean that the same update may succeed at once. */
 function noRoom(param: string, what: string): ApiError {
   const sentence = `${param}: ${what}: the users of this environment or server take as much memory as they may (deviceBytes).`
   return new ApiError(429, sentence, { param, retryAfter: 60 })

@@ -5,16 +5,16 @@ import { writeRemoved } from './deviceRows.ts'
 
 export interface Removal {
   readonly scope: ScopeId
-  /** `_id` of the user's record. */
+  /** The `_id` of the user's record. */
   readonly recordId: string
 }
 
 /** Removes a user's record, and returns whether it existed. */
 export const REMOVAL: CommandKind<Removal, boolean> = {
   name: 'removal',
-  // It frees room.
+  // It is never refused, because it frees room.
   isBounded: false,
-  // An update of the same batch belongs to a record that stays.
+  // It comes first, so that an update of the same batch belongs to a record that stays.
   isBeforeUpdates: true,
   nowhere: false,
 
@@ -34,17 +34,17 @@ export const REMOVAL: CommandKind<Removal, boolean> = {
     const located = locateUserRecord(salt, recordId)
     if (located === undefined || located.partition !== number) return false
     const { row } = located
-    // The row may have been freed and used again.
+    // The row may have been freed and used again, so everything is compared.
     if (!table.exists(row) || table.scope(row) !== scope || table.peek(row).id !== recordId) return false
     const { userId, deviceId } = table.peek(row)
     removed.push({ scope, deviceId, recordId })
     table.remove(row, time)
     writeRemoved(writer, row)
-    // Trips that have ended may have it too, in any partition.
+    // Trips that have ended may contain the user too, in any partition.
     feed.put(writer, { scope, user: { id: recordId, userId, deviceId } })
     return true
   },
 
-  /** It existed at the first request, or the gateway would not repeat it. */
+  /** // The record existed at the first request, or the gateway would not repeat it. */
   repeat: async (apply) => (await apply()) || true,
 }

@@ -3,13 +3,18 @@ import type { Metadata } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { DeviceTable } from './deviceTable.ts'
 
-/** A row of a device table as a position. One object is moved from row to row, and only reads what is asked for. */
+/**
+ * Shows a row of a device table as a position. One object is moved from row to row, and only reads what is asked for.
+ */
 export class RowPosition implements LivePosition {
   #table!: DeviceTable
   #row = 0
   #deviceId: string | undefined
 
-  /** @param deviceId if it is known */
+  /**
+   * Moves to a row.
+   * @param deviceId the row's device, if it is known
+   */
   at(table: DeviceTable, row: number, deviceId?: string): this {
     this.#table = table
     this.#row = row

@@ -34,7 +34,7 @@ export function userJson(parts: UserParts): string {
   return parts.head + userTail(parts)
 }
 
-/** From the coordinates to the end. */
+/** The JSON from the coordinates to the end. */
 export function userTail(parts: Omit<UserParts, 'head'>): string {
   const { longitude, latitude, accuracy, foreground, stopped, updatedAt, receivedAt } = parts
   return (
@@ -53,7 +53,10 @@ export function userTail(parts: Omit<UserParts, 'head'>): string {
   )
 }
 
-/** Everything up to the coordinates; `now` is the server's time: what has expired by then is hidden. */
+/**
+ * The JSON up to the coordinates.
+ * @param now the server's time; what has expired by then is left out
+ */
 export function userHead(profile: Profile, scope: ScopeId, view: ScopeView, now: number): string {
   const geofences = JSON.stringify(currentGeofences(profile, view, now))
   return headBefore(profile, scope) + geofences + headBehind(profile, view)
@@ -81,7 +84,7 @@ export async function userHeadPieces(
   return [headBefore(profile, scope), ...geofences, ']' + headBehind(profile, view)]
 }
 
-/** Up to the geofences. */
+/** The JSON up to the geofences. */
 function headBefore(profile: Profile, scope: ScopeId): string {
   const members = JSON.stringify({
     _id: profile.id,
@@ -101,7 +104,7 @@ function headBefore(profile: Profile, scope: ScopeId): string {
   return `${members.slice(0, -1)},"geofences":`
 }
 
-/** From the geofences to the coordinates. */
+/** The JSON from the geofences to the coordinates. */
 function headBehind(profile: Profile, view: ScopeView): string {
   const beacons = JSON.stringify(currentBeacons(profile, view))
   const { settings, atlas } = view
@@ -126,7 +129,9 @@ function placeMembers(stays: PlaceStays, { settings }: ScopeView): string {
   return `${place}${near},"topChains":${JSON.stringify(places ? topChains(visited, settings) : [])}`
 }
 
-/** The server time from which an earlier head would show something that must be hidden by then; Infinity: never. */
+/**
+ * The server time from which a head would show something that must be hidden by then. Infinity if that never happens.
+ */
 export function headUntil(profile: Profile, view: ScopeView): number {
   let until = Infinity
   for (const { geofenceId } of profile.visits) {

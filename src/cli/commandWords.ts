@@ -1,15 +1,21 @@
 /** The words of operator's commands. */
 
-/** The input is not a command; the message says what is wrong with it. */
+/** The input is not a command. The message says what is wrong with it. */
 export class WrongCommand extends Error {}
 
-/** @throws {WrongCommand} for more words than the command takes */
+/**
+ * Checks the number of words.
+ * @throws {WrongCommand} for more words than the command takes
+ */
 export function noMoreThan(count: number, command: string, rest: readonly string[]): void {
   if (rest.length > count)
     throw new WrongCommand(`${command} does not accept the argument ${quoted(rest[count])}.`)
 }
 
-/** @throws {WrongCommand} */
+/**
+ * Reads the number of a project.
+ * @throws {WrongCommand}
+ */
 export function projectNumber(command: string, text: string | undefined): number {
   if (text !== undefined && /^\d{1,15}$/.test(text)) return Number(text)
   throw new WrongCommand(`${command} needs the number of a project, not ${quoted(text)}.`)

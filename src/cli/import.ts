@@ -63,7 +63,7 @@ async function main(): Promise<number> {
   return answer.status === 'completed' && answer.refused === 0 ? 0 : 1
 }
 
-/** Undefined if only the help is wanted. */
+/** The command line's options; undefined if it only asks for the help. */
 function options(): ImportUpload | undefined {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -91,7 +91,10 @@ function options(): ImportUpload | undefined {
   return { url: new URL(values.url), kind, path, size: fileSize(path), key }
 }
 
-/** @throws {UnreadableFile} */
+/**
+ * The size of a file in bytes.
+ * @throws {UnreadableFile}
+ */
 function fileSize(path: string): number {
   try {
     accessSync(path, constants.R_OK)
@@ -103,7 +106,7 @@ function fileSize(path: string): number {
   throw new UnreadableFile(`${path} is not a file.`)
 }
 
-/** A line that rewrites itself on a terminal, or an occasional line elsewhere; to stderr. */
+/** A line on stderr that rewrites itself on a terminal, and an occasional line elsewhere. */
 class Progress {
   readonly #text: () => string
   readonly #onTerminal = process.stderr.isTTY

@@ -13,11 +13,11 @@ export class NoAnswer extends Error {
 
 /** The file to send, and its destination. */
 export interface ImportUpload {
-  /** The server's, without a path. */
+  /** The URL of the server, without a path. */
   readonly url: URL
   readonly kind: string
   readonly path: string
-  /** Bytes of the file. */
+  /** The size of the file in bytes. */
   readonly size: number
   readonly key: string
 }
@@ -62,14 +62,14 @@ export async function uploadImport(
   }
 }
 
-/** By the ending of the name: CSV, unless it says GeoJSON. */
+/** The content type by the ending of the file's name. It is CSV unless the name says GeoJSON. */
 function typeOf(path: string): string {
   return /\.(?:geo)?json$/i.test(path) ? 'application/geo+json' : 'text/csv'
 }
 
 /**
- * Rows of the running upload that the server has imported or refused so far, because sent data may wait in buffers
- * for as long as an import takes. Undefined if the server does not say.
+ * Rows of the running upload that the server has imported or refused so far. They are asked for because sent data may
+ * wait in buffers for as long as an import takes. Undefined if the server does not say.
  */
 export async function rowsDone({ url, kind, path, key }: ImportUpload): Promise<number | undefined> {
   try {
@@ -90,7 +90,7 @@ interface Running {
   readonly rows: number
 }
 
-/** The name in the history. */
+/** The name of the file in the history of imports. */
 function nameOf(path: string): string {
   return basename(path).slice(-256)
 }

@@ -80,7 +80,7 @@ try {
   await main()
 } catch (error) {
   const { code, message } = error as NodeJS.ErrnoException
-  // Not to the standard output, which is the assistant's.
+  // The standard output is not for messages, because the assistant reads it.
   console.error(message)
   if (error instanceof UsageError || code?.startsWith('ERR_PARSE_ARGS'))
     console.error('`npm run mcp -- --help` shows the options.')

@@ -28,16 +28,16 @@ Exit code: 0 all was copied, 1 some records were refused, 2 it did not come to i
 
 const PAGE = 1000
 const AT_ONCE = 8
-/** Refused records that are listed one by one. */
+/** How many refused records are listed one by one. */
 const MOST_REFUSALS = 1000
 
 /** Something that the user has to change. */
 class UsageError extends Error {}
 
 interface KindState {
-  /** When the last record that was copied was created: pages are newest first. */
+  /** When the record that was copied last was created, because pages are newest first. */
   createdBefore?: string
-  /** Ids of that millisecond: the next page begins with it, because there may be more. */
+  /** The ids of that millisecond that were copied. The next page begins with it, because there may be more. */
   seen?: readonly unknown[]
   copied: number
   isDone: boolean
@@ -45,7 +45,7 @@ interface KindState {
 
 interface State {
   readonly from: string
-  /** Ends of the keys, so that another project is not continued. */
+  /** The ends of the two keys, so that a run with other projects is not continued. */
   readonly keys: string
   readonly kinds: Record<string, KindState>
   refusals: string[]
@@ -100,7 +100,7 @@ function addressOf(text: string, flag: string): URL {
   return new URL(text)
 }
 
-/** What an earlier run left, if it copied the same. */
+/** The state that an earlier run left, if it copied between the same projects. */
 function readState(file: string, from: string, keys: string): State {
   const begun: State = { from, keys, kinds: {}, refusals: [] }
   let text: string
@@ -113,12 +113,12 @@ function readState(file: string, from: string, keys: string): State {
     const state = JSON.parse(text) as State
     if (state.from === from && state.keys === keys) return state
   } catch {
-    // The failure is reported below.
+    // If the file cannot be read, the failure is reported below.
   }
   throw new UsageError(`${file} belongs to another move. Remove it, or name another file with --state.`)
 }
 
-/** Whole or not at all. */
+/** Writes the state, as a whole or not at all. */
 function writeState(file: string, state: State): void {
   writeFileSync(`${file}.tmp`, JSON.stringify(state), { mode: 0o600 })
   renameSync(`${file}.tmp`, file)
@@ -157,7 +157,10 @@ async function copyKind(
   }
 }
 
-/** False, with a sentence in the state, if the server refuses it. @throws {CallFailed} if more would be refused too */
+/**
+ * Copies one record. Returns false, with a sentence in the state, if the server refuses it.
+ * @throws {CallFailed} if more would be refused, too
+ */
 async function isCopied(to: MoveCalls, path: string, one: Definition, state: State): Promise<boolean> {
   const { tag, externalId, body } = one
   try {
@@ -171,7 +174,7 @@ async function isCopied(to: MoveCalls, path: string, one: Definition, state: Sta
   }
 }
 
-/** Settings that only one of both has stay as they are. */
+/** Copies the settings. Those that only one of the servers knows stay as they are. */
 async function copySettings(from: MoveCalls, to: MoveCalls, state: State): Promise<void> {
   const theirs = await from.call('GET', '/v1/settings').catch((error: unknown) => {
     if (error instanceof CallFailed && error.status === 404) return undefined

@@ -5,7 +5,7 @@ const TIMEOUT_MS = 60_000
 const PAUSES_MS = [1000, 2000, 5000, 10_000]
 const LONGEST_PAUSE_MS = 60_000
 
-/** A server did not do what was asked; the message says which, and never the key. */
+/** A server did not do what it was asked for. The message says which server, and never contains the key. */
 export class CallFailed extends Error {
   override readonly name = 'CallFailed'
   readonly status: number | undefined
@@ -18,7 +18,7 @@ export class CallFailed extends Error {
   }
 }
 
-/** MoveCalls of one project, again if its server is busy. */
+/** Makes calls for one project, and repeats them if its server is busy. */
 export class MoveCalls {
   readonly #url: URL
   readonly #key: string
@@ -28,7 +28,10 @@ export class MoveCalls {
     this.#key = key
   }
 
-  /** @throws {CallFailed} */
+  /**
+   * Makes a call.
+   * @throws {CallFailed}
+   */
   async call(method: 'GET' | 'PUT' | 'PATCH', path: string, body?: MovedFields): Promise<MovedFields> {
     for (let attempt = 0; ; attempt++) {
       const answer = await this.#once(method, path, body).catch((error: unknown) => error as Error)

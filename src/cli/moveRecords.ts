@@ -1,4 +1,4 @@
-/** Records of another project as definitions for this one. Pure. */
+/** Turns records of another project into definitions for this one. The code is pure. */
 
 /** A record as the interface returns it. */
 export type MovedFields = Readonly<Record<string, unknown>>
@@ -9,7 +9,7 @@ export interface Definition {
   readonly body: MovedFields
 }
 
-/** The tag of records without one, because every record has a pair here. */
+/** The tag that records without one get, because every record has a pair here. */
 const TAG = 'radar'
 
 const GEOFENCE_FIELDS = (
@@ -18,7 +18,10 @@ const GEOFENCE_FIELDS = (
 ).split(' ')
 const BEACON_FIELDS = ['type', 'uuid', 'major', 'minor', 'uid', 'instance', 'enabled', 'metadata']
 
-/** Without `placeId`, which names a place of Radar's own data; the area that it gave is copied instead. */
+/**
+ * The definition of a geofence. It has no `placeId`, which would name a place of Radar's own data; the area that the
+ * place gave is copied instead.
+ */
 export function geofenceDefinition(record: MovedFields): Definition {
   const { type, geometry, geometryCenter, geometryRadius, isochrone } = record
   const center = pointOf(geometryCenter)
@@ -35,7 +38,7 @@ export function beaconDefinition(record: MovedFields): Definition {
   return definition(record, { coordinates: pointOf(record.geometry), ...taken(record, BEACON_FIELDS) })
 }
 
-/** The settings that exist here too. */
+/** Only the settings that exist here, too. */
 export function knownSettings(theirs: MovedFields, ours: MovedFields): MovedFields {
   return taken(theirs, Object.keys(ours))
 }

@@ -47,7 +47,7 @@ const USAGES: Readonly<Record<string, string>> = {
   restore: RESTORE_USAGE,
 }
 
-/** Limit of reading and of writing, per second, while a server runs, because the server needs the disk. */
+/** The limit of reading and of writing per second while a server runs, because the server needs the disk. */
 const BESIDE_A_SERVER_BYTES = 128 << 20
 /** How often a long command reports its progress. */
 const PROGRESS_MS = 1000
@@ -62,8 +62,8 @@ export function commandHelp(command: string | undefined): string | undefined {
 /**
  * Runs `npm run <command> -- …`.
  * @param line the command's name and its arguments
- * @returns the exit code: 0 done, 2 a wrong command
- * @throws the error that prevents it, with a sentence that says so
+ * @returns the exit code: 0 if it is done, 2 for a wrong command
+ * @throws an error whose message says what prevents the command
  */
 export async function operate(line: readonly string[], options: Options, print: Print): Promise<number> {
   const [command, folder] = line
@@ -85,7 +85,7 @@ export async function operate(line: readonly string[], options: Options, print: 
   )
 }
 
-/** What is wrong with a command that takes one folder. */
+/** Says what is wrong with a command that takes one folder; undefined if nothing is. */
 function folderProblem([command, folder, ...more]: readonly string[]): string | undefined {
   if (folder === undefined || folder === '') return `${command} needs a folder.`
   return more.length === 0 ? undefined : `${command} does not accept the argument ${JSON.stringify(more[0])}.`
@@ -118,7 +118,7 @@ async function backup(target: string, options: Options, print: Print): Promise<n
   print(
     `Backing up ${data}, ${server === undefined ? 'on which no server runs' : 'whose server keeps running'} …`,
   )
-  // The server, which serves devices, has priority.
+  // The server has priority, because it serves devices.
   setPriority(constants.priority.PRIORITY_LOW)
   const stopped = server === undefined ? await openStopped(data, options) : undefined
   const manifest = await writeBackup({
@@ -146,7 +146,7 @@ async function restore(from: string, data: string, print: Print): Promise<number
   return 0
 }
 
-/** The store of a folder without a running server; opened as in a start. */
+/** The store of a folder without a running server. It is opened as in a start of the server. */
 async function openStopped(
   data: string,
   options: Options,
@@ -166,7 +166,7 @@ async function openStopped(
     log,
     events,
     pauseMs: 0,
-    // It stays unchanged, because nobody opens it without the folder's lock.
+    // The registry stays unchanged, because nobody opens it without the folder's lock.
     registry: { revision, freeze: () => () => {} },
     snapshots,
     holdSnapshots: async () => () => {},
@@ -179,7 +179,7 @@ async function openStopped(
   return Object.assign(source, { close })
 }
 
-/** Prints the progress now and then. */
+/** Prints the progress from time to time. */
 function reporter(print: Print): (done: number, total: number) => void {
   let next = clock.now() + PROGRESS_MS
   return (done, total) => {
@@ -189,7 +189,7 @@ function reporter(print: Print): (done: number, total: number) => void {
   }
 }
 
-/** Aborted by Ctrl-C and SIGTERM, so that unfinished results are removed. */
+/** A signal that Ctrl-C and SIGTERM abort, so that unfinished results are removed. */
 function interruption(): AbortSignal {
   const controller = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {

@@ -27,7 +27,7 @@ export class NameTaken extends Error {
   override name = 'NameTaken'
 }
 
-/** The commands, on the folder of all map regions; its lock is held, except for {@link listRegions}. */
+/** The commands work on the folder of all map regions. Its lock is held, except for {@link listRegions}. */
 export interface RegionCommands {
   readonly folder: string
   /**
@@ -49,7 +49,10 @@ export function listRegions(folder: string, print: Print): void {
     print(`${name}: its import is running or was interrupted`)
 }
 
-/** Imports the extract, and reports the result. @throws {NameTaken} and what importMapRegion throws */
+/**
+ * Imports the extract, and reports the result.
+ * @throws {NameTaken} and what importMapRegion throws
+ */
 export async function runImport(
   commands: RegionCommands,
   job: Omit<MapRegionImport, 'folder' | 'isSample' | 'onNote'>,
@@ -59,7 +62,10 @@ export async function runImport(
   await report(commands, await importMapRegion({ ...job, folder, isSample: false, onNote: print }))
 }
 
-/** Imports files of addresses, and reports the result. @throws {NameTaken} and what importAddresses throws */
+/**
+ * Imports files of addresses, and reports the result.
+ * @throws {NameTaken} and what importAddresses throws
+ */
 export async function addAddresses(
   commands: RegionCommands,
   job: Omit<AddressImport, 'folder' | 'isSample' | 'onNote'>,
@@ -78,7 +84,10 @@ async function report(
   for (const line of described(record)) print(line)
 }
 
-/** An extract must not be replaced by addresses, nor the reverse: both can be in service. */
+/**
+ * Refuses to replace an extract by addresses, or addresses by an extract, because both can be in service.
+ * @throws {NameTaken}
+ */
 function refuseOther(folder: string, name: string, kind: 'extract' | 'addresses'): void {
   const region = readManifest(folder).regions.find((one) => one.name === name)
   if (region === undefined) return
@@ -90,8 +99,8 @@ function refuseOther(folder: string, name: string, kind: 'extract' | 'addresses'
 }
 
 /**
- * Gives regions of earlier versions the products of this one, and reports the result.
- * @param name undefined for all regions; of those that cannot be updated, the rest is updated all the same
+ * Gives regions of earlier versions the products of this version, and reports the result.
+ * @param name undefined for all regions; if some cannot be updated, the others still are
  * @returns whether all of them are up to date now
  * @throws {UnknownRegion} and what updateMapRegion throws for a region that was named
  */
@@ -119,7 +128,10 @@ export async function updateRegions(
   return isComplete
 }
 
-/** Gives the map region precedence over all others where they overlap. @throws {UnknownRegion} */
+/**
+ * Gives the map region precedence over all others where they overlap.
+ * @throws {UnknownRegion}
+ */
 export function useRegion({ folder, print }: RegionCommands, name: string): void {
   const manifest = readManifest(folder)
   const region = manifest.regions.find((one) => one.name === name)
@@ -129,7 +141,10 @@ export function useRegion({ folder, print }: RegionCommands, name: string): void
   print(`Where regions overlap, ${name} comes first.`)
 }
 
-/** Removes the map region, and what an interrupted import of it left. @throws {UnknownRegion} */
+/**
+ * Removes the map region, and what an interrupted import of it left.
+ * @throws {UnknownRegion}
+ */
 export async function removeRegion(
   { folder, withoutServer, print }: RegionCommands,
   name: string,

@@ -51,13 +51,13 @@ export type Print = (line: string) => void
 /** Prints one line at a time; returns the exit code. */
 export type RegistryCommand = (registry: OperatedRegistry, print: Print) => number
 
-/** Characters of a project's name, which lists show in full. */
+/** How many characters a project's name may have. Lists show the name in full. */
 const MAX_NAME_LENGTH = 256
 
 const USAGES = { keys: KEYS_USAGE, projects: PROJECTS_USAGE, accounts: ACCOUNTS_USAGE } as const
 type Name = keyof typeof USAGES
 
-/** Whether it is `npm run keys`, `npm run projects` or `npm run accounts`. */
+/** Whether the command is `npm run keys`, `npm run projects` or `npm run accounts`. */
 export function isRegistryCommand(name: string | undefined): name is Name {
   return name !== undefined && Object.hasOwn(USAGES, name)
 }
@@ -80,8 +80,8 @@ export function readRegistryCommand(line: readonly string[], site: string): Regi
 }
 
 /**
- * Runs a command on the registry of this server; resolves to the exit code: 0 done, 2 a wrong command.
- * @throws ApiError 503 if it cannot be made durable
+ * Runs a command on the registry of this server. Resolves to the exit code: 0 if it is done, 2 for a wrong command.
+ * @throws {ApiError} 503 if it cannot be made durable
  */
 export async function runRegistryCommand(
   line: readonly string[],
@@ -94,7 +94,7 @@ export async function runRegistryCommand(
     print(command)
     return 2
   }
-  // Printed when it is done, because an edit may run more than once.
+  // The lines are printed when the edit is done, because it may run more than once.
   const author = {
     kind: 'command',
     id: line.slice(0, 2).join(' '),
@@ -110,7 +110,7 @@ export async function runRegistryCommand(
   return exit
 }
 
-/** There is no registry. */
+/** The folder has no registry. */
 export class NoRegistry extends Error {
   override name = 'NoRegistry'
 
@@ -149,7 +149,7 @@ export function withRegistry<T>(folder: string, clock: Clock, work: (registry: O
   }
 }
 
-// Keys
+// The commands of `npm run keys`.
 
 function keysCommand(command: string, rest: readonly string[]): RegistryCommand {
   switch (command) {
@@ -217,7 +217,7 @@ function createProject(keys: Keys, print: Print, name: string): number {
   return 0
 }
 
-// Projects
+// The commands of `npm run projects`.
 
 function projectsCommand(command: string, rest: readonly string[]): RegistryCommand {
   switch (command) {

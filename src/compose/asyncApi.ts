@@ -11,7 +11,7 @@ type Messages = Readonly<Record<string, DescribedMessage>>
 
 const User = Type.Optional(UserSchema)
 
-/** By the `mode` of the webhook. The user is missing if the record has been deleted. */
+/** The messages by the `mode` of the webhook. The user is missing if the record has been deleted. */
 const WEBHOOK_MESSAGES: Messages = {
   single: {
     summary: 'One event, of a webhook with the mode `single`',
@@ -35,8 +35,8 @@ const WEBHOOK_HEADERS: TObject = Type.Object({
 })
 
 /**
- * GET /v1/asyncapi.json: what the server sends and receives besides requests. The text is made once, at the first
- * request.
+ * `GET /v1/asyncapi.json` describes what the server sends and receives besides requests. The text is made once, at the
+ * first request.
  */
 export function asyncApiRoute(version: string): Route {
   let content: string | undefined
@@ -121,7 +121,7 @@ function asyncApiDocument(version: string): Json {
         },
       },
       webhook: {
-        // Users choose it: POST /v1/webhooks.
+        // The address is unknown here, because users choose it in POST /v1/webhooks.
         address: null,
         title: 'Webhook',
         description: 'A POST to the URL of each webhook. It is repeated until the receiver answers with 2xx.',
@@ -137,7 +137,7 @@ function asyncApiDocument(version: string): Json {
   }
 }
 
-/** Whether a schema refuses members that it does not know, as options for a schema with more members. */
+/** Whether a schema refuses members that it does not know, in the form of options for a schema that adds members. */
 function openness(schema: TObject): { additionalProperties?: boolean } {
   const { additionalProperties } = schema as { additionalProperties?: boolean }
   return additionalProperties === undefined ? {} : { additionalProperties }
@@ -147,7 +147,7 @@ function refs(names: readonly string[]): Json {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/messages/${name}` }]))
 }
 
-/** As the server sees it: it receives what clients send. */
+/** An operation from the server's point of view: it receives what clients send. */
 function operation(action: 'send' | 'receive', channel: string, names: readonly string[]): Json {
   return {
     action,

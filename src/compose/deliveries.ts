@@ -1,4 +1,4 @@
-/** What webhooks and hooks need, whichever process sends them. Part of the composition roots. */
+/** What webhooks and hooks need, whichever process sends them. This file is part of the composition roots. */
 import type { Options } from '../../config/options.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import type { Route } from '../http/route.ts'
@@ -23,11 +23,11 @@ import type { Outgoing } from '../runtime/outgoing.ts'
 
 const DAY_MS = 86_400_000
 
-/** What webhooks and hooks are made of. */
+/** The parts from which webhooks and hooks are built. */
 export interface DeliveryParts {
   readonly options: Options
   readonly logger: Logger
-  /** The file of their deliveries. */
+  /** The path of the file with their deliveries. */
   readonly file: string
   readonly registry: Registry
   readonly events: EventIndex

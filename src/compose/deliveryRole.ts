@@ -1,4 +1,4 @@
-/** The role `delivery` of the distributed engine: webhooks and hooks. A part of the composition roots. */
+/** The role `delivery` of the distributed engine: webhooks and hooks. This file is part of the composition roots. */
 import { auditedRoutes } from '../registry/audit/auditedRoutes.ts'
 import { join } from 'node:path'
 import { webhookRoutes } from '../delivery/webhookRoutes.ts'
@@ -45,7 +45,7 @@ export async function openDelivery(
   let served: Served | undefined
   const holder: LeaseHolder = {
     async begin() {
-      // A webhook that it does not know begins at the end of the events.
+      // A webhook that it does not know yet begins at the end of the events, so all events must be here first.
       await shared.caughtUp()
       await webhooks.start()
       await hooks.start()

@@ -49,7 +49,7 @@ import { openGeoServices } from './geoServices.ts'
 import { openMapData, type MapData, placesCheck } from './mapData.ts'
 import { watchTile38 } from './tile38.ts'
 
-/** Starts the process, which waits for its servers; a signal ends it. */
+/** Starts the process, which waits for its servers and runs until a signal ends it. */
 export async function runDistributed(options: Options, logger: Logger): Promise<void> {
   const isIn = rolesOf(options)
   const release = takeFolder(options.data)
@@ -58,13 +58,13 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
     logger.warn('the data folder has devices and events of an embedded engine; only its registry is used')
   const metrics = new Metrics()
   const waiting = await openWaitingRoom(options, metrics)
-  // Each process that evaluates updates, and each gateway, has its own.
+  // Each process that evaluates updates, and each gateway, reads its own map regions.
   const map = isIn('gateway') || isIn('actors') ? openMapData({ options, logger }) : undefined
   const parts = await openDistributedParts(options, isIn, logger, metrics, map?.atlas)
   const { nats, registry, measurer, tile38 } = parts
 
   const events = isIn('gateway') || isIn('delivery') ? await openEvents(parts) : undefined
-  // Owners measure the ways of trips.
+  // Owners need them to measure distances on roads for trips.
   const geo = map && openGeoServices({ options, logger, metrics, registry, map })
   const owners = isIn('actors') ? await openOwners(parts, geo!.ways) : undefined
   const asking = events && openGateway(parts)
@@ -153,13 +153,13 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
     lifecycle.add(api.simulations)
   }
   if (map !== undefined) lifecycle.add(map.world)
-  // Owners have only what is imported for them.
+  // Owners have only the map regions that somebody imported for them.
   if (api !== undefined) lifecycle.add(map!.sample)
   lifecycle.handleSignals()
   await lifecycle.start()
 }
 
-/** Each process answers from its own map regions, so it is said if they are not the same. */
+/** Each process answers from its own map regions, so differences between processes are reported. */
 function compareImports(
   { calls, id, logger, options }: DistributedParts,
   { imports }: MapData,
@@ -173,7 +173,7 @@ function compareImports(
   return new ComparedImports({ calls, time, process: id, place, imports, differ })
 }
 
-/** It is ready although they differ, because tracking works. */
+/** The process is ready even if the map regions differ, because tracking works. */
 function importsCheck(imports: ComparedImports): ReadinessCheck {
   return { name: imports.name, check: () => ({ ok: true, detail: imports.condition }) }
 }
@@ -225,7 +225,7 @@ function openBackServer({ options, logger, metrics }: DistributedParts, checks: 
   return server
 }
 
-/** `npm run keys`, `projects` and `accounts` beside any of the processes. */
+/** Lets the commands `npm run keys`, `projects` and `accounts` work beside any of the processes. */
 function control({ options, logger, registry }: DistributedParts): ControlServer {
   const store: BackupSource = {
     hold: () =>

@@ -1,4 +1,4 @@
-/** The common basis of all roles of the distributed engine. Part of the composition roots. */
+/** The common basis of all roles of the distributed engine. This file is part of the composition roots. */
 import { Senders } from '../wire/senders.ts'
 import { failureFields } from '../runtime/errors.ts'
 import { randomBytes } from 'node:crypto'
@@ -54,7 +54,7 @@ export interface DistributedParts {
   /** The senders of all roles of this process. */
   readonly senders: Senders
   readonly metrics: Metrics
-  /** Undefined if no Tile38 is set, or the roles do not need it. */
+  /** The copies of positions in Tile38. Undefined if no Tile38 is set, or if the roles do not need it. */
   readonly tile38: Tile38Copies | undefined
   /** Called for each failure that is tried again. */
   readonly troubled: (error: Error) => void
@@ -158,7 +158,7 @@ export function distributedChecks({ nats, registry }: DistributedParts): Readine
   ]
 }
 
-/** What a role adds to the process. */
+/** The parts that a role adds to the process. */
 export interface RoleParts {
   readonly services: readonly Service[]
   readonly checks: readonly ReadinessCheck[]

@@ -1,6 +1,6 @@
 /**
- * The embedded engine: one process with all parts. Reads from top to bottom as the flow of the data. Part of the
- * composition roots.
+ * The embedded engine: one process with all parts. The file reads from top to bottom as the flow of the data. It is
+ * part of the composition roots.
  */
 import { Senders } from '../wire/senders.ts'
 import { failureFields } from '../runtime/errors.ts'
@@ -71,12 +71,12 @@ import { encodeEvent } from '../stream/protobufCodec.ts'
 import { openDispatcher, SEEN_BYTES } from './tripFeeds.ts'
 import { openTile38, scopesOf, watchTile38 } from './tile38.ts'
 
-/** The only share of devices in Tile38: all partitions are here. */
+/** The only share of devices in Tile38, because all partitions are in this process. */
 const SHARE = 'all'
 /** The event index is copied with at most 60 MB a second, because the commit log needs the disk. */
 const BACKUP_PAUSE_MS = 4
 
-/** Starts the process; a signal ends it. */
+/** Starts the process, which runs until a signal ends it. */
 export async function runEmbedded(options: Options, logger: Logger): Promise<void> {
   /** Nothing may be answered that is not on the disk, so a part that can no longer write ends the process. */
   const fatal = (error: Error) => {
@@ -100,7 +100,8 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     onProgress: progressLog(logger, clock, 'reading geofences'),
     onUsageFailure: (err) => logger.error(failureFields(err), 'the registry cannot be written; retrying'),
   })
-  // However the process ends: a write-ahead log that a refused start left would be applied to a restored registry.
+  // This must happen however the process ends: the write-ahead log of a refused start would otherwise be applied to
+  // a registry that is restored later.
   process.once('exit', () => registry.close())
   const log = openCommitLog({ store, ...options, failed: fatal })
   const snapshots = openSnapshots(options.data, store.storeId, (file, reason) =>
@@ -174,7 +175,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   })
   const nats = await openNats(options, feed, logger)
 
-  // What users see. Positions also go to Tile38; questions are answered here.
+  // The parts that users see. Positions also go to Tile38, but questions are answered in this process.
   const notifications = await openNotifications({ options, logger, registry })
   const sync = openGeofenceSync({
     options,
@@ -269,7 +270,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add({ name: 'device actors', stop: () => host.drained() })
   lifecycle.add({
     name: 'trips',
-    // What was not told before the last end of the process.
+    // Trips are told what was not told before the last end of the process.
     start: () => dispatcher.committed(partitions),
     stop: () => dispatcher.stop(),
   })
@@ -316,7 +317,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   await lifecycle.start()
 }
 
-/** The bridge, if it is configured. Its client, which takes 45 ms and 15 MB, is only loaded then. */
+/** Opens the bridge to NATS if it is configured. Its client, which takes 45 ms and 15 MB, is loaded only then. */
 async function openNats(options: Options, feed: EventFeed, logger: Logger): Promise<NatsBridge | undefined> {
   if (options.natsUrl.length === 0) return undefined
   const { natsConnectionOptions } = await import('../cluster/nats/natsConnection.ts')

@@ -1,4 +1,7 @@
-/** The role `gateway` of the distributed engine: the whole API, by asking owners. Part of the composition roots. */
+/**
+ * The role `gateway` of the distributed engine: the whole API, which asks the owners of partitions. This file is part
+ * of the composition roots.
+ */
 import { join } from 'node:path'
 import { Tickets } from '../accounts/tickets.ts'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -67,7 +70,7 @@ export async function openEvents({
 
 export type Events = Awaited<ReturnType<typeof openEvents>>
 
-/** The way to the owners of partitions. */
+/** Connects the gateway to the owners of partitions. */
 export function openGateway({ options, id, salt, calls, registry, metrics, troubled }: DistributedParts) {
   const mailbox = new ByteBound(options.mailboxBytes)
   registerMailboxMetrics(metrics, mailbox)
@@ -76,7 +79,7 @@ export function openGateway({ options, id, salt, calls, registry, metrics, troub
   return { gateway, mailbox }
 }
 
-/** The whole API. The process that delivers webhooks manages them. */
+/** The whole API. Requests about webhooks are passed on to the process that delivers them. */
 export function openGatewayApi(
   parts: DistributedParts,
   { shared, feed, checks }: Events,

@@ -1,4 +1,4 @@
-/** What is built on map regions: routing, geocoding, isochrones. Part of the composition roots. */
+/** What is built on map regions: routing, geocoding and isochrones. This file is part of the composition roots. */
 import { availableParallelism } from 'node:os'
 import type { Options } from '../../config/options.ts'
 import type { Route } from '../http/route.ts'
@@ -36,20 +36,20 @@ import type { Service } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import type { TravelTimes } from '../users/travelSearch.ts'
 
-/** A remote network may change without notice. */
+/** How long answers of a remote routing server are kept, because its road network may change without notice. */
 const REMOTE_ANSWER_MS = 300_000
 
 export interface GeoServices {
   readonly routes: readonly Route[]
   readonly times: TravelTimes
-  /** Ways on roads, for trips. */
+  /** Measures distances on roads, for trips. */
   readonly ways: RoadWays
   readonly engines: RoutingEngines
   readonly checks: readonly ReadinessCheck[]
-  /** Started before the server accepts requests. */
+  /** Services that start before the server accepts requests. */
   readonly services: readonly Service[]
   readonly isochrones: Job
-  /** Where addresses and places are, for geofences. */
+  /** Finds the areas of addresses and places, for geofences. */
   readonly finder: AreaFinder
   /** The map regions in service. */
   readonly mapRegions: () => readonly ShownMapRegion[]
@@ -84,7 +84,7 @@ export function openGeoServices(parts: {
     times: new RoadTravelTimes(routing.engines),
     ways: new RoadWays(routing.engines),
     engines: routing.engines,
-    // Ready without them: tracking needs no map.
+    // The process is ready without them, because tracking needs no map.
     checks: [routing.check, { name: 'map files', check: () => ({ ok: true, detail: maps.condition }) }],
     services: [routing.service, geocoder, maps],
     isochrones,
@@ -110,7 +110,7 @@ interface Routing {
   readonly service: Service
 }
 
-/** The road network of the configured server; without one, a child process for each region in use. */
+/** The road network of the configured server. Without one, a child process serves each region in use. */
 function openRouting(parts: {
   readonly options: Options
   readonly logger: Logger
@@ -124,7 +124,7 @@ function openRouting(parts: {
     timeoutMs: options.routingTimeoutSeconds * 1000,
     maxWaiting: options.routingQueue,
   }
-  // Ready without it: tracking needs no roads.
+  // The process is ready without it, because tracking needs no roads.
   const checkOf = (routed: { readonly condition: string }): ReadinessCheck => ({
     name: 'routing',
     check: () => ({ ok: true, detail: routed.condition }),

@@ -1,4 +1,4 @@
-/** Nightly syncs of geofences, the same in both engines. Part of the composition roots. */
+/** Nightly syncs of geofences, the same in both engines. This file is part of the composition roots. */
 import { join } from 'node:path'
 import type { Options } from '../../config/options.ts'
 import type { Route } from '../http/route.ts'
@@ -15,14 +15,14 @@ import { openSecretBox } from '../sync/secretBox.ts'
 import { SyncRunner, type SyncRunnerParts } from '../sync/syncRunner.ts'
 import { testSource } from '../sync/testSource.ts'
 
-/** How much of a source a test reads. */
+/** How many bytes of a source a test of its settings reads. */
 const PEEK_BYTES = 256 * 1024
 
 export interface GeofenceSync {
   /** The job that does the runs. */
   readonly runner: SyncRunner
   readonly routes: readonly Route[]
-  /** To be stopped after the job. */
+  /** A service that is stopped after the job. */
   readonly service: Service
 }
 

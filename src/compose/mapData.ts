@@ -22,24 +22,24 @@ import { openMapRegions } from './mapRegions.ts'
 
 export interface MapData {
   readonly regions: MapRegions
-  /** The name of each map region and what it was made of. */
+  /** The name of each map region and the files it was made of. */
   readonly imports: () => readonly string[]
-  /** Stopped before the server drains, because questions wait for it. */
+  /** The data about the world. It is stopped before the server drains, because questions wait for it. */
   readonly world: WorldData
   readonly atlas: CellAtlas
   readonly placeFiles: PlaceFiles
   readonly cities: CityFiles
   readonly proxies: ProxyLists
   readonly checks: readonly ReadinessCheck[]
-  /** Started before the server accepts requests. */
+  /** Services that start before the server accepts requests. */
   readonly services: readonly Service[]
-  /** Started when the server listens, because tracking does not wait for it. */
+  /** Builds the sample. It starts when the server listens, because tracking does not wait for it. */
   readonly sample: Service
 }
 
 /**
- * Whether this process has places, if any environment wants them. Ready without: tracking goes on, and users keep the
- * places that they are in, and enter none.
+ * Reports whether this process has places, if any environment wants them. The process is ready without them: tracking
+ * goes on, users keep the places that they are in, and enter none.
  */
 export function placesCheck(
   registry: Pick<Registry, 'scopes' | 'scope'>,
@@ -75,7 +75,10 @@ export function placesCheck(
 
 const KEEP = 'keep their places and enter none'
 
-/** @throws {MapRegionsRefused} if the data folder's map regions are of a later version or damaged */
+/**
+ * Opens the data about the world and the map regions.
+ * @throws {MapRegionsRefused} if the data folder's map regions are of a later version or damaged
+ */
 export function openMapData(parts: { readonly options: Options; readonly logger: Logger }): MapData {
   const { options, logger } = parts
   const world = new WorldData(resolve(options.data), time, logger)
@@ -96,7 +99,7 @@ export function openMapData(parts: { readonly options: Options; readonly logger:
     time,
     logger,
   })
-  // Ready without it: tracking needs none of it.
+  // The process is ready without it, because tracking does not need it.
   const worldCheck: ReadinessCheck = {
     name: world.name,
     check: () => ({ ok: true, detail: world.condition }),

@@ -17,12 +17,15 @@ import type { Logger } from '../runtime/logger.ts'
 
 export interface OpenMapRegions {
   readonly regions: MapRegionStore
-  /** Started when the server listens, because tracking does not wait for it. */
+  /** Builds the sample. It starts when the server listens, because tracking does not wait for it. */
   readonly sample: Service
   readonly check: ReadinessCheck
 }
 
-/** @throws {MapRegionsRefused} if those of the data folder are of a later version or damaged */
+/**
+ * Opens the map regions of the data folder.
+ * @throws {MapRegionsRefused} if they are of a later version or damaged
+ */
 export function openMapRegions({
   options,
   logger,
@@ -30,7 +33,7 @@ export function openMapRegions({
 }: {
   readonly options: Options
   readonly logger: Logger
-  /** Makes what searches need besides map regions. */
+  /** Makes the file of the world, which searches need besides map regions. */
   readonly world: () => Promise<unknown>
 }): OpenMapRegions {
   const { data: dataFolder, sampleRegion, routingUrl } = options
@@ -52,7 +55,7 @@ export function openMapRegions({
   const nothing: Service = { name: sample.name, stop() {} }
   const check: ReadinessCheck = {
     name: 'regions',
-    // Ready without them: tracking needs no roads.
+    // The process is ready without them, because tracking needs no roads.
     check() {
       const names = regions.all.map(nameOf).join(', ') || 'none'
       const isComing = isWanted && sample.condition !== 'ready'

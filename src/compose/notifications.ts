@@ -1,4 +1,4 @@
-/** E-mails, the same in both engines. Part of the composition roots. */
+/** E-mails, the same in both engines. This file is part of the composition roots. */
 import { statfs, stat } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { OptionError, type Options } from '../../config/options.ts'
@@ -17,13 +17,13 @@ import type { SyncRunnerParts } from '../sync/syncRunner.ts'
 
 export interface Notifications {
   readonly routes: readonly Route[]
-  /** How runs of the geofence sync are told of. */
+  /** Reports the results of the geofence sync's runs. */
   readonly tellRun: SyncRunnerParts['tell']
-  /** For processes that answer requests. */
+  /** Jobs of processes that answer requests. */
   readonly jobs: readonly Job[]
-  /** For every process. */
+  /** The job of every process that watches the disk. */
   readonly disk: Job
-  /** For the process that delivers webhooks. */
+  /** The job of the process that delivers webhooks. */
   webhookJob(webhooks: Webhooks): Job
 }
 
@@ -39,7 +39,7 @@ export async function openNotifications(parts: {
       'smtpUrl needs the address that e-mails come from: --smtp-from (RINGFENCE_SMTP_FROM)',
     )
   const { notifications, syncs, settings, projects } = registry
-  // Its package is only loaded then.
+  // The mail package is loaded only if it is needed.
   const mailer =
     smtpUrl === '' ? undefined : (await import('../notify/smtpMailer.ts')).openSmtpMailer(smtpUrl, smtpFrom)
   const projectName = (id: number) => projects.list().find((project) => project.id === id)?.name ?? `${id}`

@@ -1,4 +1,6 @@
-/** The role `actors` of the distributed engine: partitions by ownership. Part of the composition roots. */
+/**
+ * The role `actors` of the distributed engine: partitions by ownership. This file is part of the composition roots.
+ */
 import { randomBytes } from 'node:crypto'
 import { eventsOfFrame } from '../actor/frameEvents.ts'
 import type { ActorHost } from '../actor/host.ts'
@@ -33,12 +35,12 @@ import { scopesOf } from './tile38.ts'
 const MIB = 1024 * 1024
 /** A host that has been silent for this long is gone; others have its partitions before gateways give up (10 s). */
 const HOST_TTL_MS = 4000
-/** Bytes of committed events that wait to be published; beyond it, commits wait. */
+/** How many bytes of committed events may wait to be published. Beyond that, commits wait. */
 const BACKLOG_BYTES = 64 * MIB
 
 /**
- * The partitions that this process owns.
- * @param ways measures ways on roads
+ * Opens the partitions that this process owns.
+ * @param ways measures distances on roads
  */
 export async function openOwners(parts: DistributedParts, ways: WayMeasurer) {
   const { options, logger, id, nats, streams, salt, calls, registry, measurer, metrics, tile38, troubled } =
@@ -159,7 +161,7 @@ export async function openOwners(parts: DistributedParts, ways: WayMeasurer) {
         })
       ownership = await persistently(joined, troubled)
     },
-    /** Partitions first: questions about a partition are answered until another host has it. */
+    /** Partitions stop first, because questions about a partition are answered until another host has it. */
     async stop() {
       await ownership?.leave()
       await server.stop()
@@ -183,7 +185,10 @@ export async function openOwners(parts: DistributedParts, ways: WayMeasurer) {
   }
 }
 
-/** The positions of the devices of each partition, for two observers; the same object while the partition is here. */
+/**
+ * The positions of the devices of each partition, for two observers. A partition keeps its object for as long as it is
+ * here.
+ */
 function copiedPositions(hosts: () => readonly ActorHost[]) {
   const known = new WeakMap<ActorHost, CopiedPositions>()
   return () =>
@@ -194,7 +199,7 @@ function copiedPositions(hosts: () => readonly ActorHost[]) {
     })
 }
 
-/** The same for one observer, at no cost while nobody watches. */
+/** The positions for one observer, which cost nothing while nobody watches. */
 function plainPositions(hosts: () => readonly ActorHost[]) {
   return () =>
     hosts().map((host) => ({ number: host.partitions[0]!.number, positions: new HostPositions(host) }))

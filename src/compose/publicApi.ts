@@ -86,7 +86,7 @@ export interface PublicApiParts {
   readonly users: Users
   readonly trips: Trips
   readonly outcomes: FeedOutcomes
-  /** The partitions of the store, and what its ids are salted with. */
+  /** The number of partitions of the store, and the salt of its ids. */
   readonly store: TripServiceParts['store']
   readonly measurer: Measurer
   /** The senders of this host, for streams and requests. */
@@ -94,13 +94,15 @@ export interface PublicApiParts {
   readonly events: EventQueries
   readonly feed: EventFeed
   readonly positions: Positions
-  /** For the streams of people who signed in. */
+  /** Tickets for the streams of people who have signed in. */
   readonly tickets: Tickets
-  /** Seals offsets in the log, for clients that resume. */
+  /** The secret that seals offsets in the log, for clients that resume. */
   readonly secret: string
-  /** Management of webhooks and hooks, audited where it is done. */
+  /** Routes that manage webhooks and hooks. They are audited in the process that does the work. */
   readonly webhooks: readonly Route[]
-  /** If other processes count updates, too: the totals of all. Absent: of this one. */
+  /**
+   * Adds the counts of other processes, if other processes count updates, too. If absent, only this process counts.
+   */
   readonly totalsOf?: (own: UpdateTotals) => UpdateTotals
   readonly geo: GeoServices
   readonly sync: readonly Route[]
@@ -113,13 +115,13 @@ export interface PublicApi {
   readonly keyWatch: KeyWatch
   readonly eventStreams: ServerSentEvents
   readonly streamServer: StreamServer
-  /** Ended before the devices stop. */
+  /** The simulations, which end before the devices stop. */
   readonly simulations: Service
-  /** Started after the server listens, because a build takes some seconds of a processor. */
+  /** The dashboard. It starts after the server listens, because a build keeps a processor busy for some seconds. */
   readonly dashboard: Service
 }
 
-/** The complete API, not listening yet. */
+/** The complete API, which does not listen yet. */
 export function openPublicApi(parts: PublicApiParts): PublicApi {
   const { options, logger, registry, users, measurer, senders, events, feed, positions, geo, metrics } = parts
   const intake = new UpdateCounts(parts.intake, clock)
@@ -244,7 +246,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
   return { server, keyWatch, eventStreams, streamServer, simulations, dashboard }
 }
 
-/** The pages at `/`. If they are off, it is as if they were not there. */
+/** The pages at `/`. If the dashboard is off, the server behaves as if it had none. */
 function openDashboard({ dashboard: isOn }: Options, logger: Logger): Dashboard & Service {
   if (isOn) return new BuiltDashboard(join(import.meta.dirname, '..', '..', 'dashboard'), logger)
   return { name: 'dashboard', state: 'absent', page: () => undefined, asset: () => undefined, stop() {} }
@@ -260,12 +262,12 @@ function totalsOf(registry: Registry, scope: ScopeId) {
   return { geofences: geofences.records.size, beacons: beacons.records.size }
 }
 
-/** One key may use half of it, and one connection a sixty-fourth. */
+/** Limits for streams: one key may use half of the memory, and one connection a sixty-fourth. */
 function boundsOf(all: number): KeyedLimits {
   return { connection: Math.floor(all / 64), key: Math.floor(all / 2), all }
 }
 
-/** Whether more updates may wait. */
+/** Reports whether the mailbox has room for more updates. */
 export function roomIn(mailbox: ByteBound): ReadinessCheck {
   return {
     name: 'mailbox',
@@ -276,7 +278,7 @@ export function roomIn(mailbox: ByteBound): ReadinessCheck {
   }
 }
 
-/** The number of connections that are possible; the limit of open files may be lower than the setting. */
+/** The number of connections that are possible, because the limit of open files may be lower than the setting. */
 function roomFor(options: Options, logger: Logger): number {
   const fileLimit = openFileLimit()
   const maxConnections = connectionRoom(options.maxConnections, fileLimit)
@@ -289,7 +291,7 @@ function roomFor(options: Options, logger: Logger): number {
 }
 
 /**
- * Listens as configured.
+ * Listens at the configured address.
  * @returns the URL
  * @throws Error if it cannot
  */
@@ -301,8 +303,8 @@ export async function listen(server: Server, { host, port: wanted }: Options): P
 }
 
 /**
- * Creates the first project if there is none, and shows its keys; otherwise says where the reference and the keys
- * are. Not before the port is open, because the keys of a failed start would be lost.
+ * Creates the first project if there is none, and shows its keys. Otherwise it says where the reference and the keys
+ * are. This happens only when the port is open, because the keys of a failed start would be lost.
  */
 export async function welcome(
   registry: Registry,

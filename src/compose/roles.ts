@@ -3,7 +3,10 @@ import { OptionError, ROLES, type Options } from '../../config/options.ts'
 
 export type ProcessRole = (typeof ROLES)[number]
 
-/** @throws {OptionError} for settings that do not fit the engine */
+/**
+ * The roles that the options name.
+ * @throws {OptionError} for settings that do not fit the engine
+ */
 export function rolesOf({ roles, natsUrl, natsFormat }: Options): (role: ProcessRole) => boolean {
   if (natsUrl.length === 0)
     throw new OptionError(
@@ -13,7 +16,7 @@ export function rolesOf({ roles, natsUrl, natsFormat }: Options): (role: Process
   return (role) => roles.includes('all') || roles.includes(role)
 }
 
-/** The role of a process with only one. */
+/** The role of a process that has only one; undefined for all others. */
 export function onlyRole(isIn: (role: ProcessRole) => boolean): ProcessRole | undefined {
   const roles = ROLES.filter(isIn)
   return roles.length === 1 ? roles[0] : undefined

@@ -1,4 +1,4 @@
-/** Tile38 beside either engine, if it is configured. Part of the composition roots. */
+/** Tile38 beside either engine, if it is configured. This file is part of the composition roots. */
 import type { Options } from '../../config/options.ts'
 import { scopeId, type ScopeId } from '../model/scope.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
@@ -9,7 +9,7 @@ import type { Logger } from '../runtime/logger.ts'
 import type { Tile38Copies } from '../tile38/tile38Copies.ts'
 
 /**
- * Undefined if no Tile38 is set. Its client is only loaded if one is.
+ * Opens the copies in Tile38. Undefined if none is set; the client is loaded only if one is.
  * @param parts.process identifies this run of the process
  */
 export async function openTile38(
@@ -23,7 +23,7 @@ export async function openTile38(
   return new Tile38Copies({ ...parts, address: { urls, password, tlsCa }, logger })
 }
 
-/** What probes and operators see of it. The process is ready without it; the detail says what it does then. */
+/** What probes and operators see of Tile38. The process is ready without it, and the detail says how it works then. */
 export function watchTile38(tile38: Tile38Copies | undefined, metrics: Metrics): ReadinessCheck[] {
   if (tile38 === undefined) return []
   registerTile38Metrics(metrics, tile38)

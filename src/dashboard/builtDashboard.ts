@@ -19,14 +19,14 @@ const ENCODINGS = [
 /** The program that makes the files, and the package without which it cannot. */
 const BUILD_PROGRAM = 'build.ts'
 const BUILD_PACKAGE = 'vite'
-/** What the log shows of a failure. */
+/** How many characters of a failed build's output the log shows. */
 const MAX_OUTPUT_LENGTH = 4000
 
 /**
- * The files of `dashboard/dist`. Where they are missing or older than their sources, a child process of low priority
- * makes them, while the server answers everything else.
+ * The files of `dashboard/dist`. If they are missing or older than their sources, a child process of low priority
+ * builds them, while the server answers everything else.
  *
- * Files are read at their first request and kept: the build has a megabyte or two.
+ * Each file is read at its first request and then kept in memory. The whole build has a megabyte or two.
  */
 export class BuiltDashboard implements Dashboard, Service {
   readonly name = 'dashboard'
@@ -36,7 +36,10 @@ export class BuiltDashboard implements Dashboard, Service {
   #state: DashboardState = 'absent'
   #child: ChildProcess | undefined
 
-  /** @param folder with the sources, and with `dist` */
+  /**
+   * Serves the build of a folder.
+   * @param folder contains the sources, and the build in `dist`
+   */
   constructor(folder: string, logger: Logger) {
     this.#folder = folder
     this.#logger = logger
@@ -52,11 +55,11 @@ export class BuiltDashboard implements Dashboard, Service {
   }
 
   asset(name: string): DashboardFile | undefined {
-    // A name with a point before it, or a part of a path, is in no build.
+    // A build has no file whose name begins with a point or contains a slash.
     return /^\w[\w.-]*\.(?:js|css|svg|png|woff2)$/.test(name) ? this.#file(join('assets', name)) : undefined
   }
 
-  /** Builds what is missing. Does not wait for it. */
+  /** Builds what is missing, without waiting for it. */
   start(): void {
     const program = join(this.#folder, BUILD_PROGRAM)
     // `npm run slim` and the image keep only what was built.
@@ -68,7 +71,7 @@ export class BuiltDashboard implements Dashboard, Service {
     const startedAt = performance.now()
     const child = spawn(process.execPath, [program, stamp], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      // Nothing of our environment, which contains keys and passwords.
+      // The child gets nothing of our environment, which contains keys and passwords.
       env: { PATH: process.env.PATH },
     })
     this.#child = child
@@ -132,6 +135,6 @@ function lowerPriority(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_LOW)
   } catch {
-    // It has ended already, or this system has no priorities.
+    // The child has ended already, or this system has no priorities.
   }
 }

@@ -31,8 +31,8 @@ const ASSETS_PATH = '/assets'
 const DOCS_PATH = '/docs'
 
 /**
- * What the pages may load and request: only this server. HTML and scripts cannot be made from texts; the only exception
- * is the thread of the map, which is a file of this server.
+ * What the pages may load and request: only from this server. Scripts may not turn texts into HTML or code. The only
+ * exception is the thread of the map, which is a file of this server.
  */
 const PAGE_POLICY = [
   "default-src 'none'",
@@ -48,7 +48,7 @@ const PAGE_POLICY = [
   'trusted-types default',
 ].join('; ')
 
-/** The page that waits has one style, which it contains. */
+/** The policy of the page that is shown during a build, which contains its only style. */
 const WAITING_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(WAITING_STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -66,7 +66,7 @@ const PageParams = Type.Object({
   part: Type.Optional(Name(100)),
 })
 
-/** `/`, the pages below it, and their files. Without a dashboard, `/` leads to the reference. */
+/** Serves `/`, the pages below it, and their files. Without a dashboard, `/` leads to the reference. */
 export function dashboardRoutes(dashboard: Dashboard): Route[] {
   const page = (encodings: string): Answer => {
     const file = dashboard.page()
@@ -133,7 +133,7 @@ function paramsOf(path: string) {
   return Type.Object(Object.fromEntries(names.map((name) => [name, Name(300)])))
 }
 
-/** In the smallest encoding that the browser reads. */
+/** Answers with a file in the smallest encoding that the browser reads. */
 function fileAnswer(
   { encodings }: DashboardFile,
   accepted: string,

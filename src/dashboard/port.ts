@@ -1,6 +1,6 @@
 /** A file of the dashboard, with the encodings that were made of it when it was built. */
 export interface DashboardFile {
-  /** `br`, `gzip` or `identity`. */
+  /** The file's bytes by encoding: `br`, `gzip` or `identity`. */
   readonly encodings: ReadonlyMap<string, Uint8Array>
 }
 
@@ -10,7 +10,7 @@ export type DashboardState = 'ready' | 'building' | 'failed' | 'absent'
 /** The built dashboard, as the routes see it. */
 export interface Dashboard {
   readonly state: DashboardState
-  /** A file of the build: `index.html`, or the name of one in its folder `assets`. Undefined: there is none. */
+  /** A file of the build: `index.html`, or a file of its folder `assets` by name. Undefined if there is none. */
   page(): DashboardFile | undefined
   asset(name: string): DashboardFile | undefined
 }

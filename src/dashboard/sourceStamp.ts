@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** Where a build says what it was made of, in its folder. */
+/** The file of the build that says which sources it was made of. */
 export const STAMP_FILE = 'stamp'
 
-/** What is not a source. */
+/** Names in the folder that are not sources. */
 const OTHERS: ReadonlySet<string> = new Set(['dist', 'node_modules'])
 
 /**
- * What the files of the dashboard are made of: its own sources, and the versions of the packages, which are in the
- * lock file. Two folders with the same stamp have the same build.
- * @param folder with the sources
+ * A digest of everything that the dashboard is made of: its own sources, and the versions of the packages, which are
+ * in the lock file. Two folders with the same stamp have the same build.
+ * @param folder contains the sources
  */
 export function sourceStamp(folder: string): string {
   const hash = createHash('sha256')

@@ -4,8 +4,8 @@ body{margin:0;min-height:100vh;display:grid;place-items:center;background:light-
 main{max-width:30rem;padding:2rem}h1{font-size:1.25rem;margin:0 0 .5rem}a{color:light-dark(#2450c8,#8fb0ff)}`
 
 /**
- * The page while the dashboard is built: it asks again by itself, without a script.
- * @param failed the build has ended without a result
+ * The page that is shown while the dashboard is built. It reloads by itself, without a script.
+ * @param failed whether the build has ended without a result
  */
 export function waitingPage(failed: boolean): string {
   const refresh = failed ? '' : '<meta http-equiv="refresh" content="2">'

@@ -6,7 +6,7 @@ import type { HookEntry } from './hookLog.ts'
 /** The areas of hooks of one scope. */
 export class AreaScope {
   readonly #areas = new LiveAreas<AreaWatch>()
-  /** Where devices must be known because of crossings. */
+  /** The areas in which devices must be known because they may cross an area. */
   readonly #reaches = new LiveAreas<AreaWatch>()
   readonly #watches = new Set<AreaWatch>()
   readonly #found: AreaWatch[] = []
@@ -31,8 +31,9 @@ export class AreaScope {
   }
 
   /**
-   * A device has moved, or a look at `only` has found it. Between two steps others may work.
-   * @param told gets what is told and stored
+   * Judges a position: a device has moved, or the look of the watch `only` has found it. Between two steps, other work
+   * may run.
+   * @param told receives the messages and stays to be stored
    */
   *moved(
     position: LivePosition,
@@ -53,7 +54,7 @@ export class AreaScope {
     }
   }
 
-  /** A record was removed. */
+  /** Judges the removal of a record. */
   *removed(
     deviceId: string,
     recordId: string,

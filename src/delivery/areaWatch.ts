@@ -8,18 +8,18 @@ import type { AreaBox, LiveArea, LiveAreas } from '../spatial/liveAreas.ts'
 import type { HookEntry, HookMessage, KnownStays } from './hookLog.ts'
 import { areaMessage, type MessageDevice } from './hookTexts.ts'
 
-/** A device that crosses an area is known if it was as near as this before. */
+/** A crossing of the area is noticed only if the device was seen within this distance of it before. */
 const CROSSING_METERS = 5000
 /** The shortest degree of latitude on WGS84 is 110,574 m. */
 const SHORTEST_DEGREE_METERS = 110_500
 const RADIANS = Math.PI / 180
-/** Positions farther apart than this are treated as a jump, as in the crossings of geofences. */
+/** Two positions that are farther apart than this are treated as a jump, as in the crossings of geofences. */
 const MAX_WAY_METERS = 250_000
 
-/** A device in the area; with `cross`, also one around it. */
+/** A device that is in the area, or, for a hook with `cross`, around it. */
 interface Stay extends MessageDevice {
   readonly isInside: boolean
-  /** Whether it was seen since the positions were last looked up. */
+  /** Whether the device was seen since the positions were last looked up. */
   isConfirmed: boolean
 }
 
@@ -36,15 +36,18 @@ export class AreaWatch {
   readonly kind = 'area'
   readonly hook: Hook
   readonly area: LiveArea
-  /** The stays are those of the definition. */
+  /** The definition of the hook for which the stays are valid. */
   readonly definition: string
   readonly stays = new Map<string, Stay>()
-  /** Devices that are there at first cause no message, because they have not entered. */
+  /**
+   * Whether this is the first look. Devices that are there already cause no message then, because they have not
+   * entered.
+   */
   isNew: boolean
   isEnded = false
-  /** Increases when the area is looked at again; the results of an earlier look no longer count. */
+  /** Increases whenever the area is looked at again. The results of an earlier look no longer count then. */
   looks = 0
-  /** Why it does not work now. */
+  /** Why the hook does not work now; undefined if it does. */
   trouble: string | undefined
   readonly #detect: ReadonlySet<string>
   readonly #users: ReadonlySet<string> | undefined
@@ -69,25 +72,28 @@ export class AreaWatch {
     return this.#detect.has('cross')
   }
 
-  /** Where devices must be watched. @param areas those that contain the area, with the watch as its key */
+  /**
+   * The area in which devices must be watched.
+   * @param areas contains the area, with the watch as its key
+   */
   reach(areas: LiveAreas<AreaWatch>): LiveArea {
     return this.tellsCrossings ? widened(this.area, areas.bounds(this)) : this.area
   }
 
-  /** Devices that were not seen since the last look began. */
+  /** Ids of devices that were not seen since the last look began. */
   unconfirmed(): string[] {
     return [...this.stays].flatMap(([deviceId, { isConfirmed }]) => (isConfirmed ? [] : [deviceId]))
   }
 
-  /** Everybody must be looked up. */
+  /** Marks all devices as unconfirmed, so that they are looked up again. */
   doubt(): void {
     for (const stay of this.stays.values()) stay.isConfirmed = false
   }
 
   /**
-   * A device has moved, or was found.
-   * @param areas as of {@link reach}
-   * @param isNear whether it is within reach
+   * A device has moved, or was found by a look.
+   * @param areas contains the area of {@link reach}
+   * @param isNear whether the device is within reach
    */
   moved(
     position: LivePosition,
@@ -104,7 +110,7 @@ export class AreaWatch {
     if (!isWanted) return before && this.#forget(before)
     if (before !== undefined) {
       before.isConfirmed = true
-      // The channels of several areas tell the same; a position that was looked up may be an older one.
+      // Several areas may report the same movement, and a position that was looked up may be an older one.
       if (isSame(before, position)) return undefined
       if (before.recordId === position.recordId && position.updatedAt < before.updatedAt) return undefined
     }
@@ -131,14 +137,14 @@ export class AreaWatch {
     return { hookId: this.hook.id, messages, stays: isStored ? [[deviceId, value]] : [] }
   }
 
-  /** A record was removed, or the device is gone: nobody has left the area. */
+  /** A record was removed, or the device is gone. This is no exit, because nobody has left the area. */
   removed(deviceId: string, recordId?: string): HookEntry | undefined {
     const stay = this.stays.get(deviceId)
     if (stay === undefined || (recordId !== undefined && stay.recordId !== recordId)) return undefined
     return this.#forget(stay)
   }
 
-  /** What the log has to know when the first look is over. */
+  /** The stays that the log has to store when the first look is over. */
   known(): KnownStays {
     const inside = [...this.stays].filter(([, { isInside }]) => isInside)
     return { definition: this.definition, stays: inside.map(([id, stay]) => [id, writeStay(stay)]) }
@@ -174,7 +180,7 @@ function widened(area: LiveArea, bounds: AreaWatchBounds): AreaBox {
       ? area
       : second === undefined
         ? first!
-        : // At the antimeridian: the part that ends at 180, and the part that begins at −180.
+        : // At the antimeridian there are two parts: one ends at 180, and the other begins at −180.
           { ...first!, west: Math.max(first!.west, second.west), east: Math.min(first!.east, second.east) }
   const south = whole.south - CROSSING_METERS / SHORTEST_DEGREE_METERS
   const north = whole.north + CROSSING_METERS / SHORTEST_DEGREE_METERS

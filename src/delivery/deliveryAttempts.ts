@@ -6,18 +6,18 @@ import { messageBody } from './webhookMessage.ts'
 import type { AttemptOutcome, Delivery, DeliveryTarget, Message, WebhookState } from './webhookPort.ts'
 import { conclude } from './webhookRetry.ts'
 
-/** Concurrent requests to one endpoint. */
+/** How many requests to one endpoint may run at a time. */
 const CONCURRENCY = 20
 /** After this many consecutive failures, an endpoint gets one request at a time. */
 const MANY_FAILURES = 10
 /** The longest pause that a receiver can request. */
 const LONGEST_QUIET_MS = 3_600_000
-/** For the user of an event, if it could not be read. */
+/** The pause before a delivery is tried again whose user could not be read. */
 const ASK_AGAIN_MS = 1000
 
-/** What attempts need of their endpoint. */
+/** What attempts need from the endpoint that they belong to. */
 export interface AttemptOwner<D> {
-  /** The definition as it is now. */
+  /** The present definition of the endpoint. */
   readonly target: D
   readonly state: WebhookState
   /** Stores a change of the state while other work continues. */
@@ -26,7 +26,7 @@ export interface AttemptOwner<D> {
   attempted(delivery: Delivery): void
   /** A request has ended, whatever its result. */
   requestEnded(): void
-  /** Sends nothing more; `since` in epoch milliseconds. */
+  /** Pauses the endpoint, so that nothing more is sent. `since` is in epoch milliseconds. */
   pause(reason: string, since: number): void
   /** Reports the failure of work that nobody awaits. */
   inBackground(work: Promise<void>): void
@@ -49,9 +49,9 @@ export class DeliveryAttempts<D extends DeliveryTarget = Webhook> {
   #lastDeliveredAt: number | undefined
   #quietUntil = 0
   #wake: (() => void) | undefined
-  /** Aborted: nothing more is sent. */
+  /** Once this is aborted, nothing more is sent. */
   #run = AbortSignal.abort()
-  /** Aborted: running requests are cut off. */
+  /** Once this is aborted, running requests are cut off. */
   #cut = new AbortController()
 
   constructor(parts: EndpointParts<D>, owner: AttemptOwner<D>) {
@@ -74,14 +74,17 @@ export class DeliveryAttempts<D extends DeliveryTarget = Webhook> {
     return this.#lastDeliveredAt
   }
 
-  /** @param run aborted when nothing more is to be sent */
+  /**
+   * Starts to send.
+   * @param run aborted when nothing more is to be sent
+   */
   start(run: AbortSignal): void {
     this.#run = run
     this.#cut = new AbortController()
     this.#failures = 0
   }
 
-  /** Forgets the waiting deliveries, which are stored. */
+  /** Forgets the waiting deliveries in memory. They remain stored. */
   halt(): void {
     this.#wake?.()
     this.#wake = undefined
@@ -93,7 +96,7 @@ export class DeliveryAttempts<D extends DeliveryTarget = Webhook> {
     this.#cut.abort()
   }
 
-  /** Failures of another address do not count. */
+  /** Forgets the failures so far, because they were those of another address. */
   forgetFailures(): void {
     this.#failures = 0
     this.#lastError = undefined
@@ -129,7 +132,8 @@ export class DeliveryAttempts<D extends DeliveryTarget = Webhook> {
 
   async #attempt(line: Line): Promise<void> {
     const { delivery, jsons: held, forgotten } = line.entries[0]!
-    // It may wait for a day. An event that was deleted in that time is not sent; the index knows.
+    // The delivery may wait for a day. If the event is deleted in that time, it is not sent; the index knows
+    // whether it was.
     const jsons = forgotten === this.#parts.feed.forgotten ? held : undefined
     const signal = this.#run
     this.#inFlight++
@@ -149,7 +153,7 @@ export class DeliveryAttempts<D extends DeliveryTarget = Webhook> {
       const cut = this.#cut.signal
       const { url } = this.#owner.target
       const outcome = await this.#parts.send(this.#owner.target, message, cut)
-      // We cut it off ourselves: that is not the endpoint's fault, and the delivery stays as it is.
+      // We cut it off ourselves. That is not the endpoint's fault, and the delivery stays as it is.
       if (outcome.error !== undefined && cut.aborted) return
       // A failure of an address that is no longer used does not count either.
       if (outcome.error !== undefined && url !== this.#owner.target.url) {
@@ -164,7 +168,7 @@ export class DeliveryAttempts<D extends DeliveryTarget = Webhook> {
     }
   }
 
-  /** Undefined if none of the events is left. */
+  /** The message of a delivery; undefined if none of its events is left. */
   async #message(delivery: Delivery, jsons: readonly string[] | undefined): Promise<Message | undefined> {
     const { scope } = this.#owner.target
     const { events, userJson } = this.#parts

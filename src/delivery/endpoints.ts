@@ -5,16 +5,16 @@ import type { MessageSource } from './hookLog.ts'
 import { WebhookEndpoint } from './webhookEndpoint.ts'
 import type { DeliveryStore, DeliveryTarget, WebhookState } from './webhookPort.ts'
 
-/** Bytes of waiting events in memory for all endpoints together. */
+/** How many bytes of waiting events all endpoints together keep in memory. */
 const MEMORY_BYTES = 64 * 1024 * 1024
 
 export interface EndpointsParts<D extends DeliveryTarget> extends Omit<
   EndpointParts<D>,
   'store' | 'memory' | 'counters'
 > {
-  /** Opens the deliveries; called when there is an endpoint. */
+  /** Opens the store of deliveries. It is called when there is an endpoint. */
   readonly openStore: () => Promise<DeliveryStore>
-  /** What an endpoint reads if it is not the event log. */
+  /** What an endpoint reads instead of the event log; undefined if it reads the event log. */
   readonly sourceOf?: (target: D) => Promise<MessageSource> | undefined
 }
 
@@ -65,18 +65,24 @@ export class Endpoints<D extends DeliveryTarget = Webhook> {
     return this.#store
   }
 
-  /** Starts these, where the previous process left them, or this one at its last {@link stop}, and forgets others. */
+  /**
+   * Starts the given endpoints where the previous process left them, or this one at its last {@link stop}. The
+   * deliveries of all other endpoints are removed.
+   */
   async start(targets: readonly D[]): Promise<void> {
     if (targets.length === 0) return
     const store = await this.store()
     const states = await store.states()
     const ids = new Set(targets.map(({ id }) => id))
     for (const id of states.keys()) if (!ids.has(id)) await store.remove(id)
-    // A restored backup has targets without cursors: they begin with new events.
+    // Endpoints of a restored backup have no cursors. They begin with new events.
     for (const target of targets) await this.add(target, states.get(target.id))
   }
 
-  /** @param known its state if it has one; otherwise it begins with events after `offset`, or at the end */
+  /**
+   * Adds an endpoint.
+   * @param known its state if it has one; otherwise it begins with events after `offset`, or at the end
+   */
   async add(target: D, known: WebhookState | undefined, offset?: number): Promise<void> {
     const { feed, events } = (await this.#parts.sourceOf?.(target)) ?? this.#parts
     const begin = offset ?? feed.lastOffset

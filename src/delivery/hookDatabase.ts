@@ -2,10 +2,10 @@ import type Database from 'better-sqlite3'
 import { openSqlite, withFlush, type SqliteFormat } from '../runtime/sqlite.ts'
 import type { HookEnds, HookEntry, HookMessage, KnownStays } from './hookLog.ts'
 
-/** Messages removed at a time, so that other work waits only milliseconds. */
+/** How many messages are removed at a time, so that other work waits only milliseconds. */
 const CHUNK = 1000
 
-/** `number` is the offset of a message; no number is given twice. */
+/** The column `number` is the offset of a message. No number is given twice. */
 const SCHEMA = `
   CREATE TABLE hooks (id TEXT PRIMARY KEY, definition TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE stays (
@@ -30,7 +30,7 @@ const SCHEMA = `
 `
 
 const FORMAT: SqliteFormat = {
-  // "RfHk"
+  // These bytes are "RfHk".
   applicationId: 0x5266486b,
   schema: SCHEMA,
   upgrades: [],
@@ -38,16 +38,19 @@ const FORMAT: SqliteFormat = {
 }
 
 /**
- * The SQLite side of a hook log, synchronous. Changes are gathered in a transaction until {@link commit}: WAL,
- * synchronous = NORMAL. So a commit survives the process, and a power failure undoes whole transactions, the latest
- * first.
+ * The SQLite side of a hook log, synchronous. Changes are gathered in a transaction until {@link commit}, with WAL and
+ * synchronous = NORMAL. So a commit survives the end of the process, and a power failure undoes whole transactions,
+ * the latest first.
  */
 export class HookDatabase {
   readonly #database: Database.Database
   readonly #keepMs: number
   readonly #statements: ReturnType<typeof prepareStatements>
 
-  /** @param keepMs how long messages are kept that cannot be delivered */
+  /**
+   * Opens or creates the file.
+   * @param keepMs how long messages are kept that cannot be delivered, in milliseconds
+   */
   constructor(file: string, keepMs: number) {
     this.#keepMs = keepMs
     this.#database = openSqlite(file, FORMAT)

@@ -4,11 +4,11 @@ import type { ScopeId } from '../model/scope.ts'
 
 /** The messages of hooks that are not events of the event log, and what is known of the devices that cause them. */
 
-/** Something that a hook was told, or that it must remember, in one piece. */
+/** Something that a hook was told, or that it must remember. It is stored as a whole or not at all. */
 export interface HookEntry {
   readonly hookId: string
   readonly messages: readonly HookMessage[]
-  /** By key; null: the stay has ended. */
+  /** The stays by key. Null means that the stay has ended. */
   readonly stays: readonly (readonly [key: string, value: string | null])[]
 }
 
@@ -18,40 +18,40 @@ export type HookMessage = Pick<
   'id' | 'type' | 'deviceId' | 'userRecordId' | 'createdAt' | 'actualCreatedAt' | 'json'
 >
 
-/** What a hook had when its process ended. */
+/** The stays of a hook when its process ended. */
 export interface KnownStays {
-  /** As of {@link HookStore.begin}. */
+  /** The definition that was given to {@link HookStore.begin}. */
   readonly definition: string
   readonly stays: readonly (readonly [key: string, value: string])[]
 }
 
-/** The last offset of each hook that has messages, and how many it has. */
+/** For each hook with messages, the last offset and the number of messages. */
 export type HookEnds = ReadonlyMap<string, { readonly offset: number; readonly count: number }>
 
 /**
  * The store of a {@link HookLog}. Everything survives `kill -9` once its promise has resolved. A power failure may
- * undo the last of it, messages and stays together.
+ * undo the latest changes, messages and stays together.
  */
 export interface HookStore {
   /** The ends of all hooks, and the last offset that was ever given. */
   ends(): Promise<{ readonly ends: HookEnds; readonly lastOffset: number }>
-  /** Undefined if it has not begun. */
+  /** The stays of a hook; undefined if the hook has not begun. */
   stays(hookId: string): Promise<KnownStays | undefined>
   /** Replaces all stays of a hook. */
   begin(hookId: string, known: KnownStays): Promise<void>
-  /** Adds all of it or nothing; returns the offset of the last message. */
+  /** Adds all entries or none. Returns the offset of the last message. */
   append(entries: readonly HookEntry[]): Promise<number>
   /** At most `limit` messages after an offset, oldest first. */
   read(hookId: string, after: number, limit: number): Promise<readonly (HookMessage & { offset: number })[]>
   get(id: string): Promise<string | undefined>
   /** Removes messages. */
   remove(ids: readonly string[]): Promise<void>
-  /** Removes the stays of a hook, so that it starts again, and if `whole`, its messages. */
+  /** Removes the stays of a hook, so that it starts again. If `whole` is set, its messages are removed, too. */
   forget(hookId: string, whole: boolean): Promise<void>
   close(): Promise<void>
 }
 
-/** What a hook's endpoint reads: see `EventFeed` and `EventIndex`. */
+/** What a hook's endpoint reads. `EventFeed` and `EventIndex` describe the methods. */
 export interface MessageSource {
   readonly feed: Pick<EventFeed, 'follow' | 'read' | 'lastOffset' | 'forgotten'>
   readonly events: Pick<EventIndex, 'get'>
@@ -117,14 +117,14 @@ export class HookLog {
     }
   }
 
-  /** The message was delivered. */
+  /** Removes a message that was delivered. */
   async delivered(hookId: string, id: string): Promise<void> {
     const end = this.#ends.get(hookId)
     if (end !== undefined) end.count = Math.max(0, end.count - 1)
     await this.#store.remove([id])
   }
 
-  /** The hook starts again, or was removed. */
+  /** Forgets the stays of a hook that starts again, or everything about one that was removed. */
   async forget(hookId: string, isGone: boolean): Promise<void> {
     if (isGone) this.#ends.delete(hookId)
     await this.#store.forget(hookId, isGone)

@@ -1,6 +1,6 @@
 import { Slice } from '../runtime/slices.ts'
 
-/** Positions that wait to be judged. */
+/** How many positions may wait to be judged. */
 const MOST_POSITIONS = 100_000
 /** After this many tasks, their results are stored. */
 const PIECE = 1000
@@ -9,8 +9,8 @@ const PIECE = 1000
 export type Task = () => Generator<void, void>
 
 /**
- * Work that is done in order and in slices (G7), however much of it comes at once. Positions beyond a bound are
- * dropped, and `lost` is called once the rest is done.
+ * Does work in order and in slices (G7), however much of it comes at once. Positions beyond a bound are dropped; once
+ * the rest is done, `lost` is called.
  */
 export class HookQueue {
   readonly #store: () => Promise<void>
@@ -22,7 +22,8 @@ export class HookQueue {
   #isWorking = false
 
   /**
-   * @param parts.store stores what was found; no more is done until it resolves
+   * Creates an empty queue.
+   * @param parts.store stores what was found; no more work is done until it resolves
    * @param parts.failed called for each task that throws
    * @param parts.lost called after positions were dropped
    */
@@ -32,13 +33,13 @@ export class HookQueue {
     this.#lost = parts.lost
   }
 
-  /** Judges a position, unless too many wait. */
+  /** Queues the judgement of a position, unless too many wait. */
   position(task: Task): void {
     if (this.#waiting >= MOST_POSITIONS) this.#hasLost = true
     else this.#push(task)
   }
 
-  /** Resolves once everything is done and stored that was put in before, and the task. */
+  /** Queues a task, and resolves once it and everything before it is done and stored. */
   done(task?: Task): Promise<void> {
     return new Promise((resolve) => {
       if (task !== undefined) this.#push(task)
@@ -58,7 +59,7 @@ export class HookQueue {
   }
 
   async #work(): Promise<void> {
-    // What is put in in this turn is done in one piece.
+    // Everything that is queued in this turn is done together.
     await undefined
     const slice = new Slice()
     while (this.#tasks.length > 0) {

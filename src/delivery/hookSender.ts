@@ -10,10 +10,10 @@ export interface HookTarget extends DeliveryTarget {
   readonly hook: Hook
 }
 
-/** Which events, or messages of its own, go where. */
+/** Makes the target of a hook: which events, or messages of its own, go where. */
 export function targetOf(hook: Hook): HookTarget {
   const { id, scope, enabled, geofence, userIds, deviceIds, endpoint } = hook
-  // Other messages are made for their hook, so they fit its filters.
+  // All other messages are made for their own hook, so they need no filter.
   const filter = geofence && {
     tags: [geofence.tag],
     ...(geofence.externalId !== undefined && { externalIds: [geofence.externalId] }),
@@ -26,7 +26,7 @@ export function targetOf(hook: Hook): HookTarget {
 
 export interface HookSenderOptions extends PostOptions {
   readonly outgoing: Outgoing
-  /** Loads the NATS client, when a hook needs it. */
+  /** Loads the NATS client when a hook needs it. */
   readonly loadNats: () => Promise<{ readonly NatsPublisher: typeof NatsPublisher }>
 }
 
@@ -41,7 +41,7 @@ export class HookSender {
     this.#post = postThrough(options.outgoing, options)
   }
 
-  /** See {@link Send}. */
+  /** Sends a message; see {@link Send}. */
   readonly send: Send<HookTarget> = (target, given, signal) => {
     const { url, hook } = target
     const message = messageOf(hook, given)
@@ -53,7 +53,7 @@ export class HookSender {
     return this.#publish(hook, message, signal)
   }
 
-  /** Ends the connection of a hook. */
+  /** Ends the connection of a hook to its NATS server. */
   async release(hookId: string): Promise<void> {
     const known = this.#publishers.get(hookId)
     this.#publishers.delete(hookId)

@@ -10,14 +10,14 @@ import type { HookMessage } from './hookLog.ts'
 
 type Place = Pick<LivePosition, 'latitude' | 'longitude'>
 
-/** The device of a message: what is known of it when the message is made. */
+/** The device in a message, as it was known when the message was made. */
 export interface MessageDevice extends Place {
   readonly deviceId: string
   readonly recordId: string
   readonly userId: string | undefined
-  /** Metres; NaN: unknown. */
+  /** In metres. NaN means that it is unknown. */
   readonly accuracy: number
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly updatedAt: number
 }
 
@@ -35,8 +35,8 @@ export function areaMessage(
 
 /**
  * A message about two devices, of which the first has moved.
- * @param line equal for all messages of the pair, which are sent in order
- * @param other its accuracy and time are left out if they are not those of its place
+ * @param line the same for all messages of the pair, which are sent in order
+ * @param other the other device; its accuracy and time are left out if they do not belong to its position
  */
 export function roamMessage(
   scope: ScopeId,

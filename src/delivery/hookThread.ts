@@ -4,7 +4,7 @@ import { WorkerCalls, type ThreadEnd } from '../runtime/workerCalls.ts'
 import type { HookStore } from './hookLog.ts'
 import type { HookThread } from './hookWorker.ts'
 
-/** The thread ended, or its database failed or cannot be used. */
+/** The thread has ended, or its database failed or cannot be used. */
 export class HookLogFailed extends Error {
   override readonly name = 'HookLogFailed'
 }

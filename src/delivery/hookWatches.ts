@@ -11,21 +11,21 @@ import type { HookEntry, HookLog } from './hookLog.ts'
 import { HookQueue } from './hookQueue.ts'
 import { RoamWatch } from './roamWatch.ts'
 
-/** Devices, or pairs, that one hook may know, and all hooks together: about 400 bytes each. */
+/** How many devices or pairs one hook may know, and all hooks together. Each takes about 400 bytes. */
 const MOST_OF_A_HOOK = 100_000
 const MOST = 500_000
-/** Messages of one hook that wait to be delivered. */
+/** How many messages of one hook may wait to be delivered. */
 const MOST_MESSAGES = 50_000
-/** Positions that were looked up and are judged before what follows from them is stored. */
+/** How many positions of a look are judged before the results are stored. */
 const JUDGED_AT_ONCE = 1000
-/** Messages of roaming that are completed in one piece. */
+/** How many messages of roaming are completed at a time. */
 const DRAFTS_AT_ONCE = 500
-/** Until what failed is tried again. */
+/** The pause before failed work is tried again. */
 const AGAIN_MS = 1000
 
 type Watched = AreaWatch | RoamWatch
 
-/** Where devices are, by which hooks of areas and roaming are judged. */
+/** Finds the positions of devices, by which hooks of areas and roaming are judged. */
 export interface HookPositions {
   readonly positions: Positions
   readonly roams: Roams
@@ -35,7 +35,7 @@ export interface HookWatchesParts extends HookPositions {
   readonly log: HookLog
   readonly time: Time
   readonly logger: Logger
-  /** The hook cannot continue until it is put again. */
+  /** Pauses a hook that cannot continue until it is put again. */
   readonly pause: (hookId: string, reason: string) => void
 }
 
@@ -75,7 +75,7 @@ export class HookWatches implements PositionObserver {
     })
   }
 
-  /** Why the hook is told nothing now; undefined if it is. */
+  /** Why the hook gets no messages now; undefined if it does. */
   trouble(hookId: string): string | undefined {
     if (this.#suspended.has(hookId)) return `More than ${MOST_MESSAGES} messages wait.`
     const watch = this.#watches.get(hookId)
@@ -84,15 +84,15 @@ export class HookWatches implements PositionObserver {
   }
 
   /**
-   * Begins to watch for a hook, or continues if nothing has changed. Resolves after the first attempt to look up who is
-   * there, which is repeated until it succeeds.
+   * Begins to watch for a hook, or continues if nothing has changed. Resolves after the first attempt to look up which
+   * devices are there. The attempt is repeated until it succeeds.
    */
   async put(hook: Hook): Promise<void> {
     const watch = await this.#inTurn(() => this.#put(hook))
     if (watch !== undefined) await this.#attempt(watch)
   }
 
-  /** The hook is gone, or is about something else now. */
+  /** Ends the watch of a hook that is gone, or has another subject now. */
   remove(hookId: string): Promise<void> {
     return this.#inTurn(async () => {
       await this.#end(hookId)
@@ -155,7 +155,7 @@ export class HookWatches implements PositionObserver {
     else this.#completing.delete(watch)
   }
 
-  /** Looks up who is there. What fails is tried again. */
+  /** Looks up which devices are there. A failed attempt is repeated. */
   async #attempt(watch: Watched): Promise<void> {
     if (watch.isEnded) return
     try {
@@ -184,7 +184,8 @@ export class HookWatches implements PositionObserver {
       found: (position) => void found.push({ ...position }),
       pause: () => {},
     })
-    // Not as positions that may be dropped: the area would be looked up again, and as many dropped again.
+    // They are not queued like positions that may be dropped: the area would then be looked up again, and as many
+    // would be dropped again.
     for (let from = 0; from < found.length && !isEnded(); from += JUDGED_AT_ONCE)
       await this.#queue.done(() => this.#judgeAll(found.slice(from, from + JUDGED_AT_ONCE), watch))
     await this.#queue.done()
@@ -193,7 +194,7 @@ export class HookWatches implements PositionObserver {
     await this.#queue.done(() => this.#conclude(watch, missing, located))
   }
 
-  /** Judges those who were not found in the area, and ends the first look. */
+  /** Judges the devices that were not found in the area, and ends the first look. */
   *#conclude(
     watch: AreaWatch,
     missing: readonly string[],
@@ -271,7 +272,10 @@ export class HookWatches implements PositionObserver {
     this.#complete(watch)
   }
 
-  /** Completes messages by what is known of the other device. One call works at a time, so they stay in order. */
+  /**
+   * Completes messages with what is known about the other device. Only one call runs at a time, so the messages stay
+   * in order.
+   */
   #complete(watch: RoamWatch): void {
     if (this.#completing.has(watch) || !watch.hasDrafts) return
     this.#completing.add(watch)
@@ -294,7 +298,7 @@ export class HookWatches implements PositionObserver {
     this.#check(watch)
   }
 
-  /** Pauses a hook for which the world is too large, and suspends one whose messages are not delivered. */
+  /** Pauses a hook that has too many devices, and suspends one whose messages are not delivered. */
   #check(watch: Watched): void {
     if (watch.isEnded) return
     const { log, pause } = this.#parts
@@ -340,7 +344,7 @@ export class HookWatches implements PositionObserver {
     return this.#stored
   }
 
-  /** One after the other. A failure of the log ends the process. */
+  /** Stores one change after the other. A failure of the log ends the process. */
   #store(work: () => Promise<void>): void {
     this.#stored = this.#stored.then(work).catch((error: unknown) => {
       if (!this.#isStopped)
@@ -354,7 +358,7 @@ export class HookWatches implements PositionObserver {
     return done
   }
 
-  /** Does it now, and again until it succeeds, unless the watch ends. */
+  /** Does the work now, and repeats it until it succeeds or the watch ends. */
   #soon(watch: Watched, work: () => Promise<void>): void {
     work().catch((error: unknown) =>
       this.#again(error, async () => {
@@ -379,7 +383,7 @@ export class HookWatches implements PositionObserver {
   }
 }
 
-/** What decides which devices are there: if it changes, a hook starts again. */
+/** The part of a hook that decides which devices it knows. If it changes, the hook starts again. */
 function definitionOf({ area, roam, detect, userIds, deviceIds }: Hook): string {
   return JSON.stringify({ area, roam, detect, userIds, deviceIds })
 }

@@ -11,13 +11,13 @@ import { targetOf, type HookTarget, type HookSender } from './hookSender.ts'
 export interface HookParts extends Omit<EndpointsParts<HookTarget>, 'singular' | 'send' | 'userJson'> {
   readonly registry: HookDirectory
   readonly sender: HookSender
-  /** Opens the messages of areas and roaming; called when there is such a hook. */
+  /** Opens the messages of areas and roaming. It is called when there is such a hook. */
   readonly openLog: () => Promise<HookStore>
-  /** Undefined without Tile38: then hooks of areas and roaming are told nothing. */
+  /** The positions of devices. Undefined without Tile38: then hooks of areas and roaming send no messages. */
   readonly places: HookPositions | undefined
 }
 
-/** Why a hook of an area or of roaming does not work, or cannot be made. */
+/** Why a hook of an area or of roaming does not work, or cannot be created. */
 export const NEEDS_TILE38 = 'Hooks of areas and of devices that roam need Tile38: set RINGFENCE_TILE38_URL.'
 
 /**
@@ -36,10 +36,10 @@ export class Hooks implements HookFollower {
   readonly name = 'hooks'
   readonly endpoints: Endpoints<HookTarget>
   readonly #parts: HookParts
-  /** The hooks that are at work, as they were last read. */
+  /** The hooks that are at work, with the definitions that were read last. */
   readonly #hooks = new Map<string, Hook>()
   #work: Promise<void> = Promise.resolve()
-  /** The first looks of hooks that were put. */
+  /** The first looks of hooks that were put and are not finished. */
   readonly #looks = new Set<Promise<void>>()
   #log: Promise<HookLog> | undefined
   #watches: HookWatches | undefined
@@ -55,7 +55,7 @@ export class Hooks implements HookFollower {
         if (outcome.error === undefined) this.#delivered(target.hook, message.id)
         return outcome
       },
-      // An event says who its user is.
+      // These events contain their user.
       userJson: async () => undefined,
     })
   }
@@ -65,14 +65,14 @@ export class Hooks implements HookFollower {
     return this.#parts.places !== undefined
   }
 
-  /** Continues where the previous process ended, or this one at its last {@link stop}. */
+  /** Continues where the previous process ended, or this process at its last {@link stop}. */
   async start(): Promise<void> {
     const { registry } = this.#parts
     const hooks = [...registry.all()]
     for (const hook of hooks) this.#hooks.set(hook.id, hook)
     await this.endpoints.start(hooks.map(targetOf))
     registry.follower = this
-    // The process may be ready before it is known which devices are where.
+    // The process may become ready before the positions of devices are known.
     for (const hook of hooks) await this.#watch(hook)
     this.changed()
     await this.#work
@@ -138,7 +138,7 @@ export class Hooks implements HookFollower {
     for (const hook of hooks.values()) {
       const before = this.#hooks.get(hook.id)
       if (before === hook) continue
-      // Its cursor would be that of another log.
+      // Its cursor belongs to another log now.
       if (before !== undefined && isOfEvents(before) !== isOfEvents(hook)) await this.#forget(hook.id)
       this.#hooks.set(hook.id, hook)
       const endpoint = this.endpoints.get(hook.id)
@@ -184,7 +184,7 @@ export class Hooks implements HookFollower {
     return (await this.#openLog()).source(id, scope)
   }
 
-  /** A message that was delivered is not needed any more. */
+  /** Removes a message that was delivered. */
   #delivered(hook: Hook, messageId: string): void {
     if (isOfEvents(hook)) return
     void this.#log?.then((log) => log.delivered(hook.id, eventIdOf(messageId))).catch(() => {})

@@ -10,17 +10,17 @@ import type { NatsOffset } from './natsOffset.ts'
 import { BATCH_MESSAGES, NatsStream, type NatsMessage } from './natsStream.ts'
 import { addressOf, subjectOf } from '../model/eventSubject.ts'
 
-/** Approximate bytes of one batch; apart from one stretch of the feed, nothing else of the backlog is in memory. */
+/** Approximate bytes of one batch. Besides it, only one stretch of the feed is in memory. */
 const BATCH_BYTES = 2 * 1024 * 1024
-/** For the headers of a message, and for stream settings that are not known. */
+/** Bytes reserved for the headers of a message, and for settings of the stream that are not known. */
 const HEADER_BYTES = 1024
 const PAUSES: RetryPauses = { firstMs: 250, lastMs: 10_000, isSpread: true }
 /** A stop waits this long for the current batch. The next start finds out whether it was stored. */
 const STOP_MS = 5000
 
-/** The state of the bridge for operators. */
+/** What operators see of the bridge. */
 export interface BridgeStatus {
-  /** Connected, and the stream is suitable. */
+  /** Whether it is connected and the stream is suitable. */
   readonly connected: boolean
   /** Events that are not in the stream yet. */
   readonly lag: number
@@ -68,8 +68,9 @@ export class NatsBridge {
   #omitted = 0
 
   /**
+   * Creates a bridge that does not run yet.
    * @param parts.connection the servers and our credentials
-   * @param parts.encode an event's record as the data of its message
+   * @param parts.encode makes the data of a message from an event's record
    */
   constructor(parts: {
     readonly feed: EventFeed
@@ -83,7 +84,7 @@ export class NatsBridge {
     this.#connection = parts.connection
     this.#encode = parts.encode
     this.#logger = parts.logger
-    // A failure outside of this process needs no stack.
+    // A failure outside of this process is logged without a stack.
     this.#trouble = new TroubleOnce((error) =>
       this.#logger.warn(failureFields(error), 'cannot publish events to NATS; retrying'),
     )
@@ -91,7 +92,7 @@ export class NatsBridge {
 
   get status(): BridgeStatus {
     const lag = this.#feed.lastOffset - this.#offset.value
-    // Anybody may read this state. The servers' addresses are only in the log.
+    // Anybody may read this state, so the servers' addresses are only in the log.
     const where = this.#server === undefined ? 'not connected; the log says why' : 'connected'
     return {
       connected: this.#server !== undefined,
@@ -102,7 +103,10 @@ export class NatsBridge {
     }
   }
 
-  /** Records the end of the log at the first start, and begins. Connecting continues in the background. */
+  /**
+   * Stores the end of the log as the first offset if there is none, and begins. Connecting continues in the
+   * background.
+   */
   async start(): Promise<void> {
     if (this.#offset.value > this.#feed.lastOffset) {
       const { value } = this.#offset
@@ -130,7 +134,7 @@ export class NatsBridge {
     return keepRunning((worked) => this.#session(signal, worked), { pauses: PAUSES, signal, failed })
   }
 
-  /** One connection until its end; throws the reason. */
+  /** Runs one connection until its end, and throws the reason. */
   async #session(stopped: AbortSignal, worked: () => void): Promise<void> {
     const stream = await NatsStream.open(this.#connection)
     try {
@@ -156,9 +160,9 @@ export class NatsBridge {
   }
 
   /**
-   * The offset after which the stream has no events. Its last message says so. If that is gone, or does not belong
-   * to this log, the recorded offset counts, unless one of the messages before it is further: then the process ended
-   * before it recorded it.
+   * Finds the offset after which the stream has no events. The stream's last message names it. If that message is
+   * gone, or does not belong to this log, the recorded offset counts, unless an earlier message that still exists is
+   * further: then the process ended before it recorded its offset.
    */
   async #resumeAt(stream: NatsStream): Promise<number> {
     const noted = this.#offset.value
@@ -184,8 +188,8 @@ export class NatsBridge {
   }
 
   /**
-   * Cuts by bytes. Leaves out, and reports, events that no server would accept, because they would block all others
-   * for ever.
+   * Divides events into batches by their bytes. Leaves out, and reports, events that no server would accept, because
+   * they would block all others for ever.
    */
   *#batches(events: readonly LoggedEvent[], maxBytes: number): Generator<NatsMessage[]> {
     let batch: NatsMessage[] = []

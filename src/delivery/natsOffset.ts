@@ -27,7 +27,7 @@ export class NatsOffset {
    * Reads the file.
    * @param first used if there is no file: the end of the log at the first start with a bridge
    * @param failed called if the file cannot be written; the next offset tries again
-   * @throws {@link OffsetDamaged}
+   * @throws {OffsetDamaged} if the file was not written by this program
    */
   constructor(file: string, first: number, failed: (error: Error) => void) {
     this.#file = file
@@ -40,7 +40,7 @@ export class NatsOffset {
     return this.#offset
   }
 
-  /** Stores an offset; on the disk within a second, or by {@link save}. */
+  /** Stores an offset. It is on the disk within a second, or after {@link save}. */
   set(offset: number): void {
     this.#offset = offset
     this.#timer ??= setTimeout(() => void this.save(), SAVE_MS)
@@ -84,7 +84,7 @@ function readOffset(file: string): number | undefined {
   return found.place as number
 }
 
-/** After a crash, the file has either the old text or the new one. */
+/** Replaces the file so that after a crash it has either the old text or the new one. */
 async function replaceFile(file: string, text: string): Promise<void> {
   const handle = await open(`${file}.tmp`, 'w', 0o600)
   try {

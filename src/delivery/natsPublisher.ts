@@ -29,7 +29,10 @@ export class NatsPublisher {
   #session: Promise<Session> | undefined
   #isClosed = false
 
-  /** @param timeoutMs limit of each step, milliseconds */
+  /**
+   * Creates a publisher that connects at its first message.
+   * @param timeoutMs the limit of each step, in milliseconds
+   */
   constructor(endpoint: HookEndpoint, outgoing: Outgoing, timeoutMs: number) {
     this.#endpoint = endpoint
     this.#outgoing = outgoing
@@ -87,14 +90,15 @@ export class NatsPublisher {
       ignoreClusterUpdates: true,
       reconnect: false,
       timeout: this.#timeoutMs,
-      // A user with least rights may listen to this prefix only.
+      // A user with few permissions may listen to this prefix only.
       inboxPrefix: '_INBOX.hooks',
       ...(user !== undefined && { user, pass: password! }),
       ...(token !== undefined && { token }),
       ...(credentials !== undefined && { authenticator: authenticatorOf(credentials) }),
     }
     if (protocol === 'tls:') {
-      // The library passes these on to Node. Its types do not have the name, for which the certificate must be.
+      // The library passes these on to Node. Its types lack `servername`, the name that the certificate must be
+      // for.
       const tls = {
         servername: hostname,
         ...(tlsCa !== undefined && { ca: tlsCa }),
@@ -109,7 +113,10 @@ export class NatsPublisher {
     return { connection, refusals }
   }
 
-  /** What is overdue may still happen; the connection is closed, so that later messages are not delayed by it. */
+  /**
+   * Fails if the work takes too long. The work may still happen, so the connection is closed, and later messages are
+   * not delayed by it.
+   */
   async #inTime<T>(work: Promise<T>): Promise<T> {
     const done = new AbortController()
     const late = sleep(this.#timeoutMs, undefined, { signal: done.signal, ref: false }).then(async () => {
@@ -136,7 +143,7 @@ interface Session {
 
 const NOT_ALLOWED = 'the server does not allow this user to publish to the subject'
 
-/** Its message is for the owner of the hook. */
+/** A refusal whose message is for the owner of the hook. */
 class Refused extends Error {
   override readonly name = 'Refused'
 }
@@ -152,7 +159,7 @@ function authenticatorOf(credentials: string) {
     : nkeyAuthenticator(Buffer.from(credentials.trim()))
 }
 
-/** Why a message was not published, without addresses and secrets. */
+/** Says why a message was not published, without addresses and secrets. */
 function reasonOf(error: Error): string {
   for (let each: unknown = error; each instanceof Error; each = each.cause) {
     if (each instanceof Refused) return each.message

@@ -7,10 +7,10 @@ import { EVERY_SUBJECT } from '../model/eventSubject.ts'
 
 const STREAM = 'EVENTS'
 
-/** Messages of one atomic batch: the servers' default limit. */
+/** The most messages of one atomic batch, which is the servers' default limit. */
 export const BATCH_MESSAGES = 1000
 
-/** For an answer of the server, which flushes a batch to its disk first. */
+/** How long an answer of the server may take. It flushes a batch to its disk first. */
 const ANSWER_MS = 10_000
 
 const NANOSECONDS = 1e6
@@ -21,19 +21,19 @@ const NEW_STREAM = {
   name: STREAM,
   description: 'Events of Ringfence, in the order of the event log',
   subjects: [EVERY_SUBJECT],
-  // The archive is the event log; this stream only hands events over.
+  // The archive is the event log. This stream only hands events over, so it may forget them.
   max_age: 7 * DAY_MS * NANOSECONDS,
   duplicate_window: 2 * 60_000 * NANOSECONDS,
   allow_atomic: true,
   allow_direct: true,
 } as const satisfies Partial<StreamConfig>
 
-/** No server can be connected to, the connection has ended, or its server has no JetStream for us. */
+/** No server can be reached, the connection has ended, or the server offers us no JetStream. */
 export class NatsUnreachable extends Error {
   override readonly name = 'NatsUnreachable'
 }
 
-/** The stream exists but cannot be appended to as required; its owner must edit it. */
+/** The stream exists but does not allow what the bridge requires. Its owner must edit it. */
 export class StreamUnfit extends Error {
   override readonly name = 'StreamUnfit'
 }
@@ -45,7 +45,7 @@ export class PublishRefused extends Error {
 
 export interface NatsMessage {
   readonly subject: string
-  /** Nats-Msg-Id. */
+  /** The value of the header Nats-Msg-Id. */
   readonly id: string
   readonly data: Uint8Array
 }
@@ -124,7 +124,7 @@ export class NatsStream {
     return this.#connection.getServer()
   }
 
-  /** Bytes that a message may have, its headers included. */
+  /** How many bytes a message may have, including its headers. */
   get maxMessageBytes(): number {
     return this.#connection.info!.max_payload
   }
@@ -191,7 +191,7 @@ export class NatsStream {
   }
 }
 
-/** Why the stream cannot be used; the text continues a sentence that begins with its name. */
+/** Says why the stream cannot be used. The text continues a sentence that begins with the stream's name. */
 function problemOf(config: StreamConfig): string | undefined {
   if (!config.subjects?.includes(EVERY_SUBJECT)) return `must have the subject ${EVERY_SUBJECT}`
   if (config.allow_atomic !== true) return 'must allow atomic batches (allow_atomic; NATS 2.12 or newer)'

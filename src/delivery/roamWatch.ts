@@ -4,10 +4,10 @@ import type { Hook } from '../model/hook.ts'
 import type { HookEntry, HookMessage, KnownStays } from './hookLog.ts'
 import { roamMessage, type MessageDevice } from './hookTexts.ts'
 
-/** How many encounters a hook takes in one second, and for how many seconds in a row there may be more. */
+/** How many encounters a hook may have in one second, and for how many seconds in a row there may be more. */
 const MOST_A_SECOND = 20_000
 const PATIENT_SECONDS = 5
-/** Messages that wait for what is known of the other device. */
+/** How many messages may wait until the other device has been looked up. */
 const MAX_DRAFTS = 20_000
 
 /** Two devices that are near each other. */
@@ -18,13 +18,13 @@ interface Pair {
   comparedAt: number
 }
 
-/** A message before the other device is looked up. */
+/** A message whose other device has not been looked up yet. */
 interface Draft {
   readonly pair: Pair
   readonly transition: 'nearby' | 'faraway'
   readonly device: MessageDevice
   readonly other: MetDevice
-  /** Metres. */
+  /** In metres. */
   readonly distance: number
 }
 
@@ -43,7 +43,7 @@ export class RoamWatch {
   isNew: boolean
   isEnded = false
   trouble: string | undefined
-  /** Increases with each comparison, so that a look-up can tell what is newer than itself. */
+  /** Increases with each comparison, so that it can be told which comparisons came after a look-up began. */
   comparisons = 0
   readonly #pairs = new Map<string, Pair>()
   readonly #pairsOf = new Map<string, Set<Pair>>()
@@ -68,7 +68,7 @@ export class RoamWatch {
     for (const [key] of known?.stays ?? []) this.#add(key, JSON.parse(key))
   }
 
-  /** Known pairs, and messages that wait. */
+  /** The number of known pairs and waiting messages. */
   get size(): number {
     return this.#pairs.size + this.#drafts.length
   }
@@ -77,14 +77,14 @@ export class RoamWatch {
     return this.#drafts.length > 0
   }
 
-  /** Why the hook cannot continue, if the world is too busy for it. */
+  /** Why the hook cannot continue: it has too many encounters. Undefined if it can. */
   get overload(): string | undefined {
     if (this.#hastySeconds >= PATIENT_SECONDS)
       return `More than ${MOST_A_SECOND} encounters a second. Use fewer metres.`
     return this.#drafts.length > MAX_DRAFTS ? `More than ${MAX_DRAFTS} encounters wait.` : undefined
   }
 
-  /** A device has moved; the other one may be near it. */
+  /** A device has moved, and the other one may be near it. */
   met(position: LivePosition, other: MetDevice, now: number): void {
     this.#count(now)
     const { deviceId, latitude, longitude } = position
@@ -130,7 +130,8 @@ export class RoamWatch {
 
   /**
    * Compares a pair by positions that were looked up.
-   * @param since comparisons before the look-up; a pair that was compared since is not compared by older positions
+   * @param since the number of comparisons before the look-up; a pair that was compared later is not compared by these
+   * older positions
    */
   compare(
     pair: Pair,
@@ -148,15 +149,15 @@ export class RoamWatch {
     return { hookId: this.hook.id, messages: [], stays: [[pair.key, null]] }
   }
 
-  /** The oldest messages that wait; {@link conclude} takes them away. */
+  /** The oldest waiting messages. {@link conclude} removes them. */
   drafts(limit: number): readonly Draft[] {
     return this.#drafts.slice(0, limit)
   }
 
   /**
-   * What is told and stored for the oldest messages that wait.
-   * @param drafts as {@link drafts} returned them
-   * @param located by id of the other device: where it is now; undefined if it is gone
+   * Completes the oldest waiting messages, with what is to be stored for them.
+   * @param drafts what {@link drafts} returned
+   * @param located the present position of each other device by its id; undefined if the device is gone
    */
   conclude(
     drafts: readonly Draft[],
@@ -171,7 +172,7 @@ export class RoamWatch {
       const present = located.get(other.deviceId)
       stays.set(pair.key, transition === 'nearby' ? '' : null)
       if (present === undefined) {
-        // It was removed in the meantime.
+        // The pair's device was removed in the meantime.
         stays.set(pair.key, null)
         if (this.#pairs.get(pair.key) === pair) this.#drop(pair)
         continue

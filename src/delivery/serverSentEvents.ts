@@ -12,16 +12,16 @@ import type { Credentials } from '../http/credentials.ts'
 import { notFound } from '../runtime/errors.ts'
 import type { KeyedBound } from '../runtime/keyedBound.ts'
 
-/** A reader that left this much unread gets nothing more until it has read everything. */
+/** A reader that has not read this many bytes gets nothing more until it has read everything. */
 const MAX_UNREAD_BYTES = 64 * 1024
-/** Approximate memory of a reader besides its filter, including waiting events, most of which readers share. */
+/** Approximate memory of a reader besides its filter. It includes waiting events, most of which readers share. */
 const READER_BYTES = 8 * 1024
-/** A comment at this interval tells proxies, and us, that the other side is still there. */
+/** A comment at this interval tells proxies and this server that the other side is still there. */
 const HEARTBEAT_MS = 15_000
 
 const List = (what: string) => Type.Optional(Text(4096, `Comma-separated; only events ${what}.`))
 
-/** No other parameters, because a mistyped filter would mean all events. */
+/** Other parameters are refused, because a mistyped filter would otherwise mean all events. */
 const Query = Type.Object(
   {
     types: List('of these types'),
@@ -61,7 +61,10 @@ export class ServerSentEvents {
   readonly #open = new Set<AbortController>()
   #stopped = false
 
-  /** @param kept bound of the memory of readers and their filters, together with those of streams */
+  /**
+   * Starts without readers.
+   * @param kept limits the memory of readers and their filters, together with those of streams
+   */
   constructor(feed: EventFeed, groups: FanoutGroups, keyWatch: KeyWatch, kept: KeyedBound) {
     this.#feed = feed
     this.#groups = groups
@@ -80,7 +83,7 @@ export class ServerSentEvents {
     for (const controller of this.#open) controller.abort()
   }
 
-  /** `GET /v1/events/stream`. */
+  /** The route `GET /v1/events/stream`. */
   route(): Route {
     return route({
       method: 'GET',
@@ -127,7 +130,7 @@ export class ServerSentEvents {
     return {
       [Symbol.asyncIterator]: () => ({
         next: () => texts.next(),
-        // A generator that waits for the next event does not notice return().
+        // A generator that is waiting for the next event would not notice return().
         return: () => {
           ended.abort()
           return texts.return(undefined)
@@ -142,7 +145,8 @@ export class ServerSentEvents {
     filter: EventFilter,
     ended: AbortController,
   ): AsyncGenerator<Encoded, undefined> {
-    // Not before the first piece is requested: until then nobody may ever read, and nothing below would run.
+    // This happens only when the first piece is requested. Until then nobody may ever read, and no cleanup below
+    // would run.
     const share = this.#kept.share(keyName(credentials))
     const listed = FILTER_LISTS.find((list) => filter[list] !== undefined)
     share.acquire(READER_BYTES + filterBytes(filter), listed)
@@ -212,7 +216,7 @@ class PieceOutlet implements Outlet {
   }
 
   /**
-   * Everything that was sent, as soon as there is something; '' at the end, and undefined if nothing came for a
+   * Everything that was sent, as soon as there is something. It is '' at the end, and undefined if nothing came for a
    * heartbeat.
    */
   async take(): Promise<Encoded | undefined> {
@@ -240,7 +244,7 @@ class PieceOutlet implements Outlet {
   }
 }
 
-/** JSON has no line breaks, but the name of a conversion may. */
+/** JSON contains no line breaks, but the name of a conversion may. */
 function frame(id: string, type: string, json: string): string {
   return `id: ${id}\nevent: ${type.replaceAll(/[\r\n]/g, ' ')}\ndata: ${json}\n\n`
 }

@@ -3,10 +3,10 @@ import { openSqlite, SqliteFileForeign, SqliteFileTooNew, withFlush } from '../r
 import type { SqliteFormat } from '../runtime/sqlite.ts'
 import type { Delivery, DeliveryQuery, WebhookState } from './webhookPort.ts'
 
-/** Deliveries removed at a time, so that other work waits only milliseconds. */
+/** How many deliveries are removed at a time, so that other work waits only milliseconds. */
 const CHUNK = 1000
 
-/** `number` is the order in which deliveries were made; no number is given twice. */
+/** The column `number` is the order in which deliveries were made. No number is given twice. */
 const SCHEMA = `
   CREATE TABLE webhooks (id TEXT PRIMARY KEY, state TEXT NOT NULL) WITHOUT ROWID;
   CREATE TABLE deliveries (
@@ -23,14 +23,14 @@ const SCHEMA = `
 `
 
 const FORMAT: SqliteFormat = {
-  // "RfDl"
+  // These bytes are "RfDl".
   applicationId: 0x5266446c,
   schema: SCHEMA,
   upgrades: [],
   settings: ['synchronous = NORMAL'],
 }
 
-/** The file is of another program, of a newer version, or damaged. */
+/** The file belongs to another program or a newer version, or is damaged. */
 export class DeliveriesUnreadable extends Error {
   override readonly name = 'DeliveriesUnreadable'
 
@@ -57,15 +57,15 @@ interface Row {
 }
 
 /**
- * The SQLite side of deliveries, synchronous. Changes are gathered in a transaction until {@link commit}: WAL,
- * synchronous = NORMAL. So a commit survives the process, and a power failure undoes whole transactions, the latest
- * first.
+ * The SQLite side of deliveries, synchronous. Changes are gathered in a transaction until {@link commit}, with WAL and
+ * synchronous = NORMAL. So a commit survives the end of the process, and a power failure undoes whole transactions,
+ * the latest first.
  */
 export class WebhookDatabase {
   readonly #database: Database.Database
   readonly #retention: DeliveryRetention
   readonly #statements: ReturnType<typeof prepareStatements>
-  /** There may be deliveries of deleted webhooks; a killed process also leaves some. */
+  /** Whether there may be deliveries of deleted webhooks. A killed process also leaves some. */
   #orphans = true
 
   /** @throws {DeliveriesUnreadable} */
@@ -127,7 +127,7 @@ export class WebhookDatabase {
     return { deliveries: rows.slice(0, limit).map(fromRow), hasMore: rows.length > limit }
   }
 
-  /** Its deliveries are removed by {@link tidySome}. */
+  /** Removes a webhook's state. {@link tidySome} removes its deliveries. */
   remove(webhookId: string): void {
     this.#change()
     this.#statements.remove.run(webhookId)
@@ -176,7 +176,7 @@ function fromRow({ id, webhookId, status, createdAt, record }: Row): Delivery {
   return { id, webhookId, status, createdAt, ...JSON.parse(record) }
 }
 
-/** The offset is stored as `place`, as the first version named it. */
+/** Writes the state. The offset is stored as `place`, the name that the first version gave it. */
 function writeState({ offset, ...state }: WebhookState): string {
   return JSON.stringify({ place: offset, ...state })
 }
@@ -212,7 +212,7 @@ function prepareStatements(database: Database.Database) {
     listByStatus: database.prepare(`SELECT * FROM deliveries WHERE webhookId = ? AND status = ? AND ${page}`),
     removeOrphans: removeWhere('webhookId NOT IN (SELECT id FROM webhooks)'),
     removeOld: removeWhere(`status <> 'pending' AND createdAt < ?`),
-    // Pending deliveries stay, and count among the kept ones.
+    // Pending deliveries stay, and count among those that are kept.
     removeMany: removeWhere(
       `webhookId = ? AND status <> 'pending' AND number <=
          (SELECT number FROM deliveries WHERE webhookId = ? ORDER BY number DESC LIMIT 1 OFFSET ?)`,

@@ -26,17 +26,17 @@ import type { Delivery, DeliveryTarget, Redelivery, WebhookState } from './webho
  *   stops.
  */
 
-/** Deliveries that are taken out of the log ahead of their turn. */
+/** How many deliveries may be in memory at a time. */
 const WINDOW = 10_000
-/** Events that are read between two transactions. */
+/** How many events are read between two transactions. */
 const READ_EVENTS = 200
-/** Offsets that may be read again after a crash if none of their events was wanted. */
+/** How many offsets may be read again after a crash if none of their events was wanted. */
 const MAX_UNSAVED_OFFSETS = 1000
-/** How long the end of the process waits for running requests. */
+/** How long the end of the process waits for running requests, in milliseconds. */
 const GRACE_MS = 3000
 /**
- * Times in the event log may run backwards a little: if the machine's clock was set, and while updates wait in their
- * own lines.
+ * Times in the event log may run backwards a little: if the machine's clock was set, and because updates wait in
+ * separate lines.
  */
 export const CLOCK_SLACK_MS = 60_000
 
@@ -46,9 +46,9 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
   #state: WebhookState
   #savedOffset: number
   readonly #attempts: DeliveryAttempts<D>
-  /** Deliveries that are stored and not finished, in memory or not. */
+  /** Deliveries that are stored and not finished, whether in memory or not. */
   #pending = 0
-  /** Aborted: no more events are taken in or sent. */
+  /** Once this is aborted, no more events are taken in or sent. */
   #run = new AbortController()
   readonly #waiting = new Set<() => void>()
   #turn: Promise<unknown> = Promise.resolve()
@@ -104,12 +104,15 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
     return this.#inTurn(() => this.#start(false))
   }
 
-  /** Waits some seconds for running requests, and cuts off the rest, which are sent again after the next start. */
+  /** Waits some seconds for running requests, and cuts off the others, which are sent again after the next start. */
   stop(): Promise<void> {
     return this.#inTurn(() => this.#stop())
   }
 
-  /** Replaces the definition; `change` makes the new one durable. */
+  /**
+   * Replaces the definition.
+   * @param change makes the new definition durable
+   */
   change(change: () => Promise<D>): Promise<D> {
     return this.#inTurn(async () => {
       const { enabled, url, endpoint } = this.#webhook
@@ -120,7 +123,7 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
       if (!isSame) await this.#goElsewhere()
       if (enabled && !this.#webhook.enabled) await this.#stop()
       if (!enabled && this.#webhook.enabled) {
-        // While it was off nothing was tried, so that time does not count as failing.
+        // Nothing was tried while it was off, so that time does not count as failing.
         const resumedAt = this.#parts.time.now()
         await this.#save({ offset: this.#parts.feed.lastOffset, failingSince: undefined, resumedAt })
         await this.#start(true)
@@ -187,7 +190,10 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
     return done
   }
 
-  /** @param anew waiting retries are due now */
+  /**
+   * Starts to read and to send.
+   * @param anew whether waiting retries are due now
+   */
   async #start(anew: boolean): Promise<void> {
     const pending = await this.#parts.store.pending(this.#webhook.id)
     this.#pending = pending.length
@@ -211,7 +217,7 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
     if (this.#savedOffset !== this.#state.offset) await this.#save({})
   }
 
-  /** Stops taking in and sending, and forgets waiting deliveries, which are stored. */
+  /** Stops reading and sending, and forgets the waiting deliveries in memory, which remain stored. */
   #halt(): void {
     this.#run.abort()
     this.#attempts.halt()
@@ -223,7 +229,7 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
     while (this.#attempts.inFlight > 0) await this.#something()
   }
 
-  /** Resolves when a delivery is finished, or work ends. */
+  /** Resolves when a delivery is finished, or when the work ends. */
   #something(): Promise<void> {
     return new Promise((resolve) => this.#waiting.add(resolve))
   }
@@ -241,7 +247,7 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
     })
   }
 
-  /** Takes in events as they come. */
+  /** Turns new events into deliveries as they come. */
   async #read(signal: AbortSignal): Promise<void> {
     const { feed } = this.#parts
     for await (const { events, offset } of feed.follow(
@@ -260,7 +266,7 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
     }
   }
 
-  /** Takes in the range that was requested once more. */
+  /** Turns the events of a range that was requested again into deliveries. */
   async #readAgain(signal: AbortSignal): Promise<void> {
     for (;;) {
       const { redelivery } = this.#state
@@ -280,8 +286,8 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
 
   /**
    * Turns events into deliveries once there is room.
-   * @param lazy the change of state need not be stored if no event is wanted
-   * @returns false once work has ended
+   * @param lazy whether the change of state need not be stored if no event is wanted
+   * @returns false once the work has ended
    */
   async #takeIn(
     signal: AbortSignal,
@@ -317,7 +323,7 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
     this.#attempts.endQuiet()
   }
 
-  /** What the attempts of this endpoint are given of it. */
+  /** What the attempts of this endpoint may use of it. */
   #attemptOwner(): AttemptOwner<D> {
     const target = (): D => this.#webhook
     const state = (): WebhookState => this.#state

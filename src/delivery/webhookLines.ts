@@ -7,13 +7,13 @@ import { LONGEST_RETRY_MS } from './webhookRetry.ts'
 /** A delivery that waits for its turn. */
 interface Entry {
   delivery: Delivery
-  /** Its events, if there is memory for them. */
+  /** The JSON of its events, if there is memory for it. */
   jsons: readonly string[] | undefined
-  /** How many events had been deleted when they were read. */
+  /** How many events had been deleted from the log when these were read. */
   readonly forgotten: number
 }
 
-/** The deliveries of one device, in order. The first one is due, asleep until its next attempt, or being sent. */
+/** The deliveries of one device, in order. The first one is due, sleeping until its next attempt, or being sent. */
 export interface Line {
   readonly entries: Entry[]
   /** Ends the sleep of the first delivery. */
@@ -21,8 +21,8 @@ export interface Line {
 }
 
 /**
- * The waiting deliveries of one endpoint, in a line for each device: the first of each is sent until it succeeds,
- * while other lines continue.
+ * The waiting deliveries of one endpoint, with a line for each device. The first delivery of each line is sent until
+ * it succeeds, while other lines continue.
  */
 export class WebhookLines {
   readonly #time: Time
@@ -33,7 +33,8 @@ export class WebhookLines {
   #ready: Line[] = []
 
   /**
-   * @param memory bound of the events in memory; beyond it, they are read again when their turn comes
+   * Starts without deliveries.
+   * @param memory limits the events in memory; beyond it, they are read again when their turn comes
    * @param due called when a delivery's sleep is over
    */
   constructor(time: Time, memory: ByteBound, due: () => void) {
@@ -67,7 +68,7 @@ export class WebhookLines {
     return this.#ready.shift()
   }
 
-  /** The first delivery of a taken line is finished. */
+  /** Removes the first delivery of a taken line, because it is finished. */
   settle(line: Line): void {
     const { delivery, jsons } = line.entries.shift()!
     this.#release(jsons)
@@ -75,13 +76,13 @@ export class WebhookLines {
     else this.#lines.delete(delivery.deviceId)
   }
 
-  /** The first delivery of a taken line must be sent again at its `nextAttemptAt`. */
+  /** Puts a taken line back, because its first delivery must be sent again at its `nextAttemptAt`. */
   postpone(line: Line, delivery: Delivery): void {
     line.entries[0]!.delivery = delivery
     this.#place(line)
   }
 
-  /** Ends the sleep of all deliveries, or of this one. */
+  /** Ends the sleep of all deliveries, or of the given one. */
   makeDue(delivery?: Delivery): void {
     const lines = delivery === undefined ? this.#lines.values() : [this.#lines.get(delivery.deviceId)]
     for (const line of lines) {
@@ -103,10 +104,10 @@ export class WebhookLines {
     this.#ready = []
   }
 
-  /** Puts a line where its first delivery belongs: among those that are due, or to sleep. */
+  /** Puts a line where its first delivery belongs: among those that are due, or among those that sleep. */
   #place(line: Line): void {
     const { nextAttemptAt = 0 } = line.entries[0]!.delivery
-    // A clock that was set back must not make it longer than the longest wait.
+    // If the clock was set back, it must not make the wait longer than the longest wait.
     const wait = Math.min(nextAttemptAt - this.#time.now(), LONGEST_RETRY_MS)
     if (wait <= 0) {
       this.#ready.push(line)

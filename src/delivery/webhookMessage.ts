@@ -7,12 +7,12 @@ import { publicReason, type Outgoing } from '../runtime/outgoing.ts'
 import type { Clock } from '../runtime/clock.ts'
 import type { AttemptOutcome, Delivery, DeliveryTarget, Message, Send } from './webhookPort.ts'
 
-/** Bytes of a response's body that are kept. */
+/** How many bytes of a response's body are kept. */
 const KEPT_BODY_BYTES = 1024
 
 const SECRET_PREFIX = 'whsec_'
 
-/** Events with their delivery. */
+/** Some events, and the delivery that carries them. */
 export interface Bundle {
   readonly delivery: Delivery
   readonly jsons: readonly string[]
@@ -65,13 +65,13 @@ export function bundle(target: DeliveryTarget, placed: readonly LoggedEvent[], n
   })
 }
 
-/** The same for the same events, so that a receiver recognizes what it has seen. */
+/** An id that is the same for the same events, so that a receiver recognises what it has seen. */
 function messageId(eventIds: readonly string[]): string {
   if (eventIds.length === 1) return `msg_${eventIds[0]}`
   return `msg_${createHash('sha256').update(eventIds.join()).digest('hex').slice(0, 24)}`
 }
 
-/** The event of a message with one. */
+/** The id of the event in a message that carries one event. */
 export function eventIdOf(id: string): string {
   return id.slice('msg_'.length)
 }
@@ -128,7 +128,7 @@ function signature(secret: string, signed: string): string {
 export interface PostOptions {
   readonly clock: Clock
   readonly version: string
-  /** Milliseconds. */
+  /** In milliseconds. */
   readonly timeoutMs: number
 }
 
@@ -140,8 +140,8 @@ export function senderThrough(outgoing: Outgoing, options: PostOptions): Send {
 }
 
 /**
- * Makes a POST request; the result never rejects.
- * @returns a function whose `headersAt` gets the time of the attempt, epoch milliseconds
+ * Makes a POST request. The result never rejects.
+ * @returns a function whose `headersAt` gets the time of the attempt, in epoch milliseconds
  */
 export function postThrough(outgoing: Outgoing, options: PostOptions) {
   const userAgent = `Ringfence/${options.version}`
@@ -174,9 +174,9 @@ export function postThrough(outgoing: Outgoing, options: PostOptions) {
   }
 }
 
-/** Milliseconds of a `Retry-After`, which is in seconds or a date; undefined if it is neither. */
+/** The milliseconds of a `Retry-After`, which is a number of seconds or a date; undefined if it is neither. */
 function retryAfterOf(value: string | string[] | undefined, now: number): number | undefined {
-  // If a header is there twice, the first.
+  // If there are two such headers, the first one counts.
   const text = String([value].flat()[0]).trim()
   const milliseconds = /^\d+$/.test(text) ? Number(text) * 1000 : Date.parse(text) - now
   return milliseconds > 0 ? milliseconds : undefined

@@ -4,20 +4,26 @@ import type { Webhook } from '../model/webhook.ts'
 
 /** The common types of webhooks and hooks: deliveries, their store, and the sender. */
 
-/** What a webhook and a hook have in common: which events go where. A {@link Webhook} is one as it is. */
+/** What a webhook and a hook have in common: which events go where. Every {@link Webhook} fits this type. */
 export interface DeliveryTarget extends EventFilter {
   /** 24 hex. */
   readonly id: string
   readonly scope: ScopeId
-  /** Without credentials. */
+  /** The URL, without credentials. */
   readonly url: string
-  /** What else decides whether messages arrive there, such as credentials. */
+  /**
+   * Anything else that decides whether messages arrive there, such as credentials. A change of it counts as another
+   * address.
+   */
   readonly endpoint?: unknown
   readonly enabled: boolean
   readonly mode: 'single' | 'multiple'
 }
 
-/** `dropped`: the event was gone (its retention was over, or somebody deleted it) before it could be sent. */
+/**
+ * The states of a delivery. `dropped` means that the event was gone before it could be sent, because its retention was
+ * over or somebody deleted it.
+ */
 export const DELIVERY_STATUSES = ['pending', 'delivered', 'failed', 'dropped'] as const
 export type DeliveryStatus = (typeof DELIVERY_STATUSES)[number]
 
@@ -44,22 +50,25 @@ export interface Delivery {
   /** The header `webhook-id`: the same for the same events, however often they are sent. */
   readonly messageId: string
   readonly deviceId: string
-  /** Empty if the events have no user record. */
+  /** The `_id` of the user record. It is empty if the events have none. */
   readonly userRecordId: string
   readonly eventIds: readonly string[]
   readonly types: readonly string[]
-  /** The body has `events`, not `event`. */
+  /** Whether the body has `events` instead of `event`. */
   readonly multiple: boolean
   /** Epoch milliseconds. */
   readonly createdAt: number
   readonly status: DeliveryStatus
-  /** How often it was sent in all. */
+  /** How often the delivery was sent in all. */
   readonly attemptCount: number
-  /** The latest of them, oldest first. */
+  /** The latest attempts, oldest first. */
   readonly attempts: readonly Attempt[]
-  /** Since when it has been tried, epoch milliseconds; starts again when it is sent again on request. */
+  /**
+   * The time since which it has been tried, in epoch milliseconds. It starts again when somebody requests another
+   * sending.
+   */
   readonly triedSince?: number | undefined
-  /** Failed attempts since then. */
+  /** The number of failed attempts since then. */
   readonly failures: number
   /** When the next attempt is due, epoch milliseconds. */
   readonly nextAttemptAt?: number | undefined
@@ -76,7 +85,7 @@ export interface WebhookPause {
 
 /** A range of the event log that is being sent once more. */
 export interface Redelivery {
-  /** The offset up to which it was taken in. */
+  /** The offset up to which the range was turned into deliveries. */
   readonly after: number
   /** The last offset that it may reach. */
   readonly until: number
@@ -89,10 +98,10 @@ export interface Redelivery {
 export interface WebhookState {
   /** The offset up to which all events have been taken into deliveries. */
   readonly offset: number
-  /** Since when every attempt has failed, epoch milliseconds. */
+  /** The time since which every attempt has failed, in epoch milliseconds. */
   readonly failingSince?: number | undefined
   readonly pause?: WebhookPause | undefined
-  /** When the last pause ended, it was enabled again, or got another address, epoch milliseconds. */
+  /** When the last pause ended, or the webhook was enabled again or got another address, in epoch milliseconds. */
   readonly resumedAt?: number | undefined
   readonly redelivery?: Redelivery | undefined
   /** Undelivered events that the server made before this time (epoch milliseconds) are gone. */
@@ -101,7 +110,7 @@ export interface WebhookState {
 
 export interface DeliveryQuery {
   readonly status?: DeliveryStatus | undefined
-  /** Exclusive, epoch milliseconds. */
+  /** In epoch milliseconds, exclusive. */
   readonly createdBefore?: number | undefined
   readonly createdAfter?: number | undefined
   /** The delivery after which the page begins; if there is none with that id, the page is empty. */
@@ -110,22 +119,22 @@ export interface DeliveryQuery {
 }
 
 /**
- * The store of deliveries and of each webhook's progress. Everything survives `kill -9` once its promise has
- * resolved. A power failure may undo the last of it, cursor and deliveries together, so that nothing is left out.
+ * The store of deliveries and of each webhook's progress. Everything survives `kill -9` once its promise has resolved.
+ * A power failure may undo the latest changes, cursor and deliveries together, so that no event is left out.
  */
 export interface DeliveryStore {
   states(): Promise<ReadonlyMap<string, WebhookState>>
-  /** On the disk when it resolves. */
+  /** Stores the first state of a webhook. It is on the disk when this resolves. */
   begin(webhookId: string, state: WebhookState): Promise<void>
   setState(webhookId: string, state: WebhookState): Promise<void>
   /** Adds deliveries and sets the state, both or neither. */
   take(webhookId: string, state: WebhookState, deliveries: readonly Delivery[]): Promise<void>
   /** Replaces a delivery. */
   save(delivery: Delivery): Promise<void>
-  /** All that are pending, in the order in which they were added. */
+  /** All pending deliveries, in the order in which they were added. */
   pending(webhookId: string): Promise<Delivery[]>
   get(webhookId: string, id: string): Promise<Delivery | undefined>
-  /** Newest first. */
+  /** A page of deliveries, newest first. */
   list(webhookId: string, query: DeliveryQuery): Promise<{ deliveries: Delivery[]; hasMore: boolean }>
   /** Removes the webhook and all of its deliveries. */
   remove(webhookId: string): Promise<void>
@@ -142,7 +151,7 @@ export interface Message {
 export interface AttemptOutcome extends Attempt {
   /** The beginning of the response's body; empty if there is none. */
   readonly body: string
-  /** The receiver's `Retry-After`, milliseconds from the end of the attempt. */
+  /** The receiver's `Retry-After`, in milliseconds from the end of the attempt. */
   readonly retryAfterMs?: number | undefined
 }
 

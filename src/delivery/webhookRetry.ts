@@ -1,9 +1,9 @@
 import type { Attempt, Delivery, AttemptOutcome } from './webhookPort.ts'
 import { KEPT_ATTEMPTS } from './webhookPort.ts'
 
-/** The consequences of an attempt. Pure, so that a day of failures is tested in a millisecond. */
+/** Decides what follows from an attempt. The code is pure, so that a day of failures is tested in a millisecond. */
 
-/** The first retry comes within this time, the next within twice as much, and so on up to the longest. */
+/** The first retry comes within this time, the next one within twice as much, and so on up to the longest pause. */
 const FIRST_RETRY_MS = 1000
 export const LONGEST_RETRY_MS = 3_600_000
 
@@ -17,7 +17,7 @@ export interface RetryContext {
   readonly resumedAt: number | undefined
   /** How long a delivery is tried, milliseconds. */
   readonly retryMs: number
-  /** From 0 to below 1. */
+  /** A random number from 0 to below 1. */
   readonly random: number
 }
 

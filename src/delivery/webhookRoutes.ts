@@ -258,8 +258,9 @@ function answer(webhooks: Webhooks, webhook: Webhook, secret = false) {
 }
 
 /**
- * A name is checked when it is connected to; an address can be refused at once.
- * @param param the field for the error
+ * Refuses a URL whose address is private. A name is checked when it is connected to, but an address can be refused at
+ * once.
+ * @param param the name of the field for the error
  */
 export function refusePrivate(outgoing: Outgoing, url: string, param = 'url'): void {
   const refusal = outgoing.refusal(new URL(url).hostname)

@@ -26,7 +26,7 @@ const geofence: GeofenceProperties = {
 
 const outline: Outline = { center: [PLACE.longitude, PLACE.latitude], radius: 100 }
 
-/** An entry, as JSON, of a type that the webhook wants. */
+/** A sample event as JSON, of a type that the webhook wants. */
 export function sampleEvent({ scope, types }: Webhook, id: string, now: number): string {
   const json = eventJson(
     id,

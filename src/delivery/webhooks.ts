@@ -76,13 +76,13 @@ export class Webhooks {
     return { status: 'active', ...more }
   }
 
-  /** Sends events from now on. */
+  /** Creates a webhook, which gets events from now on. */
   async create(scope: ScopeId, definition: WebhookDefinition): Promise<Webhook> {
     const { registry, feed, time } = this.#parts
     registry.refuseFull(scope)
     const id = newId(time.now())
     const state = { offset: feed.lastOffset }
-    // The cursor first, so that an existing webhook always has one, whenever the process ends.
+    // The cursor is stored first, so that an existing webhook always has one, whenever the process ends.
     const store = await this.endpoints.store()
     await store.begin(id, state)
     try {
@@ -106,7 +106,7 @@ export class Webhooks {
     return endpoint?.change(async () => gone(await this.#parts.registry.rotate(webhook)))
   }
 
-  /** Ends a pause, and enables it if it was disabled. */
+  /** Ends the pause of a webhook, and enables it if it was disabled. */
   async enable(webhook: Webhook): Promise<Webhook | undefined> {
     const endpoint = this.endpoints.get(webhook.id)
     if (endpoint === undefined) return undefined
@@ -120,7 +120,9 @@ export class Webhooks {
     await this.endpoints.remove(id)
   }
 
-  /** Sends a made-up event, whatever the state of the webhook, and returns the result. Nothing of it is stored. */
+  /**
+   * Sends an invented event, whatever the state of the webhook, and returns the result. Nothing about it is stored.
+   */
   async test(webhook: Webhook): Promise<AttemptOutcome> {
     const { send, time } = this.#parts
     const now = time.now()
@@ -133,7 +135,7 @@ export class Webhooks {
     return send(webhook, message, this.#tests.signal)
   }
 
-  /** Cuts off waiting {@link test} requests, so that they do not delay the end of the process. */
+  /** Cuts off {@link test} requests that are running, so that they do not delay the end of the process. */
   endTests(): void {
     this.#tests.abort()
   }
@@ -167,15 +169,15 @@ export class Webhooks {
   }
 }
 
-/** Deleted by somebody else in the meantime. */
+/** Throws if somebody else has deleted the webhook in the meantime. */
 function gone(webhook: Webhook | undefined): Webhook {
   if (webhook === undefined) throw new ApiError(404, 'Webhook not found.')
   return webhook
 }
 
 /**
- * An offset before the first event of a scope that the server made at that time or later, by bisection; approximate
- * if times run backwards.
+ * An offset before the first event of a scope that the server made at that time or later, found by bisection. It is
+ * approximate if times run backwards.
  */
 async function offsetBefore(feed: EventFeed, scope: ScopeId, time: number): Promise<number> {
   let low = 0

@@ -3,7 +3,7 @@ import { Name, Text } from '../http/schemas.ts'
 import { badParam } from '../runtime/errors.ts'
 import type { EventContent } from './port.ts'
 
-/** Events of one of these types, with this pair, and at least this confidence. */
+/** Conditions on the content of events: one of these types, this pair, and at least this confidence. */
 export const CONTENT = {
   types: Type.Optional(Text(8192, 'Comma-separated.')),
   tag: Type.Optional(Name(256, 'Of the geofence or beacon, or of the destination of the trip.')),
@@ -24,7 +24,7 @@ export const CONTENT = {
     Type.Integer({ minimum: 1, maximum: 3, description: 'Events with at least this `confidence`.' }),
   ),
 }
-/** Types in one filter. */
+/** How many types one filter may have. */
 const MAX_TYPES = 50
 
 interface ContentQuery {
@@ -40,7 +40,10 @@ interface ContentQuery {
   readonly minimumConfidence?: number
 }
 
-/** The conditions of a checked query. @throws ApiError 400 */
+/**
+ * The conditions of a checked query.
+ * @throws {ApiError} 400
+ */
 export function contentOf({
   types,
   tag,

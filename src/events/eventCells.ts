@@ -44,7 +44,7 @@ export const EVENT_COLUMNS = [
 
 type Cells = Readonly<Record<(typeof EVENT_COLUMNS)[number], string | number | boolean | undefined>>
 
-/** The cells of an event; undefined: empty. */
+/** The cells of an event. An undefined cell is empty. */
 export function eventCells(event: Static<typeof EventSchema>): Cells {
   const { user, geofence, beacon, place, region, fraud, trip, location, metadata } = event
   const [longitude, latitude] = location?.coordinates ?? []

@@ -9,9 +9,9 @@ import { OwnedEvents, type OwnedEvent } from './ownedEvents.ts'
 import { PAGE_CHARACTERS, READ_CHARACTERS } from './port.ts'
 import type { CountQuery, EventQuery, Scopes, StoredEvent, Verification } from './port.ts'
 
-/** Events removed per transaction of a prune, so that what waits for it waits only milliseconds. */
+/** How many events one transaction of a prune removes, so that whatever waits for it waits only milliseconds. */
 const PRUNE_CHUNK = 1_000
-/** How much is copied at a time. */
+/** How many bytes are copied at a time. */
 const COPIED_BYTES = 256 * 1024
 
 /**
@@ -103,8 +103,9 @@ export class EventDatabase {
   }
 
   /**
-   * Adds events and moves the log offset, in one transaction. A known id is ignored, except that it uses its offset.
-   * @param rows see {@link packEvents}; their offsets continue from {@link offset}
+   * Adds events and moves the log offset, in one transaction. An event with a known id is ignored, but still uses its
+   * offset.
+   * @param rows made by {@link packEvents}; their offsets continue from {@link offset}
    * @param breathe called between statements
    */
   add(logOffset: number, rows: PackedEvents, breathe: () => void = () => {}): void {
@@ -151,12 +152,13 @@ export class EventDatabase {
   /** Makes all added events durable; returns the log offset. */
   checkpoint(): number {
     const [done] = this.#database.pragma('wal_checkpoint(PASSIVE)') as [Checkpointed]
-    // Another process reads the file. Pages that it keeps SQLite from copying are not flushed either.
+    // If another process reads the file, SQLite does not copy the pages that this process needs, and they are not
+    // flushed either.
     if (done.busy !== 0 || done.checkpointed < done.log) this.#flushLog()
     return this.#logOffset
   }
 
-  /** See {@link EventIndex.list}. */
+  /** A page of events, like {@link EventIndex.list}. */
   list(scope: ScopeId, query: EventQuery): { readonly events: string[]; readonly hasMore: boolean } {
     const cursor = this.#cursorOf(scope, query)
     if (cursor === null) return { events: [], hasMore: false }
@@ -166,7 +168,7 @@ export class EventDatabase {
         : this.#offsetsOfOwner(scope, query, cursor)
     const events: string[] = []
     let characters = 0
-    // The offsets first: rows that are sorted but lie past the page's end are not read.
+    // The offsets are read first, so that rows which are sorted but lie behind the page's end are not read.
     for (const offset of offsets) {
       if (events.length === query.limit || characters >= PAGE_CHARACTERS) return { events, hasMore: true }
       const json = this.#jsonAt.get(offset)!
@@ -178,7 +180,7 @@ export class EventDatabase {
 
   /**
    * One step of a search by the contents of events, after the cursor.
-   * @param before the cursor of the step before; undefined for the first
+   * @param before the cursor of the previous step; undefined for the first step
    */
   search(scope: ScopeId, query: EventQuery, before: OwnedEvent | undefined): FoundEvents {
     const start = before ?? this.#cursorOf(scope, query)
@@ -188,7 +190,7 @@ export class EventDatabase {
     return { events, cursor, lastId: cursor && this.#idAt.get(cursor.offset)! }
   }
 
-  /** One step of a count, after the cursor of the step before. */
+  /** One step of a count, after the cursor of the previous step. */
   count(scope: ScopeId, query: CountQuery, cursor: OwnedEvent | undefined): CountStep {
     return this.#search.count(scope, query, cursor)
   }
@@ -253,13 +255,16 @@ export class EventDatabase {
     return isRecordId(id) ? this.#get.get(Buffer.from(id, 'hex'), scope) : undefined
   }
 
-  /** Whether it existed. Durable when it returns. */
+  /** Deletes an event durably. Returns whether it existed. */
   delete(scope: ScopeId, id: string): boolean {
     if (!isRecordId(id)) return false
     return withFlush(this.#database, () => this.#delete.run(Buffer.from(id, 'hex'), scope)).changes > 0
   }
 
-  /** The event's JSON with the verdict, durable when it returns; undefined if there is no such event. */
+  /**
+   * Stores the verdict about an event, durably. Returns the event's JSON with the verdict; undefined if there is no
+   * such event.
+   */
   verify(scope: ScopeId, id: string, verdict: Verification): string | undefined {
     const before = this.get(scope, id)
     if (before === undefined) return undefined
@@ -268,14 +273,17 @@ export class EventDatabase {
     return json
   }
 
-  /** Removes some of the events that the server created before that time; returns their number, 0 if none are left. */
+  /**
+   * Removes some of the events that the server created before that time. Returns their number, which is 0 if none are
+   * left.
+   */
   pruneSome(before: number): number {
     const { changes } = this.#prune.run(before)
     if (changes === 0) this.#owned.forgetBlocks()
     return changes
   }
 
-  /** SQLite locks only the other files, so closing this one releases no lock. */
+  /** Flushes the write-ahead log. SQLite locks only its other files, so closing this one releases no lock. */
   #flushLog(): void {
     const descriptor = openSync(`${this.#database.name}-wal`, 'r')
     try {
@@ -286,9 +294,9 @@ export class EventDatabase {
   }
 
   /**
-   * Copies the database into a new file, durably, while it is read and written between the steps. Changes to pages
+   * Copies the database into a new file, durably, while it is read and written between the steps. Changes of pages
    * that are copied already are added to the copy. Resolves to the copy's log offset.
-   * @param step called after each of some hundred microseconds; ends the copy by throwing
+   * @param step called after each step of some hundred microseconds; ends the copy by throwing
    */
   async copy(file: string, step: (copied: number, total: number) => void): Promise<number> {
     const pageBytes = this.#database.pragma('page_size', { simple: true }) as number
@@ -308,14 +316,14 @@ export class EventDatabase {
   }
 }
 
-/** SQLite's answer: the pages in the write-ahead log, and how many of them are in the file. */
+/** SQLite's answer to a checkpoint: how many pages the write-ahead log has, and how many of them are in the file. */
 interface Checkpointed {
   readonly busy: number
   readonly log: number
   readonly checkpointed: number
 }
 
-/** What a step of a search has found, and where the next one continues; without a cursor, that was the last step. */
+/** What a step of a search has found, and where the next step continues. Without a cursor, it was the last step. */
 export interface FoundEvents {
   readonly events: readonly string[]
   readonly cursor: OwnedEvent | undefined
@@ -330,23 +338,26 @@ export interface PlacedJson {
   readonly json: string
 }
 
-/** A stretch of them, and the offset up to which there are no others. */
+/** Some events of the log in order, and the offset up to which there are no others. */
 export interface PlacedJsons {
   readonly events: readonly PlacedJson[]
   readonly offset: number
 }
 
 /**
- * Events for a transaction, as a flat list of values, {@link COLUMNS} each, because that is transferred to a thread
- * faster than objects.
+ * Events for a transaction, as a flat list with {@link COLUMNS} values for each. A flat list is transferred to a
+ * thread faster than objects.
  */
 export type PackedEvents = (string | number | null)[]
 
 const COLUMNS = 10
-/** Events that one statement inserts, which costs a quarter less than one by one. */
+/** How many events one statement inserts. This costs a quarter less than one by one. */
 const MANY = 40
 
-/** Appends events to a packed list, each at the next offset; `offset` is the one before the first. */
+/**
+ * Appends events to a packed list, each at the next offset.
+ * @param offset the offset before the first event
+ */
 export function packEvents(events: readonly StoredEvent[], offset: number, into: PackedEvents): void {
   for (const event of events) {
     into.push(
@@ -364,7 +375,7 @@ export function packEvents(events: readonly StoredEvent[], offset: number, into:
   }
 }
 
-/** Conditions of a query and their values; a condition whose value is undefined is left out. */
+/** The conditions of a query and their values. A condition whose value is undefined is left out. */
 class Conditions {
   readonly conditions: string[] = []
   readonly values: unknown[] = []
@@ -376,7 +387,10 @@ class Conditions {
   }
 }
 
-/** Without it, SQLite would choose only by the shape of the query, because it keeps no statistics here. */
+/**
+ * The index that a query should use. SQLite would choose only by the shape of the query, because it keeps no
+ * statistics here.
+ */
 function indexFor(query: EventQuery): string {
   // A client that polls asks for the last minutes of server time. In the order of createdAt, those events could be
   // anywhere.

@@ -9,13 +9,13 @@ import { EVENT_COLUMNS, eventCells } from './eventCells.ts'
 import { EventSchema } from './eventSchema.ts'
 import type { EventList, EventQueries, EventQuery } from './port.ts'
 
-/** The largest number of events in a page; it also ends with PAGE_CHARACTERS. */
+/** How many events a page has at most. It also ends after PAGE_CHARACTERS. */
 const PAGE_EVENTS = 1000
 
-/** Waits for a turn with other lists. */
+/** Runs the work when it is its turn among other lists. */
 type InTurn = (work: () => Promise<EventList>) => Promise<EventList>
 
-/** `GET /v1/exports/events`: all events that match, as a file. */
+/** The route `GET /v1/exports/events`, which answers with all matching events as a file. */
 export function eventExportRoute(index: Pick<EventQueries, 'list' | 'offsetOf'>, inTurn: InTurn): Route {
   return route({
     method: 'GET',
@@ -64,7 +64,7 @@ export function eventExportRoute(index: Pick<EventQueries, 'list' | 'offsetOf'>,
   })
 }
 
-/** Each page is asked for when the client has read the one before. */
+/** The pages of the answer. Each page is read only when the client has read the one before. */
 async function* pagesOf(
   scope: ScopeId,
   wish: EventQuery,
@@ -74,7 +74,7 @@ async function* pagesOf(
   let before: string | undefined
   for (;;) {
     const { events, hasMore, next } = await inTurn(() => index.list(scope, { ...wish, before }))
-    // A part must not look like the whole.
+    // An incomplete file must not look like a complete one.
     if (events.length === 0 && next === undefined && before !== undefined) {
       if ((await index.offsetOf(scope, before)) === undefined)
         throw new Error('the event after which the export was to continue has been deleted')

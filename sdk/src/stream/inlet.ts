@@ -1,8 +1,10 @@
 import { StreamClosedError } from '../errors.ts'
 
-/** What an iterator that is fed from outside waits with: items are taken where they are kept, one at a time. */
+/**
+ * What an iterator that is fed from outside waits with. Items stay where they are kept, and are taken one at a time.
+ */
 export class Inlet<T> {
-  /** Resolves at {@link begin}; rejects where it ends before. */
+  /** Resolves at {@link begin}. Rejects if the inlet ends before that. */
   readonly begun: Promise<void>
   readonly #take: () => T | undefined
   readonly #left: () => void
@@ -13,8 +15,9 @@ export class Inlet<T> {
   #waits: Promise<void> | undefined
 
   /**
-   * @param take the next item, if there is one
-   * @param left whoever reads has left, and is told nothing more
+   * An inlet that has not begun.
+   * @param take returns the next item, if there is one
+   * @param left called when the reader has left; nothing more is delivered then
    */
   constructor(take: () => T | undefined, left: () => void) {
     this.#take = take
@@ -31,14 +34,14 @@ export class Inlet<T> {
     this.#begin()
   }
 
-  /** There may be an item. */
+  /** Tells a waiting reader that there may be an item. */
   wake(): void {
     this.#wake?.()
     this.#waits = undefined
     this.#wake = undefined
   }
 
-  /** Ends once all items are taken; by throwing, where there is an error. */
+  /** Ends the iteration once all items are taken. If there is an error, the iteration ends by throwing it. */
   end(end: { readonly error?: unknown }): void {
     this.#end ??= end
     this.#fail(end.error ?? new StreamClosedError())

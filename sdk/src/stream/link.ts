@@ -6,36 +6,46 @@ import type { ClientMessage, ServerMessage } from './messages.ts'
 import type { Socket } from './socket.ts'
 
 /**
- * A connection that comes back: it reconnects with exponential backoff and jitter whenever it is lost, to each server
- * in turn, and gives up only where the server says that the key is not good.
+ * A connection that comes back. Whenever it is lost, it reconnects with exponential backoff and jitter, to each server
+ * in turn. It gives up only if the server says that the key is not valid.
  *
  * Owns: the socket, its health, when and where to try again. Does not own: what is sent again (stream.ts).
  */
 
 const BASE_MS = 200
 const CAP_MS = 5000
-/** A connection that is silent that long is asked whether it is still there; silent that long again, it is lost. */
+/**
+ * If a connection is silent for this long, the server is asked whether it is still there. If it is silent for as long
+ * again, the connection is lost.
+ */
 const SILENCE_MS = 15_000
 
-/** Why the server closes for good, by the code of its close frame, as a status. */
+/**
+ * Why the server closes a connection for good: the code of its close frame, and the HTTP status that it stands for.
+ */
 const FINAL_CODES: Readonly<Record<number, number>> = { 4401: 401, 4402: 402 }
 const FINAL_STATUSES: ReadonlySet<number> = new Set([401, 402, 403])
-/** What a plain request is answered while nothing stands against a stream. */
+/** The status with which a plain request is answered if nothing prevents a stream. */
 const UPGRADE_REQUIRED = 426
 
 export interface LinkParts {
   readonly encoding: StreamEncoding
   readonly servers: Servers
-  /** Throws what `ask` rejects with, where the server is asked first, and a TypeError where none can be opened. */
+  /**
+   * Opens a socket. Throws what `ask` rejects with if the server is asked first, and a TypeError if no socket can be
+   * opened.
+   */
   open(server: string, signal: AbortSignal): Socket | Promise<Socket>
-  /** Rejects with the answer that a plain request gets: WebSockets do not tell why a connection was refused. */
+  /**
+   * Makes a plain request, and rejects with its answer, because WebSockets do not tell why a connection was refused.
+   */
   ask(server: string, signal: AbortSignal): Promise<void>
   opened(): void
   received(message: ServerMessage): void
   lost(): void
-  /** It will connect again after a while. */
+  /** Called when the connection is lost or could not be opened. It will be tried again after a while. */
   waiting(reason: ConnectionError | RingfenceError): void
-  /** It will not connect any more. */
+  /** Called when no further connection will be tried. */
   failed(error: unknown): void
 }
 
@@ -44,7 +54,7 @@ export class Link {
   readonly #ended = new AbortController()
   #socket: Socket | undefined
   #isOpen = false
-  /** Since a message last came. */
+  /** Attempts since a message last arrived. */
   #attempt = 0
   #timer: ReturnType<typeof setTimeout> | undefined
   #isAsked = false
@@ -57,7 +67,7 @@ export class Link {
     return this.#isOpen
   }
 
-  /** It was closed, or has failed. */
+  /** Whether it was closed or has failed. */
   get hasEnded(): boolean {
     return this.#ended.signal.aborted
   }
@@ -86,19 +96,19 @@ export class Link {
     this.#watchSilence()
   }
 
-  /** To be called while it is open. */
+  /** Sends a message. It must only be called while the connection is open. */
   send(message: ClientMessage): void {
     this.#socket?.send(this.#parts.encoding.encode(message))
   }
 
-  /** Ends it for good. */
+  /** Closes the connection for good. */
   close(): void {
     this.#ended.abort()
     this.#drop()
   }
 
   #listen(socket: Socket): void {
-    // After a socket was dropped it may still speak.
+    // A socket that was dropped may still report events, which are ignored.
     const on = <T>(type: 'open' | 'message' | 'close' | 'error', handle: (event: T) => void) =>
       socket.addEventListener(type, (event: T) => {
         if (socket === this.#socket) handle(event)
@@ -121,7 +131,7 @@ export class Link {
       else
         this.#gone(new ConnectionError(`The connection was closed: ${code} ${reason}`.trimEnd(), undefined))
     })
-    // Node 22 sends no close where it could not connect.
+    // Node 22 reports no close if it could not connect.
     on('error', (cause: unknown) => this.#gone(new ConnectionError('The connection failed.', cause)))
   }
 
@@ -153,7 +163,7 @@ export class Link {
     this.#parts.waiting(reason)
   }
 
-  /** Aborted when the server should have answered. */
+  /** A signal that is aborted when the server should have answered. */
   #timeout(): AbortSignal {
     return AbortSignal.any([this.#ended.signal, AbortSignal.timeout(SILENCE_MS)])
   }
@@ -172,7 +182,7 @@ export class Link {
     }, SILENCE_MS)
   }
 
-  /** Lets go of the socket; returns whether it was open. */
+  /** Gives up the socket. Returns whether it was open. */
   #drop(): boolean {
     clearTimeout(this.#timer)
     const wasOpen = this.#isOpen

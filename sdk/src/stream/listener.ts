@@ -1,24 +1,24 @@
 import type { ClientMessage, ServerMessage } from './messages.ts'
 
-/** Something that the server keeps on telling over a stream: a subscription, or a watch. */
+/** Something that the server keeps reporting over a stream: a subscription or a watch. */
 export interface Listener {
-  /** The connection is open, for the first time or again. */
+  /** Called when the connection is open, for the first time or again. */
   opened(): void
   lost(): void
-  /** A message that names it: {@link id}. */
+  /** Called with each message that contains the listener's name. */
   received(message: ServerMessage): void
-  /** Nothing more will come; without an error because the stream was closed. */
+  /** Called when nothing more will come. There is no error if the stream was closed. */
   ended(end: { readonly error?: unknown }): void
 }
 
-/** What a listener needs of its stream. */
+/** What a listener needs from its stream. */
 export interface ListenerHost {
   readonly isOpen: boolean
-  /** A name for what it asks for; messages that carry it come to the listener. */
+  /** Returns a name for the listener's requests. Messages that carry the name are passed to the listener. */
   register(listener: Listener): string
   forget(name: string): void
-  /** While the connection is open. */
+  /** Sends a message while the connection is open. */
   send(message: ClientMessage): void
-  /** The listener is not needed any more. */
+  /** Forgets a listener that is not needed any more. */
   remove(listener: Listener): void
 }

@@ -5,14 +5,14 @@ import type { Event, Update } from '../types.ts'
 /** A point: degrees, longitude before latitude. */
 export type Coordinates = readonly [longitude: number, latitude: number]
 
-/** What may be watched: `box` is west, south, east, north in degrees; the radius is metres. */
+/** The area that may be watched. A `box` is west, south, east, north in degrees; a radius is in metres. */
 export type WatchedArea =
   | { readonly type: 'circle'; readonly center: Coordinates; readonly radius: number }
   | { readonly type: 'box'; readonly box: readonly [number, number, number, number] }
   | { readonly type: 'polygon'; readonly coordinates: readonly (readonly Coordinates[])[] }
   | { readonly type: 'geofence'; readonly tag: string; readonly externalId: string }
 
-/** Which events: of each list that is there, one must fit. */
+/** Which events are wanted. For each list that is given, one entry must match. */
 export interface EventFilter {
   readonly types?: readonly string[]
   /** The tags of the event's geofence or beacon. */
@@ -22,12 +22,12 @@ export interface EventFilter {
   readonly deviceIds?: readonly string[]
 }
 
-/** Which devices of a watched area: each part that is there must fit. */
+/** Which devices of a watched area are wanted. Each part that is given must match. */
 export interface WatchFilter {
-  /** The device is inside a geofence with one of these tags. */
+  /** The device is inside a geofence that has one of these tags. */
   readonly tags?: readonly string[]
   readonly userIds?: readonly string[]
-  /** Its user's metadata has these members. */
+  /** The metadata of the device's user has these members. */
   readonly metadata?: Readonly<Record<string, string | number | boolean>>
 }
 
@@ -36,13 +36,13 @@ export interface Position {
   readonly change: 'enter' | 'move' | 'leave'
   readonly user: { readonly _id: string; readonly userId?: string; readonly deviceId: string }
   readonly location: { readonly type: 'Point'; readonly coordinates: Coordinates }
-  /** Metres. */
+  /** In metres. */
   readonly locationAccuracy?: number
-  /** ISO 8601. */
+  /** In ISO 8601. */
   readonly updatedAt: string
 }
 
-/** A frame of updates; `sequence` is the first one's. */
+/** A frame of updates. `sequence` is the number of the first update. */
 export interface TrackMessage {
   readonly type: 'track'
   readonly id: number

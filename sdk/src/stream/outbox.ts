@@ -3,29 +3,30 @@ import type { Update } from '../types.ts'
 import type { ErrorMessage, TrackMessage } from './messages.ts'
 
 /**
- * The updates that are not acknowledged yet, and the frames that they go out in. A state machine without a clock or a
- * connection: `stream.ts` sends what {@link Outbox.next} gives and tells it what came back.
+ * The updates that are not acknowledged yet, and the frames in which they are sent. It is a state machine without a
+ * clock or a connection: `stream.ts` sends what {@link Outbox.next} returns and reports the answers.
  *
- * Invariants
- * 1. Updates go out in the order in which they were added, each under the same number every time: what is sent twice is
- *    applied once.
- * 2. Each is settled once: resolved when durable, rejected when refused or when the stream fails.
- * 3. What waits is bounded, in bytes and in frames on their way.
+ * Invariants 1. Updates are sent in the order in which they were added, each under the same number every time, so an
+ * update that is sent twice is applied once. 2. Each update is settled once: resolved when it is durable, rejected
+ * when it is refused or the stream fails. 3. What waits is bounded, in bytes and in frames that are not answered.
  */
 
-/** Characters of JSON, about bytes, that may wait; those who ask for room are told before. */
+/**
+ * How many characters of JSON, which is about as many bytes, may wait. Callers who wait for room are released below
+ * that.
+ */
 const MAX_WAITING = 32 * 1024 * 1024
 const ROOM_BELOW = 8 * 1024 * 1024
-/** Characters of one frame; the server takes 1 MiB, and a character takes up to three bytes. */
+/** How many characters a frame may have. The server takes 1 MiB, and a character takes up to three bytes. */
 const MAX_FRAME = 256 * 1024
 const MAX_FRAME_UPDATES = 250
 const MAX_FRAMES_ON_THEIR_WAY = 8
 
 interface Entry {
-  /** In the stream; ascends by one. */
+  /** The number of the update in the stream. Numbers ascend by one. */
   readonly sequence: number
   readonly update: Update
-  /** Characters of its JSON. */
+  /** The length of its JSON in characters. */
   readonly size: number
   readonly resolve: () => void
   readonly reject: (error: unknown) => void
@@ -33,13 +34,13 @@ interface Entry {
 }
 
 interface Frame {
-  /** On the connection; ascends by one. */
+  /** The number of the frame on the connection. Numbers ascend by one. */
   readonly id: number
   readonly entries: readonly Entry[]
 }
 
 export class Outbox {
-  /** Names this sender among all. */
+  /** A name that distinguishes this sender from all others. */
   readonly #stream: string
   #sequence = 0
   #waiting: Entry[] = []
@@ -47,19 +48,20 @@ export class Outbox {
   #nextId = 1
   #characters = 0
   /**
-   * Updates in a frame. Where a connection ends without an acknowledgement its frames may have been larger than this server
-   * takes, which it does not always come to say: so they become smaller, and grow again with each that it takes.
+   * How many updates a frame may have. If a connection ends without an acknowledgement, its frames may have been
+   * larger than this server takes, which it cannot always report. So frames become smaller then, and grow again with
+   * each one that is accepted.
    */
   #mostUpdates = MAX_FRAME_UPDATES
   #isAcknowledged = false
-  /** The first frame that the server was too busy for; nothing goes out until {@link rewind}. */
+  /** The id of the first frame for which the server was too busy. Nothing is sent until {@link rewind}. */
   #busyFrom: number | undefined
 
   constructor(stream: string) {
     this.#stream = stream
   }
 
-  /** Nothing waits for its acknowledgement. */
+  /** Whether no update waits for its acknowledgement. */
   get isEmpty(): boolean {
     return this.#waiting.length === 0 && this.#frames.length === 0
   }
@@ -69,6 +71,7 @@ export class Outbox {
   }
 
   /**
+   * Adds an update.
    * @returns resolves when the update is durable; rejects with the reason why the server refuses it
    * @throws StreamFullError, RingfenceError 413
    */
@@ -78,7 +81,7 @@ export class Outbox {
       throw new RingfenceError(413, `An update has at most ${MAX_FRAME} characters.`)
     if (this.#characters >= MAX_WAITING) throw new StreamFullError()
     this.#characters += json.length
-    // A copy: whoever has called may use the object again.
+    // The update is copied, because the caller may change the object afterwards.
     const copy = JSON.parse(json) as Update
     const sequence = ++this.#sequence
     return new Promise((resolve, reject) => {
@@ -95,7 +98,7 @@ export class Outbox {
     let characters = 0
     for (const { sequence, size } of this.#waiting) {
       characters += size
-      // After a refusal the numbers of what is sent again have a gap; a frame has none.
+      // After a refusal, the numbers of what is sent again have a gap. A frame must not contain a gap.
       if (count === this.#mostUpdates || characters > MAX_FRAME || sequence !== first.sequence + count) break
       count++
     }
@@ -106,7 +109,7 @@ export class Outbox {
     return { type: 'track', id, stream: this.#stream, sequence: first.sequence, updates }
   }
 
-  /** All frames up to `id` are durable, but for what was refused. */
+  /** All frames up to `id` are durable, except for updates that were refused. */
   acknowledged(id: number): void {
     let count = 0
     for (const frame of this.#frames) {
@@ -119,7 +122,7 @@ export class Outbox {
     this.#mostUpdates = Math.min(MAX_FRAME_UPDATES, this.#mostUpdates + count)
   }
 
-  /** An update was refused, or, without `index`, a whole frame. */
+  /** An update was refused, or a whole frame if there is no `index`. */
   refused({ id, index, ...error }: ErrorMessage): void {
     const entries = this.#frames.find((frame) => frame.id === id)?.entries ?? []
     for (const entry of index === undefined ? entries : entries.slice(index, index + 1)) {
@@ -128,15 +131,15 @@ export class Outbox {
   }
 
   /**
-   * The server did not take the frame `id`, and refuses each frame that follows. @returns whether this was the last of
-   * them: then call {@link rewind} after a while
+   * The server was too busy for the frame `id`, and refuses each frame that follows.
+   * @returns whether this was the last of them; {@link rewind} must then be called after a while
    */
   busy(id: number): boolean {
     this.#busyFrom ??= id
     return id === this.#nextId - 1
   }
 
-  /** Frames that the server was too busy for go out again. */
+  /** Sends the frames again for which the server was too busy. */
   rewind(): void {
     const from = this.#busyFrom
     if (from === undefined) return
@@ -146,7 +149,7 @@ export class Outbox {
     this.#takeBack(this.#frames.splice(at))
   }
 
-  /** The connection is lost: what was not acknowledged goes out again on the next one. */
+  /** The connection is lost. What was not acknowledged is sent again on the next one. */
   disconnected(): void {
     const longest = Math.max(0, ...this.#frames.map(({ entries }) => entries.length))
     if (longest > 0 && !this.#isAcknowledged) this.#mostUpdates = Math.max(1, longest >> 1)
@@ -157,7 +160,7 @@ export class Outbox {
     this.#frames = []
   }
 
-  /** Rejects all that waits. */
+  /** Rejects all waiting updates. */
   fail(error: unknown): void {
     this.disconnected()
     for (const entry of this.#waiting) if (this.#settles(entry)) entry.reject(error)
@@ -169,7 +172,7 @@ export class Outbox {
     this.#waiting = [...entries, ...this.#waiting]
   }
 
-  /** Whether the entry was still open. */
+  /** Marks the entry as settled. Returns whether it was still open. */
   #settles(entry: Entry): boolean {
     if (entry.isSettled) return false
     entry.isSettled = true

@@ -2,12 +2,13 @@ import type { Position } from './messages.ts'
 import { merged, WatchListener } from './watchListener.ts'
 
 /**
- * The devices in an area as they enter, move and leave: whoever applies the changes in turn knows who is inside.
+ * The devices in an area as they enter, move and leave. If the changes are applied in order, the result is always who
+ * is inside.
  *
- * Of each device only the newest change waits to be taken, so that a slow reader falls behind in detail and never in time.
+ * Only the newest change of each device waits to be taken, so a slow reader misses details but is never late.
  */
 export class PositionIterator extends WatchListener<Position> {
-  /** By device: what waits to be taken. */
+  /** The changes that wait to be taken, by device. */
   readonly #waiting = new Map<string, Position>()
 
   protected put(positions: readonly Position[]): void {

@@ -1,4 +1,4 @@
-/** A part of what WebSockets have, in browsers, in Node from 22 on, and in the package `ws`. */
+/** The part of a WebSocket that this client uses. Browsers, Node from version 22 on, and the package `ws` have it. */
 export interface Socket {
   binaryType: string
   /* oxlint-disable typescript/no-explicit-any -- each of them has event types of its own */
@@ -12,8 +12,8 @@ export type WebSocketConstructor = new (url: string, protocols?: any, options?: 
 
 /**
  * Opens `GET /v1/stream` for a page in which a person has signed in.
- * @param ticket which opens one stream
- * @throws TypeError where there is no WebSocket
+ * @param ticket opens one stream
+ * @throws TypeError if there is no WebSocket
  */
 export function openSocketOfSession(
   url: string,
@@ -26,10 +26,10 @@ export function openSocketOfSession(
 }
 
 /**
- * Opens `GET /v1/stream` with a key. A secret key goes into a header, which browsers cannot send; a publishable key into the address,
- * which all can.
- * @param WebSocket that of the package `ws`, where there is no global one
- * @throws TypeError where a secret key cannot be sent, or there is no WebSocket
+ * Opens `GET /v1/stream` with a key. A secret key is sent in a header, which browsers cannot do. A publishable key is
+ * part of the address, which works everywhere.
+ * @param WebSocket the class of the package `ws`, if there is no global one
+ * @throws TypeError if a secret key cannot be sent, or there is no WebSocket
  */
 export function openSocket(
   url: string,
@@ -44,7 +44,7 @@ export function openSocket(
   const headers = { authorization: key }
   if (WebSocket !== undefined) return new WebSocket(address, [protocol], { headers })
   try {
-    // As Node has it; browsers take it for the name of a protocol, and throw.
+    // This is Node's form. Browsers would take the object for the name of a protocol, and throw.
     return new Constructor(address, { protocols: [protocol], headers })
   } catch (cause) {
     throw new TypeError('A secret key belongs on a server: this WebSocket cannot send it.', { cause })

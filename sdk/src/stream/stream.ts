@@ -13,55 +13,56 @@ import { Outbox } from './outbox.ts'
 import { PositionIterator } from './positions.ts'
 import { openSocket, openSocketOfSession, type Socket, type WebSocketConstructor } from './socket.ts'
 
-/** Where a stream goes. */
+/** Where a stream connects, and how. */
 export interface StreamTarget {
-  /** The URL of the server, or those of several servers of which each serves all. */
+  /** The URL of the server, or the URLs of several servers if each of them serves all devices. */
   readonly url: string | readonly string[]
   readonly identity: Identity
   readonly WebSocket: WebSocketConstructor | undefined
 }
 
 export interface StreamOptions {
-  /** JSON where it is absent. */
+  /** The encoding of messages. If absent, it is JSON. */
   readonly encoding?: StreamEncoding | undefined
-  /** Ends it at once, without waiting for what is not acknowledged. */
+  /** When aborted, ends the stream at once, without waiting for what is not acknowledged. */
   readonly signal?: AbortSignal | undefined
-  /** Called whenever the connection opens, closes, or cannot be opened. */
+  /** Called whenever the connection opens, closes or cannot be opened. */
   readonly onStateChange?: ((state: StreamState) => void) | undefined
 }
 
-/** How it is about the connection of a stream. */
+/** The state of a stream's connection. */
 export type StreamState =
   | { readonly status: 'open' }
   /**
-   * It connects again by itself, soon. `error` is what the server answered, as a RingfenceError with status 429 where
-   * the key has too many streams, or that it could not be reached, or how the connection ended.
+   * It will connect again by itself, soon. `error` is the server's answer as a RingfenceError (with status 429 if the
+   * key has too many streams), or says that the server could not be reached or how the connection ended.
    */
   | { readonly status: 'waiting'; readonly error: RingfenceError | ConnectionError }
-  /** For good: by `close()`, or by an error, with which everything that waits is rejected. */
+  /** It is closed for good: by `close()`, or by an error, with which everything that waits is rejected. */
   | { readonly status: 'closed'; readonly error?: unknown }
 
 export interface EventOptions {
-  /** The `_id` of an event to go on after; absent: from now on. */
+  /** The `_id` of an event after which to continue. If absent, new events follow. */
   readonly from?: string | undefined
-  /** Events may wait for a moment, up to 100 ms, so that many come at once: this costs the server a fraction. */
+  /** Whether events may wait for up to 100 ms, so that many are sent together. This costs the server much less. */
   readonly batch?: boolean | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 export interface WatchOptions {
-  /** At most one `move` per device in that time; the server has a default. */
+  /** The shortest time between two `move` messages of a device, in milliseconds. The server has a default. */
   readonly minIntervalMs?: number | undefined
-  /** Which devices; absent: all. */
+  /** Which devices are wanted. If absent, all are. */
   readonly filter?: WatchFilter | undefined
   readonly signal?: AbortSignal | undefined
 }
 
 /**
- * One connection for updates, events and positions. When it is lost it comes back by itself, to the next server where
- * there are several: updates that were not acknowledged are sent again and applied once, events go on where they were.
+ * One connection for updates, events and positions. When it is lost, it reconnects by itself, to the next server if
+ * there are several. Updates that were not acknowledged are sent again and applied once, and events continue where
+ * they were.
  *
- * It fails for good where the key is not good (401, 402, 403): then all that waits is rejected with that error.
+ * It fails for good if the key is not valid (401, 402, 403). Then everything that waits is rejected with that error.
  */
 export class RingfenceStream {
   readonly #link: Link
@@ -71,12 +72,12 @@ export class RingfenceStream {
   readonly #host: ListenerHost
   readonly #onStateChange: (state: StreamState) => void
   #names = 0
-  /** Why nothing more is taken. */
+  /** Why nothing more is accepted; undefined while the stream works. */
   #end: { readonly error: unknown } | undefined
   #closed: Promise<void> | undefined
   #pumpsSoon = false
   #busyTimer: ReturnType<typeof setTimeout> | undefined
-  /** Callers that wait for room, or until nothing waits any more. */
+  /** Callers that wait for room, or until everything is acknowledged. */
   #waiting: {
     readonly isDue: () => boolean
     readonly resolve: () => void
@@ -130,7 +131,8 @@ export class RingfenceStream {
   /**
    * Sends an update.
    * @returns resolves when it is durable
-   * @throws RingfenceError what the server has against it; StreamFullError; StreamClosedError; why the stream failed
+   * @throws RingfenceError if the server refuses it; StreamFullError; StreamClosedError; the error with which the
+   * stream failed
    */
   async track(update: Update): Promise<void> {
     if (this.#end !== undefined) throw this.#end.error
@@ -139,7 +141,7 @@ export class RingfenceStream {
     await durable
   }
 
-  /** Events as they happen. A publishable key must name `deviceIds` or `userIds`. */
+  /** Delivers events as they happen. A publishable key must name `deviceIds` or `userIds`. */
   events(
     filter: EventFilter = {},
     { from = 'now', batch = false, signal }: EventOptions = {},
@@ -147,19 +149,20 @@ export class RingfenceStream {
     return this.#add(new EventIterator(this.#host, filter, from, batch), signal)
   }
 
-  /** Devices in an area, as they enter, move and leave. Needs a secret key. */
+  /** Delivers the devices in an area as they enter, move and leave. It needs a secret key. */
   watch(area: WatchedArea, { minIntervalMs, filter, signal }: WatchOptions = {}): PositionIterator {
     return this.#add(new PositionIterator(this.#host, { area, minIntervalMs, filter }, false), signal)
   }
 
-  /** Like {@link watch}, many changes at a time, at most ten times a second. */
+  /** Does the same as {@link watch}, with many changes at a time, at most ten times a second. */
   watchBatches(area: WatchedArea, { minIntervalMs, filter, signal }: WatchOptions = {}): BatchIterator {
     return this.#add(new BatchIterator(this.#host, { area, minIntervalMs, filter }, true), signal)
   }
 
   /**
-   * Takes nothing more, waits until all updates are acknowledged, and ends; iterators end with what they have.
-   * @throws why the stream failed before that
+   * Accepts nothing more, waits until all updates are acknowledged, and ends. Iterators end after what they already
+   * have.
+   * @throws the error with which the stream failed before that
    */
   close(): Promise<void> {
     this.#closed ??= this.#close()
@@ -198,7 +201,7 @@ export class RingfenceStream {
     clearTimeout(this.#busyTimer)
     this.#outbox.disconnected()
     for (const listener of this.#listeners) listener.lost()
-    // Of a frame that was refused whole nothing goes out again, so no acknowledgement may ever come.
+    // If a whole frame was refused, nothing of it is sent again, so no acknowledgement may ever come.
     if (!this.#link.hasEnded) this.#tellWaiting()
   }
 
@@ -231,7 +234,7 @@ export class RingfenceStream {
   }
 
   #rewindLater(retryAfter: number): void {
-    // Clients that were refused at the same time should not all come back at the same time.
+    // Clients that were refused at the same time should not all return at the same time.
     const ms = retryAfter * 1000 * (1 + Math.random())
     this.#busyTimer = setTimeout(() => {
       this.#outbox.rewind()
@@ -285,7 +288,7 @@ export class RingfenceStream {
   }
 }
 
-/** Opens the connection; a page of a person gets a ticket for it first. */
+/** Opens the connection. In a page of a signed-in person, it gets a ticket first. */
 async function open(
   { identity, WebSocket }: StreamTarget,
   server: string,
@@ -300,7 +303,7 @@ async function open(
   return openSocketOfSession(server, ticket, protocol, WebSocket)
 }
 
-/** What stands against a connection. Without a ticket, a session can only be asked whether it is still there. */
+/** Finds out what prevents a connection. Without a ticket, it can only ask whether the session still exists. */
 async function ask({ identity }: StreamTarget, server: string, signal: AbortSignal): Promise<unknown> {
   const path = 'key' in identity ? '/v1/stream' : '/v1/sessions/current'
   return callOnce(server, identity, { method: 'GET', path, signal })

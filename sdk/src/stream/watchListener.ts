@@ -3,7 +3,7 @@ import { Inlet } from './inlet.ts'
 import type { Listener, ListenerHost } from './listener.ts'
 import type { Position, ServerMessage, WatchedArea, WatchFilter } from './messages.ts'
 
-/** What is watched. */
+/** What is watched, and how. */
 export interface WatchTerms {
   readonly area: WatchedArea
   readonly minIntervalMs: number | undefined
@@ -11,15 +11,16 @@ export interface WatchTerms {
 }
 
 /**
- * A watch of a stream, as an iterator of what a subclass makes of its positions.
+ * A watch of a stream, as an iterator over what a subclass makes of its positions.
  *
- * When the connection is lost, all that were inside leave; those that still are enter again once it is back.
+ * When the connection is lost, everybody inside leaves. Those who are still there enter again once the connection is
+ * back.
  */
 export abstract class WatchListener<T> implements AsyncIterableIterator<T, undefined>, Listener {
   /** Resolves when the server has begun to watch. */
   readonly ready: Promise<void>
   protected readonly inlet: Inlet<T>
-  /** By device: where those are that the server has told of. */
+  /** The last known positions of the devices inside, by device. */
   protected readonly inside = new Map<string, Position>()
   readonly #host: ListenerHost
   readonly #terms: WatchTerms
@@ -37,11 +38,11 @@ export abstract class WatchListener<T> implements AsyncIterableIterator<T, undef
     this.ready = this.inlet.begun
   }
 
-  /** What waits to be taken. */
+  /** Returns the next item that waits to be taken. */
   protected abstract take(): T | undefined
-  /** Changes have come, or everybody has left. */
+  /** Receives changes, also when everybody has left. */
   protected abstract put(positions: readonly Position[]): void
-  /** Nothing that waits is wanted any more. */
+  /** Drops everything that waits, because it is not wanted any more. */
   protected abstract clear(): void
 
   next(): Promise<IteratorResult<T, undefined>> {
@@ -119,7 +120,7 @@ export abstract class WatchListener<T> implements AsyncIterableIterator<T, undef
   }
 }
 
-/** Two changes of one device as one; undefined where they come to nothing. */
+/** Combines two changes of one device; undefined if together they change nothing. */
 export function merged(earlier: Position, later: Position): Position | undefined {
   if (earlier.change === 'enter') return later.change === 'leave' ? undefined : { ...later, change: 'enter' }
   if (earlier.change === 'leave') return { ...later, change: 'move' }

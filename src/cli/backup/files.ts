@@ -9,9 +9,9 @@ const CHUNK_BYTES = 1 << 20
 /** Written data is flushed after this many bytes: one flush of gigabytes would delay those of the commit log. */
 export const FLUSH_BYTES = 4 << 20
 export interface ReadOptions {
-  /** How many of its first bytes are read; absent: all. */
+  /** How many of its first bytes are read. If absent, all are. */
   readonly bytes?: number | undefined
-  /** Infinity: as fast as possible. */
+  /** The highest rate. Infinity means as fast as possible. */
   readonly bytesPerSecond: number
   /** Called for each chunk that was read. */
   readonly count: (bytes: number) => void
@@ -50,7 +50,7 @@ export async function hashFile(
   return { name, bytes: byteOffset, sha256: hash.digest('hex') }
 }
 
-/** {@link hashFile}, into a new file that is durable when it resolves, except for its name. */
+/** Copies a file like {@link hashFile}. The new file is durable when this resolves, except for its name. */
 export async function copyFile(
   from: string,
   to: string,
@@ -74,7 +74,7 @@ export async function copyFile(
   }
 }
 
-/** A new small file, durable except for its name. */
+/** Writes a new small file, which is durable except for its name. */
 export async function writeText(path: string, text: string): Promise<void> {
   const file = await open(path, 'wx', 0o600)
   try {

@@ -1,15 +1,15 @@
 import { createHash } from 'node:crypto'
 import type { BackupContents } from './port.ts'
 
-/** The file of a backup with its contents. */
+/** The file of a backup that lists its contents. */
 export const MANIFEST_FILE = 'manifest.json'
 const FORMAT = 1
 
 export interface BackedUpFile {
-  /** Relative to the folder, with slashes. */
+  /** The path relative to the folder, with slashes. */
   readonly name: string
   readonly bytes: number
-  /** Hexadecimal. */
+  /** In hexadecimal. */
   readonly sha256: string
 }
 
@@ -17,12 +17,12 @@ export interface Manifest extends Omit<BackupContents, 'files' | 'texts'> {
   readonly format: number
   /** The version of Ringfence that wrote it. */
   readonly version: string
-  /** ISO 8601. */
+  /** In ISO 8601. */
   readonly madeAt: string
   readonly files: readonly BackedUpFile[]
 }
 
-/** The folder is not a backup, or was changed since it was made. */
+/** The folder is not a backup, or it was changed after it was made. */
 export class BackupDamaged extends Error {
   override name = 'BackupDamaged'
 
@@ -31,14 +31,15 @@ export class BackupDamaged extends Error {
   }
 }
 
-/** JSON whose last member covers all members before it, in the order written here. */
+/** Writes the manifest as JSON. Its last member is a digest of all members before it, in the order written here. */
 export function encodeManifest(content: Omit<Manifest, 'format'>): string {
   const manifest = { format: FORMAT, ...content }
   return `${JSON.stringify({ ...manifest, sha256: sha256(JSON.stringify(manifest)) }, null, 1)}\n`
 }
 
 /**
- * @param path of the file, for messages
+ * Reads a manifest.
+ * @param path the path of the file, for messages
  * @throws {BackupDamaged} unless it is exactly what {@link encodeManifest} wrote, in a format that is known
  */
 export function decodeManifest(text: string, path: string): Manifest {

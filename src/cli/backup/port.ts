@@ -1,17 +1,19 @@
 /** A file of the data folder that is to be copied; its name is relative to the folder, with slashes. */
 export interface BackupFile {
   readonly name: string
-  /** How many of its first bytes are copied; absent: all. */
+  /** How many of its first bytes are copied. If absent, all are. */
   readonly bytes?: number
 }
 
-/** The contents of a data folder at one moment, besides its event index, which is copied by then. */
+/**
+ * The contents of a data folder at one moment. The event index is not among them, because it has been copied by then.
+ */
 export interface BackupContents {
   readonly storeId: string
   readonly partitions: number
   /** The offset of the last frame of the log. */
   readonly logPosition: number
-  /** The copied event index has the events up to here; the log has the rest. */
+  /** The log offset up to which the copied event index is complete. The log has the rest. */
   readonly eventsPosition: number
   readonly registryRevision: number
   readonly files: readonly BackupFile[]
@@ -19,19 +21,22 @@ export interface BackupContents {
   readonly texts: readonly { readonly name: string; readonly text: string }[]
 }
 
-/** The contents's files stay as they are until it is released. */
+/** Contents whose files stay unchanged until they are released. */
 export interface HeldContents extends BackupContents {
-  /** @throws if the files did not stay unchanged until now: then a copy of them is worthless */
+  /**
+   * Lets the files change again.
+   * @throws if they did not stay unchanged until now; a copy of them is then worthless
+   */
   release(): Promise<void>
 }
 
-/** A store that can be copied: one that this process has open, or that of a running server. */
+/** A store that can be copied: one that this process has open, or the store of a running server. */
 export interface BackupSource {
   /**
-   * Copies the event index into `folder`, then holds the other files still.
-   * @param folder absolute path of an existing folder
-   * @param progress told every few megabytes how far the event index is, in bytes
-   * @param signal gives up
+   * Copies the event index into `folder`, and then keeps the other files unchanged.
+   * @param folder the absolute path of an existing folder
+   * @param progress called every few megabytes with the progress of the event index, in bytes
+   * @param signal aborted to give up
    */
   hold(
     folder: string,

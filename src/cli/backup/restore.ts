@@ -15,16 +15,16 @@ export class FolderNotEmpty extends Error {
   }
 }
 
-/** Every start refuses a folder that has a log and lacks this file. */
+/** The file that is restored last. Every start refuses a folder that has a log and lacks this file. */
 const LAST_FILE = 'store.json'
-/** Names that a backup may contain; a manifest cannot reach out of the data folder. */
+/** The names that a backup may contain. So a manifest cannot name files outside of the data folder. */
 const NAME = /^(?:(?:log|snapshots)\/)?[A-Za-z0-9][\w.-]*$/
 
 /**
- * Copies a backup into a data folder, and checks every byte on the way. Until the last file is there no server starts
- * on the folder; where anything is wrong, what was copied is removed.
- * @param data made when absent
- * @param progress told how many bytes of how many are there
+ * Copies a backup into a data folder, and checks every byte on the way. Until the last file is there, no server starts
+ * on the folder. If anything is wrong, what was copied is removed.
+ * @param data the folder, which is created if it does not exist
+ * @param progress called with how many bytes are copied, and of how many
  * @returns what was restored
  * @throws {BackupDamaged} {@link FolderNotEmpty}
  */
@@ -41,7 +41,7 @@ export async function restoreBackup(
   let done = 0
   const count = (bytes: number): void => progress((done += bytes), total)
   try {
-    // The log's folder first: see LAST_FILE.
+    // The log's folder is created first: see LAST_FILE.
     mkdirSync(join(data, 'log'), { recursive: true, mode: 0o700 })
     mkdirSync(join(data, 'snapshots'), { mode: 0o700 })
     if (existed) closeToOthers(data)
@@ -68,7 +68,10 @@ export async function restoreBackup(
   }
 }
 
-/** A folder of another user, such as a container's volume, keeps its mode; what is put into it is closed. */
+/**
+ * Restricts access to what is restored. A folder of another user, such as a container's volume, keeps its mode, but
+ * the files in it are closed to others.
+ */
 function closeToOthers(folder: string): void {
   try {
     chmodSync(folder, 0o700)

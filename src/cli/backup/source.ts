@@ -7,7 +7,7 @@ export interface SourceParts {
   readonly partitions: number
   readonly log: CopyableLog
   readonly events: CopyableEventIndex
-  /** Of {@link CopyableEventIndex.copy}. */
+  /** The pause of {@link CopyableEventIndex.copy}, in milliseconds. */
   readonly pauseMs: number
   readonly registry: { readonly revision: number; freeze(): () => void }
   readonly snapshots: CopyableSnapshots
@@ -34,14 +34,15 @@ export class EventsNotCopied extends Error {
 }
 
 /**
- * The store of this process, copied while it is at work.
+ * The store of this process, which is copied while it is at work.
  *
- * The naive way stops everything for as long as the copy takes. Here nobody waits; instead the order makes the parts
- * fit together as those of a killed process do, which every start can read:
+ * The naive way stops everything for as long as the copy takes. Here nobody waits. Instead, the parts are copied in an
+ * order that makes them fit together like those of a killed process, which every start can read:
  *
  * Invariants
  * - BACKUP-1: Snapshots and the trimming of the log pause, so whatever the parts below need stays in the log.
- * - BACKUP-2: The event index is copied first: the log, which is taken later, is never behind it and has what it lacks.
+ * - BACKUP-2: The event index is copied first: the log, which is taken later, is never behind it and has what it
+ *   lacks.
  * - BACKUP-3: The log is taken up to its last durable frame, which is everything that was acknowledged before the
  *   backup was requested.
  * - BACKUP-4: The registry is taken in the same turn of the event loop, so it is as new as the newest commit (G10).

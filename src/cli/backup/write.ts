@@ -18,7 +18,7 @@ import type { BackupSource, BackupContents } from './port.ts'
 const EVENTS_FILE = 'events.sqlite'
 const DATABASES = [EVENTS_FILE, 'registry.sqlite']
 
-/** A backup was not made; its files have been removed. */
+/** The backup was not made, and its files have been removed. */
 export class BackupRefused extends Error {
   override name = 'BackupRefused'
 }
@@ -26,14 +26,14 @@ export class BackupRefused extends Error {
 export interface BackupOptions {
   /** The data folder, which exists. */
   readonly data: string
-  /** The folder to create; absolute. */
+  /** The folder to create, as an absolute path. */
   readonly target: string
   readonly source: BackupSource
   /** The version of this Ringfence. */
   readonly version: string
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly now: number
-  /** Reads and checks the log in a folder; returns its last position, or throws. */
+  /** Reads and checks the log in a folder. Returns the offset of its last frame, or throws. */
   readonly checkLog: (folder: string, storeId: string) => number
   /** See {@link ReadOptions}. */
   readonly bytesPerSecond: number
@@ -42,9 +42,9 @@ export interface BackupOptions {
 }
 
 /**
- * Makes a backup: a folder that has its name only once it is whole, flushed, and found readable. Reading, hashing and
- * writing are this process's work, at a bounded rate; what the server does for it see source.ts.
- * @throws {BackupRefused} and what a failing disk or the source throws; nothing is left behind then
+ * Makes a backup: a folder that gets its name only once it is complete, flushed and found to be readable. This process
+ * reads, hashes and writes the files, at a limited rate. source.ts says what the server does for it.
+ * @throws {BackupRefused} and the errors of the disk or the source; nothing is left behind then
  */
 export async function writeBackup(options: BackupOptions): Promise<Manifest> {
   const { data, target, source, bytesPerSecond, signal } = options
@@ -90,7 +90,7 @@ export async function writeBackup(options: BackupOptions): Promise<Manifest> {
     return JSON.parse(text) as Manifest
   } catch (error) {
     rmSync(partial, { recursive: true, force: true })
-    // Whoever aborted knows the reason; the error that followed from it does not.
+    // The signal's reason explains more than the error that followed from it.
     throw signal.aborted ? signal.reason : error
   }
 }
@@ -117,13 +117,19 @@ function checkTarget(data: string, target: string, partial: string, bytes: numbe
   }
 }
 
-/** Root makes backups for a server that does not run as root and writes its event index into them. */
+/**
+ * Gives the folder to the owner of the data folder. Root makes backups for a server that does not run as root and
+ * writes its event index into them.
+ */
 function giveToOwner(data: string, folder: string): void {
   const { uid, gid } = statSync(data)
   if (process.getuid?.() === 0 && uid !== 0) chownSync(folder, uid, gid)
 }
 
-/** Passes on the progress of the event index, and flushes it as it grows, because its owner only does so at the end. */
+/**
+ * Passes on the progress of the event index, and flushes the copy as it grows, because the server flushes it only at
+ * the end.
+ */
 function flusher(folder: string, progress: (copied: number) => void) {
   let flushed = 0
   let flushing = false
@@ -163,7 +169,7 @@ async function copyContents(
   return files
 }
 
-/** Otherwise, a backup of damaged files would be noticed only when it is needed. */
+/** Reads the whole copy. Otherwise, a backup of damaged files would be noticed only when it is needed. */
 function checkCopy(contents: BackupContents, folder: string, options: BackupOptions): void {
   const logOffset = options.checkLog(folder, contents.storeId)
   if (logOffset !== contents.logPosition) {
@@ -183,7 +189,7 @@ function checkCopy(contents: BackupContents, folder: string, options: BackupOpti
   if (extra.length > 0) throw new BackupRefused(`${extra.join()} should not be in a backup.`)
 }
 
-/** `12.3 MB`. */
+/** Bytes as text: `12.3 MB`. */
 export function megabytes(bytes: number): string {
   return `${(bytes / 1e6).toFixed(1)} MB`
 }

@@ -16,9 +16,9 @@ export class SocketFolderUnsafe extends Error {
 }
 
 /**
- * Where the server of a data folder listens for its operator: `control.sock` in the folder. Where that path is too
- * long for a socket, a folder below the system's temporary one that nobody else can enter; on Windows a named pipe.
- * Server and operator derive the same path independently.
+ * Where the server of a data folder listens for its operator: at `control.sock` in the folder. If that path is too
+ * long for a socket, it is a folder below the system's temporary one that nobody else can enter; on Windows it is a
+ * named pipe. Server and operator derive the same path independently.
  * @throws {SocketFolderUnsafe}
  */
 export function controlAddress(dataFolder: string): string {

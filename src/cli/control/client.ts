@@ -10,7 +10,7 @@ export class ControlRefused extends Error {
   override name = 'ControlRefused'
 }
 
-/** The server ended before its last message. */
+/** The server's process ended before it sent its last message. */
 export class ServerGone extends Error {
   override name = 'ServerGone'
 
@@ -27,7 +27,7 @@ export async function connectControl(dataFolder: string): Promise<ControlClient 
     await once(socket, 'connect')
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    // No socket, or one that a killed server left.
+    // There is no socket, or a killed server has left one.
     if (code === 'ENOENT' || code === 'ECONNREFUSED') return undefined
     throw error
   }
@@ -57,7 +57,10 @@ export class ControlClient implements BackupSource {
     }
   }
 
-  /** @throws {ControlRefused} {@link ServerGone} */
+  /**
+   * Asks the server to copy its event index and to keep its other files unchanged.
+   * @throws {ControlRefused} {@link ServerGone}
+   */
   async hold(
     folder: string,
     progress: (copied: number, total: number) => void,

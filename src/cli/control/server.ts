@@ -8,7 +8,7 @@ import type { Logger } from '../../runtime/logger.ts'
 import { controlAddress } from './address.ts'
 import type { ControlReply, ControlRequest } from './protocol.ts'
 
-/** More than a command line can have. */
+/** A line that is longer than this cannot come from a command line. */
 const MAX_LINE_LENGTH = 4 * 1024 * 1024
 
 export interface ControlParts {
@@ -20,10 +20,10 @@ export interface ControlParts {
 }
 
 /**
- * The operator's socket of a running server. There are no keys: whoever may open the data folder is the operator.
+ * The operator's socket of a running server. It needs no keys: whoever may open the data folder is the operator.
  *
- * The socket of a killed server is replaced, because the lock of the data folder shows that it is gone. If the file
- * system has no sockets, the server runs without one; then commands need it to be stopped.
+ * The socket of a killed server is replaced, because the lock of the data folder shows that the server is gone. If the
+ * file system has no sockets, the server runs without one, and commands require that it is stopped.
  */
 export class ControlServer implements Service {
   readonly name = 'operator socket'
@@ -61,7 +61,7 @@ export class ControlServer implements Service {
     }
   }
 
-  /** A running backup is given up. */
+  /** Stops listening, and gives up a running backup. */
   async stop(): Promise<void> {
     this.#server.close()
     const served = [...this.#open.values()]
@@ -69,7 +69,7 @@ export class ControlServer implements Service {
     await Promise.all(served)
   }
 
-  /** Never rejects. */
+  /** Serves one connection. It never rejects. */
   async #serve(socket: Socket): Promise<void> {
     const { logger } = this.#parts
     const ended = new AbortController()
@@ -103,14 +103,14 @@ export class ControlServer implements Service {
   }
 }
 
-/** Undefined if the connection ends before there is one. */
+/** The first message; undefined if the connection ends before there is one. */
 function firstLine(socket: Socket): Promise<ControlRequest | undefined> {
   return new Promise((resolve, reject) => {
     let text = ''
     socket.setEncoding('utf8').on('data', (part: string) => {
       text += part
       if (text.length > MAX_LINE_LENGTH) socket.destroy(new Error('The command is too long.'))
-      // Not in the whole text, which would be searched again with each part.
+      // Only the new part is searched, because the whole text would be searched again with each part.
       if (!part.includes('\n')) return
       try {
         resolve(requestIn(text))
@@ -123,7 +123,10 @@ function firstLine(socket: Socket): Promise<ControlRequest | undefined> {
   })
 }
 
-/** @throws Error in a sentence for the operator */
+/**
+ * Reads a message.
+ * @throws Error with a sentence for the operator
+ */
 function requestIn(text: string): ControlRequest {
   let said: unknown
   try {

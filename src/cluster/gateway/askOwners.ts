@@ -9,15 +9,18 @@ export interface OwnersQuestion {
   readonly calls: Calls
   readonly subject: string
   readonly partitions: Iterable<number>
-  /** How long one of them may remain without an answer. */
+  /** How long a partition may remain without an answer, in milliseconds. */
   readonly giveUpMs: number
   encode(partitions: readonly number[]): Uint8Array
-  /** The partitions that an answer is for; `take` is called if none of them was answered for before. */
+  /**
+   * Reads which partitions an answer is for.
+   * @returns the partitions, and `take`, which is called if none of them was answered for before
+   */
   decode(answer: Uint8Array): { readonly partitions: readonly number[]; readonly take: () => void }
 }
 
 /**
- * Asks all hosts, each of which answers for its own partitions, until all partitions are answered for.
+ * Asks all hosts until all partitions are answered for. Each host answers for its own partitions.
  * @throws {ApiError} 503 if that takes too long
  */
 export async function askOwners(question: OwnersQuestion): Promise<void> {

@@ -1,8 +1,9 @@
 /**
- * Whether all processes of the distributed engine have imported the same map regions. Each answers from its own, so a
- * difference means that an answer depends on the process that gives it.
+ * Compares the map regions that the processes of the distributed engine have imported. Each process answers from its
+ * own, so a difference means that an answer depends on the process that gives it.
  *
- * Each process asks all of them now and then, itself included. Answers that are lost are missing until the next time.
+ * Each process asks all of them from time to time, including itself. An answer that is lost is missing until the next
+ * time.
  */
 import type { Time } from '../../runtime/clock.ts'
 import type { Service } from '../../runtime/lifecycle.ts'
@@ -10,7 +11,7 @@ import type { Calls, OpenCall, Served } from '../nats/calls.ts'
 import { importsSubject } from '../nats/subjects.ts'
 
 const ROUND_MS = 5000
-/** Answers beyond them are not kept. */
+/** How many processes are compared. The answers of further ones are not kept. */
 const MOST_PROCESSES = 1000
 const QUESTION = new Uint8Array()
 
@@ -18,7 +19,7 @@ const QUESTION = new Uint8Array()
 interface Statement {
   /** Identifies the run of the process. */
   readonly process: string
-  /** For the log: its roles and where it runs. */
+  /** The roles of the process and where it runs, for the log. */
   readonly place: string
   /** Names of map regions, each with its sources. */
   readonly imports: readonly string[]
@@ -47,7 +48,7 @@ export class ComparedImports implements Service {
   #served: Served | undefined
   #round: OpenCall | undefined
   #heard = new Map<string, Statement>()
-  /** The statements of the last round that has ended. */
+  /** The statements of the last complete round. */
   #others: readonly Statement[] = []
   #told = '[]'
   #callOff = (): void => {}
@@ -70,7 +71,7 @@ export class ComparedImports implements Service {
     await this.#served?.stop()
   }
 
-  /** Readable for everybody: what this process has imported, and whether others have the same. */
+  /** A text for everybody: what this process has imported, and whether others have the same. */
   get condition(): string {
     const own = this.#parts.imports().join(', ') || 'none'
     const uneven = [
@@ -125,7 +126,7 @@ export class ComparedImports implements Service {
   }
 }
 
-/** Undefined if it is none: another version may say something else. */
+/** Reads a statement. Undefined if it is not one, because another version may send something else. */
 function statementOf(bytes: Uint8Array): Statement | undefined {
   let value: Partial<Statement> | null
   try {

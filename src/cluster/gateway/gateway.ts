@@ -12,11 +12,11 @@ import type { CommandKind } from '../../actor/command.ts'
 import type { Intake, Submitter, UserAnswer, UserQuestion, Users } from '../../actor/port.ts'
 
 /**
- * The device actors for a process that has none: changes to devices go to the owner of their partition
- * (partitionClient.ts), questions go to all hosts, each of which answers for its own partitions.
+ * The device actors for a process that has none. Changes to devices go to the owner of their partition
+ * (partitionClient.ts). Questions go to all hosts, each of which answers for its own partitions.
  *
- * Owns: the bound of waiting updates, the numbers of updates without one. Does not own: who owns which partition;
- * that is the process that listens to the partition's subject.
+ * Owns: the bound of waiting updates, the numbers of updates without one. Does not own: which host has which
+ * partition; a request goes to the host that listens to the partition's subject.
  */
 export interface GatewayOptions extends Omit<PartitionClientParts, 'room'> {
   /** How many partitions the store has. */
@@ -31,7 +31,7 @@ export class Gateway implements Intake, Users {
   readonly #options: GatewayOptions
   readonly #clients: readonly PartitionClient[]
   readonly #room = new GatewayRoom()
-  /** The sequence of the updates that it numbers, over all devices. */
+  /** The sequence of the updates that the gateway numbers, over all devices. */
   #sequence = 0
 
   constructor(options: GatewayOptions) {
@@ -118,7 +118,7 @@ export class Gateway implements Intake, Users {
   }
 }
 
-/** In whole milliseconds: a fraction would be an object of its own in each waiting update. */
+/** The time in whole milliseconds. A fraction would be a separate object in each waiting update. */
 function now(): number {
   return Math.trunc(performance.now())
 }

@@ -1,16 +1,17 @@
 /**
- * How many bytes of updates may wait for owners before streams wait in front of the gateway, where they take turns
- * (stream/admission.ts). What is in here waits in the order of its arrival, so it must not be more than the owners
- * process in a moment; but it must be enough to keep all of them busy for the time that a request takes.
+ * Decides how many bytes of updates may wait for owners. Further streams wait in front of the gateway, where they take
+ * turns (stream/admission.ts). What waits here is in the order of its arrival, so it must not be more than the owners
+ * process in a moment. But it must be enough to keep all of them busy for the time that a request takes.
  *
- * So it is what was processed in {@link TARGET_MS} lately, or in the time of two round trips where a request takes
- * longer although nothing waits, as with servers that flush slowly. To measure that, the queue is emptied now and then.
+ * So it is what was lately processed in {@link TARGET_MS}. If a request takes longer although nothing waits, as with
+ * servers that flush slowly, it is what was processed in the time of two round trips. To measure that, the queue is
+ * emptied from time to time.
  */
 
 /** An update by HTTP waits for the request before it, and for its own. */
 const TARGET_MS = 100
 const LEAST_BYTES = 256 * 1024
-/** One or two requests to each of many partitions. */
+/** Enough for one or two requests to each of many partitions. */
 const MOST_BYTES = 8 * 1024 * 1024
 /** How long rates are measured. */
 const WINDOW_MS = 100
@@ -22,18 +23,21 @@ export class GatewayRoom {
   bytes = LEAST_BYTES
   readonly #now: () => number
   #began: number
-  /** Bytes that were processed in this window. */
+  /** How many bytes were processed in this window. */
   #processed = 0
   #wasFull = false
-  /** Milliseconds: of those in this window, and of those since the queue was empty. */
+  /** The shortest round trips in milliseconds: in this window, and since the queue was empty. */
   #shortestHere = Infinity
   #shortest = Infinity
-  /** What might wait before the queue was emptied. */
+  /** How many bytes were allowed to wait before the queue was emptied. */
   #bytesBefore = LEAST_BYTES
-  /** Windows with a queue. */
+  /** How many windows have passed with a queue. */
   #fullWindows = 0
 
-  /** @param now milliseconds of a clock that never goes back */
+  /**
+   * Starts with the least room.
+   * @param now returns milliseconds of a clock that never goes back
+   */
   constructor(now: () => number = () => performance.now()) {
     this.#now = now
     this.#began = now()
@@ -50,7 +54,7 @@ export class GatewayRoom {
   answered(bytes: number, roundTripMs: number): void {
     this.#processed += bytes
     const elapsed = this.#now() - this.#began
-    // While the queue is emptied, only requests count that were sent since.
+    // While the queue is emptied, only requests count that were sent since then.
     if (this.bytes > 0 || roundTripMs < elapsed)
       this.#shortestHere = Math.min(this.#shortestHere, roundTripMs)
     if (elapsed >= WINDOW_MS && this.#shortestHere < Infinity) this.#adapt(elapsed)

@@ -33,7 +33,7 @@ import type { NumberedUpdate } from '../protocol/updateRows.ts'
 /** A waiting update. */
 export interface OutgoingUpdate extends NumberedUpdate {
   readonly wanted: Submitter
-  /** Counted in the bound. */
+  /** The bytes that are counted in the bound. */
   readonly bytes: number
   /** When it was accepted, by `performance.now()` in whole milliseconds. */
   readonly at: number
@@ -45,13 +45,15 @@ export interface CommandMail extends Command {
   readonly bytes: number
   /** When it was accepted, by `performance.now()` in whole milliseconds. */
   readonly at: number
-  /** @param result of the kind, or why it was refused */
+  /**
+   * @param result a result of the command's kind, or why it was refused
+   */
   readonly done: (result: unknown) => void
 }
 
 /**
- * Decides when partition clients with many updates send: all clients of a gateway together. A request costs the same
- * however little it contains, and what many clients send together goes through one write of each socket on the way,
+ * Decides when partition clients with many updates send: all clients of a gateway at the same time. A request costs
+ * the same however little it contains. What many clients send together is written to each socket at once, on the way
  * to the owner and back.
  */
 export class Departures {
@@ -62,7 +64,7 @@ export class Departures {
     this.#pause = pause
   }
 
-  /** Resolves at the same time for all that wait. */
+  /** Resolves at the same time for all clients that wait. */
   next(): Promise<void> {
     return (this.#next ??= this.#pause(GATHER_MS).then(() => {
       this.#next = undefined
@@ -75,7 +77,7 @@ type Pause = (milliseconds: number) => Promise<unknown>
 /** Shared by the partition clients of a gateway. */
 export interface PartitionClientParts {
   readonly calls: Calls
-  /** See {@link PartitionRequest.gateway}. */
+  /** The name of the gateway; see {@link PartitionRequest.gateway}. */
   readonly gateway: string
   readonly registry: { readonly revision: number }
   readonly mailbox: ByteBound
@@ -108,7 +110,7 @@ const APPLIED: Outcome = { user: '', events: [], repeated: false }
 
 interface Batch {
   readonly updates: OutgoingUpdate[]
-  /** How many of the last updates are from the backlog. */
+  /** How many of the last updates in the request are from the backlog. */
   readonly behind: number
   readonly commands: CommandMail[]
 }
@@ -124,7 +126,7 @@ export class PartitionClient {
   #commands: CommandMail[] = []
   #running: Promise<void> | undefined
   #number = 0
-  /** Updates in the previous request. */
+  /** The number of updates in the previous request. */
   #lastUpdates = 0
 
   constructor(subject: string, parts: PartitionClientParts, departures: Departures) {
@@ -155,8 +157,8 @@ export class PartitionClient {
 
   async #run(): Promise<void> {
     do {
-      // Under load together with others; otherwise after the sockets of this turn have been read, so that updates
-      // that came together go together.
+      // Under load, all clients send together. Otherwise a client sends after the sockets of this turn have been read,
+      // so that updates that came together are sent together.
       if (this.#lastUpdates > 1) await this.#departures.next()
       else await nextTurn()
       const { batch, request } = this.#take()
@@ -222,7 +224,7 @@ export class PartitionClient {
     }
     const updates = within(this.#updates)
     if (updates.length < this.#updates.length) return { updates, behind: 0, commands: [] }
-    // After all earlier updates of their devices, in this request or the previous one.
+    // They come after all earlier updates of their devices, which are in this request or the previous one.
     const behind = within(this.#backlog.next(this.#mostBehind))
     // A command never overtakes an update that came before it.
     return { updates: [...updates, ...behind], behind: behind.length, commands: within(this.#commands) }
@@ -234,7 +236,7 @@ export class PartitionClient {
     return encodeRequest({ gateway, number, retried, revision, updates, commands })
   }
 
-  /** Undefined if nobody answered in time. */
+  /** Sends the request until it is answered. Undefined if nobody answered in time. */
   async #exchange(batch: Batch, request: Uint8Array): Promise<PartitionReply | undefined> {
     const { calls, giveUpMs = GIVE_UP_MS, troubled, pause = sleep } = this.#parts
     const deadline = acceptedAt(batch) + giveUpMs
@@ -256,13 +258,15 @@ export class PartitionClient {
   }
 }
 
-/** When the first of those was accepted that waited for nothing but the request before; now if all did. */
+/**
+ * When the oldest update was accepted that waited for nothing but the previous request; the present time if none did.
+ */
 function acceptedAt({ updates, behind, commands }: Batch): number {
   const first = updates.length > behind ? updates[0]!.at : Infinity
   return Math.min(first, commands[0]?.at ?? Infinity, performance.now())
 }
 
-/** The bytes of its updates. */
+/** The size of a batch's updates in bytes. */
 function bytesOf({ updates }: Batch): number {
   return updates.reduce((sum, { bytes }) => sum + bytes, 0)
 }

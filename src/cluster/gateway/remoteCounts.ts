@@ -2,16 +2,16 @@ import type { CountedUpdates, CountQuestion, UpdateTotals } from '../../model/up
 import type { Calls, Served } from '../nats/calls.ts'
 import { countsSubject } from '../nats/subjects.ts'
 
-/** A gateway that was not known may answer within this time. */
+/** A gateway that is not known yet may answer within this time. */
 const LEAST_MS = 100
-/** A gateway that has not answered by then is gone. */
+/** A gateway that has not answered after this time is gone. */
 const MOST_MS = 1000
 
 interface Answer extends CountedUpdates {
   readonly gateway: string
 }
 
-/** Tells the other gateways the counts of this one. */
+/** Tells other gateways the counts of this one. */
 export function serveCounts(local: UpdateTotals, calls: Calls, gateway: string): Served {
   return calls.serve(countsSubject, (bytes, answer) => {
     const question = JSON.parse(Buffer.from(bytes).toString()) as CountQuestion
@@ -23,10 +23,10 @@ export function serveCounts(local: UpdateTotals, calls: Calls, gateway: string):
 }
 
 /**
- * The counts of all gateways, each of which counts the updates that came through it.
+ * The counts of all gateways. Each gateway counts the updates that came through it.
  *
- * Nobody has a list of the gateways. So each question goes to all, and ends when those have answered that answered
- * lately, but not before one that has just started had the time to.
+ * Nobody has a list of the gateways, so each question goes to all. It ends when all gateways have answered that
+ * answered lately, but not before a gateway that has just started had time to answer.
  */
 export class RemoteCounts implements UpdateTotals {
   readonly #calls: Calls

@@ -11,12 +11,12 @@ import type { Calls } from '../nats/calls.ts'
 import { outcomeSubject } from '../nats/subjects.ts'
 import { decodeOutcome, encodeOutcomeQuestion } from '../protocol/outcomeProtocol.ts'
 
-/** The way there and back. */
+/** The time for the way to the owner and back. */
 const ON_THE_WAY_MS = 500
-/** While a partition changes hands, nobody listens. */
+/** The pause between two attempts while a partition changes hands and nobody listens. */
 const PAUSE_MS = 100
 
-/** Asks the owner of the device's partition, which tells the device's updates to trips. */
+/** Asks the owner of the device's partition, which reports the device's updates to trips. */
 export class RemoteOutcomes implements FeedOutcomes {
   readonly #parts: { readonly calls: Calls; readonly partitions: number }
 

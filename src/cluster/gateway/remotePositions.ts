@@ -27,16 +27,16 @@ export interface RemotePositionsParts {
   readonly giveUpMs?: number
 }
 
-/** Between two requests that positions are still wanted. */
+/** The time between two requests that say that positions are still wanted. */
 const AGAIN_MS = INTEREST_MS / 3
 
 export class RemotePositions implements Positions {
   readonly #parts: RemotePositionsParts
-  /** For each running look, the devices of its scope that have moved since. */
+  /** The running looks. Each collects the devices of its scope that have moved since it began. */
   readonly #looks = new Set<Look>()
   #observer: PositionObserver | undefined
   #interest: { readonly call: OpenCall; readonly timer: NodeJS.Timeout } | undefined
-  /** Whether positions with their records were requested. */
+  /** Whether positions were requested with their records. */
   #records = false
 
   constructor(parts: RemotePositionsParts) {
@@ -54,7 +54,7 @@ export class RemotePositions implements Positions {
     else if ((observer.wantsRecords ?? false) !== this.#records) this.#send(this.#interest.call)
   }
 
-  /** Ends the requests. */
+  /** Stops requesting positions. */
   stop(): void {
     if (this.#interest === undefined) return
     clearInterval(this.#interest.timer)
@@ -106,7 +106,7 @@ export class RemotePositions implements Positions {
       this.#observer?.removed(scope, deviceId, recordId)
     }
     for (const position of moved) {
-      // Without its record it was sent before the look was asked for, and what the look finds is newer.
+      // A movement without its record was sent before the look began, so what the look finds is newer.
       for (const look of this.#looks)
         if (!look.records || position.geofenceIds !== undefined)
           this.#note(look, position.scope, position.deviceId)

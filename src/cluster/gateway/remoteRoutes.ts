@@ -4,13 +4,13 @@ import { ApiError } from '../../runtime/errors.ts'
 import { NobodyListens, type Calls, type Served } from '../nats/calls.ts'
 
 /**
- * Routes that one process has and another answers. The first authenticates, limits and validates. The handler's
- * arguments and result are plain values, so they travel as JSON.
+ * Routes of which one process has the address and another the answer. The first process authenticates, limits and
+ * validates. The handler's arguments and result are plain values, so they are sent as JSON.
  */
 
 type AnyCall = Call<TObject | undefined, TObject | undefined, TSchema | undefined>
 
-/** The parts of a {@link Call} that travel. */
+/** The parts of a {@link Call} that are sent. */
 type Question = Pick<
   AnyCall,
   'params' | 'query' | 'body' | 'credentials' | 'ip' | 'receivedAt' | 'requestId'
@@ -32,9 +32,9 @@ type Reply =
 const ANSWER_MS = 65_000
 
 /**
- * The routes, answered by the process that serves them under the subject. A request is sent once, because its effect
- * may not be repeated.
- * @param missing the message of the 503 if no process does
+ * The routes, answered by the process that serves them under the subject. A request is sent only once, because its
+ * effect must not be repeated.
+ * @param missing the message of the 503 if no process serves them
  */
 export function remoteRoutes(
   routes: readonly Route[],
@@ -63,7 +63,7 @@ export function remoteRoutes(
   return routes.map((route) => ({ ...route, handler: (call) => ask(nameOf(route), call) }))
 }
 
-/** Answers for {@link remoteRoutes}. */
+/** Answers the requests of {@link remoteRoutes}. */
 export function serveRoutes(routes: readonly Route[], calls: Calls, subject: string): Served {
   const byName = new Map(routes.map((route) => [nameOf(route), route]))
   return calls.serve(subject, (bytes, answer) => {
@@ -71,7 +71,7 @@ export function serveRoutes(routes: readonly Route[], calls: Calls, subject: str
   })
 }
 
-/** Never rejects. */
+/** Runs a handler and sends its answer. It never rejects. */
 async function replyTo(bytes: Uint8Array, routes: ReadonlyMap<string, Route>): Promise<Reply> {
   try {
     const { route: name, ...call } = JSON.parse(Buffer.from(bytes).toString()) as Question
@@ -98,7 +98,7 @@ async function replyTo(bytes: Uint8Array, routes: ReadonlyMap<string, Route>): P
   }
 }
 
-/** The handlers answer with their promise. */
+/** These handlers answer with their promise, so they do not need the reply. */
 const NO_REPLY = { send() {}, fail() {}, aborted: false }
 
 function nameOf({ method, path }: Route): string {

@@ -2,10 +2,10 @@ import type { TicketHolder, TicketParts, Tickets } from '../../accounts/tickets.
 import type { Calls, Served } from '../nats/calls.ts'
 import { ticketsSubject } from '../nats/subjects.ts'
 
-/** A ticket that cannot be asked for in time is refused, and its owner gets another one. */
+/** If a ticket's process does not answer in this time, the ticket is refused, and its owner gets another one. */
 const ANSWER_MS = 3000
 
-/** Lets the other gateways take the tickets of this one. */
+/** Lets other gateways take the tickets of this one. */
 export function serveTickets(tickets: Tickets, calls: Calls, gateway: string): Served {
   return calls.serve(ticketsSubject(gateway), (bytes, answer) => {
     const holder = tickets.take(Buffer.from(bytes).toString())
@@ -16,7 +16,7 @@ export function serveTickets(tickets: Tickets, calls: Calls, gateway: string): S
 /** Takes tickets of other gateways. */
 export function ticketsThrough(calls: Calls): NonNullable<TicketParts['ask']> {
   return async (gateway, ticket) => {
-    // It becomes a part of a subject.
+    // The name becomes a part of a subject.
     if (!/^[0-9a-f]{16}$/.test(gateway)) return undefined
     try {
       const bytes = await calls.ask(ticketsSubject(gateway), Buffer.from(ticket), ANSWER_MS)

@@ -7,7 +7,7 @@ import { decodePlainAnswer, encodeQuestion } from '../protocol/partitionProtocol
 import { askOwners } from './askOwners.ts'
 import { GIVE_UP_MS } from './partitionClient.ts'
 
-/** The trips of all hosts, each of which answers for its own partitions. */
+/** The trips of all hosts. Each host answers for its own partitions. */
 export interface RemoteTripsParts {
   readonly calls: Calls
   readonly registry: { readonly revision: number }

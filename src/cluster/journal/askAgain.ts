@@ -1,13 +1,16 @@
 import { retry, type Pause, type RetryPauses } from '../../runtime/retry.ts'
 
-/** Pauses after which servers that do not answer are asked again. */
+/** The pauses before servers that do not answer are asked again. */
 export const PAUSES: RetryPauses = { firstMs: 20, lastMs: 1000 }
-/** Without a leader an attempt costs little, and everybody waits for the first one that works. */
+/**
+ * The longest pause while there is no leader. An attempt costs little then, and everybody waits for the first one that
+ * works.
+ */
 export const MAX_LEADER_MS = 200
-/** Attempts of a question, and of taking the partition. */
+/** How often a question, or taking the partition, is tried. */
 export const ATTEMPTS = 8
 
-/** The answer to a question. */
+/** Asks until there is an answer, and returns it. */
 export function asked<T>(ask: () => Promise<T>, pause: Pause): Promise<T> {
   return retry(ask, { pauses: PAUSES, attempts: ATTEMPTS, pause })
 }

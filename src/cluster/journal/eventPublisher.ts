@@ -33,7 +33,7 @@ import { asked, MAX_LEADER_MS, PAUSES } from './askAgain.ts'
  */
 export interface PublisherOptions {
   readonly stream: EventStream
-  /** The most bytes of waiting events of all partitions. */
+  /** The most bytes of waiting events, over all partitions. */
   readonly maxBacklogBytes: number
   /** Called for each failed attempt, which is repeated. */
   readonly troubled: (error: Error) => void
@@ -42,24 +42,24 @@ export interface PublisherOptions {
 
 /** The events of a partition, for its owner. */
 export interface PartitionEvents extends CommittedConsumer {
-  /** As found when the partition was opened. */
+  /** How far the events were published when the partition was opened. */
   readonly found: Progress
   /** Offset of the first frame that may have unpublished events; Infinity if there is none. */
   readonly unpublished: number
   /** Resolves when there is room for more. */
   room(): Promise<void>
-  /** Takes a frame, in the order of the log; events that are published already are left out. */
+  /** Takes a frame, in the order of the log. Events that are published already are left out. */
   committed(frame: Committed): void
   /**
-   * Resolves once everything is published, or cannot be published now: then the next process that opens the partition
-   * publishes it.
+   * Resolves once everything is published, or cannot be published now. In that case, the next process that opens the
+   * partition publishes it.
    */
   close(): Promise<void>
 }
 
 /**
- * From the end of a batch to the next, unless that is full: under load, events are one batch and this time late, and
- * the server gets at most about thirty batches a second from each host. After a pause, the first batch is sent at
+ * The time from the end of a batch to the next one, unless that is full. Under load, events are at most one batch and
+ * this time late, and each host sends at most about thirty batches a second. After a pause, the first batch is sent at
  * once.
  */
 const GATHER_MS = 25
@@ -93,7 +93,8 @@ export class EventPublisher {
   }
 
   /**
-   * Takes a partition, from its mark on. Events that an earlier opening has not published are in the partition's log.
+   * Opens a partition, beginning at its mark. Events that an earlier owner has not published are in the partition's
+   * log.
    */
   async open(partition: number): Promise<PartitionEvents> {
     const earlier = this.#open.get(partition)
@@ -101,7 +102,7 @@ export class EventPublisher {
     const mark = await asked(() => this.#stream.mark(partition), this.#pause)
     const backlog = new Backlog(partition, mark ?? NO_MARK)
     this.#open.set(partition, backlog)
-    // Nothing is known of a backlog that was opened again or closed since then.
+    // If the backlog was closed or opened again since then, nothing is known about it.
     const unpublished = () => (this.#open.get(partition) === backlog ? (backlog.first ?? Infinity) : 0)
     return {
       found: backlog.mark,
@@ -145,7 +146,7 @@ export class EventPublisher {
     backlog.closing?.resolve()
   }
 
-  /** Makes a change to a backlog that alters its bytes. */
+  /** Makes a change to a backlog, and counts the bytes that it adds or removes. */
   #count(backlog: Backlog, change: () => void): void {
     const before = backlog.bytes
     change()
@@ -169,13 +170,13 @@ export class EventPublisher {
     this.#isRunning = false
   }
 
-  /** As much as fits into one batch, from those that have waited longest first. */
+  /** Composes a batch of as much as fits, beginning with the partitions that have waited longest. */
   #compose(): { readonly shares: readonly Share[]; readonly isFull: boolean } {
     const shares: Share[] = []
     let messages = MAX_BATCH_MESSAGES
     let bytes = BATCH_BYTES
     for (const backlog of this.#waiting) {
-      // A mark, and at least one event.
+      // A share needs room for a mark and at least one event.
       if (messages < 2 || bytes <= 0) return { shares, isFull: true }
       const share = backlog.share(messages - 1, bytes)
       shares.push(share)
@@ -187,8 +188,8 @@ export class EventPublisher {
   }
 
   /**
-   * Returns whether this batch, or another process's in its place, made progress. Without a leader, nobody has the
-   * marks.
+   * Publishes a batch. Returns whether it, or another process's in its place, made progress. Without a leader, nobody
+   * has the marks.
    */
   async #publish(shares: readonly Share[]): Promise<'ahead' | 'nowhere' | 'no leader'> {
     let marks: readonly number[] | undefined
@@ -213,7 +214,7 @@ export class EventPublisher {
       }),
     )
     for (const { backlog } of shares) {
-      // To the end of the waiting ones.
+      // A partition with more events goes to the end of the queue.
       if (!this.#waiting.delete(backlog)) continue
       if (!backlog.isEmpty && (isAhead || backlog.closing === undefined)) this.#waiting.add(backlog)
       else backlog.closing?.resolve()
@@ -223,18 +224,18 @@ export class EventPublisher {
   }
 }
 
-/** A part of a batch. */
+/** The part of a batch that belongs to one partition. */
 interface Share {
   readonly backlog: Backlog
   readonly publication: Publication
   readonly bytes: number
-  /** Nothing of the backlog is left. */
+  /** Whether nothing of the backlog is left. */
   readonly isAll: boolean
 }
 
 const NO_MARK: Mark = { sequence: 0, offset: 0, events: 0 }
 
-/** A waiting event; the progress is valid once it is published. */
+/** A waiting event, and the progress of the partition once it is published. */
 interface Waiting {
   readonly progress: Progress
   readonly event: PublishedEvent
@@ -299,10 +300,7 @@ class Backlog {
     }
   }
 
-  /**
-   * Takes over the newest mark. If it is not the newest, a batch that names it is refused, and the mark is read
-   * again.
-   */
+  /** Takes over a mark. If it is not the newest, a batch that names it is refused, and the mark is read again. */
   learn(mark: Mark): void {
     this.mark = mark
     let published = 0

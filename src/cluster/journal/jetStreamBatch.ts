@@ -3,7 +3,9 @@ import { unlessLost } from '../nats/connectionLoss.ts'
 import { LeaderMissing } from '../../log/errors.ts'
 import type { JournalMessage } from './jetStreamPort.ts'
 
-/** For an answer of the server, which first flushes a batch to its disk and to those of most of its peers. */
+/**
+ * How long an answer of the server may take. It first flushes a batch to its disk and to those of most of its peers.
+ */
 export const ANSWER_MS = 5000
 
 /** The server did not accept the messages; the reason is for people to read. */
@@ -12,8 +14,8 @@ export class BatchRefused extends Error {
 }
 
 /**
- * Stores messages with complete subjects in a stream, in order and next to each other, or none of them; resolves to
- * the sequence of the last. (The client's own call for it adds a round trip, and hides what the server says.)
+ * Stores messages with complete subjects in a stream, in order and next to each other, or none of them. Resolves to
+ * the sequence of the last one. (The client's own call for this adds a round trip, and hides what the server says.)
  * @throws {BatchRefused} {@link LeaderMissing}, or the client's error if no answer came
  */
 export async function storeBatch(

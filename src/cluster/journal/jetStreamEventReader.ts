@@ -24,10 +24,13 @@ export class JetStreamEventReader implements SharedEvents {
   readonly #manager: JetStreamManager
   readonly #client: JetStreamClient
   readonly #unreadable: (sequence: number, reason: string) => void
-  /** Ends all followers when the connection is lost. They would otherwise wait for it silently. */
+  /** Functions that end all followers when the connection is lost. Otherwise the followers would wait for ever. */
   readonly #cuts = new Set<() => void>()
 
-  /** @param unreadable called for each message that is not ours: others may publish there */
+  /**
+   * A reader over an open connection.
+   * @param unreadable called for each message that is not ours, because others may publish there
+   */
   constructor(
     connection: NatsConnection,
     manager: JetStreamManager,
@@ -50,7 +53,7 @@ export class JetStreamEventReader implements SharedEvents {
   }
 
   async follow(after: number, signal: AbortSignal): Promise<AsyncIterable<SharedMessage>> {
-    // Without a filter: with one, the server looks it up among the subjects of all devices, for each message.
+    // There is no filter: with one, the server would look it up among the subjects of all devices for each message.
     const consumer = await this.#client.consumers.get(EVENTS, {
       deliver_policy: DeliverPolicy.StartSequence,
       opt_start_seq: after + 1,
@@ -121,7 +124,10 @@ export class JetStreamEventReader implements SharedEvents {
   }
 }
 
-/** @throws Error if it is not one of ours: an index would fail at it again and again. */
+/**
+ * Reads a client's change.
+ * @throws Error if it is not one of ours, because an index would fail at it again and again
+ */
 function changeIn(json: string): EventChange {
   const change = JSON.parse(json) as Partial<EventChange> | null
   const { scope, id, verdict } = change ?? {}

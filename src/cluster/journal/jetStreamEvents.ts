@@ -21,7 +21,10 @@ export class JetStreamEvents implements EventStream {
     this.#manager = manager
   }
 
-  /** @throws {BatchRefused}, or the client's error if no answer came */
+  /**
+   * Publishes events with their marks.
+   * @throws {BatchRefused}, or the client's error if no answer came
+   */
   async publish(publications: readonly Publication[]): Promise<readonly number[]> {
     const batch: JournalMessage[] = []
     const places: number[] = []
@@ -35,7 +38,7 @@ export class JetStreamEvents implements EventStream {
     return places.map((place) => last - batch.length + place)
   }
 
-  /** Asks the leader of the stream. */
+  /** The newest mark of a partition, according to the leader of the stream. */
   async mark(partition: number): Promise<Mark | undefined> {
     const asked = this.#manager.streams.getMessage(EVENTS, { last_by_subj: markOf(partition) })
     const message = await unlessLost(this.#connection, asked)

@@ -7,7 +7,7 @@ import { journalSubject, streamOf } from './jetStreamStreams.ts'
 
 const PAGE_MESSAGES = 256
 const PAGE_BYTES = 4 * 1024 * 1024
-/** Room for the headers of a message, besides its data. */
+/** Bytes reserved for the headers of a message, besides its data. */
 const HEADER_BYTES = 4096
 
 /** The stream of one partition over a connection, which is shared with others and may reconnect at any time. */
@@ -18,7 +18,10 @@ export class JetStreamJournal implements Journal {
   readonly #stream: string
   readonly #prefix: string
 
-  /** @param connection must be connected, because its server's limits are read */
+  /**
+   * A journal over an open connection.
+   * @param connection must be connected, because its server's limits are read
+   */
   constructor(connection: NatsConnection, manager: JetStreamManager, partition: number) {
     this.maxDataBytes = connection.info!.max_payload - HEADER_BYTES
     this.#connection = connection
@@ -27,7 +30,10 @@ export class JetStreamJournal implements Journal {
     this.#prefix = journalSubject(partition)
   }
 
-  /** @throws {BatchRefused}, or the client's error if no answer came */
+  /**
+   * Appends messages.
+   * @throws {BatchRefused}, or the client's error if no answer came
+   */
   append(messages: readonly JournalMessage[], after?: number): Promise<number> {
     const fence = after === undefined ? {} : { 'Nats-Expected-Last-Sequence': String(after) }
     const batch = messages.map(({ subject, headers, data }, i) => {
@@ -54,7 +60,7 @@ export class JetStreamJournal implements Journal {
     return this.#kept(await this.#found(query))
   }
 
-  /** Asks any replica, which may be behind. */
+  /** Reads some messages from any replica, which may be behind. */
   async page(subject: string, sequence: number): Promise<readonly JournalEntry[]> {
     const page = await this.#manager.direct.getBatch(this.#stream, {
       seq: sequence,
@@ -62,7 +68,7 @@ export class JetStreamJournal implements Journal {
       batch: PAGE_MESSAGES,
       max_bytes: PAGE_BYTES,
     })
-    // A server that disappears in the middle sends nothing more.
+    // A server that disappears in the middle of an answer sends nothing more.
     const late = setTimeout(() => page.stop(new Error(`no answer of ${this.#stream}`)), ANSWER_MS)
     const messages: JournalEntry[] = []
     try {

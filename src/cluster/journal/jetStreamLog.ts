@@ -46,29 +46,29 @@ export interface JetStreamLogOptions {
   readonly journal: Journal
   /** The publisher of the host, which all its partitions share. */
   readonly publisher: EventPublisher
-  /** Identifies this opening of the log. */
+  /** A text that identifies this opening of the log. */
   readonly owner: string
-  /** The events with which a frame was appended, in order. */
+  /** Reads the events from a frame, in the order in which it was appended with them. */
   readonly eventsOf: (frame: Uint8Array) => readonly LogEvent[]
-  /** Called once, when another owner is known; the log accepts nothing afterwards. */
+  /** Called once, when another owner is known. The log accepts nothing afterwards. */
   readonly fencedOut: (error: FencedOut) => void
-  /** Called for each failed attempt to append, which is repeated. */
+  /** Called for each failed attempt to append. The attempt is repeated. */
   readonly troubled: (error: Error) => void
   readonly pause?: Pause
 }
 
-/** The pause before a replica that answers reads is asked again whether it has caught up. */
+/** The pause before a replica that answers reads is asked again whether it has all records. */
 const BEHIND_MS = 50
 const PAGE_ATTEMPTS = 100
 
 /**
  * Becomes the owner of the partition: claims it, finds the end of the log, and records the ownership.
- * @throws {LogUnavailable} also if another process claims it at the same time; it may be tried again
+ * @throws {LogUnavailable} also if another process claims it at the same time; it may then be tried again
  */
 export async function openJetStreamLog(options: JetStreamLogOptions): Promise<PartitionLog> {
   const { partition, journal } = options
   try {
-    // Its owner handles what cannot be read.
+    // If it cannot be read, its owner must handle it.
     const newest = await journal.last(ANY_RECORD)
     if (newest !== undefined) pointOf(newest)
     const claim = await claimPartition(options)
@@ -79,13 +79,16 @@ export async function openJetStreamLog(options: JetStreamLogOptions): Promise<Pa
   }
 }
 
-/** Locks out all others; returns the claim's sequence. It has no fence, or a busy owner would always be faster. */
+/**
+ * Locks out all other owners. Returns the claim's sequence. A claim has no fence, because a busy owner would otherwise
+ * always be faster.
+ */
 function claimPartition({ journal, owner, pause = sleep }: JetStreamLogOptions): Promise<number> {
   const claim = async () => {
     try {
       return await journal.append([claimRecord(owner)])
     } catch (error) {
-      // It may have been stored, and only the answer lost.
+      // The claim may have been stored, and only the answer lost.
       const newest = await journal.last(ANY_CLAIM).catch(() => undefined)
       if (newest !== undefined && ownerOf(newest) === owner) return newest.sequence
       throw error
@@ -95,8 +98,8 @@ function claimPartition({ journal, owner, pause = sleep }: JetStreamLogOptions):
 }
 
 /**
- * The end of the log. The replica that answers may not have the newest record yet, so its record is compared with the
- * claim: between the two there are only claims.
+ * Finds the end of the log. The replica that answers may not have the newest record yet, so the record is compared
+ * with the claim: between the two there may only be claims.
  */
 async function pointBefore(
   claim: number,
@@ -141,9 +144,9 @@ class JetStreamLog implements PartitionLog {
   #inFlight = false
   #closed = false
   #fencedOut: FencedOut | undefined
-  /** Appends, one after the other; never rejects. */
+  /** The appends, one after the other. It never rejects. */
   #appends: Promise<void> = Promise.resolve()
-  /** Trims, one after the other; never rejects. */
+  /** The trims, one after the other. It never rejects. */
   #trims: Promise<void> = Promise.resolve()
 
   private constructor(options: JetStreamLogOptions, claim: number, point: LogPoint, events: PartitionEvents) {
@@ -159,18 +162,18 @@ class JetStreamLog implements PartitionLog {
     this.#events = events
   }
 
-  /** The log directly after its owner's claim; passes on the events that the previous owner did not publish. */
+  /** The log directly after its owner's claim. Publishes the events that the previous owner did not publish. */
   static async begin(options: JetStreamLogOptions, claim: number, point: LogPoint): Promise<JetStreamLog> {
     const events = await options.publisher.open(options.partition)
     const log = new JetStreamLog(options, claim, point, events)
     await log.#store([ownerRecord(options.owner, point)])
-    // From here on it is known that nobody has committed since the claim.
+    // From here on it is certain that nobody has committed since the claim.
     const { found } = events
     if (found.offset > point.offset) {
       throw log.#damaged(`events are published up to frame ${found.offset}, the last is ${point.offset}`)
     }
     log.#bytes = await asked(() => log.#journal.bytes(), log.#pause)
-    // The events of a trimmed frame are published.
+    // The events of a trimmed frame are already published, so frames before it are not needed.
     for await (const { offset, payload } of log.#frames(Math.max(found.offset, point.published + 1))) {
       await events.room()
       events.committed({ offset, events: options.eventsOf(payload) })
@@ -182,7 +185,7 @@ class JetStreamLog implements PartitionLog {
     return this.#point.offset
   }
 
-  /** Approximate: what others have removed is noticed at the next trim. */
+  /** The approximate size in bytes. What others have removed is noticed at the next trim. */
   get bytes(): number {
     return this.#bytes
   }
@@ -223,7 +226,7 @@ class JetStreamLog implements PartitionLog {
   trim(offset: number): void {
     this.#trims = this.#trims
       .then(() => this.#trim(offset))
-      // What was not removed now will be removed with the next trim.
+      // What could not be removed now is removed with the next trim.
       .catch((error) => this.#troubled(error as Error))
   }
 
@@ -234,7 +237,7 @@ class JetStreamLog implements PartitionLog {
     await this.#events.close()
   }
 
-  /** The events of all frames up to here are published. */
+  /** The offset up to which the events of all frames are published. */
   get #published(): number {
     return Math.min(this.offset, this.#events.unpublished - 1)
   }
@@ -247,7 +250,7 @@ class JetStreamLog implements PartitionLog {
       } catch (error) {
         if (!(error instanceof FencedOut)) throw error
         this.#fencedOut = error
-        // Waiting events are also in the next owner's log.
+        // The events that still wait are also in the next owner's log.
         void this.#events.close()
         this.#onFencedOut(error)
       }
@@ -255,7 +258,7 @@ class JetStreamLog implements PartitionLog {
   }
 
   /**
-   * Stores a batch after everything that is there.
+   * Stores a batch at the end of the stream.
    * @throws {FencedOut}
    */
   async #store(messages: readonly JournalMessage[]): Promise<void> {
@@ -274,7 +277,7 @@ class JetStreamLog implements PartitionLog {
       const newest = await this.#journal.last(ANY_RECORD).catch(() => undefined)
       if (newest !== undefined && newest.sequence > fence) {
         if (ownerOf(newest) !== this.#owner) throw new FencedOut(this.#partition, ownerOf(newest))
-        // It is this log's batch, because no other was in flight.
+        // It is this log's own batch, because no other was in flight.
         this.#lastSequence = fence + messages.length
         break
       }
@@ -287,7 +290,7 @@ class JetStreamLog implements PartitionLog {
     for (const { data } of messages) this.#bytes += data.length
   }
 
-  /** From an offset on, without trimmed frames, also if they are trimmed while it reads. */
+  /** The frames from an offset on, without trimmed ones, also if they are trimmed while it reads. */
   async *#frames(offset: number): AsyncGenerator<LogFrame> {
     if (offset > this.offset) return
     let sequence = await this.#sequenceOf(offset)
@@ -315,14 +318,14 @@ class JetStreamLog implements PartitionLog {
           next = undefined
           pieces = []
         }
-        // A replica that was behind names a beginning that is too early: here, or for a trim, which may cut a frame.
+        // A replica that was behind may name a beginning that is too early. For a trim, that could cut a frame.
         if (next === undefined && (found < offset || part > 1)) continue
         next ??= found
         pieces.push(record.data)
         if (part < parts) continue
         yield { offset: next, payload: parts === 1 ? pieces[0]! : Buffer.concat(pieces) }
         pieces = []
-        // What follows is of a later owner, who took the partition while this one read.
+        // The following frames belong to a later owner, who took the partition while this one read.
         if (next++ === this.offset) return
       }
     }
@@ -331,10 +334,10 @@ class JetStreamLog implements PartitionLog {
   /**
    * The first sequence from which on there is no frame before an offset.
    *
-   * Halving the whole stream takes some twenty questions, which a starved server answers one after the other while
-   * devices wait for a take-over. But a frame has one message or more, so the place cannot be later than if each had
-   * one; and what else there is, parts and claims, is little: steps back from there, each twice as long, soon meet a
-   * frame before the offset.
+   * Bisecting the whole stream takes some twenty questions, which a busy server answers one after the other while
+   * devices wait for a take-over. But a frame consists of at least one message, so the position cannot be later than
+   * if each had exactly one. There are few other messages, such as parts and claims. So steps back from there, each
+   * twice as long as the one before, soon meet a frame before the offset.
    */
   async #sequenceOf(offset: number): Promise<number> {
     let low = 1
@@ -354,7 +357,7 @@ class JetStreamLog implements PartitionLog {
 
   async #trim(offset: number): Promise<void> {
     if (this.#closed || this.#fencedOut !== undefined) return
-    // The last frame stays, because it tells where offsets continue.
+    // The last frame stays, because its record tells at which offset the log continues.
     const upTo = Math.min(offset, this.offset, this.#published + 1)
     if (upTo <= 1) return
     await this.#journal.purge(await this.#sequenceOf(upTo))

@@ -23,16 +23,16 @@ const LOG_HEADER = 'Ringfence-Log'
 const FORMAT = 1
 const NOTHING = new Uint8Array(0)
 
-/** The state of the log according to a record. */
+/** The state of the log that a record describes. */
 export interface LogPoint {
   /** The offset of the last frame. */
   readonly offset: number
-  /** Which of the frame's parts the record is, from 1; 0 if it is none. */
+  /** Which part of the frame the record is, from 1. It is 0 if the record is no part of a frame. */
   readonly part: number
   readonly parts: number
-  /** The events of all frames up to here were published when the record was written, and perhaps more. */
+  /** Up to this offset, the events of all frames were published when the record was written. There may be more. */
   readonly published: number
-  /** Messages after the record in its batch. */
+  /** How many messages follow the record in its batch. */
   readonly behind: number
 }
 
@@ -44,7 +44,10 @@ export function ownerOf(record: JournalEntry): string {
   return record.header(OWNER_HEADER)
 }
 
-/** @throws Error if the record was written by a newer release, or not by us */
+/**
+ * Reads the state from a record.
+ * @throws Error if it was written by a newer release, or not by us
+ */
 export function pointOf(record: JournalEntry): LogPoint {
   const text = record.header(LOG_HEADER)
   const [format, offset, part, parts, published, behind] = text.split(' ').map(Number)
@@ -54,20 +57,23 @@ export function pointOf(record: JournalEntry): LogPoint {
   return { offset: offset!, part: part!, parts: parts!, published: published!, behind }
 }
 
-/** With a subject of two tokens, so that {@link ANY_RECORD} does not find it. */
+/** A claim. Its subject has two tokens, so that {@link ANY_RECORD} does not find it. */
 export function claimRecord(owner: string): JournalMessage {
   return { subject: 'claim.owner', headers: { [OWNER_HEADER]: owner }, data: NOTHING }
 }
 
-/** States who owns the log; `point` is the log's. */
+/**
+ * A record that states who owns the log.
+ * @param point the end of the log
+ */
 export function ownerRecord(owner: string, point: LogPoint): JournalMessage {
   return recordMessage(owner, OWNER, { ...point, part: 0, behind: 0 }, NOTHING)
 }
 
 /**
- * The batch of a frame.
+ * The messages that store a frame.
  * @param published see {@link LogPoint.published}
- * @param maxDataBytes of one message
+ * @param maxDataBytes the limit for one message
  * @throws RangeError if the frame is larger than a batch can be
  */
 export function frameBatch(
@@ -93,7 +99,7 @@ function recordMessage(owner: string, subject: string, point: LogPoint, data: Ui
   return { subject, headers: { [OWNER_HEADER]: owner, [LOG_HEADER]: log }, data }
 }
 
-/** At least one piece, so that an empty frame also has one. */
+/** Cuts bytes into pieces. There is at least one piece, even of an empty frame. */
 function* cut(bytes: Uint8Array, most: number): Generator<Uint8Array> {
   let at = 0
   do {

@@ -11,10 +11,13 @@ import { SNAPSHOT_HEADER_BYTES, encodeHeader, snapshotProblem } from '../../log/
  */
 const BUCKET = 'ringfence-snapshots'
 const SLOTS = [0, 1] as const
-/** A slot without a complete snapshot. */
+/** The value for a slot without a complete snapshot. */
 const EMPTY = -1
 
-/** @param damaged called for each snapshot that {@link SharedSnapshotStore.newest} had to skip */
+/**
+ * Opens the object store.
+ * @param damaged called for each snapshot that {@link SharedSnapshotStore.newest} had to skip
+ */
 export async function openJetStreamSnapshots(
   connection: NatsConnection,
   storeId: string,
@@ -43,7 +46,7 @@ class ObjectSnapshots implements SharedSnapshotStore {
     this.#damaged = damaged
   }
 
-  /** A snapshot that is older than the stored one, from a former owner, is not written. */
+  /** Writes a snapshot. One from a former owner that is older than the stored one is not written. */
   async write(partition: number, snapshot: Snapshot): Promise<void> {
     const [newest, oldest] = await this.#slots(partition)
     if (newest.offset >= snapshot.offset) return
@@ -58,7 +61,7 @@ class ObjectSnapshots implements SharedSnapshotStore {
       const info = await this.#objects.info(name)
       const { bytes, reason } = await this.#read(name, partition, offset)
       if (reason === undefined) return { offset, bytes: bytes.subarray(SNAPSHOT_HEADER_BYTES) }
-      // Another one may have been written in the meantime, and must be read instead.
+      // Another snapshot may have been written in the meantime, which must be read instead.
       if ((await this.#objects.info(name))?.nuid !== info?.nuid) continue
       this.#bad.add(info!.nuid)
       this.#damaged(name, reason)
@@ -79,14 +82,14 @@ class ObjectSnapshots implements SharedSnapshotStore {
     try {
       bytes = (await this.#objects.getBlob(name)) ?? new Uint8Array(0)
     } catch (error) {
-      // The client's message for a wrong digest; any other failure is worth another attempt.
+      // The client reports a wrong digest with this message. After any other failure, another attempt is made.
       if (!/corrupt|digest/.test((error as Error).message)) throw error
       return { bytes: new Uint8Array(0), reason: (error as Error).message }
     }
     return { bytes, reason: snapshotProblem(Buffer.from(bytes), this.#storeId, partition, offset) }
   }
 
-  /** Newest first. */
+  /** The two slots of a partition, the newest snapshot first. */
   async #slots(partition: number): Promise<[Slot, Slot]> {
     const slots = await Promise.all(
       SLOTS.map(async (slot) => {

@@ -24,40 +24,43 @@ import { EVERY_SUBJECT } from '../../model/eventSubject.ts'
  * What must never change is in the bucket `ringfence` under `store`.
  */
 export interface JournalOptions {
-  /** 1 to 1024; as when the store was created. */
+  /** From 1 to 1024. It must be the number with which the store was created. */
   readonly partitions: number
-  /** 1, 3 or 5. */
+  /** How many servers keep a copy: 1, 3 or 5. */
   readonly replicas: number
   /**
-   * The most bytes of one partition's stream; when it is full, appends wait until it is trimmed or the limit is raised.
-   * -1: no limit.
+   * The largest size of one partition's stream in bytes. When it is full, appends wait until the log is trimmed or the
+   * limit is raised. -1 means no limit.
    */
   readonly maxPartitionBytes: number
-  /** How long `EVENTS` keeps an event; 0: for ever. */
+  /** How long `EVENTS` keeps an event, in milliseconds. 0 means for ever. */
   readonly eventsAgeMs: number
-  /** Used if there is no store yet: 16 hex digits. */
+  /** The id of a new store, used if there is none yet: 16 hex digits. */
   readonly newStoreId: string
 }
 
 export const EVENTS = 'EVENTS'
-/** In {@link EVENTS}: deleted events, and verdicts. */
+/** The subject in {@link EVENTS} of deleted events and verdicts. */
 export const EVENT_CHANGES = 'event-changes'
 const STORE_BUCKET = 'ringfence'
 const STORE_KEY = 'store'
 const SECRET_KEY = 'secret'
 const SECRET_BYTES = 32
 const FORMAT = 1
-/** The first with atomic batches. */
+/** The first version of the servers with atomic batches. */
 const OLDEST_VERSION = [2, 12, 0] as const
 const NANOSECONDS = 1e6
-/** For the answer to the creation of a stream, on which a cluster must agree. */
+/** How long the creation of a stream may take, because all servers of a cluster must agree on it. */
 const MAKING_MS = 5000
-/** For the answer to a question: a stream without a leader gives none, and the next attempt may get one. */
+/** How long an answer may take. A stream without a leader does not answer, and the next attempt may succeed. */
 const ANSWER_MS = 1500
-/** A larger message is split, so any server would do; with less than this, each event could be too large. */
+/**
+ * The smallest limit of a message that is accepted. Larger messages are split, but with less than this, a single event
+ * could be too large.
+ */
 const LEAST_PAYLOAD_BYTES = 512 * 1024
 
-/** The servers, or their contents, cannot be used as they are; somebody has to change that. */
+/** The servers or their contents cannot be used as they are, until somebody changes them. */
 export class ServersUnfit extends Error {
   override readonly name = 'ServersUnfit'
 }
@@ -73,7 +76,7 @@ export class StreamsMissing extends Error {
 
 /** The open streams. */
 export interface OpenStreams {
-  /** With a short time limit, for questions that can be repeated. */
+  /** A manager with a short time limit, for questions that can be repeated. */
   readonly manager: JetStreamManager
   /** The id of the store, for derived ids. */
   readonly storeId: string
@@ -85,12 +88,12 @@ export function streamOf(partition: number): string {
   return `P${partition}`
 }
 
-/** Of everything in a partition's stream, without the dot. */
+/** The common prefix of all subjects in a partition's stream, without the last dot. */
 export function journalSubject(partition: number): string {
   return `partition.${partition}`
 }
 
-/** In {@link EVENTS}. */
+/** The subject of a partition's mark in {@link EVENTS}. */
 export function markOf(partition: number | '*'): string {
   return `mark.${partition}`
 }
@@ -100,8 +103,8 @@ export function isMark(subject: string): boolean {
 }
 
 /**
- * For the processes that create and change streams.
- * @throws {ServersUnfit}; other errors are worth another attempt
+ * Opens the streams, for processes that create and change them.
+ * @throws {ServersUnfit}; after other errors another attempt may succeed
  */
 export async function openStreams(connection: NatsConnection, options: JournalOptions): Promise<OpenStreams> {
   const manager = await managerOf(connection, MAKING_MS)
@@ -114,8 +117,8 @@ export async function openStreams(connection: NatsConnection, options: JournalOp
 }
 
 /**
- * For the processes that use what others create, and may have no permission for more.
- * @throws {ServersUnfit}; other errors, such as {@link StreamsMissing}, are worth another attempt
+ * Opens the streams, for processes that use what others create and may have no permission for more.
+ * @throws {ServersUnfit}; after other errors, such as {@link StreamsMissing}, another attempt may succeed
  */
 export async function findStreams(connection: NatsConnection, partitions: number): Promise<OpenStreams> {
   const manager = await managerOf(connection, ANSWER_MS)
@@ -179,7 +182,10 @@ async function agreeOnStore(bucket: KV, options: JournalOptions): Promise<string
   return storeIdIn(entry, partitions)
 }
 
-/** @throws {ServersUnfit} if this process cannot work with it */
+/**
+ * The id of the store in an entry.
+ * @throws {ServersUnfit} if this process cannot work with the store
+ */
 function storeIdIn(entry: KvEntry, partitions: number): string {
   const store: { format?: number; partitions?: number; storeId?: string } = entry.json()
   if (store.format !== FORMAT || typeof store.storeId !== 'string') {
@@ -196,7 +202,7 @@ function storeIdIn(entry: KvEntry, partitions: number): string {
   return store.storeId
 }
 
-/** Drawn by the first host. */
+/** The store's secret, which the first host draws. */
 async function agreeOnSecret(bucket: KV): Promise<string> {
   const found = await bucket.get(SECRET_KEY)
   if (found !== null) return found.string()
@@ -219,7 +225,7 @@ function partitionStream(n: number, options: JournalOptions): Partial<StreamConf
     storage: StorageType.File,
     num_replicas: options.replicas,
     max_bytes: options.maxPartitionBytes,
-    // A full log accepts nothing more; it must never lose its beginning by itself.
+    // A full log accepts nothing more, because it must never lose its beginning by itself.
     discard: DiscardPolicy.New,
     // The fence recognizes repeats, so the server need not remember ids.
     duplicate_window: 1000 * NANOSECONDS,
@@ -239,7 +245,7 @@ function eventsStream(options: JournalOptions): Partial<StreamConfig> & { name: 
     // The marks recognize repeats, so the server need not remember ids.
     duplicate_window: Math.min(1000, options.eventsAgeMs || Infinity) * NANOSECONDS,
     allow_atomic: true,
-    // For marks: the newest replaces the previous one, and does not expire.
+    // For marks: the newest one replaces the previous one, and does not expire.
     allow_rollup_hdrs: true,
     allow_msg_ttl: true,
     allow_direct: true,
@@ -272,7 +278,7 @@ function isAbsent(error: unknown): boolean {
   return error instanceof JetStreamApiError && error.code === JetStreamApiCodes.StreamNotFound
 }
 
-/** Whether a setting that we set has another value. */
+/** Whether a setting that we make has another value on the server. */
 function differs(found: object, wanted: object): boolean {
   return Object.entries(wanted).some(([name, value]) => {
     const is = (found as Record<string, unknown>)[name]

@@ -35,7 +35,7 @@ import { readEvent } from '../../events/record.ts'
 export interface SharedIndexParts {
   readonly shared: SharedEvents
   readonly index: EventIndex
-  /** Over the index. */
+  /** The feed that reads the index. */
   readonly feed: EventFeed
   /** Called for each failure that is tried again. */
   readonly troubled: (error: Error) => void
@@ -55,10 +55,10 @@ export class EventsMissing extends Error {
 }
 
 const PAUSES: RetryPauses = { firstMs: 500, lastMs: 500 }
-/** How far the index may be behind before reading pauses. */
+/** How many bytes may wait for the index before reading pauses. */
 const PENDING_BYTES = 32 * 1024 * 1024
 const PENDING_PAUSE_MS = 10
-/** How long something in the stream may take to come here. */
+/** How long an entry of the stream may take to arrive here. */
 const LATE_MS = 5000
 const RETRY = { retryAfter: 1 }
 
@@ -68,9 +68,9 @@ export class SharedIndex implements EventQueries {
   readonly #stopped = new AbortController()
   readonly #waiting = new Set<() => void>()
   #sequence: number
-  /** The newest event when it began. */
+  /** The sequence of the newest event when following began. */
   readonly #newestAtFirst: number
-  /** Infinity until it has everything that existed when it began. */
+  /** How many messages are missing. Infinity until it has everything that existed when it began. */
   #behind = Infinity
   #isFollowing = false
   #running: Promise<void> = Promise.resolve()
@@ -82,7 +82,10 @@ export class SharedIndex implements EventQueries {
     if (newest <= this.#sequence) this.#behind = 0
   }
 
-  /** @throws {EventsMissing} */
+  /**
+   * Opens the index, and follows the stream.
+   * @throws {EventsMissing}
+   */
   static async open(parts: SharedIndexParts): Promise<SharedIndex> {
     const { shared, index } = parts
     const last = await shared.lastSequence()
@@ -156,7 +159,10 @@ export class SharedIndex implements EventQueries {
     return true
   }
 
-  /** @throws {ApiError} 503 if it is not known whether it was done */
+  /**
+   * Publishes a client's change, and waits until it is applied here.
+   * @throws {ApiError} 503 if it is not known whether it was made
+   */
   async #change(change: EventChange): Promise<void> {
     let sequence: number
     try {
@@ -172,7 +178,10 @@ export class SharedIndex implements EventQueries {
     return new ApiError(503, 'The event log cannot be reached. Try again.', RETRY)
   }
 
-  /** @throws {ApiError} 503 with the message if that takes too long */
+  /**
+   * Waits until the index has reached a sequence.
+   * @throws {ApiError} 503 with the message if that takes too long
+   */
   async #reached(sequence: number, otherwise: string): Promise<void> {
     const { pause } = this.#parts
     let isLate = false
@@ -208,7 +217,7 @@ export class SharedIndex implements EventQueries {
   async #take({ sequence, behind, event, change }: SharedMessage): Promise<void> {
     const { index, feed, pause } = this.#parts
     if (sequence <= this.#sequence) return
-    // Before the offset moves: after a crash, the change comes again.
+    // This must happen before the offset moves. After a crash, the change comes again.
     if (change?.verdict !== undefined) await index.verify(change.scope, change.id, change.verdict)
     else if (change !== undefined) {
       await index.delete(change.scope, change.id)
@@ -220,13 +229,13 @@ export class SharedIndex implements EventQueries {
       firstEventOffset: sequence,
     })
     this.#sequence = sequence
-    // Under load, the index may never catch up with everything.
+    // Under load, there may always be something that the index lacks.
     if (behind === 0 || sequence >= this.#newestAtFirst) this.#behind = behind
     if (this.#waiting.size > 0) this.#wake()
     while (index.pendingBytes > PENDING_BYTES) await pause(PENDING_PAUSE_MS)
   }
 
-  /** Undefined if it is not one of our events: anybody with the permission may publish there. */
+  /** Reads an event. Undefined if it is not one of ours, because anybody with the permission may publish there. */
   #read({ scope, json }: { readonly scope: ScopeId; readonly json: string }): StoredEvent[] {
     try {
       return [readEvent(scope, json)]

@@ -1,13 +1,13 @@
 /**
- * Questions to other processes, and their answers. Technologies: natsCalls.ts, and for tests one that loses, doubles
- * and delays messages (test/cluster/kit.ts).
+ * Questions to other processes, and their answers. natsCalls.ts implements this with NATS, and test/cluster/kit.ts in
+ * memory, where messages are lost, doubled and delayed.
  *
  * A question may reach nobody, one process or several. The question and its answer may be lost, come twice, or come
  * late.
  */
 export interface Calls {
   /**
-   * The first answer.
+   * Asks a question, and resolves to the first answer.
    * @throws {NobodyListens} {@link AnswerOverdue}; other errors mean the same as the latter
    */
   ask(subject: string, question: Uint8Array, timeoutMs: number): Promise<Uint8Array>
@@ -26,7 +26,7 @@ export interface OpenCall {
 }
 
 export interface Served {
-  /** After it resolves, no questions are received, and askers learn that nobody listens. */
+  /** Stops receiving. After it resolves, askers learn that nobody listens. */
   stop(): Promise<void>
 }
 

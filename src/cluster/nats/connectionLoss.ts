@@ -8,8 +8,9 @@ export class ConnectionLost extends Error {
 const waiting = new WeakMap<NatsConnection, Set<(error: ConnectionLost) => void>>()
 
 /**
- * The servers' answer. If the connection is lost, there will be no answer, and the client library would wait for it
- * until the time limit. It also drops requests that are made before there is a connection again.
+ * Resolves to the servers' answer, unless the connection is lost before. In that case there will be no answer, and the
+ * client library would wait for it until the time limit. It also drops requests that are made before there is a
+ * connection again.
  * @throws {ConnectionLost}, or the error of `answer`
  */
 export function unlessLost<T>(connection: NatsConnection, answer: Promise<T>): Promise<T> {

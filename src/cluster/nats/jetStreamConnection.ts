@@ -18,7 +18,7 @@ export class NatsLink {
 
   /**
    * Waits for the servers, however long it takes.
-   * @param unreachable called with the reason, in a line, of each failed attempt, until there is a connection
+   * @param unreachable called for each failed attempt with the reason in one line, until there is a connection
    * @param changed called when the connection is lost, and when there is one again
    * @param refused called when a server no longer accepts our credentials, or refuses a subject
    */
@@ -53,7 +53,7 @@ export class NatsLink {
     return { ok: this.#isUp, detail: this.#isUp ? 'connected' : 'not connected' }
   }
 
-  /** Sends what is in flight, if there is a connection. */
+  /** Sends what is in flight, if there is a connection, and closes. */
   async close(): Promise<void> {
     const late = new AbortController()
     if (this.#isUp)
@@ -79,7 +79,7 @@ export class NatsLink {
 }
 
 /**
- * Repeats it until it succeeds.
+ * Repeats the work until it succeeds.
  * @param failed called for each failed attempt; an error that it throws ends the attempts
  */
 export function persistently<T>(work: () => Promise<T>, failed: (error: Error) => void): Promise<T> {

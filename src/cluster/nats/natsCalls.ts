@@ -24,7 +24,8 @@ export class NatsCalls implements Calls {
   #asked = 0
 
   /**
-   * @param inboxPrefix of the subjects of answers: that of the connection
+   * Calls over an open connection.
+   * @param inboxPrefix the connection's prefix for the subjects of answers
    * @param troubled called for each message that could not be processed. If its callback threw, the client library
    * would take that for the end of the subscription, and report nothing any more
    */
@@ -98,7 +99,7 @@ export class NatsCalls implements Calls {
     const inbox = `${createInbox(this.#inboxPrefix)}.`
     this.#connection.subscribe(`${inbox}*`, {
       callback: (error, message) => {
-        // A server that does not let us listen there may do so the next time.
+        // A server that does not let us listen there may allow it the next time.
         if (error !== null) this.#inbox = undefined
         else this.#guard(() => this.#waiting.get(message.subject.slice(inbox.length))?.(message))
       },
@@ -128,7 +129,10 @@ export class NatsCalls implements Calls {
   }
 }
 
-/** The answer that a message is, or completes. Messages of one sender come in order, or are lost. */
+/**
+ * The answer that a message contains or completes; undefined if more parts are missing. Messages of one sender come in
+ * order, or are lost.
+ */
 function wholeOf({ headers: head, data }: Msg, parts: Map<string, Uint8Array[]>): Uint8Array | undefined {
   const text = head?.get(PART) ?? ''
   if (text === '') return data

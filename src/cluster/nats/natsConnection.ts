@@ -7,23 +7,23 @@ import {
 import { readSettingFile, SettingUnfit } from '../../runtime/settingFile.ts'
 
 /**
- * How a process connects to its NATS servers, from the settings of the same names. Files are paths; the empty text
- * means none.
+ * How a process connects to its NATS servers, as read from the settings with the same names. Files are given as paths;
+ * an empty text means none.
  */
 export interface NatsSettings {
-  /** `nats://` or `tls://`, with a user and password or a token before the host. */
+  /** URLs that begin with `nats://` or `tls://`, with a user and password or a token before the host. */
   readonly natsUrl: readonly string[]
-  /** A credentials file, or a file with the seed of a user's nkey. */
+  /** The path of a credentials file, or of a file with the seed of a user's nkey. */
   readonly natsCredentials: string
-  /** PEM certificates of the authorities that are trusted instead of those that Node knows. */
+  /** The path of PEM certificates of the authorities that are trusted instead of those that Node knows. */
   readonly natsTlsCa: string
-  /** The PEM certificate that this process presents, and its key. */
+  /** The paths of the PEM certificate that this process presents, and of its key. */
   readonly natsTlsCertificate: string
   readonly natsTlsKey: string
 }
 
 const CONNECT_MS = 3000
-/** A silent connection is given up after two of these. */
+/** The time between two pings. A silent connection is given up after two of them. */
 const PING_MS = 10_000
 const DEFAULT_PORT = 4222
 
@@ -74,8 +74,8 @@ function authenticatorOf(file: string): Authenticator {
     try {
       known = identityIn(file)
     } catch {
-      // It is being replaced. The library would give up for ever if this threw; the servers decide whether the known
-      // credentials are valid.
+      // The file is being replaced. The library would give up for ever if this threw; the servers decide whether the
+      // known credentials are valid.
     }
     return known(nonce)
   }

@@ -1,6 +1,6 @@
 import { systemReason } from '../../runtime/errors.ts'
 
-/** The options of the client library that explain a failure; `servers` are `host:port`, without secrets. */
+/** The client library's options that explain a failure. `servers` are `host:port`, without secrets. */
 interface Way {
   readonly servers?: string | string[]
   readonly tls?: { readonly certFile?: string } | null
@@ -11,8 +11,8 @@ const UNTRUSTED =
   /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_(?:GET|VERIFY)_\w+|CERT_UNTRUSTED)$/
 
 /**
- * Why there is no connection to NATS, in a line for the operator: where, why, and what to check.
- * @param error of the client library's `connect`
+ * Says why there is no connection to NATS, in one line for the operator: where, why, and what to check.
+ * @param error the error of the client library's `connect`
  * @param way the options that the library got
  */
 export function natsTrouble(error: Error, { servers = [], tls }: Way): string {
@@ -36,7 +36,7 @@ function reasonOf(error: Error, tls: Way['tls']): string {
   return systemReason(deepest(error))
 }
 
-/** The first cause. A host with several addresses fails with one error for each. */
+/** The first cause of an error. A host with several addresses fails with one error for each. */
 function deepest(error: Error): Error {
   const [first] = error instanceof AggregateError ? (error.errors as Error[]) : []
   const cause = first ?? error.cause

@@ -1,35 +1,40 @@
-/** Questions about users: every host with partitions listens. */
+/** The subject of questions about users. Every host with partitions listens. */
 export const usersSubject = 'ringfence.users'
 
-/** Questions about trips: every host with partitions listens. */
+/** The subject of questions about trips. Every host with partitions listens. */
 export const tripsSubject = 'ringfence.trips'
 
-/** Questions about who is in an area: every host with partitions listens. */
+/** The subject of questions about who is in an area. Every host with partitions listens. */
 export const lookSubject = 'ringfence.look'
 
-/** Requests of gateways for positions: every host with partitions listens, and answers again and again. */
+/**
+ * The subject of gateways' requests for positions. Every host with partitions listens, and answers again and again.
+ */
 export const positionsSubject = 'ringfence.positions'
 
-/** What processes have imported: each with map regions listens. */
+/** The subject of questions about imports. Every process with map regions listens. */
 export const importsSubject = 'ringfence.imports'
 
-/** The management of webhooks: the process that delivers them listens. */
+/** The subject of requests that manage webhooks. The process that delivers them listens. */
 export const webhooksSubject = 'ringfence.webhooks'
 
-/** Tickets that a gateway has given out: it listens. */
+/** The subject of questions about the tickets that a gateway has given out. That gateway listens. */
 export function ticketsSubject(gateway: string): string {
   return `ringfence.tickets.${gateway}`
 }
 
-/** Questions about how many updates came: every gateway listens. */
+/** The subject of questions about how many updates came. Every gateway listens. */
 export const countsSubject = 'ringfence.counts'
 
-/** Questions about what an update of a partition's device has done to trips: its owner listens. */
+/**
+ * The subject of questions about what an update of a partition's device has done to trips. The partition's owner
+ * listens.
+ */
 export function outcomeSubject(partition: number): string {
   return `ringfence.outcome.${partition}`
 }
 
-/** Changes to devices of a partition: its owner listens. */
+/** The subject of changes to the devices of a partition. Its owner listens. */
 export function ownerSubject(partition: number): string {
   return `ringfence.partition.${partition}`
 }

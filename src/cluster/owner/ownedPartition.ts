@@ -44,7 +44,7 @@ export interface OwnedParts {
   readonly clock: Clock
   /** The host's senders, for updates that come from gateways. */
   readonly senders: Senders
-  /** Bound of waiting updates, per partition. */
+  /** The limit of waiting updates for each partition, in bytes. */
   readonly mailboxBytes: number
   /** The memory of the devices of all partitions of the process. */
   readonly memory: DeviceMemory
@@ -54,29 +54,30 @@ export interface OwnedParts {
   readonly scheduler: BatchScheduler
   /** Carries what the devices of the partition must report to trips. */
   readonly openDispatcher: (host: () => ActorHost) => TripDispatcher
-  /** Called for failures of requests, which are repeated. */
+  /** Called for failures of requests. The requests are repeated. */
   readonly troubled: (error: Error) => void
 }
 
-/** What is kept about a gateway. */
+/** What the owner remembers about a gateway. */
 interface Session {
   readonly number: number
   /** Answers the last request. */
   answer: (bytes: Uint8Array) => void
-  /** Undefined while the request is in progress, and if it is not kept. */
+  /** The reply to the last request. Undefined while the request is in progress, and if the reply is not kept. */
   reply: Uint8Array | undefined
   isOpen: boolean
 }
 
 /** The number of gateways that are remembered; the updates of a forgotten one are recognized by their numbers. */
 const MAX_SESSIONS = 100
-/** Larger replies are not kept. */
+/** Replies that are larger than this are not kept. */
 const KEPT_REPLY_BYTES = 64 * 1024
-/** Memory of a waiting update besides its bytes: see host.ts. */
+/** The memory of a waiting update besides its bytes; see host.ts. */
 const UPDATE_BYTES = 512
 /**
- * What it costs to read a frame, in bytes of frames: on a calm machine 20,000 frames of 150 bytes take 0.6 s, whatever
- * they contain. With few updates in each, the frames are the cost of a take-over, not their bytes.
+ * The cost of reading a frame, expressed in bytes of frames. On a calm machine, 20,000 frames of 150 bytes take 0.6 s,
+ * whatever they contain. If each frame has few updates, a take-over costs as much as its frames, and their bytes
+ * hardly matter.
  */
 const FRAME_BYTES = 1024
 /** An owner that leaves writes a snapshot if its successor would have to read more than this. */
@@ -94,13 +95,20 @@ export class OwnedPartition {
   readonly #sessions = new Map<string, Session>()
   readonly #open = new Set<Promise<void>>()
   readonly #ending = new AbortController()
-  /** Aborts when the states may not be used any more. */
+  /** Aborted when the states may not be used any more. */
   readonly #dropped = new AbortController()
-  /** What had been written when the last snapshot was taken; negative: frames of former owners come after it. */
+  /**
+   * How much had been written when the last snapshot was taken. It is negative if frames of former owners come after
+   * the snapshot.
+   */
   #snapshotAt: number
   #checkpoint: Promise<void> | undefined
 
-  /** @param recovered what was read behind the newest snapshot is still behind it, whoever wrote it */
+  /**
+   * Starts at the end of the log.
+   * @param recovered frames that were read after the newest snapshot still count as written since it, whoever wrote
+   * them
+   */
   constructor(recovered: RecoveredPartition, log: PartitionLog, parts: OwnedParts) {
     const { partition } = recovered
     this.number = partition.number
@@ -113,7 +121,7 @@ export class OwnedPartition {
     this.#kinds = new Map(kinds.map((kind) => [kind.name, kind]))
     partition.countIn(parts.memory)
     const { registry, clock, scheduler } = parts
-    // A host that never learns that its frame is durable stops there.
+    // A host that never learns that its frame is durable does not continue.
     const guarded: HostParts['log'] = {
       append: (pieces, done, ofFrame) => {
         if (!this.isDropped) log.append(pieces, done, ofFrame)
@@ -141,7 +149,7 @@ export class OwnedPartition {
     return this.#dropped.signal.aborted
   }
 
-  /** There is, or will be, another owner: nothing is answered or appended any more. */
+  /** Drops the partition, because there is another owner, or will be one. Nothing is answered or appended any more. */
   drop(): void {
     this.#dropped.abort()
     this.dispatcher.stop()
@@ -163,17 +171,18 @@ export class OwnedPartition {
   async #finish(): Promise<void> {
     await Promise.all(this.#open)
     await this.#checkpoint
-    // Including removals by housekeeping.
+    // This includes removals by housekeeping.
     while (this.host.isBusy && !this.isDropped) await nextTurn()
   }
 
   /**
-   * Leaves the next owner little to read; resolves at once if the partition is dropped. To be called while requests
-   * still come, because nobody is answered from {@link close} until the next owner has read everything.
+   * Takes a snapshot so that the next owner has little to read. Resolves at once if the partition is dropped. It must
+   * be called while requests still come, because from {@link close} on nobody is answered until the next owner has
+   * read everything.
    */
   async leaveSnapshot(): Promise<void> {
     const taken = (async () => {
-      // One that began long ago may have left much behind by now.
+      // A snapshot that began long ago may leave much unread by now.
       await this.#checkpoint
       this.checkpoint(LEFT_BEHIND_BYTES)
       await this.#checkpoint
@@ -182,8 +191,8 @@ export class OwnedPartition {
   }
 
   /**
-   * Takes a snapshot and trims the log if reading everything since the last snapshot costs as much as reading this many
-   * bytes.
+   * Takes a snapshot and trims the log if reading everything since the last snapshot would cost as much as reading
+   * this many bytes.
    */
   checkpoint(everyBytes: number): void {
     if (this.#checkpoint !== undefined || this.isDropped) return
@@ -193,7 +202,7 @@ export class OwnedPartition {
       .finally(() => (this.#checkpoint = undefined))
   }
 
-  /** What this owner has written, measured by the cost of reading it. */
+  /** How much this owner has written, measured by the cost of reading it. */
   get #written(): number {
     const { frames, frameBytes } = this.host.counters
     return readingBytes(frames, frameBytes)
@@ -216,7 +225,7 @@ export class OwnedPartition {
     const request = decodeRequest(bytes, (name) => this.#kinds.get(name), this.#parts.senders)
     const { gateway, number } = request
     const known = this.#sessions.get(gateway)
-    // A request that was in flight for long.
+    // This request was in flight for long, and a newer one has arrived before it.
     if (known !== undefined && number < known.number) return
     if (known?.number === number) {
       known.answer = answer
@@ -232,15 +241,15 @@ export class OwnedPartition {
   async #process(request: PartitionRequest, session: Session): Promise<void> {
     try {
       const { registry, scheduler } = this.#parts
-      // If the partition is given away before, the next owner is asked.
+      // If the partition is given away before that, the next owner is asked.
       await revisionReached(registry, request.revision, this.#ending.signal)
       const reply = await this.#apply(request)
-      // Under load, together with those of other partitions.
+      // Under load, the answer is sent together with those of other partitions.
       if (request.updates.length > 1)
         await new Promise<void>((resolve) => scheduler.gathered(resolve, request.updates.length))
       if (this.isDropped) return
       session.answer(reply ?? encodeReply(undefined))
-      // A gateway that was told "busy" must be admitted when it asks again.
+      // If a gateway was told that the owner is busy, its next request must be admitted.
       if (reply !== undefined && reply.length <= KEPT_REPLY_BYTES) session.reply = reply
     } catch (error) {
       this.#parts.troubled(error as Error)
@@ -249,13 +258,15 @@ export class OwnedPartition {
     }
   }
 
-  /** Resolves to the reply, once everything is durable; to undefined if there is no room and nothing was done. */
+  /**
+   * Resolves to the reply once everything is durable. Resolves to undefined if there was no room and nothing was done.
+   */
   #apply(request: PartitionRequest): Promise<Uint8Array | undefined> {
     const { updates, commands, retried } = request
     const bounded = commands.filter((one) => 'kind' in one && one.kind.isBounded)
     const bytes = UPDATE_BYTES * (updates.length + bounded.length)
     const mostBytes = this.#mailbox.limit - this.#mailbox.used
-    // All or nothing; a request that would never fit must be admitted when it is alone.
+    // A request is admitted as a whole or not at all. One that would never fit must be admitted when it is alone.
     if (bytes > mostBytes && this.#mailbox.used > 0) return Promise.resolve(undefined)
     const results = new RequestResults(updates.length)
     for (const run of runsOf(updates)) {
@@ -298,7 +309,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 /** The results of the updates of one request. */
 class RequestResults {
-  /** In the order of the request, once it is complete. */
+  /** The results in the order of the request, once all are known. */
   readonly all: Promise<readonly UpdateResult[]>
   readonly #results: UpdateResult[]
   #left: number

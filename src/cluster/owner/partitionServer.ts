@@ -27,13 +27,16 @@ import { ownerSubject, outcomeSubject, tripsSubject, usersSubject } from '../nat
  */
 export interface PartitionServerParts extends Omit<OwnedParts, 'scheduler'> {
   readonly calls: Calls
-  /** Becomes the owner; `fencedOut` is called once, when another is known. */
+  /**
+   * Becomes the owner of a partition.
+   * @param fencedOut called once, when another owner is known
+   */
   openLog(partition: number, fencedOut: (error: FencedOut) => void): Promise<PartitionLog>
-  /** An empty partition. */
+  /** Creates an empty partition. */
   createPartition(number: number): Partition
-  /** Whether the other hosts know this one: see `Ownership.isLive`. */
+  /** Whether the other hosts know this one; see `Ownership.isLive`. */
   isLive(): boolean
-  /** The partition has another owner, and has been dropped. */
+  /** Called when the partition has another owner and has been dropped. */
   lost(partition: number): void
 }
 
@@ -53,7 +56,7 @@ export class PartitionServer implements OwnershipHandlers {
     this.#parts = parts
   }
 
-  /** One for each owned partition. */
+  /** The hosts, one for each owned partition. */
   get hosts(): readonly ActorHost[] {
     return [...this.#served.values()].map(({ owned }) => owned.host)
   }
@@ -69,7 +72,7 @@ export class PartitionServer implements OwnershipHandlers {
     ]
   }
 
-  /** Stops answering questions. Partitions must be given away by `Ownership.leave` before. */
+  /** Stops answering questions. Before that, partitions must be given away by `Ownership.leave`. */
   async stop(): Promise<void> {
     this.#stopped.abort()
     await Promise.all(this.#questions.map((served) => served.stop()))
@@ -88,7 +91,7 @@ export class PartitionServer implements OwnershipHandlers {
       const create = () => createPartition(number)
       recovered = await recoverPartition(create, log, snapshots, clock.now())
       await revisionReached(registry, recovered.revision, this.#stopped.signal)
-      // From here on nothing waits.
+      // The following steps wait for nothing.
       if (fencedOut !== undefined) throw fencedOut
       owned = new OwnedPartition(recovered, log, { ...this.#parts, scheduler: this.#scheduler })
     } catch (error) {
@@ -104,7 +107,7 @@ export class PartitionServer implements OwnershipHandlers {
     })
     const outcomes = calls.serve(outcomeSubject(number), (bytes, answer) => {
       const question = decodeOutcomeQuestion(bytes)
-      // Whoever has written the row answers. This owner has lost the partition, and does not know it yet.
+      // The owner who has written the row answers. This one has lost the partition, and does not know it yet.
       if (Math.abs(question.number) > owned.lastRow) return
       owned.dispatcher
         .of(question)
@@ -116,7 +119,7 @@ export class PartitionServer implements OwnershipHandlers {
         .catch(this.#parts.troubled)
     })
     this.#served.set(number, { owned, requests: [requests, outcomes] })
-    // What the owner before has not told.
+    // Reports to trips what the previous owner did not report.
     owned.dispatcher.committed([recovered.partition])
     return log.epoch
   }
@@ -132,7 +135,7 @@ export class PartitionServer implements OwnershipHandlers {
     await served.owned.close()
   }
 
-  /** Takes the snapshots that are due; must be called every few seconds. */
+  /** Takes the snapshots that are due. It must be called every few seconds. */
   checkpoint(everyBytes: number): void {
     for (const { owned } of this.#served.values()) owned.checkpoint(everyBytes)
   }
@@ -147,7 +150,7 @@ export class PartitionServer implements OwnershipHandlers {
       requests.stop().catch((error: Error) => this.#parts.troubled(error))
   }
 
-  /** Answers for those of the partitions that are here; if there are none, others will answer. */
+  /** Answers for those of the requested partitions that are here. If there are none, only others answer. */
   #serve<Q>(
     subject: string,
     ask: (hosts: readonly ActorHost[], partitions: readonly number[], question: Q) => Promise<Uint8Array>,

@@ -23,7 +23,7 @@ export interface PositionServerParts {
   readonly calls: Calls
   /** The partitions that are owned now. */
   readonly partitions: () => readonly { readonly number: number; readonly positions: Positions }[]
-  /** Whether the other hosts know this one: see `Ownership.isLive`. */
+  /** Whether the other hosts know this one; see `Ownership.isLive`. */
   readonly isLive: () => boolean
   readonly troubled: (error: Error) => void
 }
@@ -35,13 +35,13 @@ export const INTEREST_MS = 6000
 interface Reader {
   readonly answer: (news: Uint8Array) => void
   readonly records: boolean
-  /** In the time of `performance.now()`. */
+  /** A time of `performance.now()`. */
   readonly until: number
 }
 
 export class PositionServer implements PositionObserver {
   readonly #parts: PositionServerParts
-  /** By gateway. */
+  /** The readers by the name of their gateway. */
   readonly #readers = new Map<string, Reader>()
   #moved = new Map<string, LivePosition>()
   #removed: RemovedRecord[] = []

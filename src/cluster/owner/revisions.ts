@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** The registry's changes come within milliseconds, if they come at all. */
+/** The pause between two checks. The registry's changes come within milliseconds, if they come at all. */
 const LOOK_AGAIN_MS = 5
 const GIVE_UP_MS = 5000
 
@@ -11,7 +11,7 @@ export class RegistryBehind extends Error {
 
 /**
  * Resolves when the registry has reached the revision (G10).
- * @param ended nobody waits any more
+ * @param ended aborted when nobody waits any more
  * @throws {RegistryBehind} if that takes long, or waiting has ended
  */
 export async function revisionReached(

@@ -8,9 +8,12 @@ export interface LeaseOptions {
   readonly name: string
   /** Identifies this process. */
   readonly holderId: string
-  /** A holder that is silent for this long has lost the lease: that of {@link makeLeases}. */
+  /** A holder that is silent for this long has lost the lease. It must be the time that {@link makeLeases} got. */
   readonly ttlMs: number
-  /** Whether it could do the work now; while it could not, it leaves the lease to others. By default it always can. */
+  /**
+   * Whether this process could do the work now. While it could not, it leaves the lease to others. If absent, it
+   * always can.
+   */
   readonly isAble?: (() => boolean) | undefined
   /** Called for each failure that is tried again. */
   readonly troubled: (error: Error) => void
@@ -107,7 +110,7 @@ export class Lease {
     const { name, holderId } = this.#options
     const at = performance.now()
     const entry = await this.#bucket.get(name)
-    // Its own entry is there if the answer to its creation was lost.
+    // If the answer to its creation was lost, the process's own entry is there.
     if (entry?.operation !== 'PUT') this.#revision = await this.#bucket.create(name, holderId)
     else if (entry.string() === holderId) this.#revision = entry.revision
     else {
@@ -120,7 +123,7 @@ export class Lease {
     return true
   }
 
-  /** The work, from beginning to end, while the lease is renewed. */
+  /** Runs the work from beginning to end, while the lease is renewed. */
   async #serve(): Promise<void> {
     const failed = new AbortController()
     const begun = this.#holder.begin().catch((error: Error) => {
@@ -143,7 +146,7 @@ export class Lease {
       this.#renewedAt = at
     } catch (error) {
       troubled(error as Error)
-      // It may have been written, and only the answer lost: then the next renewal continues from there.
+      // The renewal may have been written, and only the answer lost. Then the next renewal continues from there.
       const entry = await this.#bucket.get(name).catch(() => undefined)
       if (entry?.operation === 'PUT' && entry.string() === holderId) this.#revision = entry.revision
     }

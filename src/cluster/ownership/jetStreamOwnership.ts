@@ -24,11 +24,14 @@ import { VisibleHosts, type Membership } from './visibleHosts.ts'
  */
 export interface OwnershipOptions {
   readonly connection: NatsConnection
-  /** Identifies this process. Letters, digits, `-` and `_`. */
+  /** Identifies this process. It consists of letters, digits, `-` and `_`. */
   readonly host: string
   readonly partitions: number
   readonly replicas: number
-  /** A host that has not renewed its entry for this long is gone. Hosts renew it three times as often. At least 300. */
+  /**
+   * A host that has not renewed its entry for this long is gone. Hosts renew their entries three times as often. It is
+   * at least 300.
+   */
   readonly ttlMs: number
   readonly handlers: OwnershipHandlers
   /** Called for each failure that is tried again. */
@@ -40,13 +43,13 @@ const PARTITIONS = 'ringfence-partitions'
 const RENEWALS_PER_TTL = 3
 const STUCK_TTLS = 2
 /**
- * Partitions that a host takes at a time. If it took all at once, the first would only be served when the last is
- * ready, and on a busy machine the host might not renew its entry in time while it reads them all.
+ * How many partitions a host takes at a time. If it took all at once, the first would only be served when the last is
+ * ready. On a busy machine, the host might also not renew its entry in time while it reads them all.
  */
 const TAKEN_AT_A_TIME = 8
 const NOBODY = ''
 
-/** Joins: other hosts know this one when it resolves, and partitions come and go from then on. */
+/** Joins the hosts. When it resolves, the other hosts know this one, and partitions come and go from then on. */
 export async function joinHosts(options: OwnershipOptions): Promise<Ownership> {
   const { connection, replicas, ttlMs } = options
   const kvm = new Kvm(connection)
@@ -67,7 +70,7 @@ class HostMembership implements Ownership {
   readonly #ownersBucket: KV
   readonly #visible: VisibleHosts
   readonly #owners = new Map<number, Owner>()
-  /** Partitions of this host, with the epochs of their logs. */
+  /** The partitions of this host, with the epochs of their logs. */
   readonly #mine = new Map<number, number>()
   /** Running acquires and releases. */
   readonly #busy = new Map<number, Promise<void>>()
@@ -79,9 +82,9 @@ class HostMembership implements Ownership {
   /** When each partition was lost to another host, in attended time. */
   readonly #lostAt = new Map<number, number>()
   #renewedAt = -Infinity
-  /** It has read its own entry, and so those of the hosts that were there before. */
+  /** Whether it has read its own entry, and so the entries of the hosts that were there before. */
   #knowsHosts = false
-  /** It has read the owners that were recorded when it began to read. */
+  /** Whether it has read the owners that were recorded when it began to read. */
   #knowsOwners = false
   #leaving = false
   #planned = false
@@ -127,7 +130,7 @@ class HostMembership implements Ownership {
   async leave(): Promise<void> {
     this.#leaving = true
     await this.#renew().catch(this.#troubled)
-    // Including partitions that are being acquired now.
+    // This includes partitions that are being acquired now.
     while (this.#busy.size > 0 || this.#mine.size > 0) {
       this.#releaseAll()
       await Promise.all(this.#busy.values())
@@ -141,7 +144,7 @@ class HostMembership implements Ownership {
     const { signal } = this.#stopped
     const renewMs = this.#ttlMs / RENEWALS_PER_TTL
     for (;;) {
-      // First, time to see the other hosts.
+      // At first, the host gets time to see the other hosts.
       await sleep(renewMs, undefined, { signal }).catch(() => {})
       if (signal.aborted) return
       if (!this.isLive) {
@@ -167,7 +170,7 @@ class HostMembership implements Ownership {
 
   /**
    * Follows a bucket for ever, beginning with its present state.
-   * @param known told whether that state has been read
+   * @param known called when that state has been read
    */
   #watch(
     bucket: KV,
@@ -224,7 +227,7 @@ class HostMembership implements Ownership {
   /** Starts the necessary work for each partition that has none in progress. */
   #plan(): void {
     if (!this.isLive || this.#leaving || this.#stopped.signal.aborted) return
-    // Partitions whose owners it has not read yet would seem to be free.
+    // Otherwise, partitions whose owners it has not read yet would seem to be free.
     if (!this.#knowsHosts || !this.#knowsOwners) return
     const alive = this.#visible.alive()
     const takers = [this.#host, ...alive.filter(([, { leaving }]) => !leaving).map(([host]) => host)]
@@ -232,7 +235,7 @@ class HostMembership implements Ownership {
     for (let partition = 0; partition < this.#partitions; partition++) {
       if (this.#busy.has(partition)) continue
       const isWanted = ownerAmong(takers, partition) === this.#host
-      // The host that gets it in the meantime need not have released it.
+      // The host that gets the partition in the meantime may need time to release it.
       if (!isWanted) this.#wantedSince.delete(partition)
       const epoch = this.#mine.get(partition)
       if (epoch !== undefined) {
@@ -268,7 +271,7 @@ class HostMembership implements Ownership {
 
   async #acquire(partition: number): Promise<void> {
     const epoch = await this.#handlers.acquire(partition).finally(() => this.#acquiring--)
-    // The next one may begin; after a failure, not at once.
+    // The next partition may begin, but not at once after a failure.
     this.#planSoon()
     this.#wantedSince.delete(partition)
     this.#mine.set(partition, epoch)

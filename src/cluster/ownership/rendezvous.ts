@@ -1,7 +1,6 @@
 /**
- * Rendezvous hashing: a partition belongs to the host with the highest score. All that know the same hosts agree
+ * Rendezvous hashing: a partition belongs to the host with the highest score. All hosts that know the same hosts agree
  * without communicating, and a host that joins or leaves only moves its own share.
- *
  * @param hosts names, in any order
  */
 export function ownerAmong(hosts: Iterable<string>, partition: number): string | undefined {
@@ -9,7 +8,7 @@ export function ownerAmong(hosts: Iterable<string>, partition: number): string |
   let highest = -1
   for (const host of hosts) {
     const score = scoreOf(host, partition)
-    // If two have the same score, which no seed prevents, the first by name.
+    // If two hosts have the same score, which no seed prevents, the name decides.
     if (score > highest || (score === highest && host < owner!)) {
       owner = host
       highest = score

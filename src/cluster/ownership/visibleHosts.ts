@@ -1,14 +1,14 @@
 export interface Membership {
-  /** It takes no more partitions, and still has some. */
+  /** Whether the host takes no more partitions, although it still has some. */
   readonly leaving: boolean
 }
 
 interface Seen extends Membership {
-  /** In attended time. */
+  /** The time of the last renewal, in attended time. */
   readonly at: number
 }
 
-/** How much longer than planned the time between two own renewals may be and still count in full. */
+/** By this factor, the time between two own renewals may be longer than planned and still count in full. */
 const LATE = 1.25
 
 /**
@@ -28,6 +28,7 @@ export class VisibleHosts {
   #readAt: number | undefined
 
   /**
+   * Starts without other hosts.
    * @param own the name of this host
    * @param ttlMs a host that has been silent for this long is gone
    * @param renewMs the planned time between two renewals
@@ -39,7 +40,7 @@ export class VisibleHosts {
   }
 
   /**
-   * Takes an entry in the order of the bucket.
+   * Processes an entry. Entries must come in the order of the bucket.
    * @param now milliseconds of a clock that never goes back
    */
   saw(host: string, membership: Membership, now: number): void {
@@ -51,14 +52,14 @@ export class VisibleHosts {
   }
 
   /**
-   * The attended time so far. Whoever waits for another host measures it, so that its own starvation does not count as
-   * the other's silence.
+   * The attended time so far. Waits for another host are measured with it, so that this host's own delays do not count
+   * as the other's silence.
    */
   get attendedMs(): number {
     return this.#attendedMs
   }
 
-  /** The host has left. */
+  /** Forgets a host that has left. */
   left(host: string): void {
     this.#seen.delete(host)
   }

@@ -25,16 +25,22 @@ import { readRows, RowWriter, type NumberedUpdate, type RemoteUpdate, type Whole
  */
 
 export interface PartitionRequest<U = RemoteUpdate, C = Command | ApiError> {
-  /** The gateway; it gets another name with each start. */
+  /** The name of the gateway. It is different after each start. */
   readonly gateway: string
-  /** Increases with each request of the gateway to the partition; a repeated request keeps its number. */
+  /**
+   * The number of the request. It increases with each request of the gateway to the partition, and a repeated request
+   * keeps it.
+   */
   readonly number: number
-  /** It was sent before, and the outcome is unknown. */
+  /** Whether it was sent before and the outcome is unknown. */
   readonly retried: boolean
-  /** The revision of the gateway: updates that were evaluated with it there must not be evaluated with an older one. */
+  /**
+   * The registry revision of the gateway. The updates were accepted with it, so they must not be evaluated with an
+   * older one.
+   */
   readonly revision: number
   readonly updates: readonly U[]
-  /** As the owner reads them: an error in place of a command whose kind it does not know. */
+  /** The commands as the owner reads them. If it does not know a command's kind, there is an error in its place. */
   readonly commands: readonly C[]
 }
 
@@ -42,7 +48,7 @@ export type UpdateResult = 0 | Outcome | ApiError
 
 export interface PartitionReply {
   readonly updates: readonly UpdateResult[]
-  /** Each is a refusal or a result of the kind. */
+  /** For each command, a refusal or a result of its kind. */
   readonly commands: readonly unknown[]
 }
 
@@ -63,8 +69,9 @@ export function encodeRequest(request: PartitionRequest<NumberedUpdate, Command>
 }
 
 /**
- * @param kindOf returns the kind of that name
- * @param senders of this host
+ * Reads a request.
+ * @param kindOf returns the kind with that name
+ * @param senders the senders of this host
  */
 export function decodeRequest(
   bytes: Uint8Array,
@@ -92,7 +99,10 @@ export function decodeRequest(
   }
 }
 
-/** @param reply undefined: busy */
+/**
+ * Writes a reply.
+ * @param reply undefined if the owner is busy
+ */
 export function encodeReply(reply: PartitionReply | undefined): Uint8Array {
   if (reply === undefined) return packr.pack(null)
   const { updates, commands } = reply
@@ -102,7 +112,7 @@ export function encodeReply(reply: PartitionReply | undefined): Uint8Array {
   ])
 }
 
-/** Undefined: busy. */
+/** Reads a reply. Undefined means that the owner is busy. */
 export function decodeReply(bytes: Uint8Array): PartitionReply | undefined {
   const whole = packr.unpack(bytes) as [ResultRow[] | number, (readonly [0, unknown] | RefusalRow)[]] | null
   if (whole === null) return undefined
@@ -126,7 +136,7 @@ function unknownKind(name: string): ApiError {
 /** A question to all hosts that have some of the partitions. */
 export interface SharedQuestion<Q = UserQuestion> {
   readonly revision: number
-  /** The partitions that it concerns. */
+  /** The partitions that the question concerns. */
   readonly partitions: readonly number[]
   readonly question: Q
 }
@@ -174,7 +184,7 @@ export function decodeAnswer(bytes: Uint8Array): SharedAnswer {
   return { partitions, answer: { users, hasMore, ...(typeof total === 'number' && { total }) } }
 }
 
-/** An answer that is a plain value, of one host, for all requested partitions that it has. */
+/** Writes the answer of one host, which is a plain value, for all requested partitions that it has. */
 export function encodePlainAnswer(partitions: readonly number[], answer: unknown): Uint8Array {
   return packr.pack([partitions, answer])
 }
@@ -207,18 +217,18 @@ type WholeRow = readonly [
   deviceMake: Nil<string>,
   deviceModel: Nil<string>,
   description: Nil<string>,
-  /** JSON, because its keys may be any. */
+  /** It is JSON, because its keys may be any. */
   metadata: Nil<string>,
   beacons: Nil<string>,
   source: Nil<string>,
-  /** JSON, as metadata. */
+  /** It is JSON for the same reason as metadata. */
   tripOptions: Nil<string>,
 ]
 
 const FOREGROUND = 1
 const STOPPED = 2
 const REPLAYED = 4
-/** From this bit on, the update's claims. */
+/** The bits from this one on are the update's claims. */
 const CLAIMS_AT = 3
 
 const wholeRows: WholeRows = {

@@ -15,7 +15,7 @@ export interface LookQuestion {
 }
 
 export interface LookAnswer {
-  /** The partitions that it is for. */
+  /** The partitions that the answer is for. */
   readonly partitions: readonly number[]
   readonly found: readonly LivePosition[]
 }
@@ -40,7 +40,7 @@ export function sentPosition(position: LivePosition, records: boolean): LivePosi
   return records ? { ...sent, metadata: position.metadata, geofenceIds: position.geofenceIds } : sent
 }
 
-/** An unknown accuracy is NaN, which JSON writes as null. */
+/** Writes a message. JSON writes an unknown accuracy, which is NaN, as null. */
 export function encodeJson(value: LookQuestion | LookAnswer | PositionNews | Interest): Uint8Array {
   return Buffer.from(JSON.stringify(value))
 }

@@ -24,11 +24,11 @@ export interface ReplyOptions {
   readonly rateLimited: boolean
   readonly wantsUser: boolean
   readonly wantsEvents: boolean
-  /** See `Submitter.isBehind`. */
+  /** Whether the update waits behind others; see `Submitter.isBehind`. */
   readonly isBehind: boolean
 }
 
-/** An outgoing update: numbered by the gateway if it is not numbered by its sender. */
+/** An outgoing update. The gateway numbers it if its sender has not. */
 export interface NumberedUpdate {
   readonly update: Update
   readonly wanted: ReplyOptions
@@ -38,16 +38,19 @@ export interface NumberedUpdate {
 
 /** An update that came from a gateway. */
 export interface RemoteUpdate extends Update {
-  /** The flags of its {@link ReplyOptions}, to group updates that go together. */
+  /** The flags of its {@link ReplyOptions}. Updates with the same flags go together. */
   readonly flags: number
   /** Its index among the updates of its request. */
   readonly place: number
 }
 
-/** The packing of updates that do not fit a row. */
+/** Packs updates that do not fit into a row. */
 export interface WholeRows {
   pack(update: NumberedUpdate): Uint8Array
-  /** @param bytes valid during the call */
+  /**
+   * Reads such an update.
+   * @param bytes valid during the call
+   */
   unpack(bytes: Uint8Array): Update
 }
 
@@ -63,9 +66,9 @@ const IS_BEHIND = 256
 const WANTED = LIMITED | WANTS_USER | WANTS_EVENTS | IS_BEHIND
 
 const MAX_TEXT = 255
-/** Flags, scope, six numbers and the fields that are named. */
+/** The size of flags, scope, six numbers and the list of fields. */
 const MAX_FIXED_BYTES = 2 + 4 + 6 * 8 + 2
-/** IP, stream and the texts of a sender. */
+/** How many texts a row may have: IP, stream and the texts of a sender. */
 const MAX_TEXTS = 9
 const MAX_ROW_BYTES = MAX_FIXED_BYTES + MAX_TEXTS * (1 + MAX_TEXT)
 const FIRST_BYTES = 64 * 1024
@@ -113,7 +116,7 @@ export class RowWriter {
     return this.#bytes.subarray(0, this.#at)
   }
 
-  /** False if the update has more data than a row can hold. */
+  /** Writes a row. Returns false if the update has more data than a row can hold. */
   #row({ update, wanted, stream, sequence }: NumberedUpdate): boolean {
     const { accuracy, updatedAt } = update
     if (update.replayed || update.beacons !== undefined) return false
@@ -195,7 +198,7 @@ export class RowWriter {
   }
 }
 
-/** An update with a shared sender. */
+/** An update whose sender is shared with other updates. */
 class SentUpdate extends StreamUpdate implements RemoteUpdate {
   readonly flags: number
   readonly place: number
@@ -295,7 +298,10 @@ function textAt(bytes: Buffer, at: number): string {
   return texts.find(bytes, start, end, hashText(bytes, start, end))
 }
 
-/** @throws {RangeError} */
+/**
+ * The end of a text.
+ * @throws {RangeError}
+ */
 function textEnd(bytes: Buffer, at: number): number {
   const end = at + 1 + (bytes[at] ?? NaN)
   if (!(end <= bytes.length)) throw new RangeError('A text of a row goes beyond its end.')

@@ -1,20 +1,20 @@
 /**
- * The requirements of replicated edits for the stream that stores them. Technologies: jetStreamEdits.ts, and the
- * simulated one of the tests (test/registry/memoryStream.ts).
+ * What replicated edits require of the stream that stores them. jetStreamEdits.ts does it with NATS, and
+ * test/registry/memoryStream.ts in memory, for tests.
  */
 
-/** A named value in the stream, which keeps only the last one of each name. */
+/** A named value in the stream. The stream keeps only the last value of each name. */
 export interface Entry {
   /** `<kind>.<key>`: letters, digits, `_`, `-` and dots. */
   readonly name: string
-  /** Undefined: the name is removed. */
+  /** The value. Undefined means that the name is removed. */
   readonly value: Uint8Array | undefined
 }
 
 /** An entry as the stream returns it. */
 export interface KeptEntry extends Entry {
   readonly sequence: number
-  /** The edit that it belongs to; empty if something else wrote it. */
+  /** The id of the edit that the entry belongs to. It is empty if something else wrote the entry. */
   readonly edit: string
   /** Its number among the entries of the edit, from 1, and how many there are. */
   readonly part: number
@@ -27,14 +27,14 @@ export interface KeptEntry extends Entry {
 export interface EditStream {
   /** The largest size of a value, in bytes. */
   readonly maxValueBytes: number
-  /** The sequence of the newest entry; one less than the first sequence if there is none yet. */
+  /** The sequence of the newest entry. If there is none yet, it is one less than the first sequence. */
   lastSequence(): Promise<number>
   /** The newest entry of a name. */
   last(name: string): Promise<KeptEntry | undefined>
   /**
-   * Appends the entries of one edit, directly after the one of sequence `after`, or none; resolves to the sequence of
-   * the last once they are durable, and to undefined if another entry is there. A rejection leaves it open whether
-   * they are stored, will never be, or are still in flight.
+   * Appends the entries of one edit directly after the entry of sequence `after`, all or none. Resolves to the
+   * sequence of the last one once they are durable, and to undefined if another entry is there already. After a
+   * rejection it is unknown whether they are stored, will never be, or are still in flight.
    */
   append(edit: string, entries: readonly Entry[], after: number): Promise<number | undefined>
   /**

@@ -3,15 +3,15 @@ import type { Change } from '../../registry/store/editLog.ts'
 import type { RowKind } from '../../registry/store/rowKind.ts'
 import type { Entry } from './editStream.ts'
 
-/** The entry is not one that {@link EntryCodec.entryOf} made. */
+/** Thrown for an entry that {@link EntryCodec.entryOf} did not make. */
 export class EntryUnreadable extends Error {
   override readonly name = 'EntryUnreadable'
 }
 
 /**
- * Changes as entries of the edit stream. The value is the row as JSON, with its JSON columns as JSON values, so that
- * people can read it. Anybody who may write to the stream can write invalid rows, so everything from there is
- * checked.
+ * Translates changes into entries of the edit stream. The value is the row as JSON, with its JSON columns as JSON
+ * values, so that people can read it. Anybody who may write to the stream can write invalid rows, so everything that
+ * is read from it is checked.
  */
 export class EntryCodec {
   readonly kinds: readonly RowKind[]

@@ -15,12 +15,12 @@ import {
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import type { EditStream, Entry, KeptEntry } from './editStream.ts'
 
-/** The bucket of the registry, as `nats kv` tools name it. */
+/** The bucket of the registry, by the name that the `nats kv` tools show. */
 const REGISTRY_BUCKET = 'ringfence-registry'
 
 const STREAM = `KV_${REGISTRY_BUCKET}`
 const PREFIX = `$KV.${REGISTRY_BUCKET}.`
-/** `<edit> <part> <parts>` */
+/** This header's value is `<edit> <part> <parts>`. */
 const EDIT_HEADER = 'Ringfence-Edit'
 const OPERATION_HEADER = 'KV-Operation'
 const ANSWER_MS = 3000
@@ -34,9 +34,12 @@ const HEADER_BYTES = 4096
 const WRONG_LAST_SEQUENCE = 10071
 
 interface NewStream {
-  /** 1, 3 or 5. */
+  /** How many servers keep a copy of the stream: 1, 3 or 5. */
   readonly replicas: number
-  /** Of the first entry, if the stream does not exist yet: higher than the sequence of an earlier registry. */
+  /**
+   * The sequence of the first entry if the stream does not exist yet. It must be higher than every sequence of an
+   * earlier registry.
+   */
   readonly firstSequence: number
 }
 
@@ -46,8 +49,9 @@ class EditRefused extends Error {
 }
 
 /**
- * The edits of a registry in JetStream: a bucket for the key-value tools that also allows atomic batches.
- * @param newStream its settings if it must be created; undefined: others create it
+ * Opens the edits of a registry in JetStream: a bucket for the key-value tools that also allows atomic batches.
+ * @param newStream the settings with which the stream is created if it does not exist; if undefined, other processes
+ * create it
  */
 export async function openEditStream(
   connection: NatsConnection,
@@ -98,7 +102,7 @@ class JetStreamEdits implements EditStream {
   readonly #connection: NatsConnection
   readonly #manager: JetStreamManager
   readonly #client: JetStreamClient
-  /** Ends all followers when the connection is lost. They would otherwise wait for it silently. */
+  /** Functions that end all followers when the connection is lost. Otherwise the followers would wait for ever. */
   readonly #cuts = new Set<() => void>()
 
   constructor(connection: NatsConnection, manager: JetStreamManager) {
@@ -114,7 +118,7 @@ class JetStreamEdits implements EditStream {
   }
 
   async last(name: string): Promise<KeptEntry | undefined> {
-    // Not from any replica, because one may be behind.
+    // The leader is asked, because any other replica may be behind.
     const message: StoredMsg | null = await this.#manager.streams.getMessage(STREAM, {
       last_by_subj: PREFIX + name,
     })
@@ -203,7 +207,7 @@ function kept(
   behind: number,
 ): KeptEntry {
   const [edit = '', part, parts] = (head?.get(EDIT_HEADER) ?? '').split(' ')
-  // `DEL` and `PURGE`.
+  // Removals are marked with `DEL` or `PURGE`; other entries have no such header.
   const isRemoval = (head?.get(OPERATION_HEADER) ?? '') !== ''
   return {
     name: subject.slice(PREFIX.length),

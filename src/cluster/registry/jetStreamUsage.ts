@@ -10,8 +10,8 @@ const NANOSECONDS = 1e6
 const WINDOW_MS = 3_600_000
 
 /**
- * The sums of requests in a JetStream stream of counters, `usage.<month>.<project>`.
- * @param replicas of the stream if it must be created; undefined: others create it
+ * Keeps the sums of requests in a JetStream stream of counters, `usage.<month>.<project>`.
+ * @param replicas how many copies the stream has if it is created; if undefined, other processes create it
  */
 export async function openUsageSums(
   connection: NatsConnection,

@@ -31,13 +31,15 @@ export interface ReplicatedOptions {
   readonly replica: RegistryReplica
   readonly codec: EntryCodec
   readonly stream: EditStream
-  /** An entry that is not one of ours was passed over: what had its name is gone. */
+  /**
+   * Called for an entry that this program cannot read. The entry is skipped, and the record with its name is removed.
+   */
   readonly unreadable: (entry: string, reason: string) => void
-  /** Called with each failure to reach the stream, which is tried again. */
+  /** Called for each failure to reach the stream. The stream is then tried again. */
   readonly troubled: (error: Error) => void
-  /** How long an edit may take. */
+  /** How long an edit may take, in milliseconds. */
   readonly editMs?: number
-  /** The pause before the second attempt, from which on pauses grow. */
+  /** The pause before the second attempt, in milliseconds. Later pauses are longer. */
   readonly retryMs?: number
 }
 
@@ -46,7 +48,7 @@ const RETRY_MS = 20
 const MAX_RETRY_MS = 1000
 const RETRY_AFTER_SECONDS = 2
 
-/** What has become of the edit on its way. */
+/** What is known about an edit that was sent and has not been answered. */
 type Fate = 'unknown' | 'stored' | 'refused' | 'lost sight of'
 
 export class ReplicatedEdits implements EditLog {
@@ -59,14 +61,16 @@ export class ReplicatedEdits implements EditLog {
   readonly #editMs: number
   readonly #pauses: RetryPauses
   readonly #closed = new AbortController()
-  /** Of the edit that runs now: what it committed. */
+  /** The changes that the running edit has committed so far; undefined while no edit runs. */
   #commits: (readonly Change[])[] | undefined
   #edits: Promise<unknown> = Promise.resolve()
-  /** Entries behind the replica that are not a whole edit yet, or of which some are missing. */
+  /**
+   * Received entries that are not in the replica yet, because their edit is incomplete or earlier entries are missing.
+   */
   #received: KeptEntry[] = []
   #isGapped = false
   #sent: { readonly edit: string; readonly after: number; fate: Fate } | undefined
-  /** Woken when the replica has changed. */
+  /** Called when the replica has changed. */
   readonly #waiting = new Set<() => void>()
   #following = false
 
@@ -78,7 +82,8 @@ export class ReplicatedEdits implements EditLog {
     this.#troubled = options.troubled
     this.#editMs = options.editMs ?? EDIT_MS
     this.#pauses = { firstMs: options.retryMs ?? RETRY_MS, lastMs: MAX_RETRY_MS }
-    // Entries come once there is memory to take them up, which whoever makes this sees to without yielding.
+    // The creator of this object reads the rows into memory before it yields, so no entry arrives earlier than
+    // that.
     void this.#follow()
   }
 
@@ -118,7 +123,7 @@ export class ReplicatedEdits implements EditLog {
     }
   }
 
-  /** Runs the work on the replica as it is. */
+  /** Runs the work on the present replica, and collects what it commits. */
   #look<T>(work: () => T): { result: () => T; commits: (readonly Change[])[] } {
     const commits: (readonly Change[])[] = []
     this.#commits = commits
@@ -129,14 +134,14 @@ export class ReplicatedEdits implements EditLog {
       const result = (): never => {
         throw error
       }
-      // What it committed before may be why it failed: it looks again when that is there.
+      // The changes that it committed may be the reason why it failed. Once they are in the replica, it runs again.
       return { result, commits: commits.length === 0 ? [] : [commits[0]!, []] }
     } finally {
       this.#commits = undefined
     }
   }
 
-  /** Whether the changes are made; false: somebody was faster, and is in the replica. */
+  /** Makes the changes. Returns false if another edit came first, which is then in the replica. */
   async #make(changes: readonly Change[], until: number): Promise<boolean> {
     const entries = entriesOf(this.#codec, changes, this.#stream.maxValueBytes)
     const sent = {
@@ -158,7 +163,7 @@ export class ReplicatedEdits implements EditLog {
           if (await this.#reaches(answer, until)) return true
           throw new ApiError(503, 'The change was made but is not visible here yet.', RETRY)
         }
-        // Something is behind the sequence: what it is, this process will see.
+        // Another entry has this sequence. This process will receive it, and then knows what it is.
         const limit = answer === undefined ? until : Math.min(until, performance.now() + backoff.next())
         const isSeen = await this.#reaches(sent.after + 1, limit)
         const fate = isSeen ? (sent.fate as Fate) : 'unknown'
@@ -177,7 +182,7 @@ export class ReplicatedEdits implements EditLog {
     }
   }
 
-  /** Waits until the replica is at a sequence, or beyond; false where the time is up. */
+  /** Waits until the replica has reached a sequence. Returns false if the time is up before that. */
   async #reaches(sequence: number, until: number): Promise<boolean> {
     while (this.#replica.revision < sequence) {
       const left = until - performance.now()
@@ -237,18 +242,18 @@ export class ReplicatedEdits implements EditLog {
     if (isEndOfEdit && (!this.#isGapped || entry.behind === 0)) this.#takeUp()
   }
 
-  /** Sees what has become of the edit on its way. */
+  /** Finds out from a received entry what has become of the edit that was sent. */
   #judge({ sequence, edit, part }: KeptEntry): void {
     const sent = this.#sent
     if (sent === undefined || sequence <= sent.after) return
     if (edit === sent.edit) sent.fate = 'stored'
-    // The first one behind the sequence says it; where that is gone, it may have been ours.
+    // The first entry after the sequence tells. If that entry no longer exists, it may have been ours.
     else if (sent.fate === 'unknown') {
       sent.fate = sequence - part === sent.after || sequence === sent.after + 1 ? 'refused' : 'lost sight of'
     }
   }
 
-  /** Brings what was received into the replica. */
+  /** Applies what was received to the replica. */
   #takeUp(): void {
     const received = this.#received
     const changes = readChanges(this.#replica, this.#codec, received, this.#unreadable)
@@ -260,7 +265,10 @@ export class ReplicatedEdits implements EditLog {
   }
 }
 
-/** The stream ends before what was taken from it: it was put back, or lost what it had acknowledged. */
+/**
+ * The stream ends before the last entry that was taken from it. Somebody restored an older copy, or it lost what it
+ * had acknowledged.
+ */
 export class StreamBehind extends Error {
   override readonly name = 'StreamBehind'
 
@@ -298,16 +306,19 @@ export function readChanges(
   return changes
 }
 
-/** The entry that says which registry it is, once it is whole; and the one that says who fills it. */
+/**
+ * The names of two special entries: the one that says which registry it is, written once the registry is complete, and
+ * the one that says which process is filling it.
+ */
 export const ORIGIN = 'origin'
 export const FILLING = 'filling'
 export const OF_THE_FILLING: ReadonlySet<string> = new Set([ORIGIN, FILLING])
 
 /**
- * Changes of which some are missing, because later ones have replaced them; so their order means nothing. First every
- * record that they change is given a pair that conflicts with no other, and then new records come in the order of
- * creation. A record that changed in the meantime has several changes, and only the last one counts: a removal, which
- * has no time of creation, must not come before what it removes.
+ * Orders changes of which some are missing because later ones have replaced them, so that their own order means
+ * nothing. First, every record that they change is given a pair that conflicts with no other. Then new records come in
+ * the order of creation. A record that changed in the meantime has several changes, and only the last one counts: a
+ * removal, which has no time of creation, must not come before what it removes.
  */
 function inAnyOrder(replica: RegistryReplica, changes: readonly Change[]): Change[] {
   const createdAt = ({ row }: Change): number => (row as { createdAt?: number } | undefined)?.createdAt ?? 0

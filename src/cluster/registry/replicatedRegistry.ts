@@ -21,21 +21,21 @@ import { Registry, registryRows, type RegistrySurroundings } from '../../registr
 /** What a process needs to take part in a registry that many share. */
 export interface ReplicatedRegistryOptions
   extends RegistrySurroundings, Omit<ReplicatedOptions, 'replica' | 'codec' | 'stream'> {
-  /** The data folder: its file is a copy, from which a start is quick; it may be lost. */
+  /** The data folder. The file in it is a copy that makes a start quick, and may be lost. */
   readonly folder: string
   /**
    * Whether this process fills a new stream. The others wait until it is filled; they may only have the right to read.
    */
   readonly isMaintainer: boolean
-  /** Opens the stream; where it is made now, its first sequence should be the given one. */
+  /** Opens the stream. If it creates the stream, the first sequence should be the given one. */
   readonly openStream: (firstSequence: number) => Promise<EditStream>
-  /** Keys of a first project, made where nobody has made one yet. */
+  /** The keys of a first project, which is created if there is no project yet. */
   readonly firstKeys?: KeySet | undefined
-  /** Gives up a start that waits. */
+  /** Aborted to give up a start that is still waiting. */
   readonly signal?: AbortSignal
 }
 
-/** The folder has a registry of its own, and the stream has another. */
+/** The folder has its own registry, and the stream has a different one. */
 export class RegistryOfItsOwn extends Error {
   override readonly name = 'RegistryOfItsOwn'
 
@@ -50,7 +50,7 @@ export class RegistryOfItsOwn extends Error {
 const PAGE_ENTRIES = 500
 const CHUNK_ENTRIES = 5000
 const RETRY_MS = 200
-/** How long nothing may come from a process that fills the stream before another one does. */
+/** If a process that fills the stream writes nothing for this long, another process takes over. */
 const STUCK_MS = 10_000
 
 /**
@@ -71,7 +71,7 @@ export async function openReplicatedRegistry(options: ReplicatedRegistryOptions)
     const me = database.promised ?? randomBytes(8).toString('hex')
     const origin = await again(() => originOf(stream, database, codec, options.isMaintainer ? me : undefined))
     if (database.origin !== undefined && database.origin !== origin.id) {
-      // It is a copy of a registry that no longer exists.
+      // The file is a copy of a registry that no longer exists.
       database.close()
       removeDatabase(folder)
       database = new RegistryDatabase(folder)
@@ -102,9 +102,9 @@ interface Origin {
 }
 
 /**
- * Which registry the stream has. If it has none yet, this process fills it.
+ * Finds out which registry the stream has. If it has none yet, this process fills it.
  * @param me identifies this process and a new registry in the stream; it stays the same after a start that was
- * interrupted. undefined: another process must fill it
+ * interrupted. If undefined, another process must fill the stream
  */
 async function originOf(
   stream: EditStream,
@@ -135,8 +135,8 @@ async function originOf(
 }
 
 /**
- * Fills the stream with the content of the file, the origin last; processes that come earlier wait for it. Returns
- * false if another process does so. Removes what an interrupted attempt left.
+ * Fills the stream with the content of the file. The origin comes last, and processes that start earlier wait for it.
+ * Returns false if another process does so. Removes what an interrupted attempt left.
  */
 async function fill(
   stream: EditStream,
@@ -145,7 +145,7 @@ async function fill(
   edit: string,
   last: number,
 ): Promise<boolean> {
-  // It must be known again if this process ends before the file says that it follows the stream.
+  // The id must be known again if this process ends before the file says that it follows the stream.
   if (database.origin === undefined) database.promise(edit)
   let after = await stream.append(edit, [jsonEntry(FILLING, { by: edit })], last)
   const leftOver = new Set(after === undefined ? [] : await namesIn(stream, after))
@@ -168,7 +168,10 @@ async function fill(
   return after !== undefined
 }
 
-/** The names of all entries up to the newest, which has that sequence, but for those of the filling. */
+/**
+ * The names of all entries up to the newest one, whose sequence is given, without the entries that belong to the
+ * filling.
+ */
 async function namesIn(stream: EditStream, newest: number): Promise<string[]> {
   const names: string[] = []
   const ended = new AbortController()
@@ -180,7 +183,7 @@ async function namesIn(stream: EditStream, newest: number): Promise<string[]> {
   return names
 }
 
-/** Brings the rows to where the stream is; nothing is in memory yet. */
+/** Applies everything that is in the stream to the rows in the file. Nothing is in memory yet. */
 async function catchUp(
   replica: RegistryReplica,
   codec: EntryCodec,
@@ -196,7 +199,7 @@ async function catchUp(
   let received: KeptEntry[] = []
   for await (const entry of stream.follow(replica.revision, ended.signal)) {
     received.push(entry)
-    // Others may edit all the time, so that something is always behind.
+    // Others may edit all the time, so it may never happen that nothing is left to read.
     const isEnd = (entry.behind === 0 || entry.sequence >= last) && entry.part === entry.parts
     if (!isEnd && received.length < CHUNK_ENTRIES) continue
     replica.applyRows(readChanges(replica, codec, received, unreadable), entry.sequence)
@@ -208,7 +211,7 @@ async function catchUp(
   signal?.throwIfAborted()
 }
 
-/** Tries it until it works, or the start is given up. */
+/** Repeats the work until it succeeds or the start is given up. */
 function retryUnlessLost<T>(
   work: () => Promise<T>,
   { troubled, signal, retryMs = RETRY_MS }: ReplicatedRegistryOptions,
