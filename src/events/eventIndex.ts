@@ -25,22 +25,25 @@ import type {
 import { readEvent } from './record.ts'
 
 /**
- * Milliseconds that added events wait for more of them; a query does not wait. Each transaction writes every page
- * that it changes once more, so fewer and larger transactions write less.
+ * How long added events wait for more of them, in milliseconds; a query does not wait. Each transaction writes every
+ * page that it changes once more, so fewer and larger transactions write less.
  */
 const GATHER = 200
-/** Bytes of events in one transaction: about twenty milliseconds of the thread. */
+/** The bytes of events in one transaction, which keep the thread busy for about twenty milliseconds. */
 const BATCH_BYTES = 2 << 20
-/** Steps of one search; then its page ends with what was found. A step takes some ten milliseconds of the thread. */
+/**
+ * How many steps one search has; then its page ends with what was found. A step takes some ten milliseconds of the
+ * thread.
+ */
 const SEARCH_STEPS = 50
-/** Events that one call counts: some seconds of the thread, in steps. */
+/** How many events one call counts, which takes some seconds of the thread, in steps. */
 const MOST_COUNTED = 1_000_000
 /** Approximate bytes of an event besides its JSON. */
 const EVENT_BYTES = 150
 
 /**
- * The thread ended or its database failed; the index answers no more queries. The log still has everything that was
- * not durable.
+ * The thread has ended or its database failed. The index answers no more queries. The log still has everything that
+ * was not durable.
  */
 export class EventIndexFailed extends Error {
   override readonly name = 'EventIndexFailed'
@@ -58,13 +61,12 @@ interface Batch {
 }
 
 /**
- * Opens the event index: SQLite in a thread of its own, so that neither inserting nor a long query holds up an
- * update.
+ * Opens the event index: SQLite in a thread of its own, so that neither inserting nor a long query delays an update.
  *
- * After opening, the log must be read from `durableLogOffset` on. The file is never removed or rebuilt: once the log
- * is trimmed, nothing else has its events.
- * @param options.file created where absent
- * @param options.failed called once, if the thread or the database fails later: then add() does nothing, and all
+ * After opening, the log must be read from `durableLogOffset` on. The file is never removed or rebuilt, because once
+ * the log is trimmed, nothing else has its events.
+ * @param options.file created if it does not exist
+ * @param options.failed called once, if the thread or the database fails later; then add() does nothing, and all
  * queries reject
  * @param options.upgrading called while an older file is upgraded, with how many of its offsets are done
  * @throws {@link EventIndexDamaged}, {@link EventIndexTooNew}, {@link EventIndexFailed}
@@ -98,7 +100,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   #underWay = 0
   #timer: NodeJS.Timeout | undefined
   #soon: NodeJS.Immediate | undefined
-  /** Of the copy in progress; there is at most one. */
+  /** The callback of the copy in progress; there is at most one copy at a time. */
   #copyProgress: CopyOptions['progress'] | undefined
 
   constructor(options: EventIndexOptions) {
@@ -148,7 +150,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
       : this.#search(scope, query)
   }
 
-  /** Step by step, so that the thread answers others in between. */
+  /** Searches step by step, so that the thread answers others in between. */
   async #search(scope: ScopeId, query: EventQuery): Promise<EventList> {
     const events: string[] = []
     let characters = 0
@@ -236,7 +238,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
       .catch(() => {})
   }
 
-  /** The thread's calls, after all events that were added. */
+  /** The thread's calls. They come after all events that were added. */
   #behindAdded(): WorkerCalls<EventThread, OpenedEvents, EventNotice> {
     while (this.#batches.length > 0) this.#sendFirst()
     return this.#calls
@@ -244,8 +246,8 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
 
   #gather(): void {
     if (this.#batches.length > 1 || this.#batches[0]!.bytes >= BATCH_BYTES) {
-      // Sending a large batch takes milliseconds, so it is not done in the turn that reported it, and one batch at a
-      // time.
+      // Sending a large batch takes milliseconds, so it is not done in the turn that reported it, and only one batch
+      // is sent at a time.
       this.#soon ??= setImmediate(() => this.#sendFirst())
     } else this.#timer ??= setTimeout(() => this.#sendFirst(), GATHER)
   }
@@ -258,7 +260,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     const { logOffset, rows, bytes } = batch
     this.#calls.call('add', logOffset, rows, bytes).then(
       () => this.#stored(bytes),
-      // All calls fail together, and the thread's end is reported once.
+      // All calls fail together, but the thread's end is reported only once.
       () => {},
     )
   }

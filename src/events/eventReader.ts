@@ -13,13 +13,13 @@ import { wants, type EventFilter } from './filter.ts'
 import type { LoggedEvent } from './port.ts'
 
 /**
- * One reader of events, for a stream's subscription or server-sent events: an offset in the event log that advances
- * as its client reads.
+ * One reader of events, for a stream's subscription or server-sent events: an offset in the event log that advances as
+ * its client reads.
  *
- * It is a member of its scope's fan-out as long as the client reads everything at once. It is behind if the client
- * has not read what was sent, or comes back later: then it reads the log by itself, a stretch at a time after the
- * client has read the previous one, and joins the fan-out where it reaches it. In neither case is anything kept for
- * it in memory.
+ * As long as the client reads everything at once, the reader is a member of its scope's fan-out. It is behind if the
+ * client has not read what was sent, or comes back later. Then it reads the log by itself, each stretch after the
+ * client has read the previous one, and joins the fan-out when it has reached it. In neither case is anything kept in
+ * memory for it.
  */
 export class EventReader implements Member {
   readonly filter: EventFilter
@@ -27,13 +27,16 @@ export class EventReader implements Member {
   offset: number
   readonly #scope: ScopeId
   readonly #groups: FanoutGroups
-  /** While it is a member. */
+  /** The reader's seat in the fan-out, while it is a member. */
   #seat: Seat | undefined
-  /** While it reads the log. */
+  /** Ends the reading of the log, while it is behind. */
   #reading: AbortController | undefined
   #isEnded = false
 
-  /** @param offset of the last event that it does not need */
+  /**
+   * A reader that does not read yet.
+   * @param offset the offset of the last event that it does not need
+   */
   constructor(scope: ScopeId, filter: EventFilter, offset: number, outlet: Outlet, groups: FanoutGroups) {
     this.filter = filter
     this.offset = offset
@@ -56,7 +59,7 @@ export class EventReader implements Member {
     this.outlet.send(after === 0 ? messages : messages.slice(after))
   }
 
-  /** Continues if it is behind: at the start, and whenever the client has read what was sent. */
+  /** Continues if it is behind. It must be called at the start, and whenever the client has read what was sent. */
   advance(): void {
     if (this.#reading !== undefined || this.#isEnded || this.#seat !== undefined) return
     this.#catchUp().catch((error: unknown) => this.fail(error))
@@ -66,7 +69,7 @@ export class EventReader implements Member {
     if (!this.#isEnded) this.outlet.fail(error)
   }
 
-  /** Sends nothing more. */
+  /** Ends the reader, so that nothing more is sent. */
   end(): void {
     this.#isEnded = true
     this.#reading?.abort()
@@ -85,7 +88,7 @@ export class EventReader implements Member {
     this.#reading = undefined
   }
 
-  /** Whether all have been sent; otherwise its offset is that of the last one sent. */
+  /** Sends events. Returns whether all have been sent; otherwise its offset is that of the last one sent. */
   #sendAll(events: readonly LoggedEvent[]): boolean {
     let messages: Encoded[] = []
     let bytes = 0

@@ -15,11 +15,11 @@ import type { EventFeed } from './feed.ts'
 import { PAGE_CHARACTERS, TooManyEvents } from './port.ts'
 import type { EventQueries, Verification } from './port.ts'
 
-/** Lists that the index makes at a time, of some megabytes each, and requests that wait for it. */
+/** How many lists the index makes at a time, each of some megabytes, and how many requests may wait for it. */
 const LISTS_AT_ONCE = 4
 const MOST_LISTS_WAITING = 200
 
-/** The Android SDK sends the names. */
+/** The Android SDK sends these names. */
 const VERIFICATIONS: Readonly<Record<string, Verification['verification']>> = {
   ACCEPT: 1,
   UNVERIFY: 0,
@@ -90,7 +90,8 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
             ...page,
           }),
         )
-        // Checked last, because an event that was deleted in the meantime must not look like the end of the list.
+        // This is checked last, because an event that was deleted in the meantime must not look like the end of the
+        // list.
         if (query.before !== undefined && events.length === 0 && next === undefined) {
           if ((await index.offsetOf(scope, query.before)) === undefined) throw unknownBefore()
         }

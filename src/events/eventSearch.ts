@@ -6,12 +6,11 @@ import type { OwnedEvent } from './ownedEvents.ts'
 /**
  * Finds events by their contents: their geofence, beacon or trip, their confidence, several types.
  *
- * There is no index of this, because each index makes every event more expensive, and these are looked for by a person
- * now and then. So events are examined in the order of time, some thousand at a time, and other queries come in
- * between.
+ * No index supports this, because each index makes every event more expensive, and such searches are made by people,
+ * and rarely. So events are examined in the order of time, some thousand at a time, and other queries come in between.
  */
 
-/** Events examined in one step: some ten milliseconds of the thread. */
+/** How many events one step examines, which takes some ten milliseconds of the thread. */
 const LOOKED_AT = 4000
 
 /** One step of a search, newest first. */
@@ -46,7 +45,7 @@ const CONTENT_NAMES = [
   'minimumConfidence',
 ] as const satisfies readonly (keyof EventContent)[]
 
-/** What people call the parts of an event. */
+/** The members of an event in which people's names for its parts are found. */
 const NAMES = [
   '$.user.userId',
   '$.user.deviceId',
@@ -61,20 +60,23 @@ const NAMES = [
   .map((path) => `'${path}'`)
   .join(', ')
 
-/** Whether one of the texts contains the other. SQLite compares only ASCII without regard to case. @param texts of JSON */
+/**
+ * Whether one of the texts contains the other, in upper or lower case. SQLite ignores the case of ASCII letters only.
+ * @param texts JSON
+ */
 function hasText(wanted: string, texts: string): 0 | 1 {
   const names = JSON.parse(texts) as (string | null)[]
   return names.some((name) => typeof name === 'string' && name.toLowerCase().includes(wanted)) ? 1 : 0
 }
 
-/** Whether a query has to look into events. */
+/** Whether a query has to look at the contents of events. */
 export function looksInto(content: EventContent): boolean {
   return CONTENT_NAMES.some((name) => content[name] !== undefined)
 }
 
 /**
  * The conditions on the content of an event, with their values.
- * @param json the column with its table, because json_each has a column of that name
+ * @param json the column with its table, because json_each has a column of the same name
  */
 export function contentConditions(
   {

@@ -7,8 +7,8 @@ import { OWNERS_SCHEMA } from './ownedEvents.ts'
 
 const CACHE_KIB = 32_768
 /**
- * Of a new file. Events are appended one after the other: with pages of 4 KB there are twice as many to write, and
- * events cost a ninth more.
+ * The page size of a new file. Events are appended one after the other: with pages of 4 KB, twice as many must be
+ * written, and events cost a ninth more.
  */
 const PAGE_BYTES = 8192
 
@@ -37,15 +37,17 @@ const EVENTS_SCHEMA = `
   INSERT INTO meta VALUES ('position', 0), ('place', 0);
 `
 
-/** Upgrades a file of version 1, where SQLite numbered the rows. */
+/** Upgrades a file of version 1, in which SQLite numbered the rows. */
 const TO_VERSION_2 = `INSERT INTO meta SELECT 'place', coalesce(max(rowid), 0) FROM events`
-/** Upgrades version 2, where the few events of a scope were searched among all. */
+/** Upgrades a file of version 2, which had no index of a scope's events. */
 const TO_VERSION_3 = 'CREATE INDEX eventsByScope ON events (scope)'
-/** Upgrades version 3, where each event was added at once to those of its device and of its user. */
+/**
+ * Upgrades a file of version 3, in which each event was added at once to the indexes of its device and of its user.
+ */
 const TO_VERSION_4 = `DROP INDEX eventsByUser; DROP INDEX eventsByDevice; ${OWNERS_SCHEMA}`
 
 const FORMAT: SqliteFormat = {
-  // "RfEv"
+  // These bytes are "RfEv".
   applicationId: 0x52664576,
   schema: EVENTS_SCHEMA + OWNERS_SCHEMA,
   upgrades: [TO_VERSION_2, TO_VERSION_3, TO_VERSION_4],
@@ -62,8 +64,8 @@ const INDEXES = ['eventsByScope', 'eventsByTime', 'eventsByType', 'eventsByServe
 const META = ['position', 'place', 'owned']
 
 /**
- * The file is not an event index, or is damaged. It is left as it is: events older than the log's start exist nowhere
- * else.
+ * The file is not an event index, or is damaged. It is left unchanged, because events older than the log's start exist
+ * nowhere else.
  */
 export class EventIndexDamaged extends Error {
   override readonly name = 'EventIndexDamaged'

@@ -3,16 +3,16 @@ import { CallRefused, serveCalls } from '../runtime/workerCalls.ts'
 import { EventDatabase } from './eventDatabase.ts'
 import type { PackedEvents } from './eventDatabase.ts'
 
-/** The index's calls to its thread; answered in order, except for a copy, which lets others pass. */
+/** The index's calls to its thread. They are answered in order, except for a copy, which lets others pass. */
 export interface EventThread extends Pick<
   EventDatabase,
   'list' | 'search' | 'count' | 'read' | 'offsetOf' | 'get' | 'verify' | 'delete'
 > {
   add(logOffset: number, rows: PackedEvents, bytes: number): void
-  /** How many events were removed. */
+  /** Removes old events. Returns how many were removed. */
   prune(before: number): number
   /**
-   * The copy's offset.
+   * Copies the file. Returns the copy's log offset.
    * @throws {CallRefused} if the copy failed; everything else continues
    */
   copy(file: string, pauseMs: number): Promise<number>
@@ -27,26 +27,27 @@ export interface OpenedEvents {
 }
 
 export type EventNotice =
-  /** While an older file is upgraded: how many offsets are done, and of how many. */
+  /** Sent while an older file is upgraded: how many offsets are done, and of how many. */
   | { readonly is: 'upgrading'; readonly done: number; readonly offsets: number }
   | { readonly is: 'durable'; readonly logOffset: number }
   | { readonly is: 'copied'; readonly copied: number; readonly total: number }
 
 /**
- * How long at most, in milliseconds, added events wait for their checkpoint; it also happens after that many bytes of
- * events. A checkpoint writes each changed page once, so fewer checkpoints write less. They only delay the trimming
- * of the log.
+ * The longest time, in milliseconds, that added events wait for their checkpoint. It also happens after that many
+ * bytes of events. A checkpoint writes each changed page once, so fewer checkpoints write less. They only delay the
+ * trimming of the log.
  */
 const CHECKPOINT_AFTER = 5_000
 const CHECKPOINT_BYTES = 32 << 20
-/** Bytes between two progress reports of a copy. */
+/** How many bytes lie between two progress reports of a copy. */
 const COPY_WORD_BYTES = 4 << 20
 /**
- * Milliseconds of rest between the statements of a transaction. On one processor, the system only takes a busy thread
- * off after its time slice of 4 ms, and an update would wait for it. A thread that rests lets the update in at once.
+ * How long the thread rests between the statements of a transaction, in milliseconds. On a single processor, the
+ * system only interrupts a busy thread after its time slice of 4 ms, and an update would wait for it. A thread that
+ * rests lets the update in at once.
  */
 const BREATH = 1
-/** If this many bytes are gathered, events come so fast that there is no time to rest. */
+/** If this many bytes have been gathered, events come so fast that there is no time to rest. */
 const HURRIED_BYTES = 1 << 20
 const NEVER = new Int32Array(new SharedArrayBuffer(4))
 
@@ -68,7 +69,7 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
     const hurry = (): void => {}
 
     return {
-      // Data that a killed process left may only be in the page cache.
+      // What a killed process has written may only be in the page cache, so it is flushed first.
       opened: { logOffset: database.checkpoint(), offset: database.offset },
       methods: {
         add(logOffset, rows, bytes) {

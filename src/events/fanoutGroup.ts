@@ -22,27 +22,27 @@ import type { LoggedEvent, StoredEvent, EventPage } from './port.ts'
  * - FANOUT-3: What a group gathers is sent after a moment ({@link GATHER_MS}), or once it fills a part, so it never holds more.
  */
 
-/** Events that are read at a time. */
+/** How many events are read at a time. */
 const READ_EVENTS = 200
 /**
- * Stretches that are read in one turn of the event loop for readers that are behind. Each takes a millisecond or two.
- * One client may have thousands of such readers, and after a restart all of them come back at the same time.
+ * How many stretches are read in one turn of the event loop for readers that are behind. Each takes a millisecond or
+ * two. One client may have thousands of such readers, and after a restart all of them come back at the same time.
  */
 const READS_PER_TURN = 2
 /** Approximate bytes that are sent to one connection at a time. */
 export const PART_BYTES = 64 * 1024
-/** Connections that are sent to in one turn of the event loop. */
+/** To how many connections events are sent in one turn of the event loop. */
 const SENDS_PER_TURN = 1000
-/** Groups, and items of their filters, that are examined in one turn. */
+/** How many groups, and items of their filters, are examined in one turn. */
 const LOOKS_PER_TURN = 100_000
-/** How long events of readers wait that want them gathered. */
+/** How long events wait for readers that want them gathered, in milliseconds. */
 const GATHER_MS = 100
 
 /** Successive events as one group gets them. */
 export interface EventBatch {
-  /** Ascending. */
+  /** The events' offsets, ascending. */
   readonly offsets: readonly number[]
-  /** The message of each. */
+  /** The message of each event. */
   readonly messages: readonly Encoded[]
 }
 
@@ -53,13 +53,16 @@ export type Encoded = string | Uint8Array
 export interface Outlet {
   /** Outlets with the same format encode every event to the same bytes. */
   readonly format: string
-  /** Events may wait for a moment, so that many are sent at once: each time costs more than the events. */
+  /**
+   * Whether events may wait for a moment, so that many are sent at once. Each sending costs more than the events in
+   * it.
+   */
   readonly isGathered?: boolean
   encode(event: StoredEvent): Encoded
-  /** What was sent has not been read yet; nothing may be sent until it has. */
+  /** Whether the client has not read yet what was sent. Nothing may be sent until it has. */
   readonly isBehind: boolean
   send(messages: readonly Encoded[]): void
-  /** The log cannot be read; nothing follows. */
+  /** Called when the log cannot be read. Nothing follows. */
   fail(error: unknown): void
 }
 
@@ -69,34 +72,42 @@ export interface Member {
   readonly outlet: Outlet
   /** The offset of the last event that it has received, or does not need. */
   readonly offset: number
-  /** Sends the part, or as much of it as lies behind the reader's offset. The reader may leave. */
+  /** Sends the part of the batch that comes after the reader's offset. The reader may leave during the call. */
   take(part: EventBatch): void
-  /** The log cannot be read. */
+  /** Called when the log cannot be read. */
   fail(error: unknown): void
 }
 
 class ScopeFanout {
-  /** Members have received, or are receiving, everything up to here: a new member must have it already. */
+  /**
+   * All members have received everything up to this offset, or are receiving it. A new member must have received it
+   * already.
+   */
   offset: number
   readonly #ended = new AbortController()
   /**
-   * By {@link hashOf}, so that senders of filters cannot choose which ones collide. The text of the whole filter as a
-   * key would store it twice.
+   * The groups by {@link hashOf}, so that senders of filters cannot choose which ones collide. If the text of the
+   * whole filter were the key, it would be stored twice.
    */
   readonly #groups = new Map<number, Group[]>()
-  /** By the first list of their filters: the groups that each of its items may concern. */
+  /**
+   * For each kind of list, groups by the items of their filter's first list: an event with the item may concern them.
+   */
   readonly #listed = LISTS.map(() => new Map<string, Set<Group>>())
   /** Groups whose filters have none of these lists. */
   readonly #unlisted = new Set<Group>()
   /** Groups that gather, and have something to send. */
   readonly #gathering = new Set<Group>()
   #timer: NodeJS.Timeout | undefined
-  /** The last sending: parts of a group are sent one after the other. */
+  /** Ends with the last sending, because the parts of a group are sent one after the other. */
   #sending: Promise<void> = Promise.resolve()
 
   readonly #gatherMs: number
 
-  /** @param feed followed from its end on, while there are members */
+  /**
+   * A fan-out without members.
+   * @param feed followed from its end on while there are members
+   */
   constructor(feed: Pick<EventFeed, 'follow' | 'lastOffset'>, scope: ScopeId, gatherMs: number) {
     this.#gatherMs = gatherMs
     this.offset = feed.lastOffset
@@ -114,6 +125,7 @@ class ScopeFanout {
   }
 
   /**
+   * Adds a member.
    * @param member its offset is that of the fan-out, or ahead of it
    * @returns the argument for {@link remove}
    */
@@ -197,7 +209,7 @@ class ScopeFanout {
     return (this.#sending = this.#sending.then(() => sendParts(groups)))
   }
 
-  /** Sets that together hold all groups that may want the event; no group is in two of them. */
+  /** Sets of groups that together contain all groups that may want the event. No group is in two of them. */
   *#groupsOf(event: StoredEvent): Generator<ReadonlySet<Group>> {
     yield this.#unlisted
     for (let i = 0; i < LISTS.length; i++) {
@@ -220,7 +232,7 @@ class ScopeFanout {
   }
 }
 
-/** Sends what the groups have collected, to all of their members. */
+/** Sends to all members what their groups have collected. */
 async function sendParts(groups: ReadonlySet<Group>): Promise<void> {
   let sends = 0
   for (const group of groups) {
@@ -233,28 +245,31 @@ async function sendParts(groups: ReadonlySet<Group>): Promise<void> {
   }
 }
 
-/** The group of a member. */
+/** A member's seat in its group. */
 export interface Seat {
   readonly fanout: ScopeFanout
   readonly group: Group
 }
 
-/** The fan-out of each scope, while it has members. */
+/** The fan-outs of all scopes that have members. */
 export class FanoutGroups {
   readonly #feed: EventFeed
   readonly #gatherMs: number
   readonly #scopes = new Map<ScopeId, ScopeFanout>()
   readonly #reads = new ConcurrencyLimit(READS_PER_TURN)
 
-  /** @param gatherMs how long events wait of readers that want them gathered */
+  /**
+   * Starts without members.
+   * @param gatherMs how long events wait for readers that want them gathered, in milliseconds
+   */
   constructor(feed: EventFeed, gatherMs = GATHER_MS) {
     this.#feed = feed
     this.#gatherMs = gatherMs
   }
 
   /**
-   * Events of a scope after an offset, from memory or disk, when it is the reader's turn.
-   * @param signal of a reader that may end while it waits: then nothing is read for it
+   * Reads events of a scope after an offset, from memory or disk, when it is the reader's turn.
+   * @param signal of a reader that may end while it waits; nothing is read for it then
    */
   read(scope: ScopeId, offset: number, signal: AbortSignal): Promise<EventPage> {
     return this.#reads.run(async () => {
@@ -265,7 +280,7 @@ export class FanoutGroups {
     })
   }
 
-  /** Makes it a member; undefined while it is behind. */
+  /** Makes the reader a member. Returns undefined while it is behind. */
   join(scope: ScopeId, member: Member): Seat | undefined {
     let fanout = this.#scopes.get(scope)
     if (member.offset < (fanout?.offset ?? this.#feed.lastOffset)) return undefined
@@ -284,11 +299,14 @@ export class FanoutGroups {
   }
 }
 
-/** Members that get the same bytes. */
+/** Members for which every event is encoded to the same bytes. */
 class Group {
   readonly filter: EventFilter
   readonly hash: number
-  /** The largest cost of checking whether it wants an event: itself and the items of its filter. */
+  /**
+   * The largest cost of checking whether the group wants an event: one for itself, and one for each item of its
+   * filter.
+   */
   readonly looks: number
   readonly members = new Set<Member>()
   readonly #format: string
@@ -327,7 +345,7 @@ class Group {
     const part = this.#parts.at(-1)!
     part.offsets.push(offset)
     const message = this.#encode(event)
-    // A text would be converted to bytes again for each member.
+    // If there are several members, a text would be converted to bytes for each of them.
     part.messages.push(this.members.size > 1 && typeof message === 'string' ? Buffer.from(message) : message)
     this.#bytes += event.json.length
   }
@@ -340,12 +358,12 @@ class Group {
   }
 }
 
-/** Gives everything else a turn. */
+/** Resolves after everything else has had a turn. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }
 
-/** Of the properties that define a group. Keyed, so that nobody can choose filters with the same hash. */
+/** A hash of the properties that define a group. It is keyed, so that nobody can choose filters with the same hash. */
 function hashOf({ filter, outlet }: Member): number {
   let hash = nameHash(0, outlet.format)
   for (const list of FILTER_LISTS) {

@@ -21,32 +21,36 @@ import type { EventIndex, LoggedEvent, Scopes, StoredEvent, EventPage } from './
 const RECENT_BYTES = 32 * 1024 * 1024
 const EVENT_BYTES = 300
 /**
- * Stretches that are read from the index at a time. After a restart all readers come back together. Neither memory
- * nor the queue of the index's thread, where queries wait too, may grow with their number.
+ * How many stretches are read from the index at a time. After a restart, all readers come back together. Neither
+ * memory nor the queue of the index's thread, where queries also wait, may grow with their number.
  */
 const READS_AT_ONCE = 16
 
 export class EventFeed implements CommittedConsumer<StoredEvent> {
   /**
-   * How many events were passed to {@link forget}: code that keeps events can tell from it whether some may have been
-   * deleted.
+   * How many events were passed to {@link forget}. Code that keeps events can tell from it whether some of them may
+   * have been deleted.
    */
   forgotten = 0
   readonly #index: EventIndex
   readonly #recentBytes: number
   readonly #complete: () => Promise<void>
   readonly #reads = new ConcurrencyLimit(READS_AT_ONCE)
-  /** Ascending offsets, complete from the first one on; entries before `#first` are dropped from time to time. */
+  /**
+   * The latest events by ascending offset, complete from the first one on. Entries before `#first` are dropped from
+   * time to time.
+   */
   #recent: LoggedEvent[] = []
   #first = 0
   #bytes = 0
-  /** Running cursors in {@link follow}. */
+  /** How many cursors run in {@link follow}. */
   #followers = 0
   readonly #waiting = new Set<() => void>()
 
   /**
-   * @param complete resolves once everything is here that was in the log when it was called, for a feed that follows a
-   *   log of several processes
+   * A feed over an index.
+   * @param complete resolves once everything is here that was in the log when it was called; for a feed that follows a
+   * log of several processes
    */
   constructor(
     index: EventIndex,
@@ -67,7 +71,7 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
     return this.#index.pendingBytes
   }
 
-  /** Adds events, also to the index: see {@link EventIndex.add}. */
+  /** Adds events, to the index as well; see {@link EventIndex.add}. */
   committed({ offset, events, firstEventOffset }: Committed<StoredEvent>): void {
     this.#index.add(offset, events, firstEventOffset)
     let eventOffset = this.#index.lastOffset - events.length
@@ -85,7 +89,7 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
     this.#waiting.clear()
   }
 
-  /** Drops an event that was deleted from the index, so that readers from memory do not get it either. */
+  /** Drops an event that was deleted from the index, so that readers that read from memory do not get it either. */
   forget(scope: ScopeId, id: string): void {
     this.forgotten++
     const at = this.#recent.findLastIndex(({ event }) => event.id === id && event.scope === scope)
@@ -95,8 +99,8 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
   }
 
   /**
-   * The offset of an event, to continue from; undefined if there is none with that id in the scope. The client may have
-   * it from another process, before it came here.
+   * The offset of an event after which to continue; undefined if there is none with that id in the scope. A client may
+   * have got the event from another process, before it arrived here.
    */
   async offsetOf(scope: ScopeId, id: string): Promise<number | undefined> {
     const offset = await this.#index.offsetOf(scope, id)
@@ -105,15 +109,18 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
     return this.#index.offsetOf(scope, id)
   }
 
-  /** An offset from any process, or the end of the log if that is before it, as after a restore. */
+  /**
+   * The offset itself, or the end of the log if that comes before it, as after a restore. Offsets may come from any
+   * process.
+   */
   async within(offset: number): Promise<number> {
     if (offset > this.lastOffset) await this.#complete()
     return Math.min(offset, this.lastOffset)
   }
 
   /**
-   * At most `limit` events after an offset, or as many as reach {@link READ_CHARACTERS}.
-   * @param signal of a reader that may end while it waits: then nothing is read for it
+   * Reads at most `limit` events after an offset, or as many as reach {@link READ_CHARACTERS}.
+   * @param signal of a reader that may end while it waits; nothing is read for it then
    */
   async read(scopes: Scopes, after: number, limit: number, signal?: AbortSignal): Promise<EventPage> {
     const oldest = this.#recent[this.#first]?.offset ?? this.lastOffset + 1
@@ -124,7 +131,7 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
   }
 
   /**
-   * The events after an offset, including those yet to come, until `signal` ends it. Stretches may be empty: they
+   * The events after an offset, including those yet to come, until `signal` is aborted. Stretches may be empty; they
    * tell a reader that skips unwanted events how far it has come.
    */
   async *follow(
@@ -160,7 +167,7 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
       events.push(placed)
       characters += placed.event.json.length
     }
-    // After the last one here there are no events, although there may have been some that were deleted.
+    // After the last event in memory there are no others, although there may have been some that were deleted.
     const offset = at === this.#recent.length ? this.lastOffset : this.#recent[at - 1]!.offset
     return { events, offset: Math.max(after, offset) }
   }

@@ -87,7 +87,7 @@ export const PlaceSchema = Type.Object({
 
 const DateOrNull = Type.Union([DateSchema, Type.Null()])
 
-/** The fraud of a user, as of the last update. */
+/** The fraud of a user according to the last update. */
 export const FraudSchema = Type.Object({
   passed: Type.Boolean({
     description: 'False if blocked, or if any flag is raised and the user is not bypassed.',

@@ -14,7 +14,7 @@ export interface EventFilter {
   readonly categories?: readonly string[] | undefined
   /** Codes or `_id`s of the event's region. */
   readonly regions?: readonly string[] | undefined
-  /** Of `user.failed_fraud`. */
+  /** The failure reasons of `user.failed_fraud`. */
   readonly failureReasons?: readonly string[] | undefined
 }
 
@@ -29,7 +29,7 @@ export const LISTS = [
   ['types', 'type'],
 ] as const
 
-/** Further lists of a filter, and what an event has for them: one text or several. */
+/** Further lists of a filter, and how to read an event's value for them, which is one text or several. */
 const TRAITS = [
   ['placeIds', 'placeId'],
   ['chains', 'chain'],

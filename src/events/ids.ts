@@ -27,7 +27,11 @@ export function storeSalt(storeId: string): StoreSalt {
   return { high: Number.parseInt(storeId.slice(0, 8), 16), low: Number.parseInt(storeId.slice(8), 16) }
 }
 
-/** The id of an event: the `index`th of the commit with that sequence; `time` is the server's, epoch milliseconds. */
+/**
+ * The id of an event.
+ * @param index its index in the commit with that sequence
+ * @param time the server's time, in epoch milliseconds
+ */
 export function eventId(
   salt: StoreSalt,
   time: number,
@@ -51,14 +55,17 @@ export function eventIds(
   return (index) => common + hex8((((wrapped & 15) << 28) | index) ^ salt.low)
 }
 
-/** The id of a user record; `createdAt` is the server's time, epoch milliseconds. */
+/**
+ * The id of a user record.
+ * @param createdAt the server's time, in epoch milliseconds
+ */
 export function userRecordId(salt: StoreSalt, createdAt: number, partition: number, row: number): string {
   return hex8(Math.floor(createdAt / 1000)) + hex8((partition << 22) ^ salt.high) + hex8(row ^ salt.low)
 }
 
 /**
- * The `_id` of the user of a conversion whose device has no record. The same device and user give the same id. It is
- * the id of no record.
+ * The `_id` of the user of a conversion whose device has no record. The same device and user give the same id, which
+ * is the id of no record.
  */
 export function strangerId(
   salt: StoreSalt,
@@ -72,7 +79,7 @@ export function strangerId(
   return hex8(0) + hex8(high ^ salt.high) + hex8(deviceHash(`user ${name}`))
 }
 
-/** Where a user record with this id would be; undefined when no record of this store can have it. */
+/** The partition and row of the user record with this id; undefined if no record of this store can have it. */
 export function locateUserRecord(
   salt: StoreSalt,
   id: string,
@@ -98,14 +105,17 @@ export function tripId(
   return hex8(Math.floor(createdAt / 1000)) + hex8(top ^ salt.high) + hex8(low)
 }
 
-/** The partition of a trip with this id; undefined when no trip of this store can have it. */
+/** The partition of a trip with this id; undefined if no trip of this store can have it. */
 export function locateTrip(salt: StoreSalt, id: string): number | undefined {
   if (!isRecordId(id)) return undefined
   const high = (Number.parseInt(id.slice(8, 16), 16) ^ salt.high) >>> 0
   return (high & 1) === 1 ? high >>> 22 : undefined
 }
 
-/** The two hexadecimal digits of each byte: a tenth of the cost of `toString(16)`, which each event would pay. */
+/**
+ * The two hexadecimal digits of each byte. Looking them up takes a tenth of the time of `toString(16)`, which each
+ * event would need.
+ */
 const HEX = Array.from({ length: 256 }, (_, byte) => byte.toString(16).padStart(2, '0'))
 
 function hex8(value: number): string {

@@ -18,11 +18,11 @@ import type { ScopeId } from '../model/scope.ts'
  *   lies within the times of its block. There are no other rows.
  */
 
-/** 2^15 offsets form a block: about 1.5 MB of rows. */
+/** A block has 2^15 offsets, which is about 1.5 MB of rows. */
 const BLOCK_BITS = 15
-/** The largest number of events that wait to be put in. */
+/** How many events may wait to be put in. */
 const WAITING_EVENTS = 8_192
-/** Milliseconds beyond any time that JavaScript knows. */
+/** A time in milliseconds that is later than any time in JavaScript. */
 const END_OF_TIME = 1e16
 
 export const OWNERS_SCHEMA = `
@@ -51,12 +51,12 @@ export interface OwnedQuery {
   readonly isUser: boolean
   /** The id of the device or user. */
   readonly owner: string
-  /** Exclusive bounds, epoch milliseconds. */
+  /** Bounds of the time, exclusive, in epoch milliseconds. */
   readonly createdBefore?: number | undefined
   readonly createdAfter?: number | undefined
-  /** The list continues after this event. */
+  /** The event after which the list continues. */
   readonly cursor?: OwnedEvent | undefined
-  /** Conditions on the columns of the event, `e`, and their values. */
+  /** Conditions on the columns of the event, which is `e` in SQL, and their values. */
   readonly conditions: readonly string[]
   readonly values: readonly unknown[]
   readonly limit: number
@@ -107,7 +107,10 @@ export class OwnedEvents {
     this.#owned = database.prepare<[], number>(`SELECT value FROM meta WHERE name = 'owned'`).pluck().get()!
   }
 
-  /** Puts events in if enough of them wait. `offset` is that of the last event. */
+  /**
+   * Puts events in if enough of them wait.
+   * @param offset the offset of the last event
+   */
   putInMany(offset: number): void {
     if (offset - this.#owned >= WAITING_EVENTS) this.putIn(offset)
   }
@@ -125,12 +128,12 @@ export class OwnedEvents {
     }
   }
 
-  /** Forgets the blocks before that of the first event; rows are removed with their events. */
+  /** Forgets the blocks before the first event's block. Their rows are removed together with their events. */
   forgetBlocks(): void {
     this.#forgetBlocks.run()
   }
 
-  /** The offsets of the requested events that were put in, by createdAt and then offset, descending. */
+  /** The offsets of the matching events that were put in, ordered by createdAt and then offset, descending. */
   find(query: OwnedQuery): number[] {
     const { limit } = query
     const cursorTime = query.cursor?.createdAt ?? END_OF_TIME
@@ -153,7 +156,7 @@ export class OwnedEvents {
     const key = conditions.join(' AND ')
     let statement = this.#finds.get(key)
     if (statement === undefined) {
-      // CROSS, so that the events are looked up by the rows, whatever the conditions are.
+      // CROSS JOIN makes SQLite look up the events by the rows, whatever the conditions are.
       const events = key === '' ? '' : 'CROSS JOIN events e ON e.rowid = o.place'
       statement = this.#database.prepare(
         `SELECT o.place AS offset, o.createdAt FROM owners o ${events}

@@ -15,22 +15,22 @@ import { NO_RECORD, type EventTraits, type StoredEvent } from './port.ts'
  * and never parsed for an answer.
  */
 
-/** The data of the update and its user that an event contains, the same for all events of one update. */
+/** What an event contains of its update and user. It is the same for all events of one update. */
 export interface EventContext {
-  /** Returns the outline of a geofence of its events. */
+  /** Returns the outline of a geofence that the events name. */
   readonly outlineOf: (geofence: GeofenceProperties) => Outline
   readonly live: boolean
   readonly user: Pick<Profile, 'id' | 'userId' | 'deviceId' | 'metadata'>
   readonly latitude: number
   readonly longitude: number
-  /** Metres as sent. */
+  /** In metres, as it was sent. */
   readonly accuracy: number | undefined
   readonly foreground: boolean
   readonly stopped: boolean
   readonly replayed: boolean
-  /** Time t of the update, epoch milliseconds. */
+  /** The time t of the update, in epoch milliseconds. */
   readonly time: number
-  /** The server's clock, epoch milliseconds. */
+  /** The server's time, in epoch milliseconds. */
   readonly receivedAt: number
 }
 
@@ -87,10 +87,13 @@ export class EventTexts {
   readonly #first: string
   readonly #middle: string
   readonly #last: string
-  /** Texts of geofences that were not in the cache. */
+  /** How many texts of geofences were written because they were not in the cache. */
   made = 0
 
-  /** @param geofences the cache of their texts, as {@link geofenceText} makes them */
+  /**
+   * Texts for the events of one update.
+   * @param geofences the cache of geofences' texts, as {@link geofenceText} makes them
+   */
   constructor(context: EventContext, geofences?: TextCache<GeofenceProperties>) {
     this.#geofences = geofences
     const { accuracy, latitude, longitude } = context
@@ -128,7 +131,7 @@ export class EventTexts {
   }
 }
 
-/** What an event is about, if not a geofence, as a member of its record. */
+/** What an event without a geofence is about, as a member of its record. */
 function subjectOf(transition: Transition): string {
   const { beacon, region } = transition
   if (transition.place !== undefined) {
@@ -147,14 +150,17 @@ function subjectOf(transition: Transition): string {
 export interface LastPlace {
   readonly latitude: number
   readonly longitude: number
-  /** Metres as sent. */
+  /** In metres, as it was sent. */
   readonly accuracy: number | undefined
 }
 
-/** An app's own statement about itself is not doubted. */
+/** The confidence of conversions, because an app's own statement is not doubted. */
 const CONVERSION_CONFIDENCE = 3
 
-/** The event record of a conversion as JSON text. With only an id and no location, it says only what its sender did. */
+/**
+ * The event record of a conversion as JSON text. If only an id and no location is known, the record only says what its
+ * sender did.
+ */
 export function conversionJson(
   id: string,
   conversion: Omit<Conversion, 'deviceId'> & { readonly deviceId: string | undefined },
@@ -225,14 +231,14 @@ export function beaconContext(beacon: Beacon) {
   }
 }
 
-/** The pair that filters look at: of the trip's destination, else of the geofence or beacon. */
+/** The tag and externalId that filters look at: those of the trip's destination, or else of the geofence or beacon. */
 // oxlint-disable-next-line typescript/no-explicit-any -- an event as JSON
 function referenceOf({ trip, geofence, beacon }: any): { tag?: string; externalId?: string } {
   if (trip === undefined) return geofence ?? beacon ?? {}
   return { tag: trip.destinationGeofenceTag, externalId: trip.destinationGeofenceExternalId }
 }
 
-/** The fraud of a user, as in the user and in events. */
+/** The fraud of a user, in the form that users and events have. */
 export function fraudContext({ marks, last }: FraudRecord) {
   const dates: Record<string, string | null> = {}
   const flags: Record<string, boolean> = {}
@@ -251,7 +257,7 @@ export function fraudContext({ marks, last }: FraudRecord) {
   }
 }
 
-/** The regions as members of a user or a context, after another member: `,"country":{…}`. */
+/** The regions as members of a user or a context, to be written after another member: `,"country":{…}`. */
 export function regionMembers(regions: readonly Region[]): string {
   let members = ''
   for (const region of regions) members += `,"${region.type}":${JSON.stringify(region)}`
@@ -278,7 +284,7 @@ export function readEvent(scope: ScopeId, json: string): StoredEvent {
   }
 }
 
-/** What filters look at, of an event or transition; undefined if it is about none of these. */
+/** What filters look at in an event or transition. Undefined if it is about no place, region or fraud. */
 export function eventTraitsOf({
   place,
   region,

@@ -322,7 +322,7 @@ class RequestResults {
     if (count === 0) this.#done(this.#results)
   }
 
-  /** Takes updates that go together. */
+  /** Submits updates that go together. */
   take(updates: readonly RemoteUpdate[], submit: (submitter: Submitter) => void): void {
     const wanted = wantedOf(updates[0]!.flags)
     const submitter: Submitter = {

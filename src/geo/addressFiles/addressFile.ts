@@ -13,36 +13,36 @@ import { JsonItems } from './jsonItems.ts'
 import { AddressFileRefused, type AddressFileRow, type Credit } from './rows.ts'
 import { readShapefile, SHAPEFILE_CODE, type ShapeRow } from './shapefile.ts'
 
-/** What is known of a file when all of it has been read. */
+/** What is known about a file once all of it has been read. */
 export interface AddressFileFacts {
   readonly bytes: number
-  /** Hexadecimal. */
+  /** In hexadecimal. */
   readonly sha256: string
   readonly credit: Credit
-  /** Rows without a number, a street or a position. */
+  /** How many rows had no number, street or position. */
   readonly leftOut: number
 }
 
 export interface AddressFileReading {
   readonly path: string
   readonly signal: AbortSignal
-  /** Called with the share that was read, 0 to 1. */
+  /** Called with the share that has been read, from 0 to 1. */
   readonly onProgress: (share: number) => void
   readonly onRow: (row: AddressFileRow) => void
 }
 
-/** The bytes that are read of a file first: they say whether it is compressed, JSON or a table. */
+/** How many bytes are read first. They show whether the file is compressed, JSON or a table. */
 const HEAD_BYTES = 4096
 const READ_BYTES = 1 << 18
 const DELIMITERS = [',', '\t', ';', '|'] as const
-/** What columns of the National Address Database say in place of nothing. */
+/** What columns of the National Address Database contain if they have no value. */
 const NOTHING = /^(?:|null|not stated|unknown|<null>)$/i
 const MAX_ROW_CHARACTERS = 1e6
 const MAX_COLUMNS_NAMED = 12
 
 /**
- * Hands out the rows of OpenAddresses (GeoJSON, CSV), the National Address Database (text) and TIGER (GeoJSON; CSV as
- * made for Nominatim), in UTF-8, also compressed with gzip; and shapefiles.
+ * Reads the rows of OpenAddresses (GeoJSON, CSV), the National Address Database (text) and TIGER (GeoJSON, or CSV as
+ * made for Nominatim), in UTF-8, also if they are compressed with gzip, and of shapefiles.
  * @throws {AddressFileRefused} and the system's errors
  */
 export async function readAddressFile({
@@ -84,7 +84,10 @@ export async function readAddressFile({
   return { bytes: size, sha256: hash.digest('hex'), ...rows.finished() }
 }
 
-/** @throws {AddressFileRefused} if it cannot be read */
+/**
+ * Reads the beginning of the file.
+ * @throws {AddressFileRefused} if it cannot be read
+ */
 async function headOf(path: string): Promise<{ size: number; head: Buffer }> {
   try {
     const handle = await open(path)
@@ -130,7 +133,10 @@ async function readContent(path: string, content: Readable, rows: Rows, signal: 
   await table?.end()
 }
 
-/** @throws {AddressFileRefused} if the file is not text; the message says what to do */
+/**
+ * Checks that the file is text.
+ * @throws {AddressFileRefused} if it is not; the message says what to do
+ */
 function refuseOthers(path: string, head: Buffer): void {
   const zip = head[0] === 0x50 && head[1] === 0x4b
   if (zip)
@@ -158,7 +164,7 @@ function asRefusal(path: string, error: unknown): unknown {
   return error
 }
 
-/** Rows of a file, whose format is that of the first one that fits. */
+/** The rows of a file. Its format is the first one whose columns it has. */
 class Rows {
   readonly #path: string
   readonly #onRow: (row: AddressFileRow) => void
@@ -172,7 +178,10 @@ class Rows {
     this.#onRow = onRow
   }
 
-  /** @throws {AddressFileRefused} */
+  /**
+   * Decodes bytes as UTF-8.
+   * @throws {AddressFileRefused}
+   */
   decoded(bytes: Buffer, isLast = true): string {
     try {
       return this.#decoder.decode(bytes, { stream: !isLast })
@@ -181,7 +190,10 @@ class Rows {
     }
   }
 
-  /** @throws {AddressFileRefused} if no format has these columns */
+  /**
+   * Finds the format by the columns.
+   * @throws {AddressFileRefused} if no format has these columns
+   */
   columns(names: readonly string[]): void {
     this.#format ??= formatOf(new Set(names))
     if (this.#format === undefined) throw unknownColumns(this.#path, names)
@@ -196,7 +208,10 @@ class Rows {
     }
   }
 
-  /** @throws {AddressFileRefused} */
+  /**
+   * Reads a feature of GeoJSON.
+   * @throws {AddressFileRefused}
+   */
   addFeature(bytes: Buffer): void {
     const text = this.decoded(bytes)
     let feature: Feature
@@ -213,13 +228,19 @@ class Rows {
     this.add({ text: cell, positions: positionsOf(feature) })
   }
 
-  /** @throws {AddressFileRefused} */
+  /**
+   * Reads a shape.
+   * @throws {AddressFileRefused}
+   */
   addShape({ values, positions }: ShapeRow): void {
     if (this.#format === undefined) this.columns([...values.keys(), 'geometry'])
     this.add({ text: (column) => textOf(values.get(column)), positions })
   }
 
-  /** @throws {AddressFileRefused} if it has no rows, or none of use */
+  /**
+   * What was read, once the file has ended.
+   * @throws {AddressFileRefused} if it has no rows, or none that can be used
+   */
   finished(): { credit: Credit; leftOut: number } {
     const format = this.#format
     if (format === undefined) throw new AddressFileRefused(`${this.#path} has no rows in it.`)
@@ -248,7 +269,7 @@ function textOf(value: unknown): string | undefined {
   return NOTHING.test(text) ? undefined : text
 }
 
-/** Of a point or line. Of several lines in one, the first. */
+/** The positions of a point or line. If there are several lines, the first one counts. */
 function positionsOf({ geometry }: Feature): Position[] {
   const { type, coordinates } = geometry ?? {}
   const list =
@@ -278,7 +299,7 @@ function unknownColumns(path: string, names: readonly string[]): AddressFileRefu
   )
 }
 
-/** A table of text. */
+/** Reads a table of text. */
 class CsvRows {
   readonly #parser
   readonly #rows: Rows
@@ -317,7 +338,7 @@ class CsvRows {
     if (this.#failure !== undefined) throw this.#failure
   }
 
-  /** Waits for the event or an error, which is kept. */
+  /** Waits for the event or an error. The error is kept. */
   async #settled(event: 'drain' | 'end'): Promise<void> {
     await once(this.#parser, event).catch((error: unknown) => (this.#failure ??= error))
   }

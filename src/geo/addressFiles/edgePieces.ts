@@ -4,16 +4,16 @@ import { nearestOnLine } from '../records/areas.ts'
 
 type Line = readonly Position[]
 
-/** Pieces of tiles overlap, and meet only roughly. */
+/** Points within this distance count as one, because the pieces of tiles overlap and do not meet exactly. */
 const SAME_METERS = 5
-/** Pieces further apart are not joined. */
+/** Pieces that are further apart than this are not joined. */
 const GAP_METERS = 50
-/** More pieces are a mistake in the data. */
+/** An edge with more pieces is a mistake in the data. */
 const MOST_PIECES = 50
 
 /**
- * One line of the pieces of an edge, which tiles have cut: they may overlap, repeat each other, and go in either
- * direction. The longest gives the direction. What does not meet the others is left out.
+ * Joins the pieces of an edge that was cut by tiles into one line. They may overlap, repeat each other, and run in
+ * either direction. The longest one gives the direction. Pieces that do not meet the others are left out.
  */
 export function joinPieces(pieces: readonly Line[]): Line {
   const [longest, ...others] = pieces
@@ -41,7 +41,7 @@ function extended(line: Line, piece: Line): Line | undefined {
   for (const direction of [piece, piece.toReversed()]) {
     const beyond = direction.slice(direction.findLastIndex((position) => isOn(line, position)) + 1)
     const [first] = beyond
-    // It must continue the line, not run beside it or into its other end.
+    // The piece must continue the line. It must not run beside it or into its other end.
     if (first === undefined || distance(first, end) > distance(first, line[0]!)) continue
     const touches = beyond.length < direction.length || nearestOnLine(direction, end).meters <= SAME_METERS
     if (touches || distance(first, end) <= GAP_METERS) return [...line, ...beyond]

@@ -6,9 +6,9 @@ import type { Parity } from '../records/numberRanges.ts'
 import type { StreetImportance } from '../records/records.ts'
 import type { AddressFileRow, Credit, EdgeSide } from './rows.ts'
 
-/** A row of a table, or the properties of a feature of GeoJSON: texts by the name of their column in lower case. */
+/** A row of a table, or the properties of a GeoJSON feature: texts by the name of their column in lower case. */
 export interface Cells {
-  /** Without spaces around it; undefined if it is empty, or says that it is not known. */
+  /** The text of a column without spaces around it. Undefined if it is empty, or says that the value is not known. */
   text(column: string): string | undefined
   /** The positions of a point or line, in degrees; empty without geometry. */
   readonly positions: readonly Position[]
@@ -17,9 +17,9 @@ export interface Cells {
 export interface AddressFormat {
   readonly name: string
   readonly credit: Credit
-  /** Each row has at least one of each list. */
+  /** The columns by which the format is recognised. A file has at least one of each list. */
   readonly columns: readonly (readonly string[])[]
-  /** Undefined for a row that is no address, or lacks something. */
+  /** Reads a row. Undefined if it is not an address, or lacks something. */
   readonly rowOf: (cells: Cells) => AddressFileRow | undefined
 }
 
@@ -30,7 +30,7 @@ const TIGER: Credit = {
 const MAJOR_ROADS = /^S11/
 const SECONDARY_ROADS = /^S12/
 
-/** The first that fits a file is used. */
+/** The formats. The first one that fits a file is used. */
 export const ADDRESS_FORMATS: readonly AddressFormat[] = [
   {
     name: 'TIGER/Line',
@@ -121,7 +121,10 @@ export const ADDRESS_FORMATS: readonly AddressFormat[] = [
   },
 ]
 
-/** @param columns in lower case; `geometry` for what GeoJSON and well-known text say */
+/**
+ * Finds the format with these columns.
+ * @param columns in lower case; `geometry` stands for what GeoJSON and well-known text contain
+ */
 export function formatOf(columns: ReadonlySet<string>): AddressFormat | undefined {
   return ADDRESS_FORMATS.find((format) =>
     format.columns.every((some) => some.some((one) => columns.has(one))),
@@ -146,7 +149,7 @@ function house(
   return { kind: 'house', number, street, unit, city, state, postalCode, position }
 }
 
-/** The columns of releases before 13, and those beside `StNam_Full`. */
+/** The street's name by the columns of releases before 13, which later ones have besides `StNam_Full`. */
 function streetOfParts(
   join: (...columns: readonly string[]) => string | undefined,
   cells: Cells,
@@ -172,13 +175,13 @@ function pointOf(longitude: string | undefined, latitude: string | undefined): P
   return placed(Number(longitude), Number(latitude))
 }
 
-/** Undefined if it is no place on Earth, or 0,0: then the row has none. */
+/** A position. Undefined if it is not on Earth, or is 0,0, which stands for no position. */
 export function placed(longitude: number, latitude: number): Position | undefined {
   const isOnEarth = Math.abs(longitude) <= 180 && Math.abs(latitude) <= 90
   return isOnEarth && (longitude !== 0 || latitude !== 0) ? [longitude, latitude] : undefined
 }
 
-/** Of well-known text: `LINESTRING(-122.1 37.0,-122.2 37.1)`; empty for any other. */
+/** The positions of well-known text like `LINESTRING(-122.1 37.0,-122.2 37.1)`; empty for any other text. */
 export function lineOf(text: string): Position[] {
   const [, inside] = /^linestring ?\(([^()]{1,1000000})\)$/i.exec(text) ?? []
   return (inside ?? '').split(',').flatMap((pair) => {
@@ -193,7 +196,7 @@ function parityOf(first: string, last: string): Parity {
   return a === b ? (a === 0 ? 'even' : 'odd') : 'all'
 }
 
-/** By the class of the Census Bureau. */
+/** The importance of a street by its class of the Census Bureau. */
 function importanceOf(featureClass: string): StreetImportance {
   return MAJOR_ROADS.test(featureClass) ? 2 : SECONDARY_ROADS.test(featureClass) ? 1 : 0
 }

@@ -1,28 +1,28 @@
 /**
- * Cuts GeoJSON into the texts of its features as it is read: those of a FeatureCollection, or objects one after the
- * other, as in line-delimited files. Only the feature at hand is in memory.
+ * Cuts GeoJSON into the texts of its features while it is read: the features of a FeatureCollection, or objects one
+ * after the other, as in line-delimited files. Only one feature at a time is in memory.
  */
 import { AddressFileRefused } from './rows.ts'
 
 const [QUOTE, BACKSLASH, OPEN, CLOSE, OPEN_LIST, CLOSE_LIST, COMMA] = Buffer.from('"\\{}[],')
-/** A feature is some hundred bytes. */
+/** The largest size of a feature. The usual one has some hundred bytes. */
 const MAX_ITEM_BYTES = 16e6
-/** More than any key that matters has. */
+/** The longest key that is remembered, which is longer than any key that matters. */
 const MAX_KEY_LENGTH = 100
 
 export class JsonItems {
   readonly #path: string
-  /** What has been read of the item at hand, or of the object around the features. */
+  /** What has been read of the present item, or of the object around the features. */
   #kept: Buffer[] = []
   #keptBytes = 0
   #depth = 0
-  /** Depth of the features: 0, or 2 in a FeatureCollection. */
+  /** The depth at which features begin: 0, or 2 in a FeatureCollection. */
   #itemDepth = 0
   #inText = false
   #isEscaped = false
   #isInItem = false
   #isInFeatures = false
-  /** The last text of the object around the features: the key of a list that begins. */
+  /** Where the last text of the object around the features begins. It is the key of a list that follows. */
   #textFrom = -1
   #textBegun = ''
   #lastText = ''
@@ -31,7 +31,10 @@ export class JsonItems {
     this.#path = path
   }
 
-  /** The complete items in this part of the file. @throws {AddressFileRefused} */
+  /**
+   * The items that end in this part of the file.
+   * @throws {AddressFileRefused}
+   */
   *push(bytes: Buffer): Generator<Buffer> {
     let from = 0
     for (let at = 0; at < bytes.length; at++) {
@@ -58,7 +61,7 @@ export class JsonItems {
         }
         this.#depth++
       } else if (byte === OPEN_LIST) {
-        // The features of a collection begin: the object around them is not a feature.
+        // The features of a collection begin here. The object around them is not a feature.
         if (this.#itemDepth === 0 && this.#depth === 1 && this.#lastText === 'features') {
           this.#itemDepth = 2
           this.#isInItem = false
@@ -83,7 +86,10 @@ export class JsonItems {
     if (this.#isInItem) this.#keep(bytes.subarray(from))
   }
 
-  /** @throws {AddressFileRefused} if the file ends within an object or list */
+  /**
+   * Checks the end of the file.
+   * @throws {AddressFileRefused} if it ends within an object or list
+   */
   end(): void {
     if (this.#depth > 0)
       throw new AddressFileRefused(`${this.#path} is incomplete: it ends in the middle of a feature or list.`)

@@ -10,7 +10,7 @@ export class AddressFileRefused extends Error {
 
 export interface HouseRow {
   readonly kind: 'house'
-  /** As written; it may be several. */
+  /** The number as it is written. It may stand for several numbers. */
   readonly number: string
   readonly street: string
   readonly unit: string | undefined
@@ -23,7 +23,7 @@ export interface HouseRow {
 /** A piece of a street between two crossings, with the house numbers along it. */
 export interface EdgeRow {
   readonly kind: 'edge'
-  /** Pieces of one edge have the same. */
+  /** The id of the edge. All pieces of an edge have the same one. */
   readonly id: string | undefined
   readonly street: string
   readonly importance: StreetImportance

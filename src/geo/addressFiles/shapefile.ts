@@ -1,7 +1,7 @@
 /**
- * Reads shapefiles, the form of TIGER/Line: points and lines in the file `.shp`, their columns beside it in the file
- * `.dbf`, its encoding in `.cpg`. By Esri's technical description of 1998 and the format of dBase III. Only a part of
- * each file is in memory.
+ * Reads shapefiles, the format of TIGER/Line: points and lines in the file `.shp`, their columns in the file `.dbf`
+ * beside it, and the encoding of those in `.cpg`. The sources are Esri's technical description of 1998 and the format
+ * of dBase III. Only a part of each file is in memory.
  */
 import { createHash, type Hash } from 'node:crypto'
 import { open, readFile, type FileHandle } from 'node:fs/promises'
@@ -12,21 +12,22 @@ import { AddressFileRefused } from './rows.ts'
 /** A shape with its columns, whose names are in lower case. */
 export interface ShapeRow {
   readonly values: ReadonlyMap<string, string>
-  /** The positions of a point or of the first part of a line; empty for others. */
+  /** The positions of a point or of the first part of a line; empty for other shapes. */
   readonly positions: readonly Position[]
 }
 
 export const SHAPEFILE_CODE = 9994
 const HEADER_BYTES = 100
 const RECORD_HEADER_BYTES = 8
-/** A line has some hundred positions. */
+/** The largest size of a shape. The usual line has some hundred positions. */
 const MAX_RECORD_BYTES = 64e6
 const WINDOW_BYTES = 1 << 20
 const [POINT, LINE] = [1, 3]
 
 /**
- * @param path of the file `.shp`
- * @param onRead called with the bytes that were read of it so far
+ * Reads a shapefile.
+ * @param path the path of the file `.shp`
+ * @param onRead called with the number of bytes that have been read of it
  * @returns the digest of both files
  * @throws {AddressFileRefused} and the system's errors
  */
@@ -61,7 +62,7 @@ export async function readShapefile(
 }
 
 function positionsOf(path: string, shape: Buffer): Position[] {
-  // 11 and 21, 13 and 23 have heights and measures after the positions.
+  // The kinds 11, 13, 21 and 23 also have heights and measures, which come after the positions.
   const kind = shape.readInt32LE(0) % 10
   const [first, count] = kind === POINT ? [4, 1] : kind === LINE ? partOf(shape) : [0, 0]
   if (first + 16 * count > shape.length)
@@ -83,7 +84,7 @@ function partOf(shape: Buffer): [first: number, count: number] {
   return [44 + 4 * parts, Math.max(0, end)]
 }
 
-/** The rows of a `.dbf`. */
+/** Reads the rows of a `.dbf`. */
 class Table {
   readonly #file: PartOfFile
   readonly #path: string
@@ -144,7 +145,10 @@ class Table {
     return this.#file.close()
   }
 
-  /** Undefined for a row that is marked as deleted. @throws {AddressFileRefused} */
+  /**
+   * Reads a row. Undefined if it is marked as deleted.
+   * @throws {AddressFileRefused}
+   */
   async row(index: number): Promise<ReadonlyMap<string, string> | undefined> {
     if (index >= this.#rows)
       throw new AddressFileRefused(
@@ -163,13 +167,16 @@ class Table {
   }
 }
 
-/** That of TIGER since 2015, and with a `.cpg`, is UTF-8; without one it is Latin-1, of which Windows has its own. */
+/**
+ * The encoding of the columns. TIGER has used UTF-8 since 2015, and a `.cpg` names it. Without one, it is Latin-1 in
+ * the variant of Windows.
+ */
 async function encodingOf(path: string): Promise<string> {
   const text = await readFile(path, 'latin1').catch(() => '')
   return /utf-?8/i.test(text) ? 'utf-8' : 'windows-1252'
 }
 
-/** A file that is read from its beginning to its end, a window of it at a time. */
+/** Reads a file from its beginning to its end, one window of it at a time. */
 class PartOfFile {
   readonly size: number
   readonly #path: string
@@ -194,7 +201,11 @@ class PartOfFile {
     return this.#file.close()
   }
 
-  /** Valid until the next call. @param at not before what was read last. @throws {AddressFileRefused} beyond the end */
+  /**
+   * Bytes of the file, which are valid until the next call.
+   * @param at not before what was read last
+   * @throws {AddressFileRefused} beyond the end
+   */
   async bytes(at: number, length: number): Promise<Buffer> {
     if (at + length > this.size)
       throw new AddressFileRefused(`${this.#path} is incomplete: it ends in the middle of a row.`)
@@ -205,7 +216,7 @@ class PartOfFile {
       const before = this.#windowAt + this.#window.length
       this.#window = buffer.subarray(0, bytesRead)
       this.#windowAt = at
-      // What the last window had, too, was hashed with it.
+      // The part that overlaps the last window has been hashed already.
       this.#hash.update(this.#window.subarray(Math.max(0, before - at)))
     }
     return this.#window.subarray(at - this.#windowAt, at - this.#windowAt + length)

@@ -1,18 +1,19 @@
 /**
- * Areas as far as a cell needs them: the pieces of their borders in and around it, and the area of one point in it, the
- * reference. Which area contains another point of the cell follows from the borders between the two. Pure.
+ * Areas as far as a cell needs them: the pieces of their borders in and around it, and which area contains one point
+ * in it, the reference. The borders between the reference and another point of the cell tell which area contains the
+ * other point. The code is pure.
  *
- * The obvious way asks for each point how often a line to infinity crosses the whole border: thousands of edges for a
- * country. In most cells there is no edge, and in the others a few.
+ * The obvious way counts for each point how often a line to infinity crosses the whole border, which has thousands of
+ * edges for a country. Most cells have no edge at all, and the others have a few.
  */
 export interface AreaEdges {
   /** The codes of the areas. Areas that touch have different codes. */
   readonly codes: readonly string[]
-  /** The place in {@link codes} of the area that contains the reference; −1: none. */
+  /** The index in {@link codes} of the area that contains the reference; −1 if there is none. */
   readonly reference: number
-  /** West and north of both ends of each edge, in degrees: x, y, x, y. */
+  /** The longitudes and latitudes of both ends of each edge, in degrees: x, y, x, y. */
   readonly edges: Float64Array
-  /** For each edge, the place of its area. */
+  /** The index of each edge's area. */
   readonly areas: Uint16Array
 }
 
@@ -21,8 +22,8 @@ export type Degrees = readonly [x: number, y: number]
 let parity = new Uint8Array(64)
 
 /**
- * The place of the area that contains a point; −1: none.
- * @param edges at least all those in the box between the two points
+ * The index of the area that contains a point; −1 if there is none.
+ * @param edges at least all edges in the box between the two points
  * @param reference the point whose area is known
  */
 export function areaAt(
@@ -57,7 +58,10 @@ export function areaAt(
   return -1
 }
 
-/** Metres from a point to the nearest edge of any area; Infinity if there is none. On a plane around the point. */
+/**
+ * The distance in metres from a point to the nearest edge of any area, on a plane around the point. Infinity if there
+ * is no edge.
+ */
 export function metersToEdges(
   { edges }: AreaEdges,
   x: number,
@@ -73,14 +77,17 @@ export function metersToEdges(
 export interface NearestArea {
   readonly place: number
   readonly meters: number
-  /** To the nearest other area; Infinity if there is none. */
+  /** The distance to the nearest other area in metres; Infinity if there is none. */
   readonly otherMeters: number
 }
 
-/** The square of a distance is less by more than rounding: areas that share their nearest corner are equally near. */
+/**
+ * One squared distance is less than another if it is below this share of it. Rounding errors are smaller, so areas
+ * that share their nearest corner are equally near.
+ */
 const NEARER_SHARE = 1 - 1e-6
 
-/** Of several at the same distance the first. Undefined if there is no edge. */
+/** The nearest area. If several are at the same distance, it is the first one. Undefined if there is no edge. */
 export function nearestArea(
   { edges, areas }: AreaEdges,
   x: number,

@@ -19,39 +19,45 @@ import { allOfCell, nearestOfChains, placesOfCell, type ChainCell, type PlaceCel
 import { regionsIn, type RegionCell } from './regionCell.ts'
 import { regionOf } from './regionNames.ts'
 
-/** Reads cells from the data. Technology: cellThreads.ts. All may reject; then it can be tried again. */
+/** Reads cells from the data. cellThreads.ts implements it. Every call may reject, and may then be repeated. */
 export interface CellReader {
   readRegions(cell: number): Promise<RegionCell>
   readPlaces(cell: number): Promise<PlaceCell>
-  /** One of the smaller cells of a crowded one. */
+  /** Reads one of the smaller cells of a crowded one. */
   readCrowdedPlaces(cell: number): Promise<PlaceCell>
   readChains(cell: number, slugs: readonly string[]): Promise<ChainCell>
-  /** @param id `_id` of a place */
+  /**
+   * Finds a place.
+   * @param id the `_id` of a place
+   */
   readPlace(id: string): Promise<FoundById>
-  /** @param id `_id` of a region */
+  /**
+   * Finds a region.
+   * @param id the `_id` of a region
+   */
   readRegion(id: string): Promise<FoundById>
 }
 
-/** What is known about IP addresses. Technology: geo/ip/ipFacts.ts. */
+/** What is known about IP addresses. geo/ip/ipFacts.ts implements it. */
 export interface IpAtlas {
   at(ip: string): IpHere | Unknown | Unfetched
 }
 
-/** Bytes of cells of each kind in memory, approximately. */
+/** The approximate bytes of the cells of each kind that are kept in memory. */
 const REGION_BYTES = 64 * 1024 * 1024
 const PLACE_BYTES = 64 * 1024 * 1024
-/** Bytes of the smaller cells of places. */
+/** The bytes of the smaller cells of places. */
 const CROWDED_BYTES = 32 * 1024 * 1024
 const CHAIN_BYTES = 16 * 1024 * 1024
-/** Bytes of places and regions that clients have named. */
+/** The bytes of places and regions that clients have named. */
 const NAMED_BYTES = 4 * 1024 * 1024
-/** Bytes of a cell besides its arrays: it and its objects. */
+/** The bytes of a cell and its objects besides its arrays. */
 const CELL_BYTES = 2000
-/** Bytes of a place with its texts. */
+/** The bytes of a place with its texts. */
 const BYTES_A_PLACE = 500
 const BYTES_A_CORNER = 50
 const BYTES_A_CHAIN = 100
-/** Of a name: its key and entry. */
+/** The bytes of a name: its key and entry. */
 const BYTES_A_NAME = 300
 
 const PLACE_KEY = 'place/'
@@ -71,12 +77,15 @@ export class CellAtlas implements Atlas {
   readonly #crowded: CellCache<number, PlaceCell>
   readonly #chains: CellCache<string, ChainCell>
   readonly #named: CellCache<string, FoundById>
-  /** The lists of chains that are watched, by number, while somebody has them. */
+  /** The lists of chains that are watched, by their number, for as long as somebody uses them. */
   readonly #watched = new Map<number, WeakRef<readonly string[]>>()
   readonly #numbers = new WeakMap<readonly string[], number>()
   #lastNumber = 0
 
-  /** @param waitMs how long somebody waits for a cell */
+  /**
+   * An atlas without cells.
+   * @param waitMs how long somebody waits for a cell, in milliseconds
+   */
   constructor(reader: CellReader, clock: Clock, logger: Logger, ips?: IpAtlas, waitMs?: number) {
     this.#ips = ips
     const common = { clock, logger, ...(waitMs !== undefined && { waitMs }) }
@@ -120,7 +129,7 @@ export class CellAtlas implements Atlas {
     return this.#caches.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 
-  /** Cells of places that could not be read when they were asked for last. */
+  /** How many cells of places could not be read when they were last asked for. */
   get failingPlaces(): number {
     return this.#places.failing + this.#crowded.failing + this.#chains.failing
   }
@@ -179,7 +188,7 @@ export class CellAtlas implements Atlas {
     return regionOf(kind, code)
   }
 
-  /** The data have changed. */
+  /** Forgets all cells, because the data have changed. */
   changed(): void {
     this.revision++
     for (const cache of this.#caches) cache.clear()
@@ -202,7 +211,7 @@ export class CellAtlas implements Atlas {
 
   #readChains(reader: CellReader, key: string): Promise<ChainCell> {
     const [number, cell] = key.split('/').map(Number) as [number, number]
-    // Of a list that nobody has any more, nobody reads the answer.
+    // If nobody uses the list any more, nobody reads the answer.
     return reader.readChains(cell, this.#watched.get(number)?.deref() ?? [])
   }
 }

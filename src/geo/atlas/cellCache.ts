@@ -7,47 +7,47 @@ import type { Logger } from '../../runtime/logger.ts'
 
 /** After a failure, a cell is not read again for this long. */
 const RETRY_MS = 10_000
-/** Nobody waits longer for a cell: SDKs give up after ten seconds. */
+/** How long somebody waits for a cell. SDKs give up after ten seconds. */
 const WAIT_MS = 4000
-/** Then it counts as unknown for this long. */
+/** A cell for which somebody waited in vain counts as unknown for this long. */
 const AGAIN_MS = 5000
 const MOST_UNKNOWN = 10_000
-/** The log has one of the failures in so long: where a file is damaged, each device may meet one. */
+/** The log shows at most one failure in this time, because each device may meet one if a file is damaged. */
 const WARN_MS = 10_000
 
 export interface CellCacheParts<Key, Cell> {
-  /** May reject; then it can be tried again. */
+  /** Reads a cell. It may reject, and may then be repeated. */
   readonly read: (key: Key) => Promise<Cell>
-  /** The bytes of a cell in memory, approximately. */
+  /** The approximate size of a cell in memory, in bytes. */
   readonly bytesOf: (cell: Cell) => number
   readonly maxBytes: number
   readonly clock: Clock
   readonly logger: Logger
-  /** How long somebody waits for a cell. */
+  /** How long somebody waits for a cell, in milliseconds. */
   readonly waitMs?: number
 }
 
 /**
- * Cells of one kind in memory, read when a device comes into them.
+ * Keeps the cells of one kind in memory. A cell is read when a device comes into it.
  *
  * The obvious way asks a database for each update. But a device that leaves its safe zone is mostly still in the same
- * cell, as are those around it. So a cell is read once by another thread, while its devices wait and all others go on,
- * and then all questions about it take about a microsecond.
+ * cell, as are the devices around it. So another thread reads a cell once, while the devices in it wait and all others
+ * go on. After that, each question about the cell takes about a microsecond.
  */
 export class CellCache<Key extends string | number, Cell extends object> {
-  /** For metrics; it only increases. */
+  /** Counters for metrics. They only increase. */
   readonly counters = { read: 0, failed: 0 }
   readonly #parts: CellCacheParts<Key, Cell>
   readonly #cells: LRUCache<Key, Cell>
   readonly #reading = new Map<Key, Promise<void>>()
-  /** Cells that could not be read, or not yet. */
+  /** Cells that could not be read, or have not been read yet. */
   readonly #unknown = new LRUCache<Key, Unknown>({ max: MOST_UNKNOWN })
-  /** Those whose last reading failed. */
+  /** Cells whose last reading failed. */
   readonly #failing = new LRUCache<Key, true>({ max: MOST_UNKNOWN })
   #warnedAt = -Infinity
-  /** Rises when the data change. */
+  /** Increases when the data change. */
   #epoch = 0
-  /** The cell of the last question, which the next one is mostly about. */
+  /** The cell of the last question. The next question is mostly about the same cell. */
   #lastKey: Key | undefined
   #last: Cell | undefined
 
@@ -75,7 +75,7 @@ export class CellCache<Key extends string | number, Cell extends object> {
     return cell
   }
 
-  /** The data have changed. */
+  /** Forgets all cells, because the data have changed. */
   clear(): void {
     this.#epoch++
     this.#cells.clear()
@@ -92,7 +92,7 @@ export class CellCache<Key extends string | number, Cell extends object> {
     return new Unfetched(() => this.#wait(key))
   }
 
-  /** Waits for a cell, but not for long: the first one may have to wait until the data of the world are made. */
+  /** Waits for a cell, but not for long. The first cell may have to wait until the data of the world are made. */
   async #wait(key: Key): Promise<void> {
     const late = new AbortController()
     const { waitMs = WAIT_MS, clock } = this.#parts
@@ -116,7 +116,7 @@ export class CellCache<Key extends string | number, Cell extends object> {
   }
 
   #put(key: Key, epoch: number, cell: Cell): void {
-    // Otherwise it was read from data that are gone; it is read again.
+    // Otherwise the cell was read from data that are gone, and is read again.
     if (epoch !== this.#epoch) return
     this.#reading.delete(key)
     this.#unknown.delete(key)

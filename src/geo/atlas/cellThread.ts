@@ -11,20 +11,20 @@ import { regionNamed } from './regionNames.ts'
 /** A cell to read. */
 export interface CellTask {
   readonly kind: 'regions' | 'places' | 'crowdedPlaces' | 'chains' | 'placeById' | 'regionById'
-  /** None of those that ask for an `_id`. */
+  /** The number of the cell; absent in questions about an `_id`. */
   readonly cell: number
   readonly id?: string
-  /** The slugs of chains. */
+  /** The slugs of the chains that are asked for. */
   readonly slugs?: readonly string[]
-  /** The place databases of all map regions in service; the thread closes any other. */
+  /** The place databases of all map regions in service. The thread closes all others. */
   readonly regions: readonly CellRegionFile[]
-  /** The world database; undefined if there is none. */
+  /** The path of the world database; undefined if there is none. */
   readonly world: string | undefined
 }
 
 export interface CellRegionFile {
   readonly file: string
-  /** West, south, east, north. */
+  /** West, south, east and north in degrees. */
   readonly bounds: readonly [number, number, number, number]
 }
 
@@ -39,7 +39,7 @@ export class CellThread {
     openWorld: (file: string) => World,
     stampOf: (file: string) => string,
   ) {
-    // Cells are read seldom, and are kept: each must be of one file.
+    // Cells are rarely read, and then kept, so the file is checked each time.
     this.#places = new OpenDatabases(openPlaces, stampOf, 0)
     this.#openWorld = openWorld
   }
@@ -50,7 +50,7 @@ export class CellThread {
     try {
       return this.#read(task)
     } catch (error) {
-      // The next one opens them again: what was read of a damaged file before does not count.
+      // The next reading opens the files again, because what was read of a damaged file before does not count.
       for (const file of files) this.#places.close(file)
       throw error
     }

@@ -10,7 +10,7 @@ import type { FoundById } from './foundById.ts'
 import type { ChainCell, PlaceCell } from './placeCell.ts'
 import type { RegionCell } from './regionCell.ts'
 
-/** The thread takes about 40 MB. It ends after this long without a cell. */
+/** The thread takes about 40 MB, so it ends after this long without a cell. */
 const IDLE_MS = 60_000
 
 /** Reads cells in a thread of its own, so that neither tracking nor geocoding waits for it. It starts with the first cell. */
@@ -21,7 +21,10 @@ export class CellThreads implements CellReader, Service {
   readonly #pool: Piscina<CellTask, object>
   #worldFile: string | undefined
 
-  /** @param world gives the file of the world database, or throws an ApiError */
+  /**
+   * Starts without a thread.
+   * @param world returns the path of the world database, or throws an ApiError
+   */
   constructor(regions: Pick<MapRegions, 'all'>, world: () => Promise<string>, logger: Logger) {
     this.#regions = regions
     this.#world = world
@@ -71,7 +74,7 @@ export class CellThreads implements CellReader, Service {
     return this.#pool.run({ ...task, regions, world: this.#worldFile }) as Promise<Cell>
   }
 
-  /** Undefined if its packages are not installed. */
+  /** The path of the world database; undefined if its packages are not installed. */
   async #findWorld(): Promise<string | undefined> {
     try {
       return await this.#world()
@@ -81,7 +84,7 @@ export class CellThreads implements CellReader, Service {
     }
   }
 
-  /** Cells that are being read are abandoned. */
+  /** Ends the thread. Cells that are being read are abandoned. */
   stop(): Promise<void> {
     return this.#pool.destroy()
   }

@@ -1,22 +1,22 @@
 /**
- * Points with codes, sorted into the squares of a grid, so that the nearest ones are found among few. Pure.
+ * Points with codes, sorted into the squares of a grid, so that the nearest one is found among few. The code is pure.
  */
 export interface CodedPoints {
   readonly codes: readonly string[]
-  /** Of the grid: its south-west corner and the size of a square, in degrees, and how many there are. */
+  /** The grid: its south-west corner and the size of a square in degrees, and the number of squares. */
   readonly west: number
   readonly south: number
   readonly square: number
   readonly columns: number
   readonly rows: number
-  /** By square, row by row: its first point; one more at the end. */
+  /** For each square, row by row, the index of its first point. There is one more value at the end. */
   readonly starts: Uint32Array
-  /** By square: the place of the code of all its points; {@link NO_CODE}, {@link SEVERAL_CODES}. */
+  /** For each square, the index of the code that all its points have, or {@link NO_CODE} or {@link SEVERAL_CODES}. */
   readonly codeOf: Uint16Array
-  /** Units of {@link UNITS} in a degree, which the data have too. */
+  /** Coordinates in {@link UNITS} per degree, the precision of the data. */
   readonly x: Int32Array
   readonly y: Int32Array
-  /** The places of their codes. */
+  /** The index of each point's code. */
   readonly coded: Uint16Array
 }
 
@@ -24,11 +24,11 @@ const UNITS = 1e7
 const NO_CODE = 0xffff
 const SEVERAL_CODES = 0xfffe
 
-/** What is nearest to a point. */
+/** The code that is nearest to a point. */
 export interface NearestCode {
   readonly code: string
   readonly meters: number
-  /** At least so far away is everything with another code. */
+  /** Everything with another code is at least this far away. */
   readonly otherMeters: number
 }
 
@@ -37,12 +37,13 @@ interface Scale {
   readonly y: number
 }
 
-/** About as many squares in each direction. */
+/** The approximate number of squares in each direction. */
 const SQUARES = 24
 
 /**
- * @param points each with its code; of several at one place, the first one counts
- * @param bounds that contain all of them
+ * Sorts points into squares.
+ * @param points each has a code; of several at one position, the first one counts
+ * @param bounds contain all of them
  */
 export function sortPoints(
   points: readonly { readonly x: number; readonly y: number; readonly code: string }[],
@@ -80,9 +81,9 @@ export function sortPoints(
 }
 
 /**
- * The code of the nearest point within a distance, and how far away others are. Looks at squares in rings around the
- * point.
- * @param otherMeters how far to look for other codes beyond the nearest point
+ * The code of the nearest point within a distance, and how far away other codes are. It looks at squares in rings
+ * around the point.
+ * @param otherMeters how far beyond the nearest point to look for other codes
  */
 export function nearestCode(
   points: CodedPoints,
@@ -102,7 +103,7 @@ export function nearestCode(
   nearest.other = Infinity
   let looked = Infinity
   for (let ring = 0; ring <= last; ring++) {
-    // Everything in this ring and beyond is at least so far away.
+    // Everything in this ring and beyond is at least this far away.
     const beyond = (ring - 1) * ringMeters
     if (beyond > 0) {
       const isFound = nearest.place >= 0
@@ -114,7 +115,7 @@ export function nearestCode(
         break
       }
     }
-    // In squares that are too far away for a nearer point, only other codes matter.
+    // Squares that are too far away for a nearer point matter only if they have other codes.
     const known =
       nearest.place >= 0 && beyond > 0 && beyond * beyond > nearest.least ? nearest.place : NO_CODE
     lookIntoRing(points, x, y, scale, column, row, ring, known)
@@ -127,7 +128,7 @@ export function nearestCode(
   }
 }
 
-/** What the rings so far had: the squares of distances. */
+/** What the rings so far contained. Distances are squared. */
 const nearest = { place: -1, least: 0, other: 0 }
 
 function lookIntoRing(

@@ -9,7 +9,7 @@ import type { CellBounds } from './grid.ts'
 
 interface CountryEdges {
   readonly codes: readonly string[]
-  /** x, y, x, y of each. */
+  /** The coordinates of each edge: x, y, x, y. */
   readonly edges: Float64Array
   readonly areas: Uint16Array
   readonly index: Flatbush
@@ -17,7 +17,10 @@ interface CountryEdges {
 
 let made: CountryEdges | undefined
 
-/** The borders that meet a box. @param reference a point whose country is given with them */
+/**
+ * The borders that meet a box.
+ * @param reference a point whose country is returned with them
+ */
 export function countryEdges(box: CellBounds, reference: Position): AreaEdges {
   const all = (made ??= makeEdges())
   const found = all.index.search(box.west, box.south, box.east, box.north)
@@ -38,7 +41,7 @@ export function countryEdges(box: CellBounds, reference: Position): AreaEdges {
 
 function makeEdges(): CountryEdges {
   const codes: string[] = []
-  /** By both ends: a border between two parts of one country is none. */
+  /** The edges by both ends. An edge between two parts of one country is not a border. */
   const kept = new Map<
     string,
     { readonly edge: readonly [number, number, number, number]; readonly area: number }

@@ -1,17 +1,17 @@
 /**
- * The cells by which the atlas is read: squares of 1/64 of a degree, 1.7 km from south to north, for regions; of half
- * that size for places, of which there are more.
+ * The cells by which the atlas is read: squares of 1/64 of a degree, 1.7 km from south to north, for regions, and of
+ * half that size for places, of which there are more.
  *
- * Cells of degrees become narrow towards the poles. That is where few people are, and where there are no safe zones.
+ * Cells become narrow towards the poles. There are few people, and no safe zones.
  */
 
 const CELLS_A_DEGREE = 64
-/** For places. */
+/** The number of cells of places in a degree. */
 export const PLACE_CELLS = 128
-/** Of places where a cell would have too many: some 50 m from south to north. */
+/** The number of smaller cells in a degree, where a cell would have too many places. They are some 50 m high. */
 export const CROWDED_CELLS = 2048
 
-/** A cell in degrees. */
+/** A cell's bounds in degrees. */
 export interface CellBounds {
   readonly west: number
   readonly south: number
@@ -19,7 +19,7 @@ export interface CellBounds {
   readonly north: number
 }
 
-/** The number of the cell that contains a point; points on the edges of the map belong to the last cells. */
+/** The number of the cell that contains a point. Points on the edges of the map belong to the last cells. */
 export function cellOf(latitude: number, longitude: number, perDegree = CELLS_A_DEGREE): number {
   const columns = 360 * perDegree
   const column = Math.min(columns - 1, Math.max(0, Math.floor((longitude + 180) * perDegree)))
@@ -47,7 +47,7 @@ export function widened({ west, south, east, north }: CellBounds, meters: number
   return { west: west - width, south: south - height, east: east + width, north: north + height }
 }
 
-/** The shortest degree of latitude, at the equator. */
+/** The metres of a degree of latitude where it is shortest, at the equator. */
 const SHORTEST_DEGREE_METERS = 110_574
 
 /** Metres in a degree of longitude and of latitude at a latitude. */

@@ -14,36 +14,39 @@ import type { CellBounds } from './grid.ts'
  */
 export interface PlaceCell {
   readonly bounds: CellBounds
-  /** Whether a map region has the data of some of it. */
+  /** Whether a map region has data of a part of it. */
   readonly isCovered: boolean
-  /** Whether there are too many places for it: then it has none of them, and smaller cells have them. */
+  /** Whether it would have too many places. In this case it has none, and smaller cells have them. */
   readonly isCrowded: boolean
-  /** Those in the cell and around it. */
+  /** The places in the cell and around it. */
   readonly places: readonly CellPlace[]
-  /** Metres around the cell within which they are all. */
+  /** How far around the cell its places are complete, in metres. */
   readonly reachMeters: number
-  /** By square, row by row: its first member; one more at the end. */
+  /** For each square, row by row, the index of its first member. There is one more value at the end. */
   readonly starts: Uint32Array
   /** For each square: the places that may be around one of its points. */
   readonly members: Uint32Array
-  /** By square: metres from any point of it to all other places, at least. */
+  /** For each square, the least distance from any point of it to all other places, in metres. */
   readonly rest: Float32Array
 }
 
 export interface CellPlace {
   readonly place: Place
-  /** The area of its ground, in square metres. */
+  /** The size of the place's area in square metres. */
   readonly area: number
-  /** Metres around its point. It does not count for a place whose area is known. */
+  /** The radius around its point in metres. It is not used for a place whose area is known. */
   readonly radius: number
-  /** Closed; empty if only the point is known. */
+  /** Closed rings; empty if only the point is known. */
   readonly rings: readonly (readonly Position[])[]
 }
 
-/** Squares in each direction. */
+/** The number of squares in each direction. */
 export const SQUARES = 16
 
-/** @param latitude degrees, of a point in the cell */
+/**
+ * The places around a point.
+ * @param latitude of a point in the cell, in degrees
+ */
 export function placesOfCell(cell: PlaceCell, latitude: number, longitude: number): PlacesHere {
   const { bounds, isCovered, places, starts, members, rest } = cell
   const square = squareAt(bounds, latitude, longitude)
@@ -53,7 +56,10 @@ export function placesOfCell(cell: PlaceCell, latitude: number, longitude: numbe
   return { isCovered, near, restMeters: rest[square]! }
 }
 
-/** All places of the cell, in no order. @param latitude degrees, of a point in the cell */
+/**
+ * All places of the cell, in no particular order.
+ * @param latitude of a point in the cell, in degrees
+ */
 export function allOfCell(cell: PlaceCell, latitude: number, longitude: number): PlacesHere {
   const near = cell.places.map((place) => nearOf(place, latitude, longitude))
   return { isCovered: cell.isCovered, near, restMeters: cell.reachMeters }
@@ -83,11 +89,14 @@ export interface ChainCell {
 
 interface ChainPlaces {
   readonly places: readonly Place[]
-  /** Metres from any point of the cell to all other places of the chain, at least. */
+  /** The least distance from any point of the cell to all other places of the chain, in metres. */
   readonly restMeters: number
 }
 
-/** The nearest place of each chain. @param latitude degrees, of a point in the cell */
+/**
+ * The nearest place of each chain.
+ * @param latitude of a point in the cell, in degrees
+ */
 export function nearestOfChains(cell: ChainCell, latitude: number, longitude: number): NearestOfChain[] {
   return cell.chains.map(({ places, restMeters }) => {
     let nearest: Place | undefined

@@ -10,42 +10,44 @@ import { SQUARES, type CellPlace, type ChainCell, type PlaceCell } from './place
 
 /** A map region with places. */
 export interface PlaceRegion {
-  /** Opens them if they are not open. */
+  /** Opens the records if they are not open. */
   readonly records: () => PlaceRecords
-  /** West, south, east, north: of the points of its places. */
+  /** The bounds of the points of its places: west, south, east, north. */
   readonly bounds: readonly [number, number, number, number]
 }
 
 /** How far around a cell places are read. */
 const USUAL_REACH_METERS = 2000
-/** The same where there are many. */
+/** How far around a cell places are read if there are many. */
 const LEAST_REACH_METERS = 300
 const MANY_PLACES = 800
-/** The most places of a cell. The file of a map region may have any number at one point. */
+/** The most places of a cell. A map region's file may have any number of places at one point. */
 const MOST_PLACES = 4000
-/** How far around the cells of crowded parts. */
+/** How far around the smaller cells of crowded parts places are read. */
 const CROWDED_REACH_METERS = 1.2 * AROUND_METERS
-/** The ground of a place may reach so far beyond its point. */
+/** The area of a place may extend this far beyond its point. */
 const EXTENT_METERS = 1000
-/** Where there are no map regions, no place is nearer than this. */
+/** If there are no map regions, no place is nearer than this. */
 const MOST_REACH_METERS = 20_000
 
-/** More than the largest distance at which a chain counts: one and a half times the largest that can be set. */
+/**
+ * More than the largest distance at which a chain counts, which is one and a half times the largest that can be set.
+ */
 const CHAIN_METERS = 15_100
 /** The most places of one chain in a cell. */
 const MOST_OF_CHAIN = 500
 
-/** Distances between boxes are those on a plane: off by less. */
+/** Distances between boxes are measured on a plane. The error is smaller than this share leaves. */
 const CERTAIN_SHARE = 0.99
 
-/** A box on a plane, in degrees of the cell's own longitudes. */
+/** A box on a plane, in degrees of longitude as long as the cell's. */
 type Box = readonly [west: number, south: number, east: number, north: number]
 
 /**
- * Reads one cell. It takes some milliseconds where there are many places.
+ * Reads one cell. It takes some milliseconds if there are many places.
  *
- * Where a cell would have too many, it is crowded and has none: they are in the smaller cells, which reach just so far
- * as places count. No place is left out.
+ * A cell that would have too many places is crowded and has none. Smaller cells have them, which reach only as far as
+ * places count. No place is left out.
  */
 export function makePlaceCell(cell: number, regions: readonly PlaceRegion[]): PlaceCell {
   const bounds = boundsOfCell(cell, PLACE_CELLS)
@@ -67,7 +69,7 @@ export function makePlaceCell(cell: number, regions: readonly PlaceRegion[]): Pl
 
 /**
  * Reads one of the smaller cells.
- * @throws {CrowdedCell} more places are around it than anywhere in the world
+ * @throws {CrowdedCell} if there are more places around it than anywhere in the world
  */
 export function makeCrowdedCell(cell: number, regions: readonly PlaceRegion[]): PlaceCell {
   const bounds = boundsOfCell(cell, CROWDED_CELLS)
@@ -80,7 +82,7 @@ export function makeCrowdedCell(cell: number, regions: readonly PlaceRegion[]): 
   return squared(bounds, isCovered, grounds.map(cellPlace), CROWDED_REACH_METERS)
 }
 
-/** Nobody enters a place there, and the log says so. */
+/** A smaller cell with too many places. Nobody enters a place in it, and the log says so. */
 export class CrowdedCell extends Error {
   override name = 'CrowdedCell'
 
@@ -89,7 +91,7 @@ export class CrowdedCell extends Error {
   }
 }
 
-/** Where map regions overlap, the first one counts. */
+/** The areas of places around a cell. If map regions overlap, the first one counts. */
 function groundsAround(
   bounds: CellBounds,
   reach: number,
@@ -144,7 +146,7 @@ function squared(
       else others = Math.min(others, meters)
     })
     starts[square + 1] = members.length
-    // Rounding must not make it larger.
+    // Rounding must not make the distance larger.
     rest[square] = Math.max(0, others * CERTAIN_SHARE)
   }
   return {
@@ -166,7 +168,7 @@ interface Scale {
 
 function groundBox({ place, radius, rings }: CellPlace, middle: number, scale: Scale): Box {
   const [x, y] = place.position
-  // Beyond the 180th meridian.
+  // The place may be on the other side of the 180th meridian.
   const turn = x - middle > 180 ? -360 : x - middle < -180 ? 360 : 0
   if (rings.length === 0) {
     const [dx, dy] = [radius / scale.x, radius / scale.y]
@@ -188,7 +190,7 @@ function boxMeters(a: Box, b: Box, scale: Scale): number {
   return Math.hypot(dx, dy)
 }
 
-/** Metres between a cell and the bounds of a map region; 0 if they meet. */
+/** The distance in metres between a cell and the bounds of a map region; 0 if they meet. */
 function metersBetween({ west, south, east, north }: CellBounds, other: Box): number {
   const scale = degreeMeters(Math.max(Math.abs(south), Math.abs(north)))
   const box: Box = [west, south, east, north]
@@ -214,7 +216,7 @@ export function makeChainCell(
     chains: slugs.map((slug) => {
       const found = near.flatMap(({ records }) => nearestPlaces(records(), slug, middle, radius))
       found.sort((a, b) => a.meters - b.meters)
-      // Nothing beyond this can be the nearest one of any point.
+      // No place beyond this can be the nearest one of any point of the cell.
       const most = Math.min(CHAIN_METERS + radius, (found[0]?.meters ?? Infinity) + 2 * radius)
       const kept = found.filter(({ meters }) => meters <= most)
       return { places: kept.map(({ place }) => place), restMeters: CHAIN_METERS }
@@ -231,7 +233,7 @@ function nearestPlaces(records: PlaceRecords, slug: string, middle: Position, ra
   return found
 }
 
-/** The place with that `_id`; where map regions overlap, that of the first one. */
+/** The place with that `_id`. If map regions overlap, the first one counts. */
 export function placeNamed(id: string, regions: readonly PlaceRegion[]): Place | undefined {
   for (const { records } of regions) {
     const ground = records().grounds.get(id)

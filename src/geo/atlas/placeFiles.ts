@@ -8,25 +8,28 @@ const LOOK_MS = 1000
 
 export interface PlaceFilesParts {
   readonly regions: Pick<MapRegions, 'all'>
-  /** Looks at a place database. Never rejects. */
+  /** Checks a place database. It never rejects. */
   readonly stateOf: (file: string) => Promise<FileState>
-  /** The file of a map region in service was lost, damaged, replaced or repaired: what was read of it is outdated. */
+  /**
+   * Called when the file of a map region in service was lost, damaged, replaced or repaired. What was read of it
+   * before is then outdated.
+   */
   readonly changed: () => void
   readonly time: Time
   readonly logger: Logger
 }
 
 /**
- * Whether the place databases of the map regions in service can be read. An import never changes a file that is in
- * service, but disks and people do.
+ * Checks whether the place databases of the map regions in service can be read. An import never changes a file that is
+ * in service, but disks and people may.
  *
- * Owns: what is known about each file. Does not own: which map regions there are, damage inside of a file, which is
- * noticed where a part of it is read (cellCache.ts).
+ * Owns: what is known about each file. Does not own: which map regions there are, and damage inside of a file, which
+ * is noticed when that part is read (cellCache.ts).
  */
 export class PlaceFiles implements Service {
   readonly name = 'place files'
   readonly #parts: PlaceFilesParts
-  /** By file. */
+  /** The states by the path of the file. */
   #states: ReadonlyMap<string, FileState> = new Map()
   #callOff = (): void => {}
   #isStopped = false
@@ -35,7 +38,7 @@ export class PlaceFiles implements Service {
     this.#parts = parts
   }
 
-  /** Those that cannot be read: the name of the map region, and why. */
+  /** The map regions whose files cannot be read, and why. */
   get unreadable(): { readonly region: string; readonly problem: string }[] {
     return this.#parts.regions.all.flatMap(({ name, places }) => {
       const problem = places === undefined ? undefined : this.#states.get(places)?.problem
@@ -53,7 +56,7 @@ export class PlaceFiles implements Service {
     this.#callOff()
   }
 
-  /** Never rejects. */
+  /** Checks all files. It never rejects. */
   async look(): Promise<void> {
     const { regions, stateOf, changed, logger } = this.#parts
     const states = new Map<string, FileState>()

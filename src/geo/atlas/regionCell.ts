@@ -16,58 +16,62 @@ import { degreeMeters, type CellBounds } from './grid.ts'
  */
 export interface RegionCell {
   readonly bounds: CellBounds
-  /** A point of the cell: see areaEdges.ts. */
+  /** A point of the cell; see areaEdges.ts. */
   readonly reference: Degrees
-  /** By alpha-2 code. */
+  /** The countries by their alpha-2 code. */
   readonly countries: AreaEdges
   /** Undefined if no part of the cell is in the United States. */
   readonly unitedStates: UnitedStatesCell | undefined
-  /** How many metres beyond the edges of the cell the data are complete. */
+  /** How far beyond the edges of the cell the data are complete, in metres. */
   readonly reachMeters: number
 }
 
 export interface UnitedStatesCell {
-  /** By postal abbreviation. */
+  /** The states by their postal abbreviation. */
   readonly states: AreaEdges
-  /** By FIPS; undefined if every postal code here knows its county. */
+  /** The counties by their FIPS code; undefined if every postal code here knows its county. */
   readonly counties: AreaEdges | undefined
-  /** Addresses that know their postal code, with this. */
+  /** The addresses that know their postal code. Each point's code is its postal code. */
   readonly addresses: CodedPoints
-  /** House number ranges with their postal code; those without one have an empty text. */
+  /** Ranges of house numbers with their postal code, which is empty if a range has none. */
   readonly ranges: AreaEdges
   /** The centres of postal codes that may be the nearest of a point. */
   readonly zips: Centres
-  /** Metres: the centres of all other postal codes are farther away from the reference. */
+  /** The centres of all other postal codes are farther away from the reference than this, in metres. */
   readonly zipMeters: number
-  /** By postal code. */
+  /** FIPS codes of counties by postal code. */
   readonly countyOf: Readonly<Record<string, string>>
-  /** By FIPS of a county. */
+  /** Market areas by the FIPS code of a county. */
   readonly marketOf: Readonly<Record<string, string>>
 }
 
-/** Points with codes, all different. */
+/** Points with codes that all differ. */
 export interface Centres {
   readonly codes: readonly string[]
-  /** x, y, z of each from the centre of the Earth, in metres. */
+  /** The coordinates x, y, z of each point from the centre of the Earth, in metres. */
   readonly points: Float64Array
 }
 
-/** How far the nearest address or number range may be whose postal code a point has. */
+/** A point may have the postal code of the nearest address or number range within this distance. */
 export const NEIGHBOUR_METERS = 300
-/** How far the centre of the nearest postal code may be. */
+/** A point may have the nearest postal code whose centre is within this distance. */
 export const ZIP_METERS = 25_000
-/** How far the nearest state or county of a point at the coast may be. */
+/** A point off the coast may have the nearest state or county within this distance. */
 export const COAST_METERS = 20_000
-/** A larger clearance than this is not worth the borders that would have to be read. */
+/** A larger clearance than this is not worth reading more borders. */
 export const MOST_CLEARANCE_METERS = 5000
-/** How far to look for other postal codes than that of the nearest address: a larger clearance is not worth it. */
+/**
+ * How far to look for other postal codes than that of the nearest address. A larger clearance would not be worth it.
+ */
 const OTHER_CODE_METERS = 1000
-/** Distances are measured on a plane: off by at most 0.5 % at 80° north over {@link MOST_CLEARANCE_METERS}. */
+/**
+ * Distances are measured on a plane, with an error of at most 0.5 % at 80° north over {@link MOST_CLEARANCE_METERS}.
+ */
 const CERTAIN_SHARE = 0.99
 
 const UNITED_STATES = 'US'
 
-/** A code and how far the point may move while it stays the same. */
+/** A code, and how far the point may move without a change of it. */
 interface Found {
   readonly code: string | undefined
   readonly meters: number
@@ -78,7 +82,10 @@ interface Scale {
   readonly y: number
 }
 
-/** @param latitude degrees, of a point in the cell */
+/**
+ * The regions of a point.
+ * @param latitude of a point in the cell, in degrees
+ */
 export function regionsIn(cell: RegionCell, latitude: number, longitude: number): RegionsHere {
   const { bounds, reference, countries, unitedStates, reachMeters } = cell
   const scale = degreeMeters(latitude)
@@ -109,7 +116,7 @@ function here(codes: readonly (string | undefined)[], meters: number): RegionsHe
   return { codes: regionCodes(codes), clearanceMeters: Math.max(0, meters * CERTAIN_SHARE) }
 }
 
-/** Metres to the edges of the cell from a point in it. */
+/** The distance in metres from a point in the cell to its edges. */
 function metersToBounds(
   { west, south, east, north }: CellBounds,
   x: number,
@@ -119,7 +126,7 @@ function metersToBounds(
   return Math.min((x - west) * scale.x, (east - x) * scale.x, (y - south) * scale.y, (north - y) * scale.y)
 }
 
-/** The area that contains the point, or else the nearest within {@link COAST_METERS}. */
+/** The area that contains the point, or else the nearest one within {@link COAST_METERS}. */
 function areaOrNearest(areas: AreaEdges, reference: Degrees, x: number, y: number, scale: Scale): Found {
   const place = areaAt(areas, reference, x, y)
   if (place >= 0) return { code: areas.codes[place], meters: metersToEdges(areas, x, y, scale) }
@@ -133,8 +140,8 @@ function areaOrNearest(areas: AreaEdges, reference: Degrees, x: number, y: numbe
 }
 
 /**
- * That of the nearest address that has one; if none is near, that of the nearest number range; if that has none, the
- * one with the nearest centre.
+ * The postal code of the nearest address that has one. If none is near, it is that of the nearest number range, and if
+ * that has none, the one with the nearest centre.
  */
 function postalCodeAt(
   { addresses, ranges, zips, zipMeters }: UnitedStatesCell,
@@ -156,7 +163,10 @@ function postalCodeAt(
   return { code: zip.code, meters: Math.min(meters, zip.meters) }
 }
 
-/** @param maxMeters a point that is farther away from it has another code */
+/**
+ * The nearest point.
+ * @param maxMeters a point that is farther away from it has another code
+ */
 function nearestOf(
   {
     code,
@@ -174,7 +184,7 @@ function nearestZip(zips: Centres, zipMeters: number, [rx, ry]: Degrees, x: numb
   let nearest = -1
   let least = Infinity
   let other = Infinity
-  // The longer the chord, the longer the way.
+  // A longer chord means a longer distance along the ground.
   for (let i = 0; i < codes.length; i++) {
     const dx = points[3 * i]! - probe.x
     const dy = points[3 * i + 1]! - probe.y
@@ -195,7 +205,7 @@ function nearestZip(zips: Centres, zipMeters: number, [rx, ry]: Degrees, x: numb
 
 const probe = new Probe()
 
-/** The metres along the ground of a chord, of which the square is given. */
+/** The metres along the ground that belong to the square of a chord. */
 function arcOf(square: number): number {
   return square === Infinity ? Infinity : surfaceDistance(Math.sqrt(square), 0, 0, 0, 0, 0)
 }

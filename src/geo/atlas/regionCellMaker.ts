@@ -22,20 +22,22 @@ import {
 export interface CellSources {
   /** All map regions in service. */
   readonly regions: readonly CellRegion[]
-  /** Undefined if its packages are not installed: then only countries are known. */
+  /** The data of the world. Undefined if its packages are not installed; then only countries are known. */
   readonly world: World | undefined
 }
 
 export interface CellRegion {
-  /** Opens them if they are not open. */
+  /** Opens the records if they are not open. */
   readonly records: () => PlaceRecords
-  /** West, south, east, north. */
+  /** West, south, east and north. */
   readonly bounds: readonly [number, number, number, number]
 }
 
-/** So far around a cell, addresses are read for points outside of it, so that clearances do not end with the cell. */
+/**
+ * How far around a cell addresses are read for points outside of it, so that clearances do not end at the cell's edge.
+ */
 const SPARE_METERS = 200
-/** So many postal codes are always kept, because clearances depend on those that are not the nearest of any point. */
+/** How many postal codes are always kept. Clearances also depend on those that are not the nearest of any point. */
 const MOST_SPARE_ZIPS = 12
 
 /**
@@ -105,12 +107,15 @@ function makeUnitedStates(
   }
 }
 
-/** The first five digits of a postal code; nothing for what is none. */
+/** The first five digits of a postal code; empty for a text that is not one. */
 function zipOf(code: string): string[] {
   return /^\d{5}(?!\d)/.test(code) ? [code.slice(0, 5)] : []
 }
 
-/** Where the whole cell is in one area, only borders nearby matter; otherwise also those of areas across the water. */
+/**
+ * The areas around a cell. If the whole cell is in one area, only borders nearby matter; otherwise also those of areas
+ * across the water.
+ */
 function areasAround(
   kind: 'state' | 'county',
   bounds: CellBounds,
@@ -171,7 +176,7 @@ function linesWithCodes(
   return { codes, reference: -1, edges: Float64Array.from(edges), areas: Uint16Array.from(areas) }
 }
 
-/** The postal codes whose centre may be the nearest of a point of the cell; `isNear`: every point has one. */
+/** The postal codes whose centre may be the nearest of a point of the cell. `isNear` says that every point has one. */
 function zipsAround(bounds: CellBounds, [rx, ry]: Position, world: World) {
   const radius = Math.max(
     pointDistance(ry, rx, bounds.south, bounds.west),
@@ -197,7 +202,7 @@ function zipsAround(bounds: CellBounds, [rx, ry]: Position, world: World) {
   return { zips, zipMeters, isNear: least + radius <= ZIP_METERS }
 }
 
-/** How far beyond the cell no map region can have addresses that were not read; at most {@link MOST_CLEARANCE_METERS}. */
+/** How far beyond the cell no map region has addresses that were not read, at most {@link MOST_CLEARANCE_METERS}. */
 function metersToData({ west, south, east, north }: CellBounds, regions: readonly CellRegion[]): number {
   let least = MOST_CLEARANCE_METERS
   for (const { bounds } of regions) {

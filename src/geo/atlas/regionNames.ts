@@ -6,17 +6,17 @@ import { countryName, countryOf, isCountry } from '../world/countries.ts'
 import { readMarketAreas } from '../world/marketAreas.ts'
 import { STATE_NAMES } from '../world/usNames.ts'
 
-/** There are some 42,000 postal codes in the United States. */
+/** How many names are kept. The United States have some 42,000 postal codes. */
 const MOST = 50_000
 const regions = new LRUCache<string, Region>({ max: MOST })
 let markets: ReadonlyMap<string, string> | undefined
 
-/** By the first 12 hexadecimal digits of each `_id`, which tell the 100,000 of them apart. */
+/** The regions by the first 12 hexadecimal digits of their `_id`, which are enough to tell all 100,000 apart. */
 let codes: ReadonlyMap<number, readonly [type: RegionKind, code: string]> | undefined
 
 /**
  * The region with an `_id`; undefined if no region of any kind has it. The first call makes all `_id`s, also of postal
- * codes that are not used: a tenth of a second, so it is for another thread than the engine's.
+ * codes that are not used. That takes a tenth of a second, so it must not run in the engine's thread.
  */
 export function regionNamed(id: string): Region | undefined {
   codes ??= new Map(everyRegion().map((one) => [shortId(idOf(...one)), one]))
@@ -44,7 +44,7 @@ function everyRegion(): (readonly [type: RegionKind, code: string])[] {
   ]
 }
 
-/** The region with a code; the same object for as long as it is remembered. */
+/** The region with a code. It is the same object for as long as it is remembered. */
 export function regionOf(type: RegionKind, code: string): Region {
   const key = keyOf(type, code)
   let region = regions.get(key)

@@ -4,7 +4,7 @@ import type { Parity } from '../records/numberRanges.ts'
 import type { AddressRecord, RangeRecord } from '../records/records.ts'
 import type { Tags } from '../records/tags.ts'
 
-/** What the numbers of an interpolation belong to, as its own tags or those of the house at its end say. */
+/** What the numbers of an interpolation belong to, according to its own tags or those of the house at its end. */
 type Where = Pick<RangeRecord, 'city' | 'state' | 'postalCode'> & { readonly street: string | undefined }
 
 interface Interpolation {
@@ -21,22 +21,25 @@ interface NumberedNode extends Where {
 }
 
 /**
- * Ways with `addr:interpolation`: the numbers between nodes with a house number. The nodes are looked up at the end,
- * because only few of them belong to such a way.
+ * Ways with `addr:interpolation`, which stand for the numbers between nodes with a house number. The nodes are looked
+ * up at the end, because only few of them belong to such a way.
  */
 export class AddressInterpolations {
   readonly #interpolations: Interpolation[] = []
-  /** Numbers of nodes that do not say their street: it may be that of the way. */
+  /** The numbers of nodes that do not name their street. It may be that of the way. */
   readonly #withoutStreet = new Map<number, string>()
 
-  /** A node with tags. */
+  /** Adds a node with tags. */
   addNode(id: number, tags: Tags): void {
     const number = cleanName(tags.get('addr:housenumber'))
     if (number !== undefined && !tags.has('addr:street') && !tags.has('addr:place'))
       this.#withoutStreet.set(id, number)
   }
 
-  /** A way with `addr:interpolation`. @param nodes those of them that the extract has, with their positions */
+  /**
+   * Adds a way with `addr:interpolation`.
+   * @param nodes those of its nodes that the extract has, with their positions
+   */
   addWay(tags: Tags, nodes: readonly number[], line: readonly Position[]): void {
     const parity = parityOf(tags.get('addr:interpolation'))
     if (parity === undefined || nodes.length < 2) return
@@ -46,7 +49,10 @@ export class AddressInterpolations {
     this.#interpolations.push({ parity, nodes, line, own })
   }
 
-  /** @param houses of the whole extract */
+  /**
+   * The ranges of all ways.
+   * @param houses all houses of the extract
+   */
   *ranges(houses: Iterable<AddressRecord>): Generator<RangeRecord> {
     if (this.#interpolations.length === 0) return
     const wanted = new Set(this.#interpolations.flatMap(({ nodes }) => nodes))
@@ -62,7 +68,7 @@ export class AddressInterpolations {
   }
 }
 
-/** A range between each two numbered nodes of a way that follow each other, if they are of one street. */
+/** The ranges between successive numbered nodes of a way, if they are in the same street. */
 function* between(
   { parity, nodes, line, own }: Interpolation,
   numbered: ReadonlyMap<number, NumberedNode>,
@@ -90,7 +96,7 @@ function* between(
   }
 }
 
-/** Letters have no numbers between them. */
+/** The parity of a number. Undefined for numbers with letters, because no numbers lie between those. */
 function parityOf(text: string | undefined): Parity | undefined {
   if (text === 'even' || text === 'odd' || text === 'all') return text
   return text === '1' ? 'all' : undefined

@@ -16,15 +16,15 @@ import { StreetJoiner } from './streetJoiner.ts'
 
 /** Names of streets whose keys are kept. */
 const MOST_KEYS = 50_000
-/** How long it works without a pause. */
+/** How long it works without a pause, in milliseconds. */
 const PAUSE_MS = 50
-/** Ends of edges within about this many degrees are one crossing. */
+/** Ends of edges within about this many degrees count as one crossing. */
 const END_DEGREES = 2e-5
 
 interface Staged {
   readonly key: string
   readonly street: string
-  /** Undefined of an edge. */
+  /** The house number; undefined for an edge. */
   readonly number: string | null
   readonly unit: string | null
   readonly city: string | null
@@ -38,7 +38,7 @@ interface Staged {
 }
 
 interface Piece {
-  /** Pieces with one id, street and ranges are one edge. */
+  /** A key for joining pieces. Pieces with the same id, street and ranges are one edge. */
   readonly key: string
   readonly street: string
   readonly sides: string
@@ -47,12 +47,12 @@ interface Piece {
 }
 
 /**
- * Sorts houses and edges by street on the disk, because the files may be larger than the memory, and hands out the
- * streets with them. The file is in the folder of the build, and is removed with it or by {@link remove}.
+ * Sorts houses and edges by street, and returns the streets with them. It does so on the disk, because the files may
+ * be larger than the memory. Its file is in the folder of the build, and is removed with it or by {@link remove}.
  */
 export class AddressStaging {
   readonly #database: Database.Database
-  /** A file of its own, because it is read while the other one is written. */
+  /** A separate file, because it is read while the other one is written. */
   readonly #pieces: Database.Database
   readonly #countryAt: (longitude: number, latitude: number) => string | undefined
   readonly #keys = new Map<string, string>()
@@ -61,7 +61,10 @@ export class AddressStaging {
   houses = 0
   edges = 0
 
-  /** @param countryAt alpha-2 */
+  /**
+   * Creates the files.
+   * @param countryAt returns the alpha-2 code of a position's country
+   */
   constructor(folder: string, countryAt: (longitude: number, latitude: number) => string | undefined) {
     const open = (name: string): Database.Database => {
       const database = new Database(join(folder, name))
@@ -90,7 +93,10 @@ export class AddressStaging {
     this.#insertPiece = pieces.prepare('INSERT INTO piece VALUES (?, ?, ?, ?, ?)')
   }
 
-  /** A row has several houses if its number is a list or, outside of the United States and Canada, a range. */
+  /**
+   * Adds a row. It stands for several houses if its number is a list or, outside of the United States and Canada, a
+   * range.
+   */
   addHouse({ number, street, unit, city, state, postalCode, position: [x, y] }: HouseRow): void {
     const others = [unit, city, state, postalCode].map((text) => text ?? null)
     for (const one of this.#numbersOf(number, [x, y])) {
@@ -106,8 +112,8 @@ export class AddressStaging {
   }
 
   /**
-   * Hands out all records, and ends.
-   * @param onProgress called with the share that is done, 0 to 1; what it throws ends the work
+   * Writes all records, and ends.
+   * @param onProgress called with the share that is done, from 0 to 1; what it throws ends the work
    */
   async finish(out: RecordSink, onProgress: (share: number) => void): Promise<void> {
     const database = this.#database
@@ -131,7 +137,7 @@ export class AddressStaging {
       for (const street of joiner.streets()) out.addStreet(street)
       done += group.length
       if (performance.now() < pauseAt) continue
-      // So that signals are seen.
+      // This lets signals arrive.
       await setImmediate()
       pauseAt = performance.now() + PAUSE_MS
       onProgress(done / total)
@@ -159,7 +165,10 @@ export class AddressStaging {
     this.#insert.run(this.#keyOf(street), street, ...nothing, line, sides, importance)
   }
 
-  /** Pieces with one id, name and ranges are one edge. Several ranges of one edge have the same line. */
+  /**
+   * Joins pieces with the same id, name and ranges to one edge. If an edge has several ranges, they have the same
+   * line.
+   */
   #joinEdges(): void {
     const rows = this.#pieces.prepare('SELECT * FROM piece ORDER BY key, rowid').iterate() as Iterable<Piece>
     for (const pieces of groups(rows)) {
@@ -183,7 +192,7 @@ export class AddressStaging {
   }
 }
 
-/** Where edges of several streets end at one point. */
+/** Finds the points at which edges of several streets end. */
 class Crossings {
   readonly #crossings = new StreetCrossings()
   readonly #ends = new Map<string, number>()
@@ -208,7 +217,7 @@ class Crossings {
   }
 }
 
-/** Rows that follow each other with one key. */
+/** Groups of successive rows with the same key. */
 function* groups<Row extends { readonly key: string }>(rows: Iterable<Row>): Generator<Row[]> {
   let group: Row[] = []
   for (const row of rows) {

@@ -18,15 +18,15 @@ import { writeOsmPbf } from './osmPbfWriter.ts'
 import type { BoundingBox } from './port.ts'
 import { runTool } from './valhallaTools.ts'
 
-/** How many node ids there is room for at first; it grows. The default takes half a gigabyte. */
+/** For how many node ids there is room at first. The room grows; the default would take half a gigabyte. */
 const NODE_IDS = 100_000
-/** Distinguishes a zone from a country. */
+/** The prefix of names that distinguishes a zone from a country. */
 const ZONE = 'zone '
 
 /**
  * Creates the file.
- * @param path of the file
- * @param folder for temporary files
+ * @param path the path of the file
+ * @param folder a folder for temporary files
  * @throws {ValhallaMissing} {@link ToolFailed}
  */
 export async function buildBorders(
@@ -54,7 +54,7 @@ export async function buildBorders(
 function putRight(path: string, countries: readonly CountryBoundary[]): void {
   const database = new Database(path)
   try {
-    // The content matters, not its safety: it is never opened for writing again.
+    // The file is never opened for writing again, so it only matters that its content is right at the end.
     database.pragma('synchronous = OFF')
     database.transaction(() => {
       const side = database.prepare('UPDATE admins SET drive_on_right = ? WHERE name = ?')

@@ -7,20 +7,20 @@ import type { BoundingBox } from './port.ts'
 /** An area with its OpenStreetMap tags. */
 export interface Boundary {
   readonly tags: OsmTags
-  /** Each polygon as its rings, each ring closed, the outer one first. */
+  /** The polygons. Each is a list of closed rings, the outer one first. */
   readonly polygons: readonly (readonly (readonly Position[])[])[]
 }
 
 export interface CountryBoundary extends Boundary {
-  /** Unique among countries. */
+  /** No two countries have the same name. */
   readonly name: string
   readonly drivesOnRight: boolean
 }
 
 const COUNTRY_TAGS = { type: 'boundary', boundary: 'administrative', admin_level: '2' } as const
 /**
- * Countries by country-coder's id for which Valhalla has more rules (who may use which kind of path) under their name
- * in OpenStreetMap.
+ * Names that countries have in OpenStreetMap, by country-coder's id. Valhalla has more rules for these countries (who
+ * may use which kind of path), and finds them by that name.
  */
 const OSM_NAMES: Readonly<Record<string, string>> = {
   Q578170: 'United States',
@@ -39,7 +39,7 @@ const OSM_NAMES: Readonly<Record<string, string>> = {
 
 /**
  * The countries of the world, and parts of countries, that may overlap the bounds. Coasts are included generously.
- * @param bounds of the extract
+ * @param bounds the bounds of the extract
  */
 export function countriesIn(bounds: BoundingBox): CountryBoundary[] {
   return borders.features.flatMap(({ geometry, properties }) => {
@@ -56,16 +56,19 @@ export function countriesIn(bounds: BoundingBox): CountryBoundary[] {
       'name:en': nameEn,
       ...(code === undefined ? {} : { 'ISO3166-1:alpha2': code }),
     }
-    // Valhalla ignores the France that contains all of its territories.
+    // Valhalla ignores a country called France that contains all of its territories.
     const level = name === 'France' ? { admin_level: '3' } : {}
     return [{ name, tags: { ...tags, ...level }, drivesOnRight: driveSide !== 'left', polygons }]
   })
 }
 
-/** @returns the name of the time zone at a position, in degrees; undefined if it has none that the builder knows */
+/** Returns the name of the time zone at a position in degrees; undefined if the builder knows none there. */
 export type ZoneAt = (longitude: number, latitude: number) => string | undefined
 
-/** The time zones of the cells that have nodes, taken at the middle of each cell. @param prefix of their names */
+/**
+ * The time zones of the cells that have nodes, determined at the middle of each cell.
+ * @param prefix comes before their names
+ */
 export function zones(coverage: Coverage, zoneAt: ZoneAt, prefix: string): Boundary[] {
   return Array.from(coverage.runs(zoneAt)).flatMap(({ kind: zone, bounds: [west, south, east, north] }) => {
     if (zone === undefined) return []
@@ -80,7 +83,7 @@ export function zones(coverage: Coverage, zoneAt: ZoneAt, prefix: string): Bound
   })
 }
 
-/** Boundaries as an extract with one boundary relation for each and nothing else. */
+/** An extract that has one boundary relation for each boundary, and nothing else. */
 export function boundaryExtract(boundaries: readonly Boundary[]): OsmExtract {
   const nodes: OsmNode[] = []
   const ways: OsmWay[] = []

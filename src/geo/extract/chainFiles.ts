@@ -9,7 +9,7 @@ import { Chains, type ChainItem, type Location, type LocationSet } from '../reco
 
 export const CHAIN_PACKAGE = 'name-suggestion-index'
 
-/** The trees of other things than brands are left out: operators, flags, transit. */
+/** Only brands are read. The package also has operators, flags and transit. */
 const BRANDS = 'brands/'
 
 interface Items {
@@ -30,13 +30,15 @@ interface Features {
   }[]
 }
 
-/** What chains are found by: `name-suggestion-index 8.0.20260918`; undefined if it is not installed. */
+/** What chains are found with: `name-suggestion-index 8.0.20260918`. Undefined if it is not installed. */
 export function chainSource(): string | undefined {
   const folder = packageFolder(CHAIN_PACKAGE)
   return folder === undefined ? undefined : packageVersion(CHAIN_PACKAGE, folder)
 }
 
-/** Takes a third of a second, and about 100 MB during that time. The package must be installed. */
+/**
+ * Reads the chains, which takes a third of a second and about 100 MB in the meantime. The package must be installed.
+ */
 export function readChains(): Chains {
   return new Chains(chainItems(), { isUsedIn: locationSets(), domainOf: domains() })
 }
@@ -68,11 +70,13 @@ function domains(): (brandId: string) => string | undefined {
   }
 }
 
-/** Whether a location set has a country: by codes of the country, what it is part of, and parts of it. */
+/**
+ * Whether a location set contains a country. It may name countries by code, what they are part of, and parts of them.
+ */
 function locationSets(): (locations: LocationSet, country: string) => boolean {
   const kept = new Map<string, string | undefined>()
   let features: ReadonlyMap<string, Features['features'][number]['geometry']> | undefined
-  /** Of a part of a country, a feature or a point. */
+  /** The country of a part of a country, a feature or a point. */
   const countryOf = (location: Location): string | undefined => {
     if (typeof location !== 'string') return codeAt(location)
     if (!location.endsWith('.geojson')) return feature(location)?.properties.country

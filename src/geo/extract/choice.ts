@@ -5,19 +5,20 @@ import type { BoundingBox, PlacedPoint, MapRegion } from './port.ts'
 
 export interface CoveredMapRegion extends MapRegion {
   readonly coverage: Coverage
-  /** The same for builds that were made of the same files in the same way: 8 hexadecimal digits. */
+  /** 8 hexadecimal digits that are the same for builds that were made of the same files in the same way. */
   readonly contents: string
 }
 
 /**
- * A map region whose cell has at least this share of the nodes of the fullest counts as covering the position, not
- * only with its edge.
+ * A map region covers a position, not only with its edge, if its cell has at least this share of the nodes of the
+ * fullest one.
  */
 const SHARE = 1 / 4
 
 /**
- * The map region of a point. Extracts are not cut sharply (ways that begin inside continue to their end). So of
- * several with nodes near the point, only those with about as many as the fullest count; of these, the first.
+ * The map region of a point. Extracts are not cut sharply, because ways that begin inside continue to their end. So of
+ * several with nodes near the point, only those with about as many as the fullest count, and the first of these is
+ * returned.
  * @param regions in the order of precedence
  */
 export function mapRegionAt<R extends CoveredMapRegion>(
@@ -30,8 +31,8 @@ export function mapRegionAt<R extends CoveredMapRegion>(
 }
 
 /**
- * The map region that contains all the points, preferably the one that {@link mapRegionAt} gives for each.
- * @param coming what will be available, if there is no map region yet
+ * The map region that contains all the points, preferably the one that {@link mapRegionAt} returns for each.
+ * @param coming says what will be available, if there is no map region yet
  * @throws {ApiError} see MapRegions.containing
  */
 export function containingMapRegion<R extends CoveredMapRegion>(
@@ -69,7 +70,7 @@ function outside({ position, param }: PlacedPoint, regions: readonly MapRegion[]
   )
 }
 
-/** `(latitude -34.94 to -34.70, longitude -56.43 to -56.02)`. */
+/** Bounds as text: `(latitude -34.94 to -34.70, longitude -56.43 to -56.02)`. */
 function boundsText([west, south, east, north]: BoundingBox): string {
   const [w, s, e, n] = [west, south, east, north].map((degrees) => degrees.toFixed(2))
   return `(latitude ${s} to ${n}, longitude ${w} to ${e})`

@@ -1,8 +1,8 @@
 /**
- * Land and sea of a map region by its coastlines. A coastline is a line, often cut off where the extract ends, so areas
- * are made cell by cell: in each cell that a coastline crosses, its pieces are closed along the edge of the cell. Where
- * a piece ends inside, the cell is unknown, and the map shows the outline of the world there. The cells around are land
- * or sea as the edges of their neighbours are.
+ * Finds the land and sea of a map region by its coastlines. A coastline is a line, often cut off where the extract
+ * ends, so areas are made cell by cell: in each cell that a coastline crosses, its pieces are closed along the edge of
+ * the cell. If a piece ends inside, the cell is unknown, and the map shows the outline of the world there. The cells
+ * around are land or sea like the edges of their neighbours.
  */
 import type { Position } from '../../model/geofence.ts'
 import { COAST, LAND, SEA, UNKNOWN } from '../mapFile/block.ts'
@@ -14,27 +14,30 @@ import { kindNumber } from '../mapFile/kinds.ts'
 import { marginOf, type MapWriter } from '../mapFile/mapWriter.ts'
 
 /**
- * How many cells from a coast are known to be land or sea: eight kilometres. Farther away, the outline of the world,
- * which is off by one or two, says the same.
+ * How many cells around a coast are known to be land or sea, which is eight kilometres. Farther away, the outline of
+ * the world, which is off by one or two kilometres, says the same.
  */
 const REACH = 4
 
 const EARTH = kindNumber('earth earth area')
 const [FINE] = REGION_LEVELS as [Level]
-/** Cells of zoom 14 in a row. */
+/** The number of cells of zoom 14 in a row. */
 const COLUMNS = 2 ** FINE.zoom
 
 type Ring = readonly number[]
 
 /** The land in a cell that a coastline crosses. */
 export interface CoastCell {
-  /** Rings as in MapFeature, from the corner of the cell. */
+  /** Rings like those of MapFeature, relative to the corner of the cell. */
   readonly land: readonly Ring[]
-  /** Whether each edge is land, undefined where a coastline crosses it: east, north, west, south. */
+  /** Whether each edge is land, in the order east, north, west, south. Undefined if a coastline crosses it. */
   readonly edges: readonly (boolean | undefined)[]
 }
 
-/** @param coastlines each with land on its left */
+/**
+ * Adds the land.
+ * @param coastlines each has land on its left
+ */
 export function addLand(coastlines: readonly (readonly Position[])[], writer: MapWriter): void {
   const pieces = new Map<number, Ring[]>()
   for (const line of coastlines) {
@@ -58,8 +61,8 @@ export function addLand(coastlines: readonly (readonly Position[])[], writer: Ma
 
 /**
  * The land of a cell.
- * @param lines pieces of coastlines in it, which may continue each other; land is on their left
- * @returns undefined if they do not say it: one ends inside, or they cross each other
+ * @param lines the pieces of coastlines in it, which may continue each other; land is on their left
+ * @returns undefined if they do not tell, because one ends inside or they cross each other
  */
 export function closeCell(lines: readonly Ring[], side: number, margin: number): CoastCell | undefined {
   const box: CellBox = { low: -margin, high: side + margin }
@@ -78,13 +81,13 @@ export function closeCell(lines: readonly Ring[], side: number, margin: number):
   for (const loop of loops) {
     const area = doubleArea(loop)
     if (area === 0) continue
-    // With land on the left, an island runs the other way round than the hands of a clock.
+    // With land on the left, the line around an island runs anticlockwise.
     if (area < 0) islands.push(clockwise(loop))
     else holes.push(counterclockwise(loop))
   }
   if (outer.length + islands.length + holes.length === 0) return undefined
   const largest = [...islands, ...holes].sort((a, b) => Math.abs(doubleArea(b)) - Math.abs(doubleArea(a)))[0]
-  // Nothing crosses the edge: it is sea around an island, and land around a bay or a lake.
+  // Nothing crosses the edge, so it is sea around an island, and land around a bay or a lake.
   if (outer.length === 0 && largest !== undefined && holes.includes(largest)) outer.push(wholeBox(box))
   const land: Ring[] = []
   for (const ring of [...outer, ...islands]) {
@@ -97,7 +100,7 @@ export function closeCell(lines: readonly Ring[], side: number, margin: number):
     )
     if (isCrossed) return undefined
     const [x, y] = pointAt(box, (edge + 0.5) * length)
-    // A little inside, because a point on an edge is neither in nor out.
+    // The point is moved a little inside, because a point on an edge is neither in nor out.
     const inward = (value: number): number =>
       value === box.high ? value - 1 : value === box.low ? value + 1 : value
     return land.filter((ring) => isIn(ring, inward(x), inward(y))).length % 2 === 1
@@ -111,7 +114,10 @@ interface CellBox {
   readonly high: number
 }
 
-/** A line from one point of the edge to another; both as the way along the edge from its south-eastern corner. */
+/**
+ * A line from one point of the edge to another. Both are given as distances along the edge from its south-eastern
+ * corner.
+ */
 interface Crossing {
   readonly line: Ring
   readonly from: number
@@ -119,7 +125,7 @@ interface Crossing {
 }
 
 /**
- * The lines, each closed along the edge with land on the left, which is against the hands of a clock.
+ * Closes the lines along the edge, with land on the left, which is anticlockwise.
  * @returns undefined if lines cross each other
  */
 function closed(box: CellBox, crossings: readonly Crossing[]): Ring[] | undefined {
@@ -138,7 +144,7 @@ function closed(box: CellBox, crossings: readonly Crossing[]): Ring[] | undefine
       const { to }: Crossing = line
       const next = byStart.find(({ from }) => from >= to) ?? byStart[0]!
       const end = next.from >= to ? next.from : next.from + round
-      // Another one that ends before would lie between the two.
+      // Another line that ends before it would lie between the two.
       if (crossings.some((one) => one !== line && isBetween(one.to, to, end, round))) return undefined
       for (let corner = Math.floor(to / (round / 4)) + 1; (corner * round) / 4 < end; corner++)
         ring.push(...pointAt(box, ((corner * round) / 4) % round))
@@ -153,7 +159,7 @@ function isBetween(at: number, from: number, to: number, round: number): boolean
   return (at > from && at < to) || (at + round > from && at + round < to)
 }
 
-/** Joins lines that continue each other, by their ends. Loops come without their last point. */
+/** Joins lines that continue each other. Loops are returned without their last point. */
 function joined(lines: readonly Ring[]): { loops: Ring[]; open: Ring[] } {
   const byStart = new Map<string, Ring[]>()
   for (const line of lines) {
@@ -177,13 +183,16 @@ function joined(lines: readonly Ring[]): { loops: Ring[]; open: Ring[] } {
     }
     open.push(line)
   }
-  // First those that nothing leads to, so that no line is joined from its middle.
+  // Lines that no other leads to come first, so that no line is joined from its middle.
   for (const [key, starting] of byStart) while (!ends.has(key) && starting.length > 0) follow(starting.pop()!)
   for (const starting of byStart.values()) while (starting.length > 0) follow(starting.pop()!)
   return { loops, open }
 }
 
-/** The way along the edge to a point on it: east side up, north side, west side, south side. */
+/**
+ * The distance along the edge to a point on it: up the east side, along the north side, down the west side, along the
+ * south side.
+ */
 function perimeterOf({ low, high }: CellBox, x: number, y: number): number | undefined {
   const side = high - low
   if (x === high) return high - y
@@ -193,7 +202,7 @@ function perimeterOf({ low, high }: CellBox, x: number, y: number): number | und
   return undefined
 }
 
-/** The inverse. */
+/** The inverse of {@link perimeterOf}. */
 function pointAt({ low, high }: CellBox, at: number): [x: number, y: number] {
   const side = high - low
   const along = at % side
@@ -231,7 +240,7 @@ function isIn(ring: Ring, x: number, y: number): boolean {
   return inside
 }
 
-/** Steps to the neighbour beyond each edge. */
+/** The steps to the neighbours beyond the edges. */
 const STEPS: readonly (readonly [dx: number, dy: number])[] = [
   [1, 0],
   [0, -1],
@@ -239,7 +248,10 @@ const STEPS: readonly (readonly [dx: number, dy: number])[] = [
   [0, 1],
 ]
 
-/** The land states of the cells around coasts. @param crossed cells with a coastline, known or not */
+/**
+ * The land states of the cells around coasts.
+ * @param crossed all cells with a coastline, known or not
+ */
 function flood(
   coast: ReadonlyMap<number, CoastCell>,
   crossed: ReadonlyMap<number, unknown>,
@@ -267,7 +279,7 @@ function flood(
   return states
 }
 
-/** Hands the land to a level: states by cell of zoom 14, and the land of those with a coast. */
+/** Adds the land to a level: the states of cells of zoom 14, and the land of those with a coast. */
 function writeLevel(
   level: Level,
   coast: ReadonlyMap<number, CoastCell>,

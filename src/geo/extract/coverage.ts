@@ -4,9 +4,12 @@ import type { BoundingBox } from './port.ts'
 const PER_DEGREE = 32
 const COLUMNS = 360 * PER_DEGREE
 const ROWS = 180 * PER_DEGREE
-/** Nodes are counted up to here. */
+/** Nodes are counted up to this number. */
 const MOST = 255
-/** The bytes begin with this, the number of cells, their numbers, and their counts; little endian. */
+/**
+ * The first bytes of a coverage file. They are followed by the number of cells, their numbers and their counts, in
+ * little endian.
+ */
 const MAGIC = 0x31_56_43_52 // RCV1
 const HEADER_BYTES = 8
 
@@ -15,17 +18,23 @@ const HEADER_BYTES = 8
  * bounds say little about their contents.
  */
 export class Coverage {
-  /** Ascending. */
+  /** The numbers of the cells, ascending. */
   readonly #cells: Uint32Array
   readonly #counts: Uint8Array
 
-  /** @param counts of the cells, which ascend */
+  /**
+   * Coverage with known counts.
+   * @param counts those of the cells, which ascend
+   */
   constructor(cells: Uint32Array, counts: Uint8Array) {
     this.#cells = cells
     this.#counts = counts
   }
 
-  /** The inverse of {@link toBytes}. @throws Error if the bytes are invalid */
+  /**
+   * The inverse of {@link toBytes}.
+   * @throws Error if the bytes are invalid
+   */
   static fromBytes(bytes: Buffer): Coverage {
     const cells = bytes.length < HEADER_BYTES || bytes.readUInt32LE() !== MAGIC ? -1 : bytes.readUInt32LE(4)
     if (bytes.length !== HEADER_BYTES + cells * 5) throw new Error('These are no cells of a region.')
@@ -44,7 +53,7 @@ export class Coverage {
     return bytes
   }
 
-  /** Nodes in the cell of the point, 0 to 255; more count as 255. */
+  /** The number of nodes in the cell of the point, from 0 to 255. More count as 255. */
   nodesAt(longitude: number, latitude: number): number {
     return this.#count(cellAt(longitude, latitude))
   }
@@ -62,9 +71,9 @@ export class Coverage {
   }
 
   /**
-   * The cells in rows, each row in as few runs as it has kinds: a run may cross cells without nodes if the next cell
-   * with nodes is of the same kind.
-   * @param kindOf of the middle of a cell
+   * The cells in rows, each divided into as few runs as it has kinds. A run may cross cells without nodes if the next
+   * cell with nodes is of the same kind.
+   * @param kindOf returns the kind of a cell by its middle
    */
   *runs<Kind>(
     kindOf: (longitude: number, latitude: number) => Kind,
@@ -101,7 +110,11 @@ export class CoverageCounter {
   /** The counts of the cells in each row that has nodes. */
   readonly #rows = new Map<number, Uint8Array>()
 
-  /** @param longitude -180 to 180. @param latitude -90 to 90. */
+  /**
+   * Counts a node.
+   * @param longitude from -180 to 180
+   * @param latitude from -90 to 90
+   */
   add(longitude: number, latitude: number): void {
     const cell = cellAt(longitude, latitude)
     const column = cell % COLUMNS

@@ -5,8 +5,8 @@ import type { AddressRecord, PropertyType } from '../records/records.ts'
 const SAME_HOUSE_METERS = 200
 
 /**
- * Of houses with one number, street, city and unit, one in each place: an object that is nothing but an address, then
- * the lowest id.
+ * Chooses one of the houses with the same number, street, city and unit in each place: preferably an object that is
+ * nothing but an address, then the one with the lowest id.
  */
 export function distinctHouses(houses: readonly AddressRecord[]): readonly AddressRecord[] {
   if (houses.length === 1) return houses
@@ -20,7 +20,7 @@ export function distinctHouses(houses: readonly AddressRecord[]): readonly Addre
         near.add(house.position, kept)
         return [kept]
       }
-      // The address of a shop says that the house is one.
+      // If a shop has the address, the house is used as a shop.
       same.property ??= house.property
       return []
     })

@@ -5,22 +5,22 @@ import { writeBlob } from './osmPbfWriter.ts'
 
 /** A block of objects in a file. */
 export interface ExtractBlock {
-  /** Bytes of the file. */
+  /** The position of its first byte in the file. */
   readonly start: number
   readonly end: number
   /** The kinds of objects in it. */
   readonly types: ReadonlySet<OsmObject['type']>
-  /** Indexes of the objects that are kept; undefined if all are. */
+  /** The indexes of the objects that are kept; undefined if all are. */
   readonly kept?: ReadonlySet<number>
 }
 
 const COPY_BYTES = 4 << 20
 
-/** The parts of an OSM PBF file, and new files with some of them. */
+/** Reads the parts of an OSM PBF file, and writes new files with some of them. */
 export class ExtractParts {
   readonly path: string
   readonly blocks: readonly ExtractBlock[]
-  /** The end of the header. */
+  /** The position after the header. */
   readonly #headerEnd: number
 
   private constructor(path: string, headerEnd: number, blocks: readonly ExtractBlock[]) {
@@ -29,7 +29,10 @@ export class ExtractParts {
     this.#headerEnd = headerEnd
   }
 
-  /** Reads the file once. @throws ExtractRefused, the signal's reason and the system's errors */
+  /**
+   * Reads the file once.
+   * @throws ExtractRefused, the signal's reason and the system's errors
+   */
   static async of(path: string, signal: AbortSignal): Promise<ExtractParts> {
     const blocks: ExtractBlock[] = []
     let headerEnd = 0
@@ -48,7 +51,10 @@ export class ExtractParts {
     return objectsIn(await this.#content(block))
   }
 
-  /** Writes the header and these blocks, replacing what is at the path. @throws the system's errors */
+  /**
+   * Writes the header and these blocks, replacing what is at the path.
+   * @throws the system's errors
+   */
   async write(path: string, blocks: readonly ExtractBlock[]): Promise<void> {
     const from = await open(this.path)
     const to = await open(path, 'w')
@@ -75,7 +81,7 @@ async function copy(from: FileHandle, to: FileHandle, start: number, end: number
   for (let at = start; at < end;) {
     const { bytesRead } = await from.read(buffer, 0, Math.min(buffer.length, end - at), at)
     if (bytesRead === 0) throw new Error('The extract has become shorter.')
-    // Writes all of it, unlike write().
+    // Unlike write(), this writes all of it.
     await to.appendFile(buffer.subarray(0, bytesRead))
     at += bytesRead
   }

@@ -16,23 +16,24 @@ import type { BoundingBox } from './port.ts'
 /** The facts about an extract that a map region needs. */
 export interface ExtractFacts {
   readonly bytes: number
-  /** Hexadecimal. */
+  /** In hexadecimal. */
   readonly sha256: string
   readonly bounds: BoundingBox
   readonly coverage: Coverage
   readonly nodes: number
-  /** Ways with the key `highway`. */
+  /** The number of ways with the key `highway`. */
   readonly roads: number
-  /** Ids of the ways of areas that are recorded or that maps show, ascending. */
+  /** The ids of the ways of areas that are recorded or that maps show, ascending. */
   readonly members: Float64Array
-  /** When the data was taken from OpenStreetMap, in milliseconds of the epoch, if the file says so. */
+  /** The time at which the data were taken from OpenStreetMap, in epoch milliseconds, if the file says so. */
   readonly dataOf: number | undefined
 }
 
 const KNOWN_FEATURES: ReadonlySet<string> = new Set(['OsmSchema-V0.6', 'DenseNodes'])
 
 /**
- * @param onProgress called with the share that was read, 0 to 1
+ * Reads the extract.
+ * @param onProgress called with the share that was read, from 0 to 1
  * @throws {ExtractRefused} for a file that is not an extract, or has no roads; and the system's errors
  */
 export async function readExtract(
@@ -69,7 +70,10 @@ export async function readExtract(
   }
 }
 
-/** @returns when the data was taken, in milliseconds of the epoch */
+/**
+ * Reads the header.
+ * @returns when the data were taken, in epoch milliseconds
+ */
 function readHeader(block: Uint8Array, path: string): number | undefined {
   const reader = protobuf.Reader.create(block)
   let dataOf: number | undefined

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { wholeMegabytes } from './importNeeds.ts'
 import { finishBuild, readManifest, writeManifest, type MapRegionManifest } from './mapRegionFiles.ts'
 
-/** At least this much room is needed on the disk. */
+/** The least room that is needed on the disk, in bytes. */
 const ROOM_BYTES = 100e6
 
 /** There is not enough room on the disk. */
@@ -31,14 +31,20 @@ export function mapRegionName(text: string): string | undefined {
   return name === '' ? undefined : name.slice(0, 64)
 }
 
-/** Makes a build durable, and the one that is served under its name. @param build the folder, with its record */
+/**
+ * Makes a build durable and puts it into service under its name.
+ * @param build the folder, with its record
+ */
 export function putIntoService(folder: string, build: string, name: string, isSample: boolean): void {
   const finished = `${name}-${randomBytes(4).toString('hex')}`
   finishBuild(build, join(folder, finished))
   writeManifest(folder, withRegion(readManifest(folder), { name, folder: finished }, isSample))
 }
 
-/** @throws {NoRoom} */
+/**
+ * Checks the room on the disk.
+ * @throws {NoRoom}
+ */
 export function checkRoom(folder: string, bytes: number): void {
   const needed = bytes + ROOM_BYTES
   const { bavail, bsize } = fs.statfsSync(folder)

@@ -30,27 +30,28 @@ import type { Position } from '../../model/geofence.ts'
 export interface AddressImport {
   /** The folder of all map regions. It exists, and its lock is held. */
   readonly folder: string
-  /** The files, as absolute paths. */
+  /** The absolute paths of the files. */
   readonly paths: readonly string[]
-  /** See mapRegionName. */
+  /** The name; see mapRegionName. */
   readonly name: string
   readonly isSample: boolean
-  /** Milliseconds of the epoch. */
+  /** Returns the time in epoch milliseconds. */
   readonly now: () => number
   readonly signal: AbortSignal
   readonly onProgress: ImportProgress
-  /** Called with a sentence for each file of which rows are left out. */
+  /** Called with a sentence for each file in which rows were left out. */
   readonly onNote: (sentence: string) => void
 }
 
-/** Room on the disk for each byte of the files: sorted by street, and as a place database. */
+/** How many bytes of the disk each byte of the files needs: sorted by street, and as a place database. */
 const ROOM_PER_BYTE = 4
 /** Writing the records is about a third of building the place database, and its index of words the rest. */
 const WRITING_SHARE = 1 / 3
 
 /**
  * Imports the files. A map region of addresses with that name is replaced.
- * @throws AddressFileRefused, {@link NoRoom}, the signal's reason, and the system's errors: then nothing is left behind
+ * @throws AddressFileRefused, {@link NoRoom}, the signal's reason, and the system's errors; nothing is left behind
+ * then
  */
 export async function importAddresses(job: AddressImport): Promise<MapRegionRecord> {
   const { folder, name, paths, isSample, now } = job
@@ -150,7 +151,7 @@ function leftOutText(rows: number): string {
   return `${count} without a number, a street or a position ${rows === 1 ? 'is' : 'are'} left out.`
 }
 
-/** Where the records are. */
+/** The bounds of the records. */
 class Extent {
   readonly cells = new CoverageCounter()
   #west = 180
@@ -171,7 +172,7 @@ class Extent {
   }
 }
 
-/** 0 if it cannot be read: then reading it says why. */
+/** The size of a file. It is 0 if the file cannot be read, because reading it then says why. */
 function sizeOf(path: string): number {
   return fs.statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

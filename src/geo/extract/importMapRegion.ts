@@ -48,26 +48,26 @@ export type ImportStage =
   | 'building the place database'
   | 'building the place database and the map'
 
-/** Called with the progress of a stage, 0 to 1. */
+/** Called with the progress of a stage, from 0 to 1. */
 export type ImportProgress = (stage: ImportStage, share: number) => void
 
 export interface MapRegionImport {
   /**
-   * The folder of all map regions, as an absolute path, because tools run in their own folders. It exists, and its
+   * The folder of all map regions. It is an absolute path, because tools run in their own folders. It exists, and its
    * lock is held.
    */
   readonly folder: string
-  /** The extract, also as an absolute path. */
+  /** The path of the extract, which is also absolute. */
   readonly path: string
-  /** See mapRegionName. */
+  /** The name; see mapRegionName. */
   readonly name: string
-  /** The build that is to be updated: the products of it that are of this version are kept. */
+  /** The folder of the build that is updated. Those of its products that are of this version are kept. */
   readonly earlier?: string
-  /** The threads of the routing engine's builder. */
+  /** How many threads the routing engine's builder uses. */
   readonly threads: number
   /** Whether the map region is the sample, which is built once, automatically. */
   readonly isSample: boolean
-  /** Milliseconds of the epoch. */
+  /** Returns the time in epoch milliseconds. */
   readonly now: () => number
   readonly signal: AbortSignal
   readonly onProgress: ImportProgress
@@ -78,7 +78,7 @@ export interface MapRegionImport {
 /** The facts about an extract once it has been read: progress.json, beside the results of the stages. */
 interface Progress {
   readonly format: 2
-  /** The file at that time: another one is built from the beginning. */
+  /** The file at that time. If it is another one now, everything is built from the beginning. */
   readonly source: { readonly path: string; readonly bytes: number; readonly modifiedAt: number }
   readonly engine: string
   readonly facts: {
@@ -95,14 +95,14 @@ interface Progress {
 
 const ATTRIBUTION = '© OpenStreetMap contributors'
 const LICENCE = 'ODbL 1.0, https://www.openstreetmap.org/copyright'
-/** Room that a build needs, by the size of the extract as far as that tells. */
+/** The room that a build needs for each byte of the extract, as far as its size tells. */
 const ROOM_PER_BYTE = 6
 
 /**
- * Imports the extract. A map region of that name is replaced and keeps its precedence; otherwise the new one comes
- * before all others.
- * @throws {ExtractRefused} {@link NoRoom}, ValhallaMissing, ToolFailed, the signal's reason (what is done is then
- * kept for the next try) and the system's errors
+ * Imports the extract. A map region of that name is replaced and keeps its precedence. A new one comes before all
+ * others.
+ * @throws {ExtractRefused} {@link NoRoom}, ValhallaMissing, ToolFailed, the signal's reason (what is done is then kept
+ * for the next attempt) and the system's errors
  */
 export async function importMapRegion(job: MapRegionImport): Promise<MapRegionRecord> {
   const { folder, path, name, signal, now } = job
@@ -155,12 +155,18 @@ export async function importMapRegion(job: MapRegionImport): Promise<MapRegionRe
   }
 }
 
-/** The version of the routing tiles. @throws ValhallaMissing */
+/**
+ * The version of the routing tiles.
+ * @throws ValhallaMissing
+ */
 export function routingEngine(): string {
   return `@valhallajs/valhallajs ${valhallaVersion()}`
 }
 
-/** Products of different extracts must not be mixed. @throws {ExtractRefused} */
+/**
+ * Refuses another extract, because products of different extracts must not be mixed.
+ * @throws {ExtractRefused}
+ */
 function refuseOther({ path, name }: MapRegionImport, earlier: string, sha256: string): void {
   if (readRecord(earlier).sources[0]!.sha256 === sha256) return
   throw new ExtractRefused(
@@ -168,7 +174,10 @@ function refuseOther({ path, name }: MapRegionImport, earlier: string, sha256: s
   )
 }
 
-/** @throws {ExtractRefused} if it cannot be read */
+/**
+ * The facts about the file.
+ * @throws {ExtractRefused} if it cannot be read
+ */
 function sourceAt(path: string): Progress['source'] {
   try {
     fs.accessSync(path, fs.constants.R_OK)
@@ -181,8 +190,8 @@ function sourceAt(path: string): Progress['source'] {
 }
 
 /**
- * The state that an interrupted import of the same file left; undefined if there is none, or it is of another file or
- * version.
+ * The state that an interrupted import of the same file left. Undefined if there is none, or if it belongs to another
+ * file or version.
  */
 function resume(build: string, source: Progress['source'], engine: string): Progress | undefined {
   let found: Progress
@@ -209,7 +218,7 @@ async function readFacts(job: MapRegionImport, build: string): Promise<Progress[
 }
 
 /**
- * Builds stages in folders of their own, which get their names once they are complete. Those of this version are taken
+ * Builds stages in their own folders, which get their names once they are complete. Stages of this version are taken
  * from the earlier build.
  */
 async function buildStages(
@@ -224,7 +233,7 @@ async function buildStages(
   const records: Partial<Record<MapRegionStage, StageRecord>> = {}
   const folders: Partial<Record<MapRegionStage, string>> = {}
   for (const stage of stages) {
-    // Not in the folder itself, because processes of a killed import may write for a moment more.
+    // The stage is built in another folder, because processes of a killed import may still write for a moment.
     const folder = fs.mkdtempSync(join(build, `${stage}-`))
     const earlier = job.earlier === undefined ? {} : readRecord(job.earlier).stages
     const isKept =
@@ -286,8 +295,8 @@ function progressPath(build: string): string {
 }
 
 /**
- * Written after what it describes is durable, and replaced atomically, so that a kill leaves either this state or the
- * previous one.
+ * Writes the progress. It does so after what the progress describes is durable, and atomically, so that a kill leaves
+ * either this state or the previous one.
  */
 function writeProgress(build: string, progress: Progress): void {
   const path = progressPath(build)

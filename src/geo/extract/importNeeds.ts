@@ -5,31 +5,37 @@
  */
 import { statfsSync } from 'node:fs'
 
-/** Of the tiles that each thread of the builder keeps; the rest is read again. Four times as much is no faster. */
+/**
+ * The bytes of the tiles that each thread of the builder keeps. The rest is read again. Four times as much would be no
+ * faster.
+ */
 export const TILE_CACHE_BYTES = 64e6
 
-/** This process while it reads the extract, and the builder with its libraries and without tiles. */
+/** The memory of this process while it reads the extract, and of the builder with its libraries and without tiles. */
 const MEMORY_BYTES = 250e6
-/** Of the builder for each byte of the extract: its names, restrictions, lists of tiles. */
+/** The memory of the builder for each byte of the extract, for its names, restrictions and lists of tiles. */
 const MEMORY_PER_BYTE = 0.08
-/** A thread may exceed its tiles by as much. */
+/** By this much, a thread may exceed its tiles. */
 const MEMORY_PER_THREAD = 2 * TILE_CACHE_BYTES
 
-/** Disk space of a build in progress: 1,650 to 1,900 bytes for each road were measured. */
+/** The disk space of a build in progress for each road. 1,650 to 1,900 bytes were measured. */
 const DISK_PER_ROAD = 2000
 
 const FULL_BYTES = 10e6
 
-/** Room on the disk for the routing stage, in bytes, without a constant. @param roads of the extract */
+/**
+ * The room on the disk for the routing stage in bytes, besides a constant.
+ * @param roads the number of roads in the extract
+ */
 export function tilesRoom(roads: number): number {
   return roads * DISK_PER_ROAD
 }
 
 /**
  * A sentence if the memory may not be enough; otherwise undefined.
- * @param extractBytes size of the file
- * @param threads of the builder
- * @param availableBytes of the machine or the container, without swap
+ * @param extractBytes the size of the file
+ * @param threads the threads of the builder
+ * @param availableBytes the memory of the machine or container, without swap
  */
 export function memoryShortage(
   extractBytes: number,
@@ -53,7 +59,7 @@ export function isFull(folder: string): boolean {
   return bavail * bsize < FULL_BYTES
 }
 
-/** Megabytes as text for a message, rounded up. */
+/** Megabytes as text for a message. They are rounded up. */
 export function wholeMegabytes(bytes: number): string {
   return `${Math.ceil(bytes / 1e6)} MB`
 }

@@ -18,7 +18,7 @@ export class MapCollector implements ShapeSink {
     this.#out = out
   }
 
-  /** Each with land on its left. */
+  /** The coastlines. Each has land on its left. */
   get coastlines(): readonly (readonly Position[])[] {
     return this.#coastlines
   }

@@ -7,10 +7,13 @@ import { MapCollector } from './mapCollector.ts'
 import { mapIn } from './mapRegionFiles.ts'
 import type { Product } from './shapeAssembler.ts'
 
-/** What made it, as the record of the build says; another one cannot be read. */
+/** The version of the map file, as the record of the build names it. Files of other versions cannot be read. */
 export const MAP_ENGINE = `map ${MAP_FILE_VERSION}`
 
-/** @param folder an empty one */
+/**
+ * The map of a build.
+ * @param folder an empty folder
+ */
 export function mapProduct(folder: string): Product {
   const writer = new MapWriter(join(folder, 'staging.db'))
   const sink = new MapCollector(writer)

@@ -29,29 +29,29 @@ export interface MapRegionRecord {
   readonly format: 1
   readonly name: string
   readonly bounds: BoundingBox
-  /** How many nodes the extract has; for a region of addresses: how many houses. */
+  /** How many nodes the extract has. For a region of addresses, it is the number of houses. */
   readonly nodes: number
-  /** How many roads the extract has; for a region of addresses: how many edges with number ranges. */
+  /** How many roads the extract has. For a region of addresses, it is the number of edges with number ranges. */
   readonly roads: number
   /** One extract, or one or more files of addresses. */
   readonly sources: readonly SourceRecord[]
   readonly attribution: string
   readonly licence: string
-  /** ISO 8601. */
+  /** In ISO 8601. */
   readonly importedAt: string
   readonly stages: { readonly [Stage in MapRegionStage]?: StageRecord }
 }
 
 /** A file that a map region was built from. */
 export interface SourceRecord {
-  /** Its name, without its folder. */
+  /** The file's name without its folder. */
   readonly file: string
-  /** Where it was; absent in records of earlier versions. */
+  /** The path that the file had. Records of earlier versions do not contain it. */
   readonly path?: string
   readonly bytes: number
-  /** Hexadecimal. */
+  /** In hexadecimal. */
   readonly sha256: string
-  /** ISO 8601; when the data was taken from OpenStreetMap, if the file says so. */
+  /** When the data were taken from OpenStreetMap, in ISO 8601, if the file says so. */
   readonly dataOf?: string
 }
 
@@ -63,15 +63,15 @@ export interface StageRecord {
   readonly engine: string
   readonly seconds: number
   readonly bytes: number
-  /** What the chains of places were found by, e.g. `name-suggestion-index 8.0.20260918`. */
+  /** What the chains of places were found with, e.g. `name-suggestion-index 8.0.20260918`. */
   readonly chains?: string
 }
 
 export interface MapRegionManifest {
   readonly format: 1
-  /** In the order of precedence; the folder is the build's. */
+  /** The regions in the order of precedence. The folder is that of the build. */
   readonly regions: readonly { readonly name: string; readonly folder: string }[]
-  /** The sample was imported before: it is not built automatically again. */
+  /** Whether the sample was imported before, so that it is not built automatically again. */
   readonly sampleImported?: true
 }
 
@@ -90,14 +90,15 @@ export function manifestPath(folder: string): string {
 }
 
 /**
- * @throws {MapRegionsRefused} and the system's errors, except if there is no manifest: then there are no map regions
+ * Reads the manifest. If it does not exist, there are no map regions.
+ * @throws {MapRegionsRefused} and the system's other errors
  */
 export function readManifest(folder: string): MapRegionManifest {
   const path = manifestPath(folder)
   if (!fs.existsSync(path)) return NO_REGIONS
   const manifest = readJson(path) as MapRegionManifest
   const regions: unknown = manifest.regions
-  // Builds are deleted by us, so a folder elsewhere must not be accepted.
+  // Builds are deleted by this program, so a folder elsewhere must not be accepted.
   const isBuild = (region: { readonly name?: unknown; readonly folder?: unknown } | null): boolean =>
     typeof region?.name === 'string' && typeof region.folder === 'string' && BUILD_NAME.test(region.folder)
   if (!Array.isArray(regions) || !regions.every(isBuild))
@@ -107,17 +108,21 @@ export function readManifest(folder: string): MapRegionManifest {
   return manifest
 }
 
-/** Durable when it returns. */
+/** Writes the manifest. It is durable when this returns. */
 export function writeManifest(folder: string, manifest: MapRegionManifest): void {
   replaceFile(manifestPath(folder), `${JSON.stringify(manifest, null, 2)}\n`)
 }
 
-/** @param build its folder. @throws {MapRegionsRefused} and the system's errors */
+/**
+ * Reads a build's record.
+ * @param build the folder of the build
+ * @throws {MapRegionsRefused} and the system's errors
+ */
 export function readRecord(build: string): MapRegionRecord {
   const { source, ...record } = readJson(join(build, 'region.json')) as MapRegionRecord & {
     source?: SourceRecord
   }
-  // Earlier versions had one file.
+  // The records of earlier versions had a single file.
   return source === undefined ? record : { ...record, sources: [source] }
 }
 
@@ -133,7 +138,7 @@ export function writeCoverage(build: string, coverage: Coverage): void {
   fs.writeFileSync(join(build, 'coverage.bin'), coverage.toBytes())
 }
 
-/** Of a build in progress: ids of the ways that areas consist of, see ExtractFacts. */
+/** The ids of the ways that areas consist of, for a build in progress; see ExtractFacts. */
 export function readMembers(build: string): Float64Array {
   return new Float64Array(Uint8Array.from(fs.readFileSync(join(build, MEMBERS))).buffer)
 }
@@ -163,8 +168,8 @@ export function unfinishedNames(folder: string): string[] {
 }
 
 /**
- * Removes builds that are not in the manifest, which a crash or the removal of a map region left. Needs the lock, and
- * no server may use one of them.
+ * Removes builds that are not in the manifest because of a crash, or because their map region was removed. The caller
+ * must hold the lock, and no server may use one of them.
  */
 export async function sweepBuilds(folder: string): Promise<void> {
   const served = new Set(readManifest(folder).regions.map((region) => region.folder))
@@ -174,8 +179,8 @@ export async function sweepBuilds(folder: string): Promise<void> {
 }
 
 /**
- * Gives a new folder the files of another one, which are never changed: as links, or as copies where the file system
- * has none.
+ * Gives a new folder the files of another one, which are never changed. They become links, or copies if the file
+ * system has no links.
  */
 export function linkTree(from: string, to: string): void {
   fs.mkdirSync(to, { recursive: true })
@@ -202,14 +207,14 @@ export function syncTree(folder: string): void {
   sync(folder)
 }
 
-/** Moves a finished build to the folder that the manifest will name; durable when it returns. */
+/** Moves a finished build to the folder that the manifest will name. It is durable when this returns. */
 export function finishBuild(from: string, to: string): void {
   syncTree(from)
   fs.renameSync(from, to)
   sync(dirname(to))
 }
 
-/** Bytes of all files below the folder. */
+/** The size of all files below the folder in bytes. */
 export function sizeOfTree(folder: string): number {
   let bytes = 0
   for (const entry of fs.readdirSync(folder, { withFileTypes: true })) {

@@ -40,7 +40,7 @@ export interface MapRegionStoreParts {
   readonly dataFolder: string
   /** Takes the lock of a folder, or throws because an import is running. */
   readonly lock: (folder: string) => () => void
-  /** The message if there is no map region: what is coming, or what to do. */
+  /** A message for when there is no map region: what is coming, or what to do. */
   readonly coming: () => string
   readonly time: Time
   readonly logger: Logger
@@ -51,7 +51,7 @@ export class MapRegionStore implements MapRegions, Service {
   readonly #parts: MapRegionStoreParts
   readonly #folder: string
   readonly #listeners = new Set<() => void>()
-  /** Each entry cancels work that is planned for later. */
+  /** Functions that cancel work that is planned for later. */
   readonly #later = new Set<() => void>()
   #all: readonly CoveredMapRegion[] = []
   #routed: readonly (CoveredMapRegion & RoutedMapRegion)[] = []
@@ -59,7 +59,10 @@ export class MapRegionStore implements MapRegions, Service {
   #stamp: string
   #isStopped = false
 
-  /** Reads the present map regions. @throws {MapRegionsRefused} and the system's errors, for the manifest */
+  /**
+   * Reads the present map regions.
+   * @throws {MapRegionsRefused} and the system's errors, for the manifest
+   */
   constructor(parts: MapRegionStoreParts) {
     this.#parts = parts
     this.#folder = mapRegionsFolder(resolve(parts.dataFolder))
@@ -71,7 +74,7 @@ export class MapRegionStore implements MapRegions, Service {
     return this.#all
   }
 
-  /** The name of each map region and what it was made of, so that processes can compare theirs. */
+  /** The name of each map region and what it was made of, so that processes can compare their imports. */
   get imports(): string[] {
     return this.#all.map(({ name, contents }) => `${name} ${contents}`)
   }
@@ -103,7 +106,10 @@ export class MapRegionStore implements MapRegions, Service {
     for (const callOff of this.#later) callOff()
   }
 
-  /** Checks for another manifest. Never rejects: if it cannot be read, the present map regions stay in service. */
+  /**
+   * Checks whether there is another manifest. It never rejects: if the manifest cannot be read, the present map
+   * regions stay in service.
+   */
   async look(): Promise<void> {
     const { logger } = this.#parts
     try {
@@ -131,12 +137,15 @@ export class MapRegionStore implements MapRegions, Service {
     this.#routed = this.#all.filter(isRouted)
   }
 
-  /** Tracking needs no roads, so an unreadable map region prevents neither the start nor the use of the others. */
+  /**
+   * Opens a map region. Tracking needs no roads, so a map region that cannot be read prevents neither the start nor
+   * the use of the others.
+   */
   #opened(name: string, folder: string): CoveredMapRegion[] {
     try {
       return [openRegion(this.#folder, folder)]
     } catch (error) {
-      // The one that is served under its name stays in service.
+      // The build that is served under its name stays in service.
       if (this.#all.some((region) => region.name === name)) throw error
       this.#parts.logger.error(
         { ...failureFields(error), region: name },
@@ -170,7 +179,7 @@ export class MapRegionStore implements MapRegions, Service {
     this.#later.add(callOff)
   }
 
-  /** Removes what an earlier server left. If an import is running, this waits for another start. */
+  /** Removes what an earlier server left. If an import is running, the next start does it. */
   async #sweep(): Promise<void> {
     if (!fs.existsSync(this.#folder)) return
     let release: () => void
@@ -208,7 +217,7 @@ function openRegion(folder: string, id: string): CoveredMapRegion {
   return { id, name, bounds, attribution, tiles, places, map, contents, coverage: readCoverage(build) }
 }
 
-/** Differs whenever the file is replaced; empty if it does not exist. */
+/** A text that differs whenever the file is replaced. It is empty if the file does not exist. */
 function stampOf(stats: fs.BigIntStats | undefined): string {
   return stats === undefined ? '' : `${stats.ino}:${stats.mtimeNs}:${stats.size}`
 }

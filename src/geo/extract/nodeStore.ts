@@ -1,11 +1,11 @@
 import type { Position } from '../../model/geofence.ts'
 
-/** Nodes per chunk. */
+/** The number of nodes in a chunk. */
 const CHUNK = 1 << 18
 const UNITS = 1e7
 
 /**
- * The positions of all nodes of an extract by id: 16 bytes for each. Extracts are sorted by id; where one is not, it is
+ * The positions of all nodes of an extract by id, at 16 bytes each. Extracts are sorted by id. If one is not, it is
  * sorted here before the first look-up.
  */
 export class NodeStore {
@@ -29,7 +29,7 @@ export class NodeStore {
     this.#last = id
   }
 
-  /** Undefined for a node that is not in the extract, as at its border. */
+  /** The position of a node. Undefined if the node is not in the extract, as at its border. */
   positionOf(id: number): Position | undefined {
     if (!this.#isSorted) this.#sort()
     let low = 0
@@ -54,7 +54,7 @@ export class NodeStore {
     return [chunk[at]! / UNITS, chunk[at + 1]! / UNITS]
   }
 
-  /** The last of several nodes with the same id stays. */
+  /** Sorts the nodes. Of several nodes with the same id, the last one stays. */
   #sort(): void {
     const order = new Uint32Array(this.#count).map((_, i) => i)
     order.sort((a, b) => this.#idAt(a) - this.#idAt(b) || a - b)

@@ -9,10 +9,10 @@ export class ExtractRefused extends Error {
 
 /** A block of an OSM PBF file, unpacked. */
 export interface OsmBlob {
-  /** First `OSMHeader`, then `OSMData`; readers ignore other types. */
+  /** The type: `OSMHeader` for the first block, then `OSMData`. Readers ignore other types. */
   readonly type: string
   readonly content: Uint8Array
-  /** Its end in the file. */
+  /** The position in the file after the block. */
   readonly position: number
 }
 
@@ -22,8 +22,8 @@ const MAX_BLOB_BYTES = 32 << 20
 
 /**
  * The blocks of an OSM PBF file in order, https://wiki.openstreetmap.org/wiki/PBF_Format.
- * @param hear gets all bytes of the file in order
- * @param from the beginning: 0, or the end of a block
+ * @param hear called with all bytes of the file in order
+ * @param from where to begin: 0, or the end of a block
  * @throws {ExtractRefused} and the system's errors
  */
 export async function* osmPbfBlobs(
@@ -74,7 +74,7 @@ function attempt<Result>(action: () => Result, refuse: (cause: unknown) => Error
   }
 }
 
-/** Returns fewer bytes at the end of the file. */
+/** Reads bytes. At the end of the file there may be fewer. */
 async function readFully(file: FileHandle, position: number, bytes: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafe(bytes)
   let read = 0

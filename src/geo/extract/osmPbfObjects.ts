@@ -8,7 +8,7 @@ import protobuf from 'protobufjs/minimal.js'
 export interface OsmObject {
   readonly type: 'node' | 'way' | 'relation'
   readonly id: number
-  /** Keys, values and roles, as in the file: any bytes. */
+  /** Keys, values and roles, as in the file. They may be any bytes. */
   readonly texts: readonly Uint8Array[]
 }
 
@@ -17,9 +17,9 @@ type Reader = protobuf.Reader
 /** A node, way or relation as stored in its group, or one of a group's dense nodes. */
 interface Part {
   readonly object: OsmObject
-  /** Indexes of its texts in the block's table. */
+  /** The indexes of its texts in the block's table. */
   readonly strings: readonly number[]
-  /** Field of the group, and the bytes there; undefined for dense nodes. */
+  /** The field of the group, and the bytes in it; undefined for dense nodes. */
   readonly message: { readonly field: number; readonly bytes: Uint8Array } | undefined
   readonly dense: DenseNode | undefined
 }
@@ -34,14 +34,17 @@ interface DenseNode {
 interface Block {
   readonly texts: readonly Uint8Array[]
   readonly groups: readonly (readonly Part[])[]
-  /** Scale and offsets of coordinates, with their tags. */
+  /** The scale and offsets of coordinates, with their tags. */
   readonly others: readonly Uint8Array[]
 }
 
 const TYPES = { 1: 'node', 3: 'way', 4: 'relation' } as const
 const bytesField = (field: number): number => (field << 3) | 2
 
-/** The kinds of objects in a block of the type OSMData, without reading them. @throws if it is damaged */
+/**
+ * The kinds of objects in a block of the type OSMData, found without reading the objects.
+ * @throws if it is damaged
+ */
 export function typesIn(content: Uint8Array): Set<OsmObject['type']> {
   const types = new Set<OsmObject['type']>()
   const reader = protobuf.Reader.create(content)
@@ -63,7 +66,10 @@ export function typesIn(content: Uint8Array): Set<OsmObject['type']> {
   return types
 }
 
-/** The objects of a block of the type OSMData, in order. @throws if it is damaged */
+/**
+ * The objects of a block of the type OSMData, in order.
+ * @throws if it is damaged
+ */
 export function objectsIn(content: Uint8Array): OsmObject[] {
   return readBlock(content).groups.flatMap((parts) => parts.map(({ object }) => object))
 }
@@ -166,7 +172,7 @@ function readDense(dense: Reader): DenseNode[] {
   let at = 0
   return sums(columns.get(1)).map((id, i) => {
     const began = at
-    // Pairs: a value may be 0, which is the empty text; a key of 0 ends them.
+    // The tags are pairs. A value may be 0, which is the empty text; a key of 0 ends them.
     while (tags[at] !== undefined && tags[at] !== 0) at += 2
     const own = tags.slice(began, at++)
     return { id, latitude: latitudes[i] ?? 0n, longitude: longitudes[i] ?? 0n, tags: own }
@@ -208,7 +214,7 @@ function varints(bytes: Uint8Array = new Uint8Array()): bigint[] {
   return values
 }
 
-/** The sums of zigzag differences; 64 bits, because invalid coordinates may be of any size. */
+/** The sums of zigzag differences. They have 64 bits, because invalid coordinates may be of any size. */
 function sums(column: Uint8Array | undefined): bigint[] {
   let sum = 0n
   return varints(column).map((zigzag) => {
@@ -217,7 +223,7 @@ function sums(column: Uint8Array | undefined): bigint[] {
   })
 }
 
-/** The inverse. */
+/** The inverse of {@link sums}. */
 function differences(numbers: readonly bigint[]): Uint8Array {
   const bytes: number[] = []
   let before = 0n

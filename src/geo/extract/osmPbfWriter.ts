@@ -10,7 +10,7 @@ export type OsmTags = Readonly<Record<string, string>>
 
 export interface OsmNode {
   readonly id: number
-  /** Degrees; stored to 1e-7. */
+  /** In degrees. They are stored to 1e-7. */
   readonly longitude: number
   readonly latitude: number
   readonly tags: OsmTags
@@ -18,7 +18,7 @@ export interface OsmNode {
 
 export interface OsmWay {
   readonly id: number
-  /** Ids of its nodes, in order. */
+  /** The ids of its nodes, in order. */
   readonly nodes: readonly number[]
   readonly tags: OsmTags
 }
@@ -34,9 +34,9 @@ export interface OsmRelation {
 }
 
 export interface OsmExtract {
-  /** Milliseconds of the epoch, when the data was taken from OpenStreetMap. */
+  /** When the data were taken from OpenStreetMap, in epoch milliseconds. */
   readonly dataOf?: number
-  /** Each by ascending id, as readers expect. */
+  /** The objects by ascending id, as readers expect. */
   readonly nodes: Iterable<OsmNode>
   readonly ways: Iterable<OsmWay>
   readonly relations: Iterable<OsmRelation>
@@ -44,7 +44,7 @@ export interface OsmExtract {
 
 type Writer = protobuf.Writer
 
-/** Objects in a block; readers accept no block of more than 32 MB. */
+/** How many objects a block has. Readers accept no block of more than 32 MB. */
 const BLOCK_OBJECTS = 8000
 const MEMBER_TYPES = { node: 0, way: 1, relation: 2 } as const
 /** The tag of a protobuf field: its number and its wire type. */
@@ -53,7 +53,7 @@ const bytes = (field: number): number => (field << 3) | 2
 
 /**
  * Writes the extract, replacing what is at the path.
- * @throws the system's error, with the file partly written
+ * @throws the system's error; the file may be partly written then
  */
 export function writeOsmPbf(path: string, extract: OsmExtract): void {
   const file = openSync(path, 'w')
@@ -67,7 +67,10 @@ export function writeOsmPbf(path: string, extract: OsmExtract): void {
   }
 }
 
-/** Writes a block at the end of an open file. @param type `OSMHeader` or `OSMData` */
+/**
+ * Writes a block at the end of an open file.
+ * @param type `OSMHeader` or `OSMData`
+ */
 export function writeBlob(file: number, type: string, content: Uint8Array): void {
   const blob = protobuf.Writer.create()
     .uint32(varint(2))
@@ -146,7 +149,10 @@ function relationsBlock(relations: readonly OsmRelation[]): Uint8Array {
   })
 }
 
-/** @param write fills the block's only group, and the strings, which come before it */
+/**
+ * A block of objects.
+ * @param write fills the block's only group, and the strings, which come before it
+ */
 function block(strings: Strings, write: (group: Writer) => void): Uint8Array {
   const group = protobuf.Writer.create()
   write(group)
@@ -173,7 +179,7 @@ function writePacked(writer: Writer, field: number, values: readonly number[]): 
   writer.ldelim()
 }
 
-/** Each as the zigzag difference to the previous one. */
+/** Writes each number as the zigzag difference to the previous one. */
 function writeDeltas(writer: Writer, field: number, values: readonly number[]): void {
   writer.uint32(bytes(field)).fork()
   let before = 0
@@ -184,7 +190,7 @@ function writeDeltas(writer: Writer, field: number, values: readonly number[]): 
   writer.ldelim()
 }
 
-/** The strings of a block without duplicates, from index 1: in the tags of nodes, 0 ends a node's. */
+/** The strings of a block, each once. They begin at index 1, because 0 ends the tags of a node. */
 class Strings {
   readonly #indices = new Map<string, number>()
 

@@ -13,11 +13,14 @@ export interface RelationMember {
   readonly role: string
 }
 
-/** Gets the objects in the order of the file: nodes, then ways, then relations, if it is sorted. */
+/** Receives the objects in the order of the file. If it is sorted, these are nodes, then ways, then relations. */
 export interface ObjectSink {
-  /** For each node with a valid position, in degrees. Without tags, `tags` is undefined. */
+  /** Called for each node with a valid position, in degrees. If it has no tags, `tags` is undefined. */
   node(id: number, longitude: number, latitude: number, tags: Tags | undefined): void
-  /** @param nodes their ids; only valid during the call */
+  /**
+   * Called for each way.
+   * @param nodes their ids, which are only valid during the call
+   */
   way(id: number, nodes: readonly number[], tags: Tags): void
   relation(id: number, members: readonly RelationMember[], tags: Tags): void
 }
@@ -43,7 +46,10 @@ class Cursor {
     return this.at >= this.end
   }
 
-  /** An unsigned number. @throws if the message ends within it */
+  /**
+   * Reads an unsigned number.
+   * @throws if the message ends within it
+   */
   varint(): number {
     const { bytes } = this
     let byte = bytes[this.at++]!
@@ -57,13 +63,16 @@ class Cursor {
     }
   }
 
-  /** A signed number in zigzag form. */
+  /** Reads a signed number in zigzag form. */
   zigzag(): number {
     const value = this.varint()
     return value % 2 === 0 ? value / 2 : -(value + 1) / 2
   }
 
-  /** The contents of a field with a length. @throws if the message ends before them */
+  /**
+   * The contents of a field with a length.
+   * @throws if the message ends before them
+   */
   message(): Cursor {
     const length = this.varint()
     const start = this.at
@@ -107,7 +116,7 @@ class Texts {
   }
 }
 
-/** Scale of the coordinates of a block. */
+/** The scale of a block's coordinates. */
 interface Grid {
   granularity: number
   latitudeOffset: number
@@ -190,7 +199,7 @@ function readDenseNodes(dense: Cursor, texts: Texts, grid: Grid, sink: ObjectSin
     latitude += latitudes.isAtEnd ? NaN : latitudes.zigzag()
     longitude += longitudes.isAtEnd ? NaN : longitudes.zigzag()
     let tags: Map<string, string> | undefined
-    // Pairs of key and value; a key of 0 ends those of a node. Without any pairs, the column is empty.
+    // There are pairs of key and value, and a key of 0 ends those of a node. If no node has tags, the column is empty.
     while (!pairs.isAtEnd) {
       const key = pairs.varint()
       if (key === 0) break
@@ -268,7 +277,7 @@ function tagsOf(keys: Cursor | undefined, values: Cursor | undefined, texts: Tex
   return tags
 }
 
-/** A number of 64 bits that was written without the zigzag form, as far as doubles hold it. */
+/** A number of 64 bits that was written without the zigzag form, as far as doubles can hold it. */
 function signed(value: number): number {
   return value >= 2 ** 63 ? value - 2 ** 64 : value
 }

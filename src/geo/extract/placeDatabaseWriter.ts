@@ -35,15 +35,15 @@ import { traitsOf, type Trait } from '../placeDatabase/traitIndex.ts'
 import { searchDocuments } from './searchDocuments.ts'
 
 /**
- * Writes a place database. Nobody reads the file before {@link finish}, so a crash may leave anything: the import
- * writes it again.
+ * Writes a place database. Nobody reads the file before {@link finish}. After a crash it may contain anything, and the
+ * import writes it again.
  */
 export class PlaceDatabaseWriter implements RecordSink {
   readonly #database: Database.Database
   readonly #labels = new Map<string, number>()
   readonly #chains = new Map<string, number>()
   readonly #traits = new Map<string, number>()
-  /** The last of each table. */
+  /** The last id of each table. */
   readonly #ids = new Map<RecordTable, number>()
   readonly #statements: Readonly<Record<string, Database.Statement>>
   readonly #label: Database.Statement
@@ -53,7 +53,10 @@ export class PlaceDatabaseWriter implements RecordSink {
   readonly #spellings = new Map<number, readonly string[]>()
   readonly #postalCodes = new PostalCodes()
 
-  /** @param file does not exist yet */
+  /**
+   * Creates the file.
+   * @param file must not exist yet
+   */
   constructor(file: string) {
     const database = new Database(file)
     this.#database = database
@@ -124,7 +127,7 @@ export class PlaceDatabaseWriter implements RecordSink {
     ])
   }
 
-  /** Nothing, if there is a place with its id: of two objects with one id, the first counts. */
+  /** Adds a place, unless there is one with its id. Of two objects with one id, the first one counts. */
   addPlace(place: PlaceRecord): void {
     const { id: key, name, names, categories, position, rings, size, details } = place
     if (this.#isPlaceKnown.get(key) !== undefined) return
@@ -173,7 +176,7 @@ export class PlaceDatabaseWriter implements RecordSink {
     database.close()
   }
 
-  /** Closes the file in whatever state it is. */
+  /** Closes the file, whatever state it is in. */
   abandon(): void {
     this.#database.close()
   }
@@ -198,7 +201,7 @@ export class PlaceDatabaseWriter implements RecordSink {
     if (postalCode !== undefined) this.#postalCodes.add(postalCode, position)
   }
 
-  /** Nothing, if its numbers are none or too far apart. */
+  /** Adds a range, unless it has no numbers, or they are too far apart. */
   #addRange(range: RangeRecord, streetId: number): void {
     const values = rangeValues(range)
     if (values === undefined) return
@@ -241,7 +244,10 @@ export class PlaceDatabaseWriter implements RecordSink {
   }
 }
 
-/** The number of a text. @param write called with the number if it is new */
+/**
+ * The number of a text.
+ * @param write called with the number if it is new
+ */
 function numberOf(numbers: Map<string, number>, text: string, write: (id: number) => void): number {
   let id = numbers.get(text)
   if (id === undefined) {
@@ -271,7 +277,7 @@ function circleBox(centre: Position, radius: number): number[] {
   return [west, east, south, north]
 }
 
-/** The least and the largest value of house numbers, or nothing. */
+/** The smallest and the largest value of house numbers, or an empty list. */
 function valuesOf(
   houses: readonly AddressRecord[],
   ranges: readonly RangeRecord[],
@@ -292,7 +298,7 @@ function valuesOf(
   return high < low ? [null, null] : [low, high]
 }
 
-/** The postal codes of houses and number ranges, each in the middle of them, where the extract has no area of it. */
+/** The postal codes of houses and number ranges, each at their middle, for codes of which the extract has no area. */
 class PostalCodes {
   readonly #sums = new Map<string, { x: number; y: number; count: number }>()
   readonly #areas = new Set<string>()
@@ -302,7 +308,7 @@ class PostalCodes {
     this.#sums.set(code, { x: sum.x + x, y: sum.y + y, count: sum.count + 1 })
   }
 
-  /** The extract has an area of it. */
+  /** Forgets a code, because the extract has an area of it. */
   delete(code: string): void {
     this.#areas.add(code)
   }

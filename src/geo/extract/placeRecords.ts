@@ -8,20 +8,23 @@ import { PlaceDatabaseWriter } from './placeDatabaseWriter.ts'
 import { RecordCollector } from './recordCollector.ts'
 import type { Product } from './shapeAssembler.ts'
 
-/** What made it, as the record of the build says; another one cannot be read. */
+/**
+ * The version of the place database, as the record of the build names it. Databases of other versions cannot be read.
+ */
 export const PLACE_DATABASE_ENGINE = `place database ${PLACE_DATABASE_VERSION}`
 
 /** Whether a build has a place database of this version, with the chains of the installed package. */
 export function hasCurrentPlaces({ places, routing }: Partial<MapRegionRecord['stages']>): boolean {
   if (places?.engine !== PLACE_DATABASE_ENGINE) return false
-  // Regions of addresses have no places.
+  // Map regions of addresses have no places.
   if (routing === undefined) return true
   const source = chainSource()
   return source === undefined || places.chains === source
 }
 
 /**
- * @param folder an empty one
+ * The place database of a build.
+ * @param folder an empty folder
  * @param onNote called with a sentence for each part that the database lacks
  */
 export function placesProduct(folder: string, onNote: (sentence: string) => void): Product {
@@ -37,10 +40,10 @@ export function placesProduct(folder: string, onNote: (sentence: string) => void
   }
 }
 
-/** Kept for the next region that is built. */
+/** The chains, which are kept for the next region that is built. */
 let chains: Chains | undefined
 
-/** Their files are read for the first place. */
+/** The chains. Their files are read when the first place is added. */
 function chainsOf(onNote: (sentence: string) => void): ChainOf {
   if (chainSource() !== undefined) return (tags, country) => (chains ??= readChains()).of(tags, country)
   onNote(
@@ -49,7 +52,7 @@ function chainsOf(onNote: (sentence: string) => void): ChainOf {
   return () => undefined
 }
 
-/** The country of a point, alpha-2. */
+/** The alpha-2 code of the country that contains a point. */
 export function countryCodeAt(longitude: number, latitude: number): string | undefined {
   return iso1A2Code([longitude, latitude], { level: 'territory' }) ?? undefined
 }

@@ -10,12 +10,12 @@ import { readObjects } from './osmReader.ts'
 import { hasCurrentPlaces, PLACE_DATABASE_ENGINE, placesProduct } from './placeRecords.ts'
 import { ShapeAssembler, type Product } from './shapeAssembler.ts'
 
-/** Stages of a build whose products are made here. */
+/** The stages of a build whose products are made here. */
 export const PRODUCTS = ['places', 'map'] as const
 
 export type ProductStage = (typeof PRODUCTS)[number]
 
-/** What makes each, as the record of a build says. */
+/** The version of each product, as the record of a build names it. */
 export const PRODUCT_ENGINES: Readonly<Record<ProductStage, string>> = {
   places: PLACE_DATABASE_ENGINE,
   map: MAP_ENGINE,
@@ -23,7 +23,7 @@ export const PRODUCT_ENGINES: Readonly<Record<ProductStage, string>> = {
 
 type Stages = Partial<MapRegionRecord['stages']>
 
-/** Whether a build has the product as this version makes it. One of addresses has no map. */
+/** Whether a build has the product as this version makes it. A build of addresses has no map. */
 export function isCurrent(stage: ProductStage, stages: Stages): boolean {
   if (stage === 'places') return hasCurrentPlaces(stages)
   return stages.routing === undefined || stages.map?.engine === MAP_ENGINE
@@ -34,23 +34,26 @@ export function hasAllProducts({ stages }: MapRegionRecord): boolean {
 }
 
 export interface ProductsJob {
-  /** Absolute path. */
+  /** The absolute path of the extract. */
   readonly extract: string
-  /** Ids of the ways that areas consist of. */
+  /** The ids of the ways that areas consist of. */
   readonly members: Float64Array
-  /** By product that is wanted: an empty folder. */
+  /** An empty folder for each product that is wanted. */
   readonly folders: Readonly<Partial<Record<ProductStage, string>>>
   readonly signal: AbortSignal
-  /** Called with the share that is done, 0 to 1. */
+  /** Called with the share that is done, from 0 to 1. */
   readonly onProgress: (share: number) => void
   /** Called with a sentence for each part that a product lacks. */
   readonly onNote: (sentence: string) => void
 }
 
-/** The reading is about two thirds of the work. */
+/** The share of the work that is reading. */
 const READING_SHARE = 2 / 3
 
-/** @throws ExtractRefused, the signal's reason and the system's errors */
+/**
+ * Builds the products.
+ * @throws ExtractRefused, the signal's reason and the system's errors
+ */
 export async function buildProducts(job: ProductsJob): Promise<void> {
   const { extract, members, folders, signal, onProgress, onNote } = job
   const { size } = await fs.promises.stat(extract)

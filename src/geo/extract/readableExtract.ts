@@ -13,7 +13,7 @@ import { ToolFailed, ToolKilled } from './valhallaTools.ts'
  */
 const MOST_LEFT_OUT = 20
 
-/** The meaning of the builder's last message about an object. */
+/** The meanings of the builder's last message about an object. */
 const REASONS: readonly (readonly [cause: RegExp, reason: string])[] = [
   [/overlong string/, 'it has a text of more than 1,024 bytes'],
   [/invalid location/, 'its latitude or longitude is out of range'],
@@ -23,7 +23,7 @@ const REASONS: readonly (readonly [cause: RegExp, reason: string])[] = [
 
 interface Job {
   readonly extract: string
-  /** Temporary files are created beside it, under its name with an ending. */
+  /** Temporary files are created beside this folder, under its name with an ending. */
   readonly folder: string
   readonly threads: number
   readonly signal: AbortSignal
@@ -31,7 +31,8 @@ interface Job {
 }
 
 /**
- * The extract as far as the builder can read it: the file itself, or a copy without the objects that end the builder.
+ * The extract as far as the builder can read it: the file itself, or a copy without the objects that make the builder
+ * fail.
  */
 export class ReadableExtract {
   readonly #job: Job
@@ -49,9 +50,9 @@ export class ReadableExtract {
   }
 
   /**
-   * Leaves out the objects that end the builder in this stage, and reports them.
-   * @param failure how it ended
-   * @returns false if no object alone ends it
+   * Leaves out the objects that make the builder fail in this stage, and reports them.
+   * @param failure how the builder ended
+   * @returns false if no single object makes it fail
    * @throws {ExtractRefused} if there are too many; and errors of the builder that are no object's fault
    */
   async leaveOut(stage: BuilderStage, failure: Error): Promise<boolean> {
@@ -102,7 +103,7 @@ export class ReadableExtract {
       return undefined
     } catch (error) {
       if (!(error instanceof ToolFailed) || error instanceof ToolKilled) throw error
-      // Roads without their nodes are the fault of a part, not of an object.
+      // Roads without their nodes are caused by choosing a part, not by an object.
       return error instanceof NoRoads ? undefined : error
     } finally {
       rmSync(folder, { recursive: true, force: true })
@@ -111,7 +112,7 @@ export class ReadableExtract {
 }
 
 /**
- * The objects that can be at fault: all if the builder reads each object by itself, otherwise those that it reads
+ * The objects that can be at fault: all if the builder reads each object by itself, and otherwise those that it reads
  * together with others.
  */
 function suspectsOf(stage: BuilderStage): ReadonlySet<OsmObject['type']> {

@@ -1,6 +1,6 @@
 /**
- * Makes records of the objects of an extract: houses, streets and where they meet, places and areas. It gets the
- * objects in the order of the file, keeps what needs the whole of it, and hands out the rest in between.
+ * Makes records of the objects of an extract: houses, streets and their intersections, places and areas. It receives
+ * the objects in the order of the file, keeps what needs the whole file, and returns the rest in between.
  */
 import type { Position } from '../../model/geofence.ts'
 import { isPlainAddress, areaOf, placeOf, propertyOf, streetOf } from '../records/objectRecords.ts'
@@ -22,10 +22,10 @@ import type { ShapedWay, ShapeSink } from './shapeAssembler.ts'
 import { StreetCrossings } from './streetCrossings.ts'
 import { StreetJoiner } from './streetJoiner.ts'
 
-/** Where the records go. */
+/** Receives the records. */
 export interface RecordSink {
   addWay(record: WayRecord): void
-  /** With its houses. */
+  /** Adds a street with its houses. */
   addStreet(record: StreetRecord): void
   addIntersection(record: IntersectionRecord): void
   addPlace(record: PlaceRecord): void
@@ -42,7 +42,10 @@ export class RecordCollector implements ShapeSink {
   readonly #houses = new Map<string, AddressRecord[]>()
   readonly #places = new Map<string, PlaceRecord[]>()
 
-  /** @param countryAt alpha-2 */
+  /**
+   * Starts without records.
+   * @param countryAt returns an alpha-2 code
+   */
   constructor(
     out: RecordSink,
     countryAt: (longitude: number, latitude: number) => string | undefined,
@@ -79,8 +82,8 @@ export class RecordCollector implements ShapeSink {
   }
 
   /**
-   * Hands out everything that needed the whole file.
-   * @param positionOf of a node of the extract
+   * Returns everything that needed the whole file.
+   * @param positionOf returns the position of a node of the extract
    */
   finish(positionOf: (node: number) => Position | undefined): void {
     for (const range of this.#interpolations.ranges(this.#allHouses())) this.#streets.addRange(range)
@@ -134,7 +137,10 @@ export class RecordCollector implements ShapeSink {
     }
   }
 
-  /** Of objects with one IATA code, such as an airport and its terminal, the largest is the airport. */
+  /**
+   * Adds the places. Of several objects with one IATA code, such as an airport and its terminal, the largest is the
+   * airport.
+   */
   #addPlaces(): void {
     const airports = new Map<string, PlaceRecord>()
     for (const places of this.#places.values()) {
@@ -147,7 +153,7 @@ export class RecordCollector implements ShapeSink {
   }
 
   #addPlace(place: PlaceRecord): void {
-    // Areas with the same name may be pieces of one; points never are.
+    // Areas with the same name may be pieces of one object. Points never are.
     const key = place.rings === undefined ? place.id : `${place.name}\n${place.categories.join()}`
     const others = this.#places.get(key)
     if (others === undefined) this.#places.set(key, [place])
@@ -159,7 +165,10 @@ function sum(rings: Rings): number {
   return rings.reduce((size, ring) => size + ringArea(ring), 0)
 }
 
-/** Areas that touch each other, with the same name and categories, are pieces of one object that was cut. */
+/**
+ * Joins areas that touch each other and have the same name and categories, because they are pieces of one object that
+ * was cut.
+ */
 function joinPieces(places: readonly PlaceRecord[]): PlaceRecord[] {
   const [first] = places
   if (first!.rings === undefined || places.length === 1) return [...places]
@@ -190,7 +199,7 @@ function joinPieces(places: readonly PlaceRecord[]): PlaceRecord[] {
     const largest = pieces.reduce((a, b) => (b.size > a.size ? b : a))
     const rings = pieces.flatMap((place) => place.rings!)
     const size = pieces.reduce((total, place) => total + place.size, 0)
-    // The first in the file has the lowest id.
+    // The first one in the file has the lowest id.
     const { id } = places.find((place) => group.has(place))!
     return { ...largest, id, rings, size }
   })

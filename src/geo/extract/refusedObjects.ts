@@ -7,10 +7,10 @@ export interface RefusedObject {
   readonly failure: Error
 }
 
-/** Runs the builder with some blocks. Returns the error with which it ends, or undefined if it reads all of them. */
+/** Runs the builder with some blocks. Returns the error that it fails with, or undefined if it reads all of them. */
 export type BuildAttempt = (blocks: readonly ExtractBlock[]) => Promise<Error | undefined>
 
-/** There are more such objects than are searched for. */
+/** There are more such objects than the search looks for. */
 export class TooManyRefused extends Error {
   override name = 'TooManyRefused'
   readonly last: RefusedObject
@@ -22,12 +22,12 @@ export class TooManyRefused extends Error {
 }
 
 /**
- * Finds the objects on which the builder fails without naming them. It tries halves of the blocks, halves of those
- * halves that fail again, and then halves of a block's objects. As the halves get smaller, each object that is found
- * costs about as much as reading all blocks twice.
- * @param blocks on which the builder failed
- * @param suspects kinds of objects to search; all others are in each attempt
- * @param most if there are more: {@link TooManyRefused}
+ * Finds the objects on which the builder fails without naming them. It tries halves of the blocks, then halves of
+ * those halves that fail again, and then halves of a block's objects. As the halves get smaller, each object that is
+ * found costs about as much as reading all blocks twice.
+ * @param blocks blocks on which the builder failed
+ * @param suspects the kinds of objects to search; all others are in each attempt
+ * @param most if there are more, it throws {@link TooManyRefused}
  * @returns the objects, and the blocks without them
  * @throws the errors of attempt
  */
@@ -41,7 +41,7 @@ export async function findRefused(
   const refused: RefusedObject[] = []
   const changed = new Map<ExtractBlock, ExtractBlock>()
   const isSuspect = ({ types }: ExtractBlock): boolean => !types.isDisjointFrom(suspects)
-  /** Some of the blocks that are searched, together with all others, in the file's order. */
+  /** Runs an attempt with some of the searched blocks and all other blocks, in the file's order. */
   const among = (some: readonly ExtractBlock[]): Promise<Error | undefined> => {
     const byStart = new Map(some.map((block) => [block.start, block]))
     const chosen = blocks.map((block) => byStart.get(block.start) ?? (isSuspect(block) ? undefined : block))
@@ -56,7 +56,7 @@ export async function findRefused(
     const left = new Set(places)
     const some = (kept: readonly number[]): Promise<Error | undefined> =>
       among([{ ...block, kept: new Set([...others, ...kept]) }])
-    // If all of its objects together can be read, the fault was a text that none of them uses.
+    // If all of its objects together can be read, the cause was a text that none of them uses.
     if ((await some(searched)) !== undefined) {
       await search(searched, some, async (place, failure) => {
         const one = { object: objects[place]!, failure }
@@ -72,7 +72,7 @@ export async function findRefused(
 
 /**
  * Calls `found` for each item that makes the attempt fail alone.
- * @param items with which it failed
+ * @param items items with which it failed
  */
 async function search<Item>(
   items: readonly Item[],
@@ -87,7 +87,7 @@ async function search<Item>(
   const middle = items.length >> 1
   let isFound = false
   for (const half of [items.slice(0, middle), items.slice(middle)]) {
-    // A single item is tried once, below; a second half must be at fault if the first was not.
+    // A single item is tried once, below. If the first half was not at fault, the second one must be.
     const mustBe = half.length === 1 || (half[0] === items[middle] && !isFound)
     if (!mustBe && (await attempt(half)) === undefined) continue
     if (await search(half, attempt, found)) isFound = true

@@ -11,8 +11,8 @@ import { ReadableExtract } from './readableExtract.ts'
 import { ToolFailed, ToolKilled } from './valhallaTools.ts'
 
 /**
- * The builder's messages when a part is done, with the share of the whole that is done then, measured with extracts
- * of cities.
+ * The builder's messages at the end of a part, with the share of the whole that is done then. They were measured with
+ * extracts of cities.
  */
 const MILESTONES: readonly (readonly [line: string, share: number])[] = [
   ['pbfgraphparser.cc::ParseWays', 0.15],
@@ -28,12 +28,12 @@ const MILESTONES: readonly (readonly [line: string, share: number])[] = [
 ]
 
 /**
- * The builder's message before it gives up on a time zone: after an upgrade, it may no longer know a name in
+ * The builder's message before it gives up on a time zone. After an upgrade, it may no longer know a name in
  * timeZones.ts.
  */
 const UNKNOWN_ZONE = /: (\S+) can't be resolved to a non-deprecated time zone/
 
-/** Why the builder cannot use an extract at all; undefined if that is not the failure. */
+/** Why the builder cannot use an extract at all; undefined if the failure has another cause. */
 function refusalOf(failure: ToolFailed): string | undefined {
   if (failure instanceof NoRoads) return 'has no roads that the routing engine can use, or not their nodes.'
   if (failure.message.includes('unsorted input data'))
@@ -46,22 +46,22 @@ export interface TilesJob {
   readonly extract: string
   readonly facts: { readonly bounds: BoundingBox; readonly coverage: Coverage; readonly zoneAt: ZoneAt }
   /**
-   * Created for this; the tiles are then in its folder `tiles`. Temporary folders with its name and an ending are
-   * created beside it.
+   * The folder that is created for the tiles, which are in its folder `tiles`. Temporary folders with its name and an
+   * ending are created beside it.
    */
   readonly folder: string
-  /** The threads of the builder, which takes more memory with each. */
+  /** The number of the builder's threads. It takes more memory with each. */
   readonly threads: number
   readonly signal: AbortSignal
-  /** Called with the share that is done, 0 to 1. */
+  /** Called with the share that is done, from 0 to 1. */
   readonly onProgress: (share: number) => void
-  /** Called with a sentence for everything that the builder refused and the tiles lack. */
+  /** Called with a sentence for everything that the builder refused, so that the tiles lack it. */
   readonly onNote: (sentence: string) => void
 }
 
 /**
  * Builds Valhalla's routing tiles from an extract, with its executables in child processes. Objects and time zones
- * that end the builder are left out.
+ * that make the builder fail are left out.
  * @throws {ExtractRefused} {@link ValhallaMissing}, {@link ToolFailed} and the system's errors
  */
 export async function buildTiles(job: TilesJob): Promise<void> {

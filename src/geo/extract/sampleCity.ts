@@ -15,14 +15,14 @@ export class SampleMissing extends Error {
   override name = 'SampleMissing'
 }
 
-/** Above all ids of OpenStreetMap: for nodes that have lost theirs, and parts of ways. */
+/** The first id for nodes that have lost theirs, and for parts of ways. It is higher than all ids of OpenStreetMap. */
 const FIRST_OWN_ID = 100e9
-/** Sides of a tile of zoom 12 and of the world. */
+/** The units of a side of a tile of zoom 12. */
 const TILE_UNITS = 2 ** 20
 const WORLD_UNITS = 2 ** 32
 const TILE_NAME = /^12-(\d+)-(\d+)\.mvt$/
 
-/** In units of the world from its north-west corner. */
+/** A position in units of the world, from its north-west corner. */
 interface Place {
   readonly x: number
   readonly y: number
@@ -31,9 +31,9 @@ interface Place {
 interface Feature {
   readonly id: number
   readonly tags: OsmTags
-  /** Seconds of the epoch. */
+  /** In epoch seconds. */
   readonly timestamp: number
-  /** For a node, one line with one place. */
+  /** The lines. A node has one line with one position. */
   readonly lines: readonly (readonly Place[])[]
 }
 
@@ -63,10 +63,10 @@ export async function writeSampleCity(path: string): Promise<void> {
   writeOsmPbf(path, { dataOf, nodes: nodes.sorted(), ways, relations: [] })
 }
 
-/** Nodes by place: one for each, for the ways that go through it. */
+/** The nodes by their position. Ways that go through one position share its node. */
 class SampleNodes {
   readonly #byPlace = new Map<string, OsmNode>()
-  /** Further ones at a place. */
+  /** Further nodes at a position. */
   readonly #others: OsmNode[] = []
   #ownId = FIRST_OWN_ID
 
@@ -91,14 +91,20 @@ function keyOf({ x, y }: Place): string {
   return `${x},${y}`
 }
 
-/** From the Mercator projection of vector tiles, https://wiki.openstreetmap.org/wiki/Slippy_map_tilenames. */
+/**
+ * A position in degrees, from the Mercator projection of vector tiles,
+ * https://wiki.openstreetmap.org/wiki/Slippy_map_tilenames.
+ */
 function degrees({ x, y }: Place): { longitude: number; latitude: number } {
   const longitude = (x / WORLD_UNITS) * 360 - 180
   const latitude = (Math.atan(Math.sinh(Math.PI * (1 - (2 * y) / WORLD_UNITS))) * 180) / Math.PI
   return { longitude, latitude }
 }
 
-/** @throws {SampleMissing} */
+/**
+ * Opens the tiles.
+ * @throws {SampleMissing}
+ */
 async function openTiles(): Promise<(type: 'node' | 'way') => Generator<Feature>> {
   const { VectorTile, PbfReader, folder } = await openPackages()
   return function* read(type) {
@@ -124,7 +130,10 @@ function tagsOf(properties: Readonly<Record<string, unknown>>): OsmTags {
   return tags
 }
 
-/** Only loaded when needed. @throws {SampleMissing} */
+/**
+ * Loads the packages, which are only needed here.
+ * @throws {SampleMissing}
+ */
 async function openPackages() {
   try {
     const folder = dirname(fileURLToPath(import.meta.resolve('@mapbox/mvt-fixtures/package.json')))

@@ -13,16 +13,18 @@ export type SampleNews =
   | { readonly stage: 'unpacking' | ImportStage; readonly share: number }
   | { readonly failed: string }
 
-/** For half a minute it tries to lock the folder, which the import of a server that has just ended may still hold. */
+/**
+ * Locking the folder is tried for half a minute, because the import of a server that has just ended may still hold it.
+ */
 const LOCKING = { pauses: { firstMs: 1000, lastMs: 1000 }, attempts: 30 }
 
 /**
- * Imports the samples into a data folder without map regions, or updates them; this is all that its process does.
+ * Imports the samples into a data folder without map regions, or updates them. Its process does nothing else.
  * @param lock locks the folder of the map regions, and creates it; throws if another process is changing them
  * @throws the error that prevents the import, after it was reported
  */
 export async function importSample(dataFolder: string, lock: (folder: string) => () => void): Promise<void> {
-  // The server has ended; the tools that this process has started end with it.
+  // The server has ended. The tools that this process has started end with it.
   const orphaned = (): never => process.exit(1)
   process.once('disconnect', orphaned)
   setPriority(constants.priority.PRIORITY_LOW)

@@ -10,9 +10,9 @@ import type { SampleNews } from './sampleImport.ts'
 const KILL_AFTER_MS = 2000
 
 /**
- * The sample, a real city and the house numbers of a county to try things with, which is built automatically at the
- * first start by a separate process with low priority, while the server is running. It is built once; a data folder
- * with map regions does not get it.
+ * The samples to try things with: a real city, and the house numbers of a county. A separate process with low priority
+ * builds them automatically at the first start, while the server is running. They are built once, and only for data
+ * folders without map regions.
  */
 export class SampleMapRegion implements Service {
   readonly name = 'sample region'
@@ -23,12 +23,13 @@ export class SampleMapRegion implements Service {
   #child: ChildProcess | undefined
   #condition = 'building'
   #isStopped = false
-  /** Why it was not built. */
+  /** Why it was not built; undefined if that did not happen. */
   #failure: string | undefined
 
   /**
-   * @param parts.needed makes what searches in it need besides; that it cannot be made is told elsewhere
-   * @param parts.imported looks for it among the map regions
+   * Does nothing yet.
+   * @param parts.needed makes what searches need besides the sample; its failure is reported elsewhere
+   * @param parts.imported looks for the sample among the map regions
    */
   constructor(parts: {
     readonly dataFolder: string
@@ -43,21 +44,21 @@ export class SampleMapRegion implements Service {
   }
 
   /**
-   * Its progress, readable for everybody: `building the data of the world`, `building routing tiles 40 %`, `building,
-   * unpacking 0 %`; `ready` once all of its products are in service; or that it was not built: the reason contains
-   * folders, so it is not included.
+   * The progress, as a text that anybody may read: `building the data of the world`, `building routing tiles 40 %`,
+   * `building, unpacking 0 %`; `ready` once all of its products are in service; or that it was not built. The reason
+   * for that is left out, because it contains folders.
    */
   get condition(): string {
     return this.#failure === undefined ? this.#condition : 'failed; the log says why'
   }
 
-  /** Does not wait for it. */
+  /** Starts the build, without waiting for it. */
   start(): void {
     this.#logger.info(
       'building the sample: the city of Montevideo, and house numbers of Santa Cruz, California; /readyz shows the progress',
     )
     this.#tell('building the data of the world')
-    // One after the other, because each takes some hundred megabytes.
+    // The builds run one after the other, because each takes some hundred megabytes.
     void this.#needed()
       .catch(() => {})
       .then(() => this.#import())
@@ -67,9 +68,9 @@ export class SampleMapRegion implements Service {
     if (this.#isStopped) return
     const child = fork(SAMPLE_REGION_CHILD, [this.#dataFolder], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-      // Nothing of our environment, which contains keys and passwords.
+      // The child gets nothing of our environment, which contains keys and passwords.
       env: { PATH: process.env.PATH },
-      // It should be small rather than quick.
+      // The process should be small rather than quick.
       execArgv: ['--max-semi-space-size=4', '--max-old-space-size=400'],
     })
     this.#child = child
@@ -91,7 +92,7 @@ export class SampleMapRegion implements Service {
     })
   }
 
-  /** Ends a running import; the next start builds it. */
+  /** Ends a running import. The next start builds the sample. */
   async stop(): Promise<void> {
     this.#isStopped = true
     const child = this.#child
@@ -99,13 +100,13 @@ export class SampleMapRegion implements Service {
     child.removeAllListeners()
     const ended = once(child, 'exit')
     child.disconnect()
-    // It does not react while it unpacks; but then it has not started any tools yet that would be left behind.
+    // The child does not react while it unpacks. But then it has not yet started any tools that would be left behind.
     const killTimer = setTimeout(() => child.kill('SIGKILL'), KILL_AFTER_MS)
     await ended
     clearTimeout(killTimer)
   }
 
-  /** The log has a line for each stage. */
+  /** Logs a line for each stage. */
   #tell(condition: string): void {
     const stageOf = (text: string): string => text.replace(/ \d+ %$/, '')
     if (stageOf(condition) !== stageOf(this.#condition)) this.#logger.info(`sample: ${condition}`)

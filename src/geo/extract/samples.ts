@@ -6,7 +6,7 @@ import { hasAllProducts } from './products.ts'
 import { writeSampleCity } from './sampleCity.ts'
 
 export const SAMPLE_CITY = 'montevideo'
-/** Is built first, because it takes a second; with the city the sample is complete. */
+/** The sample that is built first, because it takes a second. The samples are complete when the city is. */
 export const SAMPLE_RANGES = 'santa-cruz'
 
 const CITY_FILE = 'sample.osm.pbf'
@@ -16,21 +16,21 @@ const CITY_FILE = 'sample.osm.pbf'
  */
 const RANGES_FILE = fileURLToPath(new URL('./santaCruz.csv', import.meta.url))
 
-/** Whether a sample is to be built automatically: for the first time, or because an earlier version built it. */
+/** Whether a sample must be built automatically: for the first time, or because an earlier version built it. */
 export function wantsSample(folder: string): boolean {
   const { regions, sampleImported } = readManifest(folder)
   const isBegun = sampleImported === undefined && regions.every(({ name }) => name === SAMPLE_RANGES)
   return isBegun || outdatedSamples(folder).length > 0
 }
 
-/** Samples in service without all products of this version, or with chains of another version of the package. */
+/** The samples in service that lack products of this version, or have chains of another version of the package. */
 export function outdatedSamples(folder: string): string[] {
   return readManifest(folder).regions.flatMap((region) => {
     let record: MapRegionRecord
     try {
       record = readRecord(join(folder, region.folder))
     } catch {
-      // The server says what is wrong with it.
+      // The server reports what is wrong with it.
       return []
     }
     return isSampleRegion(record) && !hasAllProducts(record) ? [region.name] : []
@@ -45,9 +45,9 @@ export function isSampleRegion({ name, sources }: MapRegionRecord): boolean {
 }
 
 /**
- * The file that a sample is built from. That of the city is written, and may be deleted; the other one belongs to the
- * program.
- * @param folder of the map regions
+ * The file from which a sample is built. The one of the city is written, and may be deleted; the other one belongs to
+ * the program.
+ * @param folder the folder of the map regions
  * @returns its path
  * @throws SampleMissing and the system's errors
  */

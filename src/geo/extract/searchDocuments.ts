@@ -12,16 +12,22 @@ interface Point {
   readonly y: number
 }
 
-/** Names of countries come with the data of the world; boroughs are only said to find something else. */
+/**
+ * Kinds of areas that are not searched: names of countries come with the data of the world, and boroughs are only
+ * named to find something else.
+ */
 const NOT_SEARCHED: ReadonlySet<AreaKind> = new Set(['country', 'borough'])
-/** Larger areas are named by everything in them, which would make the index slow. */
+/**
+ * Only areas of these kinds are part of the context. Everything in a larger area would contain its name, which would
+ * make the index slow.
+ */
 const CONTEXT: ReadonlySet<AreaKind> = new Set(['neighborhood', 'borough', 'locality', 'postalCode'])
 
 /**
  * Everything that can be searched for by its name, with the names of the areas that contain it. Houses are found by
  * their street.
- * @param file with all records
- * @param spellings of streets that have more than one, by id
+ * @param file the file with all records
+ * @param spellings the spellings of streets that have more than one, by id
  */
 export function* searchDocuments(
   file: string,

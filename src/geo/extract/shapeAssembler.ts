@@ -1,7 +1,7 @@
 /**
  * Puts the objects of an extract together: ways with the positions of their nodes, relations with the rings of their
- * ways. It gets the objects in the order of the file, and hands those with tags to all products that are made of it, so
- * that the file is read once for all of them.
+ * ways. It receives the objects in the order of the file, and passes those with tags to all products, so that the file
+ * is read once for all of them.
  */
 import type { Position } from '../../model/geofence.ts'
 import { joinRings, type Rings } from '../records/areas.ts'
@@ -13,28 +13,32 @@ import type { RelationMember, ObjectSink } from './osmReader.ts'
 export interface ShapedWay {
   readonly id: number
   readonly tags: Tags
-  /** Ids of the nodes that the extract has, at least one. */
+  /** The ids of those of its nodes that the extract has. There is at least one. */
   readonly nodes: readonly number[]
   /** The positions of those nodes. */
   readonly line: readonly Position[]
-  /** It is a ring, and the extract has all of it. */
+  /** Whether it is a ring that the extract has completely. */
   readonly isRing: boolean
 }
 
-/** Gets every object with tags. */
+/** Receives every object with tags. */
 export interface ShapeSink {
   node(id: number, position: Position, tags: Tags): void
   way(way: ShapedWay): void
-  /** An area of several ways. @param outer its complete rings, at least one @param inner those of its holes */
+  /**
+   * Called for an area of several ways.
+   * @param outer its complete rings, at least one
+   * @param inner the rings of its holes
+   */
   relation(id: number, tags: Tags, outer: Rings, inner: Rings): void
 }
 
-/** A product in the making. */
+/** A product that is being made. */
 export interface Product {
   readonly sink: ShapeSink
-  /** Makes it complete, once the whole file was read. */
+  /** Completes the product after the whole file was read. */
   finish(shapes: ShapeAssembler): void
-  /** Closes its files in whatever state they are. */
+  /** Closes its files, whatever state they are in. */
   abandon(): void
 }
 
@@ -42,10 +46,13 @@ export class ShapeAssembler implements ObjectSink {
   readonly #sinks: readonly ShapeSink[]
   readonly #members: ReadonlySet<number>
   readonly #nodes = new NodeStore()
-  /** Ways that relations are made of. */
+  /** The lines of ways that belong to relations. */
   readonly #lines = new Map<number, readonly Position[]>()
 
-  /** @param members ids of the ways of relations that are used */
+  /**
+   * Starts without objects.
+   * @param members the ids of the ways of relations that are used
+   */
   constructor(sinks: readonly ShapeSink[], members: ReadonlySet<number>) {
     this.#sinks = sinks
     this.#members = members

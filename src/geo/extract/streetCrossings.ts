@@ -5,7 +5,7 @@ import { nameKey } from '../text/words.ts'
 
 /** Nodes that two streets share within this distance are one intersection. */
 const SAME_METERS = 150
-/** Streets that are told apart at a node. More are a mistake in the data. */
+/** How many streets are distinguished at a node. More are a mistake in the data. */
 const MAX_STREETS = 8
 
 /** Collects the nodes of streets, 16 bytes for each, and finds where two streets share one. */
@@ -16,7 +16,10 @@ export class StreetCrossings {
   #streets = new Uint32Array(1024)
   #count = 0
 
-  /** @param nodes ids of a way of the street */
+  /**
+   * Adds a way of a street.
+   * @param nodes the ids of its nodes
+   */
   add(name: string, nodes: readonly number[]): void {
     // Spellings of one name are one street.
     const key = nameKey(name)
@@ -40,7 +43,7 @@ export class StreetCrossings {
     }
   }
 
-  /** Pairs of streets by their numbers, with the positions of the nodes that they share. */
+  /** Pairs of streets by their numbers, with the positions of the nodes that both have. */
   #pairs(positionOf: (node: number) => Position | undefined): Map<string, Position[]> {
     const pairs = new Map<string, Position[]>()
     const order = new Uint32Array(this.#count).map((_, i) => i)

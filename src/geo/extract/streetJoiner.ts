@@ -6,9 +6,9 @@ import { nameKey } from '../text/words.ts'
 
 /** Ways and houses of one name within this distance of each other are one street. */
 const SAME_STREET_METERS = 300
-/** Of a cell; its diagonal is shorter than that distance, so everything in a cell is one street. */
+/** The side of a cell. Its diagonal is shorter than the distance above, so everything in a cell is one street. */
 const CELL_METERS = 200
-/** Positions of a way that are looked at lie no further apart. */
+/** The largest distance between positions of a way that are looked at. */
 const STEP_METERS = 150
 const DEGREE_METERS = 111_195
 const NEIGHBOURS = [-2, -1, 0, 1, 2].flatMap((row) =>
@@ -20,18 +20,18 @@ interface Piece {
   readonly name: string
   readonly position: Position
   readonly importance: StreetImportance
-  /** Only houses have one. */
+  /** The house; undefined for a way or a range. */
   readonly house?: AddressRecord
-  /** Only of a number range; the position is in the middle of it. */
+  /** The number range, whose position is in its middle; undefined for a way or a house. */
   readonly range?: RangeRecord
 }
 
-/** What of a street lies in one square. */
+/** The part of a street that lies in one square. */
 interface Cell {
   readonly row: number
   readonly column: number
   readonly pieces: Piece[]
-  /** Of the pieces, those furthest west, east, south and north. */
+  /** The pieces that are furthest west, east, south and north. */
   readonly corners: Position[]
   group: Cell
 }
@@ -58,7 +58,7 @@ export class StreetJoiner {
     this.#add({ name, position: middleOf(line), importance: 0, range })
   }
 
-  /** Returns each street, and forgets them. Ids continue where the last call ended. */
+  /** Returns each street, and forgets it. Ids continue where the last call ended. */
   *streets(): Generator<StreetRecord> {
     for (const [key, pieces] of this.#pieces) {
       this.#pieces.delete(key)
@@ -90,7 +90,7 @@ function* stepsOf(line: readonly Position[]): Generator<Position> {
   }
 }
 
-/** Cells of which each has a piece near one of another cell of its group. */
+/** Groups of cells. Each cell has a piece near a piece of another cell of its group. */
 function groupsOf(pieces: readonly Piece[]): Cell[][] {
   const cells = new Map<string, Cell>()
   for (const piece of pieces) {
@@ -116,7 +116,7 @@ function groupsOf(pieces: readonly Piece[]): Cell[][] {
   for (const cell of cells.values()) {
     for (const [rows, columns] of NEIGHBOURS) {
       const row = cell.row + rows
-      // Rows towards the poles have wider cells.
+      // Cells are wider in rows towards the poles.
       const column =
         rows === 0 ? cell.column : Math.floor(((cell.column + 0.5) * widthOf(cell.row)) / widthOf(row))
       const other = cells.get(`${row},${column + columns}`)
@@ -155,15 +155,15 @@ function areNear(a: Cell, b: Cell): boolean {
   return a.corners.some((one) => b.corners.some((other) => distance(one, other) <= SAME_STREET_METERS))
 }
 
-/** Degrees of longitude of a cell. */
+/** The width of a cell in degrees of longitude. */
 function widthOf(row: number): number {
   const latitude = Math.min(89, Math.abs(((row + 0.5) * CELL_METERS) / DEGREE_METERS))
   return CELL_METERS / (DEGREE_METERS * Math.cos((latitude * Math.PI) / 180))
 }
 
 /**
- * Where one street goes through several cities it is a street of each. Ways and houses that do not say their city
- * belong to that of most houses of their cell, or of the whole street.
+ * Divides a street by its cities, because a street that goes through several cities is a separate one in each. Ways
+ * and houses that do not name their city belong to that of most houses of their cell, or of the whole street.
  */
 function byCity(group: readonly Cell[]): Piece[][] {
   const cityOf = ({ house, range }: Piece): string | undefined => (house ?? range)?.city
@@ -208,7 +208,7 @@ function streetOf(id: number, pieces: readonly Piece[]): StreetRecord {
   }
 }
 
-/** The value that most have; of several the one that came first. */
+/** The most frequent value. If there are several, it is the one that came first. */
 function mostFrequent<Item>(
   items: readonly Item[],
   valueOf: (item: Item) => string | undefined,

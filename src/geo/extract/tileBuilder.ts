@@ -16,13 +16,13 @@ export const BUILDER_STAGES = [
 
 export type BuilderStage = 'initialize' | (typeof BUILDER_STAGES)[number][0]
 
-/** The builder has read the extract, and found nothing in it to make tiles of. */
+/** The builder has read the extract and found nothing to make tiles of. */
 export class NoRoads extends ToolFailed {
   override readonly name = 'NoRoads'
 }
 
 /**
- * How the builder ends if it has no tiles to validate. It reads memory that nobody has written, so in one of twenty
+ * The last message of the builder if it has no tiles to validate. It reads uninitialised memory, so in one of twenty
  * runs it says nothing at all.
  */
 const VALIDATING = 'Validating, finishing and binning tiles'
@@ -30,9 +30,9 @@ const NO_TILES = /GraphId level exceeds|GraphId with invalid tile id/
 
 /**
  * Runs Valhalla's builder of tiles.
- * @param parts.folder gets the tiles and its other files
- * @param parts.borders database of countries and time zones
- * @param parts.end last stage; all if absent
+ * @param parts.folder receives the tiles and its other files
+ * @param parts.borders the database of countries and time zones
+ * @param parts.end the last stage; all stages if absent
  * @throws {NoRoads} {@link ToolFailed} and other errors of runTool
  */
 export async function runBuilder(parts: {

@@ -39,14 +39,17 @@ const ZONE_OF = new Map(
   Object.entries(LINKS).flatMap(([zone, links]) => links.split(' ').map((link) => [link, zone] as const)),
 )
 
-/** The name of a zone for the builder of routing tiles. @param name from {@link tzLookup} */
+/**
+ * The name of a zone for the builder of routing tiles.
+ * @param name from {@link tzLookup}
+ */
 export function builderZone(name: string): string {
   return ZONE_OF.get(name) ?? name
 }
 
 /**
- * The zone at a position in degrees, under a name that the builder of routing tiles knows; correct to within 2 km of
- * a border.
+ * The zone at a position in degrees, under a name that the builder of routing tiles knows. It is correct to within 2
+ * km of a border.
  */
 export function timeZoneAt(longitude: number, latitude: number): string {
   return builderZone(tzLookup(latitude, longitude))

@@ -1,6 +1,6 @@
 /**
- * Gives a map region the products of this version where an earlier version made them; the others stay as they are. It
- * needs the files again that the region was built from.
+ * Gives a map region the products of this version if an earlier version made them. All others stay as they are. It
+ * needs the files from which the region was built.
  */
 import fs from 'node:fs'
 import { join } from 'node:path'
@@ -11,17 +11,17 @@ import { readManifest, readRecord, type MapRegionRecord, type SourceRecord } fro
 import { hasAllProducts } from './products.ts'
 import { isSampleRegion, writeSampleFile } from './samples.ts'
 
-/** A file that a map region was built from is not where it was, or has changed. */
+/** A file from which a map region was built is not where it was, or has changed. */
 export class SourceMissing extends Error {
   override name = 'SourceMissing'
 }
 
 export interface MapRegionUpdate {
-  /** The folder of all map regions; its lock is held. */
+  /** The folder of all map regions. Its lock is held. */
   readonly folder: string
-  /** Of a region in the manifest. */
+  /** The name of a region in the manifest. */
   readonly name: string
-  /** Where the extract is now, as an absolute path; by default where it was. */
+  /** The absolute path of the extract, if it is not where it was. */
   readonly file: string | undefined
   readonly threads: number
   readonly now: () => number
@@ -31,8 +31,9 @@ export interface MapRegionUpdate {
 }
 
 /**
+ * Updates a map region.
  * @returns undefined if it has all products of this version already
- * @throws {SourceMissing} and what importMapRegion and importAddresses throw: then the region is served as before
+ * @throws {SourceMissing} and what importMapRegion and importAddresses throw; the region is then served as before
  */
 export async function updateMapRegion(job: MapRegionUpdate): Promise<MapRegionRecord | undefined> {
   const { folder, name, file } = job
@@ -65,7 +66,10 @@ function isUpToDate(record: MapRegionRecord): boolean {
   return hasAllProducts(record) && (routing === undefined || routing.engine === routingEngine())
 }
 
-/** @throws {SourceMissing} if the file is gone or has another size */
+/**
+ * The path of a source.
+ * @throws {SourceMissing} if the file is gone or has another size
+ */
 function pathOf(name: string, { file, path, bytes }: SourceRecord, command: string): string {
   const advice = `Get it, and say where it is: npm run region -- ${command.replace('NAME', name)}`
   if (path === undefined)

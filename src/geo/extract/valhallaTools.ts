@@ -6,12 +6,12 @@ import { dirname, join } from 'node:path'
 import { createInterface } from 'node:readline'
 
 const PACKAGE = '@valhallajs/valhallajs'
-/** The number of a tool's last lines that are kept, because they say what went wrong. */
+/** How many of a tool's last lines are kept, because they say what went wrong. */
 const LAST_LINES = 20
-/** Exit code of a program that the system cannot load. */
+/** The exit code of a program that the system cannot load. */
 const NOT_LOADED = 127
 
-/** The package is not installed, has nothing for this machine, or needs libraries that are missing. */
+/** The package is not installed, does not support this machine, or needs libraries that are missing. */
 export class ValhallaMissing extends Error {
   override name = 'ValhallaMissing'
 }
@@ -21,16 +21,16 @@ export class ToolFailed extends Error {
   override name = 'ToolFailed'
 }
 
-/** The system ended it, most likely because of too little memory: its input is not at fault. */
+/** The system ended the executable, most likely because of too little memory. Its input is not at fault. */
 export class ToolKilled extends ToolFailed {
   override name = 'ToolKilled'
 }
 
 /**
  * Runs an executable of Valhalla to its end.
- * @param options.folder its working folder, where it leaves notes
+ * @param options.folder its working folder, where it may leave files
  * @param options.onLine called with each line that it writes; lines of its log begin with `[INFO]` or another level
- * @param options.signal kills it
+ * @param options.signal ends it
  * @throws {ValhallaMissing} {@link ToolFailed} and the signal's reason
  */
 export async function runTool(
@@ -47,8 +47,8 @@ export async function runTool(
   const child = spawn(join(toolsFolder(), tool), args, {
     cwd: folder,
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Nothing of our environment, which contains keys and passwords. Without this setting, each of its threads would
-    // have a separate heap.
+    // It gets nothing of our environment, which contains keys and passwords. Without MALLOC_ARENA_MAX, each of its
+    // threads would have a separate heap.
     env: { PATH: process.env.PATH, MALLOC_ARENA_MAX: '2' },
   })
   const kill = (): void => void child.kill('SIGKILL')
@@ -94,7 +94,7 @@ function causeIn(lines: readonly string[]): string {
   return `it did not say why.${last === undefined ? '' : ` Its last line: ${last}`}`
 }
 
-/** Why there is no routing engine here, in a sentence; undefined if there is one. */
+/** Why there is no routing engine here, as a sentence; undefined if there is one. */
 export function whyMissing(): string | undefined {
   try {
     toolsFolder()
@@ -105,13 +105,19 @@ export function whyMissing(): string | undefined {
   }
 }
 
-/** The version of the package, e.g. `3.6.1`. @throws {ValhallaMissing} */
+/**
+ * The version of the package, e.g. `3.6.1`.
+ * @throws {ValhallaMissing}
+ */
 export function valhallaVersion(): string {
   const require = createRequire(import.meta.url)
   return (require(join(packageFolder(), 'package.json')) as { version: string }).version
 }
 
-/** @throws {ValhallaMissing} */
+/**
+ * The folder of the executables.
+ * @throws {ValhallaMissing}
+ */
 function toolsFolder(): string {
   const folder = join(packageFolder(), process.platform, process.arch)
   if (existsSync(folder)) return folder

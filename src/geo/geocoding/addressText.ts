@@ -1,7 +1,7 @@
 import formatter from '@fragaria/address-formatter'
 import { LRUCache } from 'lru-cache'
 
-/** The parts of an address that its texts are made of. */
+/** The parts of an address of which its texts are made. */
 export interface AddressParts {
   readonly number?: string | undefined
   readonly street?: string | undefined
@@ -10,17 +10,17 @@ export interface AddressParts {
   readonly state?: string | undefined
   readonly stateCode?: string | undefined
   readonly postalCode?: string | undefined
-  /** In the language of the answer. */
+  /** The country's name in the language of the answer. */
   readonly country?: string | undefined
   readonly countryCode?: string | undefined
-  /** Alpha-3. */
+  /** The alpha-3 code. */
   readonly countryCode3?: string | undefined
 }
 
-/** Addresses of these countries are one line with the code of the state. */
+/** The countries whose addresses are one line with the code of the state. */
 const ONE_LINE: ReadonlySet<string> = new Set(['US', 'CA'])
 
-/** Without the characters that a client's HTML and regular expressions would take for syntax. */
+/** The text without the characters that a client's HTML and regular expressions would take for syntax. */
 export function labelText(text: string): string {
   return text
     .replaceAll(/[()[\]{}*+?\\|^$<>]/g, ' ')
@@ -44,11 +44,14 @@ interface StreetOrder {
 
 const orders = new Map<string, StreetOrder>()
 
-/** How a country writes number and street. It is asked once, because a template takes a tenth of a millisecond. */
+/**
+ * How a country writes number and street. Each country is tried once, because a template takes a tenth of a
+ * millisecond.
+ */
 function streetOrder(countryCode = ''): StreetOrder {
   let order = orders.get(countryCode)
   if (order === undefined) {
-    // Some countries write them on two lines.
+    // In some countries, they are on two lines.
     const text = formatter
       .format({ houseNumber: '1', road: 'Street', countryCode }, { output: 'array' })
       .join(' ')
@@ -64,8 +67,9 @@ function streetOrder(countryCode = ''): StreetOrder {
 }
 
 /**
- * The whole address as one line.
- * @param label what comes before the city: number and street, or the name of what is smaller; undefined for none
+ * The whole address in one line.
+ * @param label what comes before the city: number and street, or the name of something smaller; undefined if there is
+ * nothing
  */
 export function addressLine(label: string | undefined, parts: AddressParts): string {
   const { borough, city, state, stateCode, postalCode, country, countryCode, countryCode3 } = parts
@@ -80,7 +84,10 @@ export function addressLine(label: string | undefined, parts: AddressParts): str
   )
 }
 
-/** Some hundred bytes each. The usual requests are about few cities, but IP addresses are of the whole world. */
+/**
+ * How many lines are kept, at some hundred bytes each. Most requests are about few cities, but IP addresses are from
+ * the whole world.
+ */
 const KEPT_LINES = 10_000
 const cities = new LRUCache<string, readonly string[]>({ max: KEPT_LINES })
 

@@ -13,7 +13,7 @@ import { recall } from './recall.ts'
 import type { OwnAddress } from './surroundings.ts'
 import { fitName, MATCHED, textScore, type NameFit } from './textScore.ts'
 
-/** Parts between commas that may be areas. */
+/** How many parts between commas may be areas. */
 const MOST_PARTS = 6
 export const NOTHING_TAKEN: ReadonlySet<number> = new Set()
 
@@ -88,8 +88,8 @@ export function itemCandidates(
 }
 
 /**
- * The areas that parts of the query name: what is between commas, and up to four words at its end.
- * @param tail words of countries, states and postal codes at the end, before which a city may stand
+ * The areas that parts of the query name: the parts between commas, and up to four words at its end.
+ * @param tail the words of countries, states and postal codes at the end; a city may stand before them
  */
 export function namedAreaCandidates(
   regions: readonly PlaceRecords[],
@@ -130,7 +130,7 @@ export function namedAreaCandidates(
   })
 }
 
-/** Names of a country in all languages, and its codes, as words. */
+/** The names of each country in all languages, and its codes, as words. */
 const countries = new Map<string, (readonly Word[])[]>()
 
 export function countryNames(code: string): (readonly Word[])[] {

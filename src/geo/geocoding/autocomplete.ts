@@ -13,14 +13,17 @@ import { areaAddress, recordAddress } from './results.ts'
 import type { SearchSources } from './sources.ts'
 import { MATCHED } from './textScore.ts'
 
-/** Digits of the longest house number with a block: `123456-7890`. */
+/** How many digits the longest house number with a block has: `123456-7890`. */
 const MOST_DIGITS = 10
-/** Candidates that are looked at for each result: many are of a layer or country that is not wanted, or duplicates. */
+/**
+ * How many candidates are looked at for each result, because many are of a layer or country that is not wanted, or
+ * duplicates.
+ */
 const LOOKED_AT_PER_RESULT = 2
 const LEAST_LOOKED_AT = 40
-/** How well each word of a result must fit, once words may differ by a letter. */
+/** How well each word of a result must fit if words may differ by a letter. */
 const LEAST_FIT = 0.6
-/** Where mail needs a postal code. */
+/** The countries in which mail needs a postal code. */
 const WITH_POSTAL_CODE: ReadonlySet<string> = new Set(['US', 'CA'])
 
 /** The addresses and places that the text so far may mean, the most likely first. */
@@ -62,7 +65,7 @@ function search(
   ]
   const named = namedAreas(query, candidates, sources.world)
   const wanted = candidates.filter(({ layer }) => layers.includes(layer))
-  // The results so far that no other candidate can beat.
+  // Whether the results so far are enough, because no other candidate can be better.
   const isEnough = (ranked: readonly Ranked[], best: number): boolean =>
     ranked.length >= limit && ranked.filter(({ score }) => score >= best).length >= limit
   return rank(sources, query, wanted, named, {
@@ -89,7 +92,7 @@ function addressOf({ candidate, around }: Ranked, { near, now }: AutocompleteQue
 function isAllowed(address: Address, { postalCode, isMailable }: AutocompleteQuestion): boolean {
   const { countryCode, number } = address
   const code = address.postalCode?.toUpperCase()
-  // Of a ZIP+4, the first five digits say where it is.
+  // The first five digits of a ZIP+4 say where it is.
   const asked = postalCode?.toUpperCase()
   const same = countryCode === 'US' ? code?.slice(0, 5) === asked?.slice(0, 5) : code === asked
   if (asked !== undefined && !same) return false
@@ -98,8 +101,8 @@ function isAllowed(address: Address, { postalCode, isMailable }: AutocompleteQue
 }
 
 /**
- * The houses of a street that the query may mean: their number begins with the number at the end of the query, or is
- * the number at its beginning. Without a number, these are the first houses, if only houses are wanted.
+ * The houses of a street that the query may mean. Their number begins with the number at the end of the query, or is
+ * the number at its beginning. If there is no number and only houses are wanted, these are the first houses.
  */
 function housesOf(
   region: PlaceRecords,

@@ -7,12 +7,12 @@ import type { NumberReading } from './query.ts'
 import type { EditedWords } from './recall.ts'
 import type { Found } from './results.ts'
 
-/** Something that the query may mean, before it is known what it lies in. */
+/** Something that the query may mean, before the areas around it are known. */
 export interface GeocodeCandidate extends Found {
   readonly importance: number
-  /** How each word of the query fits its own name and number. */
+  /** For each word of the query, how well it fits the candidate's name and number. */
   readonly fits: Float64Array
-  /** The share of its own name that is in the query. */
+  /** The share of the candidate's own name that is in the query. */
   readonly share: number
   /** The words that are read as its house number. */
   readonly reading: NumberReading | undefined
@@ -23,14 +23,15 @@ export interface GeocodeCandidate extends Found {
   /** For an area. */
   readonly area: NamedArea | undefined
   /**
-   * Where it is for the order of results, if not at its position: houses of one street come in the order of numbers.
+   * A position for the order of results, if it differs from the candidate's own. So houses of one street come in the
+   * order of their numbers.
    */
   readonly anchor?: Position | undefined
 }
 
 export interface NamedArea {
   readonly layer: CoarseLayer
-  /** In the language of the answer. */
+  /** The name in the language of the answer. */
   readonly name: string
   /** The code of a state. */
   readonly code: string | undefined
@@ -40,7 +41,7 @@ export interface CandidateOptions {
   readonly language: Language
   readonly edited: EditedWords
   readonly near?: Position | undefined
-  /** More house numbers of a street than the one that was typed, for autocomplete. */
+  /** Returns more house numbers of a street than the one that was typed, for autocomplete. */
   readonly housesOf?: (
     region: PlaceRecords,
     street: StoredStreet,

@@ -1,4 +1,4 @@
-/** What a query may mean: records whose names have words of it, and the houses and crossings of such streets. */
+/** What a query may mean: records whose names contain words of it, and the houses and crossings of such streets. */
 import type { PlaceRecords, StoredAddress, StoredStreet } from '../placeDatabase/port.ts'
 import type { SearchHit } from '../placeDatabase/searchIndex.ts'
 import { numberKey } from '../records/houseNumbers.ts'
@@ -13,12 +13,12 @@ import type { NumberReading, Query } from './query.ts'
 import { recall } from './recall.ts'
 import { fitName, MATCHED, textScore, type NameFit } from './textScore.ts'
 
-/** Houses with one number in one street that are looked at. */
+/** How many houses with one number in one street are looked at. */
 const MOST_HOUSES = 100
 const MOST_JOINS = 3
 /** Below this score, a record is not what the query means. */
 export const LEAST_TEXT = 0.5
-/** Further records are looked for unless one has this score. */
+/** If a record has this score, no further ones are looked for. */
 const ENOUGH_TEXT = 0.85
 
 export function regionCandidates(
@@ -50,8 +50,8 @@ export function worldCandidates(world: World, query: Query, options: CandidateOp
 }
 
 /**
- * The score of the text if what the candidate lies in has all words that its own name does not have. Only postal codes
- * of it have digits.
+ * The score of the text if the areas around the candidate had all words that its own name lacks. Words with digits can
+ * only be postal codes.
  */
 export function optimisticText(
   query: Query,
@@ -64,7 +64,7 @@ export function optimisticText(
   return textScore(query, best, share)
 }
 
-/** Whether nothing better will be found: it has every number of the query. */
+/** Whether nothing better will be found, because it has every number of the query. */
 function isEnough(query: Query, one: GeocodeCandidate): boolean {
   const hasNumbers = query.words.every(({ isNumeric }, index) => !isNumeric || one.fits[index]! >= MATCHED)
   return hasNumbers && optimisticText(query, one) >= ENOUGH_TEXT
@@ -161,7 +161,10 @@ function mayHave({ numbers }: StoredStreet, { value }: NumberReading): boolean {
   return numbers !== null && value >= numbers[0] && value <= numbers[1]
 }
 
-/** Whether words of the street's name lie on both sides of the number: then the number is a part of the name. */
+/**
+ * Whether words of the street's name stand on both sides of the number. In that case, the number is a part of the
+ * name.
+ */
 function isInside({ first, end }: NumberReading, fits: Float64Array): boolean {
   return (
     fits.some((fit, index) => index < first && fit > 0) && fits.some((fit, index) => index >= end && fit > 0)
@@ -172,7 +175,9 @@ function indexesOf({ first, end }: { readonly first: number; readonly end: numbe
   return Array.from({ length: end - first }, (_, i) => first + i)
 }
 
-/** The houses with a number: with the unit that was asked for, if that is known, otherwise one. */
+/**
+ * The houses with a number. If the unit that was asked for is known, it is the one with the unit; otherwise any one.
+ */
 function housesWith(
   region: PlaceRecords,
   street: StoredStreet,

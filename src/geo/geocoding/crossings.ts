@@ -8,11 +8,11 @@ import { someWords, type Query } from './query.ts'
 import { recall } from './recall.ts'
 import { fitName, textScore, type NameFit } from './textScore.ts'
 
-/** Streets on each side of a crossing that are tried. */
+/** How many streets on each side of a crossing are tried. */
 const MOST_CROSSED = 12
 const MOST_CROSSINGS = 8
 
-/** Where streets named before a word meet streets named after it. */
+/** The points at which streets named before a word meet streets named after it. */
 export function crossings(
   region: PlaceRecords,
   query: Query,

@@ -17,15 +17,15 @@ const MOST_RESULTS = 10
 const LEAST_SHARE = 0.8
 /** The share of the words that must be found. */
 const ENOUGH_WORDS = 0.75
-/** For at most this many candidates, the areas that contain them are looked up. */
+/** How many candidates are looked at together with the areas that contain them. */
 const MOST_LOOKED_AT = 60
-/** There are many cities with the name of a city. */
+/** The same for areas, because many cities may have the same name. */
 const MOST_AREAS_LOOKED_AT = 200
 const NO_WORDS: ReadonlySet<number> = new Set()
 
 /**
- * Where the thing is that a text names: exact results; otherwise houses between known numbers; otherwise the smallest
- * area around it that is known.
+ * Finds what a text names: exact results; otherwise houses between known numbers; otherwise the smallest known area
+ * around it.
  */
 export function forward(sources: SearchSources, question: ForwardQuestion): Address[] {
   const query = readQuery(question.query, false)
@@ -41,11 +41,11 @@ export function forward(sources: SearchSources, question: ForwardQuestion): Addr
 interface Graded {
   readonly ranked: Ranked
   readonly confidence: GeocodeConfidence
-  /** Of an area that stands for something that is not known; made already. */
+  /** The finished address of an area that stands for something that is not known. */
   readonly address?: Address
 }
 
-/** Whether it is what the query says as it is written; then no word of it is looked for with another letter. */
+/** Whether it is exactly what the query says. In that case, no word is searched with another letter. */
 function isMeant({ confidence, ranked }: Graded): boolean {
   if (confidence === 'exact') return true
   return confidence === 'interpolated' && ranked.fits.every((fit) => fit >= MATCHED)
@@ -87,7 +87,7 @@ function search(
   return fallback === undefined ? [] : [fallback]
 }
 
-/** Undefined for what can only stand for something that is not known. */
+/** The confidence. Undefined for something that can only stand for something else that is not known. */
 function confidenceOf(
   query: Query,
   { candidate, fits }: Ranked,
@@ -108,7 +108,7 @@ function asFallback(one: Ranked, address: Address | undefined): Graded | undefin
   return address && { ranked: one, confidence: 'fallback', address }
 }
 
-/** The street without the house, or what it lies in. */
+/** The street without the house, or the area around it. */
 function streetOrAround(
   query: Query,
   ranked: readonly Ranked[],
@@ -127,7 +127,7 @@ function streetOrAround(
   return undefined
 }
 
-/** The smallest area that the query names, whatever else it has. */
+/** The smallest area that the query names, whatever else the query contains. */
 function areaNamed(
   sources: SearchSources,
   query: Query,
@@ -138,7 +138,7 @@ function areaNamed(
   const found = namedAreaCandidates(regions, sources.world, query, named.tail, language).filter(
     (one) => layers.includes(one.layer) && isNamedArea(query, one, named),
   )
-  // An area may be found by several parts of the query.
+  // Several parts of the query may find the same area.
   const candidates = new Map(found.map((one) => [`${one.layer} ${one.position.join()}`, one]))
   const isEnough = (): boolean => false
   const options = { countries, language, isEnough, most: MOST_AREAS_LOOKED_AT, leastText: 0 }
@@ -148,7 +148,7 @@ function areaNamed(
   return finest && asFallback(finest, addressOf(finest, now))
 }
 
-/** Whether it is the street of a house of which the number is not known. */
+/** Whether it is the street of a house whose number is not known. */
 function isStreetOf(query: Query, { candidate, fits }: Ranked): boolean {
   if (candidate.layer !== 'street') return false
   return query.numbers.some(({ first, end }) => {
@@ -159,7 +159,7 @@ function isStreetOf(query: Query, { candidate, fits }: Ranked): boolean {
   })
 }
 
-/** An area around a street; its position is known only if the data have the area. */
+/** An area around a street. Its position is only known if the data contain the area. */
 function areaOf({ around, candidate }: Ranked, layer: CoarseLayer, now: number): Address | undefined {
   return areaAddress(layer, around, around.areas.get(layer)?.position ?? candidate.position, now)
 }

@@ -23,14 +23,14 @@ import type {
 import { isAround } from './sources.ts'
 import type { Validation, ValidationQuestion } from './validation.ts'
 
-/** The credit for what is known of chains. */
+/** The credit for data about chains. */
 const CHAIN_ATTRIBUTION = 'name-suggestion-index'
-/** Questions that may wait, besides those being answered; each takes about a millisecond. */
+/** How many questions may wait, besides those that are being answered. Each takes about a millisecond. */
 const MOST_WAITING = 256
-/** A thread takes about 40 MB. It ends after this long without a question. */
+/** A thread takes about 40 MB, so it ends after this long without a question. */
 const IDLE_MS = 60_000
 
-/** Answers in threads, so that no question holds up tracking. They start with the first question. */
+/** Answers in threads, so that no question delays tracking. They start with the first question. */
 export class GeocoderPool implements Geocoder, AreaFinder, Service {
   readonly name = 'geocoder'
   readonly #regions: MapRegions
@@ -38,7 +38,10 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
   readonly #logger: Logger
   readonly #pool: Piscina<GeocoderTask, GeocoderReply>
 
-  /** @param world gives the file of the world database, or throws an ApiError */
+  /**
+   * Starts without threads.
+   * @param world returns the path of the world database, or throws an ApiError
+   */
   constructor(regions: MapRegions, world: () => Promise<string>, logger: Logger) {
     this.#regions = regions
     this.#world = world
@@ -86,7 +89,7 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
       layers: ['address', 'place'],
       countries: [],
       language: 'en',
-      // Only time zones depend on it.
+      // The result does not depend on the time, except for time zones, which are not used here.
       now: 0,
     })
     const [best] = addresses
@@ -119,7 +122,10 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
     return { places, attribution: credits.join(', ') }
   }
 
-  /** @param isUsed whether a map region may be the source of the answer */
+  /**
+   * Asks a thread.
+   * @param isUsed whether a map region may be the source of the answer
+   */
   async #ask(
     question: GeocoderQuestion,
     isUsed: (region: MapRegion, answer: GeocoderAnswer) => boolean = () => true,
@@ -142,7 +148,9 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
     return { answer, attribution: [...credits].join(', ') }
   }
 
-  /** Questions that are being answered are abandoned; the server has drained its requests before. */
+  /**
+   * Ends the threads. Questions that are being answered are abandoned, but the server has drained its requests before.
+   */
   stop(): Promise<void> {
     return this.#pool.destroy()
   }

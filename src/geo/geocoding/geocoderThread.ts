@@ -26,20 +26,22 @@ export type GeocoderQuestion =
   | { readonly kind: 'autocomplete'; readonly question: AutocompleteQuestion }
   | { readonly kind: 'validate'; readonly question: ValidationQuestion }
   | { readonly kind: 'places'; readonly question: PlacesQuestion }
-  /** By its IATA code, in capitals. */
+  /** An airport by its IATA code, in capitals. */
   | { readonly kind: 'airport'; readonly question: string }
-  /** By its `_id`. */
+  /** A place by its `_id`. */
   | { readonly kind: 'placeArea'; readonly question: string }
 
-/** By the kind of the question. */
+/** The answer, by the kind of the question. */
 export type GeocoderAnswer = Address[] | FoundPlace[] | Validation | PlaceArea | undefined
 
-/** What a thread replies: an answer, or why a database cannot be read. Errors lose their codes between threads. */
+/**
+ * The reply of a thread: an answer, or why a database cannot be read. Errors would lose their codes between threads.
+ */
 export type GeocoderReply = { readonly answer: GeocoderAnswer } | { readonly unreadable: string }
 
 /** A question to a thread. */
 export type GeocoderTask = GeocoderQuestion & {
-  /** The place databases of all map regions in service; the thread closes any other. */
+  /** The place databases of all map regions in service. The thread closes all others. */
   readonly regions: readonly RegionFile[]
   /** The world database. */
   readonly world: string
@@ -65,7 +67,10 @@ export class GeocoderThread {
     this.#openWorld = openWorld
   }
 
-  /** @throws what is not the fault of a database */
+  /**
+   * Answers a task.
+   * @throws errors that are not the fault of a database
+   */
   reply(task: GeocoderTask): GeocoderReply {
     try {
       return { answer: this.#answer(task) }
@@ -89,7 +94,7 @@ export class GeocoderThread {
     return reverse({ regions: sources.around(question.position), world: sources.world }, question)
   }
 
-  /** The sources of the last task, unless map regions were added or removed. */
+  /** The sources, which stay those of the last task unless map regions were added or removed. */
   #sourcesOf({ regions, world }: GeocoderTask): SearchSources {
     const files = regions.map(({ file }) => file)
     const key = files.join('\n')
@@ -100,7 +105,7 @@ export class GeocoderThread {
       regions.map(({ file, bounds }) => ({ records: this.#opened(file), bounds })),
       this.#sources?.world ?? this.#openWorld(world),
     )
-    // After all are open: one that cannot be opened is tried again by the next question.
+    // This is set after all are open. If one cannot be opened, the next question tries again.
     this.#key = key
     return this.#sources
   }

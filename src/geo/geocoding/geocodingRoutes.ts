@@ -17,7 +17,7 @@ import {
 } from './parameters.ts'
 import type { Address, Geocoder } from './port.ts'
 
-/** Where an IP address is used; undefined if that is not known. */
+/** Returns where an IP address is used; undefined if that is not known. */
 type PlaceOfIp = (ip: string) => Promise<Position | undefined>
 
 const TAG = 'Geocoding'
@@ -26,8 +26,8 @@ const MOST_COMPLETIONS = 100
 const MOST_POSTAL_CODE_LENGTH = 32
 
 /**
- * Where something is, and what is somewhere.
- * @param placeOf where an IP address is used; undefined if that is not known
+ * The routes that say where something is, and what is somewhere.
+ * @param placeOf returns where an IP address is used; undefined if that is not known
  */
 export function geocodingRoutes(geocoder: Geocoder, placeOf: PlaceOfIp): Route[] {
   return [forwardRoute(geocoder), reverseRoute(geocoder), autocompleteRoute(geocoder, placeOf)]
@@ -138,13 +138,16 @@ function autocompleteRoute(geocoder: Geocoder, placeOf: PlaceOfIp): Route {
   })
 }
 
-/** @throws ApiError 400 naming `near` */
+/**
+ * Reads `near`.
+ * @throws {ApiError} 400 naming `near`
+ */
 function parseNear(text: string): Position {
   const { latitude, longitude } = parseCoordinates('near', text)
   return [longitude, latitude]
 }
 
-/** Not to be kept: it has the time of day at each result. */
+/** The answer. It must not be cached, because it contains the time of day at each result. */
 function answered(addresses: readonly Address[], attribution: string): Answer {
   return { body: { addresses }, meta: { attribution }, headers: { 'Cache-Control': 'private, no-store' } }
 }

@@ -4,10 +4,10 @@ import { numberValue } from '../records/houseNumbers.ts'
 import { numberOnLine, type NumberOnLine } from '../records/numberRanges.ts'
 import type { NumberReading } from './query.ts'
 
-/** Known numbers that are further apart say nothing about the numbers between them. */
+/** Known numbers that are further apart than this say nothing about the numbers between them. */
 const MOST_NUMBERS_APART = 200
 const MOST_METERS_APART = 300
-/** House numbers of the other side of the street are looked past. */
+/** How many house numbers may be looked at, because those of the other side of the street are skipped. */
 const MOST_LOOKED_AT = 100
 
 /** Where a house must be, and how far apart the numbers are between which it lies. */
@@ -17,8 +17,8 @@ interface Between {
 }
 
 /**
- * Where a house of which the number is not known must be: with `12` for `12 B` and the reverse; otherwise in a number
- * range, or in proportion between known numbers of its side of the street, whichever is narrower.
+ * Where a house must be whose number is not known: at `12` for `12 B`, or the reverse; otherwise in a number range, or
+ * in proportion between known numbers of its side of the street, whichever is narrower.
  */
 export function houseBetween(
   region: PlaceRecords,
@@ -42,7 +42,7 @@ function betweenEnds(region: PlaceRecords, street: StoredStreet, value: number):
   return { house: houseOnLine(range, numberOnLine(range, value)), apart }
 }
 
-/** A house of a number range, with the fields that the range has. */
+/** A house in a number range, with the properties of the range. */
 export function houseOnLine(
   { street, city, state, postalCode }: StoredRange,
   { number, position }: NumberOnLine,

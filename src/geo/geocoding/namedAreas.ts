@@ -1,4 +1,4 @@
-/** The country, state, postal code and city that a query names: others cannot be meant. */
+/** The country, state, postal code and city that a query names. Results elsewhere cannot be meant. */
 import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
 import { countriesNamed } from '../world/countries.ts'
@@ -8,9 +8,9 @@ import type { Query } from './query.ts'
 import type { Surroundings } from './surroundings.ts'
 import { MATCHED } from './textScore.ts'
 
-/** An address further away from a city is not in it. */
+/** An address that is further away from a city than this is not in it. */
 const CITY_METERS = 25_000
-/** Names of countries have fewer words. */
+/** No name of a country has more words than this. */
 const MOST_NAME_WORDS = 6
 
 /** A country or state at the end of a query. One text may name both: `CA`, `Georgia`. */
@@ -22,7 +22,7 @@ interface NamedRegion {
 
 export interface NamedAreas {
   readonly regions: readonly NamedRegion[]
-  /** Indexes of the words of countries, states and postal codes at the end. */
+  /** The indexes of the words at the end that name countries, states and postal codes. */
   readonly tail: ReadonlySet<number>
   readonly postalCode: { readonly word: number; readonly text: string } | undefined
   readonly cities: readonly { readonly words: readonly number[]; readonly position: Position }[]
@@ -50,7 +50,7 @@ export function namedAreas(query: Query, candidates: readonly GeocodeCandidate[]
       continue
     }
     const region = regionEndingAt(query, end, world)
-    // Before a state, `Washington` is a city.
+    // `Washington` before a state is a city.
     const hasState = regions.some(({ states }) => states.size > 0)
     if (region === undefined || (hasState && region.countries.size === 0)) break
     regions.push(region)
@@ -64,7 +64,7 @@ export function namedAreas(query: Query, candidates: readonly GeocodeCandidate[]
   return { regions, tail, postalCode, cities }
 }
 
-/** The longest name of countries or states that ends there. */
+/** The longest name of countries or states that ends at a word. */
 function regionEndingAt(query: Query, end: number, world: World): NamedRegion | undefined {
   for (let first = Math.max(0, end - MOST_NAME_WORDS); first < end; first++) {
     const words = query.words.slice(first, end)
@@ -81,7 +81,7 @@ function indexesMatched(fits: Float64Array): number[] {
   return [...fits.keys()].filter((index) => fits[index]! >= MATCHED)
 }
 
-/** Whether words are a part between commas, or followed only by the names of larger areas. */
+/** Whether the words are a part between commas, or followed only by the names of larger areas. */
 export function isApart(query: Query, words: readonly number[], tail: ReadonlySet<number>): boolean {
   if (words.length === 0) return false
   const own = new Set(words)
@@ -94,8 +94,8 @@ export function isApart(query: Query, words: readonly number[], tail: ReadonlySe
 }
 
 /**
- * Whether a candidate is where the query says. Its own name, such as `Calle Uruguay`, says nothing about where it is.
- * @param fits of the candidate and of the areas that contain it
+ * Whether a candidate is where the query says. Its own name, such as `Calle Uruguay`, does not tell where it is.
+ * @param fits how the words fit the candidate and the areas that contain it
  */
 export function isWhereNamed(
   named: NamedAreas,

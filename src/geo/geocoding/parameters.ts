@@ -29,8 +29,9 @@ export const LanguageText = Type.String({
 })
 
 /**
+ * Reads `layers`.
  * @returns the layers in the order of preference
- * @throws ApiError 400 naming `layers`
+ * @throws {ApiError} 400 naming `layers`
  */
 export function parseLayers(text: string | undefined, standard: readonly Layer[]): Layer[] {
   const words = (text ?? '').split(',').map((word) => word.trim())
@@ -45,10 +46,10 @@ export function parseLayers(text: string | undefined, standard: readonly Layer[]
   return LAYERS.filter((layer) => (wanted.size === 0 ? standard.includes(layer) : wanted.has(layer)))
 }
 
-/** The layers of a reverse question that names none. */
+/** The layers of a reverse question that does not name any. */
 export const REVERSE_LAYERS: readonly Layer[] = ['address', ...COARSE]
 
-/** The layers of a search that names none. */
+/** The layers of a search that does not name any. */
 export const SEARCH_LAYERS: readonly Layer[] = [...REVERSE_LAYERS, 'street', 'intersection', 'neighborhood']
 
 export const QueryText = Type.String({
@@ -57,7 +58,10 @@ export const QueryText = Type.String({
   examples: ['18 de Julio 1056, Montevideo'],
 })
 
-/** @throws ApiError 400 naming `query` */
+/**
+ * Reads a query.
+ * @throws {ApiError} 400 naming `query`
+ */
 export function parseQuery(text: string): string {
   if (text.trim() === '') throw badParam('query', 'Must not be empty.')
   return text
@@ -69,8 +73,9 @@ export const CountriesText = Text(
 )
 
 /**
- * @returns alpha-2 codes in capitals; none for all countries
- * @throws ApiError 400 naming the parameter
+ * Reads codes of countries.
+ * @returns alpha-2 codes in capitals; none means all countries
+ * @throws {ApiError} 400 naming the parameter
  */
 export function parseCountries(param: string, text: string | undefined): string[] {
   const codes = (text ?? '').split(',').map((code) => code.trim().toUpperCase())
@@ -81,7 +86,10 @@ export function parseCountries(param: string, text: string | undefined): string[
   })
 }
 
-/** `pt-BR` is `pt`. @throws ApiError 400 naming `lang` */
+/**
+ * Reads a language. `pt-BR` becomes `pt`.
+ * @throws {ApiError} 400 naming `lang`
+ */
 export function parseLanguage(text: string | undefined, param = 'lang'): Language {
   const language = (text ?? 'en').trim().toLowerCase().split('-', 1)[0]
   const known = LANGUAGES.find((one) => one === language)

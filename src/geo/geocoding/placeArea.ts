@@ -1,4 +1,4 @@
-/** What a place gives to a geofence: its outline, or a circle around its point. */
+/** The area of a place for a geofence: its outline, or a circle around its point. */
 import { pointDistance } from '../../geometry/distance.ts'
 import { checkRing, MAX_RING_POSITIONS } from '../../geometry/ring.ts'
 import type { Position } from '../../model/geofence.ts'
@@ -6,9 +6,12 @@ import type { PlaceArea } from '../../registry/geofences/areaFinder.ts'
 import { radiusOf } from '../records/placeExtent.ts'
 import type { SearchSources } from './sources.ts'
 
-/** Metres between the corners of an outline, tried in order until a geofence may have it. */
+/**
+ * The least distance between corners of an outline in metres. The values are tried in order until the outline fits
+ * into a geofence.
+ */
 const LEAST_STEPS = [0, 1, 3, 10, 30, 100, 300] as const
-/** Of the way around the outline: larger steps would make another shape of it. */
+/** The largest step as a share of the way around the outline. Larger ones would change its shape. */
 const MOST_OF_LENGTH = 0.005
 
 /** The place with this `_id` in the map regions, or among the airports of the world. */
@@ -36,7 +39,7 @@ function outlineOf(rings: readonly (readonly Position[])[]): readonly Position[]
   return undefined
 }
 
-/** Metres around a ring. */
+/** The length of a ring in metres. */
 function lengthOf(ring: readonly Position[]): number {
   let length = 0
   for (let i = 1; i < ring.length; i++) length += apart(ring[i - 1]!, ring[i]!)
@@ -47,7 +50,7 @@ function apart([ax, ay]: Position, [bx, by]: Position): number {
   return pointDistance(ay, ax, by, bx)
 }
 
-/** The closed ring without the corners that are nearer to the one before them. */
+/** The closed ring without corners that are closer than this to the one before them. */
 function withSteps(ring: readonly Position[], meters: number): readonly Position[] {
   if (meters === 0) return ring
   const [first] = ring
@@ -56,7 +59,7 @@ function withSteps(ring: readonly Position[], meters: number): readonly Position
   return [...kept, first!]
 }
 
-/** Of a ring, in square degrees: only for comparing those of one place. */
+/** The size of a ring in square degrees, which is only used to compare rings of one place. */
 function extent(ring: readonly Position[]): number {
   let twice = 0
   for (let i = 1; i < ring.length; i++) {

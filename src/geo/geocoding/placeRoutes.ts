@@ -42,7 +42,10 @@ const Query = Type.Object({
   limit: Type.Optional(limitOf(STANDARD_PLACES, MOST_PLACES)),
 })
 
-/** @param settingsOf of the environment that asks, for its ids and data of chains */
+/**
+ * The routes of places.
+ * @param settingsOf returns the settings of the environment that asks, for its ids and data of chains
+ */
 export function placeRoutes(
   geocoder: Pick<Geocoder, 'places' | 'airport'>,
   settingsOf: (scope: ScopeId) => Settings,
@@ -98,21 +101,27 @@ function find(
   })
 }
 
-/** @throws ApiError 400 naming `iataCode` */
+/**
+ * Reads an IATA code.
+ * @throws {ApiError} 400 naming `iataCode`
+ */
 function parseIata(text: string): string {
   const code = text.trim().toUpperCase()
   if (!/^[A-Z]{3}$/.test(code)) throw badParam('iataCode', 'Must be three letters, such as JFK.')
   return code
 }
 
-/** @throws ApiError 400 naming `near` */
+/**
+ * Reads `near`.
+ * @throws {ApiError} 400 naming `near`
+ */
 function parseNear(text: string | undefined): Position {
   if (text === undefined) throw badParam('near', 'Required.')
   const { latitude, longitude } = parseCoordinates('near', text)
   return [longitude, latitude]
 }
 
-/** Trimmed, in lower case, each once; undefined if there are none. */
+/** The items of a list, trimmed, in lower case, each once; undefined if there are none. */
 function listOf(text: string | undefined): string[] | undefined {
   const values = (text ?? '').split(',').map((value) => value.trim().toLowerCase())
   const list = [...new Set(values)].filter((value) => value !== '')
@@ -136,7 +145,7 @@ function chainsWith(wanted: WantedMetadata, { chainMetadata }: Settings): string
     .map(([slug]) => slug)
 }
 
-/** Clients put texts into quotes, so that numbers can be told from them. */
+/** The text without quotes. Clients put texts into quotes, so that numbers can be told from them. */
 function withoutQuotes(text: string): string {
   return text.length > 1 && text.startsWith('"') && text.endsWith('"') ? text.slice(1, -1) : text
 }

@@ -12,7 +12,7 @@ import type { FoundPlace, PlaceGroup, PlaceMetadata, PlacesQuestion } from './po
 import { postalAddress } from './results.ts'
 import { isNear, type SearchSources } from './sources.ts'
 
-/** What an airport of the world is. */
+/** The categories of an airport of the world. */
 const AIRPORT_CATEGORIES = ['travel-transportation', 'transportation-terminal', 'airport'] as const
 
 type Place = Pick<StoredPlace, 'key' | 'name' | 'categories' | 'position' | 'chain' | 'details'>
@@ -36,7 +36,10 @@ export function placesNear(sources: SearchSources, question: PlacesQuestion): Fo
   return nearest.map(({ place, group }) => shown(sources, place, group))
 }
 
-/** @param iataCode three capital letters */
+/**
+ * The airport with a code.
+ * @param iataCode three capital letters
+ */
 export function airportOf(sources: SearchSources, iataCode: string): FoundPlace[] {
   const key = placeId(`iata/${iataCode}`)
   for (const { records } of sources.regions) {
@@ -47,7 +50,7 @@ export function airportOf(sources: SearchSources, iataCode: string): FoundPlace[
   return airport === undefined ? [] : [shown(sources, placeOfAirport(airport), groupOfAirport(airport))]
 }
 
-/** The first ones of a map region. */
+/** The first places of a map region that match. */
 function inRegion(records: PlaceRecords, world: World, question: PlacesQuestion): Candidate[] {
   const { near, radius, limit, countries } = question
   const found: Candidate[] = []
@@ -61,7 +64,7 @@ function inRegion(records: PlaceRecords, world: World, question: PlacesQuestion)
   return found
 }
 
-/** Of the kinds that are asked for, the one that fewest places have. */
+/** The rarest of the kinds that are asked for, because fewest places must be looked at for it. */
 function rarestTraits({ chains, groups, categories = [] }: PlacesQuestion): Trait[] {
   if (chains !== undefined) return chains.map((slug): Trait => `chain/${slug}`)
   if (groups !== undefined) return ['group/airport']
@@ -77,7 +80,7 @@ function fits(
     wanted === undefined || own.some((one) => one !== undefined && wanted.includes(one))
   return (
     has(chains, [place.chain?.slug]) &&
-    // Whatever has a group is an airport.
+    // Everything that has a group is an airport.
     has(groups, group === undefined ? [] : [group, 'airport']) &&
     has(categories, place.categories)
   )

@@ -20,7 +20,7 @@ export const LAYERS = [
 
 export type Layer = (typeof LAYERS)[number]
 
-/** Layers of single records; the others are areas. */
+/** The layers of single records. All other layers are areas. */
 export type FineLayer = 'address' | 'place' | 'intersection' | 'street'
 export type CoarseLayer = Exclude<Layer, FineLayer>
 
@@ -52,19 +52,22 @@ export interface Address extends PostalAddress {
   readonly longitude: number
   readonly geometry: { readonly type: 'Point'; readonly coordinates: Position }
   readonly layer: Layer
-  /** Number and street, or the name. */
+  /** Number and street, or a name. */
   readonly addressLabel?: string
   /** The name of a place; such a result has no `addressLabel`. */
   readonly placeLabel?: string
   readonly categories?: readonly string[]
   readonly timeZone: object
-  /** Whole metres. */
+  /** In whole metres. */
   readonly distance?: number
-  /** Of forward geocoding. */
+  /** Only present in answers of forward geocoding. */
   readonly confidence?: GeocodeConfidence
 }
 
-/** The very thing; between known house numbers; or the smallest area around it that is known. */
+/**
+ * How a result relates to the query: it is the very thing, it lies between known house numbers, or it is the smallest
+ * known area around it.
+ */
 export const CONFIDENCES = ['exact', 'interpolated', 'fallback'] as const
 
 export type GeocodeConfidence = (typeof CONFIDENCES)[number]
@@ -72,19 +75,19 @@ export type GeocodeConfidence = (typeof CONFIDENCES)[number]
 /** What is at a point. */
 export interface ReverseQuestion {
   readonly position: Position
-  /** In the order of {@link LAYERS}. */
+  /** The layers in the order of {@link LAYERS}. */
   readonly layers: readonly Layer[]
   readonly language: Language
-  /** Milliseconds of the epoch, for time zones. */
+  /** The time for time zones, in epoch milliseconds. */
   readonly now: number
 }
 
 /** Where something is. */
 export interface ForwardQuestion {
-  /** 1 to 1,000 characters. */
+  /** The text, with 1 to 1,000 characters. */
   readonly query: string
   readonly layers: readonly Layer[]
-  /** Alpha-2; empty for all. */
+  /** Alpha-2 codes. If there are none, all countries count. */
   readonly countries: readonly string[]
   readonly language: Language
   readonly now: number
@@ -92,58 +95,58 @@ export interface ForwardQuestion {
 
 /** The addresses and places that the text so far may mean. */
 export interface AutocompleteQuestion extends ForwardQuestion {
-  /** Results nearby come first. */
+  /** Results near this position come first. */
   readonly near: Position | undefined
   readonly limit: number
   /** Only results with this postal code. */
   readonly postalCode: string | undefined
-  /** Only what mail can be sent to. */
+  /** Whether only addresses that mail can be sent to are wanted. */
   readonly isMailable: boolean
-  /** The layers were named, so `address` alone asks for houses. */
+  /** Whether the layers were named. In that case, `address` alone asks for houses. */
   readonly isAddressOnly: boolean
 }
 
-/** What a place can belong to, by its kind. */
+/** The groups that a place can belong to. */
 export const PLACE_GROUPS = ['airport', 'major-us-airport'] as const
 
 export type PlaceGroup = (typeof PLACE_GROUPS)[number]
 
 /**
- * Which places are near a point. Of each kind that is named, a place must have one; values that nothing has are ignored,
- * so a kind without any other finds nothing.
+ * A question about places near a point. A place must match at least one value of each kind that is given. Values that
+ * no place has are ignored, so a kind with only such values finds nothing.
  */
 export interface PlacesQuestion {
   readonly near: Position
-  /** Metres from `near` to the place's own point. */
+  /** The largest distance from `near` to the place's own point, in metres. */
   readonly radius: number
   readonly limit: number
-  /** Slugs. */
+  /** Slugs of chains. */
   readonly chains: readonly string[] | undefined
-  /** Slugs; one finds also those of its descendants. */
+  /** Slugs of categories. A category also finds places of its descendants. */
   readonly categories: readonly string[] | undefined
   readonly groups: readonly string[] | undefined
-  /** Alpha-2; empty for all. */
+  /** Alpha-2 codes. If there are none, all countries count. */
   readonly countries: readonly string[]
 }
 
 /** A place that was searched for. Unknown fields are absent. */
 export interface FoundPlace {
-  /** The same after each import. */
+  /** An id that stays the same after each import. */
   readonly _id: string
   readonly name: string
-  /** Slugs, each after its ancestors. */
+  /** Slugs. Each comes after its ancestors. */
   readonly categories: readonly string[]
   readonly location: { readonly type: 'Point'; readonly coordinates: Position }
   readonly chain?: Chain
   readonly address: PostalAddress
   readonly group?: PlaceGroup
-  /** As in the definition of a geofence. */
+  /** In the form of a geofence's operating hours. */
   readonly operatingHours?: WeeklyHours
   readonly metadata?: PlaceMetadata
 }
 
 export interface PlaceMetadata {
-  /** As in OpenStreetMap. */
+  /** In the form of OpenStreetMap. */
   readonly openingHours?: string
   readonly phone?: string
   readonly website?: string
@@ -164,29 +167,35 @@ export interface Geocoded {
 /** Answers where something is and what is somewhere, from the imported map regions. */
 export interface Geocoder {
   /**
-   * At most one result per layer, in the order of the layers.
-   * @throws {ApiError} 503 if too many questions wait, or the data of the world are not there
+   * Finds at most one result per layer, in the order of the layers.
+   * @throws {ApiError} 503 if too many questions wait, or the data of the world are missing
    */
   reverse(question: ReverseQuestion): Promise<Geocoded>
   /**
-   * At most ten results, the best first.
-   * @throws {ApiError} as reverse
+   * Finds at most ten results, the best first.
+   * @throws {ApiError} the same as reverse
    */
   forward(question: ForwardQuestion): Promise<Geocoded>
-  /** @throws {ApiError} as reverse */
+  /**
+   * Completes a text.
+   * @throws {ApiError} the same as reverse
+   */
   autocomplete(question: AutocompleteQuestion): Promise<Geocoded>
   /**
-   * The nearest first; those at the same distance in the order of their `_id`.
-   * @throws {ApiError} as reverse
+   * Finds places, the nearest first; those at the same distance are in the order of their `_id`.
+   * @throws {ApiError} the same as reverse
    */
   places(question: PlacesQuestion): Promise<PlacesFound>
   /**
-   * The airport with an IATA code, or nothing.
+   * Finds the airport with an IATA code.
    * @param iataCode three letters, in capitals
-   * @throws {ApiError} as reverse
+   * @throws {ApiError} the same as reverse
    */
   airport(iataCode: string): Promise<PlacesFound>
-  /** @throws {ApiError} as reverse */
+  /**
+   * Checks an address.
+   * @throws {ApiError} the same as reverse
+   */
   validate(
     question: ValidationQuestion,
   ): Promise<{ readonly validation: Validation; readonly attribution: string }>

@@ -1,9 +1,9 @@
 /**
- * Addresses as the postal services of the United States and Canada write them: capitals, no punctuation, abbreviations
- * of USPS Publication 28 (appendices B, C1 and C2). Pure.
+ * Addresses as the postal services of the United States and Canada write them: capitals, no punctuation, and the
+ * abbreviations of USPS Publication 28 (appendices B, C1 and C2). The code is pure.
  */
 
-/** The standard abbreviation, then other spellings. */
+/** Each line has the standard abbreviation, followed by other spellings. */
 const SUFFIXES = `
 ALY ALLEY
 AVE AVENUE AV AVN
@@ -100,7 +100,7 @@ const suffixes = table(SUFFIXES)
 const directions = table(DIRECTIONS)
 const units = table(UNITS)
 
-/** Capitals without marks and punctuation, but for `-`, `/` and `#`; single spaces. */
+/** The text in capitals, without marks and punctuation except `-`, `/` and `#`, with single spaces. */
 export function capitals(text: string): string {
   return text
     .normalize('NFKD')
@@ -112,11 +112,14 @@ export function capitals(text: string): string {
     .trim()
 }
 
-/** The last word that is a suffix, and directions at both ends, abbreviated: `NORTH MAIN STREET` is `N MAIN ST`. */
+/**
+ * The street with the last word that is a suffix, and directions at both ends, abbreviated: `NORTH MAIN STREET`
+ * becomes `N MAIN ST`.
+ */
 export function standardStreet(street: string): string {
   const words = capitals(street).split(' ')
   const direction = (index: number): void => {
-    // `North Street` is a name.
+    // In `North Street`, the direction is the name.
     const word = directions.get(words[index]!)
     const next = index === 0 ? words[1] : undefined
     if (
@@ -141,13 +144,13 @@ export function standardStreet(street: string): string {
 export interface FirstLine {
   readonly number: string | undefined
   readonly street: string
-  /** With its word: `APT 4`. */
+  /** The unit with its word: `APT 4`. */
   readonly unit: string | undefined
   /** A box at a post office (`P`), a rural or highway route (`R`), or general delivery (`G`). */
   readonly box: 'P' | 'R' | 'G' | undefined
 }
 
-/** `841 Broadway Floor 7` is 841, BROADWAY, FL 7. */
+/** Reads a first line: `841 Broadway Floor 7` becomes 841, BROADWAY and FL 7. */
 export function readFirstLine(text: string): FirstLine {
   const line = capitals(text)
   const box = boxOf(line)
@@ -169,7 +172,7 @@ export function readFirstLine(text: string): FirstLine {
   }
 }
 
-/** `Apartment 4b` is `APT 4B`; a unit without a word gets `#`. */
+/** A unit in standard form: `Apartment 4b` becomes `APT 4B`, and a unit without a word gets `#`. */
 export function standardUnit(text: string): string {
   const [first = '', ...rest] = capitals(text).split(' ')
   const word = units.get(first)
@@ -188,7 +191,7 @@ function boxOf(line: string): { type: 'P' | 'R' | 'G'; line: string } | undefine
   return { type: 'R', line: `${word} ${route[2]}${route[3] === undefined ? '' : ` BOX ${route[3]}`}` }
 }
 
-/** `k1a0a9` is `K1A 0A9`, `10003-4704` is 10003 and 4704. */
+/** A postal code in standard form: `k1a0a9` becomes `K1A 0A9`, and `10003-4704` becomes 10003 and 4704. */
 export function postalCodeOf(
   text: string,
   countryCode: 'US' | 'CA',

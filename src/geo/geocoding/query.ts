@@ -3,25 +3,25 @@ import { fold, wordOf, type Word } from '../text/words.ts'
 import { JOIN_WORDS, UNIT_WORDS } from '../text/wordClasses.ts'
 import { numberKey, numberValue } from '../records/houseNumbers.ts'
 
-/** Further words of a query are not read. Hardly any address has as many. */
+/** How many words of a query are read. Hardly any address has more. */
 const MAX_WORDS = 20
-/** Words of the query that may be the house number; more are a mistake. */
+/** How many words of a query may be the house number. More are a mistake. */
 const MAX_NUMBERS = 4
 const LIGHT_SHARE = 0.3
 
 export interface QueryWord extends Word {
-  /** Its letters, fewer for a light word: how much it counts. */
+  /** How much the word counts: the number of its letters, and less for a light word. */
   readonly weight: number
-  /** Commas divide a query into parts. */
+  /** The part of the query, as divided by commas. */
   readonly part: number
-  /** More letters may follow. */
+  /** Whether more letters may follow. */
   readonly isPrefix: boolean
 }
 
 /** Words that are read as a house number. */
 export interface NumberReading {
   readonly first: number
-  /** The index after the last word. */
+  /** The index after the last of these words. */
   readonly end: number
   readonly key: string
   readonly value: number
@@ -39,23 +39,24 @@ export interface Query {
   readonly weight: number
   readonly numbers: readonly NumberReading[]
   readonly unit: UnitReading | undefined
-  /** Indexes of words between two streets that meet. */
+  /** The indexes of words that stand between two streets that meet. */
   readonly joins: readonly number[]
-  /** More may be typed. */
+  /** Whether more may be typed. */
   readonly isUnfinished: boolean
-  /** A box at a post office or a rural route: only what comes after it counts. */
+  /** Whether it names a box at a post office or a rural route. Only what comes after it counts then. */
   readonly isBox: boolean
 }
 
 /** `PO Box 7`, `RR 2 Box 15`, `HC 1`, `General Delivery`; folded. */
 const BOX = /^(?:po box \S+|post office box \S+|(?:rr|hc) \S+(?: box \S+)?|general delivery)(?: |$)/
 
-/** Before the first street of a crossing: `esquina de 18 de Julio y Ejido`. */
+/** Words before the first street of a crossing: `esquina de 18 de Julio y Ejido`. */
 const CORNER = /^(?:corner|esquina|esq)(?: of| de)? /
 
 const SUFFIXES: ReadonlySet<string> = new Set(['bis', 'ter', 'quater'])
 
 /**
+ * Reads a text.
  * @param isUnfinished letters may follow the last word, unless a space or comma does
  */
 export function readQuery(text: string, isUnfinished: boolean): Query {
@@ -79,7 +80,7 @@ export function readQuery(text: string, isUnfinished: boolean): Query {
     words[words.length - 1] = { ...last, isPrefix: true, isLight: false, weight: last.text.length }
   const withUnit = unitOf(words)
   const numbers = numbersOf(words, withUnit)
-  // `No. 7` is a unit only beside a house number.
+  // `No. 7` is only a unit beside a house number.
   const unit = numbers.length > 0 ? withUnit : undefined
   return {
     words,
@@ -99,7 +100,7 @@ export function weightOf({ text, isLight }: Word): number {
   return text.length * (isLight ? LIGHT_SHARE : 1)
 }
 
-/** A query for some words of another one. */
+/** A query that consists of some words of another one. */
 export function someWords(query: Query, isWanted: (index: number) => boolean): Query {
   return { ...query, words: query.words.filter((_, index) => isWanted(index)) }
 }
@@ -127,7 +128,7 @@ function numbersOf(words: readonly QueryWord[], unit: UnitReading | undefined): 
   return readings
 }
 
-/** The last word for a unit with its number. */
+/** The last word that stands for a unit, with its number. */
 function unitOf(words: readonly QueryWord[]): UnitReading | undefined {
   for (let index = words.length - 2; index > 0; index--) {
     const unit = words[index + 1]!.text

@@ -16,16 +16,16 @@ import { fitContext, textScore } from './textScore.ts'
 const TEXT = 0.7
 const IMPORTANCE = 0.12
 const NEARNESS = 0.18
-/** At this distance nearness is a half. */
+/** The distance at which nearness is a half. */
 const NEAR_METERS = 10_000
 
 export interface Ranked {
   readonly candidate: GeocodeCandidate
   readonly around: Surroundings
-  /** How each word of the query fits it or what it lies in. */
+  /** For each word of the query, how well it fits the candidate or the areas around it. */
   readonly fits: Float64Array
   readonly score: number
-  /** Metres from the point that the search is near to. */
+  /** The distance to the point near which the search is made, in metres. */
   readonly meters: number | undefined
 }
 
@@ -33,18 +33,18 @@ export interface RankingOptions {
   readonly countries: readonly string[]
   readonly language: Language
   readonly near?: Position | undefined
-  /** Whether, after these results, one with at most this score is not needed. */
+  /** Whether a result with at most this score is not needed after these results. */
   readonly isEnough: (ranked: readonly Ranked[], best: number) => boolean
-  /** For at most this many candidates, the areas that contain them are looked up. */
+  /** For how many candidates the areas that contain them are looked up at most. */
   readonly most: number
   /** Candidates with a lower score are left out. */
   readonly leastText: number
 }
 
 /**
- * What a candidate lies in takes most of the time, so it is only looked up for those that may be among the best: in the
- * order of the score that they have if it fits perfectly.
- * @returns not sorted
+ * Ranks candidates. Finding the areas around a candidate takes most of the time, so it is only done for those that may
+ * be among the best, in the order of the score that they have if the areas fit perfectly.
+ * @returns the candidates in no order
  */
 export function rank(
   sources: SearchSources,
@@ -81,7 +81,7 @@ function scoreOf(text: number, { importance }: GeocodeCandidate, meters: number 
   return TEXT * text + IMPORTANCE * importance + NEARNESS * nearness
 }
 
-/** What a candidate lies in; of an area, with its own name. */
+/** The areas around a candidate. For an area, its own name is among them. */
 function surroundingsOfCandidate(
   sources: SearchSources,
   { position, own, area }: GeocodeCandidate,
@@ -93,7 +93,10 @@ function surroundingsOfCandidate(
   return { ...around, [area.layer === 'locality' ? 'city' : area.layer]: area.name }
 }
 
-/** The words of everything that a record lies in, in all languages; of a house also the street's other parts. */
+/**
+ * The words of everything that contains a record, in all languages. For a house, also those of the street's other
+ * parts.
+ */
 function* contextWords(around: Surroundings, { street, layer }: GeocodeCandidate): Generator<Word> {
   const { country, state, stateCode, county, city, borough, neighborhood, postalCode, areas } = around
   if (layer === 'place' && street !== undefined) yield* wordsOf(street)

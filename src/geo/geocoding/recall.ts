@@ -7,13 +7,13 @@ import {
 } from '../placeDatabase/searchIndex.ts'
 import type { Query, QueryWord } from './query.ts'
 
-/** Records with all of the words that are looked at, and with some of them; the best come first. */
+/** How many records with all words, and with some of them, are looked at. The best ones come first. */
 const MOST_HITS = 120
 const MOST_HITS_OF_SOME = 40
 const MOST_HITS_NEAR = 60
-/** Questions to an index for one query. */
+/** How many questions to an index one query may cause. */
 const MOST_SEARCHES = 24
-/** The words that are searched for: the rarest ones say enough. */
+/** How many words are searched for. The rarest ones say enough. */
 const MOST_WORDS = 6
 const MOST_FORMS = 12
 
@@ -21,11 +21,11 @@ const MOST_FORMS = 12
 export type EditedWords = 'none' | 'unknown' | 'all'
 
 /**
- * Edits of all words are tried for at most this many words, because each word costs some hundred looks into an index.
+ * Edits of all words are tried for at most this many words, because each word costs some hundred look-ups in an index.
  */
 const MOST_EDITED = 8
 
-/** What is tried, one after the other until something fits; each costs more than the one before. */
+/** What is tried, one after the other until something fits. Each step costs more than the one before. */
 export function editedWordsOf({ words }: Query): EditedWords[] {
   return words.length <= MOST_EDITED ? ['none', 'unknown', 'all'] : ['none', 'unknown']
 }
@@ -56,7 +56,7 @@ export function recall(
   const hits = new Map<string, SearchHit>()
   const search = (some: readonly KnownWord[], limit: number): SearchHit[] => {
     const found = index.search(some, limit)
-    // If there are more than these, those nearby may be among the others.
+    // If there are more of them, some that are nearby may be among the others.
     if (near !== undefined && found.length === limit)
       for (const size of CELL_SIZES) found.push(...index.search(some, MOST_HITS_NEAR, { point: near, size }))
     const fresh: SearchHit[] = []
@@ -68,7 +68,7 @@ export function recall(
     }
     return fresh
   }
-  // Light words say little, but one letter after them says less.
+  // Light words say little, but a letter after them says even less.
   if (known.length > words.length && isEnough(search(known.slice(0, MOST_WORDS), MOST_HITS)))
     return [...hits.values()]
   let searches = 0
@@ -109,7 +109,7 @@ function knownWord(
   return { forms: [...forms], prefixes: [...prefixes], isLight, count }
 }
 
-/** All ways to choose this many of the items, in the order of the items. */
+/** All ways to choose a number of the items, in the order of the items. */
 function* subsets<Item>(items: readonly Item[], size: number, from = 0): Generator<Item[]> {
   if (size === 0) {
     yield []

@@ -5,11 +5,11 @@ import { isCoarse, LAYERS, type Address } from './port.ts'
 import type { GeocodeCandidate } from './candidate.ts'
 import type { Ranked } from './ranking.ts'
 
-/** Results with the same label and city within this distance are one. */
+/** Results with the same label and city within this distance count as one. */
 const SAME_METERS = 200
-/** Centres of one area may be this far apart in different data. */
+/** Centres of the same area may be this far apart in different data. */
 const SAME_AREA_METERS = 25_000
-/** Scores are compared to a millionth. */
+/** The precision with which scores are compared: a millionth. */
 const SCORE_UNITS = 1e6
 
 export function compareRanked(a: Ranked, b: Ranked): number {
@@ -37,7 +37,7 @@ function compare(a: string, b: string): number {
 }
 
 /**
- * The first results that are not the same; the texts of an address take time, so no others are made.
+ * The first results that differ from each other. No others are made, because the texts of an address take time.
  * @param addresses in their order
  */
 export function firstDistinct(addresses: Iterable<Address>, count: number): Address[] {

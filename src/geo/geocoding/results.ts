@@ -1,4 +1,4 @@
-/** Results as clients see them: of records, and of the areas around a point. Pure. */
+/** Results in the form that clients see: those of records, and of the areas around a point. The code is pure. */
 import type { Position } from '../../model/geofence.ts'
 import type { AreaKind } from '../records/records.ts'
 import { timeZoneOf } from '../world/timeZone.ts'
@@ -6,7 +6,7 @@ import { addressLine, labelText, streetLine, type AddressParts } from './address
 import type { Address, CoarseLayer, Layer, PostalAddress } from './port.ts'
 import type { OwnAddress, Surroundings } from './surroundings.ts'
 
-/** A result before its surroundings are known. */
+/** A result before the areas around it are known. */
 export interface Found {
   readonly layer: Layer
   readonly position: Position
@@ -17,7 +17,10 @@ export interface Found {
   readonly place?: { readonly name: string; readonly categories: readonly string[] } | undefined
 }
 
-/** @param now milliseconds of the epoch */
+/**
+ * The address of a record.
+ * @param now in epoch milliseconds
+ */
 export function recordAddress(found: Found, around: Surroundings, now: number): Address {
   const { layer, position, number, street, unit, place } = found
   const line = streetLine({ number, street, countryCode: around.country?.code })
@@ -46,10 +49,13 @@ export function postalAddress(
   }
 }
 
-/** What of the surroundings a result of a layer has: its own level and all above. */
+/** The areas that a result of a layer names: its own level and all above. */
 const LEVELS: readonly AreaKind[] = ['neighborhood', 'postalCode', 'locality', 'county', 'state', 'country']
 
-/** @returns undefined if the area is not known */
+/**
+ * The address of an area.
+ * @returns undefined if the area is not known
+ */
 export function areaAddress(
   layer: CoarseLayer,
   here: Surroundings,
@@ -116,7 +122,7 @@ function partsOf(around: Surroundings): AddressParts {
 }
 
 function pointOf(position: Position): Pick<Address, 'latitude' | 'longitude' | 'geometry'> {
-  // To a centimetre, as in OpenStreetMap.
+  // Coordinates are rounded to a centimetre, like those of OpenStreetMap.
   const [longitude, latitude] = position.map((degrees) => Math.round(degrees * 1e7) / 1e7) as [number, number]
   return { latitude, longitude, geometry: { type: 'Point', coordinates: [longitude, latitude] } }
 }

@@ -10,10 +10,10 @@ import { nearestOf, postalCodeNear, surroundingsOf, type Sources } from './surro
 
 /** How far away the nearest record may be. */
 const REACH_METERS = 1000
-/** Beyond it, a number between others may be nearer than a known one. */
+/** If the nearest known number is farther away than this, a number between others may be nearer. */
 const KNOWN_METERS = 200
 
-/** The nearest record, and how far away it is. */
+/** The nearest record and its distance. */
 interface NearFound extends Found {
   readonly meters: number
 }

@@ -10,16 +10,16 @@ import { surroundingsOf, type OwnAddress, type Surroundings } from './surroundin
 /** A map region that can be searched. */
 export interface SearchedRegion {
   readonly records: PlaceRecords
-  /** West, south, east, north. */
+  /** West, south, east and north. */
   readonly bounds: readonly [number, number, number, number]
 }
 
-/** Degrees around a map region in which it may have the nearest record: more than a kilometre up to 85° north. */
+/** How many degrees around a map region it may have the nearest record: more than a kilometre up to 85° north. */
 const MARGIN = 0.11
-/** About a kilobyte each. */
+/** How many points are kept, at about a kilobyte each. */
 const MOST_KEPT = 4000
 
-/** The databases of all map regions, and what is around the points that were asked about lately. */
+/** The databases of all map regions, and the surroundings of the points that were asked about last. */
 export class SearchSources {
   readonly regions: readonly SearchedRegion[]
   readonly world: World

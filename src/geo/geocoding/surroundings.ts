@@ -6,14 +6,14 @@ import { countryAt, countryName, type Country } from '../world/countries.ts'
 import type { World } from '../world/port.ts'
 import { boroughOf } from '../world/usNames.ts'
 
-/** The sources of answers. */
+/** The sources from which answers are made. */
 export interface Sources {
   /** The map regions around the point. */
   readonly regions: readonly PlaceRecords[]
   readonly world: World
 }
 
-/** In which city, county, state and country a point lies. */
+/** The city, county, state and country in which a point lies. */
 export interface Surroundings {
   readonly country: Country | undefined
   readonly countryName: string | undefined
@@ -28,30 +28,31 @@ export interface Surroundings {
   readonly areas: ReadonlyMap<AreaKind, StoredArea>
 }
 
-/** What a record itself says about where it is; this comes first. */
+/** What a record itself says about its position. This comes first. */
 export interface OwnAddress {
   readonly city?: string | null | undefined
   readonly state?: string | null | undefined
   readonly postalCode?: string | null | undefined
   readonly county?: string | undefined
-  /** A city of the world: what it does not say of its state and county, nobody knows. */
+  /** Whether it is a city of the world. In this case, what it does not say about its state and county is not known. */
   readonly isComplete?: boolean
 }
 
 const CITY_OF_NEIGHBOUR_METERS = 500
-/** In the United States, where postal codes have no areas. */
+/** How near a postal code's address must be in the United States, where postal codes have no areas. */
 const CODE_OF_NEIGHBOUR_METERS = 300
-/** Areas of these kinds are often only a point in the data; how far away it may be. */
+/** Kinds of areas of which the data often have only a point, and how far away it may be. */
 const NEAR_CENTRES = [
   ['neighborhood', 1500],
   ['state', 50_000],
 ] as const
-/** Where the postal service says which city to write. */
+/** Countries in which the postal service says which city to write. */
 const POSTAL_CITIES: ReadonlySet<string> = new Set(['US', 'CA'])
 
 /**
- * Where a point lies: by its own address, then by its neighbours, the areas that contain it, and the data of the world.
- * @param regions those around the point
+ * Finds what a point lies in: by its own address, then by its neighbours, the areas that contain it, and the data of
+ * the world.
+ * @param regions the map regions around the point
  */
 export function surroundingsOf(
   { regions, world }: Sources,
@@ -107,7 +108,7 @@ export function surroundingsOf(
   }
 }
 
-/** The smallest area of each kind that contains the point; or else, of some kinds, the nearest centre. */
+/** The smallest area of each kind that contains the point, or else, for some kinds, the nearest centre. */
 function areasAround(regions: readonly PlaceRecords[], point: Position): Map<AreaKind, StoredArea> {
   const containing = regions.flatMap((region) => region.areasAt(point)).sort((a, b) => a.size - b.size)
   const areas = new Map<AreaKind, StoredArea>()
@@ -120,7 +121,7 @@ function areasAround(regions: readonly PlaceRecords[], point: Position): Map<Are
   return areas
 }
 
-/** The postal code of the nearest address that has one, otherwise of the nearest number range, if it has one. */
+/** The postal code of the nearest address that has one, or else of the nearest number range that has one. */
 export function postalCodeNear(
   regions: readonly PlaceRecords[],
   point: Position,

@@ -1,8 +1,8 @@
-/** How well the words of a query fit the words of a record. Pure. */
+/** How well the words of a query fit the words of a record. The code is pure. */
 import { isOneEdit, isOneEditOfPrefix, type Word } from '../text/words.ts'
 import { weightOf, type Query, type QueryWord } from './query.ts'
 
-/** From this score on, a word counts as the word of the query. */
+/** A word with at least this score counts as the word of the query. */
 export const MATCHED = 0.9
 
 const EQUAL = 1
@@ -12,10 +12,10 @@ const EDITED_PREFIX = 0.6
 const MIN_EDITED = 4
 const OWN_SHARE = 0.2
 
-/** How well a word of a query fits a word of a name: 0 to 1. */
+/** How well a word of a query fits a word of a name, from 0 to 1. */
 function fit(asked: QueryWord, word: Word): number {
   if (asked.text === word.text) return EQUAL
-  // An unfinished `sant` may be short for something, or the beginning of something else.
+  // An unfinished `sant` may be an abbreviation, or the beginning of something else.
   if (asked.canonical === word.canonical) return asked.isPrefix ? PREFIX : EQUAL
   if (asked.isPrefix && (word.text.startsWith(asked.text) || word.canonical.startsWith(asked.text)))
     return PREFIX
@@ -24,19 +24,23 @@ function fit(asked: QueryWord, word: Word): number {
   return asked.isPrefix && isOneEditOfPrefix(asked.text, word.text) ? EDITED_PREFIX : 0
 }
 
-/** How the words of a query fit a name. */
+/** How well the words of a query fit a name. */
 export interface NameFit {
-  /** Of each word of the query: 0 to 1. */
+  /** A value from 0 to 1 for each word of the query. */
   readonly fits: Float64Array
-  /** The share of the name that the query has: 0 to 1. */
+  /** The share of the name that is in the query, from 0 to 1. */
   readonly share: number
   /**
-   * A word of the name is in the query; a light one counts if the name has no other, or the query may be incomplete.
+   * Whether a word of the name is in the query. A light word counts if the name has no other, or if the query may be
+   * incomplete.
    */
   readonly isNamed: boolean
 }
 
-/** @param taken words of the query that are read as something else */
+/**
+ * Compares a query with a name.
+ * @param taken words of the query that are read as something else
+ */
 export function fitName(query: Query, name: readonly Word[], taken: ReadonlySet<number>): NameFit {
   const fits = new Float64Array(query.words.length)
   const best = new Float64Array(name.length)
@@ -58,12 +62,12 @@ export function fitName(query: Query, name: readonly Word[], taken: ReadonlySet<
     sum += weight * best[at]!
     if (best[at]! > 0 && (isAllLight || !word.isLight)) isNamed = true
   }
-  // Somebody who has typed `Avenida` so far means an avenue.
+  // Somebody who has typed `Avenida` so far is looking for an avenue.
   const isBegun = query.isUnfinished && fits.every((quality) => quality >= MATCHED)
   return { fits, share: all === 0 ? 0 : sum / all, isNamed: isNamed || isBegun }
 }
 
-/** Adds how the words of a query fit the words around a record to how they fit its name. */
+/** Adds how well the words of a query fit the words around a record. */
 export function fitContext(query: Query, fits: Float64Array, context: Iterable<Word>): Float64Array {
   const all = Float64Array.from(fits)
   for (const word of context) {
@@ -76,14 +80,20 @@ export function fitContext(query: Query, fits: Float64Array, context: Iterable<W
   return all
 }
 
-/** 0 to 1. @param share of the record's own name */
+/**
+ * The score from 0 to 1.
+ * @param share of the record's own name
+ */
 export function textScore(query: Query, fits: Float64Array, share: number): number {
   let sum = 0
   for (const [index, { weight }] of query.words.entries()) sum += weight * fits[index]!
   return query.weight === 0 ? 0 : (sum / query.weight) * (1 - OWN_SHARE + OWN_SHARE * share)
 }
 
-/** The share of the weight of a query that is matched. @param except words that do not count */
+/**
+ * The share of the weight of a query that is matched.
+ * @param except words that do not count
+ */
 export function matchedShare(query: Query, fits: Float64Array, except: ReadonlySet<number>): number {
   let matched = 0
   let all = 0

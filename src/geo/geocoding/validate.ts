@@ -24,12 +24,12 @@ import type {
 } from './validation.ts'
 
 const MOST_HOUSES = 200
-/** A shop with the same address lies within this distance. */
+/** A shop with the same address must be within this distance. */
 const SHOP_METERS = 30
-/** Of a Canadian postal code, the first three characters are an area. */
+/** How many characters of a postal code name an area. In Canada, these are the first three. */
 const AREA_LENGTH = { US: 5, CA: 3 } as const
 
-/** What is asked, in standard form. */
+/** The question in standard form. */
 interface Asked extends FirstLine {
   readonly question: ValidationQuestion
   readonly code: string
@@ -44,7 +44,7 @@ interface Match {
   readonly street: string
 }
 
-/** Compares an address with what is known, and writes it as the postal service does. */
+/** Compares an address with what is known, and writes it in the form of the postal service. */
 export function validate(sources: SearchSources, question: ValidationQuestion): Validation {
   const { countryCode, stateCode, firstLine } = question
   const { code, plus4 } = postalCodeOf(question.postalCode, countryCode)
@@ -71,7 +71,7 @@ function hasAddresses({ regions }: SearchSources, { code, question }: Asked): bo
   )
 }
 
-/** All houses with the number and streets that may be meant, in the state. */
+/** All houses in the state whose number and street may be meant. */
 function matchesOf(sources: SearchSources, { number, street, question }: Asked): Match[] {
   const query = readQuery(number === undefined ? street : `${number} ${street}`, false)
   const housesOf = (region: PlaceRecords, { id }: StoredStreet, reading?: NumberReading): StoredAddress[] =>
@@ -101,7 +101,7 @@ function compare(sources: SearchSources, asked: Asked, matches: readonly Match[]
   const inCity = (match: Match): boolean => isCity(asked, match.around)
   const houses = matches.filter(({ candidate }) => candidate.precision === 'exact')
   const exact = (match: Match): boolean => match.street === asked.street
-  // From what fits best to what is corrected most.
+  // The attempts go from what fits best to what is corrected most.
   for (const some of [
     houses.filter((match) => isSameArea(match) && exact(match)),
     houses.filter(isSameArea),
@@ -118,7 +118,7 @@ function compare(sources: SearchSources, asked: Asked, matches: readonly Match[]
     const status = isVerified ? 'verified' : 'partially verified'
     return answer(sources, asked, status, match, { hasUnits: units.size > 0, analysis })
   }
-  // A long street has several codes: that of the question comes first.
+  // A long street has several postal codes. The code of the question comes first.
   const others = [
     ...matches.filter(isSameArea),
     ...matches.filter((match) => !isSameArea(match) && inCity(match)),
@@ -137,7 +137,7 @@ function areaOf(code: string | undefined, { question: { countryCode } }: Asked):
   return code?.slice(0, AREA_LENGTH[countryCode]).toUpperCase()
 }
 
-/** Whether the city is that of the postal code, or a part or place at the house. */
+/** Whether the city is the one of the postal code, or a part or place at the house. */
 function isCity({ question, postal }: Asked, around: Surroundings): boolean {
   const key = nameKey(question.city)
   return [postal?.city, around.city, around.borough, around.neighborhood].some(
@@ -146,8 +146,8 @@ function isCity({ question, postal }: Asked, around: Surroundings): boolean {
 }
 
 /**
- * The candidates that have most parts of the question. Other parts of their names, such as a direction or a suffix, do
- * not make one better than another.
+ * The candidates that match the most parts of the question. Other parts of their names, such as a direction or a
+ * suffix, do not make one better than another.
  */
 function bestOf(matches: readonly Match[]): Match[] {
   const scoreOf = ({ candidate: { fits } }: Match): number => fits.reduce((sum, fit) => sum + fit, 0)
@@ -159,7 +159,7 @@ function unitsAt(matches: readonly Match[]): Set<string> {
   return new Set(matches.flatMap(({ candidate: { unit } }) => (unit === undefined ? [] : [unitKey(unit)])))
 }
 
-/** Only the number: `APT 4B` and `4b` are the same. */
+/** Only the number of a unit, because `APT 4B` and `4b` are the same. */
 function unitKey(unit: string): string {
   return capitals(unit).split(' ').at(-1)!
 }

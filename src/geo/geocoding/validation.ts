@@ -9,21 +9,24 @@ export interface ValidationQuestion {
   readonly city: string
   /** The first line: number, street and unit. */
   readonly firstLine: string
-  /** If it is not in the first line. */
+  /** The unit, if it is not in the first line. */
   readonly unit: string | undefined
 }
 
-/** From the best to the worst. */
+/** The results, from the best to the worst. */
 export const VERIFICATION_STATUSES = ['verified', 'partially verified', 'ambiguous', 'unverified'] as const
 
 export type VerificationStatus = (typeof VERIFICATION_STATUSES)[number]
 
-/** By the postal services: street, box at a post office, rural route, high-rise, firm, general delivery. */
+/**
+ * The postal services' types of addresses: street, box at a post office, rural route, high-rise, firm, general
+ * delivery.
+ */
 export const RECORD_TYPES = ['S', 'P', 'R', 'H', 'F', 'G'] as const
 
 export type RecordType = (typeof RECORD_TYPES)[number]
 
-/** In capitals; unknown parts are absent. */
+/** An address in capitals. Unknown parts are absent. */
 export interface ValidatedAddress {
   readonly addressLabel: string
   readonly number?: string

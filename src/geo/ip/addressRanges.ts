@@ -1,9 +1,9 @@
-/** Sets of IP addresses as sorted ranges, which threads can hand over without a copy. Pure. */
+/** Sets of IP addresses as sorted ranges, which threads can pass on without a copy. The code is pure. */
 import type { IpAddress } from '../../model/ipAddress.ts'
 
-/** Ranges that neither overlap nor touch, ascending, both ends included. */
+/** Ranges that neither overlap nor touch, ascending. Both ends are included. */
 export interface AddressRanges {
-  /** First and last address of each range, in turn. */
+  /** The first and the last address of each range, in turn. */
   readonly four: Uint32Array<ArrayBuffer>
   /** The upper and lower halves of the first and the last address of each range, in turn. */
   readonly six: BigUint64Array<ArrayBuffer>
@@ -16,19 +16,25 @@ const SIX_BITS = 128
 
 /** Collects ranges in any order. */
 export class RangesBuilder {
-  /** Both ends of each range, the first one in the upper half, so that numbers sort as ranges. */
+  /** Both ends of each range. The first one is in the upper half, so that sorting the numbers sorts the ranges. */
   #four = new BigUint64Array(1024)
   #fours = 0
   readonly #six: { readonly first: bigint; last: bigint }[] = []
 
-  /** @param bits that the addresses of the range share with this one */
+  /**
+   * Adds a range.
+   * @param bits how many leading bits the addresses of the range share with the base
+   */
   add(base: IpAddress, bits: number): void {
     const size = BigInt((base.kind() === 'ipv4' ? FOUR_BITS : SIX_BITS) - bits)
     const first = (numberOf(base) >> size) << size
     this.addSpan(base.kind(), first, first | ((1n << size) - 1n))
   }
 
-  /** @param last not before the first */
+  /**
+   * Adds a range.
+   * @param last must not be before the first
+   */
   addSpan(family: 'ipv4' | 'ipv6', first: bigint, last: bigint): void {
     if (family === 'ipv4') this.#addFour(first, last)
     else this.#six.push({ first, last })
@@ -48,7 +54,7 @@ export class RangesBuilder {
   }
 
   #mergedFour(): Uint32Array<ArrayBuffer> {
-    // In pairs of 32 bits, the lower half comes first on all machines that Node runs on.
+    // Seen as pairs of 32 bits, the lower half comes first on all machines that Node runs on.
     const sorted = new Uint32Array(this.#four.slice(0, this.#fours).sort().buffer)
     const merged = new Uint32Array(sorted.length)
     let length = 0
@@ -80,7 +86,7 @@ export class RangesBuilder {
   }
 }
 
-/** In a time that grows with the logarithm of the number of ranges. */
+/** Whether an address is in the ranges. The time grows with the logarithm of their number. */
 export function isInRanges({ four, six }: AddressRanges, address: IpAddress): boolean {
   if (address.kind() === 'ipv4') {
     const number = Number(numberOf(address))
@@ -93,7 +99,7 @@ export function isInRanges({ four, six }: AddressRanges, address: IpAddress): bo
   return after > 0 && number <= at(4 * after - 2)
 }
 
-/** How many of the first ones fulfil the condition; after the first that does not, none does. */
+/** How many of the first items fulfil the condition. After the first one that does not, none does. */
 function countUpTo(length: number, isTrue: (index: number) => boolean): number {
   let [low, high] = [0, length]
   while (low < high) {

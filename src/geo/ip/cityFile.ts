@@ -5,10 +5,10 @@ import type { Language } from '../records/names.ts'
 import { placeOfRecord, type GeoIp2Record, type PlainRecord } from './cityRecord.ts'
 import type { IpPlaceFound } from './port.ts'
 
-/** The zeros between the tree and the data of a file. */
+/** The number of zero bytes between the tree and the data of a file. */
 const SEPARATOR_BYTES = 16
 const DB_IP_CREDIT = 'IP Geolocation by DB-IP (https://db-ip.com)'
-/** The credits that the licences ask for, by the beginning of a file's type. */
+/** The credits that the licences require, by the beginning of a file's type. */
 const CREDITS: readonly (readonly [type: string, credit: string])[] = [
   [
     'GeoLite2',
@@ -18,13 +18,19 @@ const CREDITS: readonly (readonly [type: string, credit: string])[] = [
   ['city ipv', DB_IP_CREDIT],
 ]
 
-/** A file in the format of MaxMind (.mmdb) that knows the cities of IP addresses. It is kept in memory, outside of the heap. */
+/**
+ * A file in MaxMind's format (.mmdb) that contains the cities of IP addresses. It is kept in memory, outside of the
+ * heap.
+ */
 export class CityFile {
   readonly #reader: Reader<never>
   readonly #attribution: string
   readonly #isIpv4Only: boolean
 
-  /** @throws Error that says what is wrong with the file */
+  /**
+   * Reads a file.
+   * @throws Error that says what is wrong with the file
+   */
   static async open(path: string): Promise<CityFile> {
     const bytes = await readFile(path)
     try {

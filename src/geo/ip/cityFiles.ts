@@ -14,7 +14,10 @@ interface Parts {
   readonly logger: Logger
 }
 
-/** Places by the operator's file, or else by the files of {@link CITY_PACKAGE}, which are read when they are needed. */
+/**
+ * Finds places with the operator's file, or else with the files of {@link CITY_PACKAGE}, which are read when they are
+ * needed.
+ */
 export class CityFiles implements IpPlaces, Service {
   readonly name = 'cities of IP addresses'
   readonly #path: string
@@ -22,7 +25,10 @@ export class CityFiles implements IpPlaces, Service {
   readonly #six: FreshFiles<CityFile>
   readonly #logger: Logger
 
-  /** @param path of the operator's file; `''` for none */
+  /**
+   * Reads nothing yet.
+   * @param path the operator's file; `''` if there is none
+   */
   constructor(path: string, parts: Parts) {
     this.#path = path
     this.#logger = parts.logger
@@ -34,7 +40,10 @@ export class CityFiles implements IpPlaces, Service {
     }
   }
 
-  /** @throws Error naming the operator's file if it cannot be read */
+  /**
+   * Reads the operator's file.
+   * @throws Error naming the file if it cannot be read
+   */
   async start(): Promise<void> {
     if (this.#path !== '') await this.#four.get()
   }

@@ -1,4 +1,4 @@
-/** What a record of a database of cities says, in either of the two forms that are usual. Pure. */
+/** Reads a record of a database of cities, in either of the two usual forms. The code is pure. */
 import type { Position } from '../../model/geofence.ts'
 import { cleanName, type Language } from '../records/names.ts'
 import { isCountry } from '../world/countries.ts'
@@ -7,7 +7,7 @@ import type { IpPlace } from './port.ts'
 
 type Names = Readonly<Record<string, string>>
 
-/** As in the npm package of DB-IP. Unknown fields are `''`. */
+/** The form of the npm package of DB-IP. Unknown fields are `''`. */
 export interface PlainRecord {
   readonly country_code: string
   readonly state1: string
@@ -17,7 +17,7 @@ export interface PlainRecord {
   readonly longitude: number
 }
 
-/** As in files of MaxMind, and in DB-IP's own. */
+/** The form of MaxMind's files, and of DB-IP's own. */
 export interface GeoIp2Record {
   readonly country?: { readonly iso_code?: string }
   readonly registered_country?: { readonly iso_code?: string }
@@ -27,14 +27,17 @@ export interface GeoIp2Record {
   readonly location?: { readonly latitude?: number; readonly longitude?: number }
 }
 
-/** Their names of languages, where they differ. */
+/** Their names of languages that differ from ours. */
 const LOCALES: Readonly<Partial<Record<Language, string>>> = { pt: 'pt-BR', zh: 'zh-CN' }
 /** Countries whose states have a code in answers. */
 const WITH_STATE_CODES: ReadonlySet<string> = new Set(['US', 'CA'])
-/** Files have some 11 metres, as floating-point numbers with more digits. */
+/** The precision of coordinates. Files have some 11 metres, written as floating-point numbers with more digits. */
 const PARTS_OF_A_DEGREE = 1e4
 
-/** @returns undefined if the record has no country or no coordinates */
+/**
+ * The place of a record.
+ * @returns undefined if the record has no country or no coordinates
+ */
 export function placeOfRecord(record: PlainRecord | GeoIp2Record, language: Language): IpPlace | undefined {
   return 'country_code' in record ? plainPlace(record) : geoIp2Place(record, language)
 }
@@ -87,7 +90,9 @@ function positionOf(at: { readonly latitude?: number; readonly longitude?: numbe
   ) as unknown as Position
 }
 
-/** `Seoul (Euljiro 3(sam)-ga)` is Seoul: what follows is a part of the city. */
+/**
+ * The city without what follows in brackets, which is a part of the city: `Seoul (Euljiro 3(sam)-ga)` becomes Seoul.
+ */
 function withoutBrackets(city: string): string {
   const bracket = city.search(/[([]/)
   return (bracket < 0 ? city : city.slice(0, bracket)).trim() || city

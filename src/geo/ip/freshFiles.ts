@@ -3,12 +3,12 @@ import type { Clock } from '../../runtime/clock.ts'
 import { failureFields } from '../../runtime/errors.ts'
 import type { Logger } from '../../runtime/logger.ts'
 
-/** How often the files are looked at, when somebody asks. */
+/** How often the files are checked while somebody asks. */
 const LOOK_MS = 30_000
 
 /**
- * What is read from files that the operator replaces while the server runs. They are read when somebody asks, and
- * again after they have changed; meanwhile, and if the new ones cannot be read, the answer is that of the former ones.
+ * The contents of files that the operator may replace while the server runs. They are read when somebody asks, and
+ * again after they have changed. In the meantime, and if the new ones cannot be read, the former contents are used.
  */
 export class FreshFiles<Contents> {
   readonly #paths: readonly string[]
@@ -33,7 +33,7 @@ export class FreshFiles<Contents> {
     this.#logger = parts.logger
   }
 
-  /** Rejects with the error of reading if there are no former contents. */
+  /** The contents. Rejects with the error of reading if there are no former ones. */
   get(): Promise<Contents> {
     if (this.#contents === undefined) {
       this.#first ??= this.#readFirst().finally(() => (this.#first = undefined))
@@ -57,7 +57,7 @@ export class FreshFiles<Contents> {
     try {
       const version = await this.#versionNow()
       if (version === this.#version) return
-      // Also if they cannot be read: the log needs to say so only once.
+      // This is also set if they cannot be read, because the log needs to say so only once.
       this.#version = version
       this.#contents = await this.#read()
     } catch (error) {

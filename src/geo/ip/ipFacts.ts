@@ -7,13 +7,13 @@ import type { Logger } from '../../runtime/logger.ts'
 import { isPublic } from './ipGeocoder.ts'
 import type { IpPlaces, Proxies } from './port.ts'
 
-/** Some hundred bytes each. */
+/** How many addresses are kept, at some hundred bytes each. */
 const MOST_ADDRESSES = 50_000
-/** Lists of proxies may change. */
+/** How long facts count. Lists of proxies may change. */
 const COUNTS_MS = 600_000
 const RETRY_MS = 10_000
 
-/** What the engine knows about the addresses of devices: each is looked up once in ten minutes. */
+/** What the engine knows about the addresses of devices. Each is looked up once in ten minutes. */
 export class IpFacts {
   readonly #places: IpPlaces
   readonly #proxies: Proxies
@@ -64,7 +64,7 @@ export class IpFacts {
   }
 }
 
-/** Undefined if a package is not installed. */
+/** Returns undefined if a package is not installed; otherwise throws the error. */
 function unlessMissing(error: unknown): undefined {
   if (error instanceof ApiError && error.retryAfter === undefined) return undefined
   throw error

@@ -10,11 +10,11 @@ import type { IpPlace, IpPlaces, Proxies } from './port.ts'
 
 /** What is known of an IP address. */
 export interface IpAnswer {
-  /** The usual text of the address; IPv4 mapped into IPv6 is IPv4. */
+  /** The address in its usual form. IPv4 mapped into IPv6 is shown as IPv4. */
   readonly ip: string
   readonly proxy: boolean
   readonly address?: Address
-  /** The credit for the data; absent if none were used. */
+  /** The credit for the data; absent if no data were used. */
   readonly attribution?: string
 }
 
@@ -29,9 +29,10 @@ export class IpGeocoder {
   }
 
   /**
-   * @param ip of the requester; a text that is no address is answered like an unknown address
-   * @param now milliseconds of the epoch, for time zones
-   * @throws {ApiError} 503 if the data are not there
+   * Answers a question.
+   * @param ip the address of the requester; a text that is no address is answered like an unknown address
+   * @param now in epoch milliseconds, for time zones
+   * @throws {ApiError} 503 if the data are missing
    */
   async answer(ip: string, language: Language, now: number): Promise<IpAnswer> {
     const address = parseIpAddress(ip)
@@ -48,7 +49,7 @@ export class IpGeocoder {
     }
   }
 
-  /** Where an address is used; undefined if that is not known, also because the data are not there. */
+  /** Where an address is used. Undefined if that is not known, also if the data are missing. */
   async positionOf(ip: string): Promise<Position | undefined> {
     const address = parseIpAddress(ip)
     if (address === undefined || !isPublic(address)) return undefined
@@ -57,7 +58,7 @@ export class IpGeocoder {
   }
 }
 
-/** Whether it is an address of the internet: not of a private network, of one machine, or reserved. */
+/** Whether it is an address of the internet, and not one of a private network, of one machine, or a reserved one. */
 export function isPublic(address: IpAddress): boolean {
   return address.range() === 'unicast'
 }

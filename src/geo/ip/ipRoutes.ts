@@ -6,10 +6,10 @@ import { AddressSchema } from '../geocoding/answerSchemas.ts'
 import { LanguageText, parseLanguage } from '../geocoding/parameters.ts'
 import type { IpGeocoder } from './ipGeocoder.ts'
 
-/** More than a URL can have. */
+/** More bytes than a URL can have. */
 const MOST_QUERY_BYTES = 32_768
 
-/** Where the requester is, by the IP address. */
+/** The route that says where the requester is, by the IP address. */
 export function ipRoutes(geocoder: IpGeocoder): Route[] {
   return [
     route({
@@ -24,7 +24,7 @@ export function ipRoutes(geocoder: IpGeocoder): Route[] {
       query: Type.Object({
         ip: Type.Optional(
           Type.String({
-            // Not shorter, because it is ignored with a publishable key, whatever it is.
+            // The limit is not lower, because with a publishable key the value is ignored, whatever it is.
             maxLength: MOST_QUERY_BYTES,
             description:
               'Another address than that of the request: IPv4 or IPv6. It counts only with a secret key.',
@@ -65,7 +65,7 @@ export function ipRoutes(geocoder: IpGeocoder): Route[] {
         return {
           body,
           meta: { ...(attribution !== undefined && { attribution }) },
-          // Each requester has another answer, at each moment another time of day.
+          // Each requester gets another answer, and it changes with the time of day.
           headers: { 'Cache-Control': 'private, no-store' },
         }
       },

@@ -3,12 +3,15 @@ import { IpRangesError, parseIpRanges } from '../../model/ipRanges.ts'
 import { systemReason } from '../../runtime/errors.ts'
 import { RangesBuilder, type AddressRanges } from './addressRanges.ts'
 
-/** Some ten million lines. Larger ones are a mistake, and would not fit into one text. */
+/**
+ * The largest size of a file, which is some ten million lines. Larger ones are a mistake, and would not fit into one
+ * text.
+ */
 const MOST_BYTES = 256 * 1024 * 1024
 
 /**
- * Reads files of addresses and CIDR ranges, one in each line. Empty lines, and what follows a `#` or `;`, have no
- * meaning.
+ * Reads files of addresses and CIDR ranges, one per line. Empty lines are ignored, and so is everything after a `#` or
+ * `;`.
  * @throws Error naming the file, the line and the entry
  */
 export function readLists(paths: readonly string[]): AddressRanges {

@@ -3,7 +3,7 @@ import { RangesBuilder, type AddressRanges } from './addressRanges.ts'
 import { networkRows } from './networkRows.ts'
 import type { RangesTask } from './rangesThread.ts'
 
-/** The ranges of the chosen networks. It takes some seconds: use it in a thread of its own. */
+/** The ranges of the chosen networks. Reading them takes some seconds, so it must be done in a separate thread. */
 export function readNetworks(task: Extract<RangesTask, { kind: 'networks' }>): AddressRanges {
   const lines = readFileSync(task.chosen, 'utf8').split('\n')
   const chosen = new Set(lines.filter((line) => /^\d/.test(line)).map((line) => Number.parseInt(line, 10)))

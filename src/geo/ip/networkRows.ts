@@ -8,7 +8,7 @@ export interface NetworkRow {
 
 /**
  * The rows of a file of `@ip-location-db/asn` with numbers: first address, last address, network, name.
- * @param only the networks to read; without it, all
+ * @param only the networks to read; if absent, all are read
  */
 export function* networkRows(text: string, only?: ReadonlySet<number>): Generator<NetworkRow> {
   for (let start = 0; start < text.length;) {

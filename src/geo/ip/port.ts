@@ -2,19 +2,19 @@ import type { Position } from '../../model/geofence.ts'
 import type { IpAddress } from '../../model/ipAddress.ts'
 import type { Language } from '../records/names.ts'
 
-/** Where an IP address is used, as a database of cities has it. Unknown fields are absent. */
+/** Where an IP address is used, according to a database of cities. Unknown fields are absent. */
 export interface IpPlace {
   readonly position: Position
-  /** Alpha-2. */
+  /** The alpha-2 code. */
   readonly countryCode: string
   readonly state?: string | undefined
-  /** Of the United States and Canada. */
+  /** The state's code, only for the United States and Canada. */
   readonly stateCode?: string | undefined
   readonly city?: string | undefined
   readonly postalCode?: string | undefined
 }
 
-/** A place, and the credit for the data that it is from. */
+/** A place, and the credit for its data. */
 export interface IpPlaceFound {
   readonly place: IpPlace
   readonly attribution: string
@@ -30,8 +30,11 @@ export interface IpPlaces {
   placeOf(address: IpAddress, language: Language): Promise<IpPlaceFound | undefined>
 }
 
-/** Knows addresses of proxies: of VPNs, hosting companies, Tor and what the operator lists. */
+/** Knows the addresses of proxies: VPNs, hosting companies, Tor and what the operator lists. */
 export interface Proxies {
-  /** @throws {ApiError} 503 if the data are not there */
+  /**
+   * Whether an address is a proxy's.
+   * @throws {ApiError} 503 if the data are missing
+   */
   isProxy(address: IpAddress): Promise<boolean>
 }

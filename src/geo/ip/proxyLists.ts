@@ -10,13 +10,13 @@ import { NETWORK_PACKAGE, packageFile } from './packageFile.ts'
 import type { Proxies } from './port.ts'
 import { rangesInThread } from './rangesThread.ts'
 
-/** Files of the operator. */
+/** Paths of the operator's files. */
 export interface ProxyFiles {
   /** Addresses and CIDR ranges of proxies. */
   readonly proxies: readonly string[]
-  /** Exits of Tor; `''` for none. */
+  /** The file with the exits of Tor; `''` if there is none. */
   readonly tor: string
-  /** Addresses that are not proxies, whatever lists they are in; `''` for none. */
+  /** The file with addresses that are not proxies, whatever lists they are in; `''` if there is none. */
   readonly allowed: string
 }
 
@@ -29,8 +29,8 @@ const HOSTING_NETWORKS = fileURLToPath(new URL('./hostingNetworks.txt', import.m
 const NONE: AddressRanges = { four: new Uint32Array(), six: new BigUint64Array() }
 
 /**
- * Proxies by the operator's lists, and by the networks of hosting companies and VPNs, which are read when they are
- * needed.
+ * Knows proxies by the operator's lists, and by the networks of hosting companies and VPNs, which are read when they
+ * are needed.
  */
 export class ProxyLists implements Proxies, Service {
   readonly name = 'lists of proxies'
@@ -46,7 +46,10 @@ export class ProxyLists implements Proxies, Service {
     this.#hosting = new FreshFiles({ paths: [], read: async () => rangesInThread(hostingTask()), ...parts })
   }
 
-  /** @throws Error naming a file of the operator that cannot be read, and its line */
+  /**
+   * Reads the operator's files.
+   * @throws Error naming a file that cannot be read, and its line
+   */
   async start(): Promise<void> {
     await Promise.all([this.#listed.get(), this.#allowed.get()])
   }
@@ -66,14 +69,20 @@ export class ProxyLists implements Proxies, Service {
   }
 }
 
-/** @param paths `''` stands for no file */
+/**
+ * The lists in files.
+ * @param paths `''` stands for no file
+ */
 function lists(paths: readonly string[], parts: Parts): FreshFiles<AddressRanges> {
   const files = paths.filter((path) => path !== '')
   const read = async () => (files.length === 0 ? NONE : rangesInThread({ kind: 'lists', files }))
   return new FreshFiles({ paths: files, read, ...parts })
 }
 
-/** @throws {ApiError} 503 if the package is not installed */
+/**
+ * The task of reading the networks of hosting companies.
+ * @throws {ApiError} 503 if the package is not installed
+ */
 function hostingTask() {
   return {
     kind: 'networks',

@@ -2,20 +2,20 @@ import { Worker } from 'node:worker_threads'
 import { IP_RANGES_WORKER } from '../../../workers/urls.ts'
 import type { AddressRanges } from './addressRanges.ts'
 
-/** What a thread reads: lists of the operator, or the ranges of some networks. */
+/** What the thread reads: lists of the operator, or the ranges of some networks. */
 export type RangesTask =
   | { readonly kind: 'lists'; readonly files: readonly string[] }
   | {
       readonly kind: 'networks'
-      /** Of `@ip-location-db/asn`. */
+      /** A file of `@ip-location-db/asn`. */
       readonly ipv4: string
       readonly ipv6: string
-      /** A network in each line. */
+      /** A file with one network per line. */
       readonly chosen: string
     }
 
 /**
- * Reads ranges in a thread of its own, which ends then: a list with a million lines takes seconds.
+ * Reads ranges in a separate thread, which ends afterwards, because a list with a million lines takes seconds.
  * @throws Error naming a file and what is wrong with it
  */
 export function rangesInThread(task: RangesTask): Promise<AddressRanges> {

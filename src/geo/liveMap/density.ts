@@ -2,17 +2,17 @@ import type { Positions } from '../../actor/port.ts'
 import type { ScopeId } from '../../model/scope.ts'
 import { project, WORLD_BITS } from '../mapFile/grid.ts'
 
-/** West, south, east, north in degrees; west is greater than east across the antimeridian. */
+/** West, south, east and north in degrees. West is greater than east if the box crosses the antimeridian. */
 export type DensityBox = readonly [west: number, south: number, east: number, north: number]
 
-/** How many devices are in a cell: a tile of the map. */
+/** How many devices are in a cell, which is a tile of the map. */
 export interface CellCount {
   readonly x: number
   readonly y: number
   readonly count: number
 }
 
-/** Counts the devices in a box by cells of a zoom. Each device is where its latest update was. */
+/** Counts the devices in a box by cells of a zoom. A device counts where its latest update was. */
 export async function densityIn(
   positions: Positions,
   scope: ScopeId,
@@ -29,7 +29,7 @@ export async function densityIn(
     {
       isEnded: false,
       found({ deviceId, longitude, latitude }) {
-        // A partition that moves may be asked twice.
+        // A partition that changes hands may be asked twice.
         if (seen.has(deviceId)) return
         seen.add(deviceId)
         const [x, y] = project([longitude, latitude])

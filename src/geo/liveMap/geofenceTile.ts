@@ -17,21 +17,21 @@ import { VectorTile } from '../mapFile/vectorTile.ts'
 /**
  * The geofences of a scope as a vector tile.
  *
- * A tile of a country may have a hundred thousand of them, most smaller than a pixel. So what is smaller than two pixels is a
- * point, and points in the same square of eight pixels are one, with their number. What is larger is an area, as long as
- * there is room.
+ * A tile of a country may have a hundred thousand of them, most smaller than a pixel. So geofences smaller than two
+ * pixels become points, and points in the same square of eight pixels become one, with their number. Larger geofences
+ * are areas, as long as there is room.
  */
 
-/** A pixel has eight units. Geofences with a smaller diameter are points. */
+/** Geofences with a smaller diameter become points. A pixel has eight units. */
 const LEAST_DIAMETER = 16
-/** Side of the squares of points, in units. */
+/** The side of the squares of points, in units. */
 const SQUARE = 64
-/** Areas of one tile, and their corners. Further ones are points. */
+/** How many areas one tile may have, and how many corners all of them. Further ones become points. */
 const MOST_AREAS = 3000
 const MOST_CORNERS = 100_000
-/** Below this zoom all geofences are looked at: their distance says nothing on so large a part of a sphere. */
+/** Below this zoom, all geofences are looked at, because distances mean little on such a large part of a sphere. */
 const WHOLE_ZOOM = 4
-/** Geofences that are looked at in one step. */
+/** How many geofences are looked at in one step. */
 const LOOKED_AT = 128
 
 const EARTH_METERS = 40_075_017
@@ -43,7 +43,10 @@ interface Square {
   readonly y: number
 }
 
-/** @param isShown which geofences are in it */
+/**
+ * Makes a tile step by step.
+ * @param isShown which geofences are in it
+ */
 export function* geofenceTile(
   index: GeofenceIndex,
   address: TileAddress,
@@ -58,7 +61,7 @@ export function* geofenceTile(
   let [areas, corners, looked] = [0, 0, 0]
   for (const slot of address.z < WHOLE_ZOOM ? allSlots(index) : slotsNear(index, address)) {
     if (++looked % LOOKED_AT === 0) yield
-    // It may have been removed in the meantime.
+    // The geofence may have been removed in the meantime.
     if (!index.has(slot)) continue
     const geofence = index.geofence(slot)
     if (!isShown(geofence)) continue
@@ -66,7 +69,7 @@ export function* geofenceTile(
     const [centerX, centerY] = project(center)
     const [x, y] = [Math.round(centerX * scale) - left, Math.round(centerY * scale) - top]
     const units = (radius * world) / (EARTH_METERS * Math.cos((center[1] * Math.PI) / 180))
-    // It may be seen beyond the antimeridian.
+    // The geofence may also be seen beyond the antimeridian.
     for (const moved of [x, x - world, x + world]) {
       if (moved + units < box.west || moved - units > box.east) continue
       if (y + units < box.north || y - units > box.south) continue
@@ -98,7 +101,7 @@ function slotsNear(index: GeofenceIndex, { z, x, y }: TileAddress): number[] {
   const middle = unproject((x + 0.5) * side, (y + 0.5) * side)
   const probe = new Probe().set(middle[1], middle[0])
   const margin = TILE_MARGIN / TILE_UNITS
-  // The edge that is nearer to the equator is the longer one.
+  // The edge that is nearer to the equator is longer.
   const [, north] = unproject(x * side, (y - margin) * side)
   const [, south] = unproject(x * side, (y + 1 + margin) * side)
   const latitude = north * south < 0 ? 0 : Math.min(Math.abs(north), Math.abs(south))
@@ -108,7 +111,7 @@ function slotsNear(index: GeofenceIndex, { z, x, y }: TileAddress): number[] {
   return found
 }
 
-/** A ring in units of the tile, not closed. Longitudes are those next to the centre. */
+/** A ring in units of the tile, not closed. Its longitudes are those next to the centre. */
 function ringOf(
   ring: readonly Position[],
   center: Position,

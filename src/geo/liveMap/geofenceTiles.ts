@@ -8,10 +8,10 @@ import type { GeofenceIndex } from '../../spatial/port.ts'
 import type { TileAddress } from '../mapFile/grid.ts'
 import { geofenceTile } from './geofenceTile.ts'
 
-/** Tiles that are made at a time, in turns, and those that wait. */
+/** How many tiles are made at a time, in turns, and how many may wait. */
 const AT_ONCE = 2
 const MOST_WAITING = 256
-/** Bytes of the tiles that were asked for last. */
+/** How many bytes of the tiles that were asked for last are kept. */
 const CACHE_BYTES = 16 * 1024 * 1024
 const ENTRY_BYTES = 300
 
@@ -24,11 +24,11 @@ export interface TiledGeofences {
 
 export interface KeptTile {
   readonly content: Uint8Array
-  /** The revision of the geofences in it. */
+  /** The revision of the geofences in the tile. */
   readonly revision: number
 }
 
-/** Tiles of geofences, which are kept until a geofence of their scope changes. */
+/** Makes tiles of geofences, and keeps them until a geofence of their scope changes. */
 export class GeofenceTiles {
   readonly #geofences: (scope: ScopeId) => TiledGeofences
   readonly #clock: Clock
@@ -43,7 +43,10 @@ export class GeofenceTiles {
     this.#clock = clock
   }
 
-  /** @param tag only geofences that have it; undefined: all */
+  /**
+   * A tile.
+   * @param tag only geofences with this tag are in it; undefined means all
+   */
   async tile(scope: ScopeId, address: TileAddress, tag: string | undefined): Promise<KeptTile> {
     const { z, x, y } = address
     const key = `${scope} ${z}/${x}/${y} ${tag ?? ''}`
@@ -60,7 +63,7 @@ export class GeofenceTiles {
     // It may have been made while this waited.
     const known = this.#current(scope, key)
     if (known !== undefined) return known
-    // The revision from before: a change in the meantime makes the tile outdated.
+    // The revision is read first, so that a change in the meantime makes the tile outdated.
     const { revision, index } = this.#geofences(scope)
     const isShown = (geofence: GeofenceProperties) =>
       (tag === undefined || geofence.tag === tag) && asOf(geofence, this.#clock.now()) !== undefined

@@ -11,15 +11,18 @@ import { cellsIn, densityIn, type DensityBox } from './density.ts'
 import type { GeofenceTiles } from './geofenceTiles.ts'
 
 const TILE_TYPE = 'application/vnd.mapbox-vector-tile'
-/** May be kept, but only be used after asking whether it is still right; not by caches that several people share. */
+/**
+ * The answer may be kept, but only be used after asking whether it is still right. Caches that several people share
+ * must not keep it.
+ */
 const CACHING = 'private, no-cache'
 const MOST_CELLS = 16_384
 const MAX_CELL_ZOOM = 20
-/** Counts that look at all devices at a time, in turns, and those that wait. */
+/** How many counts look at all devices at a time, in turns, and how many may wait. */
 const COUNTS_AT_ONCE = 2
 const MOST_COUNTS_WAITING = 50
 
-/** What pages with a live map load: geofences as tiles, and how many devices are where. */
+/** What pages with a live map load: geofences as tiles, and the number of devices in each cell. */
 export function liveMapRoutes(tiles: GeofenceTiles, positions: Positions): Route[] {
   const counts = new ConcurrencyLimit(COUNTS_AT_ONCE, MOST_COUNTS_WAITING)
   return [
@@ -83,7 +86,10 @@ export function liveMapRoutes(tiles: GeofenceTiles, positions: Positions): Route
   ]
 }
 
-/** @throws ApiError 400 */
+/**
+ * Reads a box.
+ * @throws {ApiError} 400
+ */
 function boxOf(text: string): DensityBox {
   const numbers = text.split(',').map((part) => decimalOf(part.trim()))
   if (numbers.length !== 4 || numbers.some((one) => Number.isNaN(one)))

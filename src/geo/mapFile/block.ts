@@ -17,23 +17,26 @@
 import { ByteReader, ByteWriter, SplitReader, SplitWriter } from './bytes.ts'
 import { kindOf } from './kinds.ts'
 
-/** What is special about a feature; a sum of these. */
+/** Special properties of a feature. The flags are a sum of these. */
 export const LINK = 1
 export const TUNNEL = 2
 export const BRIDGE = 4
 export const ONEWAY = 8
 
-/** In the same number, which of its members follow. */
+/** These bits, in the same number, say which of its members follow. */
 const NAMED = 16
 const TRANSLATED = 32
 const REFERENCED = 64
 const POPULATED = 128
 
-/** Whether a cell of zoom 14 is land, by the coastlines of a map region. Unknown: the outline of the world says it. */
+/**
+ * Whether a cell of zoom 14 is land, according to the coastlines of a map region. If it is unknown, the outline of the
+ * world tells.
+ */
 export const UNKNOWN = 0
 export const LAND = 1
 export const SEA = 2
-/** Both: its land is among the features. */
+/** The cell has land and sea. Its land is among the features. */
 export const COAST = 3
 
 /** Points one after the other: x, y, x, y. */
@@ -41,24 +44,27 @@ export type Part = readonly number[] | Int32Array
 
 /** Something that maps show. */
 export interface MapFeature {
-  /** See kindNumber. */
+  /** The kind; see kindNumber. */
   readonly kind: number
   /** A sum of {@link LINK}, {@link TUNNEL}, {@link BRIDGE} and {@link ONEWAY}. */
   readonly flags: number
   readonly name?: string | undefined
-  /** Other names, by language. */
+  /** Names in other languages, by language. */
   readonly names?: ReadonlyMap<string, string> | undefined
   /** The number of a road. */
   readonly ref?: string | undefined
   readonly population?: number | undefined
   /**
-   * Of a point: one with one point. Of a line: its pieces. Of an area: its rings, not closed, each outer one before the
-   * holes in it. Outer rings run clockwise on the map, holes the other way round.
+   * The parts. A point has one with one point. A line has its pieces. An area has its rings, which are not closed;
+   * each outer one comes before the holes in it. Outer rings run clockwise on the map, and holes anticlockwise.
    */
   readonly parts: readonly Part[]
 }
 
-/** @param states of the cells of zoom 14 in it, row by row; empty if all are unknown */
+/**
+ * Writes a block.
+ * @param states the states of the cells of zoom 14 in it, row by row; empty if all are unknown
+ */
 export function writeBlock(features: readonly MapFeature[], states: Uint8Array): Uint8Array {
   const numbers = new Map<string, number>()
   const texts = new ByteWriter()
@@ -84,7 +90,7 @@ export function writeBlock(features: readonly MapFeature[], states: Uint8Array):
   return block.written()
 }
 
-/** What a block has of its features, see above. */
+/** The columns of a block's features, as described above. */
 class Columns {
   readonly labels = new ByteWriter()
   readonly lengths = new ByteWriter()
@@ -142,24 +148,24 @@ function writeStates(out: ByteWriter, states: Uint8Array): void {
   }
 }
 
-/** Room for the points of a feature, which grows. */
+/** The initial room for the points of a feature. It grows. */
 const FIRST_NUMBERS = 64
 
 /**
- * Reads the features of a block one after the other. Its members are those of the present one, so that nothing is
- * created for features that are not needed.
+ * Reads the features of a block one after the other. Its members show the present feature, so that nothing is created
+ * for features that are not needed.
  */
 export class BlockReader {
   readonly states: Uint8Array
-  /** See {@link MapFeature}. */
+  /** The members are those of {@link MapFeature}. */
   kind = 0
   flags = 0
   population: number | undefined = undefined
   /** The points of all parts: x, y, x, y. */
   numbers = new Int32Array(FIRST_NUMBERS)
-  /** By part, where it ends in {@link numbers}. */
+  /** For each part, where it ends in {@link numbers}. */
   ends: number[] = []
-  /** Of the whole block: texts. */
+  /** Reads the texts of the whole block. */
   readonly #reader: ByteReader
   readonly #labels: ByteReader
   readonly #lengths: ByteReader
@@ -167,7 +173,7 @@ export class BlockReader {
   readonly #steps: SplitReader
   #startX = 0
   #startY = 0
-  /** Where each text begins; most of them are not needed. */
+  /** Where each text begins, because most of them are not needed. */
   readonly #texts: readonly number[]
   #left: number
   #name = -1
@@ -201,7 +207,10 @@ export class BlockReader {
     return names
   }
 
-  /** Goes to the next feature. @returns false if there is none */
+  /**
+   * Goes to the next feature.
+   * @returns false if there is none
+   */
   next(): boolean {
     if (this.#left === 0) return false
     this.#left--

@@ -4,7 +4,7 @@ const FIRST_BYTES = 256
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** Grows by doubling. */
+/** Writes into memory that grows by doubling. */
 export class ByteWriter {
   #bytes = new Uint8Array(FIRST_BYTES)
   length = 0
@@ -38,12 +38,12 @@ export class ByteWriter {
     this.raw(bytes)
   }
 
-  /** With its length before it. */
+  /** Writes a text, with its length before it. */
   text(text: string): void {
     this.bytes(encoder.encode(text))
   }
 
-  /** With their length before them. */
+  /** Writes bytes, with their length before them. */
   bytes(bytes: Uint8Array): void {
     this.number(bytes.length)
     this.raw(bytes)
@@ -55,12 +55,12 @@ export class ByteWriter {
     this.length += bytes.length
   }
 
-  /** What was written; only valid until more is. */
+  /** What was written. It is only valid until more is written. */
   written(): Uint8Array {
     return this.#bytes.subarray(0, this.length)
   }
 
-  /** Empties it, and keeps its memory. */
+  /** Empties the writer, and keeps its memory. */
   clear(): this {
     this.length = 0
     return this
@@ -73,7 +73,10 @@ export class ByteWriter {
   }
 }
 
-/** The inverse. Reading beyond the end gives zeros: what is read was written by this program. */
+/**
+ * The inverse of {@link ByteWriter}. Reading beyond the end gives zeros, because what is read was written by this
+ * program.
+ */
 export class ByteReader {
   readonly #bytes: Uint8Array
   at = 0
@@ -104,7 +107,10 @@ export class ByteReader {
     return this.#bytes.subarray(this.at, (this.at += length))
   }
 
-  /** Passes over bytes with a length. @returns where they are, for {@link textAt} */
+  /**
+   * Skips bytes with a length.
+   * @returns their position, for {@link textAt}
+   */
   skipBytes(): number {
     const { at } = this
     const length = this.number()
@@ -112,7 +118,7 @@ export class ByteReader {
     return at
   }
 
-  /** A text that was passed over. */
+  /** A text that was skipped. */
   textAt(place: number): string {
     const { at } = this
     this.at = place
@@ -124,8 +130,8 @@ export class ByteReader {
 }
 
 /**
- * Signed numbers in two columns: the first byte of each, and the other bytes of those that have more. Most of a line are
- * numbers of one byte, which are compressed better without the others in between.
+ * Writes signed numbers in two columns: the first byte of each, and the other bytes of those that have more. Most
+ * numbers of a line have one byte, and are compressed better without the others in between.
  */
 export class SplitWriter {
   readonly first = new ByteWriter()
@@ -143,7 +149,7 @@ export class SplitWriter {
   }
 }
 
-/** The inverse. */
+/** The inverse of {@link SplitWriter}. */
 export class SplitReader {
   readonly #first: Uint8Array
   readonly #rests: ByteReader

@@ -1,21 +1,22 @@
-/** Distributes shapes over the cells of a level. Pure. */
+/** Distributes shapes over the cells of a level. The code is pure. */
 import { clipLine, clipRing, squareBox, type ClipBox } from './clip.ts'
 import { cellUnits, type Level } from './grid.ts'
 import type { MapShape } from './kinds.ts'
 import type { Part } from './block.ts'
 
 /**
- * Cells that one shape may be in. What would be in more (half a continent with every detail) is only kept in levels
- * with less detail, because it would take memory and time without a bound.
+ * How many cells one shape may be in. A shape that would be in more (half a continent with every detail) is only kept
+ * in levels with less detail, because it would take unlimited memory and time.
  */
 const MOST_CELLS = 40_000
 
-/** Gets the part of a shape in a cell; coordinates from its north-west corner. */
+/** Receives the part of a shape in a cell. Coordinates are relative to its north-west corner. */
 export type CellSink = (x: number, y: number, parts: Part[]) => void
 
 /**
- * @param parts in units of the level: a point; lines; or rings as in MapFeature
- * @param margin units around a cell that belong to it too
+ * Cuts a shape into the parts in each cell.
+ * @param parts in units of the level: a point; lines; or rings like those of MapFeature
+ * @param margin how many units around a cell also belong to it
  */
 export function cutToCells(
   shape: MapShape,
@@ -66,7 +67,7 @@ export function cutToCells(
   split(clip(parts, unitBox(cells, side, margin)), cells)
 }
 
-/** How many cells the shape may be in; no fewer than it is in. */
+/** How many cells the shape may be in. It is never less than the number that it is in. */
 function cellCount(shape: MapShape, parts: readonly Part[], cells: ClipBox, side: number): number {
   const box = (cells.east - cells.west + 1) * (cells.south - cells.north + 1)
   if (shape === 'area' || box <= MOST_CELLS) return box

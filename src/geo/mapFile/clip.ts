@@ -1,6 +1,6 @@
-/** Cutting lines and rings at the edges of a square box. Pure; coordinates are whole numbers. */
+/** Cuts lines and rings at the edges of a square box. The code is pure, and coordinates are whole numbers. */
 
-/** From `min` to `max` in x and y. */
+/** A box from `min` to `max` in x and y. */
 export interface ClipBox {
   readonly west: number
   readonly north: number
@@ -59,8 +59,8 @@ export function clipLine(line: ArrayLike<number>, box: ClipBox): number[][] {
 }
 
 /**
- * A ring cut at the box (Sutherland–Hodgman). Where several pieces are left, edges of the box join them, which areas
- * do not show.
+ * A ring cut at the box (Sutherland–Hodgman). If several pieces are left, edges of the box join them, which areas do
+ * not show.
  * @param ring x, y, x, y, not closed
  * @returns empty if nothing is left
  */
@@ -96,7 +96,7 @@ function placeIn(
 }
 
 /**
- * What lies on one side of a line.
+ * The part of a ring on one side of a line.
  * @param axis 0: x, 1: y
  * @param side 1 keeps what is larger than the limit, -1 what is smaller
  */

@@ -1,5 +1,5 @@
 /**
- * Cuts a tile: the features of blocks, moved and scaled to it, without what its zoom does not show. Pure.
+ * Cuts a tile: the features of blocks, moved and scaled to it, without what its zoom does not show. The code is pure.
  */
 import { BRIDGE, COAST, LAND, LINK, ONEWAY, TUNNEL, UNKNOWN, type BlockReader } from './block.ts'
 import { clipLine, clipRing, squareBox, type ClipBox } from './clip.ts'
@@ -23,47 +23,53 @@ const LOCALITIES: ReadonlySet<number> = new Set(
 const COUNTRY = kindNumber('places country point')
 const COUNTRY_BORDER = kindNumber('boundaries country line')
 
-/** The edge of a tile and what is around it. */
+/** The tile with its margin. */
 const TILE_BOX = squareBox(TILE_UNITS, TILE_MARGIN)
 
-/** In tiles: a sixteenth of a pixel at the largest zoom, which clients enlarge, half a pixel before. */
+/**
+ * How far lines may be off, in units of a tile. Half a pixel; at the largest zoom, which clients enlarge, it is a
+ * sixteenth.
+ */
 const TOLERANCE = 4
 const FINE_TOLERANCE = 0
-/** Square units; a pixel is 64. */
+/** The least area in square units. A pixel has 64. */
 const LEAST_AREA = 100
 /**
- * At lower zooms, buildings are by far the most of a city. They are given to half a pixel then, which takes half as
- * much, and without those of less than four pixels.
+ * The lowest zoom with all buildings. In a city, most features are buildings. Below this zoom they are drawn to half a
+ * pixel, which halves their size, and without those of less than four pixels.
  */
 const ALL_BUILDINGS_ZOOM = 15
 const COARSE = 4
 const LEAST_BUILDING = 256
 
-/** A map with blocks: a region's, or the world's. */
+/** A map with blocks: that of a region, or of the world. */
 export interface BlockSource {
   block(level: Level, x: number, y: number): BlockReader | undefined
 }
 
-/** How the units of a block become those of a tile. */
+/** How the units of a block are converted to those of a tile. */
 interface Placing {
   readonly scale: number
   readonly left: number
   readonly top: number
 }
 
-/** A tile in the making, from one map after the other: regions in the order of precedence, then the world. */
+/** A tile that is being made from one map after the other: regions in the order of precedence, then the world. */
 export class TileCutter {
   readonly tile: VectorTile
   readonly #address: TileAddress
-  /** Shapes that are in it, if regions may overlap. */
+  /** The shapes that are in the tile, if regions may overlap. */
   readonly #known: Set<string> | undefined
-  /** Cells of zoom 14 in the tile, in a row; 0 if they are not looked at. */
+  /** How many cells of zoom 14 the tile has in a row; 0 if they are not looked at. */
   readonly #inRow: number
-  /** Their land states, row by row; of tiles of larger zooms, of the cell around. */
+  /** The land states of these cells, row by row. For tiles of larger zooms, it is the state of the cell around. */
   readonly #states: Uint8Array
   #hasLocality = false
 
-  /** @param mayOverlap whether the tile may be made from more than one region */
+  /**
+   * An empty tile.
+   * @param mayOverlap whether the tile may be made from more than one region
+   */
   constructor(address: TileAddress, mayOverlap: boolean) {
     this.#address = address
     this.#known = mayOverlap ? new Set() : undefined
@@ -73,7 +79,10 @@ export class TileCutter {
     this.#states = new Uint8Array(this.#inRow ** 2)
   }
 
-  /** @param levels of the map */
+  /**
+   * Adds a region.
+   * @param levels the levels of the map
+   */
   addRegion(map: BlockSource, levels: readonly Level[]): void {
     const found = this.#blockOf(map, levels)
     if (found === undefined) return
@@ -85,7 +94,7 @@ export class TileCutter {
     }
   }
 
-  /** The outline of the world, where regions do not say what is land. */
+  /** Adds the outline of the world where regions do not say what is land. */
   addWorld(map: BlockSource, levels: readonly Level[]): void {
     const found = this.#blockOf(map, levels)
     const gaps = this.#rectangles(UNKNOWN)
@@ -112,7 +121,7 @@ export class TileCutter {
     const [cellX, cellY] = [x >> up, y >> up]
     const block = map.block(level, cellX, cellY)
     if (block === undefined) return undefined
-    // Units of the world's side: of the level, and of tiles of this zoom.
+    // The number of units in the world's side: for the level, and for tiles of this zoom.
     const scale = 2 ** (z + TILE_BITS - (WORLD_BITS - level.shift))
     const [left, top] = [(x - cellX * 2 ** up) * TILE_UNITS, (y - cellY * 2 ** up) * TILE_UNITS]
     return { block, level, placing: { scale, left, top } }
@@ -140,13 +149,16 @@ export class TileCutter {
     return false
   }
 
-  /** @returns points in units of the tile; empty if nothing of it is seen */
+  /**
+   * Cuts a shape.
+   * @returns points in units of the tile; empty if nothing of it is seen
+   */
   #cut(shape: MapShape, block: BlockReader, placing: Placing, isBuilding: boolean): ArrayLike<number>[] {
     const { z } = this.#address
     const parts = placed(block, placing)
     if (shape === 'point') {
       const [x, y] = [parts[0]![0]!, parts[0]![1]!]
-      // Without the margin: a label belongs to one tile.
+      // Points are used without the margin, because a label belongs to one tile.
       return x >= 0 && y >= 0 && x < TILE_UNITS && y < TILE_UNITS ? parts : []
     }
     const inside =
@@ -160,14 +172,17 @@ export class TileCutter {
     return thinned(shape, coarse, TOLERANCE / COARSE, LEAST_BUILDING / COARSE ** 2)
   }
 
-  /** @returns by cell of zoom 14, whether its land is that of this region */
+  /**
+   * Adds the states of a region.
+   * @returns for each cell of zoom 14, whether its land is that of this region
+   */
   #addStates(block: BlockReader, level: Level): Uint8Array {
     const accepted = new Uint8Array(this.#states.length)
     const { states } = block
     if (states.length === 0 || this.#inRow === 0) return accepted
     const { z, x, y } = this.#address
     const inBlock = 2 ** (14 - level.zoom)
-    // The place of the tile's first cell in the block.
+    // The position of the tile's first cell in the block.
     const shift = 14 - z
     const [left, top] = [x, y].map((at) => (shift >= 0 ? at << shift : at >> -shift) % inBlock) as [
       number,
@@ -187,7 +202,7 @@ export class TileCutter {
   #addCoast(block: BlockReader, placing: Placing, accepted: Uint8Array): void {
     if (this.#inRow === 0) return
     const rings = placed(block, placing)
-    // Of the cell that its middle is in.
+    // The state is that of the cell that contains its middle.
     const [x, y] = middleOf(rings)
     const side = TILE_UNITS / this.#inRow
     const place = (at: number): number => Math.min(this.#inRow - 1, Math.max(0, Math.floor(at / side)))
@@ -201,7 +216,7 @@ export class TileCutter {
     if (parts.length > 0) this.tile.add('earth', 'area', { kind: 'earth' }, parts)
   }
 
-  /** The cells of zoom 14 in this state, those beside each other as one. At the edges they include the margin. */
+  /** The cells of zoom 14 in this state, with cells beside each other joined. At the edges they include the margin. */
   #rectangles(state: number): ClipBox[] {
     const side = TILE_UNITS / this.#inRow
     const boxes: ClipBox[] = []
@@ -222,7 +237,7 @@ export class TileCutter {
 function placed({ numbers, ends }: BlockReader, { scale, left, top }: Placing): number[][] {
   let at = 0
   return ends.map((end) => {
-    // Most are small: arrays of their own type would take longer to make than to fill.
+    // Most parts are small, and creating a typed array would take longer than filling it.
     const part: number[] = []
     while (at < end)
       part.push(Math.round(numbers[at++]! * scale) - left, Math.round(numbers[at++]! * scale) - top)
