@@ -89,7 +89,7 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
       layers: ['address', 'place'],
       countries: [],
       language: 'en',
-      // The result does not depend on the time, except for time zones, which are not used here.
+      // The time only matters for time zones, which are not used here.
       now: 0,
     })
     const [best] = addresses

@@ -23,9 +23,10 @@ export interface IpPlaceFound {
 /** Knows where IP addresses are used. */
 export interface IpPlaces {
   /**
-   * @param language of the names, where the data have it
+   * Finds the place of an address.
+   * @param language of the names, if the data have it
    * @returns undefined if the address is not known
-   * @throws {ApiError} 503 if the data are not there
+   * @throws {ApiError} 503 if the data are missing
    */
   placeOf(address: IpAddress, language: Language): Promise<IpPlaceFound | undefined>
 }

@@ -1,4 +1,7 @@
-/** A shape as a level shows it: in its units, with fewer points, without what is too small. Pure. */
+/**
+ * Shapes as a level shows them: in its units, with fewer points, and without those that are too small. The code is
+ * pure.
+ */
 import type { Part } from './block.ts'
 import { doubleArea } from './clip.ts'
 import { LARGEST_ZOOM, type Level } from './grid.ts'
@@ -6,8 +9,8 @@ import type { MapShape } from './kinds.ts'
 import { simplifyLine, simplifyRing } from './simplify.ts'
 
 /**
- * A pixel of the map is eight units of a tile; lines may be off by half of one. Tiles of the largest zoom are enlarged
- * by clients, so theirs are more exact.
+ * How far lines may be off, in units of a tile: half a pixel, which has eight units. Clients enlarge tiles of the
+ * largest zoom, so those are more exact.
  */
 const TOLERANCE = 4
 const LARGEST_ZOOM_TOLERANCE = 1.5
@@ -16,7 +19,7 @@ const LEAST_AREA = 96
 
 /**
  * The shape in the units of the level.
- * @param parts in units of the grid, not rounded. Of an area: its rings, each outer one before its holes
+ * @param parts in units of the grid, not rounded; the rings of an area, each outer one before its holes
  * @returns empty if nothing of it is seen there
  */
 export function generalise(shape: MapShape, parts: readonly Part[], level: Level): Part[] {
@@ -27,8 +30,9 @@ export function generalise(shape: MapShape, parts: readonly Part[], level: Level
 }
 
 /**
+ * Parts with fewer points.
  * @param tolerance how far lines and rings may be off
- * @param leastArea of a ring, in square units
+ * @param leastArea the least area of a ring, in square units
  */
 export function thinned(
   shape: MapShape,
@@ -44,7 +48,7 @@ export function thinned(
   for (const part of parts) {
     if (part.length < 6) continue
     const size = doubleArea(part) / 2
-    // Holes go with the outer ring before them.
+    // Holes belong to the outer ring before them.
     if (size >= 0) isShown = size >= leastArea
     if (!isShown || Math.abs(size) < leastArea) continue
     const ring = simplifyRing(part, tolerance)

@@ -4,19 +4,20 @@
  */
 import type { Position } from '../../model/geofence.ts'
 
-/** Units of the world's side, as a power of two. */
+/** The units of the world's side, as a power of two. */
 export const WORLD_BITS = 28
 const WORLD = 2 ** WORLD_BITS
 
 /** The largest zoom of tiles. Clients enlarge these beyond it. */
 export const LARGEST_ZOOM = 16
 
-/** Units of a tile's side, as in most vector tiles. */
+/** The units of a tile's side, as in most vector tiles. */
 export const TILE_UNITS = 4096
 export const TILE_BITS = 12
 
 /**
- * What lies this far outside of a tile, in its units, is in it too, so that wide lines are complete at its edges.
+ * Everything that lies this far outside of a tile, in its units, also belongs to it, so that wide lines are complete
+ * at its edges.
  */
 export const TILE_MARGIN = 64
 
@@ -42,7 +43,7 @@ export interface Level {
   readonly shift: number
 }
 
-/** The levels of a map region, with the most detail first. Below zoom 6 there is only the world. */
+/** The levels of a map region, with the most detail first. Below zoom 6, maps show only the world. */
 export const REGION_LEVELS: readonly Level[] = [
   { zoom: 14, until: 16, shift: 1 },
   { zoom: 12, until: 13, shift: 3 },
@@ -67,7 +68,7 @@ export function cellUnits({ zoom, shift }: Level): number {
   return 2 ** (WORLD_BITS - shift - zoom)
 }
 
-/** The place of a position in the grid, not rounded. */
+/** A position in the grid, not rounded. */
 export function project([longitude, latitude]: Position): [x: number, y: number] {
   const limited = Math.min(MAX_LATITUDE, Math.max(-MAX_LATITUDE, latitude))
   const sine = Math.sin((limited * Math.PI) / 180)

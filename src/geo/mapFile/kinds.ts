@@ -18,10 +18,10 @@ export type MapShape = 'point' | 'line' | 'area'
 export interface MapKind {
   readonly layer: MapLayer
   readonly kind: string
-  /** `kind_detail` of the schema. */
+  /** The `kind_detail` of the schema. */
   readonly detail?: string
   readonly shape: MapShape
-  /** The lowest zoom at which it is shown; areas in addition must not be too small. */
+  /** The lowest zoom at which it is shown. Areas must also be large enough. */
   readonly zoom: number
 }
 
@@ -38,7 +38,10 @@ const point = (layer: MapLayer, kind: string, zoom: number, detail?: string): Ma
   shape: 'point',
 })
 
-/** By the number that map files have instead: a new kind goes to the end, or the version of map files is raised. */
+/**
+ * The kinds by the number that map files contain. A new kind must be added at the end, or the version of map files
+ * must be raised.
+ */
 const MAP_KINDS: readonly MapKind[] = [
   line('roads', 'highway', 6, 'motorway'),
   line('roads', 'major_road', 6, 'trunk'),
@@ -112,7 +115,7 @@ const NUMBERS: ReadonlyMap<string, number> = new Map(MAP_KINDS.map((kind, number
 /**
  * The number of a kind.
  * @param name e.g. `roads major_road primary line`: layer, kind, detail if it has one, and shape
- * @throws Error if there is none
+ * @throws Error if there is no such kind
  */
 export function kindNumber(name: string): number {
   const number = NUMBERS.get(name)
@@ -120,7 +123,10 @@ export function kindNumber(name: string): number {
   return number
 }
 
-/** @param number of {@link kindNumber} */
+/**
+ * The kind with a number.
+ * @param number from {@link kindNumber}
+ */
 export function kindOf(number: number): MapKind {
   const kind = MAP_KINDS[number]
   if (kind === undefined) throw new Error(`There is no kind ${number}.`)

@@ -1,13 +1,13 @@
 /**
  * A map file: the blocks of a map region, or of the world, as a SQLite file that is written once and then only read.
- * Most of a block is numbers of one or two bytes; compressed, it takes two thirds.
+ * Most numbers in a block have one or two bytes, and compression reduces it to two thirds.
  */
 import Database from 'better-sqlite3'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
 import { BlockReader } from './block.ts'
 import type { Level } from './grid.ts'
 
-/** Raised with each change of the format or of what is written: then maps are due again. */
+/** It must be raised with each change of the format or of what is written. Then maps are made again. */
 export const MAP_FILE_VERSION = 2
 
 /** `RFmp` in the header of the file. */
@@ -15,16 +15,19 @@ export const MAP_APPLICATION_ID = 0x5246_6d70
 
 export const BLOCK_SCHEMA = 'CREATE TABLE block (id INTEGER PRIMARY KEY, bytes BLOB NOT NULL)'
 
-/** Small, because the last page of each block is not full. */
+/** The page size is small, because the last page of each block is not full. */
 export const MAP_PAGE_BYTES = 1024
 
-/** The last level that does not take much longer to write. */
+/** The highest level that does not take much longer to write. */
 const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 19 } }
 
 /** Columns and rows of cells are below 2^14. */
 const CELL_BITS = 14
 
-/** The number of a block. @param zoom of its level */
+/**
+ * The number of a block.
+ * @param zoom the zoom of its level
+ */
 export function blockId(zoom: number, x: number, y: number): number {
   return (zoom * 2 ** CELL_BITS + y) * 2 ** CELL_BITS + x
 }
@@ -38,15 +41,18 @@ export class MapFile {
   readonly #database: Database.Database
   readonly #block: Database.Statement
 
-  /** @throws the errors of SQLite */
+  /**
+   * Opens the file.
+   * @throws the errors of SQLite
+   */
   constructor(file: string) {
     this.#database = new Database(file, { readonly: true, fileMustExist: true })
-    // Not mapped into memory: where a mapped file is cut off, the system ends the process.
+    // The file is not mapped into memory, because the system would end the process if a mapped file were cut off.
     this.#database.pragma('cache_size = -8192')
     this.#block = this.#database.prepare('SELECT bytes FROM block WHERE id = ?').pluck()
   }
 
-  /** The block of a cell; undefined where the map is empty. */
+  /** The block of a cell; undefined if the map is empty there. */
   block({ zoom }: Level, x: number, y: number): BlockReader | undefined {
     const bytes = this.#block.get(blockId(zoom, x, y)) as Buffer | undefined
     return bytes === undefined ? undefined : new BlockReader(zstdDecompressSync(bytes))

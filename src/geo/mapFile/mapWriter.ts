@@ -1,6 +1,6 @@
 /**
- * Writes the map file of a map region. What lies in a cell comes at any time while an extract is read, so it is sorted
- * by cell on the disk, and only one cell is in memory.
+ * Writes the map file of a map region. The contents of a cell arrive at any time while an extract is read, so they are
+ * sorted by cell on the disk, and only one cell is in memory.
  */
 import Database from 'better-sqlite3'
 import fs from 'node:fs'
@@ -26,7 +26,7 @@ const NO_STATES = new Uint8Array()
 /** What a map says about a feature besides its shape. */
 export type MapLabels = Omit<MapFeature, 'parts'>
 
-/** Blocks that are written, in the order of their numbers. */
+/** A block to be written. Blocks come in the order of their numbers. */
 export interface BlockRow {
   readonly id: number
   readonly bytes: Uint8Array
@@ -38,12 +38,13 @@ export class MapWriter {
   readonly #staging: Database.Database
   readonly #stagingFile: string
   readonly #add: Database.Statement
-  /** By block: the land states of its cells. */
+  /** The land states of cells, by block. */
   readonly #states = new Map<number, Uint8Array>()
 
   /**
-   * @param staging a file for what is not sorted yet, in a folder with room
-   * @param levels of the map
+   * Starts an empty map.
+   * @param staging the path of a file for what is not sorted yet, in a folder with room
+   * @param levels the levels of the map
    */
   constructor(staging: string, levels: readonly Level[] = REGION_LEVELS) {
     this.#levels = levels
@@ -55,7 +56,10 @@ export class MapWriter {
     this.#add = this.#staging.prepare('INSERT INTO piece VALUES (?, ?)')
   }
 
-  /** @param lines of a point: one with one position; of an area: outer rings, each before its holes; closed */
+  /**
+   * Adds a feature.
+   * @param lines a point has one with one position; an area has closed rings, each outer one before its holes
+   */
   add(labels: MapLabels, lines: readonly (readonly Position[])[]): void {
     const { shape, zoom } = kindOf(labels.kind)
     const parts = gridParts(shape, lines)
@@ -63,7 +67,10 @@ export class MapWriter {
       if (zoom <= level.until) this.addToLevel(labels, generalise(shape, parts, level), level)
   }
 
-  /** @param parts in units of the level */
+  /**
+   * Adds a feature to one level.
+   * @param parts in units of the level
+   */
   addToLevel(labels: MapLabels, parts: readonly Part[], level: Level): void {
     if (parts.length === 0) return
     cutToCells(kindOf(labels.kind).shape, parts, level, marginOf(level), (x, y, inside) =>
@@ -71,17 +78,26 @@ export class MapWriter {
     )
   }
 
-  /** @param parts in units of the level, from the corner of the cell */
+  /**
+   * Adds a feature to a cell.
+   * @param parts in units of the level, from the corner of the cell
+   */
   addToCell(labels: MapLabels, parts: readonly Part[], level: Level, x: number, y: number): void {
     if (parts.length > 0) this.#stage(level, x, y, { ...labels, parts })
   }
 
-  /** @param states of the cells of zoom 14 in this one, row by row */
+  /**
+   * Sets the land states of a cell.
+   * @param states the states of the cells of zoom 14 in it, row by row
+   */
   setStates(level: Level, x: number, y: number, states: Uint8Array): void {
     this.#states.set(blockId(level.zoom, x, y), states)
   }
 
-  /** All blocks. Afterwards the staging file is gone. @param onBlock called with the share that is done, 0 to 1 */
+  /**
+   * Returns all blocks, and then removes the staging file.
+   * @param onBlock called with the share that is done, from 0 to 1
+   */
   *blocks(onBlock: (share: number) => void = () => {}): Generator<BlockRow> {
     this.#staging.exec('COMMIT')
     const all = this.#staging.prepare('SELECT COUNT(*) FROM piece').pluck().get() as number
@@ -96,7 +112,7 @@ export class MapWriter {
       onBlock(done / all)
       return { id, bytes }
     }
-    // Cells of nothing but land states are blocks too.
+    // Cells that only have land states also make blocks.
     const before = function* (limit: number): Generator<BlockRow> {
       while (withStates.length > 0 && withStates[0]! < limit) {
         id = withStates.shift()!
@@ -148,8 +164,9 @@ export function writeMapFile(file: string, blocks: Iterable<BlockRow>): void {
 }
 
 /**
- * The rings of an area in the order that maps need: each outer one with its holes behind it.
- * @param outer closed @param inner closed
+ * The rings of an area in the order that maps need: each outer one is followed by its holes.
+ * @param outer closed rings
+ * @param inner closed rings
  */
 export function ringsInOrder(outer: Rings, inner: Rings): Rings {
   if (inner.length === 0 || outer.length === 1) return [...outer, ...inner]
@@ -161,13 +178,13 @@ export function ringsInOrder(outer: Rings, inner: Rings): Rings {
   })
 }
 
-/** Units around a cell of a level that belong to it too: the margin of its tiles. */
+/** How many units around a cell of a level also belong to it, which is the margin of its tiles. */
 export function marginOf({ zoom, shift }: Level): number {
   return TILE_MARGIN * 2 ** (WORLD_BITS - zoom - TILE_BITS - shift)
 }
 
 /**
- * Shapes in units of the grid; rings are open, outer ones clockwise, holes the other way round.
+ * Shapes in units of the grid. Rings are open; outer ones run clockwise, holes anticlockwise.
  * @param lines as for {@link MapWriter.add}
  */
 export function gridParts(shape: MapShape, lines: readonly (readonly Position[])[]): number[][] {

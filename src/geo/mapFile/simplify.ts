@@ -1,14 +1,14 @@
 /**
- * Fewer points for lines and rings, in time proportional to their length, whatever their form: extracts and files may
- * contain any. Pure.
+ * Removes points from lines and rings, in time proportional to their length whatever their form, because extracts and
+ * files may contain any. The code is pure.
  */
 
 /**
- * The line without points that lie closer than the tolerance to what is left of it: from each point that stays, the
- * line goes on as long as one segment passes all points in between within the tolerance (the sleeve of Zhao and
+ * The line without points that are closer than the tolerance to what is left of it. From each point that stays, the
+ * line continues as long as one segment passes all points in between within the tolerance (the sleeve of Zhao and
  * Saalfeld). Its ends stay.
  * @param line x, y, x, y
- * @param tolerance in the units of the line; 0 leaves out only points that are equal to the one before
+ * @param tolerance in the units of the line; 0 only removes points that equal the one before
  */
 export function simplifyLine(line: ArrayLike<number>, tolerance: number): number[] {
   const points = withoutRepeats(line)
@@ -24,7 +24,7 @@ export function simplifyLine(line: ArrayLike<number>, tolerance: number): number
     const length = Math.hypot(dx, dy)
     const isPassed = isOpen || (rightX * dy - rightY * dx >= 0 && dx * leftY - dy * leftX >= 0)
     if (!isPassed || length < farthest - tolerance) {
-      // The point before is the last one that a segment from there reaches.
+      // The point before this one is the last that a segment from there can reach.
       x = points[i - 2]!
       y = points[i - 1]!
       kept.push(x, y)

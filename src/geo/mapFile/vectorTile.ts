@@ -3,7 +3,7 @@ import { ByteWriter } from './bytes.ts'
 import { TILE_UNITS } from './grid.ts'
 import type { MapShape } from './kinds.ts'
 
-/** Values of features by name; those that are undefined are left out. */
+/** The values of a feature by name. Undefined ones are left out. */
 export type TileValues = Readonly<Record<string, string | number | boolean | undefined>>
 
 const TYPES: Readonly<Record<MapShape, number>> = { point: 1, line: 2, area: 3 }
@@ -11,7 +11,7 @@ const MOVE_TO = 1
 const LINE_TO = 2
 const CLOSE_PATH = 7
 
-/** Fields of the messages with their wire types: 2 is a length and bytes, 0 a number. */
+/** Fields of the messages with their wire types: 2 is a length and bytes, and 0 is a number. */
 const TILE_LAYER = (3 << 3) | 2
 const LAYER_NAME = (1 << 3) | 2
 const LAYER_FEATURE = (2 << 3) | 2
@@ -24,20 +24,20 @@ const FEATURE_TYPE = 3 << 3
 const FEATURE_GEOMETRY = (4 << 3) | 2
 const VALUE_TEXT = (1 << 3) | 2
 const VALUE_NUMBER = 5 << 3
-/** Eight bytes, for numbers that are not whole, or negative. */
+/** Eight bytes, for numbers that are negative or not whole. */
 const VALUE_DOUBLE = (3 << 3) | 1
 const VALUE_BOOLEAN = 7 << 3
 
 interface Feature {
   readonly shape: MapShape
-  /** Numbers of keys and values, by turns. */
+  /** The numbers of keys and values, in turn. */
   readonly tags: readonly number[]
   readonly parts: ArrayLike<number>[]
 }
 
 /**
- * A layer of a tile. Features of one shape with equal values become one with several parts: it is drawn in the same
- * way, and takes less.
+ * A layer of a tile. Features of the same shape with equal values are combined into one with several parts, because it
+ * is drawn in the same way and takes less room.
  */
 class TileLayer {
   readonly #extent: number
@@ -45,7 +45,10 @@ class TileLayer {
   readonly #keys = new Map<string, number>()
   readonly #values = new Map<string | number | boolean, number>()
 
-  /** @param extent units of its side */
+  /**
+   * An empty layer.
+   * @param extent the units of its side
+   */
   constructor(extent: number) {
     this.#extent = extent
   }
@@ -56,7 +59,7 @@ class TileLayer {
       const value = values[key]
       if (value !== undefined) tags.push(numberOf(this.#keys, key), numberOf(this.#values, value))
     }
-    // Points of one name are different places.
+    // Points with the same name are different places, so they are not combined.
     const known = `${shape} ${tags.join()} ${shape === 'point' ? this.#features.size : ''}`
     const feature = this.#features.get(known)
     if (feature === undefined) this.#features.set(known, { shape, tags, parts: [...parts] })
@@ -115,14 +118,19 @@ export class VectorTile {
   readonly #layers = new Map<string, TileLayer>()
   readonly #extents: Readonly<Record<string, number>>
 
-  /** @param extents by layer: units of its side, if they are not those of tiles */
+  /**
+   * An empty tile.
+   * @param extents the units of a layer's side, for layers that differ from tiles
+   */
   constructor(extents: Readonly<Record<string, number>> = {}) {
     this.#extents = extents
   }
 
   /**
-   * @param parts x, y, x, y in units of the layer. Of a line with two points at least, of an area with three, not
-   * closed, each outer ring clockwise on the map before the holes in it, which run the other way round
+   * Adds a feature.
+   * @param parts x, y, x, y in units of the layer. Lines have at least two points. The rings of areas have at least
+   * three and are not closed; each outer one runs clockwise on the map and comes before its holes, which run
+   * anticlockwise
    */
   add(layer: string, shape: MapShape, values: TileValues, parts: readonly ArrayLike<number>[]): void {
     let found = this.#layers.get(layer)
@@ -131,7 +139,7 @@ export class VectorTile {
     found.add(shape, values, parts)
   }
 
-  /** The whole tile; nothing if it has no feature. */
+  /** The bytes of the whole tile. They are empty if it has no feature. */
   bytes(): Uint8Array {
     const out = new ByteWriter()
     for (const [name, layer] of this.#layers) {

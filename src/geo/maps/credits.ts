@@ -3,7 +3,7 @@
 /** A name, or one with the page that it links to. */
 export type MapCredit = string | { readonly text: string; readonly url: string }
 
-/** Of an attribution in the metadata of a file. */
+/** How many characters of an attribution in a file's metadata are read. */
 const MOST_CHARACTERS = 2000
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -17,8 +17,8 @@ const ENTITIES: Readonly<Record<string, string>> = {
 }
 
 /**
- * The credits that an attribution names. It is HTML, and files come from anywhere: only its texts and the web addresses
- * of its links are used.
+ * The credits that an attribution names. It is HTML, and files come from anywhere, so only its texts and the web
+ * addresses of its links are used.
  */
 export function creditsOf(html: string): MapCredit[] {
   const credits: MapCredit[] = []
@@ -26,7 +26,7 @@ export function creditsOf(html: string): MapCredit[] {
   let before = ''
   for (const [i, piece] of html.slice(0, MOST_CHARACTERS).split('<').entries()) {
     const end = i === 0 ? -1 : piece.indexOf('>')
-    // A tag that does not end hides the rest.
+    // If a tag does not end, the rest is not shown.
     if (i > 0 && end < 0) continue
     if (i > 0) {
       const tag = piece.slice(0, end).trim().toLowerCase()
@@ -45,7 +45,7 @@ export function creditsOf(html: string): MapCredit[] {
   return credits
 }
 
-/** Of the start of a link. Only pages of the web: other addresses could run code. */
+/** The address of a link's tag, if it is a page of the web. Other addresses could run code. */
 function linkOf(tag: string): string | undefined {
   const [, double, single, bare] = /\shref=(?:"([^"]*)"|'([^']*)'|([^\s"']+))/i.exec(tag) ?? []
   const address = double ?? single ?? bare
@@ -63,7 +63,7 @@ function plain(text: string): string {
     .replace(/\s+/g, ' ')
   let [start, end] = [0, words.length]
   while (start < end && SEPARATOR.test(words[start]!)) start++
-  // Not a pattern that ends with $: it takes quadratic time.
+  // A pattern that ends with $ would take quadratic time.
   while (end > start && SEPARATOR.test(words[end - 1]!)) end--
   return words.slice(start, end)
 }

@@ -1,16 +1,16 @@
 /**
  * Signed distance fields: pictures of outlines that clients can draw in any size and colour. A value says how far the
- * middle of its pixel is from the outline: 191 on it, more inside, 0 and 255 eight pixels or more away. Clients of
- * vector maps expect this for letters and icons. Pure.
+ * middle of its pixel is from the outline. It is 191 on the outline, more inside, and 0 or 255 at eight pixels or more
+ * from it. Clients of vector maps expect this format for letters and icons. The code is pure.
  */
 
-/** Pixels around the outline that are in the picture. */
+/** How many pixels around the outline the picture has. */
 export const FIELD_MARGIN = 3
 const RADIUS = 8
 const CUTOFF = 0.25
-/** Pixels from an outline at which the value is 0. */
+/** The distance from an outline, in pixels, at which the value is 0. */
 const REACH = RADIUS * (1 - CUTOFF)
-/** Straight pieces of a curve. */
+/** The number of straight pieces that replace a curve. */
 const PIECES = 6
 
 /** A command of a path, as in SVG, with absolute coordinates. */
@@ -24,7 +24,7 @@ export interface PathCommand {
   readonly y2?: number
 }
 
-/** Straight edges of closed outlines: x and y of both ends. */
+/** The straight edges of closed outlines: x and y of both ends. */
 export type Edges = readonly number[]
 
 /** The edges of a path of the commands M, L, Q, C and Z. */
@@ -64,9 +64,9 @@ export function pathEdges(commands: Iterable<PathCommand>): Edges {
 
 /**
  * The field of outlines.
- * @param left x of the left edge of its first column
- * @param top y of the upper edge of its first row; y grows downwards
- * @returns row by row
+ * @param left the x of the left edge of its first column
+ * @param top the y of the upper edge of its first row; y grows downwards
+ * @returns the values row by row
  */
 export function distanceField(
   edges: Edges,
@@ -75,12 +75,12 @@ export function distanceField(
   width: number,
   height: number,
 ): Uint8Array {
-  // Squares of distances. What is farther away than the reach has the value 0 or 255 anyway.
+  // Squared distances. Everything beyond the reach has the value 0 or 255 anyway.
   const squares = new Float64Array(width * height).fill(REACH * REACH)
-  // The sum of these values from the beginning of a row up to a pixel says how often the outlines run around it.
+  // The sum of these values from the beginning of a row to a pixel says how often the outlines run around it.
   const turns = new Int8Array((width + 1) * height)
   for (let i = 0; i < edges.length; i += 4) {
-    // From the middle of the first pixel.
+    // Coordinates are relative to the middle of the first pixel.
     const [ax, ay] = [edges[i]! - left - 0.5, edges[i + 1]! - top - 0.5]
     const [bx, by] = [edges[i + 2]! - left - 0.5, edges[i + 3]! - top - 0.5]
     measure(squares, width, height, ax, ay, bx, by)

@@ -1,4 +1,4 @@
-/** Tiles beyond the largest zoom of a file: a part of one of its tiles, enlarged. Pure. */
+/** Makes tiles beyond the largest zoom of a file: a part of one of its tiles, enlarged. The code is pure. */
 import { VectorTile as TileReader } from '@mapbox/vector-tile'
 import { PbfReader } from 'pbf'
 import { clipLine, clipRing, squareBox } from '../mapFile/clip.ts'
@@ -10,9 +10,10 @@ const SHAPES: Readonly<Record<number, MapShape>> = { 1: 'point', 2: 'line', 3: '
 const TILE_BOX = squareBox(TILE_UNITS, TILE_MARGIN)
 
 /**
- * @param bytes of the tile of the zoom `from` that the other one is in, not packed
- * @param address of the tile that is wanted
- * @throws Error if the bytes are no vector tile
+ * Enlarges a part of a tile.
+ * @param bytes the tile of the zoom `from` that contains the wanted one, not packed
+ * @param address the address of the wanted tile
+ * @throws Error if the bytes are not a vector tile
  */
 export function enlarged(bytes: Uint8Array, from: number, { z, x, y }: TileAddress): Uint8Array {
   const factor = 2 ** (z - from)
@@ -36,7 +37,7 @@ export function enlarged(bytes: Uint8Array, from: number, { z, x, y }: TileAddre
   return tile.bytes()
 }
 
-/** Each point by itself, without the margin: a label belongs to one tile. */
+/** The points in the tile, without those in its margin, because a label belongs to one tile. */
 function pointsIn(lines: readonly (readonly number[])[]): number[][][] {
   return lines.flatMap((line) => {
     const points: number[][][] = []
@@ -51,6 +52,6 @@ function pointsIn(lines: readonly (readonly number[])[]): number[][][] {
 function partsIn(shape: 'line' | 'area', lines: readonly (readonly number[])[]): ArrayLike<number>[] {
   if (shape === 'line')
     return lines.flatMap((line) => clipLine(line, TILE_BOX)).filter(({ length }) => length >= 4)
-  // Rings are read closed, and written open.
+  // Rings are closed when they are read, and open when they are written.
   return lines.map((line) => clipRing(line.slice(0, -2), TILE_BOX)).filter(({ length }) => length >= 6)
 }

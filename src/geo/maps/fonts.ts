@@ -1,18 +1,18 @@
-/** The fonts of maps, by the names that styles have for them. */
+/** The fonts of maps, by the names that styles use. */
 
 export const FONT_PACKAGE = '@fontsource/noto-sans'
 
-/** Letters in a file of them. */
+/** How many letters a file of letters has. */
 export const LETTERS = 256
-/** Of the first plane of Unicode, which is all that clients ask for. */
+/** The last letter of the first plane of Unicode. Clients ask for no others. */
 export const MOST_LETTER = 65_535
 
-/** By font: its weight in the package. */
+/** For each font, its weight in the package. */
 export const FONT_WEIGHTS = { 'Noto Sans Regular': 400, 'Noto Sans Medium': 500 } as const
 
 export type FontName = keyof typeof FONT_WEIGHTS
 
-/** What clients ask for where a layer of theirs names no font: they get our regular one. */
+/** Fonts that clients ask for if a layer does not name one. They get our regular font. */
 const STANDARD: ReadonlySet<string> = new Set(['Open Sans Regular', 'Arial Unicode MS Regular'])
 
 /**

@@ -10,7 +10,7 @@ import { ByteWriter } from '../mapFile/bytes.ts'
 import { distanceField, pathEdges, FIELD_MARGIN, type PathCommand } from './distanceField.ts'
 import { FONT_PACKAGE, FONT_WEIGHTS, LETTERS, type FontName } from './fonts.ts'
 
-/** Pixels of the size in which letters are drawn. */
+/** The size in which letters are drawn, in pixels. */
 const SIZE = 24
 
 /** What is used of opentype.js. */
@@ -39,8 +39,9 @@ export class GlyphMaker {
   readonly #fonts = new Map<FontName, readonly Font[]>()
 
   /**
-   * @param start of the range, a multiple of {@link LETTERS}
-   * @returns the message; letters that the font does not have are left out
+   * The letters of a range.
+   * @param start the first letter, a multiple of {@link LETTERS}
+   * @returns the message, without letters that the font does not have
    */
   range(name: FontName, start: number): Uint8Array {
     const fonts = this.#fonts.get(name) ?? this.#open(name)
@@ -69,7 +70,7 @@ export class GlyphMaker {
     const ending = `-${FONT_WEIGHTS[name]}-normal.woff`
     const fonts = readdirSync(folder)
       .filter((file) => file.endsWith(ending))
-      // Latin first, because it has the digits and signs that all scripts use.
+      // The Latin file comes first, because it has the digits and signs that all scripts use.
       .sort((a, b) => Number(b.includes('-latin-')) - Number(a.includes('-latin-')) || a.length - b.length)
       .map((file) => parse(Uint8Array.from(readFileSync(join(folder, file))).buffer))
     this.#fonts.set(name, fonts)
@@ -104,7 +105,7 @@ function drawn(font: Font, character: string): Uint8Array {
   out.number(isVisible ? height : 0)
   out.number(5 << 3)
   out.signed(isVisible ? left : 0)
-  // From the top of the line.
+  // The distance is measured from the top of the line.
   out.number(6 << 3)
   out.signed(isVisible ? -top - Math.round((font.ascender * SIZE) / font.unitsPerEm) : 0)
   out.number(7 << 3)

@@ -18,18 +18,18 @@ import type { MapContent, Maps } from './port.ts'
 import type { TileFileFacts } from './tileFile.ts'
 import { TileFiles } from './tileFiles.ts'
 
-/** Parts that may wait, besides those being made; most take some milliseconds. */
+/** How many parts may wait, besides those that are being made. Most take some milliseconds. */
 const MOST_WAITING = 256
-/** A thread takes about 30 MB. It ends after this long without a question. */
+/** A thread takes about 30 MB, so it ends after this long without a question. */
 const IDLE_MS = 60_000
-/** Bytes of the parts that were asked for last: some thousand tiles. */
+/** How many bytes of the parts that were asked for last are kept, which is some thousand tiles. */
 const CACHE_BYTES = 32 * 1024 * 1024
 /** Approximate bytes of an entry besides its content. */
 const ENTRY_BYTES = 300
 
 const OUTLINE_CREDIT = 'Natural Earth'
 
-/** Makes the parts of maps in threads, so that none holds up tracking, and keeps those that were asked for last. */
+/** Makes the parts of maps in threads, so that none delays tracking, and keeps those that were asked for last. */
 export class MapPool implements Maps, Service {
   readonly name = 'maps'
   readonly maxZoom = LARGEST_ZOOM
@@ -42,12 +42,13 @@ export class MapPool implements Maps, Service {
     maxSize: CACHE_BYTES,
     sizeCalculation: ({ content }) => content.length + ENTRY_BYTES,
   })
-  /** By key: parts that are being made, so that nobody makes one twice. */
+  /** The parts that are being made, by key, so that none is made twice. */
   readonly #underWay = new Map<string, Promise<MapContent>>()
   #version: string
 
   /**
-   * @param parts.world gives the file of the world database, or throws an ApiError
+   * Starts without threads.
+   * @param parts.world returns the path of the world database, or throws an ApiError
    * @param parts.files PMTiles files, in the order of precedence
    */
   constructor(parts: {
@@ -93,12 +94,15 @@ export class MapPool implements Maps, Service {
     })
   }
 
-  /** For /readyz. */
+  /** A text for /readyz. */
   get condition(): string {
     return this.#files.condition
   }
 
-  /** @throws Error naming a file of the operator that cannot be read */
+  /**
+   * Opens the operator's files.
+   * @throws Error naming a file that cannot be read
+   */
   start(): Promise<void> {
     return this.#files.start()
   }
@@ -106,7 +110,7 @@ export class MapPool implements Maps, Service {
   tile(address: TileAddress): Promise<MapContent> {
     const { z, x, y } = address
     const files = this.#files.around(address)
-    // With another build of a map region, or another file, all keys are others.
+    // After another build of a map region, or with another file, all keys are different.
     return this.#file(`tile ${this.#version} ${z}/${x}/${y}`, async () => {
       for (const file of files) {
         const found = await this.#fileTile(address, file)
@@ -152,7 +156,10 @@ export class MapPool implements Maps, Service {
     return file
   }
 
-  /** @throws {ApiError} 503 if the file cannot be read any more */
+  /**
+   * A tile of the operator's file.
+   * @throws {ApiError} 503 if the file cannot be read any more
+   */
   async #fileTile(address: TileAddress, file: TileFileFacts): Promise<MapContent | undefined> {
     const inService = this.#files.shown
     try {
@@ -177,7 +184,7 @@ export class MapPool implements Maps, Service {
     return this.#pool.run(task) as Promise<MapResults[Task['kind']]>
   }
 
-  /** What is being made is abandoned; the server has drained its requests before. */
+  /** Ends the threads. What is being made is abandoned, but the server has drained its requests before. */
   stop(): Promise<void> {
     return this.#pool.destroy()
   }

@@ -21,9 +21,9 @@ const MOST_KEY_LENGTH = 100
 const MOST_NUMBER_LENGTH = 20
 const MOST_NAME_LENGTH = 256
 
-/** What a version of the program or of the data makes once. */
+/** For answers that change only with the version of the program or of the data. */
 const FOR_A_DAY = 'public, max-age=86400'
-/** May be kept, but only be used after asking whether it is still right. */
+/** The answer may be kept, but only be used after asking whether it is still right. */
 const ASK_AGAIN = 'public, no-cache'
 
 /** What all endpoints of maps have in common: clients load them by URL, often many at once. */
@@ -33,7 +33,7 @@ const KeyQuery = Type.Optional(
   Text(MOST_KEY_LENGTH, 'A publishable key, for clients that cannot send the Authorization header.'),
 )
 
-/** Styles, tiles, letters and icons. Also without `/v1`. */
+/** The routes of styles, tiles, letters and icons. They also work without `/v1`. */
 export function mapRoutes(maps: Maps): Route[] {
   return [styleRoute(maps), tileRoute(maps), glyphRoute(maps), spriteRoute(maps)]
 }
@@ -207,19 +207,25 @@ function fileAnswer(
   }
 }
 
-/** The server as the client reaches it. @throws ApiError 400 naming the header */
+/**
+ * The server's address, as the client reaches it.
+ * @throws {ApiError} 400 naming the header
+ */
 function originOf(headers: Readonly<Record<string, string>>): string {
   const name = headers['x-forwarded-host'] === undefined ? 'host' : 'x-forwarded-host'
-  // Of several proxies, the first one talks with the client.
+  // If there are several proxies, the first one talks to the client.
   const host = (headers[name] ?? '').split(',', 1)[0]!.trim()
-  // It becomes a part of URLs.
+  // The host becomes a part of URLs.
   if (host.length > MOST_NAME_LENGTH || !/^(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i.test(host))
     throw badParam(name, 'Must be the name or address of a host, with its port if it has one.')
   const isSecure = headers['x-forwarded-proto']?.split(',', 1)[0]?.trim().toLowerCase() === 'https'
   return `${isSecure ? 'https' : 'http'}://${host}`
 }
 
-/** The tile that the parameters name. @throws ApiError 400 naming the parameter */
+/**
+ * The tile that the parameters name.
+ * @throws {ApiError} 400 naming the parameter
+ */
 export function tileAddress(
   { z, x, y }: { readonly z: string; readonly x: string; readonly y: string },
   maxZoom: number,
@@ -235,7 +241,10 @@ function numberIn(param: string, text: string, most: number): number {
   throw badParam(param, `Must be a whole number. Valid range: [0, ${most}].`)
 }
 
-/** The first letter of a range. @throws ApiError 404 naming `range` */
+/**
+ * The first letter of a range.
+ * @throws {ApiError} 404 naming `range`
+ */
 function startOf(range: string): number {
   const [, first, last] = /^(0|[1-9]\d{0,4})-([1-9]\d{0,4})$/.exec(range) ?? []
   const start = Number(first)

@@ -24,9 +24,9 @@ import { TileFile, versionOf, type TileFileFacts, type TileFileId } from './tile
 
 /** The files of a map region. */
 export interface MapFiles {
-  /** Undefined if the region has no map. */
+  /** The path of the map file; undefined if the region has no map. */
   readonly map: string | undefined
-  /** The place database; undefined if the region has none of this version. */
+  /** The path of the place database; undefined if the region has none of this version. */
   readonly places: string | undefined
 }
 
@@ -41,11 +41,11 @@ export type MapTask =
 export interface TileTask {
   readonly kind: 'tile'
   readonly address: TileAddress
-  /** In the order of precedence: those around the tile. */
+  /** The map regions around the tile, in the order of precedence. */
   readonly regions: readonly MapFiles[]
-  /** The world database, which has a map too. */
+  /** The path of the world database, which also contains a map. */
   readonly world: string
-  /** The files of all map regions in service; the thread closes any other. */
+  /** The files of all map regions in service. The thread closes all others. */
   readonly inService: readonly string[]
 }
 
@@ -54,7 +54,7 @@ export interface FileTileTask {
   readonly kind: 'fileTile'
   readonly address: TileAddress
   readonly file: TileFileId
-  /** The files that maps show; the thread closes any other. */
+  /** The files that maps show. The thread closes all others. */
   readonly inService: readonly TileFileId[]
 }
 
@@ -70,10 +70,10 @@ export interface MapResults {
 
 const HOUSES_ZOOM = 16
 const PLACES_ZOOM = 15
-/** At the zoom before, only large places are shown: stations, malls, parks. */
+/** One zoom before places are shown, only large ones are: stations, malls, parks. */
 const LARGE_PLACES_ZOOM = 14
 const LARGE_SQUARE_METERS = 20_000
-/** Compresses nearly as well as the usual one, in two thirds of the time. */
+/** This level compresses nearly as well as the usual one, in two thirds of the time. */
 const COMPRESSION = { level: 4 }
 const MAX_TEXT = 100
 
@@ -83,11 +83,14 @@ interface Closable {
 
 export class MapThread {
   readonly #opened = new Map<string, Closable>()
-  /** By path. */
+  /** The open files by path. */
   readonly #files = new Map<string, TileFile>()
   readonly #glyphs = new GlyphMaker()
 
-  /** @throws the errors of SQLite, of the system and of {@link TileFile} */
+  /**
+   * Makes a part of a map.
+   * @throws the errors of SQLite, of the system and of {@link TileFile}
+   */
   async make(task: MapTask): Promise<MapResults[keyof MapResults]> {
     if (task.kind === 'facts') return this.#factsOf(task.path)
     if (task.kind === 'fileTile') return this.#fileTile(task)
@@ -130,7 +133,7 @@ export class MapThread {
       file = await TileFile.open(id.path)
       this.#files.set(id.path, file)
     }
-    // What was read in the meantime may be of both.
+    // The file has changed, and what was read may belong to both versions.
     if (file.id.version !== id.version || versionOf(statSync(id.path)) !== id.version)
       throw new Error('has changed')
     const { z, x, y } = address
@@ -138,7 +141,7 @@ export class MapThread {
     const found = await file.tile(z - up, x >> up, y >> up)
     if (found === undefined) return undefined
     if (up === 0) return found.packed === undefined ? packed(found.bytes) : whole(found.packed, true)
-    // Loaded here, because its packages are optional.
+    // The module is loaded here, because its packages are optional.
     const { enlarged } = await import('./enlarge.ts')
     return packed(enlarged(found.bytes, file.maxZoom, address))
   }
@@ -196,7 +199,7 @@ function addRecords({ tile }: TileCutter, address: TileAddress, records: MapReco
   }
 }
 
-/** From degrees to units of the tile. */
+/** Returns a function that converts degrees to units of the tile. */
 function placing({ z, x, y }: TileAddress): (at: { longitude: number; latitude: number }) => number[] {
   const scale = 2 ** (z + TILE_BITS - WORLD_BITS)
   return ({ longitude, latitude }) => {

@@ -11,7 +11,10 @@ export const MAP_PACKAGES = [...GLYPH_PACKAGES, ...SPRITE_PACKAGES, 'maplibre-gl
 
 const found = new Set<string>()
 
-/** @throws {ApiError} 503 that names the first package that is not installed */
+/**
+ * Checks that packages are installed.
+ * @throws {ApiError} 503 that names the first one that is not
+ */
 export function checkInstalled(names: readonly string[]): void {
   for (const name of names) {
     if (found.has(name)) continue

@@ -28,7 +28,7 @@ export interface Palette {
   readonly roadText: string
   readonly waterText: string
   readonly placeText: string
-  /** Around texts. */
+  /** The colour around texts. */
   readonly halo: string
 }
 
@@ -120,7 +120,7 @@ const DARK: Palette = {
   halo: '#1d2125',
 }
 
-/** By id of a style: those that map plugins of SDKs ask for, and our own. */
+/** The styles by id: those that the map plugins of SDKs ask for, and our own. */
 export const STYLES = {
   'radar-default-v1': COLOURFUL,
   'radar-light-v1': PALE,

@@ -2,7 +2,7 @@
 
 export const ICON_PACKAGE = '@mapbox/maki'
 
-/** By slug; a category without one has that of the nearest category above it. */
+/** The icons by the slug of a category. A category without an icon has that of the nearest category above it. */
 const ICONS: Readonly<Record<string, string>> = {
   'arts-entertainment': 'attraction',
   'art-gallery': 'art-gallery',
@@ -97,7 +97,10 @@ const OTHER = 'marker'
 /** All icons that maps use. */
 export const ICON_NAMES: readonly string[] = [...new Set([...Object.values(ICONS), OTHER])].sort()
 
-/** @param categories of a place: slugs, each after its ancestors */
+/**
+ * The icon of a place.
+ * @param categories slugs, each after its ancestors
+ */
 export function iconOf(categories: readonly string[]): string {
   const known = categories.findLast((category) => Object.hasOwn(ICONS, category))
   return known === undefined ? OTHER : ICONS[known]!

@@ -5,13 +5,16 @@ import type { FontName } from './fonts.ts'
 /** A part of a map that clients load. */
 export interface MapContent {
   readonly content: Uint8Array
-  /** The content is compressed with gzip. */
+  /** Whether the content is compressed with gzip. */
   readonly isPacked: boolean
   /** The etag of the content, without quotes. */
   readonly etag: string
 }
 
-/** The maps of this server: tiles of the operator's files and of the imported map regions over an outline of the world, letters and icons. */
+/**
+ * The maps of this server: tiles of the operator's files and of the imported map regions over an outline of the world,
+ * letters and icons.
+ */
 export interface Maps {
   /**
    * A vector tile.
@@ -22,18 +25,18 @@ export interface Maps {
   /**
    * The letters of a font from one on.
    * @param start a multiple of LETTERS
-   * @throws {ApiError} as for tiles
+   * @throws {ApiError} the same as for tiles
    */
   letters(font: FontName, start: number): Promise<MapContent>
   /**
    * The icons, drawn with this many pixels for each pixel of the style.
-   * @throws {ApiError} as for tiles
+   * @throws {ApiError} the same as for tiles
    */
   icons(ratio: 1 | 2, form: 'json' | 'png'): Promise<MapContent>
   /** The largest zoom of tiles; clients enlarge these beyond it. */
   readonly maxZoom: number
-  /** Who is credited for the data, in the order in which it is shown. */
+  /** Who is credited for the data, in the order in which the credits are shown. */
   readonly credits: readonly MapCredit[]
-  /** Letters and digits that change with what tiles show, so that they may be part of their URLs. */
+  /** Letters and digits that change whenever tiles show something else. They may be a part of the tiles' URLs. */
   readonly version: string
 }

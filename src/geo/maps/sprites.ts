@@ -8,7 +8,7 @@ import { crc32, deflateSync } from 'node:zlib'
 import { distanceField, pathEdges, FIELD_MARGIN, type PathCommand } from './distanceField.ts'
 import { ICON_NAMES, ICON_PACKAGE } from './placeIcons.ts'
 
-/** Units of the side of an icon, which are pixels on a screen with one pixel for each. */
+/** The side of an icon in units, which are pixels on a screen with one pixel for each. */
 const SIDE = 15
 const COLUMNS = 12
 /** `PNG` between bytes that text tools would change. */
@@ -22,7 +22,10 @@ export interface Sprite {
   readonly json: string
 }
 
-/** @param ratio pixels of the picture for each on the screen, 1 or 2 */
+/**
+ * Draws the icons.
+ * @param ratio the pixels of the picture for each pixel on the screen, 1 or 2
+ */
 export function makeSprite(ratio: number): Sprite {
   const svgPath = require('svgpath') as (d: string) => SvgPath
   const side = SIDE * ratio + 2 * FIELD_MARGIN
@@ -76,7 +79,7 @@ function pngOf(opacity: Uint8Array, width: number, height: number): Uint8Array {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  // Eight bits for each of grey and opacity.
+  // Grey and opacity have eight bits each.
   header.set([8, 4, 0, 0, 0], 8)
   const lines = Buffer.alloc(height * (1 + 2 * width))
   for (let row = 0; row < height; row++)

@@ -17,24 +17,27 @@ export interface MapStyle {
 
 export interface StyleQuestion {
   readonly id: StyleId
-  /** Without one, names are in the language of the place. */
+  /** The language of names. If undefined, they are in the language of the place. */
   readonly language: Language | undefined
-  /** The server as the client reaches it: `https://maps.example.com`. */
+  /** The server's address, as the client reaches it: `https://maps.example.com`. */
   readonly origin: string
-  /** A key that the URLs of the style are to carry. */
+  /** The key that the URLs of the style contain. */
   readonly key: string | undefined
 }
 
 const SOURCE = 'map'
 
-/** Where readers learn about a credit. */
+/** Where readers can learn about a credit. */
 const LINKS: readonly (readonly [text: string, url: string])[] = [
   ['OpenStreetMap', 'https://www.openstreetmap.org/copyright'],
   ['GeoNames', 'https://www.geonames.org'],
   ['Natural Earth', 'https://www.naturalearthdata.com'],
 ]
 
-/** @param maps what the style shows */
+/**
+ * A style.
+ * @param maps what the style shows
+ */
 export function mapStyle(
   { id, language, origin, key }: StyleQuestion,
   maps: Pick<Maps, 'credits' | 'maxZoom' | 'version'>,
@@ -60,7 +63,7 @@ export function mapStyle(
   }
 }
 
-/** Clients show it as HTML. */
+/** A credit as HTML, because clients show it as such. */
 function creditHtml(credit: MapCredit): string {
   const { text, url } = typeof credit === 'string' ? { text: credit, url: linkOf(credit) } : credit
   return url === undefined

@@ -37,14 +37,15 @@ const all = (...filters: readonly Expression[]): Expression => ['all', ...filter
 const not = (filter: Expression): Expression => ['!', filter]
 const flag = (name: string): Expression => ['to-boolean', get(name)]
 
-/** A number by zoom: zoom, number, zoom, number. Widths of roads double with each zoom. */
+/** An expression for a number by zoom: zoom, number, zoom, number. The widths of roads double with each zoom. */
 function byZoom(...stops: readonly number[]): Expression {
   return ['interpolate', ['exponential', 1.6], ['zoom'], ...stops]
 }
 
 /**
- * @param source id of the source of tiles
- * @param language of names; without one, they are in the language of the place
+ * The layers.
+ * @param source the id of the source of tiles
+ * @param language the language of names; if undefined, they are in the language of the place
  */
 export function styleLayers(source: string, palette: Palette, language: Language | undefined): StyleLayer[] {
   const layer = (
@@ -93,7 +94,7 @@ function grounds(layer: MakeLayer, palette: Palette): StyleLayer[] {
     ['paved', 'pedestrian', 'parking', 'platform', 'pier'],
   ]
   return [
-    // Without smoothing, because the pieces of land in neighbouring tiles and cells must not show their edges.
+    // Smoothing is off, because the pieces of land in neighbouring tiles and cells would show their edges.
     layer('earth', 'fill', 'earth', {
       filter: ['==', ['geometry-type'], 'Polygon'],
       paint: { 'fill-color': palette.earth, 'fill-antialias': false },
@@ -143,7 +144,7 @@ function waters(layer: MakeLayer, palette: Palette): StyleLayer[] {
   ]
 }
 
-/** A class of roads: how wide it is by zoom. */
+/** A class of roads, with its width by zoom. */
 interface RoadClass {
   readonly id: string
   readonly filter: Expression
@@ -274,7 +275,7 @@ function labels(layer: MakeLayer, palette: Palette, name: Expression): StyleLaye
     ...more,
   })
   const alongLines: Values = { 'symbol-placement': 'line', 'text-max-angle': 35 }
-  // The largest first, where there is not room for all.
+  // If there is not enough room, the largest are shown.
   const bySize: Values = { 'symbol-sort-key': ['-', 20, ['coalesce', get('population_rank'), 0]] }
   return [
     layer('house-numbers', 'symbol', 'buildings', {

@@ -10,10 +10,10 @@ import { systemReason } from '../../runtime/errors.ts'
 import { creditsOf, type MapCredit } from './credits.ts'
 import { checkInstalled, TILE_FILE_PACKAGES } from './packages.ts'
 
-/** A file, as it was when it was looked at. */
+/** A file in the state in which it was last checked. */
 export interface TileFileId {
   readonly path: string
-  /** Another one after the file has changed. */
+  /** A text that changes when the file changes. */
   readonly version: string
 }
 
@@ -21,7 +21,7 @@ export interface TileFileId {
 export interface TileFileFacts extends TileFileId {
   readonly minZoom: number
   readonly maxZoom: number
-  /** West, south, east and north, in degrees. */
+  /** West, south, east and north in degrees. */
   readonly bounds: readonly [number, number, number, number]
   readonly credits: readonly MapCredit[]
 }
@@ -30,7 +30,7 @@ export interface TileFileFacts extends TileFileId {
 const MOST_BYTES = 8 * 1024 * 1024
 /** The most bytes of an unpacked directory. Those of the largest files have about 100 kB. */
 const MOST_DIRECTORY_BYTES = 1024 * 1024
-/** Entries of directories that a thread keeps, at some 70 bytes each. */
+/** How many entries of directories a thread keeps, at some 70 bytes each. */
 const MOST_ENTRIES = 250_000
 
 /** Numbers of the format. */
@@ -41,7 +41,7 @@ const ZSTD = 4
 const VECTOR_TILES = 1
 const TILE_TYPES = ['unknown tiles', 'vector tiles', 'PNG', 'JPEG', 'WebP', 'AVIF', 'MapLibre tiles'] as const
 
-/** Layers that styles show. A file with none of them would only hide the map. */
+/** The layers that styles show. A file without any of them would only hide the map. */
 const SHOWN_LAYERS = ['earth', 'water', 'landuse', 'buildings', 'roads', 'boundaries', 'places', 'pois']
 
 /** Directories of all files of a thread. */
@@ -50,7 +50,7 @@ const directories = new LRUCache<string, Entry[]>({
   sizeCalculation: ({ length }) => length + 1,
 })
 
-/** Opened for reading. It reads synchronously: use it in a thread of its own. */
+/** A file that is open for reading. It reads synchronously, so it must be used in a separate thread. */
 export class TileFile {
   readonly id: TileFileId
   readonly #file: number
@@ -73,6 +73,7 @@ export class TileFile {
   }
 
   /**
+   * Opens a file.
    * @throws Error whose message continues a sentence about the file: "is not a PMTiles file"
    * @throws {ApiError} 503 if the package is not installed
    */
@@ -88,7 +89,7 @@ export class TileFile {
       const reader = new ResolvedValueCache(1, false, unpacker(MOST_DIRECTORY_BYTES))
       const cache = kept(reader)
       const header = await headerOf(source, cache)
-      // A tile is given as it is packed; the cache unpacks directories by itself.
+      // Tiles are returned in their packed form. The cache unpacks directories by itself.
       const tiles = new Reader(source, cache, async (bytes) => bytes)
       const metadata = new Reader(source, cache, unpacker(MOST_BYTES))
       return new TileFile({ id, file, header, tiles, metadata })
@@ -102,7 +103,10 @@ export class TileFile {
     return this.#header.maxZoom
   }
 
-  /** @throws Error as {@link open} */
+  /**
+   * The facts about the file.
+   * @throws Error as in {@link open}
+   */
   async facts(): Promise<TileFileFacts> {
     const { minZoom, maxZoom, minLon, minLat, maxLon, maxLat } = this.#header
     const metadata = await this.#readMetadata()
@@ -125,8 +129,8 @@ export class TileFile {
 
   /**
    * A tile of a zoom up to {@link maxZoom}; undefined if the file has none there.
-   * @returns its bytes, and the same packed with gzip if the file has them so
-   * @throws Error as {@link open}
+   * @returns its bytes, and the same bytes packed with gzip if the file has them in that form
+   * @throws Error as in {@link open}
    */
   async tile(
     z: number,
@@ -164,7 +168,7 @@ function opened(path: string): number {
   }
 }
 
-/** Of a file that is open, or that is at a path. */
+/** The version of a file that is open, or that is at a path. */
 export function versionOf({ ino, size, mtimeMs }: Pick<Stats, 'ino' | 'size' | 'mtimeMs'>): string {
   return `${ino} ${size} ${mtimeMs}`
 }
@@ -176,7 +180,7 @@ function rangesOf(file: number, size: number, key: string): Source {
       if (length > MOST_BYTES)
         throw new Error(`has a part of ${length} bytes; at most ${MOST_BYTES} are read`)
       if (offset > size) throw new Error('ends before the part that is to be read')
-      // The first part is asked for with more than small files have.
+      // The first read asks for more bytes than small files have.
       const bytes = new Uint8Array(Math.min(length, size - offset))
       const read = readSync(file, bytes, 0, bytes.length, offset)
       if (read < bytes.length || (offset > 0 && read < length)) throw new Error('ends within a part')
@@ -185,7 +189,7 @@ function rangesOf(file: number, size: number, key: string): Source {
   }
 }
 
-/** Keeps what the cache of the package reads, by the number of entries instead of directories. */
+/** Limits what the package's cache reads by the number of entries instead of directories. */
 function kept(reader: Cache): Cache {
   let header: Promise<Header> | undefined
   return {
@@ -202,7 +206,7 @@ function kept(reader: Cache): Cache {
 }
 
 async function headerOf(source: Source, cache: Cache): Promise<Header> {
-  // Before its package, which would take files of earlier versions for damaged ones.
+  // This is checked before the package reads the file, which would take files of earlier versions for damaged ones.
   const start = Buffer.from((await source.getBytes(0, 8)).data)
   if (start.length < 8 || start.toString('latin1', 0, 2) !== 'PM') throw new Error('is not a PMTiles file')
   const version = start.toString('latin1', 0, 7) === 'PMTiles' ? start[7]! : start.readUInt16LE(2)
@@ -226,7 +230,7 @@ async function headerOf(source: Source, cache: Cache): Promise<Header> {
 }
 
 function unpacker(most: number): (bytes: ArrayBuffer, compression: number) => Promise<ArrayBuffer> {
-  // Copied: what is small lies in a buffer with others.
+  // The bytes are copied, because small ones share a buffer with others.
   return async (bytes, compression) => new Uint8Array(unpacked(bytes, compression, most)).buffer
 }
 
@@ -240,7 +244,7 @@ function unpacked(bytes: ArrayBuffer, compression: number, most: number): Uint8A
   return whole
 }
 
-/** Undefined if the metadata do not say them. */
+/** The layers; undefined if the metadata do not name them. */
 function layersOf({ vector_layers: layers }: Record<string, unknown>): string[] | undefined {
   if (!Array.isArray(layers)) return undefined
   return layers.map((layer: unknown) => String((layer as { id?: unknown } | null)?.id).slice(0, 100))

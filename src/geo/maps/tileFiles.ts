@@ -6,15 +6,15 @@ import { tileBounds, type TileAddress } from '../mapFile/grid.ts'
 import { checkInstalled, TILE_FILE_PACKAGES } from './packages.ts'
 import { versionOf, type TileFileFacts } from './tileFile.ts'
 
-/** How often files are looked at, when somebody asks for a tile. */
+/** How often files are checked while somebody asks for tiles. */
 const LOOK_MS = 30_000
-/** How many zooms beyond its largest one a file is shown: most files end at 14 or 15, and our tiles at 16. */
+/** How many zooms beyond its largest one a file is shown. Most files end at 14 or 15, and our tiles at 16. */
 const ENLARGED_ZOOMS = 2
 
 interface Looked {
-  /** Undefined if there is no file. */
+  /** The version; undefined if there is no file. */
   readonly version: string | undefined
-  /** What is known of it, or why it is not shown. */
+  /** What is known about it, or why it is not shown. */
   readonly facts: TileFileFacts | string
 }
 
@@ -29,7 +29,10 @@ export class TileFiles {
   #looking: Promise<void> | undefined
   #changed = (): void => {}
 
-  /** @param parts.facts looks at a file, in a thread */
+  /**
+   * Reads nothing yet.
+   * @param parts.facts checks a file, in a thread
+   */
   constructor(parts: {
     readonly paths: readonly string[]
     readonly facts: (path: string) => Promise<TileFileFacts>
@@ -42,12 +45,12 @@ export class TileFiles {
     this.#logger = parts.logger
   }
 
-  /** Those that can be read. */
+  /** The files that can be read. */
   get shown(): readonly TileFileFacts[] {
     return this.#looked.map(({ facts }) => facts).filter((facts) => typeof facts !== 'string')
   }
 
-  /** For /readyz, which anybody may ask: without the paths of files. */
+  /** A text for /readyz, which anybody may ask for, so it contains no paths of files. */
   get condition(): string {
     if (this.#paths.length === 0) return 'none'
     const wrong = this.#looked.flatMap(({ facts }, i) =>
@@ -56,12 +59,18 @@ export class TileFiles {
     return wrong.length === 0 ? `${this.#paths.length} in use` : `${wrong.join('; ')}; it is not shown`
   }
 
-  /** @param changed is called after each change of {@link shown} */
+  /**
+   * Registers a listener.
+   * @param changed called after each change of {@link shown}
+   */
   onChange(changed: () => void): void {
     this.#changed = changed
   }
 
-  /** @throws Error naming the first file that cannot be read, and why */
+  /**
+   * Reads all files.
+   * @throws Error naming the first file that cannot be read, and why
+   */
   async start(): Promise<void> {
     if (this.#paths.length > 0) checkInstalled(TILE_FILE_PACKAGES)
     await this.look()
@@ -69,7 +78,9 @@ export class TileFiles {
       if (typeof facts === 'string') throw new Error(`the option mapFiles: ${this.#paths[i]} ${facts}`)
   }
 
-  /** Those that may have the tile, in the order of precedence. Files that have changed are noticed some time later. */
+  /**
+   * The files that may have the tile, in the order of precedence. Files that have changed are noticed some time later.
+   */
   around(address: TileAddress): readonly TileFileFacts[] {
     if (this.#paths.length > 0 && this.#clock.now() - this.#lookedAt >= LOOK_MS) void this.look()
     const [west, south, east, north] = tileBounds(address)
@@ -79,7 +90,7 @@ export class TileFiles {
     })
   }
 
-  /** Looks at all files now. */
+  /** Checks all files now. */
   look(): Promise<void> {
     this.#looking ??= this.#look().finally(() => (this.#looking = undefined))
     return this.#looking
@@ -104,7 +115,7 @@ export class TileFiles {
     } catch (error) {
       const reason = reasonOf(error)
       if (before?.version === version && before?.facts === reason) return before
-      // At the start, the caller tells it.
+      // At the start, the caller reports it.
       if (before !== undefined)
         this.#logger.warn(
           { ...failureFields(error), file: path },
@@ -115,7 +126,10 @@ export class TileFiles {
   }
 }
 
-/** Continues a sentence about the file. Threads say it in this form; what is looked at here are files of the system. */
+/**
+ * The reason as the continuation of a sentence about the file. Errors of threads have this form already; others are
+ * errors of the system.
+ */
 function reasonOf(error: unknown): string {
   const isOfSystem = (error as NodeJS.ErrnoException).syscall !== undefined
   return isOfSystem ? `cannot be read: ${systemReason(error)}` : (error as Error).message

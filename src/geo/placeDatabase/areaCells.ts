@@ -10,25 +10,25 @@ import { isInPackedRings, passesThrough } from './shapes.ts'
 
 /** The width of a cell: a fiftieth of a degree, which is up to 2.2 km. */
 const CELL_UNITS = 200_000
-/** From the middle of a cell to its corners at most, in metres. */
+/** The largest distance from the middle of a cell to its corners, in metres. */
 const HALF_CELL_METERS = 1600
-/** Some hundred bytes each. */
+/** How many cells are kept, at some hundred bytes each. */
 const MOST_CELLS = 4000
-/** Of areas without their borders. About a kilobyte each. */
+/** How many areas are kept without their borders, at about a kilobyte each. */
 const MOST_AREAS = 4000
 
-/** An area and a cell that it has a part of. */
+/** An area with a part in a cell. */
 interface AreaInCell {
   readonly id: number
   readonly area: StoredArea
-  /** Whether it contains the whole cell; otherwise its border passes through it. */
+  /** Whether it contains the whole cell. Otherwise its border passes through the cell. */
   readonly isWhole: boolean
 }
 
 /**
- * Which areas contain a point. Most points are far from any border, and borders are long: that of a country has a
- * hundred thousand corners. So a border is only looked at once for each cell that was asked about lately, and for the
- * points of the cells that it passes through.
+ * Finds the areas that contain a point. Most points are far from any border, and borders are long: that of a country
+ * has a hundred thousand corners. So a border is only examined once for each cell that was asked about lately, and for
+ * the points of the cells that it passes through.
  */
 export class AreaCells {
   readonly #read: (id: number) => StoredArea
@@ -39,7 +39,10 @@ export class AreaCells {
   readonly #cells = new LRUCache<string, readonly AreaInCell[]>({ max: MOST_CELLS })
   readonly #centres = new LRUCache<string, readonly StoredArea[]>({ max: MOST_CELLS })
 
-  /** @param read the area with an id */
+  /**
+   * Starts without cells.
+   * @param read returns the area with an id
+   */
   constructor(database: Database.Database, read: (id: number) => StoredArea) {
     this.#read = read
     this.#rings = database.prepare('SELECT rings FROM area WHERE id = ?').pluck()

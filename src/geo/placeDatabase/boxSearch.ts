@@ -5,20 +5,25 @@ import { boxesAround } from './boxes.ts'
 import type { Near } from './port.ts'
 import { UNITS } from './schema.ts'
 
-/** The smallest part that is searched, as a share of the largest, and how much larger each next one is. */
+/** The smallest radius that is searched, as a share of the largest, and how much larger each following one is. */
 const LEAST_SHARE = 1 / 64
 const GROWTH = 1.5
-/** How the first part changes after a search: its boxes were too few, enough, or so many that most were in vain. */
+/**
+ * How the first radius changes after a search: if it found too few boxes, enough, or so many that most were of no use.
+ */
 const WIDER = 1.3
 const NARROWER = 0.9
 const MUCH_NARROWER = 0.5
 const MANY_BOXES = 50
-/** Boxes of a part that are looked at. If it has more, they are the nearest of them. */
+/** How many boxes of a part are examined. If it has more, the nearest ones are. */
 const MOST_BOXES = 1000
-/** Coordinates are rounded; along a parallel, the nearest point of a box is a little further north or south. */
+/**
+ * The error of boxes in metres. Coordinates are rounded, and the nearest point of a box on a parallel is a little
+ * further north or south.
+ */
 const BOX_ERROR_METERS = 0.5
 
-/** Degrees of longitude. Boxes may be on the other side of the 180th meridian. */
+/** The degrees of a full turn. Boxes may be on the other side of the 180th meridian. */
 const TURN = 360
 const HALF_TURN = 180
 
@@ -28,10 +33,13 @@ type Box = readonly [id: number, west: number, east: number, south: number, nort
 export class BoxSearch {
   readonly #boxes: Database.Statement
   readonly #nearestBoxes: Database.Statement
-  /** Metres that the next search begins with: records are about as dense as those of the searches before. */
+  /** The radius with which the next search begins, in metres. Records are about as dense as in the searches before. */
   #firstMeters = 0
 
-  /** @param trees names of R*Trees; an id is in one of them at most */
+  /**
+   * Searches in the given tables.
+   * @param trees the names of R*Trees; an id is in at most one of them
+   */
   constructor(database: Database.Database, trees: readonly string[]) {
     const each = trees.map(
       (name) =>
@@ -47,20 +55,20 @@ export class BoxSearch {
       .raw()
   }
 
-  /** Ids of the records whose box has a part in a box in units, its edges included. */
+  /** The ids of the records whose box has a part in a box in units. Edges count. */
   touching([west, south, east, north]: readonly [number, number, number, number]): number[] {
     return (this.#boxes.all({ west, east, south, north }) as Box[]).map(([id]) => id)
   }
 
-  /** Ids of the records whose box is within a distance, and of a few more. */
+  /** The ids of the records whose box is within a distance, and of a few more. */
   within(point: Position, meters: number): number[] {
     return this.#boxesAround(point, meters).map(([id]) => id)
   }
 
   /**
    * The nearest records within a distance, all at the same distance. It measures records in the order of the distance
-   * of their boxes, and ends when no box can hold a nearer one.
-   * @param measure the record with an id, and its distance in metres
+   * of their boxes, and ends when no box can contain a nearer one.
+   * @param measure returns the record with an id, and its distance in metres
    */
   nearest<RecordType>(
     point: Position,

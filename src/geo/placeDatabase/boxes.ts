@@ -3,11 +3,14 @@ import { unitsOf } from './shapes.ts'
 
 const DEGREE_METERS = 110_574
 
-/** East, west, north and south of a box, in units of the database, as statements take them to find what touches it. */
+/**
+ * East, west, north and south of a box, in units of the database, in the order of the parameters of statements that
+ * find what touches it.
+ */
 export type QueryBox = readonly [east: number, west: number, north: number, south: number]
 
 /**
- * The boxes that contain all points within a distance: two where they lie on both sides of the 180th meridian.
+ * The boxes that contain all points within a distance. There are two if they lie on both sides of the 180th meridian.
  */
 export function boxesAround([x, y]: Position, meters: number): QueryBox[] {
   const height = (1.01 * meters) / DEGREE_METERS

@@ -4,8 +4,8 @@ import type { FileState } from './port.ts'
 import { PLACE_DATABASE_VERSION } from './schema.ts'
 
 /**
- * Looks at the head of a place database without opening it: the format of SQLite, https://sqlite.org/fileformat.html,
- * section 1.3.
+ * How many bytes are read to check a place database without opening it. The format is SQLite's,
+ * https://sqlite.org/fileformat.html, section 1.3.
  */
 const HEAD_BYTES = 100
 const MAGIC = 'SQLite format 3\0'
@@ -15,7 +15,7 @@ const PAGES = 28
 const USER_VERSION = 60
 const PAGES_VALID_FOR = 92
 
-/** Differs whenever the file is replaced or written; empty if it cannot be looked at. */
+/** A text that differs whenever the file is replaced or written. It is empty if the file cannot be checked. */
 export function stampOf(file: string): string {
   try {
     return stampIn(statSync(file, { bigint: true }))
@@ -28,7 +28,7 @@ function stampIn({ ino, mtimeNs, size }: { ino: bigint; mtimeNs: bigint; size: b
   return `${ino}:${mtimeNs}:${size}`
 }
 
-/** Never rejects. */
+/** Checks a place database. It never rejects. */
 export async function placeFileState(file: string): Promise<FileState> {
   try {
     const handle = await open(file)
@@ -50,7 +50,7 @@ function problemOf(head: Buffer, bytesRead: number, size: number): string | unde
   if (size === 0) return 'is empty'
   if (bytesRead < HEAD_BYTES || head.toString('latin1', 0, MAGIC.length) !== MAGIC) return 'is damaged'
   if (head.readUInt32BE(USER_VERSION) !== PLACE_DATABASE_VERSION) return 'is of another version'
-  // 1 stands for 65,536.
+  // The value 1 stands for 65,536.
   const pageSize = head.readUInt16BE(PAGE_SIZE)
   const areCounted = head.readUInt32BE(CHANGES) === head.readUInt32BE(PAGES_VALID_FOR)
   const bytes = head.readUInt32BE(PAGES) * (pageSize === 1 ? 65_536 : pageSize)

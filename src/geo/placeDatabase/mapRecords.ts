@@ -4,17 +4,17 @@ import { ADDRESS_BOXES, UNITS } from './schema.ts'
 /** West, south, east and north, in degrees. */
 export type DegreeBox = readonly [west: number, south: number, east: number, north: number]
 
-/** A house number, where it is. */
+/** A house number and its position. */
 export interface MapHouse {
   readonly number: string
   readonly longitude: number
   readonly latitude: number
 }
 
-/** A place, where it is. */
+/** A place and its position. */
 export interface MapPlace {
   readonly name: string
-  /** By language. */
+  /** The names by language. */
   readonly names: Readonly<Record<string, string>>
   readonly categories: readonly string[]
   /** In square metres; 0 for a point. */
@@ -23,7 +23,7 @@ export interface MapPlace {
   readonly latitude: number
 }
 
-/** Of each kind in one box. More would not be readable; a hostile extract may have any number. */
+/** The most records of each kind in one box. More would not be readable, and a hostile extract may have any number. */
 const MOST = 4000
 
 interface PlaceRow {
@@ -35,17 +35,21 @@ interface PlaceRow {
   readonly y: number
 }
 
-/** What maps show of a place database. It is synchronous: use it in a thread of its own. */
+/** What maps show of a place database. It is synchronous, so it must be used in a separate thread. */
 export class MapRecords {
   readonly #database: Database.Database
   readonly #houses: readonly Database.Statement[]
   readonly #places: Database.Statement
 
-  /** @param file of the present version. @throws the errors of SQLite */
+  /**
+   * Opens the file.
+   * @param file a database of the present version
+   * @throws the errors of SQLite
+   */
   constructor(file: string) {
     const database = new Database(file, { readonly: true, fileMustExist: true })
     this.#database = database
-    // Not mapped into memory, as in reader.ts.
+    // The file is not mapped into memory, for the reason that reader.ts gives.
     database.pragma('cache_size = -8192')
     const within = 'west <= ? AND east >= ? AND south <= ? AND north >= ?'
     this.#houses = ADDRESS_BOXES.map((box) =>
@@ -53,7 +57,7 @@ export class MapRecords {
         .prepare(`SELECT number, x, y FROM ${box} JOIN address USING (id) WHERE ${within} LIMIT ${MOST}`)
         .raw(),
     )
-    // The middle of a place may be in another box than its edge, so the coordinates of the row decide.
+    // A place's middle may be in another box than its edge, so the coordinates in the row decide.
     this.#places = database.prepare(
       `SELECT name, names, categories, size, x, y FROM place_box JOIN place USING (id)
        WHERE ${within} AND size >= ? AND x >= ? AND x < ? AND y >= ? AND y < ? LIMIT ${MOST}`,
@@ -68,7 +72,10 @@ export class MapRecords {
     return rows.map(([number, x, y]) => ({ number, longitude: x / UNITS, latitude: y / UNITS }))
   }
 
-  /** @param leastSize in square metres */
+  /**
+   * The places in a box.
+   * @param leastSize in square metres
+   */
   places(box: DegreeBox, leastSize: number): MapPlace[] {
     const [west, south, east, north] = unitsOf(box)
     const rows = this.#places.all(east, west, north, south, leastSize, west, east, south, north) as PlaceRow[]

@@ -7,11 +7,11 @@ interface Open<Opened> {
   readonly stamp: string
 }
 
-/** Between looks at the files. */
+/** The time between two checks of the files, in milliseconds. */
 const LOOK_MS = 1000
 
 /**
- * The databases of a thread, by file: each is opened when it is asked for first, and again when its file has changed.
+ * The databases of a thread, by file. Each is opened when it is first asked for, and again when its file has changed.
  * What was read of a file before it was overwritten does not fit what is read of it now.
  */
 export class OpenDatabases<Opened extends Closable> {
@@ -22,8 +22,9 @@ export class OpenDatabases<Opened extends Closable> {
   #lookedAt = -Infinity
 
   /**
-   * @param stampOf differs whenever the file is replaced or written
-   * @param lookMs how often files are looked at
+   * Starts without open databases.
+   * @param stampOf returns a text that differs whenever the file is replaced or written
+   * @param lookMs how often files are checked
    */
   constructor(open: (file: string) => Opened, stampOf: (file: string) => string, lookMs = LOOK_MS) {
     this.#open = open
@@ -31,7 +32,10 @@ export class OpenDatabases<Opened extends Closable> {
     this.#lookMs = lookMs
   }
 
-  /** Closes those of all other files, and of files that have changed. @returns whether it closed any */
+  /**
+   * Closes the databases of all other files, and of files that have changed.
+   * @returns whether it closed any
+   */
   keep(files: readonly string[]): boolean {
     const now = performance.now()
     const looks = now - this.#lookedAt >= this.#lookMs
@@ -45,13 +49,16 @@ export class OpenDatabases<Opened extends Closable> {
     return hasClosed
   }
 
-  /** Closes one, for instance because it is damaged. */
+  /** Closes a database, for instance because it is damaged. */
   close(file: string): void {
     this.#opened.get(file)?.database.close()
     this.#opened.delete(file)
   }
 
-  /** @throws the errors of opening it */
+  /**
+   * The database of a file.
+   * @throws the errors of opening it
+   */
   at(file: string): Opened {
     let open = this.#opened.get(file)
     if (open === undefined) {

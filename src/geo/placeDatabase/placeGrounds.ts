@@ -4,7 +4,7 @@ import type { Chain } from '../../model/place.ts'
 import { GROUND_BOX, UNITS } from './schema.ts'
 import { unitsOf, unpackLines } from './shapes.ts'
 
-/** A place with its ground, and nothing else. */
+/** A place with its area, and nothing else. */
 export interface GroundedPlace {
   readonly key: string
   readonly name: string
@@ -13,7 +13,7 @@ export interface GroundedPlace {
   /** In square metres; 0 if only its point is known. */
   readonly size: number
   readonly chain: Chain | undefined
-  /** Closed, of all its pieces and the holes in them; empty if only its point is known. */
+  /** Closed rings of all its pieces and the holes in them; empty if only its point is known. */
   readonly rings: readonly (readonly Position[])[]
 }
 
@@ -27,7 +27,7 @@ interface Row extends Omit<GroundedPlace, 'categories' | 'position' | 'chain' | 
 
 const COLUMNS = 'key, name, categories, x, y, size, rings, chain'
 
-/** The places of a map region by their ground: all of them in a box at once. */
+/** Finds the places of a map region by their area: all places in a box at once. */
 export class PlaceGrounds {
   readonly #inBox: Database.Statement
   readonly #byKey: Database.Statement
@@ -42,7 +42,7 @@ export class PlaceGrounds {
     )
   }
 
-  /** The places whose ground may have a part in a box in degrees, up to a number of them. */
+  /** The places whose area may have a part in a box in degrees, up to a number of them. */
   in(
     box: { readonly west: number; readonly south: number; readonly east: number; readonly north: number },
     limit: number,
@@ -52,7 +52,10 @@ export class PlaceGrounds {
     return (this.#inBox.all({ ...units, limit }) as Row[]).map((row) => this.#groundOf(row))
   }
 
-  /** @param key the public `_id` */
+  /**
+   * The place with a key.
+   * @param key the public `_id`
+   */
   get(key: string): GroundedPlace | undefined {
     const row = this.#byKey.get(key) as Row | undefined
     return row && this.#groundOf(row)

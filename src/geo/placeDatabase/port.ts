@@ -7,7 +7,10 @@ import type { PlaceGrounds } from './placeGrounds.ts'
 import type { SearchIndex } from './searchIndex.ts'
 import type { TraitIndex } from './traitIndex.ts'
 
-/** A record and how far it is from the point that was asked about: 0 inside of it, unless it says otherwise. */
+/**
+ * A record and its distance from the point that was asked about. Inside of the record the distance is 0, unless stated
+ * otherwise.
+ */
 export interface Near<RecordType> {
   readonly record: RecordType
   readonly meters: number
@@ -43,9 +46,9 @@ export interface StoredStreet {
   readonly importance: StreetImportance
   readonly city: string | null
   readonly postalCode: string | null
-  /** In the middle of it. */
+  /** A position in the middle of it. */
   readonly position: Position
-  /** The least and the largest value of its house numbers and ranges; null without any. */
+  /** The smallest and the largest value of its house numbers and ranges; null if it has none. */
   readonly numbers: readonly [low: number, high: number] | null
 }
 
@@ -68,7 +71,7 @@ export interface StoredPlace {
 
 /** A place with its shape. */
 export interface ShapedPlace extends StoredPlace {
-  /** Closed, of all its pieces and the holes in them; empty if only its point is known. */
+  /** Closed rings of all its pieces and the holes in them; empty if only its point is known. */
   readonly rings: readonly (readonly Position[])[]
 }
 
@@ -82,7 +85,7 @@ export interface StoredArea {
   readonly position: Position
 }
 
-/** An address with its postal code; degrees. */
+/** An address with its postal code. Its position is in degrees. */
 export interface CodedPoint {
   readonly x: number
   readonly y: number
@@ -105,32 +108,32 @@ interface Box {
 
 /** The postal codes of a map region. */
 export interface PostalCodes {
-  /** The addresses in a box that have one, by their number. */
+  /** The addresses in a box that have a postal code, ordered by their number. */
   points(box: Box): CodedPoint[]
   /** The number ranges whose boxes meet a box. */
   lines(box: Box): CodedLine[]
 }
 
-/** The records of a map region. Distances are in metres; a record further away than asked for is not found. */
+/** The records of a map region. Distances are in metres. A record that is further away than asked for is not found. */
 export interface PlaceRecords {
   /**
-   * The nearest address; of several at the same distance, the one with the lowest number.
-   * @param known what it must know
+   * The nearest address. If several are at the same distance, it is the one with the lowest number.
+   * @param known the parts that it must have
    */
   nearestAddress(
     point: Position,
     maxMeters: number,
     known?: { readonly city?: true; readonly postalCode?: true },
   ): Near<StoredAddress> | undefined
-  /** The number range that comes nearest, and both sides of a street if they are one line. */
+  /** The nearest number range. If both sides of a street are one line, both ranges are returned. */
   nearestRanges(point: Position, maxMeters: number): Near<StoredRange>[]
   nearestStreet(point: Position, maxMeters: number): Near<StoredWay> | undefined
   nearestIntersection(point: Position, maxMeters: number): Near<StoredIntersection> | undefined
-  /** The smallest place that contains the point, otherwise the nearest. */
+  /** The smallest place that contains the point, or else the nearest one. */
   nearestPlace(point: Position, maxMeters: number): Near<StoredPlace> | undefined
   /**
-   * The places whose ground is within a distance: their area, or a circle around their point (see radiusOf). `meters`
-   * is the distance from its edge, negative inside. In no order.
+   * The places whose area is within a distance, in no order. The area of a place of which only the point is known is a
+   * circle (see radiusOf). `meters` is the distance from the edge, negative inside.
    */
   placesAround(point: Position, maxMeters: number): Near<ShapedPlace>[]
   /** Finds places by their ground. */
@@ -146,13 +149,16 @@ export interface PlaceRecords {
   readonly postalCodes: PostalCodes
   streetById(id: number): StoredStreet
   placeById(id: number): StoredPlace
-  /** @param key the public `_id` */
+  /**
+   * The place with a key.
+   * @param key the public `_id`
+   */
   placeByKey(key: string): ShapedPlace | undefined
   areaById(id: number): StoredArea
   /**
-   * Houses of a street by the value of their number, see numberValue.
+   * The houses of a street by the value of their number; see numberValue.
    * @param range the smallest and the largest value, both included
-   * @param order in which they are returned, and the value from which they start
+   * @param order the order in which they are returned, and the value from which they start
    */
   housesOf(
     streetId: number,
@@ -162,14 +168,19 @@ export interface PlaceRecords {
   ): StoredAddress[]
   /** The number ranges of a street that have a number of this value. */
   rangesOf(streetId: number, value: number): StoredRange[]
-  /** @param key of both names, see crossingKey */
+  /**
+   * The intersections with a key.
+   * @param key of both names, see crossingKey
+   */
   intersectionsOf(key: string, limit: number): StoredIntersection[]
 }
 
-/** What a look at a place database has found. Technology: fileHeader.ts. */
+/** The result of checking a place database. fileHeader.ts implements the check. */
 export interface FileState {
-  /** Differs whenever the file is replaced or written; empty if there is none. */
+  /** A text that differs whenever the file is replaced or written. It is empty if there is no file. */
   readonly stamp: string
-  /** Readable for everybody, so without its path: why it cannot be read; undefined if it looks sound. */
+  /**
+   * Why the file cannot be read, for everybody, so it does not contain the path. Undefined if the file looks sound.
+   */
   readonly problem: string | undefined
 }

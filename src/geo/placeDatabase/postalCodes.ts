@@ -4,7 +4,7 @@ import type { CodedPoint, CodedLine, PostalCodes } from './port.ts'
 import { UNITS } from './schema.ts'
 import { unitsOf, unpackLines } from './shapes.ts'
 
-/** Addresses of a box that are read: more in such a small one are a mistake in the data. */
+/** How many addresses of a box are read. More in such a small box are a mistake in the data. */
 const MOST = 50_000
 
 /** What an open place database knows about postal codes in a box. */

@@ -37,20 +37,23 @@ import { TraitIndex } from './traitIndex.ts'
 
 type Row = Readonly<Record<string, number | string | Buffer | null>>
 
-/** Number ranges of a street that are looked at: those that begin closest below the number. */
+/** How many number ranges of a street are examined: those that begin closest below the number. */
 const MOST_RANGES = 200
-/** Streets, and places, that were found lately: who types a name finds the same ones with each letter. A kilobyte each. */
+/**
+ * How many of the streets and places that were found lately are kept, at a kilobyte each. Somebody who types a name
+ * finds the same ones with each letter.
+ */
 const MOST_KEPT = 4000
 
-/** Pages in memory, of each database of each thread. The system keeps more of the file. */
+/** The size of SQLite's cache for each database of each thread. The system keeps more of the file. */
 const CACHE_KILOBYTES = 16_384
 
-/** A place database, opened for reading. It is synchronous: use it in a thread of its own. */
+/** A place database that is open for reading. It is synchronous, so it must be used in a separate thread. */
 export class PlaceDatabase implements PlaceRecords {
   readonly #database: Database.Database
   readonly #rows: Readonly<Record<RecordTable, Database.Statement>>
   readonly #boxes: Readonly<Record<Exclude<RecordTable, 'address' | 'area'>, BoxSearch>>
-  /** By what the addresses know, see addressBox. */
+  /** The boxes of addresses, by the parts that the addresses have; see addressBox. */
   readonly #addressBoxes: readonly BoxSearch[]
   readonly #areas: AreaCells
   readonly #street: Database.Statement
@@ -67,13 +70,16 @@ export class PlaceDatabase implements PlaceRecords {
   readonly grounds: PlaceGrounds
   readonly postalCodes: PostalCodeTables
 
-  /** @throws the errors of SQLite, or if the file has another version */
+  /**
+   * Opens the file.
+   * @throws the errors of SQLite, or an error if the file has another version
+   */
   constructor(file: string) {
     const database = new Database(file, { readonly: true, fileMustExist: true })
     this.#database = database
-    // Not mapped into memory: where a mapped file is cut off, the system ends the process.
+    // The file is not mapped into memory, because the system would end the process if a mapped file were cut off.
     database.pragma(`cache_size = -${CACHE_KILOBYTES}`)
-    // The file does not change. Outside of a transaction, each question would lock it and look for a journal: that
+    // The file does not change. Outside of a transaction, each question would lock it and look for a journal, which
     // takes longer than most questions.
     database.exec('BEGIN')
     const version = database.pragma('user_version', { simple: true })
@@ -110,7 +116,7 @@ export class PlaceDatabase implements PlaceRecords {
     this.index = new SearchIndex(database)
     this.traits = new TraitIndex(database, UNITS)
     this.#grounds = box(GROUND_BOX)
-    // Some hundreds at most, because chains are few.
+    // There are some hundreds at most, because chains are few.
     const chains = database.prepare('SELECT id, slug, name, domain FROM chain').all() as (Row & Chain)[]
     this.#chains = new Map(
       chains.map(({ id, slug, name, domain }) => [id as number, { slug, name, domain: domain ?? undefined }]),
@@ -316,7 +322,7 @@ function distance([x, y]: Position, [px, py]: Position): number {
   return pointDistance(y, x, py, px)
 }
 
-/** By the number, then by what follows: `9`, `9 bis`, `10`. */
+/** Compares by the number, then by what follows it: `9`, `9 bis`, `10`. */
 function compareNumbers(a: string, b: string): number {
   return Number.parseInt(a) - Number.parseInt(b) || (a < b ? -1 : a > b ? 1 : 0)
 }

@@ -9,7 +9,7 @@ import { nameKey } from '../text/words.ts'
 import { SEARCH_SCHEMA } from './searchIndex.ts'
 import { TRAIT_SCHEMA } from './traitIndex.ts'
 
-/** Raised with each change of the tables or of what is written into them: then an import is due again. */
+/** It must be raised with each change of the tables or of what is written into them. Then an import is made again. */
 export const PLACE_DATABASE_VERSION = 7
 
 /** `RFpl` in the header of the file. */
@@ -19,8 +19,8 @@ export const PLACE_APPLICATION_ID = 0x5246706c
 export const UNITS = 1e7
 
 /**
- * The boxes of addresses, by the parts that these have. So the nearest one with a city or a postal code is found at
- * once where only few have it. See {@link addressBox}.
+ * The boxes of addresses, by the parts that the addresses have. So the nearest one with a city or a postal code is
+ * found at once, even if only few have it. See {@link addressBox}.
  */
 export const ADDRESS_BOXES = [
   'address_box',
@@ -29,17 +29,20 @@ export const ADDRESS_BOXES = [
   'address_box_both',
 ] as const
 
-/** Index of the box table of an address. */
+/** The index of an address's box table. */
 export function addressBox(hasCity: boolean, hasPostalCode: boolean): number {
   return (hasCity ? 1 : 0) + (hasPostalCode ? 2 : 0)
 }
 
-/** The boxes of the areas of a kind of which only the centre is known: few, so the nearest is found in one look. */
+/**
+ * The table with the boxes of areas of a kind of which only the centre is known. There are few, so one look finds the
+ * nearest.
+ */
 export function centreBox(kind: AreaKind): string {
   return `centre_box_${kind}`
 }
 
-/** The boxes of the grounds of places: of their areas, or of the circles around their points. */
+/** The table with the boxes of places: of their areas, or of the circles around their points. */
 export const GROUND_BOX = 'ground_box'
 
 export const PLACE_SCHEMA = `
@@ -84,7 +87,7 @@ export const PLACE_SCHEMA = `
   ${SEARCH_SCHEMA}
 `
 
-/** Made when the tables are complete. */
+/** These indexes are created when the tables are complete. */
 export const INDEXES = `
   CREATE INDEX address_by_number ON address (streetId, value);
   CREATE INDEX range_by_number ON range (streetId, low);
@@ -92,12 +95,12 @@ export const INDEXES = `
 `
 
 /**
- * The tables of records with a place on the map. Each has an R*Tree `<table>_box`. Addresses have {@link ADDRESS_BOXES}, and areas of which only
- * the centre is known have {@link centreBox}.
+ * The tables of records with a position. Each has an R*Tree `<table>_box`. Addresses have {@link ADDRESS_BOXES}, and
+ * areas of which only the centre is known have {@link centreBox}.
  */
 export type RecordTable = 'address' | 'range' | 'way' | 'intersection' | 'place' | 'area'
 
-/** By what an intersection is found: the keys of both names. */
+/** The key by which an intersection is found, made of the keys of both names. */
 export function crossingKey(first: string, second: string): string {
   return [nameKey(first), nameKey(second)].sort().join('|')
 }

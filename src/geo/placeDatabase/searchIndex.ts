@@ -1,6 +1,6 @@
 /**
- * The words of the names in a database, and in which records they are: an FTS5 index without the texts themselves. The
- * records that matter most come first, so that the first some hundred records with a word are the best ones.
+ * The words of the names in a database, and the records that contain them: an FTS5 index without the texts themselves.
+ * The most important records come first, so the first some hundred records with a word are the best ones.
  */
 import type Database from 'better-sqlite3'
 import type { Position } from '../../model/geofence.ts'
@@ -18,30 +18,30 @@ export const SEARCH_SCHEMA = `
 /** A record that can be searched for. */
 export interface SearchDocument {
   readonly kind: string
-  /** Its id in the table of its kind. */
+  /** The record's id in the table of its kind. */
   readonly record: number
-  /** 0 to 1. */
+  /** From 0 to 1. */
   readonly importance: number
-  /** Its own names. */
+  /** The words of its own names. */
   readonly names: readonly Word[]
-  /** Names of the areas that contain it. */
+  /** The words of the names of the areas that contain it. */
   readonly context: readonly Word[]
   readonly position: Position
 }
 
-/** Degrees of cells: a cell and its neighbours are a part of a city, or a city and what is around it. */
+/** The sizes of cells in degrees. A cell with its neighbours is a part of a city, or a city and its surroundings. */
 export const CELL_SIZES = [0.02, 0.16] as const
 
 type CellSize = (typeof CELL_SIZES)[number]
 
-/** Records around a point are found by words that no name has: one for each size of cells. */
+/** A word for a cell. Records around a point are found by words that no name contains, one for each size of cells. */
 function cellWord(size: CellSize, row: number, column: number): string {
   return `_${CELL_SIZES.indexOf(size)}_${row}_${column}`
 }
 
 /**
- * Makes the index of a database. Documents wait in a temporary table, because there may be millions; so others may read
- * the database meanwhile.
+ * Makes the index of a database. Documents wait in a temporary table, because there may be millions of them, so that
+ * others may read the database in the meantime.
  */
 export class SearchIndexWriter {
   readonly #database: Database.Database
@@ -64,7 +64,7 @@ export class SearchIndexWriter {
     this.#document.run(importance, kind, record, [...own].join(' '), words.join(' '))
   }
 
-  /** Empties itself. */
+  /** Writes the index, and drops the temporary table. */
   finish(): void {
     const database = this.#database
     database.exec(`
@@ -90,10 +90,10 @@ function cellOf([x, y]: Position, size: CellSize): [row: number, column: number]
   return [Math.floor(y / size), Math.floor(x / size)]
 }
 
-/** A word that is searched for, in all forms that count as it. */
+/** A word that is searched for, in all forms that count as the word. */
 export interface SearchedWord {
   readonly forms: readonly string[]
-  /** Forms of which the last letters may be missing. */
+  /** Forms whose last letters may be missing. */
   readonly prefixes: readonly string[]
 }
 
@@ -102,15 +102,15 @@ export interface SearchHit {
   readonly record: number
 }
 
-/** Letters of which words of most languages with edits are made. */
+/** The letters with which edits are made. They suffice for the words of most languages. */
 const ALPHABET = [...'abcdefghijklmnopqrstuvwxyz']
 const FIRST_CYRILLIC = 0x0430
 const CYRILLIC = Array.from({ length: 32 }, (_, i) => String.fromCodePoint(FIRST_CYRILLIC + i))
 const MIN_EDITED = 4
-/** Longer words are not looked for with an edit. */
+/** Longer words are not searched with an edit. */
 const MAX_EDITED = 24
 
-/** Reads what {@link writeSearchIndex} wrote. */
+/** Reads an index that {@link SearchIndexWriter} wrote. */
 export class SearchIndex {
   readonly #match: Database.Statement
   readonly #atLeast: Database.Statement
@@ -126,7 +126,7 @@ export class SearchIndex {
     this.#count = database.prepare('SELECT count FROM term WHERE text = ?').pluck()
   }
 
-  /** In how many records a form is: 0 if in none. */
+  /** How many records contain a form. */
   countOf(form: string): number {
     return (this.#count.get(form) as number | undefined) ?? 0
   }
@@ -137,7 +137,7 @@ export class SearchIndex {
   }
 
   /**
-   * The known words that one insertion, deletion, change or swap makes of a word of 4 to 24 letters; with `isPrefix`
+   * The known words that one insertion, deletion, change or swap makes of a word of 4 to 24 letters. With `isPrefix`,
    * the known prefixes.
    */
   editsOf(text: string, isPrefix: boolean): string[] {
@@ -151,7 +151,7 @@ export class SearchIndex {
     }
     for (let at = 0; at <= letters.length; at++) {
       const before = letters.slice(0, at).join('')
-      // No word begins like this, so no longer form is known either.
+      // No word begins with this, so no longer form is known either.
       if (!this.hasPrefix(before)) break
       const rest = letters.slice(at)
       const after = rest.slice(1).join('')
@@ -168,7 +168,7 @@ export class SearchIndex {
   }
 
   /**
-   * Records that have all of the words, and at least one of them in their own names; the most important ones first.
+   * The records that contain all of the words, at least one of them in their own names, the most important ones first.
    * @param near only records in the cell of this point and those around it
    */
   search(
@@ -177,7 +177,7 @@ export class SearchIndex {
     near?: { readonly point: Position; readonly size: CellSize },
   ): SearchHit[] {
     const any = words.map(anyForm)
-    // An exact match of a single word needs no second look at the context.
+    // For a single exact word, the context need not be searched again.
     const own = any.map((one, index) =>
       [`names : ${one}`, ...any.filter((_, i) => i !== index)].join(' AND '),
     )
@@ -201,7 +201,7 @@ function anyForm({ forms, prefixes }: SearchedWord): string {
   return `(${[...forms.map(quoted), ...prefixes.map((form) => `${quoted(form)}*`)].join(' OR ')})`
 }
 
-/** The text of a word as FTS5 takes it: nothing in quotes is syntax. Words have no quotes. */
+/** The text of a word for FTS5. Nothing in quotes is syntax, and words contain no quotes. */
 function quoted(form: string): string {
   return `"${form}"`
 }

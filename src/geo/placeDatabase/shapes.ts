@@ -2,8 +2,8 @@ import type { Position } from '../../model/geofence.ts'
 import { UNITS } from './schema.ts'
 
 /**
- * Lines as bytes: their count, the count of positions of each, then all positions; numbers of 32 bits, little-endian,
- * positions in units of the database.
+ * Lines as bytes: their number, the number of positions of each, then all positions. Numbers have 32 bits,
+ * little-endian, and positions are in units of the database.
  */
 export function packLines(lines: readonly (readonly Position[])[]): Buffer {
   const count = lines.reduce((sum, line) => sum + line.length, 0)
@@ -20,7 +20,7 @@ export function packLines(lines: readonly (readonly Position[])[]): Buffer {
   return Buffer.from(numbers.buffer)
 }
 
-/** Whether a position is inside of packed rings: in an odd number of them. */
+/** Whether a position is inside of packed rings, which means in an odd number of them. */
 export function isInPackedRings(bytes: Buffer, position: Position): boolean {
   const numbers = numbersOf(bytes)
   const [x, y] = position.map((degrees) => degrees * UNITS) as [number, number]
@@ -42,7 +42,7 @@ export function isInPackedRings(bytes: Buffer, position: Position): boolean {
 }
 
 /**
- * Whether packed rings may have a part in a box in units; if not, all points of the box are inside of the same rings.
+ * Whether packed rings may have a part in a box in units. If not, all points of the box are inside of the same rings.
  */
 export function passesThrough(
   bytes: Buffer,
@@ -84,7 +84,7 @@ export function unpackLines(bytes: Buffer): Position[][] {
   return lines
 }
 
-/** A copy, because the numbers of an array must lie at a multiple of four bytes. */
+/** The numbers, copied, because those of a typed array must be at a multiple of four bytes. */
 function numbersOf(bytes: Buffer): Int32Array {
   return new Int32Array(Uint8Array.from(bytes).buffer)
 }

@@ -1,6 +1,6 @@
 /**
- * The places of a map region by what they are: a row for each place and trait, in the order of trait, latitude and
- * longitude. So those of a chain around a point are read at once, without their records.
+ * Finds the places of a map region by what they are. It has a row for each place and trait, in the order of trait,
+ * latitude and longitude. So those of a chain around a point are read at once, without their records.
  */
 import type Database from 'better-sqlite3'
 import { pointDistance } from '../../geometry/distance.ts'
@@ -16,7 +16,7 @@ export const TRAIT_SCHEMA = `
   ) WITHOUT ROWID;
 `
 
-/** A chain by its slug, a category by its slug, or a group. */
+/** The slug of a chain, the slug of a category, or a group. */
 export type Trait = `chain/${string}` | `category/${string}` | 'group/airport'
 
 export function traitsOf({ categories, chain, details }: PlaceRecord): Trait[] {
@@ -31,14 +31,14 @@ export function traitsOf({ categories, chain, details }: PlaceRecord): Trait[] {
 export interface PlaceAt {
   readonly id: number
   readonly position: Position
-  /** From the point that was asked about to the place's own point. */
+  /** The distance from the point that was asked about to the place's own point. */
   readonly meters: number
 }
 
-/** The smallest box that is searched, as a share of the largest, and how much larger each next one is. */
+/** The smallest box that is searched, as a share of the largest, and how much larger each following one is. */
 const FIRST_SHARE = 1 / 16
 const GROWTH = 2
-/** Rows of a trait that are looked at in a box. */
+/** How many rows of a trait are examined in a box. */
 const MOST_ROWS = 50_000
 
 type TraitRow = [y: number, x: number, place: number]
@@ -49,7 +49,10 @@ export class TraitIndex {
   readonly #key: Database.Statement
   readonly #units: number
 
-  /** @param units in a degree */
+  /**
+   * Reads an open database.
+   * @param units the number of units in a degree
+   */
   constructor(database: Database.Database, units: number) {
     this.#units = units
     this.#id = database.prepare('SELECT id FROM trait WHERE text = ?').pluck()
@@ -62,8 +65,8 @@ export class TraitIndex {
   }
 
   /**
-   * The places within a distance that have one of the traits, the nearest first; those at the same distance in the order
-   * of their `_id`. It reads little more than what is taken.
+   * The places within a distance that have one of the traits, the nearest first. Those at the same distance are in the
+   * order of their `_id`. It reads little more than the caller takes.
    */
   *near(point: Position, maxMeters: number, traits: readonly Trait[]): Generator<PlaceAt> {
     const ids = traits

@@ -1,11 +1,11 @@
 import { cleanName } from './names.ts'
 import type { Tags } from './tags.ts'
 
-/** The address of an object, as its tags say. */
+/** The address of an object according to its tags. */
 export interface TaggedAddress {
-  /** House numbers; several if the object has a list or a range of them. Never empty. */
+  /** House numbers. There are several if the object has a list or a range of them, and always at least one. */
   readonly numbers: readonly string[]
-  /** Of `addr:street`, or of `addr:place` for houses that belong to no street. */
+  /** The value of `addr:street`, or of `addr:place` for houses that belong to no street. */
   readonly street: string
   readonly unit: string | undefined
   readonly city: string | undefined
@@ -17,12 +17,12 @@ export interface TaggedAddress {
 const MAX_NUMBERS = 100
 const MAX_NUMBER_LENGTH = 20
 const RANGE = /^(\d{1,6})\s*[-–]\s*(\d{1,6})$/
-/** Countries in which `89-01` is one house: the block and the house in it. */
+/** The countries in which `89-01` is one house: the block, and the house in it. */
 const HYPHENATED: ReadonlySet<string> = new Set(['US', 'CA'])
 
 /**
  * The address of an object, if it has a number and a street or place.
- * @param countryCode alpha-2, of where the object lies
+ * @param countryCode the alpha-2 code of the country that contains the object
  */
 export function taggedAddress(tags: Tags, countryCode: string | undefined): TaggedAddress | undefined {
   const text = tags.get('addr:housenumber')
@@ -35,7 +35,7 @@ export function taggedAddress(tags: Tags, countryCode: string | undefined): Tagg
     numbers,
     street,
     unit: cleanName(tags.get('addr:unit')),
-    // Several cities: the first.
+    // If several cities are named, the first one counts.
     city: cleanName(tags.get('addr:city')?.split(';', 1)[0]),
     state: cleanName(tags.get('addr:state')),
     postalCode: cleanName(tags.get('addr:postcode')?.split(';', 1)[0]),
@@ -43,8 +43,8 @@ export function taggedAddress(tags: Tags, countryCode: string | undefined): Tagg
 }
 
 /**
- * `1353,1357;1361` are three numbers. `12-16` is one number where houses are numbered so, elsewhere each number of that
- * parity in it: 12, 14, 16.
+ * The numbers in a text. `1353,1357;1361` are three. `12-16` is one number in countries with such numbers; elsewhere
+ * it means each number of that parity in it: 12, 14, 16.
  */
 export function houseNumbers(text: string, isHyphenPartOfNumber: boolean): string[] {
   const numbers = new Set<string>()
@@ -58,7 +58,10 @@ export function houseNumbers(text: string, isHyphenPartOfNumber: boolean): strin
   return [...numbers]
 }
 
-/** @param text for what is not a range after all, such as `12-3` or `5-500`: one number */
+/**
+ * The numbers of a range.
+ * @param text returned as the only number if it is not a range after all, such as `12-3` or `5-500`
+ */
 function numbersIn(first: number, last: number, text: string): string[] {
   const isRange = last > first && (last - first) % 2 === 0 && last - first <= 2 * MAX_NUMBERS
   if (!isRange) return [text]

@@ -8,7 +8,7 @@ export type Rings = readonly (readonly Position[])[]
 /** Metres in a degree of latitude. */
 const DEGREE_METERS = 111_195
 
-/** Whether a position is inside the area, its edges included on one side. */
+/** Whether a position is inside the area. Points on its edges count on one side only. */
 export function isInside(rings: Rings, [x, y]: Position): boolean {
   let inside = false
   for (const ring of rings) {
@@ -21,7 +21,7 @@ export function isInside(rings: Rings, [x, y]: Position): boolean {
   return inside
 }
 
-/** The size of a ring in square metres; good to some per cent, for comparing areas. */
+/** The size of a ring in square metres. It is accurate to some per cent, which is enough to compare areas. */
 export function ringArea(ring: readonly Position[]): number {
   const scale = DEGREE_METERS * DEGREE_METERS * Math.cos((ring[0]![1] * Math.PI) / 180)
   return Math.abs(signedSize(ring)) * scale
@@ -57,14 +57,14 @@ export function pointInside(rings: Rings): Position {
   return middle
 }
 
-/** The middle of a line by its positions: for a line of a street, where its name would be written. */
+/** The middle of a line by its number of positions, where the name of a street would be written. */
 export function middleOf(line: readonly Position[]): Position {
   return line[line.length >> 1]!
 }
 
 /**
- * The position of a line that is nearest to a point, on a plane around the point; right to a per mille within some
- * kilometres.
+ * The position of a line that is nearest to a point, on a plane around the point. It is accurate to a per mille within
+ * some kilometres.
  */
 export function nearestOnLine(line: readonly Position[], [x, y]: Position): { at: Position; meters: number } {
   const scale = Math.cos((y * Math.PI) / 180)
@@ -91,7 +91,8 @@ export function nearestOnLine(line: readonly Position[], [x, y]: Position): { at
 }
 
 /**
- * Joins lines to rings: the ways of a multipolygon, each of which may be a part of a ring in either direction.
+ * Joins lines to rings. The lines are the ways of a multipolygon, each of which may be a part of a ring in either
+ * direction.
  * @returns only complete rings; parts of a ring that an extract cuts off are left out
  */
 export function joinRings(lines: readonly (readonly Position[])[]): Position[][] {
@@ -146,7 +147,7 @@ function signedSize(ring: readonly Position[]): number {
 export function centroid(ring: readonly Position[]): Position {
   const size = signedSize(ring)
   if (size === 0) return ring[0]!
-  // From the first position, so that few digits are lost.
+  // Coordinates are relative to the first position, so that few digits are lost.
   const [ox, oy] = ring[0]!
   let x = 0
   let y = 0

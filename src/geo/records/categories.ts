@@ -1,8 +1,8 @@
 import type { Tags } from './tags.ts'
 
 /**
- * What a tag of OpenStreetMap means: a category with its ancestors, root first, by their public slugs. `*` is any other
- * value of the key.
+ * The category that a tag of OpenStreetMap stands for, with its ancestors, root first, by their public slugs. `*` is
+ * any other value of the key.
  */
 const CATEGORY_PATHS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   aeroway: {
@@ -299,12 +299,12 @@ const CATEGORY_PATHS: Readonly<Record<string, Readonly<Record<string, string>>>>
 const PATHS = new Map(
   Object.entries(CATEGORY_PATHS).map(([key, values]) => [key, new Map(Object.entries(values))] as const),
 )
-/** A tag may have several values, separated by `;`. */
+/** How many values of a tag are read. They are separated by `;`. */
 const MAX_VALUES = 8
 const NOT_A_PLACE: ReadonlySet<string> = new Set(['no', 'vacant'])
 
 /**
- * The categories of an object: those of every tag that has one, each after its ancestors, without repetition.
+ * The categories of an object, according to all of its tags, each after its ancestors and only once.
  * @returns an empty list if the object is not a place
  */
 export function categoriesOf(tags: Tags): string[] {

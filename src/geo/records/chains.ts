@@ -9,14 +9,14 @@ export interface LocationSet {
   readonly exclude?: readonly Location[]
 }
 
-/** Of a point: longitude, latitude, and sometimes a radius. */
+/** A code or feature, or a point: longitude, latitude, and sometimes a radius. */
 export type Location = string | readonly number[]
 
 /** An item of name-suggestion-index, with the tag of its category. */
 export interface ChainItem {
   readonly key: string
   readonly value: string
-  /** The name and a hash: `burgerking-f206b9`. */
+  /** The id, made of the name and a hash: `burgerking-f206b9`. */
   readonly id: string
   readonly displayName: string
   readonly matchNames?: readonly string[]
@@ -24,17 +24,23 @@ export interface ChainItem {
   readonly tags: Readonly<Record<string, string>>
 }
 
-/** What the items refer to. */
+/** Facts to which the items refer. */
 export interface ChainFacts {
-  /** Whether a location set has a country. @param country alpha-2 */
+  /**
+   * Whether a location set contains a country.
+   * @param country alpha-2
+   */
   isUsedIn(locations: LocationSet, country: string): boolean
-  /** The domain of a brand's website. @param brandId of Wikidata */
+  /**
+   * The domain of a brand's website.
+   * @param brandId the brand's id in Wikidata
+   */
   domainOf(brandId: string): string | undefined
 }
 
 /**
- * The chain of a place.
- * @param countryAt alpha-2 code of its country; only asked where it decides
+ * Returns the chain of a place.
+ * @param countryAt returns the alpha-2 code of its country; called only if the result depends on it
  */
 export type ChainOf = (tags: Tags, countryAt: () => string | undefined) => Chain | undefined
 
@@ -44,14 +50,14 @@ interface ItemsOfTag {
   readonly matched: Map<string, ChainItem[]>
 }
 
-/** A tag may have several values, separated by `;`. */
+/** How many values of a tag are read. They are separated by `;`. */
 const MAX_VALUES = 8
 const HASH = /-[0-9a-f]{6}$/
 
 export class Chains {
   readonly #facts: ChainFacts
   readonly #byBrandId = new Map<string, ChainItem[]>()
-  /** By key, then by value. */
+  /** Items by the key of their tag, then by its value. */
   readonly #byTag = new Map<string, Map<string, ItemsOfTag>>()
   /** The names of each slug, and how many items have each. */
   readonly #names = new Map<string, Map<string, number>>()
@@ -62,8 +68,8 @@ export class Chains {
   }
 
   /**
-   * The chain of a place: by the brand's id in Wikidata; otherwise by brand or name, among the items that have its tag
-   * and are used in its country.
+   * The chain of a place. It is found by the brand's id in Wikidata, or else by brand or name among the items that
+   * have its tag and are used in its country.
    */
   readonly of: ChainOf = (tags, countryAt) => {
     const item = this.#byId(tags, countryAt) ?? this.#byName(tags, countryAt)
@@ -96,7 +102,7 @@ export class Chains {
   #byId(tags: Tags, countryAt: () => string | undefined): ChainItem | undefined {
     const items = this.#byBrandId.get(tags.get('brand:wikidata') ?? '')
     if (items === undefined || items.length === 1) return items?.[0]
-    // Of the brand's shops, fuel stations and so on in several countries, the one that fits best.
+    // A brand may have items for shops, fuel stations and so on in several countries. The one that fits best is taken.
     const here = items.filter(({ key, value }) => valuesOf(tags, key).includes(value))
     return this.#usedIn(here, countryAt) ?? here[0] ?? this.#usedIn(items, countryAt) ?? items[0]
   }
@@ -128,7 +134,7 @@ export class Chains {
     )
   }
 
-  /** What most of its items are called, so that a chain has one name. */
+  /** The most frequent name of its items, so that a chain has one name. */
   #nameOf(slug: string): string {
     const [[name]] = [...this.#names.get(slug)!].sort(
       ([a, count], [b, other]) => other - count || (a < b ? -1 : 1),
@@ -141,7 +147,7 @@ function nameOf({ tags, displayName }: ChainItem): string {
   return tags['brand:en'] ?? tags['brand'] ?? displayName
 }
 
-/** The public slug of an item's chain: of its English name, or else of its id. */
+/** The public slug of an item's chain, made of its English name, or else of its id. */
 export function slugOf(item: ChainItem): string {
   const slug = nameOf(item)
     .slice(0, MAX_NAME_LENGTH)
@@ -155,7 +161,7 @@ export function slugOf(item: ChainItem): string {
   return slug === '' ? item.id.replace(HASH, '') : slug
 }
 
-/** OpenStreetMap's limit. */
+/** The longest name in OpenStreetMap. */
 const MAX_NAME_LENGTH = 255
 
 function nameKey(name: string | undefined): string {

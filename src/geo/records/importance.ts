@@ -1,6 +1,6 @@
 import type { AreaKind, StreetImportance } from './records.ts'
 
-/** How much records matter beside others with the same name: 0 to 1. */
+/** How important records are compared to others with the same name, from 0 to 1. */
 
 const AREAS: Readonly<Record<AreaKind, number>> = {
   country: 1,
@@ -16,7 +16,10 @@ const LARGE_SQUARE_METERS = 10_000
 
 export const ADDRESS_IMPORTANCE = 0.2
 
-/** @param population 0 if unknown */
+/**
+ * The importance of an area.
+ * @param population 0 if it is not known
+ */
 export function areaImportance(kind: AreaKind, population: number): number {
   return kind === 'locality' ? Math.min(1, Math.log10(population + 10) / 7.5) : AREAS[kind]
 }
@@ -25,7 +28,10 @@ export function streetImportance(importance: StreetImportance): number {
   return STREETS[importance]
 }
 
-/** @param size in square metres */
+/**
+ * The importance of a place.
+ * @param size in square metres
+ */
 export function placeImportance(isNotable: boolean, isChain: boolean, size: number): number {
   return 0.3 + (isNotable ? 0.05 : 0) + (isChain ? 0.05 : 0) + (size > LARGE_SQUARE_METERS ? 0.05 : 0)
 }

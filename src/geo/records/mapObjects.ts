@@ -1,11 +1,11 @@
-/** What an object of OpenStreetMap is on a map, by its tags. Pure. */
+/** What an object of OpenStreetMap is on a map, according to its tags. The code is pure. */
 import { areaOf } from './objectRecords.ts'
 import { cleanName, namesByLanguage, type Language } from './names.ts'
 import type { Tags } from './tags.ts'
 
-/** A kind of geo/mapFile by its name, and what the map says about the object. */
+/** The name of a kind of geo/mapFile, and what the map says about the object. */
 export interface MapObject {
-  /** Layer, kind, detail if it has one, and shape: `roads major_road primary line`. */
+  /** The layer, kind, detail if it has one, and shape: `roads major_road primary line`. */
   readonly kind: string
   readonly name?: string | undefined
   readonly names?: ReadonlyMap<Language, string> | undefined
@@ -61,7 +61,7 @@ const WATERWAYS: Readonly<Record<string, string>> = {
   drain: 'ditch',
 }
 
-/** Kinds of areas by key and value. */
+/** The kinds of areas by key and value. */
 const AREAS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   natural: {
     water: 'water lake',
@@ -155,7 +155,7 @@ export function mapPointOf(tags: Tags): MapObject | undefined {
   }
 }
 
-/** A line: a road, a railway, a waterway. */
+/** The map object of a line: a road, a railway, a waterway. */
 export function mapLineOf(tags: Tags): MapObject | undefined {
   const highway = tags.get('highway')
   if (highway !== undefined) {
@@ -183,7 +183,10 @@ export function mapLineOf(tags: Tags): MapObject | undefined {
   return tags.get('route') === 'ferry' ? { kind: 'roads ferry ferry line', ...labels(tags) } : undefined
 }
 
-/** An area: a building, water, a use of land. Only the name of water is kept: other areas with names are places. */
+/**
+ * The map object of an area: a building, water, a use of land. Only the name of water is kept, because other areas
+ * with names are places.
+ */
 export function mapAreaOf(tags: Tags): MapObject | undefined {
   const building = tags.get('building')
   if (building !== undefined && building !== 'no') return { kind: 'buildings building area' }
@@ -202,7 +205,7 @@ export function mapAreaOf(tags: Tags): MapObject | undefined {
   return undefined
 }
 
-/** Whether a way is a coastline: land is on its left, water on its right. */
+/** Whether a way is a coastline. Land is on its left, water on its right. */
 export function isCoastline(tags: Tags): boolean {
   return tags.get('natural') === 'coastline'
 }
@@ -213,7 +216,7 @@ export function isMapArea(tags: Tags): boolean {
 }
 
 function labels(tags: Tags): Pick<MapObject, 'name' | 'ref'> {
-  // Of several numbers, the first one; longer ones are not numbers.
+  // If there are several numbers, the first one counts. Long texts are not numbers.
   const ref = cleanName(tags.get('ref')?.split(';', 1)[0])
   return {
     name: cleanName(tags.get('name')),

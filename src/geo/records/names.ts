@@ -1,4 +1,4 @@
-/** Names in OpenStreetMap have at most 255 characters; other data may have anything. */
+/** Names in OpenStreetMap have at most 255 characters. Other data may contain longer ones. */
 const MAX_NAME_LENGTH = 255
 
 /**

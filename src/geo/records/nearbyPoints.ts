@@ -2,18 +2,21 @@ import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
 
 const DEGREE_METERS = 111_195
-/** More than the columns of any row. */
+/** A number that is larger than the number of columns in any row. */
 const COLUMNS = 2 ** 24
 
 /**
- * Points by cells of some metres, for the question whether one of them is near. Not across the antimeridian: no street
- * is numbered there.
+ * Stores points in cells of some metres, to find out whether one of them is near. It does not work across the
+ * antimeridian, where no street has house numbers.
  */
 export class NearbyPoints<Value> {
   readonly #meters: number
   readonly #cells = new Map<number, { position: Position; value: Value }[]>()
 
-  /** @param meters what counts as near, at least 10 */
+  /**
+   * Starts without points.
+   * @param meters the distance that counts as near, at least 10
+   */
   constructor(meters: number) {
     this.#meters = meters
   }
@@ -42,12 +45,15 @@ export class NearbyPoints<Value> {
     return Math.floor(((latitude + 90) * DEGREE_METERS) / this.#meters)
   }
 
-  /** Degrees of longitude of a cell: wider towards the poles, so that it has the distance at both of its edges. */
+  /**
+   * The width of a cell in degrees of longitude. Cells are wider towards the poles, so that both of their edges are as
+   * long as the distance.
+   */
   #widthOf(row: number): number {
     const south = (row * this.#meters) / DEGREE_METERS - 90
     const north = south + this.#meters / DEGREE_METERS
     const outer = Math.min(89.9, Math.max(Math.abs(south), Math.abs(north)))
-    // One per cent more, because the Earth is not a sphere.
+    // One per cent is added, because the Earth is not a sphere.
     return (1.01 * this.#meters) / (DEGREE_METERS * Math.cos((outer * Math.PI) / 180))
   }
 

@@ -4,10 +4,10 @@ import type { Position } from '../../model/geofence.ts'
 import { nearestOnLine } from './areas.ts'
 import { BLOCK, numberValue } from './houseNumbers.ts'
 
-/** Which numbers a range has: every second one on one side of a street, or all. */
+/** The numbers that a range has: every second one on one side of a street, or all. */
 export type Parity = 'even' | 'odd' | 'all'
 
-/** Numbers along a line: at its beginning `first`, at its end `last`, which may be lower. */
+/** Numbers along a line. It begins at `first` and ends at `last`, which may be lower. */
 export interface NumberRange {
   readonly first: string
   readonly last: string
@@ -21,13 +21,13 @@ export interface NumberOnLine {
   readonly position: Position
 }
 
-/** Wider ranges say nothing about where a house is. */
+/** Wider ranges than this say nothing about where a house is. */
 const WIDEST = 5000
 const NUMBER = /^\d{1,6}(?:-\d{1,4})?$/
 
 /**
- * The values of the numbers of a range, see numberValue.
- * @returns undefined if they are not numbers, lie in different blocks, or too far apart, or none has the parity
+ * The values of the numbers of a range; see numberValue.
+ * @returns undefined if they are not numbers, are in different blocks or too far apart, or if none has the parity
  */
 export function rangeValues({
   first,
@@ -46,7 +46,10 @@ export function hasParity(value: number, parity: Parity): boolean {
   return parity === 'all' || (value % 2 === 0) === (parity === 'even')
 }
 
-/** Where a number of the range lies: in proportion along the line. @param value in the range */
+/**
+ * The position of a number in proportion along the line.
+ * @param value in the range
+ */
 export function numberOnLine(range: NumberRange, value: number): NumberOnLine {
   const [a, b] = [numberValue(range.first), numberValue(range.last)]
   const share = a === b ? 0.5 : (value - a) / (b - a)
@@ -65,7 +68,7 @@ export function nearestNumber(range: NumberRange, point: Position): NumberOnLine
   return numberOnLine(range, value)
 }
 
-/** `89-01` for a value with a block, as the number beside it is written. */
+/** The number as a text, like the one beside it: `89-01` for a value with a block. */
 function numberText(value: number, like: string): string {
   const dash = like.indexOf('-')
   if (dash < 0) return String(value)
@@ -77,7 +80,7 @@ function blockOf(number: string): string {
   return number.includes('-') ? number.slice(0, number.indexOf('-')) : ''
 }
 
-/** The point at a share of the length of a line, 0 to 1. */
+/** The point at a share of the length of a line, from 0 to 1. */
 function pointAt(line: readonly Position[], share: number): Position {
   const lengths = line.slice(1).map((position, index) => distance(line[index]!, position))
   let left = share * lengths.reduce((sum, length) => sum + length, 0)
@@ -93,7 +96,7 @@ function pointAt(line: readonly Position[], share: number): Position {
   return line[0]!
 }
 
-/** How far along a line a point of it lies: the inverse of {@link pointAt}. */
+/** The share of a line at which a point of it lies. It is the inverse of {@link pointAt}. */
 function shareOf(line: readonly Position[], point: Position): number {
   let total = 0
   let before = 0

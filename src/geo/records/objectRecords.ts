@@ -6,7 +6,7 @@ import type { AreaKind, AreaRecord, PlaceRecord, PropertyType, StreetImportance 
 import type { ObjectType, Tags } from './tags.ts'
 import type { TaggedAddress } from './addressTags.ts'
 
-/** Ways with `highway` that are not streets. */
+/** Values of `highway` that are not streets. */
 const NO_STREETS: ReadonlySet<string> = new Set([
   'platform',
   'bus_stop',
@@ -45,7 +45,7 @@ const ADMINISTRATIVE: Readonly<Record<string, AreaKind>> = {
   8: 'locality',
 }
 
-/** The area, settlement or part of one that an object is; without its geometry. */
+/** The area, settlement or part of one that an object is, without its geometry. */
 export function areaOf(tags: Tags): Omit<AreaRecord, 'position' | 'rings' | 'size'> | undefined {
   const boundary = tags.get('boundary')
   const place = tags.get('place')
@@ -69,8 +69,8 @@ export function areaOf(tags: Tags): Omit<AreaRecord, 'position' | 'rings' | 'siz
 }
 
 /**
- * The place that an object is: it has a category, and a name or brand. Without its geometry and its chain.
- * @param address of the object, if it has one
+ * The place that an object is, without its geometry and its chain. A place has a category, and a name or brand.
+ * @param address the address of the object, if it has one
  */
 export function placeOf(
   tags: Tags,
@@ -118,7 +118,10 @@ export function isRecordedArea(tags: Tags): boolean {
   )
 }
 
-/** The `_id` of a place. @param name `osm/node/1`, or `iata/MVD` of an airport */
+/**
+ * The `_id` of a place.
+ * @param name `osm/node/1`, or `iata/MVD` for an airport
+ */
 export function placeId(name: string): string {
   return createHash('sha256').update(`place/${name}`).digest('hex').slice(0, 24)
 }
@@ -162,7 +165,7 @@ export function propertyOf(tags: Tags): PropertyType | undefined {
   return RESIDENTIAL.has(building) ? 'residential' : undefined
 }
 
-/** Keys of which any makes an object more than an address. */
+/** Keys that make an object more than an address. */
 const MEANINGS = ['amenity', 'shop', 'office', 'craft', 'tourism', 'leisure', 'healthcare', 'name'] as const
 
 /** Whether the object is nothing but an address. */

@@ -1,16 +1,19 @@
 /** Opening hours of OpenStreetMap as operating hours of geofences. Pure. */
 
-/** Pairs of opening and closing times by day, as in the definition of a geofence. A day that is not there is closed. */
+/** Pairs of opening and closing times by day, as in the definition of a geofence. Days that are missing are closed. */
 export type WeeklyHours = Readonly<Record<string, readonly (readonly [open: string, close: string])[]>>
 
 const DAYS = ['Monday', 'Tuesday', 'Wednesday', 'Thursday', 'Friday', 'Saturday', 'Sunday'] as const
 const CODES: readonly string[] = DAYS.map((day) => day.slice(0, 2))
 const WHOLE_WEEK = DAYS.map((_, day) => day)
-/** Public and school holidays are not days of a week: what holds on them is left out. */
+/** Public and school holidays are not days of a week, so their times are left out. */
 const HOLIDAYS: ReadonlySet<string> = new Set(['PH', 'SH'])
 const ALWAYS = '24/7'
 const ALL_DAY = ['00:00', '24:00'] as const
-/** Days, then times or `off`; each may be missing: `Mo-Fr 09:00-12:00`, `13:00-18:00`, `Sa`, `Su off`. */
+/**
+ * Days, followed by times or `off`. Each of the two may be missing: `Mo-Fr 09:00-12:00`, `13:00-18:00`, `Sa`, `Su
+ * off`.
+ */
 const PART = /^(?:([A-Z][a-zH])(?:-([A-Z][a-z]))?)? ?(?:(\d{1,2}:\d\d) ?- ?(\d{1,2}:\d\d)|(off|closed))?$/
 const MAX_LENGTH = 255
 
@@ -33,7 +36,10 @@ export function weeklyHours(text: string): WeeklyHours | undefined {
   return dictionaryOf(week)
 }
 
-/** @returns whether it was understood */
+/**
+ * Applies a rule to the week.
+ * @returns whether the rule was understood
+ */
 function applyRule(week: Pairs[], rule: string): boolean {
   let days: number[] | undefined
   let pairs: Pairs = []
@@ -65,11 +71,14 @@ function applyRule(week: Pairs[], rule: string): boolean {
     isComplete ||= opens !== undefined || off !== undefined
   }
   if (isComplete) close()
-  // Days without times.
+  // A rule must not consist of days without times.
   return days === undefined
 }
 
-/** From Monday, 0; none for holidays. @returns undefined if the text is not a day */
+/**
+ * The days from Monday, which is 0. There are none for holidays.
+ * @returns undefined if the text is not a day
+ */
 function daysOf(first: string, last: string | undefined): number[] | undefined {
   if (HOLIDAYS.has(first) && last === undefined) return []
   const [from, to] = [first, last ?? first].map((code) => CODES.indexOf(code)) as [number, number]

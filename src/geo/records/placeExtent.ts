@@ -1,9 +1,9 @@
-/** How far the ground of a place reaches: its area, or a circle around its point. Pure. */
+/** How far a place extends: its area, or a circle around its point. The code is pure. */
 import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
 import { isInside, nearestOnLine, type Rings } from './areas.ts'
 
-/** Metres around a place of which only the point is known. */
+/** The radius of a place of which only the point is known, in metres. */
 const USUAL_RADIUS = 30
 /** The radii of categories whose places are larger. */
 const RADII: Readonly<Record<string, number>> = {
@@ -16,7 +16,7 @@ const RADII: Readonly<Record<string, number>> = {
   airport: 1000,
 }
 
-/** In metres; the largest that any of the categories has. */
+/** The radius in metres. It is the largest that any of the categories has. */
 export function radiusOf(categories: readonly string[]): number {
   return Math.max(USUAL_RADIUS, ...categories.map((slug) => (Object.hasOwn(RADII, slug) ? RADII[slug]! : 0)))
 }
@@ -25,7 +25,7 @@ export function radiusOf(categories: readonly string[]): number {
 export interface PlaceGround {
   readonly position: Position
   readonly categories: readonly string[]
-  /** Empty if only the point is known. */
+  /** The rings; empty if only the point is known. */
   readonly rings: Rings
 }
 

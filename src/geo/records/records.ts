@@ -1,4 +1,4 @@
-/** What the geo services know of a map region: records made from the objects of an extract. */
+/** The records of a map region, which are made from the objects of an extract. */
 import type { Position } from '../../model/geofence.ts'
 import type { Chain } from '../../model/place.ts'
 import type { Rings } from './areas.ts'
@@ -17,7 +17,7 @@ export interface AddressRecord {
   readonly position: Position
   readonly type: ObjectType
   readonly id: number
-  /** The object is nothing but an address. It wins over a shop with the same address. */
+  /** Whether the object is nothing but an address. It is preferred to a shop with the same address. */
   readonly isPlain: boolean
   /** What the building is used for, if the object says so. */
   readonly property: PropertyType | undefined
@@ -25,7 +25,10 @@ export interface AddressRecord {
 
 export type PropertyType = 'residential' | 'commercial'
 
-/** The numbers of a side of a street between two of them: of an address interpolation, or of an edge of TIGER. */
+/**
+ * The numbers of a side of a street between two of them. They come from an address interpolation, or from an edge of
+ * TIGER.
+ */
 export interface RangeRecord extends NumberRange {
   readonly street: string
   readonly city: string | undefined
@@ -39,14 +42,14 @@ export interface WayRecord {
   readonly line: readonly Position[]
 }
 
-/** Ways and houses of one name and city, each near another one of them. */
+/** The ways and houses of one name and city. Each is near another one of them. */
 export interface StreetRecord {
   readonly id: number
   readonly name: string
-  /** All spellings. */
+  /** All spellings of the name. */
   readonly names: readonly string[]
   readonly importance: StreetImportance
-  /** In the middle of it. */
+  /** A position in its middle. */
   readonly position: Position
   /** The city of most of its houses. */
   readonly city: string | undefined
@@ -55,10 +58,10 @@ export interface StreetRecord {
   readonly ranges: readonly RangeRecord[]
 }
 
-/** 2: primary roads and larger, 1: secondary and tertiary ones, 0: all others. */
+/** 2 for primary roads and larger ones, 1 for secondary and tertiary ones, 0 for all others. */
 export type StreetImportance = 0 | 1 | 2
 
-/** Where two streets meet; their names in alphabetical order. */
+/** A point where two streets meet. Their names are in alphabetical order. */
 export interface IntersectionRecord {
   readonly streets: readonly [string, string]
   readonly position: Position
@@ -66,23 +69,23 @@ export interface IntersectionRecord {
 
 /** Something with a name and a category that people go to. */
 export interface PlaceRecord {
-  /** 24 hexadecimal digits, the same after each import. */
+  /** 24 hexadecimal digits that stay the same after each import. */
   readonly id: string
   readonly name: string
   readonly names: ReadonlyMap<Language, string>
-  /** Slugs, each after its ancestors. */
+  /** Slugs. Each comes after its ancestors. */
   readonly categories: readonly string[]
   readonly position: Position
-  /** Undefined for a point. */
+  /** The rings; undefined for a point. */
   readonly rings: Rings | undefined
   /** In square metres; 0 for a point. */
   readonly size: number
   readonly details: PlaceDetails
-  /** The one that it belongs to, if any. */
+  /** The chain that it belongs to, if any. */
   readonly chain: Chain | undefined
 }
 
-/** What an object says about a place besides its name; absent where it does not. */
+/** What an object says about a place besides its name. Unknown members are absent. */
 export interface PlaceDetails {
   readonly number?: string
   readonly street?: string
@@ -98,7 +101,7 @@ export interface PlaceDetails {
   readonly isNotable?: true
 }
 
-/** From the smallest to the largest. */
+/** The kinds of areas, from the smallest to the largest. */
 export const AREA_KINDS = [
   'neighborhood',
   'borough',
@@ -114,15 +117,15 @@ export type AreaKind = (typeof AREA_KINDS)[number]
 /** An administrative area, a settlement or a part of one. */
 export interface AreaRecord {
   readonly kind: AreaKind
-  /** The name; for a postal code: the code. */
+  /** The name. For a postal code, it is the code. */
   readonly name: string
   readonly names: ReadonlyMap<Language, string>
   /** The code of a state, if it has a code: `SP` of `BR-SP`. */
   readonly code: string | undefined
-  /** 0 if unknown. */
+  /** 0 if it is not known. */
   readonly population: number
   readonly position: Position
-  /** Undefined if the extract has only its centre. */
+  /** The rings; undefined if the extract has only its centre. */
   readonly rings: Rings | undefined
   /** In square metres; 0 without rings. */
   readonly size: number

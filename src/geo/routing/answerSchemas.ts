@@ -55,7 +55,7 @@ export const Meta = Type.Object({
   ),
 })
 
-/** The engine's possible answers besides 200. */
+/** The statuses with which the engine may answer besides 200. */
 export const Failures = {
   404: Type.Object(
     {},
@@ -75,12 +75,12 @@ export function latLonOf([longitude, latitude]: LonLatPoint): { latitude: number
   return { latitude, longitude }
 }
 
-/** An answer that credits the data's makers. */
+/** An answer that names the makers of the data. */
 export function credited({ attribution }: RoutingEngine, body: Record<string, unknown>): Answer {
   return attribution === undefined ? { body } : { meta: { attribution }, body }
 }
 
-/** {@link credited} with a version. */
+/** An answer like {@link credited}, with a version. */
 export function versioned(engine: RoutingEngine, body: Record<string, unknown>): Answer {
   return versionedAnswer(credited(engine, body))
 }

@@ -16,7 +16,7 @@ import {
 import type { CostingOptions } from './valhallaJson.ts'
 import { costingOf, SNAP_METERS, withLittle, withoutAny } from './travel.ts'
 
-/** The largest distance of a road that is reported if the nearest one is too far. */
+/** If no road is near enough, its distance is only reported up to this many metres. */
 const SEARCH_METERS = 35_000
 
 export interface Journey {
@@ -24,7 +24,7 @@ export interface Journey {
   readonly mode: TravelMode
   /** All points that must have a road near them. */
   readonly points: readonly PlacedPoint[]
-  /** The parameter for the error if there is no way between the points. */
+  /** The parameter that the error names if there is no way between the points. */
   readonly blamed: string
 }
 
@@ -53,7 +53,7 @@ export async function askAvoiding<T>(
   }
 }
 
-/** There are roads, but no way, or no road on which one could begin. */
+/** Whether there are roads, but no way, or no road on which one could begin. */
 export function isWayless(error: unknown): boolean {
   return error instanceof NoRoute || error instanceof Unconnected || error instanceof NoRoadNear
 }
@@ -99,14 +99,19 @@ function countBefore(points: readonly PlacedPoint[], index: number, param: strin
   return points.slice(0, index).filter((point) => point.param === param).length
 }
 
-/** @param meters to the nearest road; Infinity if none was found */
+/**
+ * The sentence for a point without a road.
+ * @param meters the distance to the nearest road; Infinity if none was found
+ */
 export function offRoadSentence(meters: number, mode: TravelMode): string {
   const limit = `The limit is ${SNAP_METERS} m.`
   if (meters === Infinity) return `No road for mode ${mode} within ${SEARCH_METERS / 1000} km. ${limit}`
   return `The nearest road for mode ${mode} is ${Math.round(meters)} m away. ${limit}`
 }
 
-/** Metres from each point to the nearest road; Infinity if there is none within {@link SEARCH_METERS}. */
+/**
+ * The distance from each point to the nearest road in metres; Infinity if there is none within {@link SEARCH_METERS}.
+ */
 export async function roadDistances(
   engine: RoutingEngine,
   mode: TravelMode,

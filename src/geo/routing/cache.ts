@@ -3,35 +3,38 @@ import type { Clock } from '../../runtime/clock.ts'
 
 /** Approximate bytes of an entry besides its texts. */
 const ENTRY_BYTES = 200
-/** One answer may take this share of the bound, so that one path does not evict all routes. */
+/** One answer may take at most this share of the limit, so that one path does not evict all routes. */
 const MAX_SHARE = 1 / 8
 
 interface Entry {
   readonly json: Buffer
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly keptAt: number
 }
 
 /**
- * Answers of the routing engines by the very text of the question. The most recently used ones are kept, within a
- * bound in bytes. Identical requests at the same time share one answer.
+ * The answers of the routing engines, by the exact text of the question. The most recently used ones are kept, within
+ * a limit in bytes. Identical requests at the same time share one answer.
  *
- * Keys begin with the identity of the network, so another build of a map region has other keys, and use evicts the
- * old ones.
+ * Keys begin with the identity of the network. Another build of a map region has other keys, and the old ones are
+ * evicted as new ones are used.
  */
 export class AnswerCache {
-  /** Undefined if it keeps nothing. */
+  /** The kept answers; undefined if nothing is kept. */
   readonly #entries: LRUCache<string, Entry> | undefined
   readonly #clock: Clock
   readonly #underWay = new Map<string, Promise<Buffer>>()
   #hits = 0
   #misses = 0
 
-  /** @param maxBytes an integer; 0 keeps nothing */
+  /**
+   * An empty cache.
+   * @param maxBytes an integer; 0 means that nothing is kept
+   */
   constructor(maxBytes: number, clock: Clock) {
     this.#clock = clock
     const maxEntrySize = Math.floor(maxBytes * MAX_SHARE)
-    // The library takes 0 for no limit.
+    // The library would take 0 for no limit.
     if (maxEntrySize === 0) return
     this.#entries = new LRUCache({
       maxSize: maxBytes,
@@ -44,7 +47,7 @@ export class AnswerCache {
     return this.#entries?.calculatedSize ?? 0
   }
 
-  /** Questions that were answered from the cache or together with an identical one. */
+  /** How many questions were answered from the cache, or together with an identical one. */
   get hits(): number {
     return this.#hits
   }
@@ -55,8 +58,8 @@ export class AnswerCache {
 
   /**
    * The answer to a question.
-   * @param ask called if it is not known; a failure goes to all that asked in the meantime, and is not kept
-   * @param maxAgeMs of an answer that may be used again
+   * @param ask called if the answer is not known; a failure goes to all that asked in the meantime, and is not kept
+   * @param maxAgeMs the age up to which an answer may be used again
    */
   answer(key: string, maxAgeMs: number, ask: () => Promise<Buffer>): Promise<Buffer> {
     const kept = this.#entries?.get(key)

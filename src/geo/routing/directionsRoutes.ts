@@ -33,7 +33,7 @@ import {
 } from './travel.ts'
 
 const MAX_LOCATIONS = 25
-/** Besides the best route; this is as many as Valhalla finds. */
+/** How many routes are returned besides the best one, which is as many as Valhalla finds. */
 const ALTERNATIVES = 2
 
 const Step = Type.Object({

@@ -20,17 +20,21 @@ import {
 import { costingOf, formOf, GeometryText, UnitsText } from './travel.ts'
 import { distanceOf } from './units.ts'
 
-/** A trip as far as its way is concerned. */
+/** The parts of a trip that determine its way. */
 export interface DrivenTrip {
   readonly hasEnded: boolean
   readonly mode: TravelMode
-  /** Where it was, oldest first. */
+  /** The positions of the trip, oldest first. */
   readonly path: readonly PathPoint[]
 }
 
-/** Finds trips. Technology: trips/tripService.ts. */
+/** Finds trips. trips/tripService.ts implements it. */
 export interface DrivenTrips {
-  /** @param name `_id` or externalId; undefined: there is none */
+  /**
+   * Finds a trip.
+   * @param name its `_id` or externalId
+   * @returns undefined if there is none
+   */
   driven(scope: ScopeId, name: string): Promise<DrivenTrip | undefined>
 }
 
@@ -93,7 +97,7 @@ interface Matched {
 }
 
 /**
- * The roads along a path; undefined if there are none, or no network of them.
+ * The roads along a path. Undefined if there are none, or if no network contains it.
  * @throws {RoutingUnavailable} if the engine may answer later
  */
 async function matched(
@@ -121,7 +125,7 @@ function metersOf(pieces: readonly MatchedPiece[]): number {
   return 1000 * edges.reduce((sum, { length = 0 }) => sum + length, 0)
 }
 
-/** Metres. */
+/** The length of a path in metres. */
 function lengthOf(path: readonly PathPoint[]): number {
   let meters = 0
   for (let i = 1; i < path.length; i++) {

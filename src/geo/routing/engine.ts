@@ -9,35 +9,38 @@ import {
 import type { OsrmAnswer, OsrmRouteRequest } from './valhallaJson.ts'
 import type { Valhalla } from './valhalla.ts'
 
-/** Seconds for a client to wait. */
+/** After how many seconds a client should try again. */
 const RETRY_SECONDS = 1
 const GONE_SECONDS = 60
 const NO_TILES = 'The road network of this region is missing on disk: the operator has to import it again.'
 
 /** Counts for operators over all engines together. */
 export interface RoutingObserver {
-  /** A request to an engine, not one that the cache answered. `outcome`: `ok` or the name of the error's class. */
+  /**
+   * Counts a request to an engine, not one that the cache answered. `outcome` is `ok` or the name of the error's
+   * class.
+   */
   asked(action: RoutingAction, outcome: string, milliseconds: number): void
 }
 
 export interface CachedEngineParts {
   readonly valhalla: Valhalla
   readonly cache: AnswerCache
-  /** The makers of the data, whom answers credit. */
+  /** The makers of the data, who are named in answers. */
   readonly attribution: string | undefined
-  /** Different for each network and for each build of a map region. */
+  /** A text that is different for each network, and for each build of a map region. */
   readonly key: string
-  /** How long an answer may be used: a remote network changes without notice. */
+  /** How long an answer may be used, because a remote network may change without notice. */
   readonly maxAgeMs: number
   /**
-   * Whether the network still exists; called after a refusal, because a network whose files are gone has no roads
-   * anywhere. Absent: it always exists.
+   * Whether the network still exists. It is called after a refusal, because a network whose files are gone has no
+   * roads anywhere. If absent, the network always exists.
    */
   readonly isThere?: () => boolean
   readonly observer: RoutingObserver
 }
 
-/** A Valhalla with cached answers: objects become JSON on the way in, and JSON becomes objects on the way out. */
+/** A Valhalla with cached answers. It converts questions to JSON, and answers from JSON. */
 export class CachedEngine implements RoutingEngine {
   readonly attribution: string | undefined
   readonly #parts: CachedEngineParts
@@ -56,7 +59,7 @@ export class CachedEngine implements RoutingEngine {
     const { cache, maxAgeMs } = this.#parts
     const text = JSON.stringify(request)
     const key = `${this.#parts.key} ${action} ${text}`
-    // A question about the present has another answer later.
+    // A question about the present time gets another answer later, so it is not cached.
     const ofNow = action === 'status' || (request as { date_time?: { type: number } }).date_time?.type === 0
     const json = ofNow
       ? await this.#call(action, text)

@@ -10,28 +10,28 @@
 import { answerMatrix } from './farMatrix.ts'
 import type { RoutingAction } from './port.ts'
 
-/** The first message to the child: the configurations of the engine. */
+/** The first message to the child, with the configurations of the engines. */
 export interface OpenEngine {
-  /** {@link valhallaConfig} */
+  /** The configuration of {@link valhallaConfig}. */
   readonly config: string
-  /** The same for the engine for long distances. */
+  /** The configuration of the engine for long distances. */
   readonly farConfig: string
 }
 
 export interface EngineRequest {
   readonly id: number
   readonly action: RoutingAction
-  /** JSON. */
+  /** The request as JSON. */
   readonly request: string
 }
 
 export type EngineReply =
   | { readonly is: 'ready' }
-  /** It cannot be loaded on this machine; no more messages follow. */
+  /** The engine cannot be loaded on this machine. No more messages follow. */
   | { readonly is: 'unusable'; readonly reason: string }
   | { readonly is: 'answer'; readonly id: number; readonly json: Buffer }
   | { readonly is: 'refusal'; readonly id: number; readonly message: string }
-  /** Every second. */
+  /** Sent every second. */
   | { readonly is: 'alive'; readonly residentBytes: number }
 
 /** The part of the binding that is used: methods from JSON to JSON. */
@@ -60,12 +60,12 @@ const ALIVE_MS = 1000
 
 /**
  * Serves the parent from now on.
- * @param load the binding's package
+ * @param load loads the binding's package
  */
 export function serveEngine(load: () => Promise<BindingPackage>): void {
   process.on('SIGINT', () => {})
   process.on('SIGTERM', () => {})
-  // At once, because a normal exit would wait for the running search.
+  // The process is killed, because a normal exit would wait for the running search.
   process.on('disconnect', () => process.kill(process.pid, 'SIGKILL'))
   process.once('message', (message) => void open(load, message as OpenEngine))
 }
@@ -83,7 +83,10 @@ async function open(load: () => Promise<BindingPackage>, { config, farConfig }: 
   tell({ is: 'ready' })
 }
 
-/** @param openFar creates the second engine, which has its own tiles in memory, when it is needed */
+/**
+ * Returns a function that answers requests.
+ * @param openFar creates the second engine, which has its own tiles in memory, when it is needed
+ */
 function asking(engine: Binding, openFar: () => Binding): Ask {
   let far: Binding | undefined
   const askNear = (request: string): Promise<string> => engine.matrix(request)
@@ -103,6 +106,6 @@ async function answer(ask: Ask, { id, action, request }: EngineRequest): Promise
 }
 
 function tell(reply: EngineReply): void {
-  // Nothing is sent to a parent that is gone; this process ends with the channel.
+  // Nothing is sent to a parent that is gone. This process ends when the channel closes.
   if (process.connected) process.send!(reply, () => {})
 }

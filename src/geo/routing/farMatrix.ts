@@ -16,16 +16,17 @@ import { pointDistance } from '../../geometry/distance.ts'
 import type { MatrixAnswer, MatrixRequest, RoutingLocation } from './valhallaJson.ts'
 import { MAX_MATRIX_METERS } from './valhallaConfig.ts'
 
-/** As the crow flies. */
+/** The distance in a straight line up to which the exact search is used. */
 export const NEAR_METERS = 40_000
 
 /**
- * The exact search runs once for each point of the smaller side, the other search runs from all points. One to 625
- * over 300 km takes 1.5 s and almost no memory with the exact search, and 6 s and 400 MB with the other.
+ * The exact search runs once for each point of the smaller side, and the other search runs from all points. A matrix
+ * from one to 625 points over 300 km takes 1.5 s and almost no memory with the exact search, and 6 s and 400 MB with
+ * the other.
  */
 const MOST_POINTS_PER_SEARCH = 100
 
-/** Valhalla's matrix, from JSON to JSON. */
+/** Valhalla's matrix. Question and answer are JSON. */
 export type AskMatrix = (request: string) => Promise<string>
 
 const MOTORISED: ReadonlySet<string> = new Set([
@@ -47,7 +48,7 @@ export async function answerMatrix(request: string, near: AskMatrix, far: AskMat
   if (!MOTORISED.has(costing)) return near(request)
   const meters = sources.map((source) => targets.map((target) => distance(source, target)))
   const farthest = Math.max(...meters.flat())
-  // A request that goes too far gets an error.
+  // If a request goes too far, Valhalla answers with an error.
   if (farthest <= NEAR_METERS || farthest > MAX_MATRIX_METERS) return near(request)
   if (sources.length + targets.length > MOST_POINTS_PER_SEARCH * Math.min(sources.length, targets.length))
     return near(request)
@@ -65,7 +66,7 @@ export async function answerMatrix(request: string, near: AskMatrix, far: AskMat
   await Promise.all(
     nearParts(isNear).map(async ([rows, columns]) => {
       const part = { ...asked, sources: rows.map((i) => sources[i]), targets: columns.map((k) => targets[k]) }
-      // If there is no way at all, it fails; the cells are empty already then.
+      // If there is no way at all, it fails. The cells are empty already in that case.
       const exact = await near(JSON.stringify(part)).catch(() => undefined)
       if (exact !== undefined) write(rows, columns, JSON.parse(exact) as MatrixAnswer)
     }),
@@ -73,7 +74,10 @@ export async function answerMatrix(request: string, near: AskMatrix, far: AskMat
   return JSON.stringify(answer)
 }
 
-/** Parts that contain all near cells and no others: each of one row, or of one column if that makes fewer. */
+/**
+ * The parts that together contain all near cells and no others. Each has one row, or one column if that makes fewer
+ * parts.
+ */
 function nearParts(isNear: readonly (readonly boolean[])[]): [rows: number[], columns: number[]][] {
   const rows = isNear.map((_, i) => i)
   const columns = isNear[0]!.map((_, k) => k)

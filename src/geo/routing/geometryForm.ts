@@ -11,22 +11,22 @@ export type WrittenGeometry =
 
 /**
  * Writes a way in the requested form.
- * @param shape from the engine, a polyline of six digits
+ * @param shape the engine's polyline of six digits
  */
 export function writeShape(shape: string, form: GeometryForm): WrittenGeometry {
   if (form === 'polyline6') return { type: form, polyline: shape }
   return writePoints(decodePolyline(shape, 6), form)
 }
 
-/** {@link writeShape} of points. */
+/** Writes points in the form that {@link writeShape} describes. */
 export function writePoints(points: readonly LonLatPoint[], form: GeometryForm): WrittenGeometry {
   if (form === 'linestring') return { type: 'LineString', coordinates: points }
   return { type: form, polyline: encodePolyline(points, form === 'polyline5' ? 5 : 6) }
 }
 
 /**
- * So many points, evenly spaced along a way from its first to its last.
- * @param way one point or more
+ * A number of points that are evenly spaced along a way, from its first point to its last.
+ * @param way has one point or more
  * @param count 2 or more
  */
 export function resample(way: readonly LonLatPoint[], count: number): LonLatPoint[] {
@@ -44,7 +44,7 @@ export function resample(way: readonly LonLatPoint[], count: number): LonLatPoin
   return points
 }
 
-/** The position between the point before `next` and `next`, 0 to 1. */
+/** The position between the point before `next` and `next`, from 0 to 1. */
 function share(along: readonly number[], next: number, place: number): number {
   const from = along[next - 1]!
   const length = along[next]! - from
@@ -55,7 +55,7 @@ function between([lonA, latA]: LonLatPoint, [lonB, latB]: LonLatPoint, part: num
   return [sixDigits(lonA + (lonB - lonA) * part), sixDigits(latA + (latB - latA) * part)]
 }
 
-/** A tenth of a metre, as in the engine's shapes. */
+/** Rounds to a tenth of a metre, as in the engine's shapes. */
 function sixDigits(degrees: number): number {
   return Math.round(degrees * 1e6) / 1e6
 }

@@ -25,7 +25,7 @@ export interface MapRegionEnginesParts {
 export class MapRegionEngines implements RoutingEngines {
   readonly name = 'routing'
   readonly #parts: MapRegionEnginesParts
-  /** By the region's id. */
+  /** The running engines by the region's id. */
   readonly #running = new Map<string, RunningRegion>()
   readonly #ending = new Set<Promise<void>>()
   readonly #endWatch: () => void
@@ -35,12 +35,12 @@ export class MapRegionEngines implements RoutingEngines {
     this.#endWatch = parts.regions.onChange(() => this.#endReplaced())
   }
 
-  /** The valhallas of the map regions that have been used. */
+  /** The engines of the map regions that have been used. */
   get valhallas(): readonly Valhalla[] {
     return [...this.#running.values()].map(({ valhalla }) => valhalla)
   }
 
-  /** Their state, in a few words for an operator. */
+  /** The state of the engines, in a few words for an operator. */
   get condition(): string {
     const conditions = [...this.#running.values()].map(
       ({ region, valhalla }) => `${region.name}: ${valhalla.condition}`,
@@ -92,7 +92,7 @@ export class MapRegionEngines implements RoutingEngines {
   }
 }
 
-/** Whether the folder contains anything, because somebody may have deleted its files. */
+/** Whether the folder contains anything. Somebody may have deleted its files. */
 function hasFiles(folder: string): boolean {
   try {
     return readdirSync(folder).length > 0

@@ -22,7 +22,7 @@ import { costingOf, formOf, GeometryText, ModeText, parseWords, UnitsText } from
 import { distanceOf, speedOf, type Units } from './units.ts'
 
 const MAX_POINTS = 16_000
-/** The most bytes of each point, with blanks and more digits than anybody needs. */
+/** The most bytes of a point, including blanks and more digits than anybody needs. */
 const MAX_POINT_BYTES = 160
 const ATTRIBUTES = ['speedLimit', 'names', 'roadClass'] as const
 type Attribute = (typeof ATTRIBUTES)[number]
@@ -145,7 +145,10 @@ interface SentPoint {
   readonly accuracy?: number
 }
 
-/** @throws ApiError 400 naming the member, also for times that go backwards */
+/**
+ * The path of a request.
+ * @throws {ApiError} 400 naming the member, also for times that go backwards
+ */
 function pathOf(sent: readonly SentPoint[]): PathPoint[] {
   let last = -Infinity
   return sent.map(({ coordinates, createdAt, accuracy }, i) => {

@@ -11,11 +11,11 @@ import { decodePolyline, type LonLatPoint } from './polyline.ts'
 import { NoMatch, type RoutingEngine } from './port.ts'
 import type { Costing, TraceAnswer, TraceEdge } from './valhallaJson.ts'
 
-/** Points that are farther apart do not belong to one drive. */
+/** Points that are farther apart than this do not belong to one drive. */
 const GAP_METERS = 2000
-/** At least, by Valhalla's measure, the gaps that are left in. */
+/** Gaps up to this length, as Valhalla measures them, are left in the path. */
 const BREAKAGE_METERS = 2100
-/** A path in more pieces costs more than it is worth. */
+/** How many pieces a path may have. More would cost more than they are worth. */
 const MAX_PIECES = 100
 /**
  * Occasionally the engine refuses a path because of one part of it, without saying which. Then each half is tried
@@ -25,7 +25,10 @@ const MAX_PIECES = 100
 const MIN_HALVED_POINTS = 32
 const MAX_HALVINGS = 60
 
-/** The attributes of an edge and its position in the shape: all that answers need, a tenth of what is available. */
+/**
+ * The attributes of an edge, and its position in the shape. Answers need no others; all of them would be ten times as
+ * much.
+ */
 const ATTRIBUTES = [
   'edge.names',
   'edge.length',
@@ -40,10 +43,13 @@ const ATTRIBUTES = [
   'shape',
 ]
 
-/** Metres around a point within which its road is searched: at least, and at most, which is the engine's limit. */
+/**
+ * The distance around a point in metres within which its road is searched: the least, and the most, which is the
+ * engine's limit.
+ */
 const SEARCH_METERS = 50
 const MAX_SEARCH_METERS = 100
-/** Roads within this many times its accuracy may belong to a point. */
+/** A road may belong to a point if it is within this many times the point's accuracy. */
 const SEARCH_ACCURACIES = 3
 /**
  * If points are nearer to each other than this many times their accuracy, only some of them are matched, and the
@@ -54,25 +60,25 @@ const SEARCH_ACCURACIES = 3
 const THINNING_ACCURACIES = 5
 const MIN_THINNING_METERS = 10
 const MAX_THINNING_METERS = 100
-/** For points without one, metres. */
+/** The accuracy of points that have none, in metres. */
 const USUAL_ACCURACY = 10
 
 /** A point of a path. */
 export interface PathPoint {
   readonly lat: number
   readonly lon: number
-  /** Epoch seconds. */
+  /** In epoch seconds. */
   readonly time?: number
-  /** Metres. */
+  /** In metres. */
   readonly accuracy?: number
 }
 
 /** A point of the path that is on a road. */
 export interface MatchedPlace {
   readonly place: LonLatPoint
-  /** Index in the path. */
+  /** The index in the path. */
   readonly originalIndex: number
-  /** Index in the piece's edges. */
+  /** The index among the piece's edges. */
   readonly edge: number
 }
 
@@ -85,7 +91,7 @@ export interface MatchedPiece {
 
 /**
  * The roads along a path, piece by piece in order. Points that are alone, or far from all roads, are in no piece.
- * @throws ApiError 400 if the path has too many pieces, or all of its points are alone
+ * @throws {ApiError} 400 if the path has too many pieces, or all of its points are alone
  */
 export async function matchPath(
   engine: RoutingEngine,
@@ -100,7 +106,7 @@ export async function matchPath(
   )
   if (inPieces.length === 0)
     throw badParam('path', `No point is within ${GAP_METERS} m of the one before or after it.`)
-  // Without the points that are alone, their neighbours may well belong to one drive. The last is the next.
+  // Once the points that are alone are removed, their neighbours may belong to one drive. The last item comes next.
   const waiting = cut(inPieces.flat(), isGapAfter).toReversed()
   let halvings = 0
   for (let asked = 0; waiting.length > 0; asked++) {
@@ -134,7 +140,7 @@ export async function matchPath(
   return found
 }
 
-/** The lists between the cuts; lists of one point are left out, because one point is not a drive. */
+/** The lists between the cuts. Lists of one point are left out, because one point is not a drive. */
 function cut(indices: readonly number[], isCut: (index: number, next: number) => boolean): number[][] {
   const pieces: number[][] = [[]]
   indices.forEach((index, k) => {
@@ -153,7 +159,7 @@ function isGap(a: PathPoint, b: PathPoint): boolean {
   return pointDistance(a.lat, a.lon, b.lat, b.lon) > GAP_METERS
 }
 
-/** Undefined if none of it is along roads. */
+/** Asks the engine. Undefined if no part of the path is along roads. */
 async function ask(
   engine: RoutingEngine,
   costing: Costing,

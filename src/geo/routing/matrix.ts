@@ -19,8 +19,8 @@ export interface MatrixQuestion {
 export type MatrixCell = { readonly meters: number; readonly seconds: number } | { readonly reason: string }
 
 /**
- * A row per origin. Points without a nearby road are only identified if there is one, because the engine refuses the
- * whole matrix for it.
+ * The cells, with a row for each origin. Only if there is a point without a nearby road, it is searched for which
+ * points these are, because the engine then refuses the whole matrix.
  */
 export async function matrixCells(
   question: MatrixQuestion,
@@ -72,8 +72,8 @@ function filled(
 }
 
 /**
- * Like {@link measure}, if the engine still refuses all because of some points, e.g. on a piece of road that leads
- * nowhere: the matrix is halved until those are alone.
+ * Does the same as {@link measure}. If the engine refuses everything because of some points, for instance on a piece
+ * of road that leads nowhere, the matrix is halved until these points are alone.
  */
 async function measureParts(
   question: MatrixQuestion,
@@ -105,9 +105,9 @@ async function measureParts(
 }
 
 /**
- * A row per origin. Cells without a way are requested once more without a preference for the nearest road: from a
- * point next to a piece of road that leads nowhere, whose ways begin on the next road, the matrix search fails
- * although a route exists.
+ * The cells, with a row for each origin. Cells without a way are requested once more without a preference for the
+ * nearest road. If a point is next to a piece of road that leads nowhere, its ways begin on the next road, and the
+ * matrix search fails although a route exists.
  *
  * @throws RoutingRefusal if one point is on no road, or there is no way at all
  */

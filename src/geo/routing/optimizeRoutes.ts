@@ -32,7 +32,7 @@ import { ApiError } from '../../runtime/errors.ts'
 import { distanceOf, durationOf } from './units.ts'
 
 const MAX_LOCATIONS = 10
-/** With fewer there is only one order. */
+/** With fewer locations there is only one order. */
 const LEAST_TO_ORDER = 4
 
 /** GET /v1/route/optimize: between some points in the order that takes the least time. */
@@ -95,7 +95,7 @@ export function optimizeRoutes(engines: RoutingEngines): Route[] {
           return { order, trip }
         }
         const isAsGiven = quickest.every((index, i) => index === i)
-        // A matrix may miss a way that a route finds: if the given order is quicker, that is the answer.
+        // A matrix may miss a way that a route finds. So if the given order is quicker, it is the answer.
         const [way, wayAsGiven] = await Promise.all([
           wayOf(quickest),
           isAsGiven ? undefined : wayOf(asGiven).catch(() => undefined),
@@ -125,8 +125,8 @@ export function optimizeRoutes(engines: RoutingEngines): Route[] {
 }
 
 /**
- * Indexes of the points in the quickest order.
- * @throws ApiError as {@link askEngine}, and 404 if no order has a way
+ * The indexes of the points in the quickest order.
+ * @throws {ApiError} as {@link askEngine}, and 404 if no order has a way
  */
 async function orderOf(
   journey: Journey,

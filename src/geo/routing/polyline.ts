@@ -1,12 +1,12 @@
-/** A point as GeoJSON has it: longitude, latitude, in degrees. */
+/** A point in the form of GeoJSON: longitude and latitude in degrees. */
 export type LonLatPoint = readonly [longitude: number, latitude: number]
 
-/** Digits behind the decimal point that an encoded polyline keeps. */
+/** How many digits after the decimal point an encoded polyline keeps. */
 export type PolylineDigits = 5 | 6
 
 /**
- * Decodes a polyline: differences of latitude and longitude in turn, zigzag, in groups of five bits with the lowest
- * first, as in Google's "Encoded Polyline Algorithm Format".
+ * Decodes a polyline: differences of latitude and longitude in turn, in zigzag form, in groups of five bits with the
+ * lowest first, as described in Google's "Encoded Polyline Algorithm Format".
  * @throws RangeError if the text ends within a number, or has a character that is not in the format
  */
 export function decodePolyline(text: string, digits: PolylineDigits): LonLatPoint[] {
@@ -19,7 +19,8 @@ export function decodePolyline(text: string, digits: PolylineDigits): LonLatPoin
     for (;;) {
       const group = text.charCodeAt(place++) - 63
       if (!(group >= 0 && group < 64)) throw new RangeError(`no polyline at character ${place}`)
-      // By weight, not by shift: half a turn of longitude at six digits needs 29 bits, its zigzag 30, a bad text any number.
+      // It multiplies instead of shifting, because half a turn of longitude at six digits needs 29 bits, its zigzag
+      // 30, and a bad text any number.
       value += (group & 31) * weight
       if (group < 32) return value % 2 === 0 ? value / 2 : -(value + 1) / 2
       weight *= 32
@@ -35,7 +36,7 @@ export function decodePolyline(text: string, digits: PolylineDigits): LonLatPoin
   return points
 }
 
-/** The inverse of {@link decodePolyline}; what has more digits is rounded. */
+/** The inverse of {@link decodePolyline}. Further digits are rounded. */
 export function encodePolyline(points: readonly LonLatPoint[], digits: PolylineDigits): string {
   const scale = 10 ** digits
   let text = ''

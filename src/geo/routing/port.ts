@@ -1,8 +1,8 @@
 /**
- * What the endpoints ask of a road network: Valhalla's actions in Valhalla's own JSON, and one class of error per
- * cause of failure. Technologies: a child process with Valhalla in it (valhallaProcess.ts), and a Valhalla server by
- * URL (remoteValhalla.ts). Both speak the same JSON, so Ringfence's answers are made from it in one place, above this
- * port.
+ * What the endpoints ask of a road network: Valhalla's actions in Valhalla's own JSON, and one class of error for each
+ * cause of failure. A child process with Valhalla (valhallaProcess.ts) and a Valhalla server by URL
+ * (remoteValhalla.ts) implement it. Both use the same JSON, so Ringfence's answers are made from it in one place,
+ * above this port.
  */
 import type { PlacedPoint } from '../extract/port.ts'
 import { ApiError } from '../../runtime/errors.ts'
@@ -24,7 +24,7 @@ import type {
 
 /** A network that answers requests. */
 export interface RoutingEngine {
-  /** The makers of the data, whom answers credit. */
+  /** The makers of the data, who are named in answers. */
   readonly attribution: string | undefined
   /**
    * Asks one of Valhalla's actions. The answer belongs to the caller: identical questions get equal answers, not the
@@ -42,14 +42,14 @@ export interface RoutingEngine {
 /** The networks of this server. */
 export interface RoutingEngines {
   /**
-   * The engine whose network contains all the points: that of the first map region that contains them, or the remote
-   * one.
-   * @throws {ApiError} 503 if there is no map region, 404 naming the parameter of the first point outside
+   * The engine whose network contains all the points: the engine of the first map region that contains them, or the
+   * remote one.
+   * @throws {ApiError} 503 if there is no map region; 404 naming the parameter of the first point outside
    */
   containing(points: readonly PlacedPoint[]): RoutingEngine
 }
 
-/** By action: what it takes and what it gives. Only what is used is typed. */
+/** What each action takes and returns. Only the used parts have types. */
 export interface RoutingActions {
   route: { request: RouteRequest; answer: RouteAnswer }
   trace_route: { request: TraceRequest; answer: RouteAnswer }
@@ -62,7 +62,7 @@ export interface RoutingActions {
 
 export type RoutingAction = keyof RoutingActions
 
-// Failures
+// Errors of engines.
 
 /** The request is at fault, or the network has no answer to it. `code` is Valhalla's error number. */
 export abstract class RoutingRefusal extends Error {
@@ -74,7 +74,7 @@ export abstract class RoutingRefusal extends Error {
   }
 }
 
-/** There is a network at all locations, but no way between them (e.g. with what must be avoided). */
+/** There are roads at all locations, but no way between them, for instance because of what must be avoided. */
 export class NoRoute extends RoutingRefusal {
   override readonly name = 'NoRoute'
 }
@@ -84,17 +84,17 @@ export class Unconnected extends RoutingRefusal {
   override readonly name = 'Unconnected'
 }
 
-/** No road near one of the locations. */
+/** There is no road near one of the locations. */
 export class NoRoadNear extends RoutingRefusal {
   override readonly name = 'NoRoadNear'
 }
 
-/** The locations are farther apart than the engine goes. */
+/** The locations are farther apart than the engine searches. */
 export class TooFar extends RoutingRefusal {
   override readonly name = 'TooFar'
 }
 
-/** More locations, contours, minutes or points than the engine accepts. */
+/** The request has more locations, contours, minutes or points than the engine accepts. */
 export class TooMuch extends RoutingRefusal {
   override readonly name = 'TooMuch'
 }
@@ -112,7 +112,7 @@ export class BadRoutingRequest extends RoutingRefusal {
   override readonly name = 'BadRoutingRequest'
 }
 
-/** The engine cannot answer now: a 503 for the client as it is. */
+/** The engine cannot answer now. The client gets this 503 unchanged. */
 export abstract class RoutingUnavailable extends ApiError {
   constructor(message: string, retrySeconds: number, cause?: unknown) {
     super(503, message, { retryAfter: retrySeconds, cause })
@@ -134,7 +134,7 @@ export class RoutingTimedOut extends RoutingUnavailable {
   override readonly name = 'RoutingTimedOut'
 }
 
-/** The engine is not installed, or not for this platform; the message names the package. */
+/** The engine is not installed, or not available for this platform. The message names the package. */
 export class RoutingMissing extends RoutingUnavailable {
   override readonly name = 'RoutingMissing'
 }

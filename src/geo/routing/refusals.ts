@@ -19,9 +19,9 @@ type RefusalClass = new (code: number, message: string) => RoutingRefusal
 
 interface Cause {
   readonly code: number
-  /** The beginning of its text. */
+  /** The beginning of the error's text. */
   readonly text: string
-  /** Its code in OSRM's form, if that names no other cause before it. */
+  /** The code in OSRM's form, if that code names no other cause before it. */
   readonly osrm?: string
   readonly refusal: RefusalClass
 }
@@ -59,15 +59,15 @@ const CAUSES: readonly Cause[] = [
   { code: 444, text: 'Map Match algorithm failed to find path', refusal: NoMatch },
 ]
 
-/** Valhalla's number for errors without their own. */
+/** Valhalla's number for errors that have no number of their own. */
 const UNKNOWN = 199
 
 /** The binding puts the method before the text: `TraceRoute error: …`. */
 const METHOD = /^\w+ error: /
 
 /**
- * The error class of a failure of Valhalla.
- * @param text of the binding's error, or the `error` or `message` of a server's answer
+ * The error class for a failure of Valhalla.
+ * @param text the text of the binding's error, or the `error` or `message` of a server's answer
  * @param code the server's `error_code`, or its code in OSRM's form; undefined if only the text is known
  */
 export function engineRefusal(text: string, code?: number | string): RoutingRefusal {

@@ -12,28 +12,31 @@ import { engineRefusal } from './refusals.ts'
 import type { Valhalla } from './valhalla.ts'
 
 const MIB = 1024 * 1024
-/** The most bytes of all requests in flight together. */
+/** The most bytes of all running requests together. */
 const MAX_REQUEST_BYTES = 32 * MIB
-/** A match of 16,000 points with all attributes is 20 MB. */
+/** The largest answer. A match of 16,000 points with all attributes has 20 MB. */
 const MAX_ANSWER_BYTES = 64 * MIB
-/** The server decides how many requests it computes at a time; the rest waits there. */
+/** The number of connections. The server decides how many requests it computes at a time; the others wait there. */
 const CONNECTIONS = 64
 const KEEP_ALIVE_MS = 10_000
-/** Seconds for a client to wait, if the server names none. */
+/** After how many seconds a client should try again if the server does not say. */
 const RETRY_SECONDS = 1
 const MAX_RETRY_SECONDS = 60
 
 export interface RemoteValhallaOptions {
   /** `http://HOST:PORT`, with a path if the server is not at its root. */
   readonly url: string
-  /** From the request to the answer's last byte. */
+  /** The time from the request to the answer's last byte, in milliseconds. */
   readonly timeoutMs: number
-  /** Requests at a time. */
+  /** How many requests may run at a time. */
   readonly maxWaiting: number
   readonly logger: Logger
 }
 
-/** A Valhalla server by URL: the same JSON over HTTP. After a connection fails, the next request opens a new one. */
+/**
+ * A Valhalla server at a URL, with the same JSON over HTTP. After a connection fails, the next request opens a new
+ * one.
+ */
 export class RemoteValhalla implements Valhalla {
   readonly residentBytes = 0
   readonly #options: RemoteValhallaOptions
@@ -52,7 +55,7 @@ export class RemoteValhalla implements Valhalla {
       keepAliveTimeout: KEEP_ALIVE_MS,
       connect: { timeout: options.timeoutMs },
       maxResponseSize: MAX_ANSWER_BYTES,
-      // The whole request has a limit; these would only hide whose it was.
+      // The whole request has a limit. These limits would only hide which side was slow.
       headersTimeout: 0,
       bodyTimeout: 0,
     })
@@ -83,12 +86,15 @@ export class RemoteValhalla implements Valhalla {
     }
   }
 
-  /** Closes all connections after their requests have been answered. */
+  /** Closes all connections once their requests have been answered. */
   stop(): Promise<void> {
     return this.#agent.close()
   }
 
-  /** @throws {RoutingTimedOut} {@link RoutingGone} */
+  /**
+   * Makes a request.
+   * @throws {RoutingTimedOut} {@link RoutingGone}
+   */
   async #ask(action: RoutingAction, request: string): Promise<RemoteAnswer> {
     const { timeoutMs } = this.#options
     const signal = AbortSignal.timeout(timeoutMs)
@@ -109,7 +115,7 @@ export class RemoteValhalla implements Valhalla {
       const failure = signal.aborted
         ? new RoutingTimedOut(`The routing server did not respond within ${seconds} s.`, RETRY_SECONDS)
         : new RoutingGone('The routing server cannot be reached.', RETRY_SECONDS, cause)
-      // Clients only get the sentence. The network's reason is for the operator, logged once for consecutive
+      // Clients only get the sentence. The network's reason is for the operator, and is logged once for successive
       // failures.
       if (this.#trouble !== failure.message) this.#options.logger.warn({ err: cause }, failure.message)
       this.#trouble = failure.message
@@ -120,12 +126,14 @@ export class RemoteValhalla implements Valhalla {
 
 interface RemoteAnswer {
   readonly status: number
-  /** Seconds; NaN if the server names none, or a date. */
+  /** In seconds. NaN if the server names none, or names a date. */
   readonly retryAfter: number
   readonly body: Buffer
 }
 
-/** The error for an answer other than 200: Valhalla's own, in its form or OSRM's, or that of a proxy in front of it. */
+/**
+ * The error for an answer other than 200: Valhalla's own, in its form or OSRM's, or that of a proxy in front of it.
+ */
 function failureOf({ status, retryAfter, body }: RemoteAnswer): Error {
   if (status === 503 || status === 429) return busy(retryAfter)
   let said: { error_code?: unknown; error?: unknown; code?: unknown; message?: unknown } | null

@@ -11,8 +11,8 @@ import { costingOf, locationOf } from './travel.ts'
 const TOLERANCES = [5, 20, 80, 320] as const
 const MOST_CORNERS = 2000
 /**
- * Minutes of driving beyond which the finest is not tried: its outline has more corners than a geofence may have, and
- * over 90 minutes Valhalla 3.6 may take a minute and 8 GB to simplify it that little.
+ * Above this many minutes of driving, the finest tolerance is not tried. Its outline would have more corners than a
+ * geofence may have, and over 90 minutes Valhalla 3.6 may need a minute and 8 GB to simplify it that little.
  */
 const FINE_MINUTES = 45
 
@@ -49,9 +49,9 @@ export class RoadAreas implements AreaSource {
             costing: costingOf(mode),
             contours: [{ time: minutes }],
             polygons: true,
-            // The location is where journeys end.
+            // The journeys end at the location.
             reverse: true,
-            // Of several islands, the largest.
+            // If there are several areas, only the largest is wanted.
             denoise: 1,
             generalize,
           }),
@@ -61,7 +61,7 @@ export class RoadAreas implements AreaSource {
       }
     } catch (error) {
       if (error instanceof RoutingTimedOut) throw new AreaTimedOut(error.message, { cause: error })
-      // Any other 503 goes away by itself.
+      // The reasons of all other 503s pass by themselves.
       if (!(error instanceof ApiError) || error.code === 503) throw error
       throw new AreaRefused(error.message, { cause: error })
     }

@@ -3,7 +3,7 @@ import { ConcurrencyLimit } from '../../runtime/concurrencyLimit.ts'
 import type { RoutingEngines } from './port.ts'
 import { costingOf, locationOf } from './travel.ts'
 
-/** Ways that are measured at a time, and that wait for it. Beyond that, the engine counts as busy. */
+/** How many ways are measured at a time, and how many may wait. Beyond that, the engine counts as busy. */
 const AT_ONCE = 4
 const MOST_WAITING = 500
 /** Nobody waits longer for a way. */
@@ -17,15 +17,18 @@ interface Way {
   readonly stops: readonly { readonly location: Position }[]
 }
 
-/** A section of a way, up to a stop. */
+/** A section of a way, which ends at a stop. */
 interface Section {
   readonly minutes: number
   readonly meters: number
 }
 
-/** Measures ways on the road networks, as far as there is time: what the engine does not know, others estimate. */
+/**
+ * Measures ways on the road networks, as far as there is time. If the engine does not know a way, the caller estimates
+ * it.
+ */
 export class RoadWays {
-  /** Ways that were measured, and those that were not; for metrics. */
+  /** How many ways were measured, and how many were not; for metrics. */
   readonly counters = { measured: 0, unknown: 0 }
   readonly #engines: RoutingEngines
   readonly #limit = new ConcurrencyLimit(AT_ONCE, MOST_WAITING)
@@ -34,7 +37,10 @@ export class RoadWays {
     this.#engines = engines
   }
 
-  /** @returns undefined if there is no network, no road, no way, or no time. Never rejects. */
+  /**
+   * Measures a way. It never rejects.
+   * @returns undefined if there is no network, no road, no way, or no time
+   */
   async measure(way: Way): Promise<readonly Section[] | undefined> {
     let isLate = false
     let timer: NodeJS.Timeout | undefined

@@ -6,7 +6,7 @@ import { matrixRoutes } from './matrixRoutes.ts'
 import { optimizeRoutes } from './optimizeRoutes.ts'
 import type { RoutingEngines } from './port.ts'
 
-/** Routes on roads: distances, matrices, matching, directions, and the best order of stops. */
+/** The routes for distances on roads, matrices, matching, directions, and the best order of stops. */
 export function routingRoutes(engines: RoutingEngines): Route[] {
   return [
     ...distanceRoutes(engines),

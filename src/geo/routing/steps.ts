@@ -6,8 +6,8 @@ import type { OsrmLeg, OsrmRoute, OsrmStep } from './valhallaJson.ts'
 import { distanceOf, durationOf, type Units } from './units.ts'
 
 /**
- * Directions in the interface's form, made from the engine's answer in OSRM's form, which has everything that they
- * need.
+ * Makes directions in the interface's form from the engine's answer in OSRM's form, which contains everything that
+ * they need.
  */
 
 export interface Wording {
@@ -54,13 +54,13 @@ function stepAnswer(step: OsrmStep, way: readonly LonLatPoint[], { mode, units, 
     geometry: writeShape(step.geometry, form),
     mode: step.mode === 'ferry' ? 'ferry' : mode,
     manuever: maneuverName(maneuver),
-    // A motorway often only has a number.
+    // Many motorways only have a number.
     street_name: step.name || (step.ref ?? ''),
     ...(exit !== undefined && { exit_name: exit }),
   }
 }
 
-/** The steps of a leg as one way: each begins where the previous one ended. */
+/** The steps of a leg as one way. Each step begins where the previous one ended. */
 function joined(ways: readonly (readonly LonLatPoint[])[]): LonLatPoint[] {
   const points: LonLatPoint[] = []
   for (const way of ways) {
@@ -72,7 +72,7 @@ function joined(ways: readonly (readonly LonLatPoint[])[]): LonLatPoint[] {
   return points
 }
 
-/** The text on an exit's sign: its number, otherwise where it leads. */
+/** The text on an exit's sign: its number, or else where it leads. */
 function exitName({ maneuver, exits, destinations }: OsrmStep): string | undefined {
   return maneuver.type === 'off ramp' ? (exits ?? destinations) : undefined
 }
@@ -80,7 +80,7 @@ function exitName({ maneuver, exits, destinations }: OsrmStep): string | undefin
 /**
  * The interface's word for a maneuver: `start`, `left`, `stay-right`, `ramp-left`, `exit-right`, `destination-left`,
  * ….
- * @param modifier OSRM's: `left`, `slight right`, `uturn`, …
+ * @param modifier OSRM's word: `left`, `slight right`, `uturn`, …
  */
 export function maneuverName({
   type,
@@ -89,7 +89,7 @@ export function maneuverName({
   readonly type: string
   readonly modifier?: string
 }): string {
-  // A ramp or fork always leaves the road slightly; only the side matters.
+  // A ramp or fork always leaves the road slightly, so only the side matters.
   const side = modifier?.replace(/^(?:slight|sharp) /, '')
   const withSide = (word: string) => (side === undefined ? word : `${word}-${side}`)
   switch (type) {

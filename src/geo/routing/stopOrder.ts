@@ -1,8 +1,8 @@
 /**
- * The order of stops with the least total time. It is exact: the best way to each stop over each set of earlier stops
- * (Held and Karp, 1962). Eight stops between the ends make 1,024 such ways.
- * @param seconds from each of the locations to each; Infinity if there is no way. The first location stays first, and
- * the last stays last
+ * Finds the order of stops with the least total time. It is exact: it computes the best way to each stop over each set
+ * of earlier stops (Held and Karp, 1962). With eight stops between the ends there are 1,024 such ways.
+ * @param seconds from each location to each location; Infinity if there is no way. The first location stays first, and
+ * the last one stays last
  * @returns the indexes of the locations in that order; undefined if no order has a way
  */
 export function quickestOrder(seconds: readonly (readonly number[])[]): number[] | undefined {
@@ -10,7 +10,7 @@ export function quickestOrder(seconds: readonly (readonly number[])[]): number[]
   const stops = last - 1
   if (stops < 1) return seconds[0]![last]! < Infinity ? [0, last] : undefined
   const sets = 1 << stops
-  // By set of stops and last stop: the least time, and the stop before the last.
+  // For each set of stops and last stop: the least time, and the stop before the last.
   const least = new Float64Array(sets * stops).fill(Infinity)
   const before = new Int8Array(sets * stops).fill(-1)
   for (let stop = 0; stop < stops; stop++) least[(1 << stop) * stops + stop] = seconds[0]![stop + 1]!

@@ -9,9 +9,12 @@ import type { GeometryForm } from './geometryForm.ts'
 import type { Costing, CostingOptions, RoutingLocation, RoutingTime } from './valhallaJson.ts'
 import type { Units } from './units.ts'
 
-/** The parameters that the routing endpoints share, and their meaning for the engine. */
+/** The parameters that the routing endpoints share, and what they mean for the engine. */
 
-/** A road farther from a point than this is not the intended one: a point in the sea has none. */
+/**
+ * A road that is farther from a point than this is not the intended one. A point in the sea, for instance, has no
+ * road.
+ */
 export const SNAP_METERS = 1000
 
 const COSTINGS: Readonly<Record<TravelMode, Costing>> = {
@@ -39,7 +42,7 @@ export const NARRATIVE_LANGUAGES = {
 } as const
 export type NarrativeLanguage = keyof typeof NARRATIVE_LANGUAGES
 
-// Schemas
+// The schemas of the parameters.
 
 export const ModeText = oneOf(MODES, 'How to travel.')
 export const ModesText = Text(256, `How to travel: some of ${MODES.join(', ')}, separated by commas.`)
@@ -63,7 +66,7 @@ export const NarrativeLanguageText = oneOf(
   'Language of all texts.',
 )
 
-/** `latitude,longitude|latitude,longitude|…`; {@link parseLocations} reads it. */
+/** The schema of `latitude,longitude|latitude,longitude|…`, which {@link parseLocations} reads. */
 export function LocationsText(description: string) {
   return Type.String({
     maxLength: 65_536,
@@ -80,7 +83,7 @@ function oneOf<T extends string>(values: readonly T[], description: string): TUn
   )
 }
 
-// Readers
+// The readers of the parameters.
 
 /**
  * Reads points that are separated by `|`.
@@ -94,8 +97,8 @@ export function parseLocations(param: string, text: string): PlacedPoint[] {
 }
 
 /**
- * {@link parseLocations} for a journey with stops.
- * @throws ApiError 400 naming the parameter `locations`, also if there are fewer than two or more than `most`
+ * Does the same as {@link parseLocations} for a journey with stops.
+ * @throws {ApiError} 400 naming the parameter `locations`, also if there are fewer than two or more than `most`
  */
 export function parseStops(text: string, most: number): PlacedPoint[] {
   const points = parseLocations('locations', text)
@@ -106,12 +109,18 @@ export function parseStops(text: string, most: number): PlacedPoint[] {
   return points
 }
 
-/** @throws ApiError 400 naming the parameter `modes` */
+/**
+ * Reads modes.
+ * @throws {ApiError} 400 naming the parameter `modes`
+ */
 export function parseModes(text: string): TravelMode[] {
   return parseWords('modes', text, MODES)
 }
 
-/** @throws ApiError 400 naming the parameter `avoid` */
+/**
+ * Reads what is to be avoided.
+ * @throws {ApiError} 400 naming the parameter `avoid`
+ */
 export function parseAvoid(text: string | undefined): Avoidable[] {
   return text === undefined ? [] : parseWords('avoid', text, AVOIDABLE)
 }
@@ -130,12 +139,12 @@ export function parseWords<T extends string>(param: string, text: string, words:
   return [...found]
 }
 
-/** `polyline` is the web SDK's name for the form of five digits. */
+/** The form of the geometry. `polyline` is the web SDK's name for the form with five digits. */
 export function formOf(text: GeometryForm | 'polyline'): GeometryForm {
   return text === 'polyline' ? 'polyline5' : text
 }
 
-// For the engine
+// What the parameters mean for the engine.
 
 export function costingOf(mode: TravelMode): Costing {
   return COSTINGS[mode]
@@ -145,14 +154,14 @@ export function locationOf({ position: [lon, lat] }: PlacedPoint): RoutingLocati
   return { lat, lon, search_cutoff: SNAP_METERS }
 }
 
-/** Units of the engine's texts. */
+/** The units of the engine's texts. */
 export function textUnits(units: Units): 'kilometers' | 'miles' {
   return units === 'metric' ? 'kilometers' : 'miles'
 }
 
 /**
- * When a journey from a point begins, in the engine's form: on the wall clock there.
- * @throws ApiError 400 naming the parameter `departureTime`
+ * When a journey begins, in the engine's form: the local time at its first point.
+ * @throws {ApiError} 400 naming the parameter `departureTime`
  */
 export function departureOf(
   text: string | number | undefined,
@@ -160,7 +169,7 @@ export function departureOf(
 ): { readonly date_time?: RoutingTime } {
   if (text === undefined) return {}
   const time = parseDate('departureTime', text)
-  // The engine does not know other centuries.
+  // The engine only knows this century.
   if (time < EARLIEST || time >= LATEST) throw badParam('departureTime', 'Must be from 1970 to 9998.')
   const local = new Date(time + offsetMs(tzLookup(latitude, longitude), time))
   return { date_time: { type: 1, value: local.toISOString().slice(0, 16) } }
@@ -179,7 +188,7 @@ export function withoutAny(avoid: readonly Avoidable[]): CostingOptions {
   }
 }
 
-/** Uses as little as possible of the roads that are to be avoided. */
+/** Uses the roads that are to be avoided as little as possible. */
 export function withLittle(avoid: readonly Avoidable[]): CostingOptions {
   return {
     ...(avoid.includes('tolls') && { use_tolls: 0 }),
@@ -189,5 +198,5 @@ export function withLittle(avoid: readonly Avoidable[]): CostingOptions {
   }
 }
 
-/** The highest penalty that Valhalla accepts: twelve hours. */
+/** The highest penalty that Valhalla accepts, which is twelve hours. */
 const MOST_SECONDS = 43_200

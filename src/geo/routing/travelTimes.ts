@@ -6,7 +6,7 @@ import { matrixCells } from './matrix.ts'
 import { TooFar, type RoutingEngine, type RoutingEngines } from './port.ts'
 import { SNAP_METERS } from './travel.ts'
 
-/** How long the ways to a place take, on the road network that has it. */
+/** Measures how long the ways to a place take, on the road network that contains it. */
 export class RoadTravelTimes {
   readonly #engines: RoutingEngines
 
@@ -15,6 +15,7 @@ export class RoadTravelTimes {
   }
 
   /**
+   * Measures the ways to a place.
    * @param param the request's parameter with the place
    * @param origins at most 625, the nearest first
    * @returns minutes from each origin; Infinity if there is no way, or if the origin is farther than the engine
@@ -29,7 +30,7 @@ export class RoadTravelTimes {
   ): Promise<readonly number[]> {
     const target = { param, position: place }
     const engine = this.#engines.containing([target])
-    // Of origins it does not matter whether they are on a road, of the place it does.
+    // It does not matter whether the origins are near a road, but the place must be.
     const [meters = Infinity] = await roadDistances(engine, mode, [target])
     if (meters > SNAP_METERS) throw new ApiError(404, `${param}: ${offRoadSentence(meters, mode)}`, { param })
     if (origins.length === 0) return []
@@ -42,7 +43,7 @@ export class RoadTravelTimes {
 /**
  * Minutes from each point to the target. Points behind the nearest one that is too far for the engine have none. If
  * one point is too far, the engine refuses the whole request before it searches. So the nearer half is asked for
- * first, and then the farther half, if that is not too far.
+ * first, and then the farther half if that is not too far.
  */
 async function reachable(
   engine: RoutingEngine,

@@ -1,8 +1,8 @@
-/** What answers say of lengths, times and speeds: a number, and a text for people. */
+/** How answers show lengths, times and speeds: as a number, and as a text for people. */
 
 export type Units = 'metric' | 'imperial'
 
-/** The interface's "Distance and duration value". */
+/** What the interface calls a "Distance and duration value". */
 export interface Quantity {
   readonly value: number
   readonly text: string
@@ -24,7 +24,10 @@ export function distanceOf(meters: number, units: Units): Quantity {
   return { value, text: `${long.toFixed(1)} ${metric ? 'km' : 'mi'}` }
 }
 
-/** Minutes with one decimal; the text in whole minutes, half a minute down: 19.9 is `20 mins`, 98.5 is `1 hr 38 min`. */
+/**
+ * A duration. The number has minutes with one decimal. The text has whole minutes, and half a minute is rounded down:
+ * 19.9 is `20 mins`, 98.5 is `1 hr 38 min`.
+ */
 export function durationOf(seconds: number): Quantity {
   const value = Math.round(seconds / 6) / 10
   const minutes = Math.ceil(value - 0.5)
@@ -32,7 +35,10 @@ export function durationOf(seconds: number): Quantity {
   return { value, text: `${Math.floor(minutes / 60)} hr ${minutes % 60} min` }
 }
 
-/** A speed limit. @param speed kilometres an hour */
+/**
+ * A speed limit.
+ * @param speed in kilometres per hour
+ */
 export function speedOf(speed: number, units: Units): Quantity {
   const value = Math.round(units === 'metric' ? speed : speed / KILOMETERS_PER_MILE)
   return { value, text: `${value} ${units === 'metric' ? 'km/h' : 'mph'}` }

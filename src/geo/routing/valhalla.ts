@@ -1,19 +1,20 @@
 import type { RoutingAction } from './port.ts'
 
-/** A Valhalla that takes and gives JSON as text: below cache and port, above the technology. */
+/** A Valhalla that takes and returns JSON as text. It is below the cache and the port, and hides the technology. */
 export interface Valhalla {
   /**
+   * Makes a request.
    * @param request JSON
    * @returns the answer's JSON in UTF-8
    * @throws {RoutingRefusal} {@link RoutingUnavailable}
    */
   call(action: RoutingAction, request: string): Promise<Buffer>
-  /** Requests that wait. */
+  /** How many requests wait. */
   readonly waiting: number
-  /** Memory of its process on this machine; 0 where there is none. */
+  /** The memory of its process on this machine in bytes; 0 if there is none. */
   readonly residentBytes: number
-  /** How it is, in a few words for an operator. */
+  /** The state, in a few words for an operator. */
   readonly condition: string
-  /** Finishes what it has taken, and lets go of everything. */
+  /** Finishes the requests that it has accepted, and closes everything. */
   stop(): Promise<void>
 }
