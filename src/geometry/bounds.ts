@@ -8,7 +8,10 @@ export interface Bounds {
   readonly north: number
 }
 
-/** A micrometre of boundary counts as inside; degrees of latitude for ten of them. */
+/**
+ * The margin of boxes in degrees of latitude, which is about ten micrometres. A micrometre around the boundary counts
+ * as inside.
+ */
 const MARGIN_DEGREES = 1e-10
 
 /**
@@ -31,12 +34,12 @@ export function discBounds(latitude: number, longitude: number, radiusMeters: nu
 /**
  * The box of a region as one or two boxes within ±180 (two at the antimeridian), widened by a few micrometres. A
  * region that reaches a pole gets all longitudes.
- * @param west degrees, in any turn; `east` is at most 360 more, or all longitudes are meant
+ * @param west in degrees, in any turn; `east` is at most 360 more, or all longitudes are meant
  */
 export function splitBounds(west: number, south: number, east: number, north: number): Bounds[] {
   const s = Math.max(-90, south - MARGIN_DEGREES)
   const n = Math.min(90, north + MARGIN_DEGREES)
-  // a pole lies on every meridian
+  // A pole lies on every meridian.
   const cos = s > -90 && n < 90 ? Math.cos(Math.max(Math.abs(s), Math.abs(n)) * RADIANS) : 0
   const margin = cos > 1e-8 ? MARGIN_DEGREES / cos : 360
   if (east - west + 2 * margin >= 360) return [{ west: -180, south: s, east: 180, north: n }]
@@ -44,7 +47,7 @@ export function splitBounds(west: number, south: number, east: number, north: nu
   const w = Math.max(-180, west - margin - turn)
   const e = east + margin - turn
   const box = { west: w, south: s, east: Math.min(180, e), north: n }
-  // ±180 is the same meridian, so a box that ends there also has it on the other side
+  // ±180 is the same meridian, so a box that ends there also has a part on the other side.
   if (e >= 180) return [box, { west: -180, south: s, east: e - 360, north: n }]
   if (w === -180) return [box, { west: 180, south: s, east: 180, north: n }]
   return [box]

@@ -35,7 +35,8 @@ export function addPiece(ax: number, ay: number, bx: number, by: number, radius2
   const dy = by - ay
   const a = dx * dx + dy * dy
   const b = ax * dx + ay * dy
-  // distance of the line from the origin by the cross product, which has no cancellation for distant ends
+  // This finds the distance of the line from the origin by the cross product, which has no cancellation for distant
+  // ends.
   const cross = ax * dy - ay * dx
   const root2 = a * radius2 - cross * cross
   if (!(root2 > 0)) return
@@ -100,7 +101,7 @@ export function lensShare(radius: number, other: number, distance: number): numb
   const d2 = distance * distance
   const alpha = Math.acos(Math.max(-1, Math.min(1, (d2 + r2 - o2) / (2 * distance * radius))))
   const beta = Math.acos(Math.max(-1, Math.min(1, (d2 + o2 - r2) / (2 * distance * other))))
-  // Heron's formula for the triangle of the centres and a corner of the lens
+  // Heron's formula gives the area of the triangle of the centres and a corner of the lens.
   const s1 = radius + other - distance
   const s2 = distance + radius - other
   const s3 = distance - radius + other

@@ -1,17 +1,19 @@
 import { Probe, WGS84_A, WGS84_E2, WGS84_F } from './probe.ts'
 
-/** WGS84 semi-minor axis, metres. */
+/** The semi-minor axis of WGS84 in metres. */
 const WGS84_B = WGS84_A * (1 - WGS84_F)
-/** Mean radius (2a + b) / 3 as the IUGG defines it, metres. */
+/** The mean radius (2a + b) / 3, as the IUGG defines it, in metres. */
 export const MEAN_RADIUS_METERS = (2 * WGS84_A + WGS84_B) / 3
-/** Smallest radius of curvature of the ellipsoid, a(1 − e²): that of the meridian at the equator, metres. */
+/**
+ * The smallest radius of curvature of the ellipsoid, a(1 − e²), in metres. It is that of the meridian at the equator.
+ */
 export const MIN_RADIUS_METERS = WGS84_A * (1 - WGS84_E2)
 /** Radians in a degree. */
 export const RADIANS = Math.PI / 180
 
 /**
- * Chords up to this length become arcs by a series, longer ones by Lambert's formula. Here both are accurate to a few
- * metres.
+ * The arcs of chords up to this length are computed by a series, and longer ones by Lambert's formula. At this length,
+ * both are accurate to a few metres.
  */
 const SERIES_CHORD_METERS = 500_000
 
@@ -55,7 +57,7 @@ function lambertDistance(ax: number, ay: number, az: number, bx: number, by: num
   const cosCos = Math.sqrt(Math.max(0, (1 - sinA * sinA) * (1 - sinB * sinB)))
   const cosSum = cosCos - sinA * sinB
   const cosDifference = cosCos + sinA * sinB
-  // sin²P·cos²Q and cos²P·sin²Q of the half sum P and half difference Q of the reduced latitudes
+  // These are sin²P·cos²Q and cos²P·sin²Q of the half sum P and half difference Q of the reduced latitudes.
   const near = ((1 - cosSum) * (1 + cosDifference)) / 4
   const far = ((1 + cosSum) * (1 - cosDifference)) / 4
   const x = cosHalf2 > 0 ? ((sigma - sinSigma) * near) / cosHalf2 : 0
@@ -134,11 +136,11 @@ export function destination(
   }
 }
 
-/** The same meridian in [-180, 180]; a longitude in that range is returned unchanged. Degrees. */
+/** The same meridian in [-180, 180], in degrees. A longitude in that range is returned unchanged. */
 export function wrapLongitude(lon: number): number {
   if (lon >= -180 && lon <= 180) return lon
   const wrapped = lon - 360 * Math.floor((lon + 180) / 360)
-  // a longitude just below an odd half turn rounds into the next turn
+  // A longitude just below an odd half turn rounds into the next turn.
   if (wrapped < -180) return -180
   return wrapped === -180 && lon > 0 ? 180 : wrapped
 }

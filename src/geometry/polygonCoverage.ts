@@ -26,15 +26,15 @@ import type { ShapeWords } from './shapeLayout.ts'
 /** The local frame is used while (radius / Earth radius)·tan φ is below this. Its error is the square of that. */
 const FRAME_BEND = 0.03
 const FRAME_RADIUS_METERS = 100_000
-/** Largest deviation of an edge from a straight piece, as a share of the disc's radius. */
+/** The largest deviation of an edge from a straight piece, as a share of the disc's radius. */
 const SAGITTA = 1e-4
 
 const stack = new Int32Array(64)
 const mapped = new Float64Array(2)
 
 /**
- * Share of the disc about the probe's point that a prepared polygon covers, 0 to 1.
- * @param accuracyMeters radius of the disc, > 0
+ * The share of the disc around the probe's point that a prepared polygon covers, from 0 to 1.
+ * @param accuracyMeters the radius of the disc, more than 0
  */
 export function polygonCoverage(
   words: ShapeWords,
@@ -55,7 +55,7 @@ export function polygonCoverage(
   if (overlapIsUndecided()) return polygonContains(words, shape, probe) ? 1 : 0
   const share = overlapShare(radius2)
   if (share === share) return share
-  // all or nothing: all if the boundary only touches the disc's edge and the point is inside
+  // It is all or nothing: all if the boundary only touches the disc's edge and the point is inside.
   return polygonDistance(words, shape, probe) < -accuracyMeters / 2 ? 1 : 0
 }
 
@@ -76,7 +76,7 @@ function addNearPieces(words: ShapeWords, shape: number, probe: Probe, radius: n
   const n = WGS84_A / Math.sqrt(w2)
   const kx0 = n * RADIANS * cosLat
   const ky = (n * RADIANS * (1 - WGS84_E2)) / w2
-  // second derivatives along an edge in the frame, x″ and y″, per squared degree moved
+  // These are the second derivatives along an edge in the frame, x″ and y″, for each squared degree of movement.
   const bendX = 2 * n * Math.abs(sinLat) * RADIANS * RADIANS
   const bendY = n * Math.abs(sinLat) * cosLat * RADIANS * RADIANS
   const radius2 = radius * radius
@@ -109,7 +109,7 @@ function addNearPieces(words: ShapeWords, shape: number, probe: Probe, radius: n
       const v0 = run[v + 1]! - lat
       const du = run[v + 2]! - run[v]!
       const dv = run[v + 3]! - run[v + 1]!
-      // the part of the edge that is within 1.1 radii in the linear frame; the rest cannot meet the disc
+      // This is the part of the edge that is within 1.1 radii in the linear frame. The rest cannot meet the disc.
       const ax = kx0 * u0
       const ay = ky * v0
       const bx = kx0 * du
@@ -131,7 +131,7 @@ function addNearPieces(words: ShapeWords, shape: number, probe: Probe, radius: n
       let y = mapped[1]!
       for (let i = 1; i <= pieces; i++) {
         const t = from + (i * span) / pieces
-        // a vertex must map to the same numbers from both of its edges
+        // A vertex must become the same numbers from both of its edges.
         if (i === pieces && to === 1) toFrame(run[v + 2]! - lon, run[v + 3]! - lat, n, ky, sinLat, cosLat)
         else toFrame(u0 + t * du, v0 + t * dv, n, ky, sinLat, cosLat)
         addPiece(x, y, mapped[0]!, mapped[1]!, radius2)

@@ -16,11 +16,14 @@ import {
 } from './shapeLayout.ts'
 import type { ShapeWords } from './shapeLayout.ts'
 
-/** The local frame is accurate enough up to this distance, metres: mid-latitude errors stay below 10⁻⁴ at 80°. */
+/**
+ * The local frame is accurate enough up to this distance in metres. The errors of mid-latitude distances stay below
+ * 10⁻⁴ at 80°.
+ */
 const NEAR_METERS = 50_000
-/** Beyond this latitude, degrees, meridians converge too fast for the local frame. */
+/** Beyond this latitude in degrees, meridians converge too fast for the local frame. */
 export const FRAME_LATITUDE = 80
-/** A point closer to the boundary than this, metres, is on it. */
+/** A point that is closer to the boundary than this, in metres, is on it. */
 export const ON_BOUNDARY_METERS = 1e-6
 
 const stackNode = new Int32Array(64)
@@ -43,7 +46,7 @@ export function polygonDistance(words: ShapeWords, shape: number, probe: Probe):
   return polygonContains(words, shape, probe) ? -distance : distance
 }
 
-/** The probe's longitude, turned to within ±180° of a polygon's middle. Degrees. */
+/** The probe's longitude in degrees, turned to within ±180° of a polygon's middle. */
 export function longitudeNear({ doubles }: ShapeWords, shape: number, longitude: number): number {
   const root = shape + POLYGON_BOX
   const middle = (doubles[root]! + doubles[root + 2]!) / 2
@@ -77,7 +80,7 @@ export function boxBound2(gapLon: number, gapLat: number, cosines: number): numb
 }
 
 /**
- * Metres from the probe to the nearest edge, Infinity beyond 50 km.
+ * The distance in metres from the probe to the nearest edge; Infinity beyond 50 km.
  *
  * Distances are mid-latitude ones: Δx = N cos((φ₁ + φ₂)/2) Δλ, Δy = M Δφ (third order errors; see J. P. Snyder, Map
  * Projections: A Working Manual, 1987, for M and N). Edges are straight in longitude and latitude. The nearest point
@@ -146,7 +149,7 @@ function nearBoundary(words: ShapeWords, shape: number, probe: Probe): number {
         t = t > 0 ? (t < 1 ? t : 1) : 0
         const lx = ax + t * bx
         const ly = ay + t * by
-        // the linear frame is off by at most 2.3 % within 50 km of a probe up to 80°
+        // The linear frame is off by at most 2.3 % within 50 km of a probe up to 80°.
         if ((lx * lx + ly * ly) * 0.9 > best2) continue
         let h = (v0 + t * dv) * (RADIANS / 2)
         let k = kx * (cosLat * (1 - h * h * 0.5) - sinLat * h)

@@ -6,14 +6,14 @@ import type { Probe } from './probe.ts'
 import { leavesOf, loadNode, loadRun, nodeBox, run } from './shapeLayout.ts'
 import type { ShapeWords } from './shapeLayout.ts'
 
-/** Largest deviation of an edge from a straight piece, as a share of the disc's radius. */
+/** The largest deviation of an edge from a straight piece, as a share of the disc's radius. */
 const SAGITTA = 1e-4
 const MAX_METERS_PER_DEGREE = 111_700
 const MAX_DEPTH = 50
 
 const stack = new Int32Array(64)
 /**
- * The frame at the probe: unit vectors east and north, then the last mapped point: x, y, and its chord to the probe.
+ * The frame at the probe: unit vectors east and north, then the last mapped point as x, y and its chord to the probe.
  */
 const east = new Float64Array(3)
 const north = new Float64Array(3)
@@ -86,7 +86,7 @@ function addEdge(
   addEdge(probe, radius, depth + 1, lon, lat, x, y, lonB, latB, bx, by)
 }
 
-/** An upper bound of the length of a piece that is straight in longitude and latitude, metres. */
+/** An upper bound in metres of the length of a piece that is straight in longitude and latitude. */
 function lengthBound(lonA: number, latA: number, lonB: number, latB: number): number {
   const equatorward = latA * latB < 0 ? 0 : Math.min(Math.abs(latA), Math.abs(latB))
   const degrees = Math.abs(lonB - lonA) * Math.cos(equatorward * RADIANS) + Math.abs(latB - latA)

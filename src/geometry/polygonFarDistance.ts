@@ -16,25 +16,31 @@ import type { ShapeWords } from './shapeLayout.ts'
 
 /** An edge is searched in pieces of at most this many degrees, because within one the distance has a single minimum. */
 const PIECE_DEGREES = 2
-/** No degree of longitude or latitude is longer, metres. */
+/** No degree of longitude or latitude is longer than this, in metres. */
 const MAX_METERS_PER_DEGREE = 111_700
-/** `leastCosine` is never lower than the cosine by this much. */
+/** `leastCosine` is lower than the cosine by less than this. */
 const COSINE_ERROR = 0.001
 
-/** From pole to pole: the distance for a polygon without a boundary, the whole Earth. */
+/**
+ * The length of a meridian from pole to pole. It is the distance for a polygon without a boundary, which is the whole
+ * Earth.
+ */
 const HALF_MERIDIANS_METERS = 20_003_931
 
 const stackNode = new Int32Array(64)
 const stackBound = new Float64Array(64)
-/** Earth-centred point of an edge, squared chord to the probe, half its derivative along the edge. */
+/**
+ * The point of an edge in Earth-centred coordinates, its squared chord to the probe, and half the derivative of that
+ * along the edge.
+ */
 const at = new Float64Array(5)
 const nearest = new Float64Array(3)
 
 /**
- * Metres from the probe to the nearest edge of a prepared polygon, wherever both are: at poles, on the far side of
- * the Earth, with edges round the whole Earth. It is correct rather than fast: the same branch and bound as the near
- * search, but edges are followed in Earth-centred coordinates and the nearest point is where the chord is
- * perpendicular to them.
+ * The distance in metres from the probe to the nearest edge of a prepared polygon, wherever both are: at poles, on the
+ * far side of the Earth, with edges around the whole Earth. It is correct rather than fast. It uses the same branch
+ * and bound as the near search, but edges are followed in Earth-centred coordinates, and the nearest point is where
+ * the chord is perpendicular to them.
  */
 export function farBoundary(words: ShapeWords, shape: number, probe: Probe): number {
   const leaves = leavesOf(words, shape)
@@ -112,7 +118,7 @@ export function farBoxBound2(box: Float64Array, probe: Probe): number {
 function centerBound2(box: Float64Array, probe: Probe): number {
   const width = box[2]! - box[0]!
   const height = box[3]! - box[1]!
-  // the cosine of a latitude changes by no more than the latitude
+  // The cosine of a latitude changes by no more than the latitude.
   const cosine = Math.min(1, leastCosine(box[1]!, box[3]!) + COSINE_ERROR + height * RADIANS)
   const toCorner = (MAX_METERS_PER_DEGREE * (width * cosine + height)) / 2
   moveTo(box[0]! + width / 2, box[1]! + height / 2, 0, 0, probe)
@@ -136,7 +142,7 @@ function moveTo(lon: number, lat: number, dLon: number, dLat: number, probe: Pro
   const cx = x - probe.x
   const cy = y - probe.y
   const cz = z - probe.z
-  // radii of curvature: M = N(1 − e²)/w² along the meridian, N cos φ along the parallel
+  // The radii of curvature are M = N(1 − e²)/w² along the meridian, and N cos φ along the parallel.
   const north = ((n * (1 - WGS84_E2)) / w2) * dLat * RADIANS
   const east = n * cosPhi * dLon * RADIANS
   at[0] = x
@@ -187,8 +193,8 @@ function nearestOnEdge(v: number, probe: Probe, best2: number): number {
 }
 
 /**
- * Where the slope changes its sign between two positions of an edge: regula falsi, Illinois variant (M. Dowell,
- * 1971).
+ * The position between two others of an edge at which the slope changes its sign, found by regula falsi in the
+ * Illinois variant (M. Dowell, 1971).
  */
 function nearestBetween(
   lon: number,
@@ -207,7 +213,7 @@ function nearestBetween(
   let fa = slopeFrom
   let fb = slopeTo
   let best = best2
-  // a slope of a hundredth of a micrometre times the speed along the edge is where rounding begins
+  // Rounding begins at a slope of a hundredth of a micrometre times the speed along the edge.
   const still = 1e-8 * Math.sqrt((slopeTo - slopeFrom) / (to - from))
   let side = 0
   for (let i = 0; i < 60; i++) {

@@ -16,7 +16,7 @@ import {
 import type { ShapeWords } from './shapeLayout.ts'
 import type { Probe } from './probe.ts'
 
-/** Degrees; ten micrometres from the pole. */
+/** A latitude in degrees that is ten micrometres from the pole. */
 const NORTHERNMOST = 90 - 1e-10
 
 const stack = new Int32Array(64)
@@ -33,9 +33,9 @@ export function polygonContains(words: ShapeWords, shape: number, probe: Probe):
   const root = shape + POLYGON_BOX
   const west = words.doubles[root]!
   const east = words.doubles[root + 2]!
-  // the north pole is inside a ring round it, which adds one crossing there
+  // The north pole is inside a ring around it, which adds one crossing there.
   let crossings = (flagsOf(words, shape) & FLAG_NORTH_POLE) !== 0 ? 1 : 0
-  // an edge along the north pole itself passes north of the pole too
+  // An edge along the north pole also passes north of the pole.
   const lat = Math.min(probe.latitude, NORTHERNMOST)
   const turned = gridLongitude(probe.longitude)
   let lon = turned - 360 * Math.floor((turned - west) / 360)

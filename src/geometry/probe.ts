@@ -5,11 +5,11 @@
  * One probe is reused for many points; {@link Probe.set} returns the same object.
  */
 export class Probe {
-  /** Degrees, −90 to 90. */
+  /** In degrees, −90 to 90. */
   latitude = 0
-  /** Degrees, −180 to 180. */
+  /** In degrees, −180 to 180. */
   longitude = 0
-  /** Earth-centred, Earth-fixed, metres, at ellipsoid height 0. */
+  /** Earth-centred, Earth-fixed coordinates in metres, at ellipsoid height 0. */
   x = 0
   y = 0
   z = 0
@@ -33,9 +33,9 @@ export class Probe {
   }
 }
 
-/** WGS84 semi-major axis, metres. */
+/** The semi-major axis of WGS84 in metres. */
 export const WGS84_A = 6378137
-/** WGS84 flattening. */
+/** The flattening of WGS84. */
 export const WGS84_F = 1 / 298.257223563
-/** WGS84 first eccentricity squared. */
+/** The first eccentricity of WGS84, squared. */
 export const WGS84_E2 = WGS84_F * (2 - WGS84_F)

@@ -2,27 +2,34 @@ import type { Position } from '../model/geofence.ts'
 import { ringCrossing } from './ringCrossing.ts'
 import { MEAN_RADIUS_METERS, RADIANS, gridLongitude } from './distance.ts'
 
-/** Positions of a polygon's ring, the closing one included. */
+/** How many positions a polygon's ring may have, including the closing one. */
 const MIN_RING_POSITIONS = 4
 export const MAX_RING_POSITIONS = 2000
-/** The limit of longitudes in an unwrapped ring, degrees. */
+/** The limit of longitudes in an unwrapped ring, in degrees. */
 const MAX_LONGITUDE = 540
 /** Rings with a smaller area than this, in square metres, are refused: a square millimetre. */
 const MIN_AREA = 1e-6
 
 /** A ring ready for planar work: longitudes are continuous, and its inside is on the left of every edge. */
 export interface NormalizedRing {
-  /** Degrees, continuous; edge i goes from vertex i to vertex i + 1. There is one more entry than there are edges. */
+  /**
+   * Longitudes in degrees, continuous. Edge i goes from vertex i to vertex i + 1, so there is one more entry than
+   * there are edges.
+   */
   readonly longitudes: Float64Array
-  /** Degrees, −90 to 90; as many as longitudes. */
+  /** Latitudes in degrees, −90 to 90. There are as many as longitudes. */
   readonly latitudes: Float64Array
-  /** 1 if it encloses the north pole, −1 the south pole (then the last vertex is 360° from the first), otherwise 0. */
+  /**
+   * 1 if the ring encloses the north pole, −1 for the south pole (then the last vertex is 360° from the first),
+   * otherwise 0.
+   */
   readonly pole: -1 | 0 | 1
 }
 
 /**
- * The longitudinal step of an edge, degrees: 180 < |Δ| < 360 goes the short way, |Δ| = 360 is taken as written.
- * @param delta second longitude minus first
+ * The step of an edge in longitude, in degrees. With 180 < |Δ| < 360 it goes the short way, and |Δ| = 360 is taken as
+ * written.
+ * @param delta the second longitude minus the first
  */
 function shortStep(delta: number): number {
   if (delta > 180 && delta < 360) return delta - 360
@@ -70,7 +77,10 @@ export function normalizeRing(ring: readonly Position[]): NormalizedRing {
   return { longitudes: Float64Array.from(longitudes), latitudes: Float64Array.from(latitudes), pole }
 }
 
-/** Signed area in square degrees, positive counter-clockwise (shoelace formula about the first vertex). */
+/**
+ * The signed area in square degrees, positive if the ring runs counter-clockwise (shoelace formula about the first
+ * vertex).
+ */
 function planarArea(longitudes: ArrayLike<number>, latitudes: ArrayLike<number>): number {
   const lon0 = longitudes[0]!
   const lat0 = latitudes[0]!
@@ -146,7 +156,7 @@ function checkPlane(ring: NormalizedRing): string | undefined {
   return squareMeters > MIN_AREA ? undefined : 'The ring must enclose an area.'
 }
 
-/** Six decimals, a decimetre, are enough to find the position on a map. */
+/** The degrees with six decimals, which is a decimetre: enough to find the position on a map. */
 function microdegrees(degrees: number): number {
   return Math.round(degrees * 1e6) / 1e6 + 0
 }

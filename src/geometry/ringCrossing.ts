@@ -58,8 +58,8 @@ function repeated(longitudes: Float64Array, latitudes: Float64Array) {
 }
 
 /**
- * Where edges a and b (vertices a → a + 1, b → b + 1) cross or share more than a point, as the share of edge a before
- * it, 0 to 1; undefined if they do neither.
+ * The point where edges a and b (vertices a → a + 1, b → b + 1) cross or share more than a point, as the share of edge
+ * a before it, from 0 to 1. Undefined if they do neither.
  */
 function wrongMeeting(
   x: Float64Array,
@@ -75,17 +75,17 @@ function wrongMeeting(
   const o3 = side(x, y, b, b + 1, a)
   const o4 = side(x, y, b, b + 1, a + 1)
   if (o1 === 0 && o2 === 0) return overlap(x, y, a, b)
-  // neighbours share a vertex, so only an overlap can be wrong with them
+  // Neighbours share a vertex, so only an overlap is wrong between them.
   if (b === a + 1 || a === b + 1 || (Math.min(a, b) === 0 && Math.max(a, b) + 1 === next)) return undefined
   if (o1 * o2 < 0 && o3 * o4 < 0) return o3 / (o3 - o4)
   if (o1 * o2 > 0 || o3 * o4 > 0) return undefined
-  // one point of contact; it is judged only once, where a vertex of a chain ends its edge
+  // They touch at one point. It is judged only once, where a vertex of a chain ends its edge.
   if (o2 === 0) return crossesAt(x, y, count, open, b + 1, a) ? o3 / (o3 - o4) : undefined
   if (o4 === 0) return crossesAt(x, y, count, open, a + 1, b) ? 1 : undefined
   return undefined
 }
 
-/** Positive when vertex k lies to the left of i → j, 0 on its line. */
+/** Positive if vertex k lies to the left of i → j, and 0 if it lies on their line. */
 function side(x: Float64Array, y: Float64Array, i: number, j: number, k: number): number {
   return (x[j]! - x[i]!) * (y[k]! - y[i]!) - (y[j]! - y[i]!) * (x[k]! - x[i]!)
 }
@@ -135,7 +135,7 @@ function crossesAt(
   return one < end !== two < end
 }
 
-/** Radians counter-clockwise from one direction to another, 0 to 2π. */
+/** The angle counter-clockwise from one direction to another in radians, 0 to 2π. */
 function turnFrom(start: number, angle: number): number {
   const turn = angle - start
   return turn < 0 ? turn + 2 * Math.PI : turn

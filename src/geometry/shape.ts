@@ -19,7 +19,7 @@ export function circleRing(center: Position, radiusMeters: number, points = 33):
   return ring
 }
 
-/** The ring of a shape as responses show it: a polygon's as it was given, a circle's as 33 positions. */
+/** The ring of a shape as responses show it: a polygon's as it was given, and a circle's as 33 positions. */
 export function shapeRing(shape: Shape): readonly Position[] {
   return shape.kind === 'polygon' ? shape.ring : circleRing(shape.center, shape.radius)
 }

@@ -10,20 +10,20 @@ import * as layout from './shapeLayout.ts'
 import { isSameShape } from './shape.ts'
 import { outlineOf, prepareShape, shapeOf } from './shapePreparation.ts'
 
-/** First words of the first chunk: the format's name and version, so that readers can refuse other formats. */
+/** The first words of the first chunk: the format's name and version, so that readers can refuse other formats. */
 const MAGIC = 0x52464e43
 const VERSION = 3
 const HEADER_WORDS = 1
-/** A chunk is 1 MiB. The first one is smaller until it is full. */
+/** The size of a chunk as a power of two: 1 MiB. The first one is smaller until it is full. */
 const CHUNK_BITS = 17
 const CHUNK_WORDS = 1 << CHUNK_BITS
 const FIRST_WORDS = 1024
 
 /** Where shapes lie in the memory that threads share. */
 export interface ShapePlaces {
-  /** Chunks of an arena. */
+  /** The chunks of an arena. */
   readonly chunks: readonly SharedArrayBuffer[]
-  /** For each shape: the index of its chunk among these, and its first word there. */
+  /** For each shape, the index of its chunk and its first word in that chunk. */
   readonly places: Uint32Array
 }
 
@@ -41,7 +41,7 @@ export interface ShapePlaces {
  */
 export class ShapeArena {
   readonly #chunks: layout.ShapeWords[] = [chunkOf(FIRST_WORDS)]
-  /** In the last chunk. */
+  /** The end of the used words in the last chunk. */
   #end = HEADER_WORDS
   #wasted = 0
 
@@ -54,12 +54,12 @@ export class ShapeArena {
     return this.#chunks.map(({ doubles }) => doubles.buffer as SharedArrayBuffer)
   }
 
-  /** Bytes in use, removed shapes included. */
+  /** The bytes in use, including those of removed shapes. */
   get usedBytes(): number {
     return 8 * ((this.#chunks.length - 1) * CHUNK_WORDS + this.#end)
   }
 
-  /** Bytes of removed shapes. */
+  /** The bytes of removed shapes. */
   get wastedBytes(): number {
     return 8 * this.#wasted
   }
@@ -97,7 +97,7 @@ export class ShapeArena {
     return shapeOf(this.#chunk(ref), ref & (CHUNK_WORDS - 1))
   }
 
-  /** Its centre, and the radius about it that contains the shape. */
+  /** The centre of a shape, and the radius around it that contains the shape. */
   outline(ref: number): Outline {
     return outlineOf(this.#chunk(ref), ref & (CHUNK_WORDS - 1))
   }
@@ -107,24 +107,24 @@ export class ShapeArena {
     return isSameShape(this.shape(ref), shape)
   }
 
-  /** See {@link shapeDistance}. */
+  /** The distance to a shape; see {@link shapeDistance}. */
   distance(ref: number, probe: Probe): number {
     return shapeDistance(this.#chunk(ref), ref & (CHUNK_WORDS - 1), probe)
   }
 
-  /** See {@link shapeCoverage}. */
+  /** The coverage by a shape; see {@link shapeCoverage}. */
   coverage(ref: number, probe: Probe, accuracyMeters: number): number {
     return shapeCoverage(this.#chunk(ref), ref & (CHUNK_WORDS - 1), probe, accuracyMeters)
   }
 
-  /** Corners of a polygon; 0 for a circle. */
+  /** The number of a polygon's corners; 0 for a circle. */
   corners(ref: number): number {
     const words = this.#chunk(ref)
     const at = ref & (CHUNK_WORDS - 1)
     return layout.isCircle(words, at) ? 0 : layout.edgesOf(words, at)
   }
 
-  /** Where shapes lie, for other threads. What they read there does not change, whatever is added and removed here. */
+  /** Where shapes lie, for other threads. What they read there does not change, whatever is added or removed here. */
   places(refs: readonly number[]): ShapePlaces {
     const chunks: SharedArrayBuffer[] = []
     const numbers = new Map<number, number>()

@@ -3,16 +3,16 @@ import { shapeCoverage, shapeDistance } from './shapeArena.ts'
 import type { ShapePlaces } from './shapeArena.ts'
 import { wordsIn } from './shapeLayout.ts'
 
-/** Shapes to measure from one point. A message between threads. */
+/** Shapes to be measured from one point. This is a message between threads. */
 export interface ShapeBatch extends ShapePlaces {
-  /** Degrees. */
+  /** In degrees. */
   readonly latitude: number
   readonly longitude: number
-  /** Metres, 0 to 50,000. */
+  /** In metres, 0 to 50,000. */
   readonly accuracyMeters: number
-  /** For this many of them, from the first on, `reachMeters` does not matter. */
+  /** For this many shapes, from the first on, `reachMeters` does not matter. */
   readonly whole: number
-  /** Metres: the others need no coverage if they are farther away than this. */
+  /** The other shapes need no coverage if they are farther away than this, in metres. */
   readonly reachMeters: number
 }
 
@@ -20,7 +20,7 @@ const probe = new Probe()
 
 /**
  * Two numbers for each shape: its signed distance in metres, and the share of the accuracy disc that it covers. The
- * share is NaN where it is not needed: the disc does not meet the boundary, or the shape is out of reach.
+ * share is NaN if it is not needed, because the disc does not meet the boundary or the shape is out of reach.
  */
 export function measureShapes(batch: ShapeBatch): Float64Array<ArrayBuffer> {
   const { places, accuracyMeters, whole, reachMeters } = batch

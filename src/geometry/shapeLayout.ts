@@ -19,11 +19,11 @@ import { RADIANS, gridLongitude } from './distance.ts'
  * percent of the polygon still finds the same edges.
  */
 export interface ShapeWords {
-  /** Word `at` of each shape's doubles. */
+  /** The words as doubles. Word `at` is at index `at`. */
   readonly doubles: Float64Array
-  /** The same bytes: word `at` begins at 2·at. */
+  /** The same bytes as 32-bit integers. Word `at` begins at index 2·at. */
   readonly ints: Int32Array
-  /** The same bytes: word `at` begins at 4·at. */
+  /** The same bytes as 16-bit integers. Word `at` begins at index 4·at. */
   readonly shorts: Uint16Array
 }
 
@@ -36,17 +36,17 @@ export const CIRCLE = 1
 export const POLYGON = 2
 const KIND_MASK = 3
 
-/** Too wide for one local frame, or round a pole: every measurement uses the spherical code. */
+/** The shape is too wide for one local frame, or goes around a pole, so every measurement uses the spherical code. */
 export const FLAG_GLOBAL = 4
-/** Spans exactly 360°. Its two ends coincide and are not a boundary. */
+/** The shape spans exactly 360°. Its two ends coincide and are not a boundary. */
 export const FLAG_SEAM = 8
 export const FLAG_NORTH_POLE = 16
 export const FLAG_SOUTH_POLE = 32
-/** Vertices are whole ten-millionths of degrees. */
+/** The vertices are whole ten-millionths of degrees. */
 export const FLAG_DECIMAL = 64
 /** The ring was given in the opposite direction. */
 export const FLAG_REVERSED = 128
-/** The ring as given follows the vertices: its number of positions, then two doubles for each. */
+/** The given ring follows the vertices: its number of positions, then two doubles for each. */
 export const FLAG_GIVEN = 256
 
 export const CIRCLE_RADIUS = 1
@@ -69,7 +69,7 @@ export const DECIMALS = 1e7
  */
 export const BOX_PARTS = 65_534
 
-/** Edges per leaf of the tree, at most; the number of leaves is the next power of two. */
+/** The most edges of a leaf of the tree. The number of leaves is the next power of two. */
 const LEAF_EDGES = 8
 
 /** The flags of a shape, including its kind. */
@@ -81,7 +81,7 @@ export function isCircle({ ints }: ShapeWords, at: number): boolean {
   return (ints[2 * at]! & KIND_MASK) === CIRCLE
 }
 
-/** Words that a shape takes. */
+/** How many words a shape takes. */
 export function sizeOf({ ints }: ShapeWords, at: number): number {
   return ints[2 * at + 1]!
 }
@@ -101,12 +101,12 @@ export function leavesFor(edges: number): number {
   return leaves
 }
 
-/** First edge of a leaf; `leaf` may be L for the end of the last. */
+/** The first edge of a leaf. `leaf` may be L, for the end of the last leaf. */
 export function leafStart(leaf: number, leaves: number, edges: number): number {
   return Math.floor((leaf * edges) / leaves)
 }
 
-/** How many leaves are under a node; the first of them is (node + 1) · count − L. */
+/** How many leaves are under a node. The first of them is (node + 1) · count − L. */
 export function leavesUnder(node: number, leaves: number): number {
   return leaves >> (31 - Math.clz32(node + 1))
 }
@@ -116,10 +116,13 @@ export function verticesOf(at: number, leaves: number): number {
   return at + POLYGON_NODES + 2 * leaves - 1
 }
 
-/** Degrees: longitude and latitude of the vertices of one run, alternating, as {@link loadRun} set them. */
+/** The vertices of one run as {@link loadRun} set them: longitude and latitude in degrees, alternating. */
 export const run = new Float64Array(2 * (LEAF_EDGES + 1))
 
-/** Sets {@link run} to the vertices of a leaf. @returns how many edges it has */
+/**
+ * Sets {@link run} to the vertices of a leaf.
+ * @returns how many edges the leaf has
+ */
 export function loadRun(words: ShapeWords, at: number, leaf: number): number {
   const { doubles, ints } = words
   const edges = ints[2 * at + 2]!
@@ -143,7 +146,7 @@ export function loadRun(words: ShapeWords, at: number, leaf: number): number {
   return count
 }
 
-/** Degrees: the longitude of one vertex, see {@link gridLongitude}. */
+/** The longitude of a vertex in degrees; see {@link gridLongitude}. */
 export function vertexLongitude({ doubles, ints }: ShapeWords, at: number, vertex: number): number {
   const vertices = verticesOf(at, ints[2 * at + 3]!)
   return gridLongitude(
@@ -153,7 +156,7 @@ export function vertexLongitude({ doubles, ints }: ShapeWords, at: number, verte
   )
 }
 
-/** Degrees: west, south, east, north of one node, as {@link loadNode} set them. */
+/** West, south, east and north of a node in degrees, as {@link loadNode} set them. */
 export const nodeBox = new Float64Array(4)
 
 /** Sets {@link nodeBox} to bounds of a node: those of the root are exact, others slightly wide. */

@@ -7,9 +7,11 @@ import { shapeOutline } from './shape.ts'
 import * as layout from './shapeLayout.ts'
 
 const probe = new Probe()
-/** The result of {@link prepareShape}. It is reused, because allocating it takes longer than filling it. */
+/**
+ * The memory for the result of {@link prepareShape}. It is reused, because allocating it takes longer than filling it.
+ */
 let scratch = wordsOf(1024)
-/** West, south, east, north of each node of a tree. */
+/** West, south, east and north of each node of a tree. */
 let boxes = new Float64Array(1024)
 
 /** A shape's words as {@link layout} describes them, to be copied into a chunk before the next call. */
@@ -56,7 +58,7 @@ export function shapeOf(words: layout.ShapeWords, at: number): Shape {
   return { kind: 'polygon', ring }
 }
 
-/** Same as `shapeOutline`, but without walking along the ring. */
+/** Returns the same as `shapeOutline`, but without walking along the ring. */
 export function outlineOf(words: layout.ShapeWords, at: number): Outline {
   const { doubles } = words
   if (layout.isCircle(words, at)) {
@@ -68,7 +70,7 @@ export function outlineOf(words: layout.ShapeWords, at: number): Outline {
   return { center: [doubles[from]!, doubles[from + 1]!], radius: doubles[from + 2]! }
 }
 
-/** The scratch words, or larger ones. */
+/** The memory for the result, which is enlarged if it is too small. */
 function scratchOf(size: number): layout.ShapeWords {
   if (scratch.doubles.length < size) scratch = wordsOf(2 * size)
   return scratch
@@ -117,7 +119,7 @@ function preparePolygon(shape: Shape & { readonly kind: 'polygon' }): layout.Sha
   return words
 }
 
-/** How the vertices are stored: see {@link layout}. */
+/** How the vertices are stored; see {@link layout}. */
 function vertexFlags(given: readonly Position[], ring: NormalizedRing): number {
   const reversed = !isAsGiven(given, ring, false)
   if (reversed && !isAsGiven(given, ring, true)) return layout.FLAG_GIVEN

@@ -4,7 +4,7 @@ import { RADIANS } from './distance.ts'
 const LONGEST_DEGREE_METERS = 111_700
 
 interface Point {
-  /** Degrees. */
+  /** In degrees. */
   readonly latitude: number
   readonly longitude: number
 }
@@ -14,7 +14,7 @@ interface Point {
  * way around the antimeridian. A position on it is a share, from 0 at the start to 1 at the end.
  */
 export class Way {
-  /** Never less than its true length, and at most a few percent more. */
+  /** The length in metres. It is never less than the true length, and at most a few percent more. */
   readonly lengthMeters: number
   readonly #from: Point
   readonly #dLatitude: number
@@ -36,23 +36,23 @@ export class Way {
     return this.#from.latitude + share * this.#dLatitude
   }
 
-  /** Within ±180. */
+  /** The longitude at a share, within ±180. */
   longitude(share: number): number {
     const longitude = this.#from.longitude + share * this.#dLongitude
     return longitude > 180 ? longitude - 360 : longitude < -180 ? longitude + 360 : longitude
   }
 }
 
-/** Distances to boundaries may be off by 0.1 %. */
+/** Distances to boundaries may be off by 0.1 %, so a step is shorter than the distance by this share. */
 const SAFE_SHARE = 0.998
 /**
- * Anything shorter than a step may be missed. The shortest step grows by one percent with each step, so that a path
- * along a boundary takes about a thousand steps. The usual search takes a few dozen, and misses nothing wider than
- * 0.2 m.
+ * Parts that are shorter than a step may be missed. The shortest step grows by one percent with each step, so that a
+ * path along a boundary takes about a thousand steps. The usual search takes a few dozen, and misses nothing wider
+ * than 0.2 m.
  */
 const SHORTEST_STEP_METERS = 0.1
 const STEP_GROWTH = 1.01
-/** Halvings of a step until the boundary is found: to a billionth of it. */
+/** How often a step is halved until the boundary is found, which is to a billionth of it. */
 const HALVINGS = 30
 
 /**

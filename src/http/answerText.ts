@@ -62,10 +62,10 @@ export function listPieces(opening: string, items: readonly string[], closing = 
   return pieces
 }
 
-/** Characters of one piece: writing it takes a fraction of a millisecond. */
+/** How many characters a piece has. Writing it takes a fraction of a millisecond. */
 const PIECE_CHARACTERS = 128 * 1024
 
-/** A text as pieces, which are characters as a whole: no pair of surrogates is divided. */
+/** A text as pieces. Characters stay complete, so no pair of surrogates is divided. */
 export function textPieces(text: string): string[] {
   const pieces: string[] = []
   for (let from = 0; from < text.length;) {

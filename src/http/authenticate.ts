@@ -5,19 +5,20 @@ import type { Credentials } from './credentials.ts'
 import type { Route } from './route.ts'
 import { sessionToken, type Site, type SiteHeaders, type Sites } from './site.ts'
 
-/** Looks up a key; undefined if nobody has it. Called for every request, so it must be fast. */
+/** Looks up a key. Returns undefined if nobody has it. It is called for every request, so it must be fast. */
 export type KeyLookup = (key: string) => Credentials | undefined
 
 /** The sessions of people. Called for every request of one, so it must be fast. */
 export interface SessionLookup {
   /**
-   * @param token as the cookie holds it
-   * @throws ApiError 403 if the session is not for this environment
+   * The credentials of a session.
+   * @param token as the cookie contains it
+   * @throws {ApiError} 403 if the session is not for this environment
    */
   find(token: string, live: boolean): Credentials | undefined
   /**
-   * Takes a ticket, which is then used up; undefined for an unknown one. A ticket of another process has to be asked
-   * for there.
+   * Takes a ticket, which is then used up. Returns undefined for an unknown one. If another process has given it out,
+   * that process must be asked.
    */
   takeTicket(ticket: string): Credentials | undefined | Promise<Credentials | undefined>
 }
@@ -39,8 +40,8 @@ export interface RequestQuotas {
 
 /**
  * The credentials of a request with a key.
- * @param authorization value of the Authorization header: the key itself, or `Bearer` and the key
- * @throws ApiError 401 if the key is missing or unknown, 403 if its level does not suffice
+ * @param authorization the value of the Authorization header: the key itself, or `Bearer` and the key
+ * @throws {ApiError} 401 if the key is missing or unknown, 403 if its level does not suffice
  */
 export function authenticate(
   authorization: string,
@@ -59,8 +60,8 @@ export function authenticate(
 
 /**
  * The key in a URL, as the value of an Authorization header.
- * @param key value of the query parameter `publishableKey`, if there is one
- * @throws ApiError 403 for a secret key: addresses end up in logs and histories
+ * @param key the value of the query parameter `publishableKey`, if there is one
+ * @throws {ApiError} 403 for a secret key, because URLs end up in logs and histories
  */
 export function publishableKey(key = ''): string {
   if (/_sk_/.test(key))
@@ -68,7 +69,7 @@ export function publishableKey(key = ''): string {
   return key
 }
 
-/** The request headers that say who makes a request; '' for one that was not sent. */
+/** The request headers that say who makes a request. A header that was not sent is ''. */
 interface CallerHeaders extends SessionHeaders, SiteHeaders {
   readonly authorization: string
 }
@@ -76,7 +77,7 @@ interface CallerHeaders extends SessionHeaders, SiteHeaders {
 /** What is needed to look up who makes a request. */
 interface Lookups {
   readonly keys: KeyLookup
-  /** Undefined: nobody can sign in. */
+  /** The sessions of people. Undefined if nobody can sign in. */
   readonly sessions: SessionLookup | undefined
   readonly sites: Sites
 }
@@ -104,7 +105,7 @@ export function authenticateRequest(
   return authenticate(authorization, route.auth === 'secret' ? 'secret' : 'publishable', keys)
 }
 
-/** The request headers that make a session count; '' for one that was not sent. */
+/** The request headers that make a session count. A header that was not sent is ''. */
 interface SessionHeaders {
   /** The value of X-Ringfence-Environment. */
   readonly environment: string
@@ -113,10 +114,10 @@ interface SessionHeaders {
 }
 
 /**
- * The credentials of a request with the cookie of a session. A page of another origin can make browsers send the
- * cookie at most with requests that need no preflight; the environment header needs one, which is refused. What
- * changes something must also say that it comes from a page of this server.
- * @throws ApiError 400 for an unknown environment, 401 without a session, 403 if it may not do this
+ * The credentials of a request with the cookie of a session. A page of another origin can only make browsers send the
+ * cookie with requests that need no preflight. The environment header needs a preflight, which is refused. A request
+ * that changes something must also say that it comes from a page of this server.
+ * @throws {ApiError} 400 for an unknown environment, 401 without a session, 403 if it may not do this
  */
 function authenticateSession(
   headers: SessionHeaders,
@@ -136,7 +137,10 @@ function authenticateSession(
   return credentials
 }
 
-/** @throws ApiError 403 for a request that no page of this server makes */
+/**
+ * Checks the origin.
+ * @throws {ApiError} 403 for a request that no page of this server makes
+ */
 export function checkOrigin(origin: string, site: Site, sites: Sites): void {
   if (sites.isOwn(origin, site)) return
   throw new ApiError(
@@ -145,7 +149,7 @@ export function checkOrigin(origin: string, site: Site, sites: Sites): void {
   )
 }
 
-/** The role that a person needs for a route. What changes something and says no role is for admins. */
+/** The role that a person needs for a route. A route that changes something and does not name a role is for admins. */
 export function roleOf({ role, method }: Pick<Route, 'role' | 'method'>): Role {
   return role ?? (method === 'GET' ? 'read' : 'admin')
 }

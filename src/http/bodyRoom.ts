@@ -2,18 +2,18 @@ import { ApiError } from '../runtime/errors.ts'
 
 /** A request whose body takes memory. */
 export interface BodyHolder {
-  /** The name under which its key is counted; '' without one. */
+  /** The name under which its key is counted; '' if it has no key. */
   readonly keyName: string
   readonly ip: string
-  /** Since its body began. */
+  /** The milliseconds since its body began. */
   readonly ageMs: number
-  /** Bytes per millisecond that have arrived since; Infinity while the body waits for us. */
+  /** How many bytes per millisecond have arrived since then. Infinity while the body waits for us. */
   readonly arrivalRate: number
   /** Refuses the rest of its body, and releases its memory. */
   cutOff(error: ApiError): void
 }
 
-/** A body may take this long whatever its rate, milliseconds. */
+/** A body may take this long in milliseconds, whatever its rate. */
 const GRACE_MS = 1000
 
 type Bound = 'address' | 'key' | 'all'
@@ -39,10 +39,13 @@ export class BodyRoom {
   readonly #byAddress = new Map<string, number>()
   /** Holders whose bodies are incomplete. */
   readonly arriving = new Set<BodyHolder>()
-  /** How many have lost their room. */
+  /** How many bodies have lost their room. */
   slow = 0
 
-  /** @param limit bytes of all bodies; those of one key may take half of it, those of one address a quarter */
+  /**
+   * An empty room.
+   * @param limit the bytes of all bodies; those of one key may take half of it, those of one address a quarter
+   */
   constructor(limit: number) {
     this.#limits = { address: limit / 4, key: limit / 2, all: limit }
   }
@@ -53,7 +56,7 @@ export class BodyRoom {
 
   /**
    * Reserves bytes for a body.
-   * @throws ApiError 503 that names the bound; then nothing is reserved
+   * @throws {ApiError} 503 that names the limit; nothing is reserved then
    */
   acquire(holder: BodyHolder, bytes: number): void {
     for (;;) {

@@ -2,13 +2,16 @@ import { IsAny, IsArray, IsNull, IsObject, IsRecord, IsUnion, type TObject, type
 import { badParam } from '../runtime/errors.ts'
 import { MAX_DEPTH } from './structure.ts'
 
-/** Objects with more members are refused: the interface's largest have a few dozen, and each costs a check. */
+/**
+ * Objects with more members are refused. The largest objects of the interface have a few dozen, and each member costs
+ * a check.
+ */
 const MAX_MEMBERS = 1000
 
 /** Names that reach into prototypes when careless code copies them. */
 const POLLUTING: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** How much of a sender's own key a message repeats. */
+/** How many characters of a sender's own key a message repeats. */
 const SHOWN_KEY_LENGTH = 64
 
 const NO_NAMES: ReadonlySet<string> = new Set()
@@ -63,7 +66,7 @@ function cleanItems(
   }
 }
 
-/** For an object with named fields. */
+/** Cleans an object whose schema names its fields. */
 function cleanFields(
   record: Record<string, unknown>,
   schema: TObject & { readonly additionalProperties?: unknown },
@@ -90,7 +93,7 @@ function cleanFields(
   }
 }
 
-/** For an object whose names the sender chooses. */
+/** Cleans an object whose names the sender chooses. */
 function cleanMembers(
   record: Record<string, unknown>,
   path: string[],
@@ -111,18 +114,18 @@ function cleanMembers(
   }
 }
 
-/** Whether null is one of the values that a schema names. */
+/** Whether null is one of the values that a schema allows. */
 function saysNull(schema: TSchema | undefined): boolean {
   return schema !== undefined && IsUnion(schema) && schema.anyOf.some(IsNull)
 }
 
-/** What the members of an object are whose names the sender chooses. */
+/** The schema of the members of an object whose names the sender chooses. */
 function memberSchema(schema: TSchema | undefined): TSchema | undefined {
   const record = variantOf(schema, IsRecord)
   return record && Object.values(record.patternProperties)[0]
 }
 
-/** The schema, or the first of its variants, of a kind. */
+/** The schema itself, or the first of its variants, if it is of a kind. */
 function variantOf<T extends TSchema>(
   schema: TSchema | undefined,
   isKind: (schema: unknown) => schema is T,
@@ -132,12 +135,18 @@ function variantOf<T extends TSchema>(
   return IsUnion(schema) ? schema.anyOf.find(isKind) : undefined
 }
 
-/** @throws ApiError 400 if the last key of a path may not be used */
+/**
+ * Checks the last key of a path.
+ * @throws {ApiError} 400 if it may not be used
+ */
 export function checkKey(path: readonly string[]): void {
   if (POLLUTING.has(path.at(-1)!)) throw badParam(pathText(path), 'Key not allowed.')
 }
 
-/** @throws ApiError 400 for a text with NUL characters or lone surrogates, which no store keeps faithfully */
+/**
+ * Checks a text.
+ * @throws {ApiError} 400 for NUL characters or lone surrogates, which no store keeps unchanged
+ */
 export function checkText(text: string, path: readonly string[]): void {
   if (text.includes('\0')) throw badParam(pathText(path), 'Must not contain NUL characters.')
   if (!text.isWellFormed()) throw badParam(pathText(path), 'Must be valid Unicode.')
@@ -149,7 +158,7 @@ export function pathText(path: readonly string[]): string {
   return path.map(shownKey).join('.')
 }
 
-/** A sender's key as messages show it: bounded, and without characters that do not print. */
+/** A sender's key as messages show it: shortened, and without characters that cannot be printed. */
 export function shownKey(key: string): string {
   const text = key.length > SHOWN_KEY_LENGTH ? `${key.slice(0, SHOWN_KEY_LENGTH)}…` : key
   return text.toWellFormed().replaceAll('\0', '\u{FFFD}')

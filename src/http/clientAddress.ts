@@ -3,7 +3,7 @@ import { ipText, parseIpAddress } from '../model/ipAddress.ts'
 
 type Range = ReturnType<typeof ipaddr.parseCIDR>
 
-/** How many peers' texts are remembered; beyond it, the memory starts again. */
+/** How many peers' texts are remembered. Beyond that, the memory starts again. */
 const REMEMBERED_PEERS = 4096
 
 /**
@@ -14,12 +14,13 @@ const REMEMBERED_PEERS = 4096
  * Addresses are given in their usual text form; IPv4 mapped into IPv6 (`::ffff:1.2.3.4`) is given as IPv4.
  */
 export class ClientAddress {
-  /** False: X-Forwarded-For need not be read at all. */
+  /** If this is false, X-Forwarded-For need not be read at all. */
   readonly trustsAnybody: boolean
   readonly #trusted: readonly Range[]
   readonly #texts = new Map<number, string>()
 
   /**
+   * Trusts some proxies.
    * @param trustedProxies addresses or CIDR ranges, IPv4 or IPv6
    * @throws Error naming an entry that is neither
    */
@@ -91,7 +92,7 @@ export class Peers {
     this.#open--
   }
 
-  /** The only peer of all connections; undefined while there are several. */
+  /** The only peer of all connections. Undefined while there are several. */
   get sole(): string | undefined {
     return this.#differ ? undefined : this.#first
   }
@@ -116,7 +117,7 @@ function parseRange(text: string): Range {
   throw new Error(`Trusted proxy "${text}" is neither an address nor a CIDR range.`)
 }
 
-/** One entry of X-Forwarded-For: an address, perhaps with a port; an IPv6 address with a port is in brackets. */
+/** One entry of X-Forwarded-For: an address, perhaps with a port. An IPv6 address with a port is in brackets. */
 function parseHop(text: string): string | undefined {
   let hop = text.trim()
   if (hop.startsWith('[')) {
@@ -129,7 +130,10 @@ function parseHop(text: string): string | undefined {
   return address && ipText(address)
 }
 
-/** @param bytes 16 */
+/**
+ * The text of an IPv6 address.
+ * @param bytes 16 bytes
+ */
 function textOf(bytes: Uint8Array): string {
   const address = ipaddr.fromByteArray([...bytes]) as ipaddr.IPv6
   return ipText(address.isIPv4MappedAddress() ? address.toIPv4Address() : address)

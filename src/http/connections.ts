@@ -4,15 +4,15 @@ import { readFileSync } from 'node:fs'
 export type Census = ReadonlyMap<string, number>
 
 export interface ConnectionLimits {
-  /** Connections at one time. */
+  /** How many connections there may be at a time. */
   readonly max: number
   /** How many of them may be connections of one address. */
   readonly maxPerAddress: number
-  /** Addresses without {@link maxPerAddress}, such as proxies. */
+  /** Addresses that have no such limit, for instance proxies. */
   readonly exempt: (peer: string) => boolean
-  /** Counts again; undefined if the system cannot tell. */
+  /** Counts all connections again. Undefined if the system cannot tell. */
   readonly census: () => Census | undefined
-  /** Monotonic milliseconds. */
+  /** Returns milliseconds of a monotonic clock. */
   readonly now: () => number
   /** Called for a refused connection, at most once a minute. */
   readonly refused?: ((refusal: ConnectionRefusal) => void) | undefined
@@ -22,16 +22,19 @@ export interface ConnectionLimits {
 export interface ConnectionRefusal {
   readonly address: string
   readonly bound: 'all' | 'address'
-  /** Connections at that time. */
+  /** How many connections there were at that time. */
   readonly open: number
 }
 
-/** The system takes milliseconds to count: under a flood, it must not be asked for every connection. */
+/**
+ * The time between two counts. The system takes milliseconds to count, so it must not be asked for every connection in
+ * a flood.
+ */
 const CENSUS_PAUSE_MS = 50
 /** The pause after a count is this many times its duration, so counting takes at most a twentieth of the time. */
 const CENSUS_PAUSE_FACTOR = 19
 const TELL_PAUSE_MS = 60_000
-/** Addresses that are kept between two counts. */
+/** How many addresses are kept between two counts. */
 const MAX_ADDRESSES = 16_384
 
 /**
@@ -49,12 +52,12 @@ export class Connections {
   readonly #limits: ConnectionLimits
   #open = 0
   #refusals = 0
-  /** As of the last count, plus those that have come since. */
+  /** The connections of each address: those of the last count, plus those that have come since. */
   #perAddress = new Map<string, number>()
   /** Connections that have ended since the last count. */
   #gone = 0
   #countAgainAt = -Infinity
-  /** False if the system cannot tell; then the sums mean nothing. */
+  /** False if the system cannot tell. The sums mean nothing then. */
   #isCountable = true
   #toldAt = -Infinity
 
@@ -62,17 +65,17 @@ export class Connections {
     this.#limits = limits
   }
 
-  /** Open connections, including a refused one until it is closed. */
+  /** How many connections are open, including a refused one until it is closed. */
   get open(): number {
     return this.#open
   }
 
-  /** Connections refused so far. */
+  /** How many connections have been refused so far. */
   get refusals(): number {
     return this.#refusals
   }
 
-  /** Counts a new connection; false if it is one too many and must be closed. */
+  /** Counts a new connection. Returns false if there are too many, so that it must be closed. */
   connected(peer: string): boolean {
     this.#open++
     const { max, maxPerAddress, exempt } = this.#limits
@@ -88,7 +91,7 @@ export class Connections {
     return this.#refuse(peer, 'address')
   }
 
-  /** A connection has ended; also called for refused ones. */
+  /** A connection has ended. This is also called for refused ones. */
   disconnected(): void {
     this.#open--
     this.#gone++
@@ -139,7 +142,7 @@ export function connectionsOf(port: number, textOf: (bytes: ArrayBuffer) => stri
   return counts
 }
 
-/** The inode of a connection that still waits to be accepted: it will be counted when it is. */
+/** The inode of a connection that still waits to be accepted. It is counted once it is accepted. */
 const NOT_ACCEPTED = '0'
 
 /** Lines of `slot: address:port address:port state … inode`, the tenth; addresses, ports and states in hexadecimal. */

@@ -3,22 +3,22 @@
  * read, so any origin may be answered. Calls carry `X-Radar-*` headers and are therefore preflighted.
  */
 
-/** Sent with every answer. One string, because each header is a call into native code. */
+/** These headers are sent with every answer. They are one string, because each header is a call into native code. */
 export const CORS_HEADERS =
   'Access-Control-Allow-Origin: *\r\nAccess-Control-Expose-Headers: X-Radar-Request-Id, Retry-After'
 
 const ALLOWED_METHODS = 'GET, POST, PUT, PATCH, DELETE, OPTIONS'
-/** Seconds; browsers cap it themselves (Chromium at two hours). */
+/** In seconds. Browsers have their own limits (two hours in Chromium). */
 const MAX_AGE = '86400'
 const ALWAYS_ALLOWED =
   'Authorization, Content-Type, X-Radar-Device-Type, X-Radar-SDK-Version, X-Radar-Product'
 const NAME = /^(?:authorization|content-type|x-radar-[a-z0-9-]{1,64})$/i
-/** More than any client sends; an answer does not repeat a header of any length. */
+/** How many names an answer repeats. It is more than any client sends, and prevents answers of any length. */
 const MAX_NAMES = 32
 
 /**
  * The headers of a preflight's answer, as lines joined by CRLF.
- * @param requested the value of Access-Control-Request-Headers; those that the API reads are echoed
+ * @param requested the value of Access-Control-Request-Headers; those that the API reads are repeated
  */
 export function preflightHeaders(requested: string): string {
   const names = requested

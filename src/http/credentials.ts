@@ -6,11 +6,11 @@ export interface Credentials {
   readonly scope: ScopeId
   readonly level: 'publishable' | 'secret'
   /**
-   * Names the caller without revealing a secret, for rate limits and logs. Of a key: environment, level and last four
-   * characters; of a person: the account.
+   * A name of the caller that reveals no secret, for rate limits and logs. For a key, it consists of environment,
+   * level and last four characters; for a person, of the account.
    */
   readonly keyId: string
-  /** Undefined: a program, which sent the key itself. */
+  /** The person's session. Undefined for a program, which sent the key itself. */
   readonly session?: SignedIn
 }
 
@@ -19,6 +19,6 @@ export interface SignedIn {
   /** The `_id` of the session. */
   readonly id: string
   readonly role: Role
-  /** Undefined: the session was opened with a secret key. */
+  /** The account. Undefined if the session was opened with a secret key. */
   readonly account?: { readonly id: string; readonly email: string }
 }

@@ -3,7 +3,7 @@ export function csvLine(cells: readonly (string | number | boolean | undefined)[
   return `${cells.map(csvCell).join(',')}\r\n`
 }
 
-/** Quoted unless it is certainly plain, because readers treat blanks differently. */
+/** A cell. It is quoted unless it is certainly plain, because readers treat blanks differently. */
 function csvCell(cell: string | number | boolean | undefined): string {
   const text = cell === undefined ? '' : String(cell)
   return /^[\w.:+-]*$/.test(text) ? text : `"${text.replaceAll('"', '""')}"`

@@ -7,7 +7,9 @@ import { RateLimiter } from './rateLimit.ts'
 import type { RateLimit, Route, UploadRule } from './route.ts'
 import { Validator } from './validate.ts'
 
-/** Called once per request of a route with the status (499: the client disconnected first) and the duration. */
+/**
+ * Called once for each request of a route, with the status (499 if the client disconnected first) and the duration.
+ */
 export type RequestObserver = (status: number, milliseconds: number) => void
 
 /** The format of a body. */
@@ -20,13 +22,13 @@ const JSON_TYPE = 'application/json'
 export class Endpoint {
   readonly route: Route
   readonly limiter: RateLimiter | undefined
-  /** For requests with a secret key, if {@link RateLimit.secret} is another. */
+  /** The limiter for requests with a secret key, if {@link RateLimit.secret} is different. */
   readonly secretLimiter: RateLimiter | undefined
   readonly observe: RequestObserver
-  /** A path without parameters. */
+  /** Whether the path has no parameters. */
   readonly isFixed: boolean
   readonly #paramNames: readonly string[]
-  /** By parameter: the text with which its segment must end. */
+  /** For each parameter, the text with which its segment must end. */
   readonly #endings: readonly string[]
   readonly #params: Validator | undefined
   readonly #query: Validator | undefined
@@ -62,8 +64,8 @@ export class Endpoint {
   }
 
   /**
-   * The parameters of the path, from the raw texts of its segments.
-   * @throws ApiError 400 naming the parameter, 404 without its ending
+   * Reads the parameters of the path from the raw texts of its segments.
+   * @throws {ApiError} 400 naming the parameter, 404 without its ending
    */
   readParams(segments: readonly string[]): Record<string, unknown> | undefined {
     if (this.isFixed) return undefined
@@ -80,7 +82,10 @@ export class Endpoint {
     return params
   }
 
-  /** @throws ApiError 400 naming the parameter */
+  /**
+   * Reads the query.
+   * @throws {ApiError} 400 naming the parameter
+   */
   readQuery(text: string): Record<string, unknown> | undefined {
     if (this.#query === undefined) return undefined
     const query = readForm(text, this.#query.properties, othersOf(this.#query))
@@ -89,8 +94,9 @@ export class Endpoint {
   }
 
   /**
-   * @param bytes the whole body; not kept
-   * @throws ApiError 400 naming the parameter
+   * Reads the body.
+   * @param bytes the whole body, which is not kept
+   * @throws {ApiError} 400 naming the parameter
    */
   readBody(bytes: Uint8Array, format: BodyFormat): Record<string, unknown> | undefined {
     const validator = this.#body
@@ -114,8 +120,8 @@ export class Endpoint {
 }
 
 /**
- * Whether an upload may come.
- * @throws ApiError 413, 415
+ * Checks whether an upload may come.
+ * @throws {ApiError} 413, 415
  */
 export function checkUpload(rule: UploadRule, contentType: string, contentLength: string): void {
   if (!rule.contentTypes.includes(mediaType(contentType))) {
@@ -125,8 +131,8 @@ export function checkUpload(rule: UploadRule, contentType: string, contentLength
 }
 
 /**
- * A body's format according to its Content-Type; without one it is JSON.
- * @throws ApiError 415 for a type that the API does not read
+ * The format of a body according to its Content-Type. Without one, it is JSON.
+ * @throws {ApiError} 415 for a type that the API does not read
  */
 export function bodyFormat(contentType: string): BodyFormat {
   if (contentType === JSON_TYPE || contentType === '') return 'json'
@@ -136,7 +142,7 @@ export function bodyFormat(contentType: string): BodyFormat {
   throw new ApiError(415, `Unsupported content type. Send ${JSON_TYPE} or ${FORM}.`)
 }
 
-/** What happens to names in a form that are not in the schema: if they are refused, the check must see them. */
+/** What happens to names in a form that are not in the schema. If they are refused, the check must see them. */
 function othersOf({ isStrict }: Validator): 'keep' | 'drop' {
   return isStrict ? 'keep' : 'drop'
 }
@@ -152,7 +158,10 @@ function limiterOf(limit: RateLimit | undefined): RateLimiter | undefined {
   return isElsewhere ? undefined : new RateLimiter(limit.perSecond)
 }
 
-/** @param isLoose whether an invalid escape is a part of the text */
+/**
+ * Decodes the escapes of a segment.
+ * @param isLoose whether an invalid escape is a part of the text
+ */
 function decodeSegment(segment: string, name: string, isLoose = false): string {
   let text = segment
   if (segment.includes('%')) {

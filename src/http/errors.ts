@@ -4,14 +4,17 @@ import { ApiError } from '../runtime/errors.ts'
 export interface ErrorAnswer {
   readonly status: number
   readonly json: string
-  /** Seconds. */
+  /** In seconds. */
   readonly retryAfter: number | undefined
 }
 
-/** The default: what is missing appears after another start, not within a second. */
+/** The default of Retry-After. What is missing appears after another start, not within a second. */
 const RETRY_SECONDS = 60
 
-/** `{meta: {code, param?, message, type?}}` of an error; for anything except an ApiError, only that it happened. */
+/**
+ * The answer to an error: `{meta: {code, param?, message, type?}}`. For anything except an ApiError, it only says that
+ * there was an error.
+ */
 export function errorAnswer(error: unknown): ErrorAnswer {
   if (!(error instanceof ApiError)) {
     return {
@@ -28,12 +31,12 @@ export function errorAnswer(error: unknown): ErrorAnswer {
   }
 }
 
-/** 413 for a body with more bytes than that. */
+/** The error 413 for a body with more bytes than that. */
 export function tooLarge(maxBytes: number): ApiError {
   return new ApiError(413, `The body must be at most ${maxBytes} bytes.`)
 }
 
-/** 503: this process accepts no more requests; another one, or the next, will. */
+/** The error 503 of a process that accepts no more requests. Another process, or the next one, will. */
 export function shuttingDown(): ApiError {
   return new ApiError(503, 'Shutting down.', { retryAfter: 1 })
 }
@@ -61,7 +64,7 @@ const REASONS: Readonly<Record<number, string>> = {
   503: 'Service Unavailable',
 }
 
-/** `200 OK`, as in a status line. */
+/** The status with its text, as in a status line: `200 OK`. */
 export function statusLine(status: number): string {
   return `${status} ${REASONS[status] ?? 'Unknown'}`
 }

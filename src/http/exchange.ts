@@ -32,15 +32,15 @@ export class Exchange implements Reply, UnreadAnswer {
   readonly #endpoint: Endpoint
   readonly #res: HttpResponse
   readonly #isHead: boolean
-  /** It is being read: an answer now would be written in the same turn. */
+  /** Whether the request is being read. An answer now would be written in the same turn. */
   #isArriving = true
-  /** Ends the answer. Set between an answer and the end of the body, if the answer comes first. */
+  /** Ends the answer. It is set between an answer and the end of the body, if the answer comes first. */
   #endAnswer: (() => void) | undefined = undefined
-  /** Bytes of the body that came after such an answer. */
+  /** How many bytes of the body came after such an answer. */
   #droppedBytes = 0
   #answered = false
   #handling = false
-  /** Promises of the handler, and of its stream, that have not settled. */
+  /** How many promises of the handler and of its stream have not settled. */
   #running = 0
   #settled = false
   #streamOut: StreamOut | undefined = undefined
@@ -54,7 +54,7 @@ export class Exchange implements Reply, UnreadAnswer {
     shared.inFlight++
   }
 
-  /** Admits the request, lets its body come, and calls the handler as soon as that may begin. */
+  /** Admits the request, reads its body, and calls the handler as soon as it may begin. */
   start(req: HttpRequest, segments: readonly string[]): void {
     const res = this.#res
     const { takesBody, route } = this.#endpoint
@@ -82,7 +82,7 @@ export class Exchange implements Reply, UnreadAnswer {
     this.#isArriving = false
   }
 
-  /** Whether the answer is written in the next turn, because nothing behind the request is to be read before. */
+  /** Whether the answer is written in the next turn, because nothing after the request must be read before. */
   #isForLater(): boolean {
     return this.#request.isLast || (this.#isArriving && this.#shared.turn.isTooLong())
   }
@@ -98,7 +98,7 @@ export class Exchange implements Reply, UnreadAnswer {
     }
   }
 
-  /** A piece of a body that was answered before its end. */
+  /** Drops a piece of a body that was answered before its end. */
   #drop(chunk: ArrayBuffer, isEnd: boolean): void {
     const end = this.#endAnswer
     if (end === undefined || this.aborted) return
@@ -128,7 +128,7 @@ export class Exchange implements Reply, UnreadAnswer {
     this.#handle()
   }
 
-  /** Everything for the handler has arrived. */
+  /** Calls the handler, because everything that it needs has arrived. */
   #begin(): void {
     this.#handling = true
     this.#shared.handling++
@@ -166,7 +166,7 @@ export class Exchange implements Reply, UnreadAnswer {
 
   send(answer: Answer): void {
     const { status = 200, stream, bytes, text, pieces } = answer
-    // A stream that nobody reads is left as it is: it holds nothing yet.
+    // A stream that nobody reads is left alone, because it holds nothing yet.
     if (this.#answered || this.aborted) return
     let content: string
     let headers: string | undefined
@@ -181,7 +181,7 @@ export class Exchange implements Reply, UnreadAnswer {
         if (bytes.etag !== undefined && hasVersion(this.#request.ifNoneMatch, bytes.etag))
           this.#headAlone(304, JSON_CONTENT_TYPE, headers)
         else {
-          // They are valid during the call only.
+          // The bytes are only valid during the call.
           const isLater = this.#isForLater()
           const kept = isLater ? Uint8Array.from(bytes.content) : bytes.content
           this.#write(status, bytes.contentType, kept, headers, isLater)
@@ -207,7 +207,7 @@ export class Exchange implements Reply, UnreadAnswer {
     headers: string | undefined,
   ): Promise<void> {
     this.#running++
-    // Nothing else may answer while the pieces are joined.
+    // Nothing else may answer while the pieces are being joined.
     this.#answered = true
     try {
       const content = await successBytes(status, answer)
@@ -236,7 +236,10 @@ export class Exchange implements Reply, UnreadAnswer {
     else write()
   }
 
-  /** The first piece is made before the head is written, because until then an error can be answered like any other. */
+  /**
+   * Sends a stream. The first piece is made before the head is written, because until then an error can be answered
+   * like any other.
+   */
   async #stream(status: number, stream: AnswerStream, headers: string | undefined): Promise<void> {
     const res = this.#res
     const out = new StreamOut(res, stream, (bytes) => this.#countUnread(bytes))
@@ -252,7 +255,8 @@ export class Exchange implements Reply, UnreadAnswer {
         begun = true
         res.cork(() => writeHead(res, status, stream.contentType, this.#request.requestId, headers))
         await out.writeAll()
-        // Closing with the end, as other answers do in a shutdown, would cut off the end of a chunked answer.
+        // Other answers close the connection with their end in a shutdown. That would cut off the end of a chunked
+        // answer.
         if (!this.aborted) res.cork(() => res.end())
       }
       this.#settle(status)
@@ -268,7 +272,7 @@ export class Exchange implements Reply, UnreadAnswer {
     this.#leave()
   }
 
-  /** A part of the answer was sent already: all that remains is to cut the connection. */
+  /** Cuts the connection, because a part of the answer was already sent. */
   #breakOff(error: unknown): void {
     // An aborted stream may well throw.
     if (this.aborted) return
@@ -302,7 +306,10 @@ export class Exchange implements Reply, UnreadAnswer {
     this.#request.release()
   }
 
-  /** @param content with `isLater`, bytes that nobody changes until they are written */
+  /**
+   * Writes the answer.
+   * @param content with `isLater`, bytes that nobody changes until they are written
+   */
   #write(
     status: number,
     contentType: string,
@@ -317,7 +324,7 @@ export class Exchange implements Reply, UnreadAnswer {
     // this one is read.
     const { isLast, isWhole, isCutOff } = this.#request
     if (!isLast || isWhole || isCutOff || status === 413 || this.#shared.draining) setImmediate(write)
-    // Not begun before the end of the body, because an answer that has begun cannot close the connection.
+    // It is not begun before the end of the body, because an answer that has begun cannot close the connection.
     else this.#endAnswer = () => setImmediate(write)
   }
 
@@ -341,7 +348,7 @@ export class Exchange implements Reply, UnreadAnswer {
         this.#endAnswer = () => res.cork(() => res.end())
         return
       }
-      // Only the end of an answer with a body closes.
+      // Only the end of an answer with a body can close.
       if (this.#isHead && isLast) res.end('', true)
       else if (this.#isHead) endHead(res, content)
       else if (isLarge(content)) {
@@ -368,7 +375,7 @@ export class Exchange implements Reply, UnreadAnswer {
       new ApiError(400, 'body: The connection closed before its end.', { param: 'body' }),
     )
     this.#streamOut?.abort()
-    // A running handler still has the body.
+    // A running handler still uses the body.
     if (this.#running === 0) request.release()
     else request.endArrival()
     this.#settle(CLIENT_CLOSED)

@@ -38,13 +38,16 @@ export function required<T>(name: string, value: T | undefined, sentence = 'Requ
   return value
 }
 
-/** Text of 1 to `maxLength` UTF-16 units without NUL and lone surrogates, which no store keeps unchanged. */
+/** Reads a text of 1 to `maxLength` UTF-16 units without NUL and lone surrogates, which no store keeps unchanged. */
 export function textField(fields: Fields, name: string, maxLength: number): string | undefined {
   const value = present(fields, name)
   return value === undefined ? undefined : checkTextField(name, value, maxLength)
 }
 
-/** @param name the field for the error */
+/**
+ * Checks such a text.
+ * @param name the name of the field for the error
+ */
 export function checkTextField(name: string, value: unknown, maxLength: number): string {
   if (typeof value !== 'string') throw badParam(name, `Invalid ${name}. It must be a string.`)
   if (value.length > maxLength) {
@@ -56,7 +59,7 @@ export function checkTextField(name: string, value: unknown, maxLength: number):
   return value
 }
 
-/** `true`, `false`, or either as text; as text also `1` and `0`. */
+/** Reads a boolean: `true` or `false`, also as text. As text, `1` and `0` are accepted, too. */
 export function booleanField(fields: Fields, name: string): boolean | undefined {
   const value = present(fields, name)
   if (value === undefined || typeof value === 'boolean') return value
@@ -66,7 +69,7 @@ export function booleanField(fields: Fields, name: string): boolean | undefined 
   throw badParam(name, `Invalid ${name}. It must be true or false.`)
 }
 
-/** A finite number within [low, high], or its decimal text. */
+/** Reads a finite number within [low, high], or its decimal text. */
 export function numberField(fields: Fields, name: string, low: number, high: number): number | undefined {
   const value = present(fields, name)
   if (value === undefined) return undefined
@@ -75,7 +78,7 @@ export function numberField(fields: Fields, name: string, low: number, high: num
   return number
 }
 
-/** A finite number above 0, or its decimal text. */
+/** Reads a finite number above 0, or its decimal text. */
 export function positiveField(fields: Fields, name: string): number | undefined {
   const value = present(fields, name)
   if (value === undefined) return undefined
@@ -84,7 +87,10 @@ export function positiveField(fields: Fields, name: string): number | undefined 
   return number
 }
 
-/** @param name the field for the error */
+/**
+ * Checks a number.
+ * @param name the name of the field for the error
+ */
 export function checkNumber(name: string, value: unknown): number {
   if (typeof value === 'string' && value.length > MAX_DECIMAL_LENGTH)
     throw badParam(name, `Invalid ${name}. It must be at most ${MAX_DECIMAL_LENGTH} characters long.`)
@@ -94,7 +100,7 @@ export function checkNumber(name: string, value: unknown): number {
   return number
 }
 
-/** One of `choices`. */
+/** Reads one of `choices`. */
 export function choiceField<T extends string>(
   fields: Fields,
   name: string,
@@ -107,7 +113,7 @@ export function choiceField<T extends string>(
   return choice
 }
 
-/** A dictionary, or its JSON text. */
+/** Reads a dictionary, or its JSON text. */
 export function dictionaryField(fields: Fields, name: string): Fields | undefined {
   const value = jsonField(fields, name)
   if (value === undefined) return undefined
@@ -117,7 +123,7 @@ export function dictionaryField(fields: Fields, name: string): Fields | undefine
   return value as Fields
 }
 
-/** A list, or its JSON text. */
+/** Reads a list, or its JSON text. */
 export function listField(fields: Fields, name: string): readonly unknown[] | undefined {
   const value = jsonField(fields, name)
   if (value !== undefined && !Array.isArray(value))
@@ -150,8 +156,8 @@ export function parseJsonText(name: string, text: string, what: string): unknown
 }
 
 /**
- * Texts given as a list, its JSON text or comma-separated, trimmed, without duplicates, in order; undefined if there
- * are none.
+ * Reads texts given as a list, its JSON text or comma-separated. They are trimmed, in order, without duplicates;
+ * undefined if there are none.
  */
 export function textsField(
   fields: Fields,
@@ -174,7 +180,10 @@ export function textsField(
   return texts.size === 0 ? undefined : [...texts]
 }
 
-/** A text with a comma can only be given in JSON. A text that begins with a bracket need not be a JSON list. */
+/**
+ * Splits a text at its commas. A text that contains a comma can only be given in JSON, and a text that begins with a
+ * bracket need not be a JSON list.
+ */
 function splitTexts(name: string, text: string): readonly unknown[] {
   if (text.startsWith('[')) {
     try {
@@ -182,13 +191,13 @@ function splitTexts(name: string, text: string): readonly unknown[] {
       if (Array.isArray(list)) return list
     } catch (error) {
       if (error instanceof ApiError) throw error
-      // Comma-separated then.
+      // It is not JSON, so it is comma-separated.
     }
   }
   return text.split(',')
 }
 
-/** A date in any form that the interface accepts; epoch milliseconds. */
+/** Reads a date in any form that the interface accepts. Returns epoch milliseconds. */
 export function dateField(fields: Fields, name: string): number | undefined {
   const value = present(fields, name)
   if (value === undefined) return undefined

@@ -9,7 +9,7 @@ type Kind = 'string' | 'number' | 'boolean' | 'array' | 'object'
 
 const INDEX = /^(?:0|[1-9]\d*)$/
 
-/** Languages print booleans differently: `True` is Python's, `1` PHP's. */
+/** The texts of booleans, which languages print differently: `True` is Python's, and `1` is PHP's. */
 const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
   ['true', true],
   ['false', false],
@@ -66,7 +66,7 @@ function valueOf(node: PairNode, schema: TSchema | undefined, path: readonly str
   const { texts } = node
   if (texts.length > 1 && kindsOf(schema).has('array')) {
     const item = itemSchema(schema)
-    // Among texts, empty ones are left out; in other lists that would shift the rest.
+    // Empty texts are left out among texts. In other lists, that would shift the other items.
     const items = kindsOf(item) === ALL ? texts : texts.filter((text) => text !== '')
     return items.map((text) => fromText(text, item, path))
   }
@@ -74,7 +74,7 @@ function valueOf(node: PairNode, schema: TSchema | undefined, path: readonly str
   return text === '' ? undefined : fromText(text, schema, path)
 }
 
-/** Whether brackets mean a list: as in the schema, or by their names if it leaves both open. */
+/** Whether brackets mean a list. The schema decides, or their names if it allows both. */
 function isList({ members, items }: PairBranch, schema: TSchema | undefined): boolean {
   if (members.size === 0) return true
   const kinds = kindsOf(schema)
@@ -95,7 +95,7 @@ function listOf(
   const [first] = nodes
   if (nodes.length === 1 && items.length === 1 && isTexts(first) && first.texts[0] === '') return []
   return nodes.map((node, i) => {
-    // Leaving out an item would shift the others.
+    // The item stays, because leaving it out would shift the others.
     return isEmpty(node) ? '' : valueOf(node, item, [...path, String(i)])
   })
 }
@@ -126,7 +126,7 @@ function objectOf(
   return object
 }
 
-/** The value of a text where the schema is expected; the text itself if it has no other meaning. */
+/** The value of a text according to the schema, or the text itself if it has no other meaning. */
 function fromText(text: string, schema: TSchema | undefined, path: readonly string[]): unknown {
   const kinds = kindsOf(schema)
   const isExact = kinds.has('string')
@@ -144,7 +144,7 @@ function fromText(text: string, schema: TSchema | undefined, path: readonly stri
   if (text === '[object Object]') return undefined
   const parsed = fromJsonText(text, path)
   if (parsed !== undefined) return fitted(parsed, schema)
-  // A list of one.
+  // A single text stands for a list with one item.
   return kinds.has('array') && kinds.size === 1 ? [fromText(text, itemSchema(schema), path)] : text
 }
 
@@ -161,8 +161,7 @@ function fromJsonText(text: string, path: readonly string[]): unknown {
 }
 
 /**
- * JSON in which numbers and booleans become texts if the schema allows only texts: `metadata={"floor":2}` as a
- * filter.
+ * Converts numbers and booleans in JSON to texts if the schema only allows texts: `metadata={"floor":2}` as a filter.
  */
 function fitted(value: unknown, schema: TSchema | undefined): unknown {
   if (schema === undefined) return value
@@ -181,12 +180,12 @@ function fitted(value: unknown, schema: TSchema | undefined): unknown {
 
 const ALL: ReadonlySet<Kind> = new Set<Kind>(['string', 'number', 'boolean', 'array', 'object'])
 
-/** Whether a schema admits only these. */
+/** Whether a schema only allows numbers and booleans. */
 function isNumberOrBoolean(kinds: ReadonlySet<Kind>): boolean {
   return kinds.size > 0 && !kinds.has('string') && !kinds.has('array') && !kinds.has('object')
 }
 
-/** The kinds that a schema admits; all if it does not say. */
+/** The kinds that a schema allows. If it does not say, all kinds are allowed. */
 function kindsOf(schema: TSchema | undefined): ReadonlySet<Kind> {
   if (schema === undefined || IsUnknown(schema) || IsAny(schema)) return ALL
   if (IsUnion(schema)) return new Set(schema.anyOf.flatMap((variant) => [...kindsOf(variant)]))
@@ -195,7 +194,7 @@ function kindsOf(schema: TSchema | undefined): ReadonlySet<Kind> {
   return ALL.has(type as Kind) ? new Set([type as Kind]) : new Set()
 }
 
-/** The schema of a list's items; of a union, those of its first list. */
+/** The schema of a list's items. For a union, it is the one of its first list. */
 function itemSchema(schema: TSchema | undefined): TSchema | undefined {
   if (schema === undefined) return undefined
   if (!IsUnion(schema)) return IsArray(schema) ? schema.items : undefined

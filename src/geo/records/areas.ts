@@ -131,7 +131,7 @@ function same(a: Position, b: Position): boolean {
   return a[0] === b[0] && a[1] === b[1]
 }
 
-/** In square degrees; negative if the ring is clockwise. */
+/** The size in square degrees, negative if the ring runs clockwise. */
 function signedSize(ring: readonly Position[]): number {
   let sum = 0
   const [ox, oy] = ring[0]!

@@ -6,7 +6,7 @@ import { costingOf, locationOf } from './travel.ts'
 /** How many ways are measured at a time, and how many may wait. Beyond that, the engine counts as busy. */
 const AT_ONCE = 4
 const MOST_WAITING = 500
-/** Nobody waits longer for a way. */
+/** The longest time that somebody waits for a way. */
 const GIVE_UP_MS = 1000
 
 /** A way from a point through stops. */

@@ -1,4 +1,4 @@
-/** A child process with Valhalla in it: how it is started, and what its parent knows of it. */
+/** A child process with Valhalla: how it is started, and what its parent knows about it. */
 import { fork, type ChildProcess } from 'node:child_process'
 import { constants, setPriority } from 'node:os'
 import { createInterface } from 'node:readline'
@@ -7,22 +7,25 @@ import type { OpenEngine } from './engineChild.ts'
 import type { RoutingAction } from './port.ts'
 import { valhallaConfig } from './valhallaConfig.ts'
 
-/** Of the bound on a child's memory: for tiles, and for those of matrices of places that are far apart. */
+/**
+ * The share of a child's memory that tiles may take: those for usual requests, and those for matrices of places that
+ * are far apart.
+ */
 const TILES_SHARE = 0.4
 const FAR_TILES_SHARE = 0.2
 
 export interface ChildOptions {
-  /** Absolute path of the folder of tiles. */
+  /** The absolute path of the folder with the tiles. */
   readonly tiles: string
-  /** Searches at one time, > 0. */
+  /** How many searches run at a time, more than 0. */
   readonly threads: number
-  /** Resident memory of the child after which it is replaced. */
+  /** The resident memory of the child in bytes after which it is replaced. */
   readonly memoryBytes: number
-  /** What the child runs; a test brings its own. */
+  /** What the child runs. Tests provide their own. */
   readonly child?: URL
 }
 
-/** Why a child ended: by itself, or ended by us. */
+/** Why a child ended: by itself, or because its parent ended it. */
 export type ChildEnd = 'crashed' | 'hung' | 'silent' | 'memory' | 'idle' | 'missing' | 'stopped'
 
 export interface ChildCall {
@@ -31,28 +34,28 @@ export interface ChildCall {
   readonly resolve: (json: Buffer) => void
   readonly reject: (error: Error) => void
   timer: NodeJS.Timeout | undefined
-  /** It was in a child that was ended because of another request. */
+  /** Whether it was in a child that was ended because of another request. */
   retried: boolean
 }
 
 export interface Child {
   readonly process: ChildProcess
   readonly startedAt: number
-  /** By id. */
+  /** The calls by their id. */
   readonly calls: Map<number, ChildCall>
   ready: boolean
-  /** Ticks since its last sign of life. */
+  /** How many ticks have passed since its last sign of life. */
   silentTicks: number
   residentBytes: number
-  /** It gets no more requests, and ends with the last that it has. */
+  /** Why the child gets no more requests, and ends after the last one that it has; undefined if it may get more. */
   retiring: 'memory' | 'idle' | 'stopped' | undefined
-  /** We have ended it, and why. */
+  /** Why its parent has ended it; undefined if it has not. */
   end: ChildEnd | undefined
 }
 
-/** Starts a child. It does nothing before {@link openChild}; without a process id it could not be started. */
+/** Starts a child, which does nothing before {@link openChild}. If it has no process id, it could not be started. */
 export function startChild({ threads, child: entry = ROUTING_CHILD }: ChildOptions): Child {
-  // Nothing of our environment: it holds keys and passwords.
+  // The child gets nothing of our environment, which contains keys and passwords.
   const env = { PATH: process.env.PATH, UV_THREADPOOL_SIZE: String(threads) }
   const forked = fork(entry, {
     serialization: 'advanced',
@@ -72,7 +75,10 @@ export function startChild({ threads, child: entry = ROUTING_CHILD }: ChildOptio
   }
 }
 
-/** Tells a child that has started what to open. @param printed gets each line that it prints */
+/**
+ * Tells a started child what to open.
+ * @param printed called with each line that it prints
+ */
 export function openChild(
   { process: forked }: Child,
   { tiles, threads, memoryBytes }: ChildOptions,
@@ -86,11 +92,14 @@ export function openChild(
   forked.send({ config, farConfig } satisfies OpenEngine, () => {})
 }
 
-/** A late route is better than late updates. From here, before the child has threads: they take over its priority. */
+/**
+ * Lowers the priority of the child, because a late route is better than late updates. It must be done before the child
+ * has threads, which inherit it.
+ */
 function lowerPriority(pid: number): void {
   try {
     setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
-    // It has ended already, which is reported in another way.
+    // The child has ended already, which is reported in another way.
   }
 }

@@ -1,22 +1,22 @@
 /**
- * Valhalla's configuration for answering requests, as JSON. Its limits are above those of the interface: what the
- * interface allows must not fail in the engine, whose errors say less.
+ * Valhalla's configuration for answering requests, as JSON. Its limits are above those of the interface, because what
+ * the interface allows must not fail in the engine, whose errors say less.
  */
 
 const KILOMETERS = 1000
-/** All modes go as far as a car; the matrix search is the costlier one. */
+/** The largest distance of all modes, which is that of a car. The matrix search is the more expensive one. */
 const MAX_DISTANCE_METERS = 5000 * KILOMETERS
 export const MAX_MATRIX_METERS = 400 * KILOMETERS
 /**
- * The search for places that are far apart leaves out roads of that length, so it is more than any to a place within
- * the other.
+ * The search for places that are far apart leaves out roads of this length, so it must be longer than any road to a
+ * place within the other limit.
  */
 const MAX_FAR_ROAD_METERS = 1600 * KILOMETERS
-/** Directions take 25, a matrix at most 625 origins for one destination. */
+/** The most locations. Directions have 25, and a matrix has up to 625 origins for one destination. */
 const MAX_LOCATIONS = 626
 const MAX_MATRIX_CELLS = 625
 const MAX_CONTOUR_MINUTES = 120
-/** Points of a path, and metres between its ends as a bird flies. */
+/** The most points of a path, and the largest distance between its ends in metres, in a straight line. */
 const MAX_TRACE_POINTS = 16_000
 const MAX_TRACE_METERS = 2000 * KILOMETERS
 /** How far a point may be from a road, unless the request says less. */
@@ -26,22 +26,23 @@ const MODES = ['auto', 'truck', 'pedestrian', 'bicycle', 'motorcycle'] as const
 const PARTS = ['mjolnir', 'loki', 'thor', 'odin', 'meili'] as const
 
 export interface ValhallaRuntime {
-  /** Absolute path of the folder of tiles. */
+  /** The absolute path of the folder with the tiles. */
   readonly tiles: string
-  /** Bytes of the tiles that each thread keeps in memory. */
+  /** How many bytes of tiles each thread keeps in memory. */
   readonly tileCacheBytes: number
-  /** It is for matrices over tens and hundreds of kilometres, and for nothing else; see farMatrix.ts. */
+  /** Whether it is only for matrices over tens and hundreds of kilometres; see farMatrix.ts. */
   readonly isFar?: boolean
 }
 
-/** The text that Valhalla's Actor is made with. */
+/** The text with which Valhalla's Actor is created. */
 export function valhallaConfig({ tiles, tileCacheBytes, isFar = false }: ValhallaRuntime): string {
   const limitsOfMode = limits(isFar ? MAX_FAR_ROAD_METERS : MAX_MATRIX_METERS)
   const config = {
     mjolnir: {
       tile_dir: tiles,
       max_cache_size: tileCacheBytes,
-      // What is longest unused goes; without, all tiles go at once when the bound is reached.
+      // With this, the least recently used tiles are removed. Without it, all tiles are removed when the limit is
+      // reached.
       use_lru_mem_cache: true,
       lru_mem_cache_hard_control: true,
     },
@@ -67,7 +68,7 @@ export function valhallaConfig({ tiles, tileCacheBytes, isFar = false }: Valhall
       },
     },
     thor: {
-      // Valhalla would choose another one for cars. In the sample city that one differs from the routes between the
+      // Valhalla would choose the other one for cars. In the sample city, that one differs from the routes between the
       // same points in 18 of 100 cells, by up to 28 %. This one differs in 1 of 800, and takes as much processor time
       // or less.
       source_to_target_algorithm: isFar ? 'costmatrix' : 'timedistancematrix',
@@ -133,11 +134,11 @@ export function valhallaConfig({ tiles, tileCacheBytes, isFar = false }: Valhall
       max_alternates: 2,
       max_distance_disable_hierarchy_culling: 0,
       hierarchy_limits: { allow_modification: false },
-      // `avoid` is tried as a ban first.
+      // `avoid` is first tried as a ban.
       allow_hard_exclusions: true,
     },
   }
-  // Without a type nothing is logged; the default goes to the standard output.
+  // Without a type, nothing is logged. The default would log to the standard output.
   const silent = { logging: { type: '' } }
   return JSON.stringify({
     ...config,
@@ -151,7 +152,7 @@ function limits(matrixMeters: number) {
     max_locations: MAX_LOCATIONS,
     max_matrix_distance: matrixMeters,
     max_matrix_location_pairs: MAX_MATRIX_CELLS,
-    // Nobody walks to a bus here, but Valhalla does not start without.
+    // There are no buses here, but Valhalla does not start without this.
     min_transit_walking_distance: 1,
     max_transit_walking_distance: 10_000,
   }

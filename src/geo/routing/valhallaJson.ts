@@ -1,31 +1,31 @@
 /**
- * Valhalla's own JSON, as far as it is used: what its actions take and what they give.
+ * Valhalla's own JSON, as far as it is used: what its actions take and return.
  *
- * Times in answers are seconds. Lengths are in the `units` of the request (kilometres if it has none), and in `osrm`
- * metres.
+ * Times in answers are in seconds. Lengths are in the `units` of the request (kilometres if it has none), and in
+ * `osrm` in metres.
  */
 
-// Requests
+// The requests.
 
 export type Costing = 'auto' | 'truck' | 'pedestrian' | 'bicycle' | 'motorcycle'
 
-/** A location to go to or through. */
+/** A location to which or through which to go. */
 export interface RoutingLocation {
   readonly lat: number
   readonly lon: number
   /** `break` (the default of first and last) ends a leg; others pass through. */
   readonly type?: 'break' | 'through' | 'via' | 'break_through'
-  /** Direction of travel at the start, degrees clockwise from north. */
+  /** The direction of travel at the start, in degrees clockwise from north. */
   readonly heading?: number
-  /** How far a road's direction may be off the heading, degrees; default 60. */
+  /** How far a road's direction may differ from the heading, in degrees. The default is 60. */
   readonly heading_tolerance?: number
-  /** Metres around the point in which all roads are candidates; default 0: the nearest. */
+  /** All roads within this many metres of the point are candidates. With 0, the default, only the nearest is. */
   readonly radius?: number
-  /** Metres beyond which no road is searched. */
+  /** The distance in metres beyond which no road is searched. */
   readonly search_cutoff?: number
   /** The smallest number of nodes of a candidate's island. */
   readonly minimum_reachability?: number
-  /** Whether a nearer candidate is worth a detour; default true. */
+  /** Whether a nearer candidate is worth a detour. The default is true. */
   readonly rank_candidates?: boolean
 }
 
@@ -34,19 +34,19 @@ export interface CostingOptions {
   readonly use_tolls?: number
   readonly use_highways?: number
   readonly use_ferry?: number
-  /** Strict: rather no answer than one with them. */
+  /** Whether no answer is better than one with tolls. */
   readonly exclude_tolls?: boolean
   readonly exclude_highways?: boolean
   readonly exclude_ferries?: boolean
-  /** Seconds and cost of crossing a border. */
+  /** The seconds and the cost of crossing a border. */
   readonly country_crossing_penalty?: number
   readonly country_crossing_cost?: number
   readonly [option: string]: unknown
 }
 
 /**
- * The time of the journey: 0 now, 1 departure, 2 arrival, 3 the same speeds all the way; local time
- * `YYYY-MM-DDTHH:MM`.
+ * The time of the journey. The types are 0 for now, 1 for departure, 2 for arrival, and 3 for the same speeds all the
+ * way. The value is a local time `YYYY-MM-DDTHH:MM`.
  */
 export interface RoutingTime {
   readonly type: 0 | 1 | 2 | 3
@@ -61,20 +61,20 @@ interface TravelRequest {
 
 interface DirectionsRequest extends TravelRequest {
   readonly units?: 'kilometers' | 'miles'
-  /** `none` leaves maneuvers out, `maneuvers` their texts. */
+  /** `none` leaves out maneuvers, and `maneuvers` leaves out their texts. */
   readonly directions_type?: 'none' | 'maneuvers' | 'instructions'
-  /** As `de-DE`. */
+  /** A language such as `de-DE`. */
   readonly language?: string
   readonly shape_format?: 'polyline6' | 'polyline5' | 'geojson' | 'no_shape'
 }
 
 export interface RouteRequest extends DirectionsRequest {
   readonly locations: readonly RoutingLocation[]
-  /** The number of alternatives to the best route; only with two locations and without a time. */
+  /** The number of alternatives to the best route. They are only available with two locations and without a time. */
   readonly alternates?: number
 }
 
-/** Answered in OSRM's form, which has bearings, banners and voice instructions. */
+/** A request whose answer is in OSRM's form, which has bearings, banners and voice instructions. */
 export interface OsrmRouteRequest extends RouteRequest {
   readonly format: 'osrm'
   readonly banner_instructions?: boolean
@@ -85,16 +85,16 @@ export interface MatrixRequest extends TravelRequest {
   readonly sources: readonly RoutingLocation[]
   readonly targets: readonly RoutingLocation[]
   readonly units?: 'kilometers' | 'miles'
-  /** Rows of numbers: a twentieth of the bytes of an object per cell. */
+  /** Without it, cells are rows of numbers, which take a twentieth of the bytes of an object per cell. */
   readonly verbose: false
 }
 
-/** A point of a path, with its epoch seconds if known. */
+/** A point of a path, with its time in epoch seconds if that is known. */
 export interface TracePoint {
   readonly lat: number
   readonly lon: number
   readonly time?: number
-  /** Metres. */
+  /** In metres. */
   readonly accuracy?: number
   readonly radius?: number
   readonly type?: 'break' | 'via'
@@ -105,16 +105,16 @@ export interface TraceRequest extends DirectionsRequest {
   readonly shape_match: 'map_snap' | 'edge_walk' | 'walk_or_snap'
   readonly use_timestamps?: boolean
   readonly trace_options?: {
-    /** Metres a road may be from a point. */
+    /** How far a road may be from a point, in metres. */
     readonly search_radius?: number
-    /** Standard deviation of the points, metres. */
+    /** The standard deviation of the points in metres. */
     readonly gps_accuracy?: number
-    /** Metres between two points beyond which the path is cut. */
+    /** The distance between two points in metres beyond which the path is cut. */
     readonly breakage_distance?: number
     readonly interpolation_distance?: number
     readonly turn_penalty_factor?: number
   }
-  /** The attributes of the answer, e.g. `edge.names`: much less to read than all. */
+  /** The attributes of the answer, e.g. `edge.names`, which are much less to read than all of them. */
   readonly filters?: { readonly action: 'include' | 'exclude'; readonly attributes: readonly string[] }
 }
 
@@ -123,11 +123,11 @@ export interface IsochroneRequest extends TravelRequest {
   readonly contours: readonly ({ readonly time: number } | { readonly distance: number })[]
   /** Whether the contours are polygons rather than lines. */
   readonly polygons: boolean
-  /** Whether the location is where journeys end. */
+  /** Whether journeys end at the location. */
   readonly reverse?: boolean
-  /** 0 to 1: islands smaller than this share of the largest are left out. */
+  /** Islands that are smaller than this share of the largest are left out. It is from 0 to 1. */
   readonly denoise?: number
-  /** Tolerance of the outline, metres. */
+  /** The tolerance of the outline in metres. */
   readonly generalize?: number
 }
 
@@ -137,20 +137,20 @@ export interface LocateRequest {
   readonly verbose?: boolean
 }
 
-// Answers
+// The answers.
 
-/** Where an index of a request went to. */
+/** The location in the answer that belongs to one in the request. */
 export interface AnsweredLocation {
   readonly lat: number
   readonly lon: number
   readonly type: string
-  /** Index in the request. */
+  /** The index in the request. */
   readonly original_index: number
   readonly side_of_street?: string
 }
 
 export interface RouteSummary {
-  /** Seconds. */
+  /** In seconds. */
   readonly time: number
   /** In the units of the request. */
   readonly length: number
@@ -174,7 +174,7 @@ export interface Maneuver {
   readonly begin_street_names?: readonly string[]
   readonly time: number
   readonly length: number
-  /** Indices into the leg's shape. */
+  /** Indexes into the leg's shape. */
   readonly begin_shape_index: number
   readonly end_shape_index: number
   readonly bearing_before?: number
@@ -191,7 +191,7 @@ export interface Maneuver {
 
 export interface RouteLeg {
   readonly summary: RouteSummary
-  /** In the request's `shape_format`; by default polyline of six digits. */
+  /** The shape in the request's `shape_format`, which is a polyline of six digits by default. */
   readonly shape: string
   readonly maneuvers?: readonly Maneuver[]
 }
@@ -217,10 +217,10 @@ export interface OsrmAnswer {
 }
 
 export interface OsrmWaypoint {
-  /** Longitude, latitude, on the road. */
+  /** Longitude and latitude of the location on the road. */
   readonly location: readonly [number, number]
   readonly name: string
-  /** Metres from the point of the request. */
+  /** The distance to the point of the request in metres. */
   readonly distance: number
 }
 
@@ -262,11 +262,11 @@ export interface OsrmStep {
 }
 
 export interface MatrixAnswer {
-  /** A row per source with a number per target, null if there is no way. */
+  /** A row for each source with a number for each target, which is null if there is no way. */
   readonly sources_to_targets: {
     /** In the units of the request. */
     readonly distances: readonly (number | null)[][]
-    /** Whole seconds. */
+    /** In whole seconds. */
     readonly durations: readonly (number | null)[][]
   }
   readonly units: 'kilometers' | 'miles'
@@ -287,12 +287,12 @@ export interface TraceAnswer {
 export interface MatchedPoint {
   readonly lat: number
   readonly lon: number
-  /** `interpolated` points lie between two matched ones. */
+  /** An `interpolated` point lies between two matched ones. */
   readonly type: 'unmatched' | 'interpolated' | 'matched'
   readonly edge_index?: number
-  /** Share of the edge, 0 to 1. */
+  /** The share of the edge, from 0 to 1. */
   readonly distance_along_edge?: number
-  /** Metres from the point of the request. */
+  /** The distance to the point of the request in metres. */
   readonly distance_from_trace_point?: number
   readonly begin_route_discontinuity?: boolean
   readonly end_route_discontinuity?: boolean
@@ -301,7 +301,7 @@ export interface MatchedPoint {
 export interface TraceEdge {
   readonly names?: readonly string[]
   readonly length?: number
-  /** In the units of the request an hour; `unlimited` on some motorways; absent where unknown. */
+  /** In the units of the request per hour; `unlimited` on some motorways; absent if it is not known. */
   readonly speed_limit?: number | 'unlimited'
   readonly speed?: number
   readonly road_class?: string
@@ -313,7 +313,7 @@ export interface TraceEdge {
   readonly target_percent_along?: number
 }
 
-/** GeoJSON, a feature per contour, largest first. */
+/** GeoJSON with a feature for each contour, the largest first. */
 export interface IsochroneAnswer {
   readonly type: 'FeatureCollection'
   readonly features: readonly {
@@ -346,7 +346,7 @@ export interface LocatedEdge {
   readonly way_id: number
   readonly percent_along: number
   readonly side_of_street: string
-  /** With `verbose`: metres from the location. */
+  /** The distance to the location in metres. It is only present with `verbose`. */
   readonly distance?: number
   readonly edge_info?: { readonly names: readonly string[]; readonly shape: string }
   readonly edge?: {
@@ -357,7 +357,7 @@ export interface LocatedEdge {
 
 export interface StatusAnswer {
   readonly version: string
-  /** Epoch seconds of the newest tile. */
+  /** The time of the newest tile in epoch seconds. */
   readonly tileset_last_modified: number
   readonly available_actions?: readonly string[]
 }

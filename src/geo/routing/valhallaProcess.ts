@@ -41,28 +41,31 @@ import {
   type ChildOptions,
 } from './valhallaChild.ts'
 
-/** The most bytes of requests that wait, together. */
+/** The most bytes of all waiting requests together. */
 const MAX_WAITING_BYTES = 32 * 1024 * 1024
 const IDLE_MS = 600_000
 const TICK_MS = 1000
-/** A child tells every second that it is alive. Counted in ticks of ours, for when it is we who stood still. */
+/**
+ * A child reports every second that it is alive. Silence is counted in ticks of this process, so that the time in
+ * which this process itself stood still does not count.
+ */
 const MAX_SILENT_TICKS = 10
-/** What a machine takes to start one that is busy with everything else. */
+/** How long a machine may take to start a child while it is busy with other work. */
 const MAX_STARTING_TICKS = 60
-/** Between the starts of children that fail, from the second failure on. */
+/** The pauses between the starts of children that fail, from the second failure on. */
 const PAUSES: RetryPauses = { firstMs: 100, lastMs: 5000 }
-/** A child that has lived that long has not failed at its start. */
+/** A child that has lived this long has not failed at its start. */
 const SOUND_MS = 30_000
-/** How long a machine on which the package could not be loaded is believed to be so. */
+/** After the package could not be loaded, it is not tried again for this long. */
 const MISSING_MS = 60_000
-/** Seconds for a client to wait. */
+/** After how many seconds a client should try again. */
 const RETRY_SECONDS = 1
 export interface ValhallaProcessOptions extends ChildOptions {
   /** The name of the region, for the log. */
   readonly name: string
-  /** For a request to wait, and again for it to be answered; > 0. */
+  /** How long a request may wait, and again how long its answer may take, in milliseconds. It is more than 0. */
   readonly timeoutMs: number
-  /** Requests that may wait. */
+  /** How many requests may wait. */
   readonly maxWaiting: number
   readonly logger: Logger
   /** Called for each child that ended. */
@@ -80,7 +83,7 @@ export class ValhallaProcess implements Valhalla {
   readonly #backoff = new Backoff(PAUSES)
   #pause: NodeJS.Timeout | undefined
   #ticking: NodeJS.Timeout | undefined
-  /** Until when no child is tried, of {@link performance}. */
+  /** The time of {@link performance} until which no child is started. */
   #missingUntil = 0
   #stopped: (() => void) | undefined
   #stopping: Promise<void> | undefined
@@ -89,12 +92,12 @@ export class ValhallaProcess implements Valhalla {
     this.#options = options
   }
 
-  /** Requests that no child has yet. */
+  /** How many requests no child has got yet. */
   get waiting(): number {
     return this.#waiting.length
   }
 
-  /** The resident bytes of the child, 0 where there is none. */
+  /** The resident bytes of the child; 0 if there is none. */
   get residentBytes(): number {
     return this.#child?.residentBytes ?? 0
   }
@@ -133,7 +136,7 @@ export class ValhallaProcess implements Valhalla {
     return performance.now() < this.#missingUntil
   }
 
-  /** Hands over what may be handed over, to a child that is started where there is none. */
+  /** Passes requests to the child as far as possible, and starts one if there is none. */
   #pump(): void {
     const child = this.#child
     if (child === undefined) {
@@ -153,7 +156,7 @@ export class ValhallaProcess implements Valhalla {
     const { action, request } = call
     child.calls.set(id, call)
     this.#bound(call, () => {
-      // A call that is late together with one that has cost the child its life already is tried again with the rest.
+      // Another call has already cost the child its life. This call is late, too, but is tried again with the others.
       if (child.end === undefined && child.calls.delete(id)) this.#giveUp(child, call)
     })
     child.process.send({ id, action, request } satisfies EngineRequest, () => {})
@@ -180,10 +183,10 @@ export class ValhallaProcess implements Valhalla {
     })
   }
 
-  /** After this the call is late, unless something else has become of it. */
+  /** Calls `late` after the time limit, unless something else has become of the call before. */
   #bound(call: ChildCall, late: () => void): void {
     clearTimeout(call.timer)
-    // What came while we stood still is read before the clock is believed.
+    // Messages that came while this process stood still are read before the clock is believed.
     call.timer = setTimeout(() => setImmediate(late), this.#options.timeoutMs)
   }
 
@@ -298,7 +301,7 @@ export class ValhallaProcess implements Valhalla {
     this.#endIfDone()
   }
 
-  /** In front of all others; they were within the bounds before. */
+  /** Puts calls in front of all others. They were within the limits before. */
   #waitAgain(calls: readonly ChildCall[]): void {
     for (const call of calls.toReversed()) {
       if (!this.#waitingBytes.tryAcquire(call.request.length)) {
@@ -319,7 +322,7 @@ export class ValhallaProcess implements Valhalla {
     }
   }
 
-  /** The next start waits, the longer the more have failed. */
+  /** Delays the next start. The more children have failed, the longer the pause is. */
   #pauseAfter(livedMs: number): void {
     const isFirst = !this.#hasFailed || livedMs > SOUND_MS
     this.#hasFailed = true

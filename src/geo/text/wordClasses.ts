@@ -1,10 +1,10 @@
 /**
- * Words of addresses that mean the same, of the languages in which most streets are named. One table serves all of
- * them: it is small, and of the words that fall together only `dr` (doctor, drive) and `st` (street, saint) may tell
- * streets of one city apart. All words are in the form of {@link fold}.
+ * Words of addresses that mean the same, in the languages in which most streets are named. One table serves all of
+ * them, because it is small, and of the words that coincide, only `dr` (doctor, drive) and `st` (street, saint) may
+ * distinguish streets of one city. All words are in the form of {@link fold}.
  */
 
-/** The first of each line stands for all. */
+/** The first word of each line stands for all others in it. */
 const STREET_TYPES = `
 alley aly
 allee
@@ -130,15 +130,21 @@ for (const [lines, isLight] of [
 }
 for (const word of `${ARTICLES} ${SETTLEMENTS}`.split(' ')) light.add(word)
 
-/** Suffixes of German and Dutch street names, and how they are shortened: `hauptstrasse` is `hauptstr`. */
+/** The suffixes of German and Dutch street names. `hauptstrasse` becomes `hauptstr`. */
 const SUFFIX = /(?:strasse|straat)$/
 
-/** The form that stands for a word and its abbreviations. @param word folded */
+/**
+ * The form that stands for a word and its abbreviations.
+ * @param word folded
+ */
 export function canonicalForm(word: string): string {
   return canonical.get(word) ?? word.replace(SUFFIX, 'str')
 }
 
-/** Whether a word says little: a type of street, a title, an article. @param word folded */
+/**
+ * Whether a word says little, because it is a type of street, a title or an article.
+ * @param word folded
+ */
 export function isLightWord(word: string): boolean {
   return light.has(word)
 }

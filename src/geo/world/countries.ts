@@ -3,20 +3,20 @@ import type { Position } from '../../model/geofence.ts'
 import { nameKey } from '../text/words.ts'
 import { LANGUAGES, type Language } from '../records/names.ts'
 
-/** A country or a territory with a code of its own, such as Hong Kong, Puerto Rico and Gibraltar. */
+/** A country, or a territory with its own code, such as Hong Kong, Puerto Rico and Gibraltar. */
 export interface Country {
-  /** Alpha-2. */
+  /** The alpha-2 code. */
   readonly code: string
-  /** Alpha-3. */
+  /** The alpha-3 code. */
   readonly code3: string
   readonly flag: string
 }
 
-/** Countries whose full names say to which other one they belong; answers use the short ones. */
+/** Territories whose full names say to which country they belong. Answers use their short names. */
 const SHORT: ReadonlySet<string> = new Set(['HK', 'MO'])
 const countries = new Map<string, Country>()
 const displayNames = new Map<string, Intl.DisplayNames>()
-/** At most as many as there are countries and languages. */
+/** The names by country and language, so there are at most as many as pairs of them. */
 const countryNames = new Map<string, string>()
 
 /** The country of a position; undefined at sea. */
@@ -25,7 +25,10 @@ export function countryAt(position: Position): Country | undefined {
   return code === null ? undefined : countryOf(code)
 }
 
-/** @param code alpha-2, in capitals */
+/**
+ * The country with a code.
+ * @param code alpha-2, in capitals
+ */
 export function countryOf(code: string): Country {
   let country = countries.get(code)
   if (country === undefined) {
@@ -35,12 +38,18 @@ export function countryOf(code: string): Country {
   return country
 }
 
-/** @param code in capitals */
+/**
+ * Whether there is a country with a code.
+ * @param code in capitals
+ */
 export function isCountry(code: string): boolean {
   return /^[A-Z]{2}$/.test(code) && iso1A2Code(code) === code
 }
 
-/** The name of a country as CLDR has it. @param code alpha-2 */
+/**
+ * The name of a country according to CLDR.
+ * @param code alpha-2
+ */
 export function countryName(code: string, language: Language): string {
   const key = `${code} ${language}`
   let name = countryNames.get(key)
@@ -62,13 +71,13 @@ function displayName(code: string, language: Language): string {
   return names.of(code)!
 }
 
-/** What a country is called: its names in the languages of answers, and what is usual besides. */
+/** The names of a country: in the languages of answers, and other usual ones. */
 export function namesOfCountry(code: string): string[] {
   const names = LANGUAGES.map((language) => countryName(code, language))
   return [...new Set([...names, ...(USUAL_NAMES[code] ?? [])])]
 }
 
-/** Its codes of two and three letters. */
+/** The codes of a country with two and three letters. */
 export function codesOfCountry(code: string): string[] {
   return [...new Set([code, iso1A3Code(code) ?? code])]
 }
@@ -82,13 +91,16 @@ const USUAL_NAMES: Readonly<Record<string, readonly string[]>> = {
 
 let byName: ReadonlyMap<string, ReadonlySet<string>> | undefined
 
-/** The countries with a name or code; alpha-2. @param name folded */
+/**
+ * The alpha-2 codes of the countries with a name or code.
+ * @param name folded
+ */
 export function countriesNamed(name: string): ReadonlySet<string> | undefined {
   byName ??= nameIndex()
   return byName.get(nameKey(name)) ?? byName.get(codeKey(name))
 }
 
-/** Codes are kept apart: `st` is not a street, and `Street` is not São Tomé. */
+/** A key for codes that differs from all names, so that `st` is not a street, and `Street` is not São Tomé. */
 function codeKey(code: string): string {
   return `=${code.toLowerCase()}`
 }

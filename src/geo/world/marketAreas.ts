@@ -1,9 +1,11 @@
-/** Television markets (DMA) of the United States, in the world database: their tables, how they are filled and asked. */
+/**
+ * Television markets (DMA) of the United States in the world database: their tables, how they are filled and queried.
+ */
 import type Database from 'better-sqlite3'
 import { readFileSync } from 'node:fs'
 import type { MarketArea, MarketAreas } from './port.ts'
 
-/** Written by `npm run facts:market-areas`, which says where it is from. */
+/** `npm run facts:market-areas` writes this file, and says what its source is. */
 const FILE = new URL('./marketAreas.txt', import.meta.url)
 
 export const MARKET_AREA_SCHEMA = `
@@ -16,7 +18,7 @@ interface MarketAreaCounties extends MarketArea {
   readonly counties: readonly string[]
 }
 
-/** The markets in ascending order of their codes. Each county is in one at most. */
+/** The markets in ascending order of their codes. Each county belongs to at most one. */
 export function readMarketAreas(): MarketAreaCounties[] {
   const lines = readFileSync(FILE, 'utf8').trim().split('\n')
   return lines

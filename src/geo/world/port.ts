@@ -2,23 +2,26 @@ import type { Bounds } from '../../geometry/bounds.ts'
 import type { Position } from '../../model/geofence.ts'
 import type { SearchHit, SearchIndex } from '../placeDatabase/searchIndex.ts'
 
-/** The credit for names and positions of cities, which their licence asks for: CC BY 4.0. */
+/** The credit for names and positions of cities, which their licence requires: CC BY 4.0. */
 export const WORLD_ATTRIBUTION = 'GeoNames'
 
-/** The credit for airports: ODbL. */
+/** The credit for airports, whose licence is ODbL. */
 export const AIRPORT_ATTRIBUTION = 'OurAirports'
 
-/** What is known of the whole world besides borders and clocks, whatever map region is imported. */
+/** What is known about the whole world besides borders and clocks, whatever map regions are imported. */
 export interface World {
   /** The city of a point in a country: the one whose size explains the distance best. */
   cityAt(point: Position, countryCode: string): WorldCity | undefined
-  /** The state of a point in the United States; at the coast the nearest within 20 km. */
+  /** The state of a point in the United States. Off the coast, it is the nearest one within 20 km. */
   stateAt(point: Position): { readonly name: string; readonly code: string } | undefined
   /** The county of a point in the United States, with its suffix: `Kings County`. */
   countyAt(point: Position): UsCounty | undefined
-  /** @param fips five digits */
+  /**
+   * The county with a code.
+   * @param fips five digits
+   */
   countyByFips(fips: string): UsCounty | undefined
-  /** What a postal code of the United States stands for, or the first three characters of one of Canada. */
+  /** The area of a postal code of the United States, or of the first three characters of one of Canada. */
   postalArea(countryCode: string, postalCode: string): PostalArea | undefined
   /** The ZIP with the nearest centre, within 25 km. */
   nearestZip(point: Position): string | undefined
@@ -38,14 +41,14 @@ export interface World {
 /** A city, county, state, country or postal code. */
 export interface WorldItem {
   readonly kind: 'locality' | 'county' | 'state' | 'country' | 'postalCode'
-  /** The name; for a country: its alpha-2 code. */
+  /** The name. For a country, it is the alpha-2 code. */
   readonly name: string
   /** The code of a state. */
   readonly code: string | undefined
   readonly countryCode: string
   readonly population: number
   readonly position: Position
-  /** For a city: the names of the regions that it lies in. */
+  /** The names of the regions that contain it, for a city. */
   readonly region: string | undefined
   readonly district: string | undefined
 }
@@ -53,7 +56,7 @@ export interface WorldItem {
 export interface WorldCity {
   readonly name: string
   readonly population: number
-  /** Names of the regions that it lies in. */
+  /** The names of the regions that contain it. */
   readonly region: string | undefined
   readonly district: string | undefined
 }
@@ -61,7 +64,7 @@ export interface WorldCity {
 /** A state or county of the United States. */
 export interface UsArea {
   readonly fips: string
-  /** Closed rings: those in an odd number of them are in the area. */
+  /** Closed rings. A point is in the area if it is in an odd number of them. */
   readonly rings: readonly (readonly Position[])[]
 }
 
@@ -75,11 +78,11 @@ export interface PostalArea {
   readonly city: string
   readonly stateCode: string
   readonly state: string
-  /** Only in the United States. */
+  /** The county's code. It is only known in the United States. */
   readonly countyFips: string | undefined
 }
 
-/** How large an airport is, or what else it serves. */
+/** How large an airport is, or for what else it serves. */
 export type AirportSize = 'large' | 'medium' | 'small' | 'seaplane' | 'heliport'
 
 /** An airport in service that has an IATA code. */
@@ -88,17 +91,23 @@ export interface Airport {
   readonly iata: string
   readonly name: string
   readonly size: AirportSize
-  /** Alpha-2. */
+  /** The alpha-2 code. */
   readonly countryCode: string
   readonly position: Position
 }
 
 export interface Airports {
-  /** @param iata in any case */
+  /**
+   * The airport with a code.
+   * @param iata in any case
+   */
   byCode(iata: string): Airport | undefined
-  /** @param key the public `_id` of the place that it is */
+  /**
+   * The airport that is a place.
+   * @param key the public `_id` of the place
+   */
   byKey(key: string): Airport | undefined
-  /** The nearest first. */
+  /** The airports within a distance, the nearest first. */
   within(meters: number, point: Position): Airport[]
 }
 
@@ -110,6 +119,9 @@ export interface MarketArea {
 }
 
 export interface MarketAreas {
-  /** @param fips of a county, five digits */
+  /**
+   * The market of a county.
+   * @param fips the code of the county, five digits
+   */
   ofCounty(fips: string): MarketArea | undefined
 }

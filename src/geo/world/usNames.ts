@@ -1,4 +1,4 @@
-/** Names of administrative areas of the United States and Canada that their data leave out. */
+/** Names of administrative areas of the United States and Canada that the data about them lack. */
 
 /** The boroughs of New York City, by the county that each of them is. */
 const BOROUGHS: Readonly<Record<string, string>> = {
@@ -9,12 +9,15 @@ const BOROUGHS: Readonly<Record<string, string>> = {
   36085: 'Staten Island',
 }
 
-/** @param fips of the county, five digits */
+/**
+ * The borough that is a county.
+ * @param fips the code of the county, five digits
+ */
 export function boroughOf(fips: string): string | undefined {
   return Object.hasOwn(BOROUGHS, fips) ? BOROUGHS[fips] : undefined
 }
 
-/** Alaska has boroughs, and areas of the census where there is none. */
+/** Areas of the census in Alaska where there is no borough. */
 const CENSUS_AREAS: ReadonlySet<string> = new Set([
   'Aleutians West',
   'Bethel',
@@ -33,14 +36,14 @@ const LOUISIANA = '22'
 const ALASKA = '02'
 const PUERTO_RICO = '72'
 const WITHOUT_COUNTIES: ReadonlySet<string> = new Set(['11', '60', '66', '69', '78'])
-/** In Maryland, Missouri, Nevada and Virginia, numbers from here on are cities that belong to no county. */
+/** In Maryland, Missouri, Nevada and Virginia, numbers from here on are cities that do not belong to a county. */
 const FIRST_CITY = 510
 const WITH_CITIES: ReadonlySet<string> = new Set(['24', '29', '32', '51'])
 
 /**
  * The name of a county with its suffix: `Kings County`, `Orleans Parish`.
- * @param fips five digits, of which the first two are the state's
- * @param name without suffix
+ * @param fips five digits, of which the first two are those of the state
+ * @param name without a suffix
  */
 export function countyName(fips: string, name: string): string {
   const state = fips.slice(0, 2)
@@ -171,7 +174,10 @@ export const STATE_NAMES: Readonly<Record<string, string>> = {
   WY: 'Wyoming',
 }
 
-/** Provinces of Canada by the first letter of the postal code. X is shared; its second character tells them apart. */
+/**
+ * The provinces of Canada by the first letter of the postal code. Several share X, and its second character
+ * distinguishes them.
+ */
 const PROVINCES: Readonly<Record<string, readonly [code: string, name: string]>> = {
   A: ['NL', 'Newfoundland and Labrador'],
   B: ['NS', 'Nova Scotia'],
@@ -200,7 +206,10 @@ export const ALL_PROVINCES: readonly (readonly [code: string, name: string])[] =
   NORTHWEST,
 ]
 
-/** @param code of Canada, at least its first three characters, in capitals */
+/**
+ * The province of a postal code.
+ * @param code a postal code of Canada, at least its first three characters, in capitals
+ */
 export function provinceOf(code: string): readonly [code: string, name: string] | undefined {
   const letter = code[0] ?? ''
   if (letter === 'X') return code[1] === '0' && 'ABC'.includes(code[2] ?? '-') ? NUNAVUT : NORTHWEST
@@ -262,7 +271,10 @@ const CODES_BY_STATE: Readonly<Record<string, string>> = {
 }
 const CODES_BY_PROVINCE = new Map(ALL_PROVINCES.map(([code, name]) => [name, code]))
 
-/** The code of a state of the United States or a province of Canada. @param name in English, as it is usually written */
+/**
+ * The code of a state of the United States or a province of Canada.
+ * @param name in English, as it is usually written
+ */
 export function stateCodeOf(countryCode: string, name: string): string | undefined {
   if (countryCode === 'CA') return CODES_BY_PROVINCE.get(name)
   return countryCode === 'US' && Object.hasOwn(CODES_BY_STATE, name) ? CODES_BY_STATE[name] : undefined

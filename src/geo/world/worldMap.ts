@@ -1,6 +1,6 @@
 /**
- * The map of the world: land, borders of countries, names of countries and cities. It is what maps show where no
- * region is imported, and on small scales everywhere. Outlines are those of Natural Earth, in three sizes.
+ * The map of the world: land, borders of countries, names of countries and cities. Maps show it where no region is
+ * imported, and everywhere at small scales. Outlines are those of Natural Earth, in three sizes.
  */
 import type Database from 'better-sqlite3'
 import { randomUUID } from 'node:crypto'
@@ -25,10 +25,10 @@ const TOWNS = [
   [0, kindNumber('places locality village point')],
 ] as const
 
-/** By level, beginning with the most detail: the scale of its outlines, such as 1:10,000,000. */
+/** The scale of the outlines for each level, beginning with the most detail: 1:10,000,000 and so on. */
 const SCALES = ['10m', '50m', '110m'] as const
 
-/** A country has several cities, and more people than those. */
+/** The share of a country's people that live in the cities of the list. */
 const SHARE_IN_CITIES = 0.5
 
 interface Topology {
@@ -40,7 +40,7 @@ interface Topojson {
     topology: Topology,
     object: object,
   ): { readonly features: readonly { readonly geometry: { readonly coordinates: Position[][][] } }[] }
-  /** Lines between objects that the filter accepts. */
+  /** Returns the lines between objects that the filter accepts. */
   mesh(
     topology: Topology,
     object: object,
@@ -49,15 +49,16 @@ interface Topojson {
 }
 
 /**
- * The map in the making. Outlines come first, because with the lists of cities in memory there is less room for them.
+ * A map that is being made. Outlines come first, because there is less room for them once the lists of cities are in
+ * memory.
  */
 export class WorldMapBuilder {
   readonly #writer: MapWriter
 
   /**
    * Adds the outlines.
-   * @param folder with room for a file
-   * @param parsed the contents of a JSON file of a package
+   * @param folder a folder with room for a file
+   * @param parsed returns the contents of a package's JSON file
    */
   constructor(folder: string, topojson: Topojson, parsed: <Contents>(module: string) => Contents) {
     this.#writer = new MapWriter(join(folder, `staging-${randomUUID()}.db`), WORLD_LEVELS)
@@ -65,7 +66,7 @@ export class WorldMapBuilder {
       addOutlines(this.#writer, level, topojson, parsed(`${OUTLINE_PACKAGE}/countries-${SCALES[i]}.json`))
   }
 
-  /** Writes the blocks into a world database that has cities and countries. */
+  /** Writes the blocks into a world database that has cities and countries already. */
   finish(database: Database.Database): void {
     addCities(this.#writer, database)
     addCountries(this.#writer, database)
