@@ -1,4 +1,7 @@
 import { MapThread, type MapTask } from '../src/geo/maps/mapThread.ts'
+import { runBehindTracking } from '../src/runtime/threadPriority.ts'
+
+runBehindTracking()
 
 const thread = new MapThread()
 

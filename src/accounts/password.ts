@@ -1,6 +1,9 @@
-import { randomBytes, scrypt, timingSafeEqual } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { Piscina } from 'piscina'
+import { PASSWORD_WORKER } from '../../workers/urls.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import { normalized } from './passwordRules.ts'
+import type { Cost, HashTask } from './scrypt.ts'
 
 /** A password as it is stored: scrypt, with its parameters. */
 export interface PasswordHash {
@@ -13,31 +16,31 @@ export interface PasswordHash {
   readonly hash: string
 }
 
-/** The work of one hash. The standard takes 128 MiB, and some tenths of a second of a processor. */
-export interface Cost {
-  readonly n: number
-  readonly r: number
-  readonly p: number
-}
-
 const STANDARD: Cost = { n: 2 ** 17, r: 8, p: 1 }
 const SALT_BYTES = 16
 const HASH_BYTES = 32
-/**
- * How many hashes run at a time. Node has four threads for such work, and files and name look-ups need some of them.
- */
+/** Each takes 128 MiB. */
 const AT_ONCE = 2
 /** How many hashes may wait. With this many, the last one takes about ten seconds. */
 const MOST_WAITING = 40
+/** A thread takes about 10 MB. It ends after this long without a password. */
+const IDLE_MS = 60_000
 
 /**
- * Hashes passwords in Node's threads, so that the event loop stays free. Two run at a time, because each takes 128
- * MiB.
+ * Hashes of passwords, computed in threads that tracking goes before. The threads of Node itself would not do: the log
+ * is written by them, and their priority is that of the event loop.
  */
 export class Passwords {
   readonly #cost: Cost
   readonly #limit = new ConcurrencyLimit(AT_ONCE, MOST_WAITING)
-  /** A hash that is compared if there is no account, so that the answer takes as long. */
+  readonly #pool = new Piscina<HashTask, Uint8Array>({
+    filename: PASSWORD_WORKER.href,
+    minThreads: 0,
+    maxThreads: AT_ONCE,
+    idleTimeout: IDLE_MS,
+    recordTiming: false,
+  })
+  /** Compared with where there is no account, so that the answer takes as long. */
   readonly #nobody: PasswordHash
 
   /**
@@ -58,7 +61,7 @@ export class Passwords {
   async hash(password: string): Promise<PasswordHash> {
     const salt = randomBytes(SALT_BYTES)
     const hash = await this.#derive(password, salt, this.#cost)
-    return { ...this.#cost, salt: salt.toString('base64'), hash: hash.toString('base64') }
+    return { ...this.#cost, salt: salt.toString('base64'), hash: Buffer.from(hash).toString('base64') }
   }
 
   /**
@@ -77,16 +80,8 @@ export class Passwords {
     return n * r * p < this.#cost.n * this.#cost.r * this.#cost.p
   }
 
-  #derive(password: string, salt: Buffer, { n, r, p }: Cost): Promise<Buffer> {
-    const options = { N: n, r, p, maxmem: 2 * 128 * n * r }
-    return this.#limit.run(
-      () =>
-        new Promise((resolve, reject) => {
-          scrypt(password, salt, HASH_BYTES, options, (error, key) => {
-            if (error === null) resolve(key)
-            else reject(error)
-          })
-        }),
-    )
+  #derive(password: string, salt: Buffer, { n, r, p }: Cost): Promise<Uint8Array> {
+    const task = { password, salt, bytes: HASH_BYTES, cost: { n, r, p } }
+    return this.#limit.run(() => this.#pool.run(task))
   }
 }

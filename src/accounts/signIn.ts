@@ -6,10 +6,11 @@ import type { Change } from '../registry/store/editLog.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { Attempts, type SignInAttempt } from './attempts.ts'
-import { Passwords, type Cost } from './password.ts'
+import { Passwords } from './password.ts'
 import { checkPassword, normalized } from './passwordRules.ts'
 import type { People } from './people.ts'
 import type { Account } from './rows.ts'
+import type { Cost } from './scrypt.ts'
 import type { Opened, Origin } from './sessions.ts'
 
 export interface SignInParts {

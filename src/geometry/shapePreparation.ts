@@ -58,7 +58,25 @@ export function shapeOf(words: layout.ShapeWords, at: number): Shape {
   return { kind: 'polygon', ring }
 }
 
-/** Returns the same as `shapeOutline`, but without walking along the ring. */
+/**
+ * Writes the corners of a polygon to the beginning of `out`: longitude and latitude by turns, in either direction, and
+ * not closed. For readers of many polygons: {@link shapeOf} makes an object for each corner.
+ * @returns how many corners; 0 for a circle
+ */
+export function cornersOf(words: layout.ShapeWords, at: number, out: number[]): number {
+  if (layout.isCircle(words, at)) return 0
+  const { doubles, ints } = words
+  const from = layout.verticesOf(at, layout.leavesOf(words, at))
+  const numbers = 2 * layout.edgesOf(words, at)
+  if ((layout.flagsOf(words, at) & layout.FLAG_DECIMAL) !== 0) {
+    for (let i = 0; i < numbers; i++) out[i] = ints[2 * from + i]! / layout.DECIMALS
+  } else {
+    for (let i = 0; i < numbers; i++) out[i] = doubles[from + i]!
+  }
+  return numbers / 2
+}
+
+/** Same as `shapeOutline`, but without walking along the ring. */
 export function outlineOf(words: layout.ShapeWords, at: number): Outline {
   const { doubles } = words
   if (layout.isCircle(words, at)) {

@@ -56,13 +56,18 @@ export class BoundsTree {
 
   /** Frees the slot, and sets `box` to what was stored for it. */
   clear(slot: number, box: Box): void {
+    this.bounds(slot, box)
+    this.#boxes[slot * 4] = NaN
+    this.#count--
+  }
+
+  /** Sets `box` to what is stored for the slot. */
+  bounds(slot: number, box: Box): void {
     const at = slot * 4
     box.west = this.#boxes[at]!
     box.south = this.#boxes[at + 1]!
     box.east = this.#boxes[at + 2]!
     box.north = this.#boxes[at + 3]!
-    this.#boxes[at] = NaN
-    this.#count--
   }
 
   /** A lower bound, in metres, of the distance from the point to the slot's bounds; 0 inside. */
@@ -73,7 +78,7 @@ export class BoundsTree {
   }
 
   /** Appends the slots whose bounds meet the box, each once. */
-  search(box: Box, out: number[]): void {
+  search(box: Readonly<Box>, out: number[]): void {
     if (this.#stale) this.#build()
     this.#marks.clear(this.#end)
     for (const slot of this.#recent) this.#take(slot, box, out)
@@ -101,11 +106,11 @@ export class BoundsTree {
     return forEachTurn(box, (west, east) => tree.collides(west, box.south, east, box.north, isOneTooMany))
   }
 
-  #take(slot: number, box: Box, out: number[]): void {
+  #take(slot: number, box: Readonly<Box>, out: number[]): void {
     if (this.#meets(slot, box) && this.#marks.mark(slot)) out.push(slot)
   }
 
-  #meets(slot: number, box: Box): boolean {
+  #meets(slot: number, box: Readonly<Box>): boolean {
     const boxes = this.#boxes
     const at = slot * 4
     const west = boxes[at]!
@@ -165,7 +170,7 @@ function singleAbove(value: number): number {
 }
 
 /** Calls `ask` for each part of the box within ±180 degrees until one returns true. Returns whether one did. */
-function forEachTurn(box: Box, ask: (west: number, east: number) => boolean): boolean {
+function forEachTurn(box: Readonly<Box>, ask: (west: number, east: number) => boolean): boolean {
   for (let turn = -360; turn <= 360; turn += 360) {
     const west = Math.max(-180, box.west + turn)
     const east = Math.min(180, box.east + turn)

@@ -101,8 +101,20 @@ export class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> i
     return this.#arena.shape(this.#shapes[slot]!)
   }
 
+  readCorners(slot: number, out: number[]): number {
+    return this.#arena.readCorners(this.#shapes[slot]!, out)
+  }
+
   outline(slot: number): Outline {
     return this.#arena.outline(this.#shapes[slot]!)
+  }
+
+  meeting(box: Readonly<Box>, out: number[]): void {
+    this.#tree.search(box, out)
+  }
+
+  bounds(slot: number, out: Box): void {
+    this.#tree.bounds(slot, out)
   }
 
   distance(slot: number, probe: Probe): number {

@@ -1,6 +1,7 @@
 import type { Beacon, RangedBeacon } from '../model/beacon.ts'
 import type { Geofence, GeofenceProperties, Outline, Shape } from '../model/geofence.ts'
 import type { Probe } from '../geometry/probe.ts'
+import type { Box } from './cellGrid.ts'
 import type { ShapePlaces } from '../geometry/shapeArena.ts'
 import type { ShapeBatch } from '../geometry/shapeBatch.ts'
 
@@ -39,6 +40,13 @@ export interface ShapeIndex<T extends Named> {
    * within `reachMeters` of that point are among those appended.
    */
   candidates(probe: Probe, reachMeters: number, out: number[]): number
+  /**
+   * Appends to `out` the slot of every geofence that meets the box (and possibly others), each once.
+   * @param box degrees; west may be below −180, and east above 180
+   */
+  meeting(box: Readonly<Box>, out: number[]): void
+  /** Sets `out` to a box that contains the geofence and is at most some metres wider; east may be above 180. */
+  bounds(slot: number, out: Box): void
   /** Beyond all slots that have been used. */
   readonly end: number
   /** Whether an item is in the slot. */
@@ -49,6 +57,12 @@ export interface ShapeIndex<T extends Named> {
   geofence(slot: number): T
   /** A copy of its shape, as it was put. */
   shape(slot: number): Shape
+  /**
+   * Writes the corners of a polygon to the beginning of `out`: longitude and latitude by turns, in either direction,
+   * and not closed. At a small part of the cost of {@link shape}.
+   * @returns how many corners; 0 for a circle
+   */
+  readCorners(slot: number, out: number[]): number
   /** Its centre and extent, which are cheaper than {@link shape}. */
   outline(slot: number): Outline
   /** Signed distance in metres from the probe's point to the boundary, negative inside. */

@@ -1,5 +1,4 @@
-import { Probe } from '../../geometry/probe.ts'
-import { shapeRing } from '../../geometry/shape.ts'
+import { circleRing } from '../../geometry/shape.ts'
 import type { GeofenceProperties, Position } from '../../model/geofence.ts'
 import type { GeofenceIndex } from '../../spatial/port.ts'
 import { clipRing, doubleArea, squareBox } from '../mapFile/clip.ts'
@@ -17,115 +16,195 @@ import { VectorTile } from '../mapFile/vectorTile.ts'
 /**
  * The geofences of a scope as a vector tile.
  *
- * A tile of a country may have a hundred thousand of them, most smaller than a pixel. So geofences smaller than two
- * pixels become points, and points in the same square of eight pixels become one, with their number. Larger geofences
- * are areas, as long as there is room.
+ * A tile of a country may have a hundred thousand of them, most smaller than a pixel. So what is smaller than four pixels is a
+ * point, and points in the same square of eight pixels are one, with their number. What is larger is an area, as long as
+ * there is room.
  */
 
-/** Geofences with a smaller diameter become points. A pixel has eight units. */
-const LEAST_DIAMETER = 16
-/** The side of the squares of points, in units. */
+/** A pixel has eight units. Geofences with a smaller diameter are points. */
+const LEAST_DIAMETER = 32
+/** Side of the squares of points, in units. */
 const SQUARE = 64
 /** How many areas one tile may have, and how many corners all of them. Further ones become points. */
 const MOST_AREAS = 3000
 const MOST_CORNERS = 100_000
-/** Below this zoom, all geofences are looked at, because distances mean little on such a large part of a sphere. */
-const WHOLE_ZOOM = 4
-/** How many geofences are looked at in one step. */
+/** What has a smaller radius, in units, has the same form in the tile as on the ground, to less than a unit. */
+const FLAT_UNITS = 128
+/** Nearer to the poles than this, forms are stretched. */
+const FLAT_LATITUDE = 75
+/** Corners of such a form that are nearer to the one before, in units, are left out: less than half a pixel. */
+const LEAST_STEP = 4
+/** Geofences that are looked at in one step. */
 const LOOKED_AT = 128
 
 const EARTH_METERS = 40_075_017
 
 interface Square {
   count: number
-  readonly geofence: GeofenceProperties
+  /** Of the first geofence in it. */
+  readonly slot: number
   readonly x: number
   readonly y: number
 }
 
-/**
- * Makes a tile step by step.
- * @param isShown which geofences are in it
- */
+/** @param isShown which geofences are in it, by slot */
 export function* geofenceTile(
   index: GeofenceIndex,
   address: TileAddress,
-  isShown: (geofence: GeofenceProperties) => boolean,
+  isShown: (slot: number) => boolean,
 ): Generator<void, Uint8Array> {
-  const box = squareBox(TILE_UNITS, TILE_MARGIN)
-  const tile = new VectorTile()
-  const squares = new Map<number, Square>()
-  const scale = 2 ** (address.z + TILE_BITS - WORLD_BITS)
-  const world = 2 ** (address.z + TILE_BITS)
-  const [left, top] = [address.x * TILE_UNITS, address.y * TILE_UNITS]
-  let [areas, corners, looked] = [0, 0, 0]
-  for (const slot of address.z < WHOLE_ZOOM ? allSlots(index) : slotsNear(index, address)) {
+  const maker = new TileMaker(index, address)
+  let looked = 0
+  for (const slot of slotsIn(index, address)) {
     if (++looked % LOOKED_AT === 0) yield
-    // The geofence may have been removed in the meantime.
-    if (!index.has(slot)) continue
-    const geofence = index.geofence(slot)
-    if (!isShown(geofence)) continue
-    const { center, radius } = index.outline(slot)
-    const [centerX, centerY] = project(center)
-    const [x, y] = [Math.round(centerX * scale) - left, Math.round(centerY * scale) - top]
-    const units = (radius * world) / (EARTH_METERS * Math.cos((center[1] * Math.PI) / 180))
-    // The geofence may also be seen beyond the antimeridian.
-    for (const moved of [x, x - world, x + world]) {
-      if (moved + units < box.west || moved - units > box.east) continue
-      if (y + units < box.north || y - units > box.south) continue
-      const size = index.corners(slot) + 33
-      if (2 * units >= LEAST_DIAMETER && areas < MOST_AREAS && corners + size <= MOST_CORNERS) {
-        const ring = clipRing(
-          ringOf(shapeRing(index.shape(slot)), center, scale, left - (moved - x), top),
-          box,
-        )
-        if (ring.length === 0) continue
-        areas++
-        corners += size
-        tile.add('geofences', 'area', valuesOf(geofence), [clockwise(ring)])
-      } else addPoint(squares, geofence, moved, y)
+    // It may have been removed in the meantime.
+    if (index.has(slot) && isShown(slot)) maker.add(slot)
+  }
+  yield* maker.addPoints()
+  return maker.tile.bytes()
+}
+
+class TileMaker {
+  readonly tile = new VectorTile()
+  readonly #index: GeofenceIndex
+  readonly #box = squareBox(TILE_UNITS, TILE_MARGIN)
+  /** Units of the tile in one of the grid. */
+  readonly #scale: number
+  /** Units around the world. */
+  readonly #world: number
+  readonly #left: number
+  readonly #top: number
+  readonly #squares = new Map<number, Square>()
+  readonly #bounds = { west: 0, south: 0, east: 0, north: 0 }
+  #areas = 0
+  #corners = 0
+  #isFull = false
+
+  constructor(index: GeofenceIndex, { z, x, y }: TileAddress) {
+    this.#index = index
+    this.#scale = 2 ** (z + TILE_BITS - WORLD_BITS)
+    this.#world = 2 ** (z + TILE_BITS)
+    this.#left = x * TILE_UNITS
+    this.#top = y * TILE_UNITS
+  }
+
+  add(slot: number): void {
+    const bounds = this.#bounds
+    this.#index.bounds(slot, bounds)
+    const unitsADegree = this.#world / 360
+    const x = ((bounds.west + bounds.east) / 2 + 180) * unitsADegree - this.#left
+    const latitude = (bounds.south + bounds.north) / 2
+    const y = project([0, latitude])[1] * this.#scale - this.#top
+    const height = (bounds.north - bounds.south) / Math.max(0.01, Math.cos((latitude * Math.PI) / 180))
+    const diameter = Math.max(bounds.east - bounds.west, height) * unitsADegree
+    // It may be seen beyond the antimeridian.
+    for (let moved = x - this.#world; moved <= x + this.#world; moved += this.#world) {
+      if (moved + diameter < this.#box.west || moved - diameter > this.#box.east) continue
+      if (diameter < LEAST_DIAMETER || !this.#addArea(slot, moved - x))
+        this.#addPoint(slot, Math.round(moved), Math.round(y))
     }
   }
-  for (const { count, geofence, x, y } of squares.values())
-    tile.add('points', 'point', count === 1 ? valuesOf(geofence) : { count }, [[x, y]])
-  return tile.bytes()
+
+  /** @returns whether there was room for it */
+  #addArea(slot: number, moved: number): boolean {
+    if (this.#isFull) return false
+    const index = this.#index
+    const size = index.corners(slot) + 33
+    this.#isFull = this.#areas === MOST_AREAS || this.#corners + size > MOST_CORNERS
+    if (this.#isFull) return false
+    const ring = clipRing(ringOf(index, slot, this.#scale, this.#left - moved, this.#top), this.#box)
+    if (ring.length < 6) return true
+    this.#areas++
+    this.#corners += size
+    this.tile.add('geofences', 'area', valuesOf(index.geofence(slot)), [clockwise(ring)])
+    return true
+  }
+
+  #addPoint(slot: number, x: number, y: number): void {
+    if (x < 0 || y < 0 || x >= TILE_UNITS || y >= TILE_UNITS) return
+    const key = Math.floor(x / SQUARE) * TILE_UNITS + Math.floor(y / SQUARE)
+    const square = this.#squares.get(key)
+    if (square === undefined) this.#squares.set(key, { count: 1, slot, x, y })
+    else square.count++
+  }
+
+  /** Adds the points, when all geofences are added. */
+  *addPoints(): Generator<void, void> {
+    let looked = 0
+    for (const { count, slot, x, y } of this.#squares.values()) {
+      if (++looked % LOOKED_AT === 0) yield
+      if (count > 1) this.tile.add('points', 'point', { count }, [[x, y]])
+      else if (this.#index.has(slot))
+        this.tile.add('points', 'point', valuesOf(this.#index.geofence(slot)), [[x, y]])
+    }
+  }
 }
 
-function* allSlots(index: GeofenceIndex): Generator<number> {
-  for (let slot = 0; slot < index.end; slot++) yield slot
-}
-
-/** The geofences that may touch the circle around the tile. */
-function slotsNear(index: GeofenceIndex, { z, x, y }: TileAddress): number[] {
+/** The geofences whose bounds meet the tile. */
+function slotsIn(index: GeofenceIndex, { z, x, y }: TileAddress): number[] {
   const side = 2 ** (WORLD_BITS - z)
-  const middle = unproject((x + 0.5) * side, (y + 0.5) * side)
-  const probe = new Probe().set(middle[1], middle[0])
-  const margin = TILE_MARGIN / TILE_UNITS
-  // The edge that is nearer to the equator is longer.
-  const [, north] = unproject(x * side, (y - margin) * side)
-  const [, south] = unproject(x * side, (y + 1 + margin) * side)
-  const latitude = north * south < 0 ? 0 : Math.min(Math.abs(north), Math.abs(south))
-  const meters = (EARTH_METERS * Math.cos((latitude * Math.PI) / 180) * (1 + 2 * margin)) / 2 ** z
+  const margin = (side * TILE_MARGIN) / TILE_UNITS
+  const [west, north] = unproject(x * side - margin, y * side - margin)
+  const [east, south] = unproject((x + 1) * side + margin, (y + 1) * side + margin)
   const found: number[] = []
-  index.candidates(probe, meters, found)
+  index.meeting({ west, south, east, north }, found)
   return found
 }
 
-/** A ring in units of the tile, not closed. Its longitudes are those next to the centre. */
-function ringOf(
-  ring: readonly Position[],
-  center: Position,
-  scale: number,
-  left: number,
-  top: number,
-): number[] {
-  const units: number[] = []
-  for (const [longitude, latitude] of ring.slice(0, -1)) {
-    const turns = Math.round((longitude - center[0]) / 360)
-    const [x, y] = project([longitude - 360 * turns, latitude])
-    units.push(Math.round(x * scale) - left, Math.round(y * scale) - top)
+/** Corners of the polygon that is being read. */
+const read: number[] = []
+
+/** The outline of a geofence in units of the tile, not closed. */
+function ringOf(index: GeofenceIndex, slot: number, scale: number, left: number, top: number): number[] {
+  const { center, radius } = index.outline(slot)
+  const [longitude, latitude] = center
+  const [centerX, centerY] = project(center)
+  const [x, y] = [centerX * scale - left, centerY * scale - top]
+  const unitsADegree = (2 ** WORLD_BITS * scale) / 360
+  const stretch = 1 / Math.cos((latitude * Math.PI) / 180)
+  const units = (radius / EARTH_METERS) * 360 * unitsADegree * stretch
+  const isFlat = units <= FLAT_UNITS && Math.abs(latitude) <= FLAT_LATITUDE
+  let corners = index.readCorners(slot, read)
+  if (corners === 0 && isFlat) return circle(x, y, units)
+  if (corners === 0) corners = readCircle(center, radius)
+  const leastStep = isFlat ? LEAST_STEP : 1
+  const ring: number[] = []
+  let [beforeX, beforeY] = [Infinity, Infinity]
+  for (let i = 0; i < 2 * corners; i += 2) {
+    let east = read[i]! - longitude
+    // Longitudes are those next to the centre.
+    if (east > 180 || east < -180) east -= 360 * Math.round(east / 360)
+    const atX = x + east * unitsADegree
+    const atY = isFlat
+      ? y + (latitude - read[i + 1]!) * unitsADegree * stretch
+      : project([0, read[i + 1]!])[1] * scale - top
+    if (Math.abs(atX - beforeX) < leastStep && Math.abs(atY - beforeY) < leastStep) continue
+    beforeX = atX
+    beforeY = atY
+    ring.push(Math.round(atX), Math.round(atY))
   }
-  return units
+  return ring
+}
+
+/** Writes the corners of a circle, as responses have them, to {@link read}. @returns how many */
+function readCircle(center: Position, radius: number): number {
+  const ring = circleRing(center, radius).slice(0, -1)
+  for (const [i, [longitude, latitude]] of ring.entries()) {
+    read[2 * i] = longitude
+    read[2 * i + 1] = latitude
+  }
+  return ring.length
+}
+
+/** A circle of as many corners as it takes to be right to one unit. */
+function circle(x: number, y: number, radius: number): number[] {
+  const corners = Math.ceil(Math.PI / Math.acos(1 - 1 / Math.max(radius, 4)))
+  const ring: number[] = []
+  for (let i = 0; i < corners; i++) {
+    const angle = (2 * Math.PI * i) / corners
+    ring.push(Math.round(x + radius * Math.sin(angle)), Math.round(y - radius * Math.cos(angle)))
+  }
+  return ring
 }
 
 function clockwise(ring: ArrayLike<number>): ArrayLike<number> {
@@ -133,14 +212,6 @@ function clockwise(ring: ArrayLike<number>): ArrayLike<number> {
   const turned: number[] = []
   for (let i = ring.length - 2; i >= 0; i -= 2) turned.push(ring[i]!, ring[i + 1]!)
   return turned
-}
-
-function addPoint(squares: Map<number, Square>, geofence: GeofenceProperties, x: number, y: number): void {
-  if (x < 0 || y < 0 || x >= TILE_UNITS || y >= TILE_UNITS) return
-  const key = Math.floor(x / SQUARE) * TILE_UNITS + Math.floor(y / SQUARE)
-  const square = squares.get(key)
-  if (square === undefined) squares.set(key, { count: 1, geofence, x, y })
-  else square.count++
 }
 
 function valuesOf({ id, tag, externalId, description, type, enabled }: GeofenceProperties) {

@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import { asOf, type GeofenceProperties } from '../../model/geofence.ts'
+import { asOf } from '../../model/geofence.ts'
 import type { ScopeId } from '../../model/scope.ts'
 import { ConcurrencyLimit } from '../../runtime/concurrencyLimit.ts'
 import type { Clock } from '../../runtime/clock.ts'
@@ -65,8 +65,11 @@ export class GeofenceTiles {
     if (known !== undefined) return known
     // The revision is read first, so that a change in the meantime makes the tile outdated.
     const { revision, index } = this.#geofences(scope)
-    const isShown = (geofence: GeofenceProperties) =>
-      (tag === undefined || geofence.tag === tag) && asOf(geofence, this.#clock.now()) !== undefined
+    const isShown = (slot: number): boolean => {
+      if (tag === undefined && index.isPlain(slot)) return true
+      const geofence = index.geofence(slot)
+      return (tag === undefined || geofence.tag === tag) && asOf(geofence, this.#clock.now()) !== undefined
+    }
     const content = await inSlices(geofenceTile(index, address, isShown))
     const tile = { content, revision }
     this.#kept.set(key, tile)

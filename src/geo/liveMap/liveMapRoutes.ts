@@ -33,7 +33,7 @@ export function liveMapRoutes(tiles: GeofenceTiles, positions: Positions): Route
       tag: 'Geofences',
       summary: 'A vector tile of the geofences',
       description:
-        'The layer `geofences` has areas, the layer `points` those that are smaller than two pixels of a tile of 512, and those beyond 3,000 areas. Both have `_id`, ' +
+        'The layer `geofences` has areas, the layer `points` those that are smaller than four pixels of a tile of 512, and those beyond 3,000 areas. Both have `_id`, ' +
         '`tag`, `externalId`, `description`, `type` and `enabled`; a point that stands for several has their `count` instead. The `ETag` ' +
         'changes with the geofences: send it as `If-None-Match`. An empty tile has no bytes.',
       params: Type.Object({

@@ -1,6 +1,8 @@
 /** Bytes that are written and read number by number: LEB128 numbers, zigzag for signed ones, as in Protocol Buffers. */
 
 const FIRST_BYTES = 256
+/** Longer texts have a length of two bytes. */
+const MOST_SHORT = 127
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
@@ -40,7 +42,23 @@ export class ByteWriter {
 
   /** Writes a text, with its length before it. */
   text(text: string): void {
-    this.bytes(encoder.encode(text))
+    if (!this.#shortText(text)) this.bytes(encoder.encode(text))
+  }
+
+  /** Most texts are short and of ASCII, which is written faster without the encoder. @returns whether it was written */
+  #shortText(text: string): boolean {
+    const { length } = text
+    if (length > MOST_SHORT) return false
+    if (this.length + 1 + length > this.#bytes.length) this.#grow(1 + length)
+    const from = this.length + 1
+    for (let i = 0; i < length; i++) {
+      const code = text.charCodeAt(i)
+      if (code > 127) return false
+      this.#bytes[from + i] = code
+    }
+    this.#bytes[this.length] = length
+    this.length = from + length
+    return true
   }
 
   /** Writes bytes, with their length before them. */

@@ -59,8 +59,8 @@ class TileLayer {
       const value = values[key]
       if (value !== undefined) tags.push(numberOf(this.#keys, key), numberOf(this.#values, value))
     }
-    // Points with the same name are different places, so they are not combined.
-    const known = `${shape} ${tags.join()} ${shape === 'point' ? this.#features.size : ''}`
+    // Points of one name are different places.
+    const known = shape === 'point' ? `point ${this.#features.size}` : `${shape} ${tags.join()}`
     const feature = this.#features.get(known)
     if (feature === undefined) this.#features.set(known, { shape, tags, parts: [...parts] })
     else for (const part of parts) feature.parts.push(part)
