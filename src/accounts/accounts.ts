@@ -5,7 +5,7 @@ import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import type { Change, EditLog } from '../registry/store/editLog.ts'
 import type { RegistryReplica } from '../registry/store/replica.ts'
-import type { PasswordHash } from './password.ts'
+import type { PasswordHash } from './scrypt.ts'
 import {
   accountOfRow,
   rowOfAccount,

@@ -3,18 +3,7 @@ import { Piscina } from 'piscina'
 import { PASSWORD_WORKER } from '../../workers/urls.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import { normalized } from './passwordRules.ts'
-import type { Cost, HashTask } from './scrypt.ts'
-
-/** A password as it is stored: scrypt, with its parameters. */
-export interface PasswordHash {
-  readonly n: number
-  readonly r: number
-  readonly p: number
-  /** In Base64. */
-  readonly salt: string
-  /** In Base64. */
-  readonly hash: string
-}
+import type { Cost, HashTask, PasswordHash } from './scrypt.ts'
 
 const STANDARD: Cost = { n: 2 ** 17, r: 8, p: 1 }
 const SALT_BYTES = 16

@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { ROLES, type Role } from '../model/role.ts'
 import type { RowKind } from '../registry/store/rowKind.ts'
-import type { PasswordHash } from './password.ts'
+import type { PasswordHash } from './scrypt.ts'
 
 /** A person who may sign in. */
 export interface Account {

@@ -7,6 +7,14 @@ export interface Cost {
   readonly p: number
 }
 
+/** A password as it is stored: scrypt, with its parameters. */
+export interface PasswordHash extends Cost {
+  /** Base64. */
+  readonly salt: string
+  /** Base64. */
+  readonly hash: string
+}
+
 /** A password to hash. */
 export interface HashTask {
   readonly password: string

@@ -8,7 +8,7 @@ import { ON_BOUNDARY_METERS, polygonDistance } from './polygonDistance.ts'
 import type { Probe } from './probe.ts'
 import * as layout from './shapeLayout.ts'
 import { isSameShape } from './shape.ts'
-import { cornersOf, outlineOf, prepareShape, shapeOf } from './shapePreparation.ts'
+import { readCorners, outlineOf, prepareShape, shapeOf } from './shapePreparation.ts'
 
 /** The first words of the first chunk: the format's name and version, so that readers can refuse other formats. */
 const MAGIC = 0x52464e43
@@ -97,9 +97,9 @@ export class ShapeArena {
     return shapeOf(this.#chunk(ref), ref & (CHUNK_WORDS - 1))
   }
 
-  /** See {@link cornersOf}. */
+  /** See {@link readCorners}. */
   readCorners(ref: number, out: number[]): number {
-    return cornersOf(this.#chunk(ref), ref & (CHUNK_WORDS - 1), out)
+    return readCorners(this.#chunk(ref), ref & (CHUNK_WORDS - 1), out)
   }
 
   /** Its centre, and the radius about it that contains the shape. */

@@ -63,7 +63,7 @@ export function shapeOf(words: layout.ShapeWords, at: number): Shape {
  * not closed. For readers of many polygons: {@link shapeOf} makes an object for each corner.
  * @returns how many corners; 0 for a circle
  */
-export function cornersOf(words: layout.ShapeWords, at: number, out: number[]): number {
+export function readCorners(words: layout.ShapeWords, at: number, out: number[]): number {
   if (layout.isCircle(words, at)) return 0
   const { doubles, ints } = words
   const from = layout.verticesOf(at, layout.leavesOf(words, at))

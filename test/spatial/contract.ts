@@ -4,6 +4,7 @@ import type { Test } from 'tap'
 import { Probe } from '../../src/geometry/probe.ts'
 import { ShapeArena } from '../../src/geometry/shapeArena.ts'
 import type { Geofence, GeofenceProperties, Position, Shape } from '../../src/model/geofence.ts'
+import type { Box } from '../../src/spatial/cellGrid.ts'
 import type { GeofenceIndex } from '../../src/spatial/port.ts'
 import fc from '../kit/fastCheck.ts'
 
@@ -447,6 +448,53 @@ export function geofenceIndexContract(t: Test, name: string, create: () => Geofe
     t.ok(most < 4000, `at most ${most} of 4,000 are looked at where none is taken`)
   })
 
+  t.test(
+    `${name}: bounds contain the points of a shape, and a box finds what it meets, each once`,
+    async () => {
+      fc.assert(
+        fc.property(fc.array(shape, { minLength: 1, maxLength: 20 }), place, reach, (shapes, at, metres) => {
+          const index = create()
+          for (const [i, one] of shapes.entries()) index.put(fence(String(i), one))
+          const half = metres / 100_000
+          const box = { west: at[0] - half, south: at[1] - half, east: at[0] + half, north: at[1] + half }
+          const found: number[] = []
+          index.meeting(box, found)
+          if (new Set(found).size !== found.length) throw new Error(`one is found twice: ${found}`)
+          const bounds = { west: 0, south: 0, east: 0, north: 0 }
+          for (const [i, one] of shapes.entries()) {
+            const slot = index.slotOf(String(i))
+            index.bounds(slot, bounds)
+            const points = pointsOf(one)
+            for (const point of points)
+              if (!isWithin(point, bounds)) throw new Error(`${point} of ${JSON.stringify(one)} is outside`)
+            if (points.some((point) => isWithin(point, box)) && !found.includes(slot))
+              throw new Error(`${JSON.stringify(one)} is not found in ${JSON.stringify(box)}`)
+          }
+        }),
+        { numRuns: RUNS },
+      )
+    },
+  )
+
+  t.test(`${name}: the corners of a polygon are those of its ring, and a circle has none`, async (t) => {
+    fc.assert(
+      fc.property(fc.oneof(circle, rectangle), (one) => {
+        const index = create()
+        const slot = index.put(fence('a', one))
+        const read: number[] = [7]
+        const corners = index.readCorners(slot, read)
+        const ring = one.kind === 'circle' ? [] : one.ring.slice(0, -1)
+        if (corners !== ring.length) throw new Error(`${corners} corners`)
+        // In another turn of the world, the last bits may differ.
+        const textOf = (longitude: number, latitude: number) =>
+          `${normal(Number(longitude.toFixed(9))).toFixed(9)} ${latitude}`
+        const texts = Array.from({ length: corners }, (_, i) => textOf(read[2 * i]!, read[2 * i + 1]!))
+        t.strictSame(texts.toSorted(), ring.map(([x, y]) => textOf(x, y)).toSorted())
+      }),
+      { numRuns: RUNS },
+    )
+  })
+
   t.test(`${name}: ten thousand geofences on one point`, async (t) => {
     const index = create()
     const at: Position = [-73.9857, 40.7484]
@@ -492,6 +540,18 @@ export function geofenceIndexContract(t: Test, name: string, create: () => Geofe
     t.equal(index.coverage(index.slotOf('b'), probe, 100), 0)
     t.equal(index.slotOf('c'), -1)
   })
+}
+
+/** Points of a shape: corners of a polygon, or the outline of a circle. */
+function pointsOf(one: Shape): Position[] {
+  if (one.kind === 'polygon') return [...one.ring]
+  return Array.from({ length: 12 }, (_, i) => travel(one.center, one.radius, 30 * i))
+}
+
+/** Whether a point is in a box of any turn of the world. */
+function isWithin([longitude, latitude]: Position, box: Box): boolean {
+  if (latitude < box.south || latitude > box.north) return false
+  return [-360, 0, 360].some((turn) => longitude + turn >= box.west && longitude + turn <= box.east)
 }
 
 /** Mulberry32: uniform numbers in [0, 1) from a seed. */

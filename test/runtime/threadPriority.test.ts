@@ -1,0 +1,40 @@
+/** Which threads of a server tracking goes before: a real server, and what Linux says of its threads. */
+import { readdirSync, readFileSync } from 'node:fs'
+import t from 'tap'
+import { startServer } from '../kit/server.ts'
+
+const LINUX = process.platform === 'linux'
+
+/** The nice values of all threads of a process with this name; proc(5), fields 2 and 19 of `stat`. */
+function nicesOf(pid: number, name?: string): number[] {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) => {
+    const stat = readFileSync(`/proc/${pid}/task/${task}/stat`, 'utf8')
+    const end = stat.lastIndexOf(')')
+    if (name !== undefined && stat.slice(stat.indexOf('(') + 1, end) !== name) return []
+    return [Number(stat.slice(end + 2).split(' ')[16])]
+  })
+}
+
+t.test(
+  'a password is hashed behind tracking, and nothing else is',
+  { skip: LINUX ? false : 'Linux only' },
+  async (t) => {
+    const server = await startServer(t)
+    t.ok(nicesOf(server.pid).every((nice) => nice === 0))
+    // Threads get the priority of the one that starts them, and the log is written by these.
+    t.strictSame(
+      nicesOf(server.pid, 'libuv-worker'),
+      [0, 0, 0, 0],
+      'they run before any other thread could start them',
+    )
+    const answer = await fetch(`${server.url}/v1/sessions`, {
+      method: 'POST',
+      headers: { origin: server.url, 'content-type': 'application/json' },
+      body: JSON.stringify({ email: 'nobody@example.com', password: 'a long password' }),
+    })
+    t.equal(answer.status, 401)
+    const nices = nicesOf(server.pid)
+    t.equal(nices.filter((nice) => nice === 10).length, 1, 'the thread of the password')
+    t.equal(nices.filter((nice) => nice === 0).length, nices.length - 1)
+  },
+)
