@@ -1,7 +1,7 @@
 import { MapThread, type MapTask } from '../src/geo/maps/mapThread.ts'
-import { runBehindTracking } from '../src/runtime/threadPriority.ts'
+import { lowerPriority } from '../src/runtime/threadPriority.ts'
 
-runBehindTracking()
+lowerPriority()
 
 const thread = new MapThread()
 

@@ -1,6 +1,6 @@
 import { derive } from '../src/accounts/scrypt.ts'
-import { runBehindTracking } from '../src/runtime/threadPriority.ts'
+import { lowerPriority } from '../src/runtime/threadPriority.ts'
 
-runBehindTracking()
+lowerPriority()
 
 export default derive

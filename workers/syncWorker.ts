@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import { serveSyncRows } from '../src/sync/rowsWorker.ts'
-import { runBehindTracking } from '../src/runtime/threadPriority.ts'
+import { lowerPriority } from '../src/runtime/threadPriority.ts'
 
-runBehindTracking()
+lowerPriority()
 
 serveSyncRows(parentPort!)

@@ -8,7 +8,7 @@ import type { Cost, HashTask, PasswordHash } from './scrypt.ts'
 const STANDARD: Cost = { n: 2 ** 17, r: 8, p: 1 }
 const SALT_BYTES = 16
 const HASH_BYTES = 32
-/** Each takes 128 MiB. */
+/** How many hashes are computed at a time. Each takes 128 MiB. */
 const AT_ONCE = 2
 /** How many hashes may wait. With this many, the last one takes about ten seconds. */
 const MOST_WAITING = 40
@@ -16,8 +16,8 @@ const MOST_WAITING = 40
 const IDLE_MS = 60_000
 
 /**
- * Hashes of passwords, computed in threads that tracking goes before. The threads of Node itself would not do: the log
- * is written by them, and their priority is that of the event loop.
+ * Hashes passwords in threads of low priority, so that tracking does not wait for them. Node's own threads would not do,
+ * because they have the priority of the event loop and also write the log.
  */
 export class Passwords {
   readonly #cost: Cost
@@ -29,7 +29,7 @@ export class Passwords {
     idleTimeout: IDLE_MS,
     recordTiming: false,
   })
-  /** Compared with where there is no account, so that the answer takes as long. */
+  /** A hash that is compared if there is no account, so that the answer takes as long. */
   readonly #nobody: PasswordHash
 
   /**

@@ -1,10 +1,10 @@
 import { constants, setPriority } from 'node:os'
 
 /**
- * Lets the calling thread run when no thread of normal priority wants its processor: tracking does not wait for work
- * that can. Called first by the threads of such work. On Linux a priority belongs to a thread, elsewhere to the whole
- * process, so nothing happens there.
+ * Gives the calling thread a low priority: it runs when no thread of normal priority needs its processor. Threads whose
+ * work can wait call it first, so that tracking does not wait for them. Only on Linux does a priority belong to a
+ * thread; elsewhere it belongs to the whole process, so nothing happens there.
  */
-export function runBehindTracking(): void {
+export function lowerPriority(): void {
   if (process.platform === 'linux') setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
 }

@@ -16,25 +16,25 @@ import { VectorTile } from '../mapFile/vectorTile.ts'
 /**
  * The geofences of a scope as a vector tile.
  *
- * A tile of a country may have a hundred thousand of them, most smaller than a pixel. So what is smaller than four pixels is a
- * point, and points in the same square of eight pixels are one, with their number. What is larger is an area, as long as
- * there is room.
+ * A tile of a country may have a hundred thousand of them, most smaller than a pixel. So geofences smaller than four
+ * pixels become points, and points in the same square of eight pixels become one, with their number. Larger geofences
+ * are areas, as long as there is room.
  */
 
-/** A pixel has eight units. Geofences with a smaller diameter are points. */
+/** Geofences with a smaller diameter become points. A pixel has eight units. */
 const LEAST_DIAMETER = 32
-/** Side of the squares of points, in units. */
+/** The side of the squares of points, in units. */
 const SQUARE = 64
 /** How many areas one tile may have, and how many corners all of them. Further ones become points. */
 const MOST_AREAS = 3000
 const MOST_CORNERS = 100_000
-/** What has a smaller radius, in units, has the same form in the tile as on the ground, to less than a unit. */
+/** A shape with a smaller radius, in units, looks the same in the tile as on the ground, to less than a unit. */
 const FLAT_UNITS = 128
-/** Nearer to the poles than this, forms are stretched. */
+/** Nearer to the poles than this, in degrees, shapes are stretched. */
 const FLAT_LATITUDE = 75
-/** Corners of such a form that are nearer to the one before, in units, are left out: less than half a pixel. */
+/** Corners of such a shape are left out if they are nearer to the corner before, in units: half a pixel. */
 const LEAST_STEP = 4
-/** Geofences that are looked at in one step. */
+/** How many geofences are looked at in one step. */
 const LOOKED_AT = 128
 
 const EARTH_METERS = 40_075_017
@@ -47,7 +47,10 @@ interface Square {
   readonly y: number
 }
 
-/** @param isShown which geofences are in it, by slot */
+/**
+ * Makes a tile step by step.
+ * @param isShown tells by slot which geofences are in it
+ */
 export function* geofenceTile(
   index: GeofenceIndex,
   address: TileAddress,
@@ -57,13 +60,14 @@ export function* geofenceTile(
   let looked = 0
   for (const slot of slotsIn(index, address)) {
     if (++looked % LOOKED_AT === 0) yield
-    // It may have been removed in the meantime.
+    // The geofence may have been removed in the meantime.
     if (index.has(slot) && isShown(slot)) maker.add(slot)
   }
   yield* maker.addPoints()
   return maker.tile.bytes()
 }
 
+/** A tile to which geofences are added one after the other. */
 class TileMaker {
   readonly tile = new VectorTile()
   readonly #index: GeofenceIndex
@@ -97,7 +101,7 @@ class TileMaker {
     const y = project([0, latitude])[1] * this.#scale - this.#top
     const height = (bounds.north - bounds.south) / Math.max(0.01, Math.cos((latitude * Math.PI) / 180))
     const diameter = Math.max(bounds.east - bounds.west, height) * unitsADegree
-    // It may be seen beyond the antimeridian.
+    // The geofence may also be seen beyond the antimeridian.
     for (let moved = x - this.#world; moved <= x + this.#world; moved += this.#world) {
       if (moved + diameter < this.#box.west || moved - diameter > this.#box.east) continue
       if (diameter < LEAST_DIAMETER || !this.#addArea(slot, moved - x))
@@ -105,7 +109,7 @@ class TileMaker {
     }
   }
 
-  /** @returns whether there was room for it */
+  /** Adds a geofence as an area. @returns false if the tile has no room for it */
   #addArea(slot: number, moved: number): boolean {
     if (this.#isFull) return false
     const index = this.#index
@@ -128,7 +132,7 @@ class TileMaker {
     else square.count++
   }
 
-  /** Adds the points, when all geofences are added. */
+  /** Adds the points. Called when all geofences have been added. */
   *addPoints(): Generator<void, void> {
     let looked = 0
     for (const { count, slot, x, y } of this.#squares.values()) {
@@ -151,10 +155,10 @@ function slotsIn(index: GeofenceIndex, { z, x, y }: TileAddress): number[] {
   return found
 }
 
-/** Corners of the polygon that is being read. */
+/** The corners that were read last, kept so that not every polygon needs an array of its own. */
 const read: number[] = []
 
-/** The outline of a geofence in units of the tile, not closed. */
+/** Returns the outline of a geofence in units of the tile, not closed. */
 function ringOf(index: GeofenceIndex, slot: number, scale: number, left: number, top: number): number[] {
   const { center, radius } = index.outline(slot)
   const [longitude, latitude] = center
@@ -196,7 +200,7 @@ function readCircle(center: Position, radius: number): number {
   return ring.length
 }
 
-/** A circle of as many corners as it takes to be right to one unit. */
+/** Returns a circle with as many corners as it needs to be right to one unit. */
 function circle(x: number, y: number, radius: number): number[] {
   const corners = Math.ceil(Math.PI / Math.acos(1 - 1 / Math.max(radius, 4)))
   const ring: number[] = []
