@@ -80,7 +80,14 @@ t.test('the oldest ones beyond the bound go; those of an import leave the others
     'with its values',
   )
 
+  // An edit of the registry of one process is made at once, so others would wait for all of them.
+  let turns = 0
+  const turn = () => (handle = setImmediate(() => (turns++, turn())))
+  let handle = setImmediate(() => {})
+  turn()
   await new AuditSweep(audit, 365, 5).run()
+  clearImmediate(handle)
+  t.ok(turns >= 3, `others have a turn after each commit: ${turns}`)
   const left = (await all()).map(({ target }) => target)
   t.equal(left.length, 8)
   t.strictSame(left.slice(-3), ['t/2', 't/1', 't/0'], 'the few are counted by themselves')

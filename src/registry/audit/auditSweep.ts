@@ -1,5 +1,5 @@
 import { every, type Job } from '../../jobs/port.ts'
-import { inSlices } from '../../runtime/slices.ts'
+import { inSlices, Slice } from '../../runtime/slices.ts'
 import { MAX_CHANGES } from '../store/editLog.ts'
 import type { Audit } from './audit.ts'
 
@@ -29,14 +29,19 @@ export class AuditSweep implements Job {
 
   async run(): Promise<void> {
     const audit = this.#audit
+    // An edit of a registry in this process ends at once, so nobody would have a turn between two of them.
+    const slice = new Slice()
     let commits = 0
     for (const project of audit.projects) {
-      while (commits++ < MOST_COMMITS)
+      while (commits++ < MOST_COMMITS) {
         if (!(await audit.edits.edit(() => audit.removeOld(project, this.#days)))) break
+        await slice.next()
+      }
       const surplus = await inSlices(audit.surplusSteps(project, this.#mostEntries))
       for (let at = 0; at < surplus.length && commits++ < MOST_COMMITS; at += MAX_CHANGES) {
         const ids = surplus.slice(at, at + MAX_CHANGES)
         await audit.edits.edit(() => audit.remove(project, ids))
+        await slice.next()
       }
     }
   }

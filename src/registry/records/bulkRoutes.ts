@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import Type from 'typebox'
 import type { Fields } from '../../http/fields.ts'
 import { route, type Route } from '../../http/route.ts'
@@ -91,6 +92,8 @@ export function bulkRoutes<D extends Referenced, R extends L, L extends ScopedRe
               ...(retryAfter !== undefined && { retryAfter }),
             })
           })
+        // An edit of a registry in this process ends at once.
+        await nextTurn()
       }
       return { body: { count } }
     })

@@ -1,0 +1,56 @@
+/** Changes of many records: an edit of the registry of one process is made at once, so others would wait for all of them. */
+import t from 'tap'
+import type { Route } from '../../src/http/route.ts'
+import { BEACONS } from '../../src/registry/beacons/beaconEntity.ts'
+import { bulkRoutes } from '../../src/registry/records/bulkRoutes.ts'
+import { openRegistry } from '../../src/registry/registry.ts'
+import { systemClock } from '../../src/runtime/clock.ts'
+import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
+import { KEYS } from '../kit/server.ts'
+
+const SCOPE = 2
+const COUNT = 2400
+/** Of 200 records each. */
+const COMMITS = 12
+
+t.test('others have a turn after each commit', async (t) => {
+  const registry = openRegistry({
+    folder: t.testdir({}),
+    clock: systemClock,
+    createIndex: createGeofenceIndex,
+    firstKeys: KEYS,
+  })
+  t.teardown(() => registry.close())
+  const { beacons } = registry
+  const definitions = Array.from({ length: COUNT }, (_, i) =>
+    BEACONS.parse({
+      description: 'Door',
+      type: 'eddystone',
+      uid: 'a'.repeat(20),
+      instance: 'b'.repeat(12),
+      coordinates: [1, 2],
+      tag: 'door',
+      externalId: `${i}`,
+    }),
+  )
+  for (let at = 0; at < COUNT; at += 400)
+    await registry.edit(() => beacons.putMany(SCOPE, definitions.slice(at, at + 400)))
+
+  // The turns in which the number of records has become smaller since the turn before.
+  let turns = 0
+  let before = COUNT
+  const turn = () => {
+    const { size } = beacons.store(SCOPE).records
+    if (size < before) turns++
+    before = size
+    handle = setImmediate(turn)
+  }
+  let handle = setImmediate(turn)
+  const remove = bulkRoutes(BEACONS, beacons).find(({ method }) => method === 'DELETE') as Route
+  const call = { credentials: { scope: SCOPE }, query: { all: true, expectedCount: COUNT } }
+  const { body } = await remove.handler(call as unknown as Parameters<Route['handler']>[0])
+  clearImmediate(handle)
+  t.strictSame(body, { count: COUNT })
+  t.equal(beacons.store(SCOPE).records.size, 0)
+  t.ok(turns >= COMMITS - 1, `${turns} turns`)
+})
