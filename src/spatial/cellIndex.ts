@@ -97,6 +97,10 @@ export class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> i
     return this.slotStore.get(slot)
   }
 
+  glimpse(slot: number): T {
+    return this.slotStore.glimpse(slot)
+  }
+
   shape(slot: number): Shape {
     return this.#arena.shape(this.#shapes[slot]!)
   }

@@ -10,6 +10,8 @@ export interface SlotStore<T> {
   has(slot: number): boolean
   /** For a slot that is in use. */
   get(slot: number): T
+  /** The same, for who looks at each item once: it does not count as being used. */
+  glimpse(slot: number): T
   /** Adds it or replaces the one with its id. Returns its slot. */
   put(item: T): number
   /** Frees a slot that is in use. */
@@ -42,6 +44,10 @@ export class ObjectSlotStore<T extends { readonly id: string }> implements SlotS
   }
 
   get(slot: number): T {
+    return this.#items[slot]!
+  }
+
+  glimpse(slot: number): T {
     return this.#items[slot]!
   }
 

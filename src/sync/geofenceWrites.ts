@@ -1,11 +1,16 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { GeofenceDefinition } from '../registry/geofences/geofenceRows.ts'
 import type { Listed } from '../registry/records/recordList.ts'
 import type { Change } from '../registry/store/editLog.ts'
 import type { SyncRun } from '../registry/sync/syncRows.ts'
 import { kept, type RunState } from './syncRunState.ts'
 
-/** The most writes of a transaction; with their marks they must fit into an atomic batch of the registry. */
-const MAX_WRITES = 200
+/**
+ * The most writes of a transaction. Of a registry that processes share it costs a round trip, and with the marks it must
+ * fit into an atomic batch. In a process of its own it is made at once, while nobody has a turn; and more than fifty count as
+ * one of many in the audit.
+ */
+const MAX_WRITES = { shared: 200, own: 64 }
 
 interface Pending {
   readonly definition: GeofenceDefinition
@@ -32,7 +37,11 @@ export class GeofenceWrites {
 
   /** As much waits as one transaction may write. */
   get isFull(): boolean {
-    return this.#pending.length >= MAX_WRITES
+    return this.#pending.length >= this.#most
+  }
+
+  get #most(): number {
+    return this.#state.parts.syncs.isShared ? MAX_WRITES.shared : MAX_WRITES.own
   }
 
   add(pending: Pending): void {
@@ -50,8 +59,8 @@ export class GeofenceWrites {
     const { scope, dryRun } = state.run
     if (this.#pending.length === 0 && this.#remarked.length === 0) return state.save()
     while (this.#pending.length > 0 || this.#remarked.length > 0) {
-      const part = this.#pending.slice(0, MAX_WRITES)
-      const marks = this.#remarked.slice(0, MAX_WRITES)
+      const part = this.#pending.slice(0, this.#most)
+      const marks = this.#remarked.slice(0, this.#most)
       if (dryRun) {
         const store = geofences.store(scope)
         const outcomes = part.map(({ definition: { tag, externalId } }) => ({
@@ -85,6 +94,7 @@ export class GeofenceWrites {
       this.#remarked = this.#remarked.slice(marks.length)
       state.savedAt = state.parts.time.now()
       state.signal.throwIfAborted()
+      await nextTurn()
     }
   }
 
@@ -108,8 +118,8 @@ export class GeofenceWrites {
     const { scope } = state.run
     const store = geofences.store(scope)
     const ids = [...gone, ...missing]
-    for (let i = 0; i < ids.length; i += MAX_WRITES) {
-      const part = ids.slice(i, i + MAX_WRITES)
+    for (let i = 0; i < ids.length; i += this.#most) {
+      const part = ids.slice(i, i + this.#most)
       state.run = await syncs.edit(() => {
         const active = syncs.held(state.run)
         // Somebody may have written one in the meantime.
@@ -126,6 +136,7 @@ export class GeofenceWrites {
         return counted
       })
       state.signal.throwIfAborted()
+      await nextTurn()
     }
   }
 }

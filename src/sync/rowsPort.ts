@@ -8,12 +8,14 @@ export interface SourceRows {
   survey(files: readonly string[]): Promise<readonly (SourceProblem | undefined)[]>
   /** The next rows of the files without a problem, in order; undefined after the last. */
   next(): Promise<RowBatch | undefined>
+  /** Of each pair of tag and externalId, whether a row of the files without a problem names it. After {@link survey}. */
+  named(pairs: readonly (readonly [tag: string, externalId: string])[]): Promise<readonly boolean[]>
   close(): Promise<void>
 }
 
 /** Why a file cannot be taken. */
 export interface SourceProblem {
-  readonly code: 'notCsv' | 'header'
+  readonly code: 'notCsv' | 'header' | 'tooLarge'
   readonly message: string
 }
 

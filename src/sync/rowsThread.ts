@@ -20,6 +20,7 @@ export async function openSourceRows(): Promise<SourceRows> {
   return {
     survey: (files) => calls.call('survey', files),
     next: () => calls.call('next'),
+    named: (pairs) => calls.call('named', pairs),
     close: async () => void (await worker.terminate()),
   }
 }

@@ -1,4 +1,5 @@
 import { closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs'
+import { constants, setPriority } from 'node:os'
 import type { MessagePort } from 'node:worker_threads'
 import { parseGeofence } from '../registry/geofences/parseGeofence.ts'
 import { CsvColumns } from '../registry/transfer/csvColumns.ts'
@@ -8,6 +9,7 @@ import { ApiError } from '../runtime/errors.ts'
 import { serveCalls } from '../runtime/workerCalls.ts'
 import { notCsv } from './notCsv.ts'
 import { pairHash } from './pairHash.ts'
+import { PairTable } from './pairTable.ts'
 import { draftText } from './rowText.ts'
 import type { ReadRow, RowBatch, SourceProblem } from './rowsPort.ts'
 
@@ -15,20 +17,28 @@ import type { ReadRow, RowBatch, SourceProblem } from './rowsPort.ts'
 export interface SyncRowsThread {
   survey(files: readonly string[]): Promise<readonly (SourceProblem | undefined)[]>
   next(): Promise<RowBatch | undefined>
+  named(pairs: readonly (readonly [tag: string, externalId: string])[]): Promise<readonly boolean[]>
 }
 
 /** A batch takes the other thread a few milliseconds. */
 const BATCH_ROWS = 256
 const BATCH_CHARACTERS = 128 * 1024
+/** Of all files; they take less than 200 MB. */
+const MOST_PAIRS = 5_000_000
 const SNIFFED_BYTES = 4096
 const LINE_FEED = 0x0a
 const CARRIAGE_RETURN = 0x0d
 
 /** Serves the calls of {@link SyncRowsThread} until the port closes. */
 export function serveSyncRows(port: MessagePort): void {
+  standBack()
   const reader = new RowsReader()
   serveCalls<SyncRowsThread>(port, () => ({
-    methods: { survey: (files) => reader.survey(files), next: () => reader.next() },
+    methods: {
+      survey: (files) => reader.survey(files),
+      next: () => reader.next(),
+      named: (pairs) => reader.named(pairs),
+    },
     opened: undefined,
     close: () => {},
   }))
@@ -39,22 +49,16 @@ export function serveSyncRows(port: MessagePort): void {
  * by row.
  */
 class RowsReader {
-  /** The number of the last row with a pair, by its hash; rows are numbered through all files. */
-  readonly #lastRow = new Map<number, number>()
-  /** The files of pairs that several files name. */
-  readonly #filesOf = new Map<number, Set<number>>()
-  /** The number of the first row of each file. */
-  readonly #firstRow: number[] = []
+  /** For each pair its last row, as counted in the last file that names it, and the files that name it. */
+  #pairs = new PairTable()
   #batches: AsyncGenerator<RowBatch> | undefined
 
   async survey(files: readonly string[]): Promise<readonly (SourceProblem | undefined)[]> {
     const problems: (SourceProblem | undefined)[] = []
     const readable: [number, string][] = []
-    let rows = 0
     for (const [index, file] of files.entries()) {
-      this.#firstRow.push(rows)
       try {
-        rows += await this.#surveyFile(index, file, rows)
+        await this.#surveyFile(index, file)
         problems.push(undefined)
         readable.push([index, file])
       } catch (error) {
@@ -70,11 +74,14 @@ class RowsReader {
     return step.done ? undefined : step.value
   }
 
-  /** @returns the number of its rows */
-  async #surveyFile(index: number, file: string, first: number): Promise<number> {
+  async named(pairs: readonly (readonly [string, string])[]): Promise<readonly boolean[]> {
+    return pairs.map(([tag, externalId]) => this.#pairs.has(pairHash(tag, externalId)))
+  }
+
+  async #surveyFile(index: number, file: string): Promise<void> {
     const endsWithLine = sniff(file)
     /** Of this file, which counts only once it was read to its end. */
-    const lastRow = new Map<number, number>()
+    const pairs = new PairTable()
     let columns: CsvColumns | undefined
     let count = 0
     let last: CsvRow | undefined
@@ -85,28 +92,18 @@ class RowsReader {
           continue
         }
         const { tag, externalId } = pairOf(columns, row)
-        if (tag !== undefined && externalId !== undefined)
-          lastRow.set(pairHash(tag, externalId), first + count)
         count++
         last = row
+        if (tag === undefined || externalId === undefined) continue
+        pairs.put(pairHash(tag, externalId), count, 2 ** index)
+        if (pairs.size + this.#pairs.size > MOST_PAIRS) throw new TooManyPairs(row.line)
       }
     }
     if (columns === undefined) throw new CsvUnreadable(1, 'It is empty; its first row must name the columns.')
     if (!endsWithLine && last !== undefined && last.cells.length < columns.count)
       throw new CsvUnreadable(last.line, 'The file breaks off within a row.')
-    for (const [hash, row] of lastRow) {
-      const before = this.#lastRow.get(hash)
-      if (before !== undefined) {
-        const files = this.#filesOf.get(hash) ?? new Set([this.#fileOf(before)])
-        this.#filesOf.set(hash, files.add(index))
-      }
-      this.#lastRow.set(hash, row)
-    }
-    return count
-  }
-
-  #fileOf(row: number): number {
-    return this.#firstRow.findLastIndex((first) => first <= row)
+    if (this.#pairs.size === 0) this.#pairs = pairs
+    else this.#pairs.putAll(pairs)
   }
 
   async *#read(files: readonly (readonly [number, string])[]): AsyncGenerator<RowBatch> {
@@ -121,7 +118,7 @@ class RowsReader {
             columns = columnsOf(row)
             continue
           }
-          const read = this.#readRow(columns, row, this.#firstRow[index]! + count, ++count)
+          const read = this.#readRow(columns, row, index, ++count)
           batch.push(read)
           characters += read.text?.length ?? 0
           if (batch.length < BATCH_ROWS && characters < BATCH_CHARACTERS) continue
@@ -134,26 +131,54 @@ class RowsReader {
     }
   }
 
-  /** @param number of the row in all files @param row its number in its own */
-  #readRow(columns: CsvColumns, csvRow: CsvRow, number: number, row: number): ReadRow {
+  /** @param row its number in the file */
+  #readRow(columns: CsvColumns, csvRow: CsvRow, file: number, row: number): ReadRow {
     const { line } = csvRow
     const pair = pairOf(columns, csvRow)
     const { tag, externalId } = pair
     const read: ReadRow = { line, row, ...pair }
     const hash = tag === undefined || externalId === undefined ? undefined : pairHash(tag, externalId)
-    if (hash !== undefined && this.#lastRow.get(hash) !== number) return { ...read, isRepeated: true }
+    const naming = hash === undefined ? [file] : filesOf(this.#pairs.filesOf(hash))
+    if (hash !== undefined && (naming.at(-1) !== file || this.#pairs.rowOf(hash) !== row))
+      return { ...read, isRepeated: true }
     const problem = columns.problemOf(csvRow)
     if (problem !== undefined) return { ...read, refusal: columns.refusal(csvRow, row, problem) }
     try {
       const text = draftText(parseGeofence(columns.fields(csvRow.cells)), Date.now())
-      const files = hash === undefined ? undefined : this.#filesOf.get(hash)
-      return files === undefined ? { ...read, text } : { ...read, text, files: [...files] }
+      return naming.length === 1 ? { ...read, text } : { ...read, text, files: naming }
     } catch (error) {
       if (error instanceof ApiError)
         return { ...read, refusal: columns.refusal(csvRow, row, error.message, error.param) }
       // The run continues, whatever error a row causes.
       return { ...read, refusal: columns.refusal(csvRow, row, 'The row cannot be read.') }
     }
+  }
+}
+
+/** The sources name more pairs than are remembered. */
+class TooManyPairs extends Error {
+  constructor(line: number) {
+    super(`Line ${line}: The sources have more than ${MOST_PAIRS} geofences together.`)
+  }
+}
+
+/** The indexes of the bits. */
+function filesOf(bits: number): number[] {
+  const files: number[] = []
+  for (let index = 0; bits >> index !== 0; index++) if ((bits >> index) & 1) files.push(index)
+  return files
+}
+
+/**
+ * The thread gives way to those that answer requests, where a thread has a priority of its own: on Linux. Elsewhere it would
+ * be that of the whole process.
+ */
+function standBack(): void {
+  if (process.platform !== 'linux') return
+  try {
+    setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // Some containers forbid it; then all threads are equal.
   }
 }
 
@@ -173,6 +198,7 @@ function columnsOf(header: CsvRow): CsvColumns {
 function problemOf(error: unknown): SourceProblem {
   if (error instanceof CsvUnreadable)
     return { code: 'notCsv', message: `Line ${error.line}: ${error.message}` }
+  if (error instanceof TooManyPairs) return { code: 'tooLarge', message: error.message }
   if (error instanceof ApiError) return { code: 'header', message: `Line 1: ${error.message}` }
   throw error
 }

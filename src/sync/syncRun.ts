@@ -13,7 +13,7 @@
  */
 import { mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Geofence } from '../model/geofence.ts'
+import type { Geofence, GeofenceProperties } from '../model/geofence.ts'
 import type { GeofenceDefinition } from '../registry/geofences/geofenceRows.ts'
 import { resolveArea } from '../registry/geofences/resolveArea.ts'
 import { RunLost } from '../registry/sync/syncRegistry.ts'
@@ -22,7 +22,6 @@ import { ApiError } from '../runtime/errors.ts'
 import { Slice } from '../runtime/slices.ts'
 import { fetchSources } from './fetchSources.ts'
 import { GeofenceWrites } from './geofenceWrites.ts'
-import { pairHash } from './pairHash.ts'
 import type { ReadRow, SourceRows } from './rowsPort.ts'
 import { draftOf, rowTextOf, isSameLookUp } from './rowText.ts'
 import { SecretsUnreadable } from './secretBox.ts'
@@ -47,8 +46,6 @@ export async function doRun(parts: SyncParts, run: SyncRun, signal: AbortSignal)
 class RunWork {
   readonly #state: RunState
   readonly #writes: GeofenceWrites
-  /** The pairs that rows name. */
-  readonly #named = new Set<number>()
   #settings: Pick<SyncSettings, 'emails' | 'notify'> = { emails: [], notify: 'always' }
   /** All rows were taken, and what is missing was deleted. */
   #isComplete = false
@@ -85,7 +82,7 @@ class RunWork {
         rows = await openRows()
         await this.#survey(rows)
         await this.#takeRows(rows)
-        if (settings.deleteMissing) await this.#deleteMissing(settings)
+        if (settings.deleteMissing) await this.#deleteMissing(rows, settings)
         this.#isComplete = true
       }
       return await this.#end(this.#outcome())
@@ -156,7 +153,6 @@ class RunWork {
     const told = this.#run.sources[source]!
     const { tag, externalId, refusal, text } = row
     told.rows++
-    if (tag !== undefined && externalId !== undefined) this.#named.add(pairHash(tag, externalId))
     if (row.isRepeated) {
       told.repeated++
       return
@@ -164,8 +160,7 @@ class RunWork {
     if (refusal !== undefined) return this.#state.refuse(source, { ...refusal, source: told.name })
     const now = this.#parts.time.now()
     const store = this.#parts.geofences.store(this.#run.scope)
-    const before = store.byPair(tag!, externalId!)
-    const existing = before && store.whole(before)
+    const existing = store.glimpse(tag!, externalId!)
     const sources = this.#sourcesNaming(row, source)
     if (existing !== undefined && rowTextOf(existing, now) === text)
       return this.#same(existing, source, sources)
@@ -202,7 +197,7 @@ class RunWork {
   }
 
   /** Deletes what runs wrote and no source names any more, unless it is too much. */
-  async #deleteMissing({ maxDeleteShare }: SyncSettings): Promise<void> {
+  async #deleteMissing(rows: SourceRows, { maxDeleteShare }: SyncSettings): Promise<void> {
     const { syncs, geofences } = this.#parts
     const { scope, force, dryRun } = this.#run
     const store = geofences.store(scope)
@@ -213,6 +208,7 @@ class RunWork {
       const marks = syncs.marksAfter(scope, after, MARKS_A_TURN)
       if (marks.length === 0) break
       after = marks.at(-1)!.id
+      const own: GeofenceProperties[] = []
       const slice = new Slice()
       for (const { id, sources, updatedAt } of marks) {
         if (slice.isOver) await slice.next()
@@ -223,10 +219,10 @@ class RunWork {
         }
         if (geofence.updatedAt !== updatedAt) continue
         all++
-        const isNamed = this.#named.has(pairHash(geofence.tag, geofence.externalId))
-        if (!isNamed && sources.every((source) => this.#speaksFor(source))) missing.push(id)
+        if (sources.every((source) => this.#speaksFor(source))) own.push(geofence)
       }
-      await slice.next()
+      const named = await rows.named(own.map(({ tag, externalId }) => [tag, externalId]))
+      for (const [i, { id }] of own.entries()) if (!named[i]) missing.push(id)
       this.#signal.throwIfAborted()
     }
     if (missing.length > maxDeleteShare * all && !force) {

@@ -185,7 +185,10 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 
 /** Whether a slot holds exactly this geofence, including its shape to the last bit. */
 function isHeld(index: GeofenceIndex, slot: number, geofence: Geofence): boolean {
-  return isDeepStrictEqual({ ...index.geofence(slot), shape: index.shape(slot) }, geofence)
+  // First without being kept.
+  return [index.glimpse(slot), index.geofence(slot), index.glimpse(slot)].every((properties) =>
+    isDeepStrictEqual({ ...properties, shape: index.shape(slot) }, geofence),
+  )
 }
 
 /** What every implementation of the geofence index must do. */

@@ -8,6 +8,8 @@ import S3rver from 's3rver'
 import t from 'tap'
 import { objectRefusal, objectUrl } from '../../src/sync/objectSource.ts'
 import { startServer } from '../kit/server.ts'
+import { until } from '../kit/waiting.ts'
+import { MailServer, textOf } from '../notify/mailServer.ts'
 import { ALLOWED, FileServer, HEADER, ran, row, setUp, versioned, type Json } from './syncKit.ts'
 
 const directory = mkdtempSync(join(tmpdir(), 'ringfence-s3-'))
@@ -23,7 +25,8 @@ t.teardown(async () => {
   await store.close()
   rmSync(directory, { recursive: true, force: true })
 })
-const server = await startServer(t, { env: ALLOWED })
+const mail = await MailServer.start(t)
+const server = await startServer(t, { env: { ...ALLOWED, ...mail.env } })
 const endpoint = `http://127.0.0.1:${port}`
 
 const S3 = {
@@ -74,6 +77,25 @@ t.test('objects are read with a signature, and by their ETag only once', async (
   })
   await put(S3.keys[0]!, HEADER + row('s3', 1, 200))
   t.match(await ran(server), { updated: 1, sources: [{ status: 'read' }, { status: 'unchanged' }] })
+})
+
+t.test('a bucket of geofences with a typing mistake in one row: an e-mail that says which', async (t) => {
+  const keys = ['stores/north.csv', 'stores/south.csv']
+  await put(keys[0]!, HEADER + row('north', 1) + row('north', 2))
+  await put(keys[1]!, HEADER + row('south', 1) + row('south', 2, '1oo') + row('south', 3))
+  await setUp(server, { ...settings({ keys }), emails: ['ops@example.com'] })
+  t.match(await ran(server), { status: 'partial', created: 4, refused: 1 })
+  await until(() => mail.mails.length > 0)
+  const { to, raw } = mail.mails.shift()!
+  t.strictSame(to, ['ops@example.com'])
+  const text = textOf(raw).replaceAll('\r\n', '\n')
+  t.match(text, /\ngeo\/stores\/north\.csv: 2 rows, 2 created, /)
+  t.match(text, /\nRefused rows: 1\n {2}geo\/stores\/south\.csv, line 3: radius: [^\n]+ \(1oo\)\n/)
+
+  await put(keys[1]!, HEADER + row('south', 1) + row('south', 2, 100) + row('south', 3))
+  t.match(await ran(server), { status: 'succeeded', created: 1, unchanged: 2, refused: 0 })
+  await until(() => mail.mails.length > 0)
+  t.match(textOf(mail.mails.shift()!.raw), /stores\/south\.csv: 3 rows, 1 created, /)
 })
 
 t.test('what is wrong is told by name', async (t) => {

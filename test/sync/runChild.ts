@@ -127,6 +127,7 @@ const runner = new SyncRunner({
     return {
       survey: (paths) => pointBefore('reading the files', () => rows.survey(paths)),
       next: () => pointBefore('reading rows', () => rows.next()),
+      named: (pairs) => rows.named(pairs),
       close: () => rows.close(),
     }
   },

@@ -78,7 +78,14 @@ function changing(etagOf: () => string): SyncRunnerParts['fetch'] {
 
 function rowsOf(...batches: ReadRow[][]) {
   const left = batches.map((rows) => ({ file: 0, rows }))
-  return { survey: async () => [undefined], next: async () => left.shift(), close: async () => {} }
+  const pairs = new Set(batches.flat().map(({ tag, externalId }) => `${tag} ${externalId}`))
+  return {
+    survey: async () => [undefined],
+    next: async () => left.shift(),
+    named: async (asked: readonly (readonly [string, string])[]) =>
+      asked.map(([tag, externalId]) => pairs.has(`${tag} ${externalId}`)),
+    close: async () => {},
+  }
 }
 
 /** Does the job of a runner. */

@@ -41,6 +41,13 @@ export class GeofenceStore implements RecordStore<Geofence, GeofenceProperties> 
     return geofence === undefined ? undefined : asOf(geofence, this.#clock.now())
   }
 
+  /** The whole geofence of a pair, for who looks at many of them once: the caches stay as they are. */
+  glimpse(tag: string, externalId: string): Geofence | undefined {
+    const slot = this.records.slotOfPair(tag, externalId)
+    const geofence = slot < 0 ? undefined : asOf(this.index.glimpse(slot), this.#clock.now())
+    return geofence && { ...geofence, shape: this.index.shape(slot) }
+  }
+
   whole(geofence: GeofenceProperties): Geofence {
     return { ...geofence, shape: this.index.shape(this.index.slotOf(geofence.id)) }
   }

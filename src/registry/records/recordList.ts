@@ -109,8 +109,14 @@ export class RecordList<T extends Listed> {
   }
 
   byPair(tag: string, externalId: string): T | undefined {
+    const slot = this.slotOfPair(tag, externalId)
+    return slot < 0 ? undefined : this.#slots.get(slot)
+  }
+
+  /** −1: no record has the pair. */
+  slotOfPair(tag: string, externalId: string): number {
     const entry = this.#entryOf(tag, externalId)
-    return entry < 0 ? undefined : this.#slots.get(this.#byPair.row(entry))
+    return entry < 0 ? -1 : this.#byPair.row(entry)
   }
 
   /** Like {@link listSteps}, in one step. */

@@ -93,6 +93,11 @@ export class SyncRegistry {
     return this.#edits.edit(work)
   }
 
+  /** See {@link EditLog}. */
+  get isShared(): boolean {
+    return this.#edits.isShared
+  }
+
   settings(scope: ScopeId): SyncSettings | undefined {
     return this.#settings.get(scope)
   }
