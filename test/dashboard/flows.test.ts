@@ -1,15 +1,21 @@
-/** What people do: draw a geofence and get its event, import a file, change settings, ask why, invite, be refused. */
+/**
+ * What people do: draw a geofence and get its event, import a file, change settings, try e-mails, ask why, invite, be refused.
+ */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { skipWithoutChromium } from '../kit/chromium.ts'
 import { until } from '../kit/waiting.ts'
+import { MailServer } from '../notify/mailServer.ts'
 import { drawingIsReady, openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
 
 const HERE = { latitude: -34.9, longitude: -56.17, accuracy: 8 }
 
 t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
-  const server = await startWithDashboard(t, { env: { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8' } })
+  const mail = await MailServer.start(t)
+  const server = await startWithDashboard(t, {
+    env: { ...mail.env, RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8' },
+  })
   const browser = await openBrowser(t)
   await server.api('POST', '/v1/track', { ...HERE, deviceId: 'van-1', userId: 'ann' })
 
@@ -157,6 +163,36 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
     await page.getByRole('button', { name: 'Save the change' }).click()
     await page.getByText('The settings were saved.').waitFor()
     t.equal((await server.api('GET', '/v1/settings')).body.settings.minimumConfidence, 2)
+    t.strictSame(complaints, [])
+  })
+
+  await t.test('a test e-mail is sent, and what the mail server answers is said', async (t) => {
+    const { page, complaints } = await openPage(t, browser, server)
+    await signIn(page, '/test/settings')
+    const notifications = page.getByRole('region', { name: 'Notifications' })
+    await notifications.getByLabel('Notification emails').fill('ops@example.com')
+    await page.getByRole('button', { name: 'Save the change' }).click()
+    await page.getByText('The settings were saved.').waitFor()
+    // The first of those that are told.
+    await until(
+      async () => (await notifications.getByLabel('Test e-mail to').inputValue()) === 'ops@example.com',
+    )
+    const send = notifications.getByRole('button', { name: 'Send a test e-mail' })
+    await send.click()
+    await notifications.getByText('The mail server took the e-mail to ops@example.com.').waitFor()
+    t.strictSame(
+      mail.mails.splice(0).map(({ to }) => to),
+      [['ops@example.com']],
+    )
+    mail.refusals.set('nobody@example.com', '550 No such mailbox')
+    await notifications.getByLabel('Test e-mail to').fill('nobody@example.com')
+    await send.click()
+    await notifications.getByText(/^Not sent\. .*No such mailbox/).waitFor()
+    await notifications.getByLabel('Test e-mail to').fill('nobody')
+    await send.click()
+    await notifications.getByRole('alert').filter({ hasText: 'e-mail address' }).waitFor()
+    t.equal(await notifications.getByLabel('Test e-mail to').getAttribute('aria-invalid'), 'true')
+    t.strictSame(mail.mails, [])
     t.strictSame(complaints, [])
   })
 

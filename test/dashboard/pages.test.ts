@@ -3,8 +3,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
 import { skipWithoutChromium } from '../kit/chromium.ts'
+import { until } from '../kit/waiting.ts'
 import { invite } from './people.ts'
-import { openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
+import { mapOf, openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
 
 const HERE = { latitude: -34.9, longitude: -56.17, accuracy: 8 }
 
@@ -108,6 +109,11 @@ t.test('pages of records', { skip: skipWithoutChromium() }, async (t) => {
       .getByRole('region', { name: 'Geofences that would change' })
       .getByText('One', { exact: true })
       .waitFor()
+    const drawn = `(() => {
+      const map = ${mapOf('The difference on the map')}
+      return map?.getLayer('marks-areas') ? map.queryRenderedFeatures({ layers: ['marks-areas'] }).map((one) => one.properties.name) : []
+    })()`
+    await until(async () => ((await page.evaluate(drawn)) as string[]).includes('One'))
     await page
       .getByRole('region', { name: 'Refused rows' })
       .last()

@@ -8,8 +8,11 @@ import { CallButton } from '../../ui/code.tsx'
 import { CheckField, TextArea, TextField } from '../../ui/fields.tsx'
 import { Button, Failure, Loading } from '../../ui/parts.tsx'
 import { say } from '../../ui/toast.tsx'
+import { TestMail } from './testMail.tsx'
 
 type Values = Record<string, unknown>
+
+const NOTIFICATIONS = 'Notifications'
 
 /** The settings in groups; what is in none is below the others. */
 const GROUPS: readonly (readonly [title: string, pattern: RegExp])[] = [
@@ -19,6 +22,7 @@ const GROUPS: readonly (readonly [title: string, pattern: RegExp])[] = [
   ['Trips', /^trip/],
   ['Fraud', /^fraud$/],
   ['Beacons', /^beacon/],
+  [NOTIFICATIONS, /^notification/],
   ['Places', /./],
 ]
 
@@ -100,6 +104,9 @@ function Form({ settings, onSaved }: { readonly settings: Settings; readonly onS
                     onChange={(value) => set(name, value)}
                   />
                 ))}
+                {title === NOTIFICATIONS && may('POST /v1/notifications/test') && (
+                  <TestMail first={settings.notificationEmails[0] ?? ''} />
+                )}
               </div>
             </section>
           )
