@@ -31,7 +31,7 @@ t.test('radar-python: every public call, and its error classes', { skip }, async
     longitude: 9.52,
     accuracy: 10,
   })
-  const came = (await python([program('radarPython.py')], packages, environment)) as Json
+  const { answers: came, bodies } = (await python([program('radarPython.py')], packages, environment)) as Json
   const geofence = {
     class: 'Geofence',
     value: { tag: 'store', externalId: '1', geometryRadius: 100, enabled: true },
@@ -75,6 +75,20 @@ t.test('radar-python: every public call, and its error classes', { skip }, async
     'publishable key': { error: 'ForbiddenError', code: 403 },
   }
   test.strictSame(Object.keys(came), Object.keys(expected))
+  const circles = ['POST /v1/geofences', 'POST /v1/geofences', 'PUT /v1/geofences/store/1']
+  test.match(
+    bodies,
+    {
+      'application/x-www-form-urlencoded': [
+        ...circles,
+        'PUT /v1/geofences/area/p',
+        'PUT /v1/geofences/store/1',
+        'POST /v1/geofences',
+      ],
+    },
+    'the bodies are forms',
+  )
+  test.strictSame(Object.keys(bodies), ['application/x-www-form-urlencoded'])
   for (const [name, one] of Object.entries(expected)) test.match(came[name], one, name)
 })
 

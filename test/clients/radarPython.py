@@ -9,6 +9,19 @@ client = RadarClient(secret_key=os.environ["SECRET"], pub_key=os.environ["PUBLIS
 client.api_requester.BASE_URL = os.environ["URL"] + "/"
 place = (47.14, 9.52)
 answers = {}
+bodies = {}
+send = requests.Session.send
+
+
+def noted(session, request, **options):
+    """Sends a request as it is, and notes the form of its body."""
+    if request.body is not None:
+        kind = request.headers.get("Content-Type")
+        bodies.setdefault(kind, []).append(f"{request.method} {request.path_url}")
+    return send(session, request, **options)
+
+
+requests.Session.send = noted
 
 
 def kept(name, call):
@@ -83,4 +96,4 @@ kept("unknown key", lambda: client.users.list())
 client.api_requester.secret_key = os.environ["PUBLISHABLE"]
 kept("publishable key", lambda: client.users.list())
 
-print(json.dumps(answers))
+print(json.dumps({"answers": answers, "bodies": bodies}))

@@ -1,7 +1,8 @@
 /**
  * The web SDKs 3.7.1, 4.5.8 and 5.2 from npm, unmodified but for the host that they are told, in Node and in headless
  * Chromium, from another origin than the server: every public call, the errors that they make of our statuses, and the
- * map of 4.5.8. (The autocomplete widget: test/geocoding; the map plugin of 5.2: test/maps.)
+ * map of 4.5.8. (The autocomplete widget of 4.5.8: test/compatibility; the map plugin of 5.2: test/maps. The
+ * autocomplete plugin of 5.2 is not on npm.)
  */
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
@@ -31,7 +32,7 @@ const POSITION = { latitude: -34.9055, longitude: -56.1851, accuracy: 20 }
 const OTHERS: Readonly<Record<Generation, readonly string[]>> = {
   3: ['STATUS'],
   4: [
-    // The map is below, the rest in test/geocoding.
+    // The map is below, the rest in test/compatibility.
     'ui',
     // They need a program of Radar on the same computer and tokens that only Radar can sign: docs/guides/moving.md.
     'trackVerified',
