@@ -1,7 +1,8 @@
 /** Changes of many records: an edit of the registry of one process is made at once, so others would wait for all of them. */
 import t from 'tap'
-import type { Route } from '../../src/http/route.ts'
+import type { Answer, Route } from '../../src/http/route.ts'
 import { BEACONS } from '../../src/registry/beacons/beaconEntity.ts'
+import { parseBeacon } from '../../src/registry/beacons/parseBeacon.ts'
 import { bulkRoutes } from '../../src/registry/records/bulkRoutes.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
@@ -23,7 +24,7 @@ t.test('others have a turn after each commit', async (t) => {
   t.teardown(() => registry.close())
   const { beacons } = registry
   const definitions = Array.from({ length: COUNT }, (_, i) =>
-    BEACONS.parse({
+    parseBeacon({
       description: 'Door',
       type: 'eddystone',
       uid: 'a'.repeat(20),
@@ -48,7 +49,8 @@ t.test('others have a turn after each commit', async (t) => {
   let handle = setImmediate(turn)
   const remove = bulkRoutes(BEACONS, beacons).find(({ method }) => method === 'DELETE') as Route
   const call = { credentials: { scope: SCOPE }, query: { all: true, expectedCount: COUNT } }
-  const { body } = await remove.handler(call as unknown as Parameters<Route['handler']>[0])
+  const handler = remove.handler as unknown as (given: object) => Promise<Answer>
+  const { body } = await handler(call)
   clearImmediate(handle)
   t.strictSame(body, { count: COUNT })
   t.equal(beacons.store(SCOPE).records.size, 0)

@@ -263,7 +263,7 @@ for (const end of ['canceled', 'interrupted'] as const)
     const run = await first.request(SCOPE, { trigger: 'manual' })
     await first.run()
     await half.promise
-    await until(() => radii().includes(200))
+    await until(() => radii().filter((one) => one === 200).length === 200)
     radius = 100
     if (end === 'canceled') {
       await first.cancel(SCOPE, run.id)
