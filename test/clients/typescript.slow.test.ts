@@ -42,7 +42,8 @@ async function round(): Promise<void> {
   const tracked = await api.postV1Track({
     body: { deviceId: 'phone', userId: 'ann', latitude: 47.14, longitude: 9.52, accuracy: 10 },
   })
-  const userId: string | undefined = tracked.data?.user.userId
+  // Not that of an update that need not be waited for, which is answered with 202.
+  const userId: string | undefined = (tracked.data as api.PostV1TrackResponses[200]).user.userId
   const explained = await api.getV1UsersByIdExplain({ path: { id: 'ann' } })
   const events = await api.getV1Events({ query: { userId: 'ann', limit: 1 } })
   const near = await api.getV1SearchUsers({ query: { near: '47.14,9.52', radius: 500 } })
