@@ -30,11 +30,11 @@ async function main(): Promise<void> {
   if (positionals.length > 0) return process.exit(await operate(positionals, options, console.log))
 
   const logger = createLogger(options.logLevel)
-  // Not refused, because an orchestrator sets variables for services by their names.
+  // They are not refused, because an orchestrator sets variables for services by their names.
   if (unknownVariables.length > 0)
     logger.warn({ variables: unknownVariables }, 'unknown environment variables; --help lists the known ones')
   if (options.engine === 'embedded') return runEmbedded(options, logger)
-  // Its clients, which take 45 ms and 15 MB, are only loaded then.
+  // Its clients, which take 45 ms and 15 MB, are loaded only in this case.
   const { runDistributed } = await import('./compose/distributed.ts')
   return runDistributed(options, logger)
 }

@@ -124,7 +124,10 @@ async function main(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** @throws {UsageError} */
+/**
+ * Checks the arguments.
+ * @throws {UsageError}
+ */
 function checkArguments([command, ...others]: readonly string[]): void {
   if (command === undefined) throw new UsageError('Give a command.')
   if (!COMMANDS.has(command)) throw new UsageError(`Unknown command: ${command}.`)
@@ -181,7 +184,10 @@ async function updating(
   return isComplete ? code : 1
 }
 
-/** @throws {UsageError} */
+/**
+ * Reads the name of a region.
+ * @throws {UsageError}
+ */
 function nameOf(text: string): string {
   const name = mapRegionName(text)
   if (name !== undefined) return name
@@ -220,7 +226,7 @@ async function interruptible(
   }
 }
 
-/** In bytes; 0 if it cannot be read: then the import says why. */
+/** The size of a file in bytes. It is 0 if the file cannot be read, because the import then says why. */
 function sizeOf(path: string): number {
   try {
     return statSync(path).size
@@ -250,7 +256,10 @@ function threadsOf(text: string | undefined): number {
   return Number(text)
 }
 
-/** @throws {Busy} */
+/**
+ * Locks the folder.
+ * @throws {Busy}
+ */
 function lock(folder: string): () => void {
   try {
     return takeFolder(folder)
@@ -277,7 +286,9 @@ function withoutServer(data: string): RegionCommands['withoutServer'] {
   }
 }
 
-/** A line that rewrites itself on a terminal; elsewhere a line for each stage, and an occasional one; to stderr. */
+/**
+ * A line on stderr. On a terminal it rewrites itself; elsewhere there is a line for each stage, and an occasional one.
+ */
 class Progress {
   readonly #onTerminal = process.stderr.isTTY
   #stage: ImportStage | undefined

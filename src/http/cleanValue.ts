@@ -152,7 +152,7 @@ export function checkText(text: string, path: readonly string[]): void {
   if (!text.isWellFormed()) throw badParam(pathText(path), 'Must be valid Unicode.')
 }
 
-/** `metadata.color`: the dotted path of a value in a body; the body itself is `body`. */
+/** The dotted path of a value in a body: `metadata.color`. The body itself is `body`. */
 export function pathText(path: readonly string[]): string {
   if (path.length === 0) return 'body'
   return path.map(shownKey).join('.')

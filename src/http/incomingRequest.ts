@@ -44,7 +44,7 @@ export class IncomingRequest implements BodyHolder {
    */
   isLast = false
   isCutOff = false
-  /** The end of the body has arrived, or none is read. */
+  /** Whether the end of the body has arrived, or no body is read. */
   isWhole = true
   readonly requestId: string
   readonly #shared: Shared
@@ -52,7 +52,7 @@ export class IncomingRequest implements BodyHolder {
   readonly #reply: Reply
   readonly #startedAt = performance.now()
   #format: BodyFormat = 'json'
-  /** It counts towards its project's quota. */
+  /** Whether the request counts towards its project's quota. */
   #isCounted = false
   #buffer: Buffer | undefined = undefined
   #length = 0
@@ -79,7 +79,7 @@ export class IncomingRequest implements BodyHolder {
     return upload.isWaiting ? Infinity : upload.received / (this.ageMs - upload.waitedMs)
   }
 
-  /** As the handlers of all routes get it. */
+  /** The request in the form that the handlers of all routes get. */
   get asCall(): Call<undefined, undefined, undefined> {
     return this as unknown as Call<undefined, undefined, undefined>
   }
@@ -88,7 +88,7 @@ export class IncomingRequest implements BodyHolder {
     return this.#format === 'json'
   }
 
-  /** The longest body that is read. */
+  /** The longest body that is read, in bytes. */
   get maxBytes(): number {
     const { upload, maxBodyBytes = 0 } = this.#endpoint.route
     return upload?.maxBytes ?? Math.max(this.#shared.maxBodyBytes, maxBodyBytes)
@@ -143,21 +143,21 @@ export class IncomingRequest implements BodyHolder {
     if (method === 'GET') this.ifNoneMatch = headers.ifNoneMatch
   }
 
-  /** The name under which the rate limit counts. */
+  /** The name under which the rate limit counts the request. */
   #limitedName(isSecret: boolean): string {
     const { limit } = this.#endpoint.route
     const { by } = (isSecret && limit?.secret) || limit!
     return this.credentials === undefined || by === 'address' ? this.ip : this.keyName
   }
 
-  /** It failed through no fault of its own, so it does not count towards its project's quota. */
+  /** Takes back the count of a request that failed through no fault of its own. */
   giveBack(): void {
     if (this.#isCounted) this.#shared.quotas?.giveBack(this.credentials!.scope)
   }
 
   /**
    * Passes the body on to the handler as it arrives.
-   * @param passed gets each piece after that
+   * @param passed called with each piece after it was passed on
    */
   openUpload(res: HttpResponse, passed: (chunk: ArrayBuffer, isEnd: boolean) => void): void {
     const upload = new Upload(res, this.maxBytes)
@@ -171,7 +171,7 @@ export class IncomingRequest implements BodyHolder {
     })
   }
 
-  /** No more of the body comes. */
+  /** Marks that no more of the body comes. */
   endArrival(): void {
     if (this.#heldBytes > 0) this.#shared.bodies.arriving.delete(this)
   }
@@ -214,16 +214,16 @@ export class IncomingRequest implements BodyHolder {
     this.fromSdk ||= typeof body?.sdkVersion === 'string'
   }
 
-  /** The bytes were read. What was made of them takes their room until the answer. */
+  /** The bytes have been read. What was made of them keeps their room until the answer. */
   dropBytes(): void {
     this.#buffer = undefined
   }
 
   cutOff(error: ApiError): void {
-    // The rest of it still comes.
+    // The rest of the body still comes.
     this.isLast = this.isCutOff = true
     this.release()
-    // The handler learns of it first: it has begun, and decides what to say about the part that it has read.
+    // The handler learns of it first, because it has begun, and decides what to say about the part that it has read.
     if (this.upload === undefined) this.#reply.fail(error)
     else this.upload.destroy(error)
   }

@@ -51,7 +51,7 @@ const BLANKS = /[ \t\r\n]*/y
 const TOKEN =
   /"[^"\\]*(?:\\.[^"\\]*)*"|[[\]{}:,]|true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y
 
-/** The index where a value is missing: the only fault whose position V8 does not report. */
+/** The index at which a value is missing, which is the only fault whose position V8 does not report. */
 function missingValue(text: string): number {
   let at = 0
   let last = ':'

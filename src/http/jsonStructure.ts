@@ -24,15 +24,15 @@ export function parseJson(text: string, name: string): unknown {
 }
 
 /**
- * Like {@link parseJson}, for the JSON texts of one form or query, which count together; call {@link beginTexts}
- * before.
+ * Does the same as {@link parseJson} for the JSON texts of one form or query, which are counted together.
+ * {@link beginTexts} must be called before.
  */
 export function parseOneOfTexts(text: string, name: string): unknown {
   check(text, name)
   return JSON.parse(text)
 }
 
-/** Begins another form or query. */
+/** Begins to count another form or query. */
 export function beginTexts(): void {
   structure.begin()
 }

@@ -6,10 +6,11 @@ import type { RequestQuotas } from './authenticate.ts'
 /** How often the validity of keys is checked. */
 const CHECK_MS = 5000
 
-/** Something that was opened with a key and stays open. */
+/** Something that was opened with a key, and stays open. */
 export interface KeyHolder {
   /**
-   * @param refusal the answer that a request with the key would get now: 401, or 402 if the project may make no more
+   * Called when a request with the key would be refused.
+   * @param refusal the answer that such a request would get: 401, or 402 if the project may make no more
    */
   keyRefused(refusal: ApiError): void
 }
@@ -46,7 +47,7 @@ export class KeyWatch {
     clearInterval(this.#timer)
   }
 
-  /** From now on the holder is told when its key is refused, at each check. */
+  /** Adds a holder, who is told at each check if its key is refused. */
   add(credentials: Credentials, holder: KeyHolder): void {
     const holders = this.#holders.get(credentials)
     if (holders === undefined) this.#holders.set(credentials, new Set([holder]))

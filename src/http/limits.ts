@@ -9,10 +9,12 @@ import type { RateLimit, Route } from './route.ts'
  * a limit for a large fleet: devices ask again once they have gone some kilometres.
  */
 
-/** For all other endpoints that need a secret key, or a person who signed in: to read and change records. */
+/**
+ * The limit for all other endpoints that need a secret key or a person who has signed in, to read and change records.
+ */
 const MANAGEMENT: RateLimit = { perSecond: 100, by: 'key' }
 
-/** Phones call these with the key of their app, servers with a secret key. */
+/** Phones call these endpoints with the key of their app, and servers with a secret key. */
 const TRIPS: RateLimit = { perSecond: 10, by: 'address', secret: MANAGEMENT }
 
 const TABLE = {
@@ -49,7 +51,7 @@ const TABLE = {
  */
 export const LIMIT_NAMES: readonly string[] = [...Object.keys(TABLE), 'management']
 
-/** By name of {@link LIMIT_NAMES}: requests a second instead of the default; Infinity: no limit. */
+/** Requests per second by a name of {@link LIMIT_NAMES}, instead of the default. Infinity means no limit. */
 export type LimitChanges = Readonly<Record<string, number>>
 
 /** The routes with their limits, for the server and the reference. */
@@ -68,11 +70,11 @@ function limitOf({ method, path, auth }: Route, changes: LimitChanges): RateLimi
   const limit = changed(standard, endpoint, changes)
   if (standard.secret === undefined) return limit
   const secret = changed(standard.secret, 'management', changes)
-  // Without a limit, a bucket for requests with a publishable key is never empty.
+  // If there is no limit, a bucket for requests with a publishable key is never empty.
   return { ...(limit ?? { ...standard, perSecond: Infinity }), secret }
 }
 
-/** Undefined if there is none. */
+/** The changed limit; undefined if there is none. */
 function changed(standard: RateLimit, name: string, changes: LimitChanges): RateLimit | undefined {
   const perSecond = changes[name] ?? standard.perSecond
   return perSecond === Infinity ? undefined : { ...standard, perSecond }

@@ -19,7 +19,10 @@ export const PageAnswers = {
   404: Type.Object({}, { description: '`before` is not the `_id` of an existing record.' }),
 }
 
-/** The bounds of creation. @param created describes `createdAt` of these records */
+/**
+ * The bounds of creation.
+ * @param created describes `createdAt` of these records
+ */
 export function createdQuery(created: string) {
   return {
     createdBefore: Type.Optional(dateText(`Those whose \`createdAt\` (${created}) is earlier.`)),
@@ -36,7 +39,7 @@ export function listQuery(created: string, updated: string) {
   return { ...PageQuery, ...boundsQuery(created, updated) }
 }
 
-/** Those of {@link listQuery} that say which records, without those of pages. */
+/** The parameters of {@link listQuery} that choose records, without those of pages. */
 export function boundsQuery(created: string, updated: string) {
   return {
     ...createdQuery(created),
@@ -45,7 +48,7 @@ export function boundsQuery(created: string, updated: string) {
   }
 }
 
-/** {@link listQuery} for records that are written by calls of the API. */
+/** The query {@link listQuery} for records that are written by calls of the API. */
 export const ListQuery = listQuery(
   'when it was created, by the server’s clock',
   '`updatedAt` (when its definition was last written, by the server’s clock)',
@@ -54,7 +57,7 @@ export const ListQuery = listQuery(
 const BOUNDS = ['createdBefore', 'createdAfter', 'updatedBefore', 'updatedAfter'] as const
 type Bound = (typeof BOUNDS)[number]
 
-/** A page of a list; bounds are exclusive, epoch milliseconds. */
+/** A page of a list. Bounds are exclusive, in epoch milliseconds. */
 export type ListPage = { readonly limit: number; readonly before?: string | undefined } & {
   readonly [Name in Bound]?: number | undefined
 }
@@ -78,9 +81,9 @@ export function listPage(query: CheckedQuery): ListPage {
 }
 
 /**
- * {@link listPage} for a list that knows the order of its records.
+ * A page like {@link listPage}, for a list that knows the order of its records.
  * @param has whether a record with that `_id` exists
- * @throws ApiError 404 if `before` names none, too
+ * @throws {ApiError} also 404 if `before` names no record
  */
 export function recordPage(query: CheckedQuery, has: (id: string) => boolean): ListPage {
   const page = listPage(query)
@@ -89,9 +92,9 @@ export function recordPage(query: CheckedQuery, has: (id: string) => boolean): L
 }
 
 /**
- * The same for a list whose records all have different creation times: there, `before` is a bound of it.
- * @param find a record of the list, by its `_id`
- * @throws ApiError 404 if `before` names none
+ * A page of a list whose records all have different creation times, so that `before` becomes a bound.
+ * @param find returns a record of the list by its `_id`
+ * @throws {ApiError} 404 if `before` names no record
  */
 export function distinctPage(
   query: CheckedQuery,
@@ -104,7 +107,7 @@ export function distinctPage(
   return { ...page, createdBefore: Math.min(page.createdBefore ?? Infinity, record.createdAt) }
 }
 
-/** 404 for a `before` that names no record of the list. */
+/** The error 404 for a `before` that names no record of the list. */
 export function unknownBefore(): ApiError {
   return new ApiError(404, 'before: No record has this `_id`, or it has been deleted.', { param: 'before' })
 }

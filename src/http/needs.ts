@@ -9,9 +9,9 @@ import { pathText } from './cleanValue.ts'
  */
 export interface Needs {
   readonly required?: readonly string[]
-  /** By an optional member: the members that it requires. */
+  /** For an optional member, the members that it requires. */
   readonly dependentRequired?: Readonly<Record<string, readonly string[]>>
-  /** One of these must hold. */
+  /** At least one of these must hold. */
   readonly anyOf?: readonly Needs[]
   readonly allOf?: readonly (Needs | Condition)[]
 }
@@ -29,7 +29,7 @@ export function atLeastOne(...names: readonly string[]): Needs {
   return { anyOf: names.map((name) => ({ required: [name] })) }
 }
 
-/** The members required by the value of a member: `{circle: {required: ['radius']}}`. */
+/** Members that are required by the value of another member: `{circle: {required: ['radius']}}`. */
 export function neededBy(member: string, needs: Readonly<Record<string, Needs>>): Condition[] {
   return Object.entries(needs).map(([word, then]) => ({
     if: { required: [member], properties: { [member]: { const: word } } },
@@ -39,9 +39,9 @@ export function neededBy(member: string, needs: Readonly<Record<string, Needs>>)
 }
 
 /**
- * The 400 of the first required member that is absent, or undefined.
- * @param path of the object
- * @param why ends the sentence: ` for a circle`
+ * The error 400 of the first required member that is absent, or undefined.
+ * @param path the path of the object
+ * @param why the end of the sentence: ` for a circle`
  */
 export function missingMember(
   needs: Needs,
@@ -74,7 +74,7 @@ export function missingMember(
   return undefined
 }
 
-/** `a circle`, `an isochrone`. */
+/** The condition in words: `a circle`, `an isochrone`. */
 function wordOf(condition: Condition): string {
   const word = Object.values(condition.if.properties)[0]!.const
   return `${/^[aeiou]/.test(word) ? 'an' : 'a'} ${word}`

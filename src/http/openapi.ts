@@ -25,7 +25,9 @@ const ERROR_DESCRIPTIONS: Readonly<Record<number, string>> = {
   503: 'Temporarily unavailable; `Retry-After` says for how long.',
 }
 
-/** The answers of uWebSockets.js itself, before the API sees the request: in HTML, which cannot be changed. */
+/**
+ * The answers that uWebSockets.js gives before the API sees the request. They are in HTML, which cannot be changed.
+ */
 const LIBRARY_DESCRIPTIONS: Readonly<Record<number, string>> = {
   431: 'The request line and headers are larger than 32 KB, or there are more than 98 headers. Not JSON; the connection is closed.',
   505: 'The request is not HTTP/1.1. Not JSON; the connection is closed.',
@@ -50,12 +52,12 @@ const ERROR_SCHEMA: Json = {
 
 /** The document's texts besides the routes. */
 export interface ReferenceTexts {
-  /** The introduction of the document, in Markdown; it gets the routes for their limits. */
+  /** Returns the introduction of the document in Markdown. It gets the routes because of their limits. */
   description(routes: readonly Route[]): string
-  /** By tag: the subject of its operations, in the order of the reference. */
+  /** The subject of each tag's operations, in the order of the reference. */
   readonly tags: Readonly<Record<string, string>>
   readonly examples: Examples
-  /** `GET` operations that are not routes: paths on which the connection is upgraded. */
+  /** `GET` operations that are not routes, because the connection is upgraded on their paths. */
   readonly upgrades: readonly {
     readonly path: string
     readonly operation: Json & { readonly tags: readonly string[] }
@@ -98,8 +100,8 @@ export function openApiRoute(
 /**
  * The OpenAPI 3.1 document of a route table. Schemas with a `title` become named components, so the same title must
  * mean the same schema everywhere.
- * @param version of the server
- * @throws Error where two different schemas share a title
+ * @param version the version of the server
+ * @throws Error if two different schemas share a title
  */
 export function openApiDocument(
   routes: readonly Route[],
@@ -211,7 +213,7 @@ function operation(definition: Route, schemas: Record<string, Json>): Json {
   for (const status of errors) responses[status] = { $ref: `#/components/responses/Error${status}` }
   if (limit !== undefined) responses[429] = tooManyRequests(limit)
   for (const [status, members] of Object.entries(definition.answers)) {
-    // The limit says more.
+    // The text of the limit says more.
     if (status === '429' && limit !== undefined) continue
     const { contents, description } = members as {
       contents?: Readonly<Record<string, TSchema>>
@@ -239,7 +241,7 @@ function operation(definition: Route, schemas: Record<string, Json>): Json {
     tags: [definition.tag],
     security: SCHEMES[auth],
     ...(role !== undefined && { 'x-ringfence-role': role }),
-    // OpenAPI has no word for a parameter of a path that may contain slashes.
+    // OpenAPI has no way to say that a parameter of a path may contain slashes.
     ...(definition.isUnescaped && { 'x-ringfence-unescaped': true }),
     parameters: parameters(definition, schemas),
     ...(body === undefined ? {} : { requestBody: requestBody(body, schemas) }),
@@ -324,7 +326,7 @@ function uploadBody({ contentTypes, maxBytes, description }: UploadRule): Json {
   }
 }
 
-/** `At most 10 requests a second for each key.` */
+/** The limit as a sentence: `At most 10 requests a second for each key.` */
 function limitText({ perSecond, by, secret }: RateLimit): string {
   const whose = by === 'address' ? "requester's address" : by
   const most = `At most ${perSecond} ${perSecond === 1 ? 'request' : 'requests'} a second for each ${whose}`

@@ -5,9 +5,9 @@ type Json = Record<string, unknown>
 /** One request and its complete answer, JSON or text. */
 export interface Example {
   readonly summary: string
-  /** By the names of the path's parameters. */
+  /** The values by the names of the path's parameters. */
   readonly params?: Readonly<Record<string, string>>
-  /** By the names of the query's parameters; `metadata[region]` for a member of an object. */
+  /** The values by the names of the query's parameters. A member of an object is `metadata[region]`. */
   readonly query?: Readonly<Record<string, string | number | boolean>>
   readonly body?: unknown
   /** A body that is not JSON. */
@@ -20,9 +20,9 @@ export interface Example {
 
 /** The contents of docs/examples.json. */
 export interface Examples {
-  /** By method and path of the route, `GET /v1/users/:id`. */
+  /** The examples by the method and path of the route: `GET /v1/users/:id`. */
   readonly operations: Readonly<Record<string, readonly Example[]>>
-  /** By status: an error answer. */
+  /** Error answers by their status. */
   readonly errors: Readonly<Record<string, unknown>>
 }
 

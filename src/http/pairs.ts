@@ -15,17 +15,17 @@ export interface PairTexts {
 }
 
 export interface PairBranch {
-  /** `[name]` and `[0]`. */
+  /** The node's members: `[name]` and `[0]`. */
   readonly members: Map<string, PairNode>
-  /** `[]`, each a new item. */
+  /** The node's items: each `[]` is a new one. */
   readonly items: PairNode[]
 }
 
 /** A query or form, split and sorted by names but not interpreted yet. */
 export interface Pairs {
-  /** By the name before the brackets, for the wanted names. */
+  /** The wanted values, by the name before the brackets. */
   readonly wanted: ReadonlyMap<string, PairNode>
-  /** The last text of every other name, including brackets; undecoded if its escapes are invalid. */
+  /** The last text of every other name, including brackets. It is not decoded if its escapes are invalid. */
   readonly others: ReadonlyMap<string, string>
 }
 
@@ -72,7 +72,7 @@ function levelsOf(name: string, field: string): readonly string[] {
   return levels
 }
 
-/** The node with one more text; if text and brackets meet under one name, the last wins. */
+/** Returns the node with one more text. If text and brackets meet under one name, the last one counts. */
 function add(node: PairNode | undefined, levels: readonly string[], depth: number, text: string): PairNode {
   if (depth === levels.length) {
     if (!isTexts(node)) return { texts: [text] }
@@ -98,7 +98,7 @@ function takesMore(node: PairNode, levels: readonly string[], depth: number): bo
   return member === undefined || takesMore(member, levels, depth + 1)
 }
 
-/** Undefined for an invalid escape. */
+/** Decodes a text; undefined for an invalid escape. */
 function decode(text: string): string | undefined {
   if (!text.includes('%') && !text.includes('+')) return text
   try {

@@ -10,7 +10,7 @@ const REMEMBERED_CALLERS = 100_000
  */
 export class RateLimiter {
   readonly #intervalMs: number
-  /** By caller, epoch milliseconds; in the order of first insertion. */
+  /** The times in epoch milliseconds by caller, in the order of first insertion. */
   readonly #fullAt = new Map<string, number>()
   readonly #capacity: number
 
@@ -29,9 +29,9 @@ export class RateLimiter {
     // A clock that was set back must not lock callers out: an entry is at most one second ahead.
     const stale = known === undefined || known < now || known > now + 1000 + this.#intervalMs
     const fullAt = stale ? now : known
-    // A twentieth of a token of slack, because sums of intervals are inexact.
+    // There is a twentieth of a token of slack, because sums of intervals are inexact.
     if (fullAt - now > 1000 - this.#intervalMs * 0.95) {
-      // A token comes within the second, because no interval is longer.
+      // A token becomes available within a second, because no interval is longer.
       throw new ApiError(429, 'Rate limit exceeded.', { type: 'second', retryAfter: 1 })
     }
     if (known === undefined && this.#fullAt.size >= this.#capacity) this.#forget(now)
@@ -43,7 +43,7 @@ export class RateLimiter {
     return this.#fullAt.size
   }
 
-  /** Drops full buckets; if all are in use, the oldest tenth. */
+  /** Drops full buckets. If all are in use, it drops the oldest tenth. */
   #forget(now: number): void {
     for (const [caller, fullAt] of this.#fullAt) if (fullAt <= now) this.#fullAt.delete(caller)
     if (this.#fullAt.size < this.#capacity) return

@@ -8,8 +8,8 @@ import type { Site } from './site.ts'
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /**
- * Who may call: anybody, holders of any key, holders of a secret key; of people, also who has the route's role. Or
- * people alone: everybody who has signed in, or those with an account.
+ * Who may call: anybody, holders of any key, or holders of a secret key. People also need the route's role. Some
+ * routes are for people only: everybody who has signed in, or those with an account.
  */
 export type AuthLevel = 'none' | 'publishable' | 'secret' | 'session' | 'account'
 
@@ -18,7 +18,7 @@ export interface RateLimit {
   readonly perSecond: number
   /** The bucket's owner: a key, the requester's address, or a device, whose actor keeps it. */
   readonly by: 'key' | 'address' | 'device'
-  /** For requests with a secret key, if they have another limit; undefined: none. */
+  /** The limit for requests with a secret key, if they have another one; undefined means none. */
   readonly secret?: RateLimit | undefined
 }
 
@@ -48,7 +48,7 @@ export interface Call<
   /** Epoch milliseconds when the request had arrived completely; with an `upload`, its head. */
   readonly receivedAt: number
   readonly requestId: string
-  /** The request carries an SDK's version, in a header or its body. */
+  /** Whether the request carries an SDK's version, in a header or its body. */
   readonly fromSdk: boolean
   /** The headers of {@link Route.headers} that were sent. */
   readonly headers: Readonly<Record<string, string>>
@@ -56,15 +56,17 @@ export interface Call<
 
 /** A handler's answer: members besides `meta`, and members of `meta` besides `code`. */
 export interface Answer {
-  /** Default 200. */
+  /** The status; 200 if absent. */
   readonly status?: number
   readonly meta?: Readonly<Record<string, unknown>>
   readonly body?: Readonly<Record<string, unknown>>
-  /** Instead of `body`: finished JSON text of the members besides `meta`, without braces: `"user":{…},"events":[]`. */
+  /**
+   * Instead of `body`: the finished JSON text of the members besides `meta`, without braces: `"user":{…},"events":[]`.
+   */
   readonly json?: string
   /**
-   * Instead of `json`: the same in pieces, which together may have megabytes; they are written in turns with other
-   * requests.
+   * Instead of `json`: the same text in pieces, which together may have megabytes. They are written in turns with
+   * other requests.
    */
   readonly pieces?: readonly string[]
   /** Instead of all others: a text that is not the API's JSON. */
@@ -76,7 +78,7 @@ export interface Answer {
   readonly bytes?: { readonly contentType: string; readonly content: Uint8Array; readonly etag?: string }
   /** Instead of all others: an answer that is made while it is sent. */
   readonly stream?: AnswerStream
-  /** Further headers, by name. Their values must not come from a request. */
+  /** Further headers by name. Their values must not come from a request. */
   readonly headers?: Readonly<Record<string, string>>
 }
 
@@ -85,16 +87,16 @@ export interface Answer {
  */
 export interface AnswerStream {
   readonly contentType: string
-  /** Offered for saving under this name: letters, digits, `.`, `_` and `-`. */
+  /** The name under which browsers save the answer. It has letters, digits, `.`, `_` and `-`. */
   readonly fileName?: string
   /**
-   * Holds nothing before its first piece is requested: HEAD requests none, nor does a client that has disconnected by
-   * then. Ended by `return()` if the client disconnects later. An error before the first piece is answered like any
-   * other; a later one is logged and cuts the connection, so that nobody takes a part for the whole.
+   * The pieces. Nothing is held before the first piece is requested: HEAD requests none, nor does a client that has
+   * disconnected by then. If the client disconnects later, `return()` is called. An error before the first piece is
+   * answered like any other. A later one is logged and cuts the connection, so that nobody takes a part for the whole.
    */
   readonly chunks: AsyncIterable<string | Uint8Array>
   /**
-   * If the next piece may take long: a text without meaning for the reader. It is sent after a piece that a slow
+   * A text without meaning for the reader, if the next piece may take long. It is sent after a piece that a slow
    * reader did not read at once.
    */
   readonly filler?: string
@@ -102,11 +104,11 @@ export interface AnswerStream {
 
 /** A body that is not collected but passed on as it arrives. */
 export interface UploadRule {
-  /** Media types, in lower case and without parameters; any other is answered 415. */
+  /** The accepted media types, in lower case and without parameters. Any other is answered 415. */
   readonly contentTypes: readonly string[]
   /** A longer body is answered 413. */
   readonly maxBytes: number
-  /** For the reference: the contents of the body. */
+  /** The contents of the body, for the reference. */
   readonly description?: string
 }
 
@@ -120,16 +122,19 @@ export interface Route<
   B extends TSchema | undefined = TSchema | undefined,
 > {
   readonly method: Method
-  /** `/v1/geofences/:tag/:externalId`; a parameter fills one segment, but for an ending: `/v1/tiles/:y.mvt`. */
+  /**
+   * The path: `/v1/geofences/:tag/:externalId`. A parameter fills one segment, except for an ending:
+   * `/v1/tiles/:y.mvt`.
+   */
   readonly path: string
   /**
-   * If another route of the method has some of the paths: `/x/:id/users` those with an id, `/x/:tag/:externalId` the
-   * others.
+   * Chooses the paths that belong to the route if another route of the method has some of them: `/x/:id/users` takes
+   * those with an id, and `/x/:tag/:externalId` the others.
    */
   readonly accepts?: AcceptsSegments
   /**
-   * Clients write the path's parameter as it is, without escapes: it may contain slashes, and a percent sign that
-   * begins no escape stands for itself. The path has one parameter.
+   * Whether clients write the path's only parameter as it is, without escapes. It may contain slashes, and a percent
+   * sign that begins no escape stands for itself.
    */
   readonly isUnescaped?: boolean
   readonly auth: AuthLevel
@@ -138,28 +143,28 @@ export interface Route<
    * for by URL alone. A secret key may not: URLs are logged and passed on.
    */
   readonly keyInQuery?: true
-  /** Does not count towards the project's quota of requests. */
+  /** Whether its requests do not count towards the project's quota. */
   readonly isFree?: true
-  /** What a person needs to call it. Absent: `read` for GET, `admin` for every other method. */
+  /** The role that a person needs to call it. If absent, it is `read` for GET, and `admin` for every other method. */
   readonly role?: Role
   /**
-   * It deletes what is not in the registry: it is entered in the audit before it is done, so that no deletion is
-   * without its entry.
+   * Whether it deletes something that is not in the registry. Such a deletion is entered in the audit before it is
+   * done, so that none is without its entry.
    */
   readonly isEnteredFirst?: true
-  /** False: a session that was opened with a key may not call it, although the key itself may. */
+  /** If this is false, a session that was opened with a key may not call it, although the key itself may. */
   readonly keySession?: false
   /**
-   * It handles the cookie of sessions or makes links to pages: it gets {@link Call.site}, and a page of another origin
-   * may not call it.
+   * Whether it handles the cookie of sessions or makes links to pages. It then gets {@link Call.site}, and a page of
+   * another origin may not call it.
    */
   readonly forPages?: true
-  /** From the table in limits.ts. */
+  /** The limit from the table in limits.ts. */
   readonly limit?: RateLimit
   /** The title of the OpenAPI operation. */
   readonly summary: string
   readonly description?: string
-  /** Groups operations in the reference. */
+  /** The group of the operation in the reference. */
   readonly tag: string
   readonly params?: P
   /** Texts are converted to the types of the schema; a property with a `default` gets it if it is absent. */
@@ -174,20 +179,21 @@ export interface Route<
    * that the schema does not know are left alone; a `default` is documentation only.
    */
   readonly body?: B
-  /** If a legitimate body may be longer than those of other routes. */
+  /** The longest body in bytes, if a legitimate body may be longer than those of other routes. */
   readonly maxBodyBytes?: number
   /** Instead of `body`: the handler runs as soon as the head of the request has arrived, and reads `call.upload`. */
   readonly upload?: UploadRule
   /** Members of `meta` besides `code` in a successful answer. */
   readonly meta?: TObject
   /**
-   * By status: the schema of the members besides `meta`; or, as `contents`, the schema of each content type that the
-   * answer may have instead.
+   * The schema of the members besides `meta` for each status; or, as `contents`, the schema of each content type that
+   * the answer may have instead.
    */
   readonly answers: Readonly<Record<number, TObject>>
   /**
-   * A faster way for the usual body: gets the bytes of a JSON body first (valid during the call only). It either does
-   * exactly what `body` and `handler` would do, or returns undefined without an effect to leave it to them.
+   * A faster way for the usual body. It gets the bytes of a JSON body first, which are only valid during the call. It
+   * either does exactly what `body` and `handler` would do, or returns undefined without an effect to leave it to
+   * them.
    */
   handleBytes?(bytes: Buffer, call: Call<P, Q, undefined>, reply: Reply): Answer | typeof LATER | undefined
   /**

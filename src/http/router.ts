@@ -15,14 +15,14 @@ interface Leaf<T> {
 interface WideRoute<T> {
   readonly method: Method
   readonly value: T
-  /** What comes before the parameter and behind it; the latter is not empty. */
+  /** The path before the parameter and the path after it. The latter is not empty. */
   readonly ends: readonly [before: string, behind: string]
 }
 
 /** Whether a path with these raw texts of its parameters belongs to the route; other routes get the rest. */
 export type AcceptsSegments = (segments: readonly string[]) => boolean
 
-/** The result for a path: a route with the raw texts of its parameters, or only the methods that the path has. */
+/** The result for a path: a route with the raw texts of its parameters, or only the methods that the path supports. */
 export type Match<T> =
   | { readonly value: T; readonly segments: readonly string[] }
   | { readonly value: undefined; readonly allowed: readonly Method[] }
@@ -36,7 +36,8 @@ export class Router<T> {
   readonly #wide: WideRoute<T>[] = []
 
   /**
-   * @param isWide the path's parameter may contain slashes; paths that another route has are that route's
+   * Adds a route.
+   * @param isWide whether the path's parameter may contain slashes; paths that another route has belong to that route
    * @throws Error if method and path are taken
    */
   add(method: Method, path: string, value: T, accepts?: AcceptsSegments, isWide = false): void {
@@ -55,7 +56,7 @@ export class Router<T> {
     node.byMethod.set(method, { value, accepts })
   }
 
-  /** Undefined if no route has that path. Escapes (`%20`) are left to the reader of the segments. */
+  /** Finds the route of a path; undefined if there is none. Escapes (`%20`) are left to the reader of the segments. */
   match(method: Method | undefined, path: string): Match<T> | undefined {
     const segments = segmentsOf(path)
     const parameters: string[] = []
@@ -107,7 +108,10 @@ function segmentsOf(path: string): string[] {
   return path.slice(1).split('/')
 }
 
-/** A fixed segment may be written with escapes; one with an invalid escape is not a fixed segment. */
+/**
+ * The decoded text of a segment, because a fixed segment may be written with escapes. A segment with an invalid escape
+ * is not a fixed one.
+ */
 function unescaped(segment: string): string {
   if (!segment.includes('%')) return segment
   try {

@@ -141,7 +141,7 @@ function fromUnix(value: number): number {
   return Math.round(Math.abs(value) < SECONDS_BELOW ? value * 1000 : value)
 }
 
-/** NaN if the text is not a date. */
+/** The time of a date; NaN if the text is not a date. */
 function fromDateText(text: string): number {
   const match = ISO.exec(text)
   if (match === null) {
@@ -152,7 +152,7 @@ function fromDateText(text: string): number {
   const millisecond = Number(`${fraction}000`.slice(0, 3))
   const date = new Date(0)
   date.setUTCFullYear(Number(year), Number(month) - 1, Number(day))
-  // It rolled over: there is no 30 February.
+  // The day does not exist: there is no 30 February.
   if (date.getUTCMonth() !== Number(month) - 1 || date.getUTCDate() !== Number(day)) return Number.NaN
   const [hours, minutes, seconds] = [Number(hour), Number(minute), Number(second)]
   if (hours > 24 || minutes > 59 || seconds > 60 || (hours === 24 && minutes + seconds + millisecond > 0)) {
@@ -162,7 +162,7 @@ function fromDateText(text: string): number {
   return date.getTime() + ((hours * 60 + minutes - offset) * 60 + seconds) * 1000 + millisecond
 }
 
-/** Minutes east of UTC; NaN if there is no such zone. */
+/** The offset in minutes east of UTC; NaN if there is no such zone. */
 function offsetMinutes(zone: string): number {
   if (zone.toUpperCase() === 'Z') return 0
   const hours = Number(zone.slice(1, 3))

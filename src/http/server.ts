@@ -29,38 +29,41 @@ import { endHead, writeHead } from './wire.ts'
 
 export interface ServerOptions {
   readonly routes: readonly Route[]
-  /** WebSockets; each handler has its own path. */
+  /** The WebSockets. Each handler has its own path. */
   readonly sockets?: readonly SocketHandler[]
   readonly authenticate: KeyLookup
-  /** Absent: nobody can sign in. */
+  /** The sessions of people. If absent, nobody can sign in. */
   readonly sessions?: SessionLookup
-  /** The origin that people see in their browsers; '' or absent: the Host header says it. */
+  /** The origin that people see in their browsers. If it is '' or absent, the Host header says it. */
   readonly publicUrl?: string
-  /** Absent: every key may make any number of requests. */
+  /** The quotas of projects. If absent, every key may make any number of requests. */
   readonly quotas?: RequestQuotas
   /** Addresses or CIDR ranges whose X-Forwarded-For is trusted. */
   readonly trustedProxies: readonly string[]
-  /** Bytes of a request's body; default 1 MiB. */
+  /** The limit of a request's body in bytes; 1 MiB by default. */
   readonly maxBodyBytes?: number
   /**
-   * Bytes of all bodies that are arriving or being handled; default 64 MiB. One key may use half, one address a
-   * quarter.
+   * The limit of all bodies that are arriving or being handled, in bytes; 64 MiB by default. One key may use half of
+   * it, one address a quarter.
    */
   readonly maxHeldBytes?: number
-  /** Bytes of all answers that clients are slow to read; default 64 MiB. Beyond it, the slowest are disconnected. */
+  /**
+   * The limit of all answers that clients are slow to read, in bytes; 64 MiB by default. Beyond it, the slowest
+   * clients are disconnected.
+   */
   readonly maxUnreadBytes?: number
-  /** Connections at one time; one more is closed at once. Default: unbounded. */
+  /** How many connections there may be at a time. A further one is closed at once. There is no limit by default. */
   readonly maxConnections?: number
   /**
-   * How many of them may be connections of one address that is not a trusted proxy; enforced on Linux. Default:
-   * unbounded.
+   * How many connections one address may have that is not a trusted proxy. This is enforced on Linux. There is no
+   * limit by default.
    */
   readonly maxConnectionsPerAddress?: number
   /** Called for a refused connection, at most once a minute. */
   readonly refusedConnection?: (refusal: ConnectionRefusal) => void
   readonly clock: Clock
   readonly logger?: ErrorLog
-  /** The answer if no route has the path. Default: 404. */
+  /** The answer if no route has the path; 404 by default. */
   readonly elsewhere?: ApiError
   /** Returns the observer of a route's requests; if the route is undefined, of requests to unknown paths. */
   readonly observe?: (route: Route | undefined) => RequestObserver
@@ -68,7 +71,8 @@ export interface ServerOptions {
 
 export interface Server {
   /**
-   * @param port 0: any free one
+   * Listens.
+   * @param port 0 means any free one
    * @returns the port
    * @throws Error if it cannot listen there; the port is never shared with another process
    */
@@ -79,11 +83,11 @@ export interface Server {
    * cut off.
    */
   close(graceMs?: number): Promise<void>
-  /** Requests that have not been answered yet, including those whose body is still arriving. */
+  /** How many requests have not been answered yet, including those whose body is still arriving. */
   readonly inFlight: number
-  /** Bytes of bodies that are arriving or being handled. */
+  /** The bytes of bodies that are arriving or being handled. */
   readonly heldBytes: number
-  /** Bodies refused because they arrived more slowly than others that needed their room. */
+  /** How many bodies were refused because they arrived more slowly than others that needed their room. */
   readonly slowBodies: number
   /** Bytes of answers that clients have not read completely. */
   readonly unreadBytes: number
@@ -102,14 +106,14 @@ const DEFAULT_GRACE_MS = 10_000
 /** `LIBUS_LISTEN_EXCLUSIVE_PORT`, which the typings lack: otherwise two processes share a port unnoticed. */
 const LISTEN_EXCLUSIVE_PORT = 1
 
-/** The geofence endpoints are documented with and without this prefix: both are served. */
+/** The geofence endpoints are documented with and without this prefix, so both are served. */
 const API_PREFIX = '/api'
-/** Map plugins of SDKs ask without the version: both are served. */
+/** Map plugins of SDKs request these paths without the version, so both are served. */
 const MAPS_PATH = '/maps/'
 
 const NATIVE = { GET: 'get', POST: 'post', PUT: 'put', PATCH: 'patch', DELETE: 'del' } as const
 
-/** Their bodies mean nothing. */
+/** Methods whose bodies have no meaning. */
 const BODILESS: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 const ignore: RequestObserver = () => undefined
@@ -193,7 +197,7 @@ export function createServer(options: ServerOptions): Server {
     }
     const peer = shared.addresses.peer(res.getRemoteAddress())
     shared.peers.connected(peer)
-    // Closing calls this function again, with -1.
+    // Closing a connection calls this function again, with -1.
     if (!connections.connected(peer)) res.close()
   })
 
@@ -257,7 +261,10 @@ export function createServer(options: ServerOptions): Server {
     else writeRefusal(res, isHead, error, headers, shared.draining)
   }
 
-  /** @param isLast the end of the request is not certain: the connection is closed after the answer */
+  /**
+   * Refuses a request in the next turn.
+   * @param isLast whether the end of the request is uncertain, so that the connection is closed after the answer
+   */
   function refuseLater(
     res: HttpResponse,
     isHead: boolean,
@@ -333,7 +340,7 @@ export function createServer(options: ServerOptions): Server {
         }
       })
     }
-    // The last answers of connections are written a turn later (Exchange).
+    // The last answers of connections are written a turn later (see Exchange).
     await new Promise((resolve) => setImmediate(resolve))
     app.close()
   }
@@ -362,7 +369,9 @@ export function createServer(options: ServerOptions): Server {
   }
 }
 
-/** Keeps uWebSockets.js from naming itself and its version in a header of each answer. Not in the typings. */
+/**
+ * Keeps uWebSockets.js from naming itself and its version in a header of each answer. The typings lack this function.
+ */
 function withoutMark(): void {
   ;(uWS as unknown as { _cfg(setting: 'silent'): void })._cfg('silent')
 }
@@ -374,7 +383,7 @@ function requestIds(): () => string {
   return () => prefix + (++count).toString(36)
 }
 
-/** The path in the route table for one that is served too. */
+/** The path in the route table for an alternative path. */
 function usualPath(path: string): string {
   if (path.startsWith(`${API_PREFIX}/v1/`)) return path.slice(API_PREFIX.length)
   return path.startsWith(MAPS_PATH) ? `/v1${path}` : path

@@ -11,7 +11,7 @@ import type { UnreadAnswers } from './unreadAnswers.ts'
 /** The state that all requests of a server share. */
 export interface Shared {
   readonly keys: KeyLookup
-  /** Undefined: nobody can sign in. */
+  /** The sessions of people. Undefined if nobody can sign in. */
   readonly sessions: SessionLookup | undefined
   readonly sites: Sites
   readonly quotas: RequestQuotas | undefined
@@ -23,18 +23,18 @@ export interface Shared {
   readonly clock: Clock
   readonly log: ErrorLog | undefined
   readonly maxBodyBytes: number
-  /** For bodies that are arriving or being handled. */
+  /** The memory for bodies that are arriving or being handled. */
   readonly bodies: BodyRoom
-  /** For answers that their clients have not read completely. */
+  /** The answers that their clients have not read completely. */
   readonly unread: UnreadAnswers
-  /** Requests that are neither answered nor given up by their client. */
+  /** How many requests are neither answered nor given up by their client. */
   inFlight: number
   /**
-   * Requests whose handler was called and that have no answer yet, or whose handler still runs after the client has
-   * disconnected: a drain waits for these.
+   * How many requests have a handler that was called and no answer yet, or a handler that still runs after the client
+   * has disconnected. A drain waits for these.
    */
   handling: number
   draining: boolean
-  /** Called when nothing is being handled any more; set while the server drains. */
+  /** Called when nothing is being handled any more. It is set while the server drains. */
   onIdle: (() => void) | undefined
 }

@@ -2,7 +2,7 @@ import type { ClientAddress } from './clientAddress.ts'
 
 /** How the sender of a request reaches this server. */
 export interface Site {
-  /** `https://fleet.example.com`, without a slash at the end. */
+  /** The URL, such as `https://fleet.example.com`, without a slash at the end. */
   readonly url: string
   readonly isSecure: boolean
 }
@@ -15,9 +15,12 @@ export interface SiteHeaders {
 }
 
 const COOKIE = 'ringfence_session'
-/** Browsers accept such a cookie only over HTTPS, and only from this host itself, not from its subdomains. */
+/**
+ * The name of the cookie over HTTPS. Browsers accept such a cookie only over HTTPS, and only from this host itself,
+ * not from its subdomains.
+ */
 const SECURE_COOKIE = `__Host-${COOKIE}`
-/** What a Host header may contain; a link is made of it. */
+/** The characters that a Host header may contain, because links are made of it. */
 const HOST = /^[\w.:[\]-]{1,255}$/
 
 /**
@@ -30,13 +33,19 @@ export class Sites {
   readonly #publicUrl: string
   readonly #addresses: ClientAddress
 
-  /** @param publicUrl the origin that people see in their browsers; '' if it is not set */
+  /**
+   * Takes the setting.
+   * @param publicUrl the origin that people see in their browsers; '' if it is not set
+   */
   constructor(publicUrl: string, addresses: ClientAddress) {
     this.#publicUrl = publicUrl === '' ? '' : new URL(publicUrl).origin
     this.#addresses = addresses
   }
 
-  /** @param peer the address of the connection's other end */
+  /**
+   * How the sender of a request reaches this server.
+   * @param peer the address of the connection's other end
+   */
   of({ host, forwardedProto }: SiteHeaders, peer: string): Site {
     if (this.#publicUrl !== '')
       return { url: this.#publicUrl, isSecure: this.#publicUrl.startsWith('https:') }

@@ -5,9 +5,12 @@ import type { Credentials } from './credentials.ts'
  * {@link SocketReceiver.closed}.
  */
 export interface Socket {
-  /** @returns 1: sent; 0: it waits for a slow reader; 2: dropped */
+  /**
+   * Sends a message.
+   * @returns 1 if it was sent, 0 if it waits for a slow reader, 2 if it was dropped
+   */
   send(message: string | Uint8Array, isBinary?: boolean): number
-  /** Bytes that wait for the reader. */
+  /** How many bytes wait for the reader. */
   getBufferedAmount(): number
   /**
    * Sends a close frame after the waiting bytes, and closes. {@link SocketReceiver.closed} is called before it
@@ -24,7 +27,7 @@ export interface Socket {
 export interface SocketRequest {
   readonly credentials: Credentials
   readonly ip: string
-  /** The request carries an SDK's version. */
+  /** Whether the request carries an SDK's version. */
   readonly fromSdk: boolean
   /** One of {@link SocketHandler.protocols}. */
   readonly protocol: string
@@ -34,20 +37,26 @@ export interface SocketRequest {
 
 /** Serves one WebSocket. */
 export interface SocketReceiver {
-  /** @param bytes one complete message; valid during the call only */
+  /**
+   * Called with each message.
+   * @param bytes one complete message, valid only during the call
+   */
   message(bytes: Uint8Array, isBinary: boolean): void
-  /** Some or all of the waiting bytes have been read. */
+  /** Called when the client has read some or all of the waiting bytes. */
   drained(): void
-  /** @param code of the close frame; 1006 if there was none */
+  /**
+   * Called when the connection has ended.
+   * @param code the code of the close frame; 1006 if there was none
+   */
   closed(code: number): void
 }
 
 /** Serves the WebSockets of one path. */
 export interface SocketHandler {
   readonly path: string
-  /** Subprotocols; a client that names none gets the first. */
+  /** The subprotocols. A client that names none gets the first one. */
   readonly protocols: readonly [string, ...string[]]
-  /** Maximum bytes of a message of a usual connection, and of a small one. */
+  /** The most bytes of a message of a usual connection, and of a small one. */
   readonly messageBytes: { readonly usual: number; readonly small: number }
   /**
    * A message that exceeds its limit by at most this many bytes still reaches the receiver, which can tell the client
@@ -59,7 +68,7 @@ export interface SocketHandler {
   /**
    * Decides whether one more may be opened, and for messages of which size. If so, {@link open} follows at once.
    * @param keyName the name under which the caller is counted
-   * @throws ApiError the answer to the upgrade request
+   * @throws {ApiError} the answer to the upgrade request
    */
   admit(keyName: string): 'usual' | 'small'
   open(socket: Socket, request: SocketRequest): SocketReceiver

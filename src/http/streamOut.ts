@@ -3,7 +3,7 @@ import type { AnswerStream } from './route.ts'
 
 type Piece = string | Uint8Array
 
-/** The most that is written without a pause; then other requests get a turn. */
+/** The most bytes that are written without a pause. Then other requests get a turn. */
 const TURN_BYTES = 64 * 1024
 
 /**
@@ -20,7 +20,10 @@ export class StreamOut {
   #gone = false
   #sinceTurn = 0
 
-  /** @param onWaiting called with the number of bytes that wait for the reader; 0 when none do any more */
+  /**
+   * A stream to a client.
+   * @param onWaiting called with the number of bytes that wait for the reader; 0 if none wait any more
+   */
   constructor(
     res: HttpResponse,
     { chunks, filler }: Pick<AnswerStream, 'chunks' | 'filler'>,
@@ -32,7 +35,7 @@ export class StreamOut {
     this.#onWaiting = onWaiting
   }
 
-  /** Makes the first piece; errors here can still be answered. */
+  /** Makes the first piece. Errors here can still be answered. */
   async prepare(): Promise<void> {
     this.#next = await this.#pieces.next()
   }
@@ -40,8 +43,9 @@ export class StreamOut {
   /** Writes all pieces after the head, which was sent; returns early if the client disconnects. */
   async writeAll(): Promise<void> {
     this.#res.onWritable(() => {
-      // Not at once: a piece of more than 16 KB that is written from within this call, and does not fit again, would get
-      // stuck (us_socket_write2 of uSockets does not note that it failed, so polling is stopped after the call).
+      // This must not happen at once. A piece of more than 16 KB that is written from within this call, and does not
+      // fit again, would get stuck (us_socket_write2 of uSockets does not note that it failed, so polling is stopped
+      // after the call).
       if (this.#wake !== undefined) setImmediate(this.#wake)
       return true
     })
@@ -51,20 +55,20 @@ export class StreamOut {
     }
   }
 
-  /** The client has disconnected: ends the making of pieces, and the waiting. */
+  /** Ends the making of pieces and the waiting, because the client has disconnected. */
   abort(): void {
     this.#gone = true
     this.#wake?.()
     this.letGo()
   }
 
-  /** Ends the making of pieces; errors of that concern nobody any more. */
+  /** Ends the making of pieces. Its errors do not matter any more. */
   letGo(): void {
     this.#pieces.return?.().catch(() => undefined)
   }
 
   /**
-   * Writes the filler, if there is one; returns whether nothing waits any more. uWebSockets.js only flushes waiting
+   * Writes the filler, if there is one. Returns whether nothing waits any more. uWebSockets.js only flushes waiting
    * bytes at the next write, and a stream that follows events may have none for a long time.
    */
   #fill(): boolean {

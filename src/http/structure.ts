@@ -1,29 +1,37 @@
 import { randomBytes } from 'node:crypto'
 
-/** Deeper nesting than this is refused: nothing in the interface needs more than a few levels. */
+/** Deeper nesting is refused. Nothing in the interface needs more than a few levels. */
 export const MAX_DEPTH = 64
 /**
- * All objects and lists together: a thousand updates have about ten thousand, a ring with the most positions two
- * thousand.
+ * How many objects and lists there may be together. A thousand updates have about ten thousand, a ring with the most
+ * positions two thousand.
  */
 const MAX_CONTAINERS = 20_000
-/** Values of any kind. They are not counted in JSON, in which a million bytes of values take five milliseconds. */
+/**
+ * How many values of any kind there may be. They are not counted in JSON, in which a million bytes of values take five
+ * milliseconds.
+ */
 const MAX_VALUES = 200_000
-/** Names of all members: a thousand updates with all fields and metadata have about fifty thousand. */
+/**
+ * How many names of members there may be. A thousand updates with all fields and metadata have about fifty thousand.
+ */
 const MAX_NAMES = 100_000
-/** Different names in all: each is created and remembered, which costs many times what a known name costs. */
+/**
+ * How many different names there may be. Each is created and remembered, which costs many times as much as a known
+ * name.
+ */
 const MAX_DIFFERENT_NAMES = 5_000
 
 const BITS = 16
 
 /**
  * Counts the contents of a text or bytes as they are read. Different names are counted by their hashes, so some are
- * missed. Reused: call {@link begin} first.
+ * missed. The object is reused, and {@link begin} must be called first.
  */
 export class Structure {
-  /** What is too much, in a sentence; undefined if nothing is yet. */
+  /** What is too much, as a sentence; undefined if nothing is. */
   excess: string | undefined
-  /** To begin hashes with, so that nobody knows names of one hash. */
+  /** The value with which hashes begin, so that nobody can choose names with the same hash. */
   readonly seed = randomBytes(4).readInt32LE()
   #depth = 0
   #containers = 0
@@ -39,12 +47,12 @@ export class Structure {
     this.#differentNames = 0
   }
 
-  /** Another text of the same begins. */
+  /** Begins another text of the same form or query. */
   beginText(): void {
     this.#depth = 0
   }
 
-  /** An object or list begins. */
+  /** Counts an object or list that begins. */
   open(): void {
     if (++this.#depth > MAX_DEPTH) this.excess = `Must not be nested deeper than ${MAX_DEPTH} levels.`
     else this.container()
@@ -54,19 +62,19 @@ export class Structure {
     this.#depth--
   }
 
-  /** There is an object or list; its depth is counted elsewhere. */
+  /** Counts an object or list whose depth is counted elsewhere. */
   container(): void {
     if (++this.#containers <= MAX_CONTAINERS) return
     this.excess = `Must have at most ${MAX_CONTAINERS} objects and lists in all. Send less at a time.`
   }
 
-  /** There is a value of any kind. */
+  /** Counts a value of any kind. */
   value(): void {
     if (++this.#values > MAX_VALUES)
       this.excess = `Must have at most ${MAX_VALUES} values in all. Send less at a time.`
   }
 
-  /** A member has a name of that hash. */
+  /** Counts the name of a member by its hash. */
   name(hash: number): void {
     if (++this.#names > MAX_NAMES)
       this.excess = `Must have at most ${MAX_NAMES} keys in all. Send less at a time.`

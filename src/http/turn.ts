@@ -1,11 +1,11 @@
 /**
- * Milliseconds during which requests that arrive together are answered at once. Half of the longest time that one
- * client may take without a pause (G7), because the last of them may itself take long.
+ * For this many milliseconds, requests that arrive together are answered at once. It is half of the longest time that
+ * one client may take without a pause (G7), because the last of them may itself take long.
  */
 const AT_ONCE_MS = 10
 /**
- * So many answers of a turn are written at once, however long the turn takes, so that a short pipeline is answered at
- * once on a busy machine too.
+ * At least this many answers of a turn are written at once, however long the turn takes, so that a short pipeline is
+ * answered at once on a busy machine, too.
  */
 const MIN_AT_ONCE = 8
 
@@ -27,7 +27,7 @@ export class Turn {
     this.#number++
   }
 
-  /** Differs from turn to turn. */
+  /** A number that differs from turn to turn. */
   get number(): number {
     this.#open()
     return this.#number

@@ -1,6 +1,6 @@
 /** An answer that its client has not read completely. */
 export interface UnreadAnswer {
-  /** Kept by {@link UnreadAnswers}. */
+  /** A number that {@link UnreadAnswers} keeps. */
   unreadBytes: number
   /** Disconnects the client. */
   close(): void
@@ -13,7 +13,7 @@ export interface UnreadAnswer {
 export class UnreadAnswers {
   readonly #maxBytes: number
   #bytes = 0
-  /** The one that has read nothing for the longest time comes first. */
+  /** The answers. The client that has read nothing for the longest time comes first. */
   readonly #answers = new Set<UnreadAnswer>()
 
   constructor(maxBytes: number) {
@@ -24,7 +24,10 @@ export class UnreadAnswers {
     return this.#bytes
   }
 
-  /** @param bytes of this answer that are unread now */
+  /**
+   * Counts an answer.
+   * @param bytes how many bytes of it are unread now
+   */
   count(answer: UnreadAnswer, bytes: number): void {
     this.#bytes += bytes - answer.unreadBytes
     answer.unreadBytes = bytes

@@ -19,26 +19,26 @@ interface UserData {
 }
 
 const PROTOCOL_HEADER = 'sec-websocket-protocol'
-/** Before the ticket of a session among the offered protocols: pages can set no other header. */
+/** The prefix of a session's ticket among the offered protocols, because pages cannot set another header. */
 const TICKET_PREFIX = 'ringfence.ticket.'
-/** The version of RFC 6455; drafts before it had others. */
+/** The version of RFC 6455. Earlier drafts had other numbers. */
 const VERSION = '13'
 const NO_HANDSHAKE =
   'This is a WebSocket: connect with a WebSocket client. /docs/guides/stream describes how.'
 
-/** What an answer with 426 says beside its error, as lines joined by CRLF (RFC 6455, section 4.4). */
+/** The headers of an answer with 426 besides its error, as lines joined by CRLF (RFC 6455, section 4.4). */
 export const UPGRADE_HEADERS = `Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: ${VERSION}`
 
-/** Maximum bytes of a message that may come, in the answer to the upgrade request. */
+/** The header in the answer to the upgrade request that says how many bytes a message may have. */
 const MESSAGE_BYTES_HEADER = 'Ringfence-Max-Message-Bytes'
 
-/** How requests for WebSockets are answered that do not become one. */
+/** How requests for WebSockets are answered that are refused. */
 export interface SocketAnswers {
   /** Reads the headers of a request, and answers it if they are at fault. */
   hasFault(res: HttpResponse, req: HttpRequest, mayHaveBody: boolean): boolean
   /** Answers the request with an error. */
   refuse(res: HttpResponse, error: unknown): void
-  /** The same in a later turn than that in which the request came. */
+  /** Does the same in a later turn than the one in which the request came. */
   refuseLater(res: HttpResponse, error: unknown): void
   /** Called for each socket that has closed, because the app's own filter is not called. */
   left(): void
@@ -105,7 +105,7 @@ export function serveSockets(
       }
     },
   })
-  // A pattern that is less exact comes later.
+  // A pattern that is less exact must be registered later.
   app.ws<UserData>(`${path.slice(0, path.lastIndexOf('/') + 1)}:socket`, {
     ...behavior,
     maxPayloadLength: small + handler.excessBytes,
@@ -122,11 +122,11 @@ export function serveSockets(
 /** What the first route found out about a request that it passes on. */
 interface PassedOn {
   readonly asked: Asked
-  /** Undefined: the ticket decides. */
+  /** The admitted request; undefined if the ticket decides. */
   readonly request: SocketRequest | undefined
 }
 
-/** What a request is answered that asks for no upgrade, once its headers were read. */
+/** The answer to a request that asks for no upgrade, once its headers have been read. */
 export function upgradeRefusal(
   res: HttpResponse,
   req: HttpRequest,
@@ -135,7 +135,7 @@ export function upgradeRefusal(
 ): unknown {
   try {
     const asked = readRequest(res, req, shared, false)
-    // Without an upgrade, a ticket is not used up.
+    // A ticket is not used up without an upgrade.
     if (asked.ticket !== undefined) return new ApiError(426, NO_HANDSHAKE)
     return admitted(asked, keyHolder(asked, shared), handler, shared)
   } catch (error) {
@@ -152,12 +152,12 @@ function upgrade(
   const data: UserData = { request, receiver: undefined }
   res.writeStatus('101 Switching Protocols')
   res.writeHeader(MESSAGE_BYTES_HEADER, String(request.messageBytes))
-  // Named only where the client named some: browsers refuse a protocol that they have not offered.
+  // It is only named if the client has named some, because browsers refuse a protocol that they have not offered.
   const named = asked.offered === '' ? '' : onlyTicket(asked) ? asked.offered : request.protocol
   res.upgrade(data, asked.key, named, asked.extensions, context)
 }
 
-/** The ticket may have to be asked for in another process. */
+/** Upgrades a request with a ticket, for which another process may have to be asked. */
 function upgradeWithTicket(
   res: HttpResponse,
   context: us_socket_context_t,
@@ -199,7 +199,10 @@ function upgradeWithTicket(
   )
 }
 
-/** @throws ApiError 401 without a valid key */
+/**
+ * The credentials of the key.
+ * @throws {ApiError} 401 without a valid key
+ */
 function keyHolder({ authorization }: Asked, shared: Shared): Credentials {
   return authenticate(authorization, 'publishable', shared.keys)
 }
@@ -208,7 +211,7 @@ function keyHolder({ authorization }: Asked, shared: Shared): Credentials {
 interface Asked {
   readonly isHandshake: boolean
   readonly authorization: string
-  /** Instead of a key. */
+  /** The ticket that was sent instead of a key. */
   readonly ticket: string | undefined
   /** The protocols as the header names them. */
   readonly offered: string
@@ -241,8 +244,9 @@ function readRequest(res: HttpResponse, req: HttpRequest, shared: Shared, isHand
 }
 
 /**
- * Credentials before quotas before limits before parameters, as for every request.
- * @throws ApiError why it may not come
+ * Admits a request. Credentials are checked before quotas, quotas before limits, and limits before parameters, as for
+ * every request.
+ * @throws {ApiError} why it is refused
  */
 function admitted(
   asked: Asked,
@@ -268,7 +272,10 @@ function admitted(
   }
 }
 
-/** @throws ApiError 400 where the client wants none that we speak */
+/**
+ * The protocol of the connection.
+ * @throws {ApiError} 400 if the client only offers protocols that the server does not support
+ */
 function chosenProtocol(asked: Asked, protocols: SocketHandler['protocols']): string {
   if (asked.offered === '' || onlyTicket(asked)) return protocols[0]
   const chosen = asked.protocols.find((name) => protocols.includes(name))
@@ -277,7 +284,7 @@ function chosenProtocol(asked: Asked, protocols: SocketHandler['protocols']): st
   return chosen
 }
 
-/** The client has offered nothing but its ticket. */
+/** Whether the client has offered nothing but its ticket. */
 function onlyTicket({ ticket, protocols }: Asked): boolean {
   return ticket !== undefined && protocols.length === 0
 }

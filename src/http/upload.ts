@@ -3,10 +3,10 @@ import type { HttpResponse } from 'uWebSockets.js'
 import type { ApiError } from '../runtime/errors.ts'
 import { tooLarge } from './errors.ts'
 
-/** What the stream holds before it asks the socket to wait. */
+/** How many bytes the stream holds before it asks the socket to wait. */
 const HIGH_WATER_BYTES = 64 * 1024
 
-/** What one upload may cost in memory: the above, and the 512 KB that uWebSockets.js reads at a time. */
+/** How many bytes of memory one upload may take: the above, and the 512 KB that uWebSockets.js reads at a time. */
 export const UPLOAD_MEMORY_BYTES = 1024 * 1024
 
 /**
@@ -22,11 +22,11 @@ export class Upload extends Readable {
   readonly #res: HttpResponse
   readonly #maxBytes: number
   #received = 0
-  /** The socket was asked to wait, since then, of `performance.now()`. */
+  /** The time of `performance.now()` since which the socket has been asked to wait. */
   #waitingSince: number | undefined
   #waitedMs = 0
   #isWhole = false
-  /** `res` must not be touched any more. */
+  /** Whether `res` must not be touched any more. */
   #detached = false
 
   constructor(res: HttpResponse, maxBytes: number) {
@@ -37,22 +37,25 @@ export class Upload extends Readable {
     this.on('error', () => undefined)
   }
 
-  /** Bytes so far. */
+  /** How many bytes have arrived so far. */
   get received(): number {
     return this.#received
   }
 
-  /** The socket waits for the reader here. */
+  /** Whether the socket waits for the reader. */
   get isWaiting(): boolean {
     return this.#waitingSince !== undefined
   }
 
-  /** How long it has waited before, milliseconds. */
+  /** How long the socket has waited so far, in milliseconds. */
   get waitedMs(): number {
     return this.#waitedMs
   }
 
-  /** @param chunk memory of the socket: it is copied */
+  /**
+   * Receives a piece.
+   * @param chunk the socket's memory, which is copied
+   */
   receive(chunk: ArrayBuffer, isLast: boolean): void {
     if (this.#isWhole || this.#detached || this.destroyed) return
     this.#received += chunk.byteLength
@@ -66,7 +69,7 @@ export class Upload extends Readable {
       this.push(null)
     } else if (!wantsMore) {
       // The socket is paused again for each piece, because it keeps reading until the end of its turn. Each piece also
-      // restarts the time limit, which would end an upload whose reader is busy for longer.
+      // restarts the time limit, which would otherwise end an upload whose reader is busy for longer.
       this.#waitingSince ??= performance.now()
       this.#res.pause()
     }
@@ -76,15 +79,18 @@ export class Upload extends Readable {
     if (!this.#isWhole) this.#resume()
   }
 
-  /** What the reader leaves is still taken from the socket, and dropped: else the next request would never come. */
+  /**
+   * Bytes that the reader does not take are still read from the socket and dropped, because otherwise the next request
+   * would never arrive.
+   */
   override _destroy(error: Error | null, callback: (error: Error | null) => void): void {
     if (!this.#isWhole) this.#resume()
     callback(error)
   }
 
   /**
-   * The request is answered or its client gone: `res` is out of bounds from now on. A socket that was asked to wait
-   * when the last piece came waits until now: resuming starts its time limit, which would cut off a handler that takes
+   * Ends the use of `res`, because the request is answered or its client is gone. A socket that was asked to wait when
+   * the last piece came waits until now: resuming it starts its time limit, which would cut off a handler that takes
    * longer.
    */
   detach(error?: ApiError): void {

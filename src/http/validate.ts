@@ -37,7 +37,7 @@ interface Keywords {
  */
 export class Validator {
   readonly properties: Readonly<Record<string, TSchema>>
-  /** Fields for which null is a value of its own and does not mean absent. */
+  /** Fields for which null is a value and does not mean absent. */
   readonly nullable: ReadonlySet<string>
   /** Whether fields that the schema does not have are refused, as where a mistyped filter would mean "all". */
   readonly isStrict: boolean
@@ -45,7 +45,10 @@ export class Validator {
   readonly #compiled: { Check(value: unknown): boolean }
   readonly #defaults: readonly (readonly [name: string, value: unknown])[]
 
-  /** @param fillDefaults whether absent fields get the schema's `default`; else it is for the reader only */
+  /**
+   * Compiles a schema.
+   * @param fillDefaults whether absent fields get the schema's `default`; otherwise it is only documentation
+   */
   constructor(schema: TObject, fillDefaults = false) {
     this.#schema = schema
     this.#compiled = Compile(schema)
@@ -59,9 +62,9 @@ export class Validator {
   }
 
   /**
-   * Cleans the value, see {@link cleanValue}, fills in defaults where that was asked for, and checks.
+   * Cleans the value (see {@link cleanValue}), fills in defaults if that was requested, and checks it.
    * @param strings whether there may be a NUL or a lone surrogate in it
-   * @throws ApiError 400 for the first offending parameter in the schema's order
+   * @throws {ApiError} 400 for the first wrong parameter in the schema's order
    */
   check(value: Record<string, unknown>, strings = true): void {
     cleanValue(value, this.#schema, [], strings, this.nullable)
@@ -70,9 +73,10 @@ export class Validator {
   }
 }
 
-/** The first thing that is wrong with a value, or undefined when nothing is. `path` is given back as it was. */
+/** The first thing that is wrong with a value, or undefined if nothing is. `path` is unchanged afterwards. */
 function explain(schema: TSchema, value: unknown, path: string[]): ApiError | undefined {
-  // Sizes first: every item of a list that is far too long would be looked at again on each level above it.
+  // Sizes are checked first, because every item of a list that is far too long would be examined again on each level
+  // above it.
   if (isTooLarge(schema as Keywords, value)) return explainSelf(schema as Keywords, value, path)
   return Check(schema, value) ? undefined : explainBad(schema, value, path)
 }
@@ -139,7 +143,7 @@ function explainItems(keywords: Keywords, value: readonly unknown[], path: strin
 function explainSelf(keywords: Keywords, value: unknown, path: readonly string[]): ApiError {
   const param = pathText(path)
   if (keywords.anyOf !== undefined) {
-    // Of the right type, so what is wrong is told of that type.
+    // The value has the right type for this variant, so the sentence is about this variant.
     const near = keywords.anyOf.find((variant) => isOfType(variant, value))
     return near === undefined
       ? badParam(param, unionSentence(keywords.anyOf))
@@ -227,7 +231,7 @@ function counted(count: number, thing: string): string {
   return `${count} ${thing}${count === 1 ? '' : 's'}`
 }
 
-/** A text, number or list where the schema wants any such; not where it wants a certain one. */
+/** Whether a value is a text, number or list and the schema allows any of that type, not only certain ones. */
 function isOfType(schema: TSchema, value: unknown): boolean {
   const { type, const: literal } = schema as Keywords
   if (type === 'array') return Array.isArray(value)

@@ -3,11 +3,11 @@ import { CORS_HEADERS } from './cors.ts'
 import { statusLine } from './errors.ts'
 import type { Answer } from './route.ts'
 
-/** Beyond it an answer is sent as fast as its reader takes it, instead of being copied to the socket at once. */
+/** A longer answer is sent as fast as its reader takes it, instead of being copied to the socket at once. */
 const LARGE_CHARACTERS = 64 * 1024
 
 /**
- * An answer's own headers as lines, with those that belong to its kind; undefined where there are none.
+ * An answer's own headers as lines, with those that belong to its kind; undefined if there are none.
  * @throws Error for a header that would break out of its line
  */
 export function headerLines({ headers, stream, bytes }: Answer): string | undefined {
@@ -62,9 +62,9 @@ export function isLarge(content: string | Uint8Array): boolean {
 }
 
 /**
- * Makes an answer the last of its connection where it is written as its reader takes it: uWebSockets.js can close only
- * with an end that copies all that the reader has not taken yet. Nothing more is read, and the client is asked to close
- * the connection; if it does not, the connection is closed once it has been idle for as long as any may be.
+ * Makes an answer that is written as its reader takes it the last one of its connection. uWebSockets.js can only close
+ * with an end that copies everything that the reader has not taken yet. Nothing more is read, and the client is asked
+ * to close the connection. If it does not, the connection is closed once it has been idle for as long as any may be.
  */
 export function readNoMore(res: HttpResponse): void {
   res.writeHeader('Connection', 'close')
@@ -73,7 +73,7 @@ export function readNoMore(res: HttpResponse): void {
 
 /**
  * Writes a large body piece by piece as the reader takes it.
- * @returns the bytes that are kept until it is out, when `done` is called; 0 when it is out already
+ * @returns how many bytes are kept until everything is written and `done` is called; 0 if it is written already
  */
 export function writeLarge(res: HttpResponse, content: string | Uint8Array, done: () => void): number {
   const bytes = typeof content === 'string' ? Buffer.from(content) : content

@@ -35,7 +35,7 @@ import type { AnonymousStays } from './anonymousStays.ts'
  */
 
 export interface AnonymousResult extends AnonymousStays {
-  /** The fraud record of this update alone: what was before is not known. */
+  /** The fraud record of this update alone, because what was before is not known. */
   readonly fraud: FraudRecord
   readonly segments: SegmentStays
   readonly transitions: readonly Transition[]
@@ -71,9 +71,9 @@ export async function trackAnonymously(
   const { knowsRegions, ...known } = stays
   const before = { ...NO_STATE, ...known }
   const { state, transitions } = await evaluated(before, { update, view, now, metadata }, measurer)
-  // From now on too, because a replay evaluates several updates in a row.
+  // They also count as dwelled from now on, because a replay evaluates several updates in a row.
   const visits = state.visits.map((visit) => ({ ...visit, dwelled: true }))
-  // Whether the user passed before is not known, so failing is no event.
+  // It is not known whether the user passed before, so failing is no event.
   const told = transitions.filter(({ fraud }) => fraud === undefined)
   const { beacons, places, regions, fraud, segments } = state
   return {
@@ -104,7 +104,7 @@ async function evaluated(
   }
 }
 
-/** The outlines of the events' geofences, before anybody edits them. */
+/** The outlines of the events' geofences, taken before anybody can edit them. */
 function outlinesOf(transitions: readonly Transition[], view: ScopeView): Outlines {
   const outlines = new Map<GeofenceProperties, Outline>()
   for (const { geofence } of transitions)
@@ -144,7 +144,7 @@ function tooMuchAround(): ApiError {
   return new ApiError(400, sentence, { param: 'deviceId' })
 }
 
-/** Epoch milliseconds. */
+/** In epoch milliseconds. */
 function timeOf(update: Update): number {
   return update.updatedAt ?? update.receivedAt
 }

@@ -11,7 +11,9 @@ export interface AnonymousStays {
   readonly beacons: readonly BeaconVisit[]
   readonly places: PlaceStays
   readonly regions: RegionStays
-  /** Whether the client said in which regions it was; otherwise nobody knows, and no event is about them. */
+  /**
+   * Whether the client said in which regions it was. Otherwise nobody knows, and there are no events about regions.
+   */
   readonly knowsRegions: boolean
 }
 
@@ -29,7 +31,7 @@ export async function anonymousStays(
   { settings, atlas }: ScopeView,
 ): Promise<AnonymousStays> {
   return {
-    // Marked as dwelled, so that a stay of unknown length makes no dwell event.
+    // They are marked as dwelled, so that a stay of unknown length makes no dwell event.
     visits: [...new Set(geofenceIds)].map((geofenceId) => ({ geofenceId, enteredAt: 0, dwelled: true })),
     beacons: [...new Set(beaconIds)].map((beaconId) => ({ beaconId, enteredAt: 0 })),
     places: settings.places && placeId !== undefined ? await stayIn(placeId, atlas) : NO_PLACES,
@@ -45,7 +47,7 @@ async function stayIn(id: string, atlas: Atlas): Promise<PlaceStays> {
   return { ...NO_PLACES, stay: { place, enteredAt: 0 } }
 }
 
-/** Of several of one kind, the last one counts. */
+/** The regions that are named. If there are several of one kind, the last one counts. */
 async function staysIn(ids: readonly string[], atlas: Atlas): Promise<RegionStays> {
   const codes = new Map<string, string>()
   for (const id of new Set(ids)) {

@@ -51,7 +51,7 @@ const ConversionBody = Type.Object(
   { allOf: [atLeastOne('name', 'type'), atLeastOne('deviceId', 'userId')] },
 )
 
-/** The event as its sender gets it. */
+/** The event in the form that its sender gets. */
 const { properties } = EventSchema
 const AnsweredSchema = Type.Object(
   {
@@ -142,8 +142,7 @@ function nameOf({ name, type }: ConversionBody): string {
 }
 
 /**
- * A name without differences that the eye does not see: case, blanks, characters without a glyph, compatibility
- * forms.
+ * A name without differences that people do not see: case, blanks, characters without a glyph, compatibility forms.
  */
 function plain(name: string): string {
   return name
@@ -161,7 +160,7 @@ function metadataOf({ metadata, revenue }: ConversionBody): Metadata | undefined
   return whole
 }
 
-/** Epoch milliseconds. */
+/** In epoch milliseconds. */
 function timeOf({ createdAt }: ConversionBody, receivedAt: number): number {
   if (createdAt === undefined) return receivedAt
   return notFarAhead('createdAt', parseDate('createdAt', createdAt), receivedAt)
@@ -178,12 +177,12 @@ async function lastDevice(users: Users, scope: ScopeId, userId: string | undefin
   return found.deviceId
 }
 
-/** The event for its sender; nobody else ever sees it. */
+/** The event for its sender. Nobody else ever sees it. */
 function anonymousConversion(conversion: Conversion): string {
   return conversionJson(newId(conversion.receivedAt), conversion, { id: ANONYMOUS }, undefined)
 }
 
-/** Approximate bytes of the values that a sender chooses. */
+/** The approximate size of the values that a sender chooses, in bytes. */
 function sizeOf({ name, metadata = {} }: Pick<Conversion, 'name' | 'metadata'>): number {
   let bytes = name.length
   for (const key in metadata) bytes += key.length + String(metadata[key]).length

@@ -12,12 +12,12 @@ import type { GeofenceIndex } from '../spatial/port.ts'
 /** How far around an update geofences are searched: farther than a device travels before its next one. */
 const MAX_NEARBY_METERS = 100_000
 /**
- * If this many geofences belong to others (a home for each user, say), the search ends with what it has found within
- * a smaller distance.
+ * If this many geofences belong to others (for instance, a home for each user), the search ends with what it has found
+ * within a smaller distance.
  */
 const MOST_LOOKED_AT = 5000
 
-/** Characters of cached records, in each of two generations. */
+/** How many characters of records are cached, in each of two generations. */
 const KEPT_CHARACTERS = 8 * 1024 * 1024
 
 /**

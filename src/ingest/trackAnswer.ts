@@ -9,9 +9,9 @@ import { isoDate } from '../model/isoDate.ts'
  * (test/ingest/trackAnswer.test.ts).
  */
 
-/** A longer answer is left to the obvious way. */
+/** A longer answer is written in the usual way. */
 const ROOM = 32 * 1024
-/** Bytes of the answer without head, events and beacons. */
+/** How many bytes the answer has without head, events and beacons. */
 const REST = 512
 /** The most bytes of one character of a text. */
 const BYTES_PER_CHARACTER = 3
@@ -37,6 +37,7 @@ const ZERO = 0x30
 const CLOSE = 0x7d
 
 /**
+ * Writes an answer.
  * @param events each is finished JSON
  * @param beacons finished JSON of a list
  * @returns bytes that are valid until the next call; undefined if there might be too many
@@ -94,7 +95,7 @@ function copy(piece: Buffer): void {
  */
 const DECIMALS = 1e7
 const MOST = 1e7
-/** Below this, JSON uses exponents. */
+/** Below this value, JSON uses exponents. */
 const LEAST = 1e-6
 
 function writeNumber(value: number): void {
@@ -123,16 +124,16 @@ function writeNumber(value: number): void {
   }
 }
 
-/** A date that was written; most others share its second. */
+/** A date that was written. Most other dates share its second. */
 class LastDate {
   readonly text = Buffer.alloc(24)
   second = NaN
 }
 
-/** Devices report their own times, so the two do not share a second. */
+/** Devices report their own times, so these two do not share a second. */
 const sent = new LastDate()
 const received = new LastDate()
-/** The position of the milliseconds. */
+/** The position of the milliseconds in a date. */
 const MILLISECONDS_AT = 20
 
 function writeDate(time: number, last: LastDate): void {

@@ -48,7 +48,10 @@ export class TrackExchange implements Submitter {
   readonly #trips: UserTrips
   readonly #nearby: number
 
-  /** @param nearby how many geofences to list; 0: no list */
+  /**
+   * Waits for the result.
+   * @param nearby how many geofences to list; 0 means no list
+   */
   constructor(reply: Reply, parts: ExchangeParts, nearby: number) {
     this.#reply = reply
     this.rateLimited = parts.rateLimits
@@ -73,7 +76,7 @@ export class TrackExchange implements Submitter {
     void answer(this.#reply, events, userOf(outcome), surroundings)
   }
 
-  /** Its trips have to move, too, before it is answered. */
+  /** Answers once its trips have moved, too. */
   async #appliedToTrips(outcome: Outcome, update: Update, feed: number): Promise<void> {
     try {
       const { trip, events } = await this.#trips.after(update, feed)
@@ -98,14 +101,14 @@ export class ReplayExchange implements Submitter {
   readonly rateLimited = false
   readonly wantsUser = true
   readonly wantsEvents = true
-  /** Updates that were recorded earlier are not urgent. */
+  /** The updates are not urgent, because they were recorded earlier. */
   isBehind = true
   readonly #reply: Reply
   readonly #registry: RegistryView
   readonly #trips: UserTrips
   readonly #nearby: number
   readonly #places: Map<Update, number>
-  /** The events of the updates, by their time. */
+  /** The events of the updates, ordered by time. */
   readonly #events: (readonly string[])[] = []
   /** The latest update that was applied. */
   #last: { readonly outcome: Outcome; readonly update: Update; readonly trip: string | null } | undefined
@@ -113,11 +116,12 @@ export class ReplayExchange implements Submitter {
   #characters = 0
   #omitted = 0
   #barred = 0
-  /** Of the latest update that was applied. */
+  /** The index of the latest update that was applied. */
   #latest = -1
 
   /**
-   * @param updates by their time
+   * Waits for the results.
+   * @param updates ordered by time
    * @param nearby how many geofences around the latest update to list
    */
   constructor(reply: Reply, parts: ExchangeParts, updates: readonly Update[], nearby: number) {
@@ -152,7 +156,7 @@ export class ReplayExchange implements Submitter {
     this.#finished()
   }
 
-  /** An update from a country that is refused does not affect the others. */
+  /** An update that is refused because of its country does not affect the others. */
   refused(error: ApiError): void {
     if (error.code !== COUNTRY_BARRED_CODE) return this.#reply.fail(error)
     this.#barred++

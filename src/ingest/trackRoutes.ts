@@ -23,17 +23,19 @@ import { readTripOptions } from '../trips/tripFields.ts'
 import { UserSchema } from '../users/userSchema.ts'
 import { nearbyGeofencesLimit, TrackBody, updateFrom, type Stamp } from '../wire/trackSchema.ts'
 
-/** More updates than this in one replay are refused: an SDK buffers 120. */
+/** How many updates one replay may have. An SDK buffers 120. */
 const MAX_REPLAYS = 1000
 
 /** Anonymous devices share their id, so they are limited by address; many may be behind one address. */
 const ANONYMOUS_PER_SECOND = 10
 
-/** Single anonymous updates that are evaluated at a time. */
+/** How many single anonymous updates are evaluated at a time. */
 const ANONYMOUS_TRACKS_AT_ONCE = 8
-/** Anonymous replays that are evaluated at a time: each may hold {@link MAX_EVENT_CHARACTERS} until it is answered. */
+/**
+ * How many anonymous replays are evaluated at a time. Each may hold {@link MAX_EVENT_CHARACTERS} until it is answered.
+ */
 const ANONYMOUS_AT_ONCE = 2
-/** Further ones are refused. */
+/** How many may wait. Further ones are refused. */
 const MOST_ANONYMOUS_WAITING = 100
 
 /** The dependencies of tracking. */
@@ -41,7 +43,7 @@ export interface TrackParts extends ExchangeParts {
   readonly intake: Intake
   /** Measures geometry in place of the main thread if an anonymous update needs much of it. */
   readonly measurer?: Measurer | undefined
-  /** Reads the usual body; undefined for all others. */
+  /** Reads the usual body. Returns undefined for all others. */
   readonly scan: (body: Buffer, stamp: Stamp) => Update | undefined
 }
 
@@ -152,7 +154,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
       answers: {
         200: Type.Object({
           ...tracked.properties,
-          // Absent if every update was refused.
+          // There is no user if every update was refused.
           user: Type.Optional(UserSchema),
           nearbyBeacons: Type.Optional(tracked.properties.nearbyBeacons),
         }),
@@ -192,7 +194,7 @@ export function trackRoutes(parts: TrackParts): Route[] {
   ]
 }
 
-/** From RFC 7240: preferences separated by commas. */
+/** Reads preferences separated by commas, as RFC 7240 defines them. */
 function prefersAsync(prefer: string | undefined): boolean {
   return prefer?.split(',').some((one) => one.trim().toLowerCase() === 'respond-async') ?? false
 }
@@ -240,14 +242,17 @@ async function answerAnonymously(
   return answerOf(events, [user], surroundings, omitted, barred)
 }
 
-/** The update with the trip that its body names. @param at prefix of parameter names in messages */
+/**
+ * The update with the trip that its body names.
+ * @param at the prefix of parameter names in messages
+ */
 function withTripOptions(update: Update, { tripOptions: given }: TrackBody, at: string): Update {
   if (given === undefined) return update
   const tripOptions = readTripOptions(given, `${at}tripOptions`)
   return tripOptions === undefined ? update : { ...update, tripOptions }
 }
 
-/** Epoch milliseconds. */
+/** In epoch milliseconds. */
 function timeOf(update: Update): number {
   return update.updatedAt ?? update.receivedAt
 }
@@ -283,10 +288,13 @@ function stampOf(call: {
   return { scope: call.credentials!.scope, ip: call.ip, receivedAt: call.receivedAt, fromSdk: call.fromSdk }
 }
 
-/** Approximate bytes of a beacon's identifiers. */
+/** The approximate size of a beacon's identifiers in bytes. */
 const BEACON_BYTES = 100
 
-/** Approximate bytes of the values that a sender chooses in an update; the host adds the fixed part of every update. */
+/**
+ * The approximate size of the values that a sender chooses in an update, in bytes. The host adds the fixed part of
+ * every update.
+ */
 function sizeOf(update: Update): number {
   let bytes = update.deviceId.length + (update.description?.length ?? 0)
   bytes += BEACON_BYTES * (update.beacons?.length ?? 0)

@@ -11,7 +11,7 @@ import { nearbyGeofences } from './nearby.ts'
 
 /** The answers to updates, in pieces: their events, the user after the last of them, and what is around it. */
 
-/** Answers with nearby geofences that are made at a time, because each is held in memory until it is sent. */
+/** How many answers with nearby geofences are made at a time, because each is held in memory until it is sent. */
 const NEARBY_AT_ONCE = 8
 const nearbyLimit = new ConcurrencyLimit(NEARBY_AT_ONCE)
 
@@ -38,7 +38,11 @@ export async function userOf(outcome: Outcome, trip: string | null = null): Prom
   return trip === null ? pieces : [...pieces.slice(0, -1), userWithTrip(pieces.at(-1)!, trip)]
 }
 
-/** @param omitted how many events are left out. @param barred how many updates were refused by their country */
+/**
+ * An answer.
+ * @param omitted how many events are left out
+ * @param barred how many updates were refused because of their country
+ */
 export function answerOf(
   events: readonly string[],
   user: readonly string[],
@@ -55,7 +59,7 @@ export function answerOf(
   return { meta, pieces }
 }
 
-/** The members of the answer about the surroundings of an update, to follow another member. */
+/** The members of the answer about the surroundings of an update. They must follow another member. */
 export async function around(
   registry: RegistryView,
   update: Update,

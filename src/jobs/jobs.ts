@@ -29,7 +29,7 @@ export interface JobsParts {
 /** Counts since the process started. */
 export interface JobCounts {
   readonly name: string
-  /** Runs that ended without a failure. */
+  /** How many runs ended without a failure. */
   readonly runs: number
   readonly failures: number
 }
@@ -43,7 +43,7 @@ export class Jobs {
     this.#parts = parts
   }
 
-  /** The job as a part of the process: it is done between start and stop. */
+  /** The job as a service of the process. It runs between start and stop. */
   service(job: Job): Service {
     const { time, logger, openLease } = this.#parts
     const runner = new JobRunner(job, time, (error) =>

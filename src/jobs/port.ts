@@ -1,20 +1,26 @@
 /**
  * Work that the server does by itself, without a request.
  *
- * Implemented beside the data that it works on: the dates of geofences and the areas of isochrones
- * (registry/geofences), snapshots, packing and retention (actor/housekeeping.ts). Run by {@link Jobs} (jobs.ts).
+ * Jobs are implemented beside the data that they work on: the dates of geofences and the areas of isochrones
+ * (registry/geofences), snapshots, packing and retention (actor/housekeeping.ts). {@link Jobs} (jobs.ts) runs them.
  */
 
 /** Work that is due from time to time. */
 export interface Job {
-  /** Identifies it in log lines, in metrics, and as the name of its lease. Lower-case letters and hyphens. */
+  /**
+   * A name that identifies the job in log lines and metrics, and is the name of its lease. It has lower-case letters
+   * and hyphens.
+   */
   readonly name: string
   /**
-   * True: of all processes with the same registry, one at a time does it, under a lease. False: each process does it
-   * for its own data.
+   * If this is true, one at a time of all processes with the same registry does the job, under a lease. If it is
+   * false, each process does it for its own data.
    */
   readonly isShared: boolean
-  /** Whether this process could do a shared job now; while it could not, it leaves the lease to others. Absent: yes. */
+  /**
+   * Whether this process could do a shared job now. While it could not, it leaves the job to others. If absent, it
+   * always can.
+   */
   isAble?(): boolean
   /**
    * Called when this process begins to do the job.
@@ -23,8 +29,9 @@ export interface Job {
    */
   begin?(wake: () => void): () => void
   /**
-   * When it must run next, in epoch milliseconds; a time in the past: now; Infinity: not until {@link begin}'s `wake`.
-   * @param lastEnd when its last run ended without a failure; undefined before the first in this process
+   * When the job must run next, in epoch milliseconds. A time in the past means now, and Infinity means not before
+   * {@link begin}'s `wake` is called.
+   * @param lastEnd when its last run ended without a failure; undefined before the first run in this process
    */
   dueAt(lastEnd: number | undefined): number
   /**
@@ -34,7 +41,7 @@ export interface Job {
   run(signal: AbortSignal): Promise<void>
 }
 
-/** {@link Job.dueAt} of a job that runs at the start, and again after this time since each of its runs. */
+/** A {@link Job.dueAt} for a job that runs at the start, and again this long after each of its runs. */
 export function every(milliseconds: number): Job['dueAt'] {
   return (lastEnd) => (lastEnd === undefined ? 0 : lastEnd + milliseconds)
 }
@@ -43,15 +50,15 @@ export function every(milliseconds: number): Job['dueAt'] {
 export interface LeaseHolder {
   /** Called each time that the lease was taken. If it rejects, the lease is released, and taken again later. */
   begin(): Promise<void>
-  /** Called after each {@link begin}, whether that resolved or not: the lease is given up, or was lost. */
+  /** Called after each {@link begin}, whether that resolved or not, because the lease is given up or was lost. */
   end(): Promise<void>
 }
 
 /**
- * Competes for the right to do work that one process at a time may do.
- * Technologies: jetStreamLease.ts in cluster/ownership; {@link aloneWith} where there is one process.
+ * Competes for the right to do work that one process at a time may do. jetStreamLease.ts in cluster/ownership
+ * implements it, and {@link aloneWith} where there is only one process.
  * @param isAble while it returns false, the lease is left to others
- * @returns `end` gives it up, or stops waiting for it
+ * @returns `end` gives the lease up, or stops waiting for it
  */
 export type OpenLease<L extends Pick<LeaseHolder, 'end'> = Pick<LeaseHolder, 'end'>> = (
   name: string,

@@ -35,7 +35,10 @@ import {
 
 export interface CommitLogOptions {
   readonly store: Pick<Store, 'folder' | 'storeId'>
-  /** `fsync`: durable means flushed to the disk. `os`: handed to the system; survives `kill -9`, not power loss. */
+  /**
+   * When a frame counts as durable. With `fsync` it has been flushed to the disk. With `os` it has been handed to the
+   * system, so it survives `kill -9` but not a loss of power.
+   */
   readonly durability: 'fsync' | 'os'
   /** A segment is closed before the frame that would make it larger. At least 4096. */
   readonly segmentBytes: number
@@ -112,16 +115,16 @@ class SegmentLog implements CommitLog, CopyableLog {
   readonly #segments: Segment[]
   #newest: Segment
   #descriptor: number
-  /** Size of the newest segment's file. */
+  /** The size of the newest segment's file. */
   #allocated: number
   #offset: number
   #failure: Error | undefined
   #closed = false
-  /** Of the frame in flight; `done` is undefined if there is none. */
+  /** The callback of the frame in flight; undefined if there is none. */
   #done: ((frame: Committed<never>) => void) | undefined
   #events: readonly LogEvent[] = []
   #size = 0
-  /** Rotations and trims, one after the other; never rejects. */
+  /** The rotations and trims, one after the other. It never rejects. */
   #maintenance: Promise<void> = Promise.resolve()
   #idle: (() => void) | undefined
 
@@ -202,7 +205,10 @@ class SegmentLog implements CommitLog, CopyableLog {
     }
   }
 
-  /** Makes room for a frame that ends at `end`: zeros, or the frame itself when it is larger than they would be. */
+  /**
+   * Makes room for a frame that ends at `end`. It writes zeros, or the frame itself if it is larger than they would
+   * be.
+   */
   #extend(end: number): void {
     const extended = Math.min(this.#allocated + EXTENSION_BYTES, this.#segmentBytes)
     if (this.#flushes && end <= extended) {
@@ -267,7 +273,7 @@ class SegmentLog implements CommitLog, CopyableLog {
     return replaceFile(this.#files, logManifestPath(this.#folder), bytes)
   }
 
-  /** Yields frames up to the last durable one at that time. Payloads stay valid. */
+  /** Yields frames up to the one that is the last durable one at that time. Their payloads stay valid. */
   *read(offset: number): Generator<LogFrame, void, undefined> {
     for (let next = Math.max(1, offset); next <= this.#offset;) {
       const segment = this.#segments.findLast(({ first }) => first <= next)
@@ -286,7 +292,7 @@ class SegmentLog implements CommitLog, CopyableLog {
       let chunk: Buffer = Buffer.alloc(0)
       let chunkByteOffset = byteOffset
       let header: FrameHeader | undefined
-      // Durable frames only: the end moves while a reader runs.
+      // Only durable frames are read, and the end moves while a reader runs.
       while (byteOffset < segment.end) {
         header = undefined
         let size = FRAME_HEADER_BYTES
@@ -316,14 +322,14 @@ class SegmentLog implements CommitLog, CopyableLog {
     }
   }
 
-  /** A new buffer each time: the payloads handed out are views of it. */
+  /** Reads into a new buffer each time, because the payloads that are handed out are views of it. */
   #readChunk(descriptor: number, byteOffset: number, wanted: number, segment: Segment): Buffer {
     const chunk = Buffer.allocUnsafeSlow(Math.min(wanted, segment.end - byteOffset))
     if (readAt(this.#files, descriptor, chunk, byteOffset) < chunk.length) throw damaged(segment, byteOffset)
     return chunk
   }
 
-  /** The unlinking happens in the background, one call after the other. */
+  /** Removes segments. The files are unlinked in the background, one call after the other. */
   trim(offset: number): void {
     this.#maintain(async () => {
       const kept = this.#segments.findIndex((_, i) => !((this.#segments[i + 1]?.first ?? Infinity) <= offset))

@@ -3,7 +3,7 @@
  * changed on disk. The log never opens past it, because what follows may have been acknowledged.
  */
 export class LogDamaged extends Error {
-  /** Path of the file that is damaged or missing. */
+  /** The path of the file that is damaged or missing. */
   readonly file: string
 
   constructor(file: string, reason: string) {

@@ -6,22 +6,22 @@ import { dirname } from 'node:path'
  * torn writes. Each throws (or hands over) the error of the system call.
  */
 export interface Files {
-  /** `flags` as in fs.open. */
+  /** Opens a file. `flags` are those of fs.open. */
   open(path: string, flags: string): number
   close(descriptor: number): void
-  /** Bytes read; 0 at the end of the file. */
+  /** Reads. Returns the number of bytes, which is 0 at the end of the file. */
   read(descriptor: number, into: Uint8Array, length: number, byteOffset: number): number
-  /** Bytes written; may be fewer than asked for. */
+  /** Writes. Returns the number of bytes, which may be less than requested. */
   write(descriptor: number, from: Uint8Array, offset: number, length: number, byteOffset: number): number
   size(descriptor: number): number
   truncate(descriptor: number, length: number): void
-  /** fsync that blocks; for the start of the process only. */
+  /** Flushes a file, and blocks. It is only for the start of the process. */
   syncBlocking(descriptor: number): void
   sync(descriptor: number, done: (error: Error | null) => void): void
   datasync(descriptor: number, done: (error: Error | null) => void): void
-  /** Names in a folder, in no order. */
+  /** The names in a folder, in no order. */
   list(folder: string): string[]
-  /** Creates the folder; no error if it exists. */
+  /** Creates the folder. It is no error if it exists. */
   makeFolder(folder: string): void
   rename(from: string, to: string): void
   unlink(path: string): void
@@ -56,7 +56,7 @@ export function writeAll(files: Files, descriptor: number, bytes: Uint8Array, by
   }
 }
 
-/** The whole file as bytes; in `room` if they fit. */
+/** The whole file as bytes. They are in `room` if they fit. */
 export function readWhole(files: Files, path: string, room: Buffer = Buffer.alloc(0)): Buffer {
   const descriptor = files.open(path, 'r')
   try {
@@ -69,7 +69,7 @@ export function readWhole(files: Files, path: string, room: Buffer = Buffer.allo
   }
 }
 
-/** Fills `into` from `byteOffset` on; returns how many bytes there were before the file ended. */
+/** Fills `into` from `byteOffset` on. Returns how many bytes there were before the file ended. */
 export function readAt(files: Files, descriptor: number, into: Uint8Array, byteOffset: number): number {
   let read = 0
   while (read < into.length) {
@@ -97,7 +97,7 @@ export async function syncFolder(files: Files, folder: string): Promise<void> {
   }
 }
 
-/** {@link syncFolder} for the start of the process. */
+/** Does the same as {@link syncFolder}, and blocks. It is only for the start of the process. */
 export function syncFolderBlocking(files: Files, folder: string): void {
   const descriptor = files.open(folder, 'r')
   try {
@@ -107,7 +107,7 @@ export function syncFolderBlocking(files: Files, folder: string): void {
   }
 }
 
-/** Replaces a small file atomically: after a crash it holds either the old bytes or the new ones. */
+/** Replaces a small file atomically: after a crash it has either the old bytes or the new ones. */
 export async function replaceFile(files: Files, path: string, bytes: Uint8Array): Promise<void> {
   const descriptor = files.open(`${path}.tmp`, 'w')
   try {
@@ -120,7 +120,7 @@ export async function replaceFile(files: Files, path: string, bytes: Uint8Array)
   await syncFolder(files, dirname(path))
 }
 
-/** {@link replaceFile} for the start of the process. */
+/** Does the same as {@link replaceFile}, and blocks. It is only for the start of the process. */
 export function replaceFileBlocking(files: Files, path: string, bytes: Uint8Array): void {
   const descriptor = files.open(`${path}.tmp`, 'w')
   try {

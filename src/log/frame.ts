@@ -24,7 +24,7 @@ export const FRAME_HEADER_BYTES = 32
 const TAIL_BYTES = 8
 export const ALIGNMENT_BYTES = 32
 const SECTOR_BYTES = 512
-/** The most bytes of one frame; a batch is far below it. It bounds what a reader allocates. */
+/** The most bytes of one frame. A batch is far below it. It limits what a reader allocates. */
 export const MAX_PAYLOAD_BYTES = 256 * 1024 * 1024
 
 const MAGIC = Buffer.from('RFfr').readUInt32LE(0)
@@ -32,16 +32,16 @@ const HEAD = Buffer.from('HEAD')
 const TAIL = Buffer.from('TAIL')
 const MASKED = 1
 const TWO_32 = 2 ** 32
-/** A larger frame is encoded in a buffer of its own, so that one of them does not stay allocated forever. */
+/** A larger frame is encoded in a separate buffer, so that it does not stay allocated for ever. */
 const KEPT_BUFFER_BYTES = 4 * 1024 * 1024
 
-/** Bytes that a frame takes in its segment. */
+/** How many bytes a frame takes in its segment. */
 export function frameBytes(payloadBytes: number): number {
   const bytes = FRAME_HEADER_BYTES + payloadBytes + TAIL_BYTES
   return Math.ceil(bytes / ALIGNMENT_BYTES) * ALIGNMENT_BYTES
 }
 
-/** Seed of the header CRCs of a store, so that a frame of another store is not accepted. */
+/** The seed of the header CRCs of a store, so that a frame of another store is not accepted. */
 export function storeSeed(storeId: string): number {
   return crc32(storeId)
 }
@@ -55,7 +55,10 @@ export class FrameEncoder {
     this.#seed = storeSeed(storeId)
   }
 
-  /** @param byteOffset where in its file the frame will be; decides which of its bytes share a sector. */
+  /**
+   * Encodes a frame.
+   * @param byteOffset where in its file the frame will be, which decides which of its bytes share a sector
+   */
   encode(parts: readonly Uint8Array[], payloadBytes: number, offset: number, byteOffset: number): Buffer {
     const size = frameBytes(payloadBytes)
     const bytes = this.#buffer(size)
@@ -163,7 +166,7 @@ function isComplete(bytes: Uint8Array, byteOffset: number, word: Uint8Array): bo
   return true
 }
 
-/** The word's first n bytes, n from 0 to 3, then zeros. */
+/** Whether the word consists of its first n bytes, n from 0 to 3, followed by zeros. */
 function isCutOff(bytes: Uint8Array, byteOffset: number, word: Uint8Array): boolean {
   let written = 0
   while (written < 4 && bytes[byteOffset + written] === word[written]) written++
@@ -183,7 +186,7 @@ function hasSparseSector(bytes: Buffer, tail: number, byteOffset: number): boole
   return false
 }
 
-/** XOR with a xorshift32 sequence (Marsaglia 2003): its own inverse. */
+/** Masks with a xorshift32 sequence (Marsaglia 2003). It is its own inverse. */
 function mask(bytes: Uint8Array, from: number, to: number, seed: number): void {
   let state = seed | 1
   for (let i = from; i < to; i++) {

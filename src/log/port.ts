@@ -8,7 +8,7 @@ import type { ScopeId } from '../model/scope.ts'
 
 /** A frame read back from the log. */
 export interface LogFrame {
-  /** Ascending by one per frame, from 1, over the life of the store. */
+  /** The offset of the frame. Offsets ascend by one per frame, from 1, over the life of the store. */
   readonly offset: number
   readonly payload: Uint8Array
 }
@@ -16,7 +16,7 @@ export interface LogFrame {
 /** An event of a frame. */
 export interface LogEvent {
   readonly scope: ScopeId
-  /** 24 hex. */
+  /** 24 hex digits. */
   readonly id: string
   readonly type: string
   readonly deviceId: string
@@ -56,7 +56,7 @@ export interface CommittedConsumer<E = LogEvent> {
 
 /** Append-only, with one writer. A frame is atomic: after recovery, it is complete or absent. */
 export interface AppendLog {
-  /** Offset of the last durable frame; 0 when there is none. */
+  /** The offset of the last durable frame; 0 if there is none. */
   readonly offset: number
   /** Bytes that the log occupies where it is stored. */
   readonly bytes: number
@@ -80,7 +80,10 @@ export interface AppendLog {
 
 /** The log on this machine, of all partitions. */
 export interface CommitLog extends AppendLog {
-  /** The frames from `offset` on, in order. Throws {@link LogDamaged} with the file's name. */
+  /**
+   * The frames from `offset` on, in order.
+   * @throws {LogDamaged} with the name of the file
+   */
   read(offset: number): Iterable<LogFrame>
 }
 
@@ -107,7 +110,7 @@ export interface CopyableLog {
   files(): Promise<LogFiles>
 }
 
-/** A state of one partition, as bytes, valid right after the frame at `offset` was applied. */
+/** A state of one partition as bytes. It is the state right after the frame at `offset` was applied. */
 export interface Snapshot {
   readonly offset: number
   readonly bytes: Uint8Array
@@ -115,21 +118,23 @@ export interface Snapshot {
 
 /** Snapshots that can be copied from outside while none is being written. */
 export interface CopyableSnapshots {
-  /** Names of all stored snapshots, relative to the data folder, with slashes. */
+  /** The names of all stored snapshots, relative to the data folder, with slashes. */
   files(): string[]
 }
 
 /** Keeps the two newest snapshots of each partition. */
 export interface SnapshotStore {
-  /** Durable when it resolves; the third newest of the partition is removed. */
+  /** Writes a snapshot, which is durable when this resolves. The third newest one of the partition is removed. */
   write(partition: number, snapshot: Snapshot): Promise<void>
   /** The newest undamaged snapshot; undefined if there is none. */
   newest(partition: number): Snapshot | undefined
-  /** Frames before this offset are needed by no kept snapshot of the partition; 0 when fewer than two are kept. */
+  /** No kept snapshot of the partition needs frames before this offset. It is 0 if fewer than two are kept. */
   trimOffset(partition: number): number
 }
 
-/** Like {@link SnapshotStore}, on other machines: any host may write and read the snapshots of any partition. */
+/**
+ * A store like {@link SnapshotStore} on other machines. Any host may write and read the snapshots of any partition.
+ */
 export interface SharedSnapshotStore {
   write(partition: number, snapshot: Snapshot): Promise<void>
   newest(partition: number): Promise<Snapshot | undefined>
@@ -139,7 +144,7 @@ export interface SharedSnapshotStore {
 /** The owner of a partition, as far as it is known. */
 export interface Owner {
   readonly host: string
-  /** The epoch of the log that it opened; a higher one is newer. */
+  /** The epoch of the log that it opened. A higher one is newer. */
   readonly epoch: number
 }
 
@@ -153,18 +158,18 @@ export interface Ownership {
    * from its memory may be old.
    */
   readonly isLive: boolean
-  /** Undefined while nobody owns the partition, or nobody said so yet. */
+  /** The owner of a partition. Undefined while nobody owns it, or nobody has said so yet. */
   ownerOf(partition: number): Owner | undefined
-  /** The host was fenced out of a partition and has dropped it. */
+  /** Called when the host was fenced out of a partition and has dropped it. */
   lost(partition: number): void
-  /** Gives all partitions to the others; resolves when they are released. */
+  /** Gives all partitions to the other hosts. Resolves when they are released. */
   leave(): Promise<void>
 }
 
-/** What becoming and ceasing to be the owner means to a host. Of one partition, one call is under way at a time. */
+/** What a host does when it becomes or ceases to be an owner. For each partition, one call runs at a time. */
 export interface OwnershipHandlers {
   /** Opens the partition's log and brings its states up to it; resolves to the log's epoch. */
   acquire(partition: number): Promise<number>
-  /** Ends what is under way and closes the log. */
+  /** Finishes the running work and closes the log. */
   release(partition: number): Promise<void>
 }

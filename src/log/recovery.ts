@@ -29,14 +29,17 @@ import {
   segmentPath,
 } from './segments.ts'
 
-/** Bytes between two entries of a segment's index: what a reader scans at most before its first frame. */
+/**
+ * How many bytes lie between two entries of a segment's index, which is what a reader scans at most before its first
+ * frame.
+ */
 const INDEX_STRIDE_BYTES = 64 * 1024
 
 /** A segment in use. Its frames are `first` up to the next segment's first. */
 export class Segment {
   readonly first: number
   readonly path: string
-  /** Offset after its last durable frame. */
+  /** The offset after its last durable frame. */
   end = SEGMENT_HEADER_BYTES
   readonly #offsets: number[] = []
   readonly #byteOffsets: number[] = []
@@ -56,7 +59,7 @@ export class Segment {
     this.end += size
   }
 
-  /** Offset of a frame at or shortly before `offset`, which must be in the segment. */
+  /** The offset of a frame at or shortly before `offset`, which must be in the segment. */
   byteOffsetBefore(offset: number): number {
     let low = 0
     let high = this.#offsets.length
@@ -70,7 +73,7 @@ export class Segment {
 }
 
 export interface RecoveredLog {
-  /** Oldest first, at least one. */
+  /** The segments, oldest first. There is at least one. */
   readonly segments: Segment[]
   /** The offset of the last complete frame; 0 if there is none. */
   readonly offset: number
@@ -100,7 +103,7 @@ export function recoverLog(files: Files, folder: string, storeId: string): Recov
   const segments: Segment[] = []
   let next = manifest.oldest
   let tail: Tail = { lastFrame: undefined, torn: false }
-  // One buffer for all, because allocating memory for each would take longer than reading them.
+  // One buffer serves all segments, because allocating memory for each would take longer than reading them.
   let buffer: Buffer = Buffer.alloc(0)
   for (const first of used) {
     if (first !== next) {
@@ -177,7 +180,7 @@ function isTorn(bytes: Buffer, byteOffset: number, header: FrameHeader | undefin
   return isBodyUnwritten(bytes, byteOffset, header) && isBlank(bytes, end, bytes.length)
 }
 
-/** Offset of the first frame header at or after `from`. */
+/** The offset of the first frame header at or after `from`. */
 function findHeader(bytes: Buffer, from: number, seed: number): number | undefined {
   for (
     let byteOffset = from;

@@ -23,7 +23,7 @@ const MAGIC = 'RFLOGSEG'
 const TWO_32 = 2 ** 32
 
 export interface LogManifest {
-  /** First offsets of the segments, not names. */
+  /** The first offsets of the segments, not their names. */
   readonly oldest: number
   readonly newest: number
 }
@@ -51,7 +51,10 @@ export function encodeSegmentHeader(storeId: string, first: number): Buffer {
   return bytes
 }
 
-/** Throws {@link LogDamaged} unless `bytes` start with the header of this store's segment of that first offset. */
+/**
+ * Checks that `bytes` start with the header of this store's segment with that first offset.
+ * @throws {LogDamaged}
+ */
 export function checkSegmentHeader(bytes: Buffer, path: string, storeId: string, first: number): void {
   if (bytes.length < SEGMENT_HEADER_BYTES) throw new LogDamaged(path, 'the segment header is cut off')
   if (bytes.readUInt32LE(60) !== crc32(bytes.subarray(0, 60)) || bytes.toString('latin1', 0, 8) !== MAGIC) {
@@ -74,7 +77,10 @@ export function encodeLogManifest(storeId: string, { oldest, newest }: LogManife
   return Buffer.from(`${JSON.stringify({ ...content, crc })}\n`)
 }
 
-/** Throws {@link LogDamaged} if MANIFEST is missing, damaged, newer, or of another store. */
+/**
+ * Reads MANIFEST.
+ * @throws {LogDamaged} if it is missing, damaged, newer, or belongs to another store
+ */
 export function readLogManifest(files: Files, folder: string, storeId: string): LogManifest {
   const path = logManifestPath(folder)
   let text: string
@@ -100,7 +106,10 @@ export function readLogManifest(files: Files, folder: string, storeId: string): 
   return manifest
 }
 
-/** First offsets of all segment files, ascending. Throws {@link LogDamaged} at a name that no segment has. */
+/**
+ * The first offsets of all segment files, ascending.
+ * @throws {LogDamaged} at a name that no segment has
+ */
 export function listSegments(files: Files, folder: string): number[] {
   const offsets: number[] = []
   for (const name of files.list(folder)) {
@@ -115,7 +124,7 @@ export function listSegments(files: Files, folder: string): number[] {
   return offsets.toSorted((a, b) => a - b)
 }
 
-/** Writes an empty log into the store's folder, durably. Part of creating a store, never of opening one. */
+/** Writes an empty log into the store's folder, durably. It is a part of creating a store, never of opening one. */
 export function createLog(files: Files, storeFolder: string, storeId: string): void {
   const folder = logFolder(storeFolder)
   files.makeFolder(folder)

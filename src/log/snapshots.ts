@@ -21,7 +21,7 @@ export function openSnapshots(
 ): SnapshotStore & CopyableSnapshots {
   const home = join(folder, 'snapshots')
   fs.mkdirSync(home, { recursive: true, mode: 0o700 })
-  /** Offsets of each partition's snapshots, newest first. */
+  /** The offsets of each partition's snapshots, newest first. */
   const kept = new Map<number, number[]>()
   for (const name of fs.readdirSync(home)) {
     const match = NAME.exec(name)
@@ -50,7 +50,9 @@ class FileSnapshots implements SnapshotStore, CopyableSnapshots {
     this.#damaged = damaged
   }
 
-  /** Writes of different partitions may run concurrently; those of one partition must ascend. */
+  /**
+   * Writes a snapshot. Writes of different partitions may run at the same time; those of one partition must ascend.
+   */
   async write(partition: number, snapshot: Snapshot): Promise<void> {
     const path = this.#path(partition, snapshot.offset)
     const header = encodeHeader(this.#storeId, partition, snapshot)
@@ -118,7 +120,7 @@ class FileSnapshots implements SnapshotStore, CopyableSnapshots {
   }
 }
 
-/** Adds an offset to a partition's list, newest first; returns the list. */
+/** Adds an offset to a partition's list, newest first. Returns the list. */
 function add(lists: Map<number, number[]>, partition: number, offset: number): number[] {
   const offsets = lists.get(partition) ?? []
   if (!offsets.includes(offset)) offsets.push(offset)

@@ -9,10 +9,11 @@ import { createLog, logFolder } from './segments.ts'
 /** A data folder that belongs to this process. */
 export interface Store {
   readonly folder: string
-  /** 16 hexadecimal digits, random, drawn when the store was created. */
+  /** 16 random hexadecimal digits, which were drawn when the store was created. */
   readonly storeId: string
   /**
-   * 64 hexadecimal digits, random and kept secret; drawn when the store was created, or first opened by this version.
+   * 64 random hexadecimal digits, which are secret. They were drawn when the store was created, or first opened by
+   * this version.
    */
   readonly secret: string
   readonly partitions: number
@@ -30,7 +31,7 @@ export class StoreLocked extends Error {
 
 /** The data folder cannot be used as it is; nothing in it was changed. */
 export class StoreRefused extends Error {
-  /** Path of the file that is the reason. */
+  /** The path of the file that is the reason. */
   readonly file: string
 
   constructor(file: string, reason: string) {
@@ -51,7 +52,7 @@ const LOCK_WAIT_MS = 500
 interface Description {
   readonly format: number
   readonly storeId: string
-  /** Absent from stores created before it was introduced. */
+  /** Stores that were created before it was introduced do not have it. */
   readonly secret?: string
   readonly partitions: number
   readonly creating?: true
@@ -99,7 +100,8 @@ export function takeFolder(folder: string): () => void {
 }
 
 /**
- * Creates the folder and those above it, durably. Does not use mkdir's own `recursive`, which never ends under /proc.
+ * Creates the folder and those above it, durably. It does not use mkdir's own `recursive`, which never ends under
+ * /proc.
  */
 function makeFolder(folder: string): void {
   if (fs.statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return
@@ -181,8 +183,8 @@ function readDescription(folder: string, partitions: number): Description | unde
 }
 
 /**
- * store.json says `creating` first, so that a log that is missing later is never taken for one that does not exist
- * yet.
+ * Creates a store. At first, store.json says `creating`, so that a log that is missing later is never taken for one
+ * that does not exist yet.
  */
 function create(folder: string, partitions: number): Description {
   const description = {
@@ -202,7 +204,7 @@ function drawSecret(): string {
   return randomBytes(32).toString('hex')
 }
 
-/** Durable and atomic. */
+/** Writes the description durably and atomically. */
 function writeDescription(folder: string, content: Description): void {
   const bytes = Buffer.from(`${JSON.stringify(content, null, 2)}\n`)
   replaceFileBlocking(systemFiles, join(folder, 'store.json'), bytes)

@@ -1,14 +1,14 @@
 const TIMEOUT_MS = 30_000
-/** More than any model should read at once. */
+/** The most bytes of an answer. No model should read more at once. */
 const MOST_BYTES = 256 * 1024
 
-/** What the API answered, or why there is no answer. */
+/** The answer of the API, or why there is none. */
 export interface ApiText {
   readonly isError: boolean
   readonly text: string
 }
 
-/** Calls one server; with every call the key of who asks. */
+/** Calls one server. Each call uses the key of the client that asks. */
 export class AssistantApi {
   readonly #url: URL
 
@@ -23,7 +23,7 @@ export class AssistantApi {
     return answer.json()
   }
 
-  /** Never throws: an assistant can read what went wrong and ask in another way. */
+  /** Calls an operation. It never throws, because an assistant can read what went wrong and ask in another way. */
   async call(
     key: string,
     { method, path, body }: { readonly method: string; readonly path: string; readonly body?: unknown },
@@ -65,7 +65,7 @@ function failure(text: string): ApiText {
   return { isError: true, text }
 }
 
-/** Undefined if it is too long; the rest is not read then. */
+/** The text of an answer. Undefined if it is too long, in which case the rest is not read. */
 async function boundedText(answer: Response): Promise<string | undefined> {
   const pieces: Uint8Array[] = []
   let bytes = 0
@@ -77,7 +77,7 @@ async function boundedText(answer: Response): Promise<string | undefined> {
   return Buffer.concat(pieces).toString('utf8')
 }
 
-/** The API's own sentence. Most of them begin with the parameter. */
+/** The sentence of the API's error. Most of them begin with the parameter. */
 function refusal(status: number, text: string): string {
   try {
     const { meta } = JSON.parse(text) as { meta?: { message?: string; param?: string } }
@@ -86,7 +86,7 @@ function refusal(status: number, text: string): string {
       return `${status}: ${param === undefined || message.startsWith(`${param}:`) ? '' : `${param}: `}${message}`
     }
   } catch {
-    // Not of the API, but of something before it.
+    // The answer does not come from the API, but from something in front of it.
   }
   return `The server answered with ${status}.`
 }

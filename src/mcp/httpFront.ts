@@ -9,20 +9,20 @@ const MOST_CONNECTIONS = 256
 const KEY = /^(?:Bearer +)?(prj_(?:test|live)_[ps]k_\w+)$/i
 
 /**
- * MCP over HTTP, without sessions. It has no key of its own: every request brings that of its client, which is passed
- * on to the API, so that a client can do here what its key can do there.
+ * MCP over HTTP, without sessions. It has no key: every request contains the key of its client, which is passed on to
+ * the API. So a client can do here what its key can do there.
  */
 export function mcpHttpServer(serverFor: ServerForKey): Server {
   const handler = createMcpHandler(
     ({ requestInfo }) => serverFor(keyOf(requestInfo?.headers.get('authorization'))!),
     {
-      // None is ever sent, because the tools do not change.
+      // No notification is ever sent, because the tools do not change.
       maxSubscriptions: MOST_CONNECTIONS / 4,
       maxRequestBodySize: MOST_BODY_BYTES,
     },
   )
   const serve = toNodeHandler(handler, { maxRequestBodySize: MOST_BODY_BYTES })
-  // As the protocol demands: a page that a browser shows must not reach a server on its user's machine.
+  // The protocol requires this: a page in a browser must not reach a server on its user's machine.
   const isOriginAllowed = localhostOriginValidation()
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
     if (request.url?.split('?')[0] !== MCP_PATH)

@@ -6,9 +6,9 @@ type Json = any
 /** A tool, and its operation in the server's OpenAPI document. */
 export interface ToolOperation extends Tool {
   readonly description: string
-  /** A JSON schema of the arguments: the parameters of the operation, and its body as `body`. */
+  /** The JSON schema of the arguments: the parameters of the operation, and its body as `body`. */
   readonly inputSchema: Record<string, unknown>
-  /** A publishable key suffices. */
+  /** Whether a publishable key suffices. */
   readonly forPublishable: boolean
   readonly inPath: readonly string[]
 }
@@ -72,7 +72,7 @@ function withDefinitions(value: Json, components: Json, definitions: Json): Json
   return copy
 }
 
-/** The request of a call whose arguments are as the schema says. */
+/** Makes the request of a call. Its arguments fit the schema. */
 export function requestOf(
   { method, path, inPath }: ToolOperation,
   args: Readonly<Record<string, unknown>>,

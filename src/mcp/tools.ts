@@ -3,9 +3,9 @@ export interface Tool {
   readonly name: string
   readonly title: string
   readonly method: 'GET' | 'PUT'
-  /** As the OpenAPI document writes it. */
+  /** The path as the OpenAPI document writes it. */
   readonly path: string
-  /** When to use it, before what the document says of the operation. */
+  /** A text that says when to use the tool. It comes before the operation's own description. */
   readonly use: string
 }
 

@@ -1,6 +1,6 @@
 import type { Position } from './geofence.ts'
 
-/** An area as requests and answers have it. Radii are metres; `box` is west, south, east, north in degrees. */
+/** An area in requests and answers. Radii are in metres, and `box` is west, south, east, north in degrees. */
 export type Area =
   | { readonly type: 'circle'; readonly center: Position; readonly radius: number }
   | { readonly type: 'box'; readonly box: readonly [number, number, number, number] }

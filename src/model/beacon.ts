@@ -19,20 +19,22 @@ export interface BeaconIdentifiers {
 
 /** A beacon in the registry: validated, immutable, replaced as a whole by an edit. */
 export interface Beacon extends BeaconIdentifiers {
-  /** 24 hex, given at creation, kept by edits. */
+  /** 24 hex digits, which are drawn at creation and kept by edits. */
   readonly id: string
   readonly scope: ScopeId
   readonly description: string
-  /** With `externalId` its unique reference; a beacon may lack either. */
+  /** Together with `externalId` the unique reference. A beacon may lack either. */
   readonly tag?: string
   readonly externalId?: string
-  /** Its approximate location: decides which clients get it, and when it is left without being ranged. */
+  /**
+   * Its approximate location. It decides which clients get the beacon, and when a device leaves it without ranging it.
+   */
   readonly coordinates: Position
   readonly enabled: boolean
   readonly metadata?: Metadata
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly createdAt: number
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly updatedAt: number
 }
 
@@ -46,7 +48,7 @@ export function dashedUuid(text: string): string {
   return text.replace(UUID, '$1-$2-$3-$4-$5')
 }
 
-/** Equal for the same type and identifiers, whatever their case and a UUID's dashes. */
+/** A key that is equal for the same type and identifiers, whatever their case and a UUID's dashes. */
 export function beaconKey(beacon: BeaconIdentifiers): string {
   const { type, uuid = '', major = '', minor = '', uid = '', instance = '' } = beacon
   const parts = type === 'ibeacon' ? [type, dashedUuid(uuid), major, minor] : [type, uid, instance]

@@ -11,25 +11,25 @@ export const ANONYMOUS = 'anonymous'
 /** One stay of a user inside a geofence. Immutable: a change makes a new one. */
 export interface Visit {
   readonly geofenceId: string
-  /** Epoch milliseconds, the time t of the update that entered. */
+  /** The time t of the update that entered, in epoch milliseconds. */
   readonly enteredAt: number
-  /** The dwell event of this visit has been generated. */
+  /** Whether the dwell event of this visit has been generated. */
   readonly dwelled: boolean
-  /** Epoch milliseconds since when the exit condition holds; absent while it does not. */
+  /** The time since which the exit condition holds, in epoch milliseconds; absent while it does not. */
   readonly leavingSince?: number
 }
 
 /** A geofence that a user is about to enter: the entry condition holds, but not yet for `entryDelaySeconds`. */
 export interface Approach {
   readonly geofenceId: string
-  /** Epoch milliseconds, the time t of the first update at which it held. */
+  /** The time t of the first update at which the condition held, in epoch milliseconds. */
   readonly since: number
 }
 
 /** One stay of a user within range of a beacon. Immutable. */
 export interface BeaconVisit {
   readonly beaconId: string
-  /** Epoch milliseconds, the time t of the update that entered. */
+  /** The time t of the update that entered, in epoch milliseconds. */
   readonly enteredAt: number
 }
 
@@ -47,7 +47,7 @@ export const STREAM_MARKS = 4
  * (position, times, flags) are in columns of the device table.
  */
 export interface Profile {
-  /** 24 hex. */
+  /** 24 hex digits. */
   readonly id: string
   readonly deviceId: string
   readonly userId?: string | undefined
@@ -59,29 +59,34 @@ export interface Profile {
   readonly deviceMake?: string | undefined
   readonly deviceModel?: string | undefined
   readonly source?: string | undefined
-  /** Address of the last requester. */
+  /** The address of the last requester. */
   readonly ip: string
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly createdAt: number
-  /** Current stays, in the order of entry. */
+  /** The current stays, in the order of entry. */
   readonly visits: readonly Visit[]
-  /** The stays before the update that last changed the profile; the same array if it changed none. For `explain`. */
+  /**
+   * The stays before the update that last changed the profile, for `explain`. It is the same array if that update
+   * changed none.
+   */
   readonly visitsBefore: readonly Visit[]
-  /** Entries that wait for their delay, and those before that update, as with the visits. */
+  /** Entries that wait for their delay, and those that waited before that update, as with the visits. */
   readonly approaches: readonly Approach[]
   readonly approachesBefore: readonly Approach[]
-  /** Geofences that that update crossed on its way, by `_id`. */
+  /** The `_id`s of the geofences that that update crossed on its way. */
   readonly crossed: readonly string[]
-  /** Beacons in range, in the order of entry. */
+  /** The beacons in range, in the order of entry. */
   readonly beacons: readonly BeaconVisit[]
   readonly regions: RegionStays
-  /** Those before the update that last changed the profile; the same object if it changed none. */
+  /**
+   * The regions before the update that last changed the profile. It is the same object if that update changed none.
+   */
   readonly regionsBefore: RegionStays
   readonly fraud: FraudRecord
   readonly places: PlaceStays
-  /** As with the regions. */
+  /** The places before that update, as with the regions. */
   readonly placesBefore: PlaceStays
   readonly segments: SegmentStays
-  /** At most {@link STREAM_MARKS}, the latest used last. */
+  /** At most {@link STREAM_MARKS} marks, the most recently used one last. */
   readonly marks: readonly StreamMark[]
 }

@@ -6,7 +6,7 @@ import type { ShownPlace } from './place.ts'
 import type { Region } from './region.ts'
 import type { ScopeId } from './scope.ts'
 
-/** Kinds that the engine generates itself; a conversion carries any other name. */
+/** The types of events that the engine generates itself. A conversion may have any other name. */
 export type GeofenceEventType = 'user.entered_geofence' | 'user.exited_geofence' | 'user.dwelled_in_geofence'
 export type BeaconEventType = 'user.entered_beacon' | 'user.exited_beacon'
 export type PlaceEventType = 'user.entered_place' | 'user.exited_place' | 'user.nearby_place_chain'
@@ -17,16 +17,16 @@ export type RegionEventType =
 
 /** A point on the way between two updates at which something happened. */
 export interface Waypoint {
-  /** Epoch milliseconds, interpolated. */
+  /** An interpolated time in epoch milliseconds. */
   readonly time: number
   readonly latitude: number
   readonly longitude: number
 }
 
 interface Happening {
-  /** 1 low, 2 medium, 3 high. */
+  /** 1 is low, 2 is medium, 3 is high. */
   readonly confidence: 1 | 2 | 3
-  /** Minutes since entry; on exits. */
+  /** The minutes since the entry; only present on exits. */
   readonly duration?: number
 }
 
@@ -37,9 +37,9 @@ export interface GeofenceTransition extends Happening {
   readonly region?: undefined
   readonly place?: undefined
   readonly fraud?: undefined
-  /** Present on geofences with operating hours: whether t lies within them. */
+  /** Whether t is within the operating hours; only present for geofences that have some. */
   readonly currentlyOperating?: boolean
-  /** Where and when it happened; absent: at the update. */
+  /** Where and when it happened. If absent, it happened at the update. */
   readonly at?: Waypoint
 }
 
@@ -64,7 +64,7 @@ export interface RegionTransition extends Happening {
 export interface PlaceTransition extends Happening {
   readonly type: PlaceEventType
   readonly place: ShownPlace
-  /** For an entry: the next candidates. */
+  /** The next candidates; only present on entries. */
   readonly alternatePlaces?: readonly ShownPlace[]
   readonly geofence?: undefined
   readonly beacon?: undefined
@@ -96,11 +96,11 @@ export interface Conversion {
   readonly deviceId: string
   readonly userId?: string | undefined
   readonly installId?: string | undefined
-  /** Its type. */
+  /** The type of the event. */
   readonly name: string
   readonly metadata?: Metadata | undefined
-  /** Epoch milliseconds, from the app. */
+  /** In epoch milliseconds, according to the app. */
   readonly createdAt: number
-  /** Epoch milliseconds, the server's clock. */
+  /** In epoch milliseconds, by the server's clock. */
   readonly receivedAt: number
 }

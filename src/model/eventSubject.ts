@@ -4,11 +4,11 @@ import { isLive, projectOf, scopeId, type ScopeId } from './scope.ts'
 export interface Addressed {
   readonly scope: ScopeId
   readonly type: string
-  /** Empty if no device is known, as of a trip that nobody has moved yet. */
+  /** The device. It is empty if no device is known, as for a trip that nobody has moved yet. */
   readonly deviceId: string
 }
 
-/** No token is empty, and no device's is this one. */
+/** The token that stands for no device. No token may be empty, and no device has this one. */
 const NO_DEVICE = '%'
 
 /** The subjects of all events. */
@@ -55,7 +55,7 @@ export function addressOf(subject: string): Addressed | undefined {
       deviceId: deviceId === NO_DEVICE ? '' : decodeURIComponent(deviceId),
     }
   } catch {
-    // A percent sign that we did not write.
+    // It contains a percent sign that this program did not write.
     return undefined
   }
 }

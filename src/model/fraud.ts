@@ -1,7 +1,7 @@
 /** Bits for the statements of an app about its own device in an update. */
 export const CLAIM = { mocked: 1, compromised: 2, sharing: 4, verified: 8 } as const
 
-/** Why a user does not pass, in the order of answers; each is a bit of {@link FraudRecord.marks}. */
+/** The reasons why a user does not pass, in the order of answers. Each is a bit of {@link FraudRecord.marks}. */
 export const FAILURE_REASONS = [
   'fraud_mocked_from_mock_provider',
   'fraud_mocked_inconsistent_ip_country',
@@ -17,7 +17,7 @@ export const FAILURE_REASONS = [
 
 export type FailureReason = (typeof FAILURE_REASONS)[number]
 
-/** The bits of {@link FraudRecord.marks}: those of the reasons by place, and two that are none. */
+/** The bits of {@link FraudRecord.marks}: those of the reasons, by their position, and two that are not reasons. */
 export const MARK = {
   mockProvider: 1 << 0,
   ipCountry: 1 << 1,
@@ -33,7 +33,7 @@ export const MARK = {
   bypassed: 1 << 11,
 } as const
 
-/** The flags with a date of their last update, and the marks that raise them. */
+/** The flags that have a date of their last update, and the marks that raise them. */
 export const DATED_FLAGS = [
   ['mocked', MARK.mockProvider | MARK.ipCountry],
   ['jumped', MARK.jumped],
@@ -49,13 +49,16 @@ const DATED = MARK.blockedUser - 1
 
 /** What is known about the fraud of a user. Immutable. */
 export interface FraudRecord {
-  /** Bits of {@link MARK}, of the last update. */
+  /** The bits of {@link MARK} that the last update raised. */
   readonly marks: number
-  /** By {@link DATED_FLAGS}: time t of the last update with that flag, epoch milliseconds; 0: none. */
+  /**
+   * For each of {@link DATED_FLAGS}, the time t of the last update with that flag, in epoch milliseconds; 0 if there
+   * is none.
+   */
   readonly last: readonly number[]
 }
 
-/** Of a user without any suspicion. */
+/** The record of a user without any suspicion. */
 export const NO_FRAUD: FraudRecord = { marks: 0, last: [0, 0, 0, 0, 0, 0] }
 
 /** Whether a user passes. */
@@ -69,7 +72,7 @@ export function isBlocked(marks: number): boolean {
   return (marks & BLOCKED) !== 0
 }
 
-/** The reasons among the marks; those of a user who passes although some are raised are none. */
+/** The reasons among the marks. A user who passes although some are raised has none. */
 export function reasonsOf(marks: number): FailureReason[] {
   return passes(marks) ? [] : FAILURE_REASONS.filter((_, bit) => (marks & (1 << bit)) !== 0)
 }
@@ -77,17 +80,17 @@ export function reasonsOf(marks: number): FailureReason[] {
 /** How the fraud of users is judged. */
 export interface FraudSettings {
   readonly enabled: boolean
-  /** Kilometres per hour, > 0. */
+  /** In kilometres per hour, more than 0. */
   readonly jumpSpeed: number
-  /** Metres, ≥ 0. */
+  /** In metres, at least 0. */
   readonly jumpMeters: number
-  /** Metres, > 0. */
+  /** In metres, more than 0. */
   readonly maxAccuracy: number
   /** Whether the country of the requester's IP address counts. */
   readonly ipCountry: boolean
-  /** `_id`s, userIds and deviceIds. */
+  /** The `_id`s, userIds and deviceIds of users who always pass. */
   readonly bypassed: readonly string[]
-  /** The same, and IP addresses and CIDR ranges. */
+  /** The same for users who never pass, with IP addresses and CIDR ranges. */
   readonly blocked: readonly string[]
 }
 
@@ -119,11 +122,14 @@ export function claimsOf(body: {
 /** Whether a verified update passes. */
 export interface Verdict {
   readonly passed: boolean
-  /** Empty if it passes. */
+  /** The reasons; empty if the update passes. */
   readonly failureReasons: readonly string[]
 }
 
-/** The verdict on an update, if it is a verified one and fraud is judged. @param claims bits of {@link CLAIM} */
+/**
+ * The verdict on an update, if it is a verified one and fraud is judged.
+ * @param claims bits of {@link CLAIM}
+ */
 export function verdictOf(
   { marks }: FraudRecord,
   claims: number | undefined,

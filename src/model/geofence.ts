@@ -5,7 +5,7 @@ import type { ScopeId } from './scope.ts'
 export type GeofenceType = 'circle' | 'polygon' | 'isochrone'
 export type TravelMode = 'car' | 'truck' | 'foot' | 'bike' | 'motorbike'
 
-/** `[longitude, latitude]` in degrees, GeoJSON order. */
+/** `[longitude, latitude]` in degrees, in the order of GeoJSON. */
 export type Position = readonly [longitude: number, latitude: number]
 
 /** The geometry for evaluation: a circle on the ground, or one closed ring with edges that are straight in lon/lat. */
@@ -20,17 +20,19 @@ export type Shape =
 /** The location of a shape, in short. */
 export interface Outline {
   readonly center: Position
-  /** Metres from the centre to the farthest corner; for a circle, its radius. */
+  /** The distance from the centre to the farthest corner in metres. For a circle, it is its radius. */
   readonly radius: number
 }
 
 /** The definition of an isochrone, and the state of its computation. */
 export interface Isochrone {
-  /** Where the journeys end. */
+  /** The point where the journeys end. */
   readonly destination: Position
-  /** Minutes of travel, 1 to 120. */
+  /** The minutes of travel, 1 to 120. */
   readonly minutes: number
-  /** Epoch milliseconds at which the area was computed; absent if it has none yet, and nobody is inside. */
+  /**
+   * When the area was computed, in epoch milliseconds. It is absent if there is none yet, and then nobody is inside.
+   */
   readonly computedAt?: number
   /** The road network on which it was computed, or on which that failed. */
   readonly network?: string
@@ -43,7 +45,7 @@ export interface Isochrone {
  * leaves them at their default.
  */
 export interface GeofenceProperties {
-  /** 24 hex, given at creation, kept by edits. */
+  /** 24 hex digits, which are drawn at creation and kept by edits. */
   readonly id: string
   readonly scope: ScopeId
   readonly tag: string
@@ -51,38 +53,41 @@ export interface GeofenceProperties {
   readonly description: string
   readonly type: GeofenceType
   readonly mode?: TravelMode
-  /** Of an isochrone. */
+  /** Present if the geofence is an isochrone. */
   readonly isochrone?: Isochrone
   readonly enabled: boolean
   readonly metadata?: Metadata
   readonly operatingHours?: OperatingHours
   readonly stopDetection?: boolean
-  /** Epoch milliseconds; server time decides. */
+  /** In epoch milliseconds. The server's time decides. */
   readonly disableAfter?: number
-  /** Epoch milliseconds; server time decides. */
+  /** In epoch milliseconds. The server's time decides. */
   readonly deleteAfter?: number
-  /** Deprecated; combined with `userIds`. */
+  /** A deprecated form, which is combined with `userIds`. */
   readonly userId?: string
   readonly userIds?: readonly string[]
-  /** Comma-separated ranges as given; `ipRanges.ts` parses them. */
+  /** Comma-separated ranges as they were given. `ipRanges.ts` parses them. */
   readonly ip?: string
-  /** Minutes, > 0. */
+  /** In minutes, more than 0. */
   readonly dwellThreshold?: number
-  /** The place whose area it got. */
+  /** The `_id` of the place from which it got its area. */
   readonly placeId?: string
-  /** What its centre was found by. Not shown, so that a definition with the same address is an equal one. */
+  /**
+   * The address by which its centre was found. It is not shown, so that a definition with the same address counts as
+   * equal.
+   */
   readonly address?: string
-  /** Minutes before arrival at which a trip is approaching. */
+  /** How many minutes before arrival a trip is approaching. */
   readonly tripApproachingThreshold?: number
-  /** IANA name of the zone of the geofence's centre. */
+  /** The IANA name of the time zone of the geofence's centre. */
   readonly timeZone: string
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly createdAt: number
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly updatedAt: number
 }
 
-/** Whether anybody may be inside: an isochrone has no area before it was computed. */
+/** Whether anybody may be inside. An isochrone has no area before it was computed. */
 export function isActive({ enabled, isochrone }: Pick<GeofenceProperties, 'enabled' | 'isochrone'>): boolean {
   return enabled && (isochrone === undefined || isochrone.computedAt !== undefined)
 }
@@ -104,7 +109,7 @@ export function asOf<T extends GeofenceProperties>(geofence: T, now: number): T 
   return geofence
 }
 
-/** When a date is next due, epoch milliseconds; undefined: never. */
+/** When a date is next due, in epoch milliseconds; undefined if none will be. */
 export function dueAt(geofence: GeofenceProperties): number | undefined {
   const { disableAfter = Infinity, deleteAfter = Infinity, enabled } = geofence
   const due = enabled ? Math.min(disableAfter, deleteAfter) : deleteAfter

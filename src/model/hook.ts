@@ -1,7 +1,7 @@
 import type { Area } from './area.ts'
 import type { ScopeId } from './scope.ts'
 
-/** What a hook can be about: for each transition that it can detect, the type of its messages. */
+/** The subjects of hooks. For each transition that a subject can detect, the type of its messages. */
 export const HOOK_EVENTS = {
   geofence: {
     enter: 'user.entered_geofence',
@@ -29,20 +29,23 @@ export type HookTransition = {
 
 /** The destination of a hook's messages. Optional fields are absent if the definition leaves them out. */
 export interface HookEndpoint {
-  /** http or https; or `nats://HOST:PORT`, or `tls://HOST:PORT` for NATS with TLS. No credentials, no fragment. */
+  /**
+   * An http or https URL, or `nats://HOST:PORT`, or `tls://HOST:PORT` for NATS with TLS. It has no credentials and no
+   * fragment.
+   */
   readonly url: string
-  /** http and https: `whsec_` and base64 of the key that signs. */
+  /** For http and https: `whsec_` and base64 of the key that signs. */
   readonly secret?: string
-  /** NATS: the subject of all messages; always present for NATS. */
+  /** For NATS: the subject of all messages, which is always present. */
   readonly subject?: string
-  /** NATS: whether a stream must confirm each message. */
+  /** For NATS: whether a stream must confirm each message. */
   readonly jetStream?: boolean
   readonly user?: string
   readonly password?: string
   readonly token?: string
   /** The text of a credentials file, or the seed of a user's nkey. */
   readonly credentials?: string
-  /** TLS: PEM. */
+  /** Certificates for TLS as PEM. */
   readonly tlsCa?: string
   readonly tlsCertificate?: string
   readonly tlsKey?: string
@@ -53,13 +56,13 @@ export interface HookEndpoint {
  * registry: validated, immutable, replaced as a whole by an edit. It has exactly one of `geofence`, `area` and `roam`.
  */
 export interface Hook {
-  /** 24 hex. */
+  /** 24 hex digits. */
   readonly id: string
   readonly scope: ScopeId
   readonly tag: string
   readonly externalId: string
   readonly description?: string
-  /** If off, nothing is sent, not even later. */
+  /** If this is false, nothing is sent, not even later. */
   readonly enabled: boolean
   /** The geofence, or without `externalId` all geofences with the tag. They need not exist. */
   readonly geofence?: { readonly tag: string; readonly externalId?: string }
@@ -68,15 +71,16 @@ export interface Hook {
   readonly roam?: { readonly meters: number }
   readonly detect: readonly HookTransition[]
   /**
-   * Only events of these users; absent: all. Of two devices, one must match. If both lists are given, both must match.
+   * Only events of these users count. If absent, all do. For two devices, one must match. If both lists are given,
+   * both must match.
    */
   readonly userIds?: readonly string[]
-  /** Only of these devices; absent: all. */
+  /** Only these devices count. If absent, all do. */
   readonly deviceIds?: readonly string[]
   readonly endpoint: HookEndpoint
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly createdAt: number
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly updatedAt: number
 }
 

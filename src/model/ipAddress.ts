@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js'
 
 export type IpAddress = ipaddr.IPv4 | ipaddr.IPv6
 
-/** The longest form: IPv6 whose last groups are written as IPv4. */
+/** The longest form, which is IPv6 whose last groups are written as IPv4. */
 const MOST_CHARACTERS = 45
 
 /**
@@ -14,7 +14,7 @@ export function parseIpAddress(text: string): IpAddress | undefined {
   return address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() ? address.toIPv4Address() : address
 }
 
-/** {@link parseIpAddress}, but IPv4 mapped into IPv6 stays IPv6. */
+/** Does the same as {@link parseIpAddress}, but IPv4 mapped into IPv6 stays IPv6. */
 export function parseUnmapped(text: string): IpAddress | undefined {
   if (text.length > MOST_CHARACTERS) return undefined
   if (!text.includes(':'))
@@ -25,7 +25,7 @@ export function parseUnmapped(text: string): IpAddress | undefined {
     : undefined
 }
 
-/** The usual text: of IPv6 as RFC 5952 has it. */
+/** The usual text. For IPv6, it is the form of RFC 5952. */
 export function ipText(address: IpAddress): string {
   return address instanceof ipaddr.IPv6 ? address.toRFC5952String() : address.toString()
 }

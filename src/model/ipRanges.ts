@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js'
 import { parseIpAddress, parseUnmapped, type IpAddress } from './ipAddress.ts'
 
-/** One range: addresses of a family whose first `bits` bits are those of `base`. */
+/** One range: all addresses of a family whose first `bits` bits are those of `base`. */
 interface IpRange {
   readonly base: IpAddress
   readonly bits: number
@@ -15,7 +15,7 @@ export class IpRangesError extends Error {
   override name = 'IpRangesError'
 }
 
-/** More ranges than this on one geofence are a mistake. */
+/** How many ranges a geofence may have. More are a mistake. */
 const MAX_IP_RANGES = 1000
 
 /**

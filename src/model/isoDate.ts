@@ -12,7 +12,7 @@ export function isoDate(time: number): string {
   return lastPrefix + ENDINGS[Math.floor(time) - second * 1000]!
 }
 
-/** `000Z` to `999Z`. */
+/** The endings from `000Z` to `999Z`. */
 const ENDINGS = Array.from({ length: 1000 }, (_, millisecond) => `${String(millisecond).padStart(3, '0')}Z`)
 
 let lastSecond = NaN

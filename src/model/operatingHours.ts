@@ -14,14 +14,14 @@ export class OperatingHoursError extends Error {
 }
 
 /**
- * Parsed hours by their JSON text: thousands of branches have the same hours, and then share them instead of taking a
- * kilobyte each. Bounded by starting again.
+ * Parsed hours by their JSON text. Thousands of branches have the same hours, and then share them instead of taking a
+ * kilobyte each. When there are too many, it starts again.
  */
 const known = new Map<string, OperatingHours>()
 const MAX_KNOWN = 1024
 const MAX_KNOWN_LENGTH = 2048
 
-/** More pairs than this on one day are a mistake. */
+/** How many pairs a day may have. More are a mistake. */
 const MAX_PAIRS_PER_DAY = 48
 
 const DAYS = ['sunday', 'monday', 'tuesday', 'wednesday', 'thursday', 'friday', 'saturday']
@@ -119,7 +119,7 @@ function minutesOf(name: string, openText: string, closeText: string): OpenPair 
 
 const TIME = /^(\d{1,2}):([0-5]\d)(?: ?([ap])m)?$/i
 
-/** Minutes after midnight, 0 to 1440. */
+/** The minutes after midnight, 0 to 1440. */
 function minuteOf(name: string, text: string): number {
   const match = TIME.exec(text.trim())
   const hour = Number(match?.[1])
@@ -135,19 +135,22 @@ function minuteOf(name: string, text: string): number {
 }
 
 /**
- * A zone's offset changes at most once in a quarter of an hour, and in our century only on its edges; so where both
- * edges agree the offset holds between them, and asking Intl (microseconds) is needed once per quarter and zone.
+ * A zone's offset changes at most once in a quarter of an hour, and in our century only at its edges. So if it is the
+ * same at both edges, it holds between them, and Intl, which takes microseconds, is asked once per quarter and zone.
  */
 const QUARTER_MS = 15 * 60_000
 const MAX_CACHED_QUARTERS = 4096
 
 interface ZoneClock {
   readonly format: Intl.DateTimeFormat
-  /** Quarter number → offset in milliseconds; NaN if it changes within. */
+  /** The offset in milliseconds by the number of the quarter; NaN if it changes within the quarter. */
   readonly offsets: Map<number, number>
 }
 
-/** By name, which may be spelled in upper and lower case; bounded by starting again. */
+/**
+ * The clocks by the zone's name, which may be spelled in upper and lower case. When there are too many, it starts
+ * again.
+ */
 const zones = new Map<string, ZoneClock>()
 const MAX_ZONES = 1024
 
@@ -160,7 +163,7 @@ function localWeekMinute(timeZone: string, timeMs: number): number {
 /** 1970-01-01 was a Thursday. */
 const EPOCH_WEEK_MINUTE = 4 * MINUTES_PER_DAY
 
-/** Wall clock of the time zone minus UTC at that time, milliseconds. */
+/** The local time of the time zone minus UTC at that time, in milliseconds. */
 export function offsetMs(timeZone: string, timeMs: number): number {
   let zone = zones.get(timeZone)
   if (zone === undefined) {
@@ -188,8 +191,8 @@ export function offsetMs(timeZone: string, timeMs: number): number {
 }
 
 /**
- * Wall clock minus UTC, from weekday and time alone, which needs no calendar, because offsets are less than half a
- * week.
+ * The local time minus UTC, computed from weekday and time alone. It needs no calendar, because offsets are less than
+ * half a week.
  */
 function exactOffsetMs(format: Intl.DateTimeFormat, timeMs: number): number {
   const second = Math.floor(timeMs / 1000)

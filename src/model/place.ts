@@ -3,7 +3,7 @@ import type { Settings } from './settings.ts'
 
 /** A brand with several places. Chains with the same slug are one. */
 export interface Chain {
-  /** `burger-king`. */
+  /** The slug, such as `burger-king`. */
   readonly slug: string
   readonly name: string
   /** The domain of its website, e.g. `bk.com`. */
@@ -20,7 +20,10 @@ export interface ShownChain {
   readonly metadata?: Metadata
 }
 
-/** @param settings of the environment that sees it */
+/**
+ * A chain as an environment sees it.
+ * @param settings those of the environment
+ */
 export function shownChain(
   { slug, name, domain }: Chain,
   { chainMappings, chainMetadata }: Pick<Settings, 'chainMappings' | 'chainMetadata'>,
@@ -36,15 +39,15 @@ export function shownChain(
 
 /** A place that users can visit, as the evaluators see it. */
 export interface Place {
-  /** 24 hexadecimal digits: the public `_id`. */
+  /** 24 hexadecimal digits, which are the public `_id`. */
   readonly id: string
   readonly name: string
-  /** Root first. */
+  /** The slugs of its categories, the root first. */
   readonly categories: readonly string[]
-  /** Degrees: longitude and latitude. */
+  /** Longitude and latitude in degrees. */
   readonly position: readonly [longitude: number, latitude: number]
   readonly chain: Chain | undefined
-  /** Metres from its point within which all of its ground lies. */
+  /** The distance from its point within which all of its area lies, in metres. */
   readonly extentMeters: number
 }
 
@@ -60,7 +63,10 @@ export interface ShownPlace {
   readonly chain?: ShownChain
 }
 
-/** @param settings of the environment that sees it */
+/**
+ * A place as an environment sees it.
+ * @param settings those of the environment
+ */
 export function shownPlace(
   { id, name, categories, position, chain }: Place,
   settings: Pick<Settings, 'chainMappings' | 'chainMetadata'>,
@@ -74,10 +80,10 @@ export function shownPlace(
   }
 }
 
-/** A stay in a place. It carries what is shown of the place, which may leave the data in the meantime. */
+/** A stay in a place. It contains what is shown of the place, because the place may leave the data in the meantime. */
 export interface PlaceStay {
   readonly place: Place
-  /** Epoch milliseconds, the time t of the update that entered. */
+  /** The time t of the update that entered, in epoch milliseconds. */
   readonly enteredAt: number
 }
 
@@ -92,12 +98,13 @@ export interface ChainVisits {
 export interface PlaceStays {
   readonly stay: PlaceStay | undefined
   /**
-   * The place that is first among the candidates, unless the user is in it, and since which time t: epoch milliseconds.
+   * The place that is first among the candidates, unless the user is in it, and the time t since which it is, in epoch
+   * milliseconds.
    */
   readonly first: { readonly id: string; readonly since: number } | undefined
-  /** Watched chains that are near. */
+  /** The watched chains that are near. */
   readonly nearby: readonly Chain[]
-  /** At most {@link MOST_VISITED}, the latest last. */
+  /** At most {@link MOST_VISITED} chains, the latest one last. */
   readonly visited: readonly ChainVisits[]
 }
 
@@ -106,7 +113,7 @@ const MOST_VISITED = 20
 /** How many of them are shown. */
 const MOST_SHOWN = 5
 
-/** Of a user without any. */
+/** The value of a user without any places. */
 export const NO_PLACES: PlaceStays = { stay: undefined, first: undefined, nearby: [], visited: [] }
 
 /** The chains after a visit to one of them. */
@@ -123,7 +130,7 @@ export interface TopChain {
   readonly externalId?: string
 }
 
-/** The chains that were visited most often; of those equally often, the latest first. */
+/** The chains that were visited most often. Of those visited equally often, the latest comes first. */
 export function topChains(
   visited: readonly ChainVisits[],
   { chainMappings }: Pick<Settings, 'chainMappings'>,

@@ -8,10 +8,10 @@ export interface Region {
   /** 24 hexadecimal digits, the same in every installation. */
   readonly _id: string
   readonly type: RegionKind
-  /** `US`, `NY`, `501`, `11201` */
+  /** A code such as `US`, `NY`, `501` or `11201`. */
   readonly code: string
   readonly name: string
-  /** For a country: its emoji. */
+  /** The emoji of a country. */
   readonly flag?: string
 }
 
@@ -21,15 +21,18 @@ export interface Region {
  */
 export type RegionCodes = string
 
-/** No region at all. */
+/** The codes of a location that is in no region. */
 export const NOWHERE: RegionCodes = '///'
 
-/** Such as `US/NY/501/11201`. @param codes in the order of {@link REGION_KINDS} */
+/**
+ * The codes as one text, such as `US/NY/501/11201`.
+ * @param codes in the order of {@link REGION_KINDS}
+ */
 export function regionCodes(codes: readonly (string | undefined)[]): RegionCodes {
   return codes.map((code) => code ?? '').join('/')
 }
 
-/** In the order of {@link REGION_KINDS}; undefined where there is none. */
+/** The codes in the order of {@link REGION_KINDS}; undefined where there is none. */
 export function codesIn(regions: RegionCodes): (string | undefined)[] {
   return regions.split('/').map((code) => code || undefined)
 }
@@ -38,11 +41,11 @@ export function codesIn(regions: RegionCodes): (string | undefined)[] {
 export interface RegionStays {
   readonly codes: RegionCodes
   /**
-   * When each was entered, in the order of {@link REGION_KINDS}: epoch milliseconds, the time t of the update; 0 where
-   * there is none.
+   * When each region was entered, in the order of {@link REGION_KINDS}: the time t of the update in epoch
+   * milliseconds; 0 if there is none.
    */
   readonly since: readonly number[]
 }
 
-/** In no region. */
+/** The value of a user in no region. */
 export const NO_REGIONS: RegionStays = { codes: NOWHERE, since: [0, 0, 0, 0] }

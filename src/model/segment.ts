@@ -2,7 +2,7 @@ import type { Metadata } from './metadata.ts'
 
 /** Events of updates that a segment can count; all others are conversions, which have any name. */
 export const COUNTED_EVENTS = {
-  /** They have the tag and externalId of a geofence or beacon. */
+  /** These events have the tag and externalId of a geofence or beacon. */
   named: [
     'user.entered_geofence',
     'user.exited_geofence',
@@ -10,7 +10,7 @@ export const COUNTED_EVENTS = {
     'user.entered_beacon',
     'user.exited_beacon',
   ],
-  /** They have the chain and categories of a place. */
+  /** These events have the chain and categories of a place. */
   ofPlaces: ['user.entered_place', 'user.exited_place', 'user.nearby_place_chain'],
   others: [
     ...['country', 'state', 'dma', 'postal_code'].flatMap((kind) => [
@@ -28,9 +28,9 @@ export type SegmentRule =
   | { readonly not: SegmentRule }
   | SegmentCondition
 
-/** A rule without rules in it. */
+/** A rule that contains no other rules. */
 export type SegmentCondition =
-  /** Every key with the very same value. */
+  /** The user's metadata has every key with exactly this value. */
   | { readonly metadata: Metadata }
   | { readonly country: string }
   | { readonly state: string }
@@ -39,7 +39,7 @@ export type SegmentCondition =
   | { readonly category: string }
   | { readonly event: EventCondition }
 
-/** A user had this many such events in this many days. */
+/** The user had at least this many such events in this many days. */
 export interface EventCondition {
   readonly type: string
   /** The tag of the geofence or beacon. */
@@ -71,25 +71,25 @@ export interface UserSegment extends SegmentDefinition {
 
 /** The times of the last events that meet a condition. */
 export interface EventCount {
-  /** Of the segment. */
+  /** The number of the segment's rule. */
   readonly segment: number
-  /** The place of the condition among those of the rule that count events. */
+  /** The index of the condition among the rule's conditions that count events. */
   readonly condition: number
-  /** `createdAt`, in epoch milliseconds, in that order; at most `atLeast`. */
+  /** The `createdAt` of the events in epoch milliseconds, ascending; at most `atLeast` of them. */
   readonly times: readonly number[]
 }
 
 /** What is known about the segments of a user. Immutable. */
 export interface SegmentStays {
-  /** The numbers of those that the user belonged to after the last update. */
+  /** The numbers of the segments to which the user belonged after the last update. */
   readonly members: readonly number[]
   readonly counts: readonly EventCount[]
 }
 
-/** Of a user in no segment, of whom nothing is counted. */
+/** The value of a user who is in no segment and has no counts. */
 export const NO_SEGMENTS: SegmentStays = { members: [], counts: [] }
 
-/** The segments as they are set. */
+/** The segments in the form in which they are set. */
 export function definitionOf({ description, externalId, rule }: SegmentDefinition): SegmentDefinition {
   return { description, externalId, rule }
 }

@@ -8,41 +8,44 @@ import { definitionOf, type UserSegment, type SegmentDefinition } from './segmen
  * evaluated; a change applies from the next update on.
  */
 export interface Settings {
-  /** Entries need `stopped` or `foreground`; a geofence's own `stopDetection` overrides it. */
+  /** Whether entries need `stopped` or `foreground`. A geofence's own `stopDetection` overrides it. */
   readonly stopDetection: boolean
-  /** An entry also happens within the update's accuracy outside the boundary. */
+  /** Whether an entry also happens outside the boundary within the update's accuracy. */
   readonly bufferEntries: boolean
-  /** An exit needs more than the update's accuracy outside the boundary. */
+  /** Whether an exit needs more distance from the boundary than the update's accuracy. */
   readonly bufferExits: boolean
-  /** No geofence events outside operating hours. */
+  /** Whether there are no geofence events outside operating hours. */
   readonly restrictToOperatingHours: boolean
-  /** `user.dwelled_in_geofence` is generated. */
+  /** Whether `user.dwelled_in_geofence` is generated. */
   readonly dwellEvents: boolean
-  /** Minutes, > 0, for geofences without their own; `null`: none. */
+  /** Minutes, more than 0, for geofences without their own; `null` means none. */
   readonly dwellThreshold: number | null
-  /** iBeacon UUIDs handed to clients. */
+  /** iBeacon UUIDs that clients get. */
   readonly beaconUuids: readonly string[]
-  /** Eddystone UIDs handed to clients. */
+  /** Eddystone UIDs that clients get. */
   readonly beaconUids: readonly string[]
-  /** 1 to 3: an entry or exit below it does not happen yet. */
+  /** From 1 to 3. An entry or exit with less confidence does not happen yet. */
   readonly minimumConfidence: number
-  /** Seconds, ≥ 0, that the entry condition must have held across updates. */
+  /** How many seconds, at least 0, the entry condition must have held across updates. */
   readonly entryDelaySeconds: number
-  /** Seconds, ≥ 0, that the exit condition must have held across updates. */
+  /** How many seconds, at least 0, the exit condition must have held across updates. */
   readonly exitDelaySeconds: number
-  /** Metres, > 0: a less accurate update moves the device but does not affect geofences; `null`: no limit. */
+  /**
+   * In metres, more than 0. A less accurate update moves the device but does not affect geofences. `null` means no
+   * limit.
+   */
   readonly maxAccuracyMeters: number | null
-  /** Geofences crossed between two updates give entered + exited. */
+  /** Whether geofences that were crossed between two updates are entered and exited. */
   readonly detectCrossings: boolean
-  /** Seconds, > 0: the longest gap between two updates in which crossings are detected. */
+  /** The longest gap in seconds, more than 0, between two updates in which crossings are detected. */
   readonly maxGapSeconds: number
-  /** Users have their country, and in the United States their state, DMA and postal code. */
+  /** Whether users have their country, and in the United States their state, DMA and postal code. */
   readonly regions: boolean
   /** The kinds of regions whose entries and exits are events. */
   readonly regionEvents: readonly RegionKind[]
-  /** Alpha-2 codes: updates from these countries are refused. */
+  /** Alpha-2 codes of countries whose updates are refused. */
   readonly blockedCountries: readonly string[]
-  /** Alpha-2 codes: if there are any, updates from elsewhere are refused. */
+  /** Alpha-2 codes. If there are any, updates from elsewhere are refused. */
   readonly allowedCountries: readonly string[]
   readonly fraud: FraudSettings
   /** The customer's ids of chains, by slug. */
@@ -50,37 +53,41 @@ export interface Settings {
   /** Custom data of chains, by slug. */
   readonly chainMetadata: Readonly<Record<string, Metadata>>
   readonly placeFilters: PlaceFilters
-  /** Users have the place that they visit. */
+  /** Whether users have the place that they visit. */
   readonly places: boolean
-  /** Seconds, ≥ 0, after which someone who has not stopped visits the place that is always the first candidate. */
+  /**
+   * After how many seconds, at least 0, someone who has not stopped visits the place that is always the first
+   * candidate.
+   */
   readonly placeMinimumStaySeconds: number
-  /** Slugs: users have those that are near, and coming near is an event. */
+  /** Slugs of chains. Users have those that are near, and coming near is an event. */
   readonly nearbyPlaceChains: readonly string[]
-  /** Metres. */
+  /** In metres. */
   readonly nearbyPlaceChainMeters: number
   /** Groups of users, by rules. */
   readonly segments: readonly UserSegment[]
-  /** How many rules of segments were ever set: the number of the last one. Not public. */
+  /** How many rules of segments were ever set, which is the number of the last one. It is not public. */
   readonly segmentsSet: number
   /**
-   * Minutes before arrival at which a trip is approaching, for trips and destinations without their own; `null`: none.
+   * How many minutes before arrival a trip is approaching, for trips and destinations without their own; `null` means
+   * never.
    */
   readonly tripApproachingThreshold: number | null
-  /** Minutes after which a trip expires; `null`: never. */
+  /** After how many minutes a trip expires; `null` means never. */
   readonly tripExpirationMinutes: number | null
-  /** Minutes late from which a trip is delayed; `null`: never. */
+  /** From how many minutes of delay a trip is delayed; `null` means never. */
   readonly tripDelayThreshold: number | null
-  /** `user.arrived_at_wrong_trip_destination` is generated. */
+  /** Whether `user.arrived_at_wrong_trip_destination` is generated. */
   readonly tripWrongDestinationEvents: boolean
-  /** Seconds, ≥ 0: the least time t between two `user.updated_trip` of a trip that updates make. */
+  /** The least time t between two `user.updated_trip` of a trip that updates make, in seconds, at least 0. */
   readonly tripUpdateSeconds: number
-  /** Seconds, ≥ 0: the least time t between two measured ways of a trip to its destination. */
+  /** The least time t between two measured ways of a trip to its destination, in seconds, at least 0. */
   readonly tripEtaSeconds: number
   /** Addresses that get an e-mail when a webhook is paused, or when a quota is nearly used. */
   readonly notificationEmails: readonly string[]
 }
 
-/** Slugs: a place passes if it has one of either list, or if both are empty. */
+/** Slugs. A place passes if it has one of either list, or if both lists are empty. */
 export interface PlaceFilters {
   readonly chain: readonly string[]
   readonly category: readonly string[]

@@ -2,7 +2,7 @@ import type { Position, TravelMode } from './geofence.ts'
 import type { Metadata } from './metadata.ts'
 import type { ScopeId } from './scope.ts'
 
-/** Statuses of a trip, and of each of its legs. The last three are ends. */
+/** The statuses of a trip, and of each of its legs. The last three end it. */
 export const TRIP_STATUSES = [
   'pending',
   'started',
@@ -25,22 +25,22 @@ export const TRAVEL_MODES = [
   'motorbike',
 ] as const satisfies readonly TravelMode[]
 
-/** Active trips that a user may have at a time. */
+/** How many active trips a user may have at a time. */
 export const MAX_TRIPS_OF_USER = 50
 
 /** Where a trip, or one of its legs, leads to. */
 export interface Destination {
   readonly type: 'geofence' | 'address' | 'coordinates'
-  /** For a geofence: its pair. It counts whenever a geofence with this pair exists. */
+  /** For a geofence, its tag and externalId. The destination counts whenever a geofence with this pair exists. */
   readonly tag?: string | undefined
   readonly externalId?: string | undefined
   /** The `_id` of the geofence when it was last seen. */
   readonly geofenceId?: string | undefined
-  /** As it was given. */
+  /** The address as it was given. */
   readonly address?: string | undefined
-  /** The point, or the centre of the geofence when it was last seen; absent if that never existed. */
+  /** The point, or the centre of the geofence when it was last seen; absent if there never was such a geofence. */
   readonly location?: Position | undefined
-  /** Metres around {@link location}: of a geofence, when it was last seen. */
+  /** The radius around {@link location} in metres. For a geofence, it is the one when it was last seen. */
   readonly radius?: number | undefined
 }
 
@@ -48,30 +48,30 @@ export interface Destination {
 export interface Eta {
   /** Minutes from the update at which it was made, with one decimal. */
   readonly duration: number
-  /** Metres. */
+  /** In metres. */
   readonly distance: number
   readonly source: 'road' | 'straight'
 }
 
 export interface Leg {
-  /** 24 hex. */
+  /** 24 hex digits. */
   readonly id: string
   readonly status: TripStatus
-  /** Epoch milliseconds, as all times of a trip. */
+  /** In epoch milliseconds, like all times of a trip. */
   readonly createdAt: number
   readonly updatedAt: number
   readonly arrivedAt?: number | undefined
   readonly completedAt?: number | undefined
   readonly eta?: Eta | undefined
-  /** Minutes. */
+  /** In minutes. */
   readonly stopDuration: number
   readonly metadata?: Metadata | undefined
   readonly destination: Destination
 }
 
-/** Who moved a trip last; before that, the latest record of its user. */
+/** The user who moved a trip last. Before that, it is the latest record of its user. */
 export interface TripUser {
-  /** `_id` of the record. */
+  /** The `_id` of the record. */
   readonly id: string
   readonly userId?: string | undefined
   readonly deviceId: string
@@ -84,16 +84,19 @@ export interface Estimate {
   readonly latitude: number
   readonly longitude: number
   readonly source: 'road' | 'straight'
-  /** From the point to the first stop, from there to the second, and so on, as far as their places were known. */
+  /**
+   * The sections from the point to the first stop, from there to the second, and so on, as far as the positions of the
+   * stops were known.
+   */
   readonly sections: readonly Section[]
 }
 
 export interface Section {
-  /** `_id` of the leg at its end; empty for a trip without legs. */
+  /** The `_id` of the leg at its end; empty for a trip without legs. */
   readonly legId: string
   readonly minutes: number
   readonly meters: number
-  /** Metres between its ends as the crow flies. */
+  /** The distance between its ends in a straight line, in metres. */
   readonly straightMeters: number
 }
 
@@ -101,34 +104,34 @@ export interface Section {
 export interface TripPlace {
   readonly latitude: number
   readonly longitude: number
-  /** Metres as sent. */
+  /** In metres, as it was sent. */
   readonly accuracy?: number | undefined
 }
 
 /** The last update that a device moved the trip with. */
 export interface Heard {
   readonly deviceId: string
-  /** Ascends with the updates of the device. */
+  /** A number that ascends with the updates of the device. */
   readonly number: number
-  /** Time t of that update, epoch milliseconds. */
+  /** The time t of that update, in epoch milliseconds. */
   readonly time: number
 }
 
-/** What an update says about a trip. It names the trip, and makes it if there was none. */
+/** What an update says about a trip. It names the trip, which is created if it does not exist. */
 export interface TripOptions {
   readonly externalId: string
   readonly destination?: { readonly tag: string; readonly externalId: string } | undefined
   readonly mode?: TravelMode | undefined
-  /** Minutes. */
+  /** In minutes. */
   readonly approachingThreshold?: number | undefined
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly scheduledArrivalAt?: number | undefined
   readonly metadata?: Metadata | undefined
 }
 
 /** A trip without its locations. Immutable: a change makes a new one. */
 export interface Trip {
-  /** 24 hex. */
+  /** 24 hex digits. */
   readonly id: string
   readonly scope: ScopeId
   readonly externalId: string
@@ -146,38 +149,38 @@ export interface Trip {
   readonly completedAt?: number | undefined
   readonly endedAt?: number | undefined
   readonly scheduledArrivalAt?: number | undefined
-  /** Minutes; its own. */
+  /** The trip's own threshold in minutes. */
   readonly approachingThreshold?: number | undefined
-  /** For a trip without legs. */
+  /** The destination of a trip without legs. */
   readonly destination?: Destination | undefined
-  /** Absent, or one or more. */
+  /** The legs. If they are present, there is at least one. */
   readonly legs?: readonly Leg[] | undefined
   /** The leg whose destination is the trip's. */
   readonly currentLegId?: string | undefined
   readonly eta?: Eta | undefined
 
-  /** When the present run began, if it is not the first. */
+  /** When the present run began. It is absent in the first run. */
   readonly restartedAt?: number | undefined
 
-  // The state of the present run: a restart clears these.
+  // The following members are the state of the present run. A restart removes them.
   /** Time t of the last update that moved it. */
   readonly movedAt?: number | undefined
   readonly place?: TripPlace | undefined
   /** Whether the device was at the current destination after that update. */
   readonly isThere: boolean
-  /** Time t of the last `user.updated_trip` that an update made. */
+  /** The time t of the last `user.updated_trip` that an update made. */
   readonly toldAt?: number | undefined
-  /** `user.delayed_during_trip` was made. */
+  /** Whether `user.delayed_during_trip` was made. */
   readonly isDelayTold: boolean
   readonly estimate?: Estimate | undefined
-  /** Destination, mode or legs have changed since the estimate. */
+  /** Whether the destination, mode or legs have changed since the estimate. */
   readonly isEstimateStale: boolean
 
   /** The devices that moved it last, the latest first. */
   readonly heard: readonly Heard[]
   /** The latest time t of the updates of devices that are no longer in {@link heard}. */
   readonly forgottenAt?: number | undefined
-  /** The events of the last update that moved it, as JSON, to be told again if the answer was lost. */
+  /** The events of the last update that moved it, as JSON, which are returned again if the answer was lost. */
   readonly told: readonly string[]
 }
 

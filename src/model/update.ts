@@ -37,16 +37,16 @@ export interface Update {
   readonly deviceId: string
   readonly userId?: string | undefined
   readonly installId?: string | undefined
-  /** Degrees, −90 to 90. */
+  /** In degrees, −90 to 90. */
   readonly latitude: number
-  /** Degrees, −180 to 180. */
+  /** In degrees, −180 to 180. */
   readonly longitude: number
-  /** Metres, > 0; absent only when an SDK sent none: evaluated as 0, confidence 1. */
+  /** In metres, more than 0. It is only absent if an SDK sent none; then it is evaluated as 0, with confidence 1. */
   readonly accuracy?: number | undefined
   readonly foreground: boolean
   readonly stopped: boolean
   readonly replayed: boolean
-  /** Epoch milliseconds as the device sent it; absent: the server's time counts. */
+  /** The time that the device sent, in epoch milliseconds. If absent, the server's time counts. */
   readonly updatedAt?: number | undefined
   readonly description?: string | undefined
   readonly metadata?: Metadata | undefined
@@ -56,7 +56,7 @@ export interface Update {
   readonly deviceModel?: string | undefined
   /** Why an SDK sent it, in its own words. */
   readonly source?: string | undefined
-  /** What the app says about its device: bits of `CLAIM` in fraud.ts; absent for none. */
+  /** What the app says about its device: bits of `CLAIM` in fraud.ts; absent if it says nothing. */
   readonly claims?: number | undefined
   /** The beacons in range; absent if the update does not say. */
   readonly beacons?: readonly RangedBeacon[] | undefined
@@ -65,7 +65,7 @@ export interface Update {
   /** The sender's stream and its ascending number in it: a resend is applied once (G9). Both or neither. */
   readonly stream?: string | undefined
   readonly sequence?: number | undefined
-  /** Epoch milliseconds, the server's clock when it was received. */
+  /** When it was received by the server's clock, in epoch milliseconds. */
   readonly receivedAt: number
   /** The requester's address. */
   readonly ip: string

@@ -3,16 +3,16 @@ import type { ScopeId } from './scope.ts'
 /** Which updates are counted. */
 export interface CountQuestion {
   readonly scope: ScopeId
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly from: number
-  /** Exclusive. */
+  /** In epoch milliseconds, exclusive. */
   readonly to: number
   readonly stepMs: number
 }
 
 /** The numbers of updates in each interval. */
 export interface CountedUpdates {
-  /** Epoch milliseconds since when they are complete. */
+  /** The time since which they are complete, in epoch milliseconds. */
   readonly since: number
   readonly counts: readonly number[]
 }

@@ -19,33 +19,39 @@ export const MAX_WEBHOOK_EVENTS = 5
  * edit.
  */
 export interface Webhook {
-  /** 24 hex. */
+  /** 24 hex digits. */
   readonly id: string
   readonly scope: ScopeId
-  /** http or https, without credentials and fragment. */
+  /** An http or https URL without credentials and fragment. */
   readonly url: string
   readonly description?: string
-  /** If off, events are not sent, not even later. */
+  /** If this is false, events are not sent, not even later. */
   readonly enabled: boolean
-  /** One event a request, or up to {@link MAX_WEBHOOK_EVENTS} of one user. */
+  /** Whether a request has one event, or up to {@link MAX_WEBHOOK_EVENTS} of one user. */
   readonly mode: 'single' | 'multiple'
-  /** Only events of these types; absent: all types. */
+  /** Only events of these types are sent. If absent, all types are. */
   readonly types?: readonly string[]
-  /** Only events of geofences or beacons with these tags; absent: all events, also without tags. */
+  /**
+   * Only events of geofences or beacons with these tags are sent. If absent, all events are, including those without
+   * tags.
+   */
   readonly tags?: readonly string[]
-  /** Only events of these places, of places with such a chain or category, of these regions (by code or `_id`). */
+  /**
+   * Only events of these places are sent, of places with such a chain or category, or of these regions (by code or
+   * `_id`).
+   */
   readonly placeIds?: readonly string[]
   readonly chains?: readonly string[]
   readonly categories?: readonly string[]
   readonly regions?: readonly string[]
-  /** Only events of fraud with one of these reasons. */
+  /** Only events of fraud with one of these reasons are sent. */
   readonly failureReasons?: readonly string[]
   /** `whsec_` and base64 of the key that signs. */
   readonly secret: string
   /** The previous secret, which also signs until that time (epoch milliseconds). */
   readonly previousSecret?: { readonly secret: string; readonly until: number }
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly createdAt: number
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly updatedAt: number
 }

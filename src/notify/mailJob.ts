@@ -17,20 +17,22 @@ import type { Mailer } from './port.ts'
 
 /** How long an e-mail is tried. */
 const TRIED_MS = 24 * 3_600_000
-/** Pauses after failed attempts; the last one repeats. Mail servers that ask to come back mean some minutes. */
+/**
+ * The pauses after failed attempts; the last one repeats. When mail servers ask to try again, they mean some minutes.
+ */
 const PAUSES_MS = [1, 5, 15, 30, 60].map((minutes) => minutes * 60_000)
 const ATTEMPT_MS = 60_000
-/** E-mails at a time, so that one server that hangs does not delay all. */
+/** How many e-mails are sent at a time, so that one server that hangs does not delay all of them. */
 const AT_ONCE = 4
 const SWEEP_MS = 3_600_000
 
 export interface MailJobParts {
   readonly notifications: NotificationRegistry
-  /** Absent: this process has no mail server, and leaves the job to others. */
+  /** The mail server. If absent, this process has none and leaves the job to others. */
   readonly mailer: Mailer | undefined
   readonly clock: Clock
   readonly logger: Pick<Logger, 'info' | 'warn'>
-  /** Changes beside the end of an e-mail, in the same edit. */
+  /** Returns changes that are made together with the end of an e-mail, in the same edit. */
   readonly settled: (notification: Notification, state: NotificationState) => readonly Change[]
 }
 
@@ -55,7 +57,7 @@ export class MailJob implements Job {
   }
 
   dueAt(): number {
-    // A process of its own has the lease even if it has no mail server.
+    // The only process has the lease even if it has no mail server.
     if (!this.isAble()) return Infinity
     return Math.min(this.#parts.notifications.nextDue, this.#sweptAt + SWEEP_MS)
   }
@@ -78,13 +80,13 @@ export class MailJob implements Job {
       const seen = notifications.get(scope, id)
       if (seen === undefined) return undefined
       const { next, state } = afterAttempt(seen, { refused, later }, this.#parts.clock.now())
-      // The run remembers that it was told.
+      // The run remembers whether its e-mail was sent.
       const isOver = next.nextAttemptAt === undefined
       const kept = isOver && cause === 'run' ? notifications.forgotten(seen) : notifications.stored(next)
       notifications.edits.commit([kept, ...this.#parts.settled(next, state)])
       return state
     })
-    // Addresses are nobody's business but the receiver's.
+    // Addresses are not logged, because they only concern the receiver.
     if (told?.status === 'sent') logger.info({ notification: id, cause }, 'e-mail sent')
     else if (told !== undefined)
       logger.warn({ notification: id, cause, status: told.status }, 'e-mail not sent')

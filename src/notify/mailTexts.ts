@@ -5,7 +5,7 @@ const MAX_SUBJECT = 200
 const MAX_LINE = 400
 const MOST_ROWS = 10
 
-/** What an e-mail says. */
+/** The subject and text of an e-mail. */
 export interface MailText {
   readonly subject: string
   readonly text: string
@@ -15,7 +15,7 @@ export interface MailText {
 export interface MailPlace {
   readonly project: string
   readonly live: boolean
-  /** The URL of the dashboard, without a slash at the end; undefined: no links. */
+  /** The URL of the dashboard, without a slash at the end. If undefined, the text has no links. */
   readonly publicUrl: string | undefined
 }
 
@@ -62,7 +62,10 @@ export function oneLine(text: string, most = MAX_LINE): string {
 
 const OUTCOMES: Readonly<Record<string, string>> = { succeeded: 'succeeded', partial: 'partly succeeded' }
 
-/** @param refused all refused rows that are kept, of `total` */
+/**
+ * The e-mail about a run.
+ * @param refused all refused rows that are kept, of `total`
+ */
 export function runMail(
   run: EndedRun,
   refused: readonly RefusedRow[],
@@ -124,7 +127,10 @@ export function webhookMail(
   ])
 }
 
-/** @param usage requests of this month in both environments */
+/**
+ * The e-mail about a quota.
+ * @param usage the requests of this month in both environments
+ */
 export function quotaMail(
   project: string,
   usage: { readonly requests: number; readonly quota: number },
@@ -171,7 +177,7 @@ function mail(place: MailPlace, what: string, lines: readonly string[]): MailTex
 }
 
 function nameOf({ project, live }: MailPlace): string {
-  // What is told last must not be cut off by a long name.
+  // The end must not be cut off because of a long name.
   return `${oneLine(project, 100)} (${live ? 'live' : 'test'})`
 }
 
@@ -179,7 +185,7 @@ function link({ publicUrl, live }: MailPlace, page: string): string[] {
   return publicUrl === undefined ? [] : ['', `${publicUrl}/${live ? 'live' : 'test'}/${page}`]
 }
 
-/** Indents stay; everything else of a line is data. */
+/** Joins lines. Their indents stay; everything else of a line is data. */
 function linesText(lines: readonly string[]): string {
   return `${lines.map((line) => (line.startsWith('  ') ? `  ${oneLine(line)}` : oneLine(line))).join('\n')}\n`
 }

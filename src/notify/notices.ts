@@ -1,4 +1,6 @@
-/** The jobs that notice what is to be told by e-mail: paused webhooks, quotas that are nearly used, full disks. */
+/**
+ * The jobs that notice what people are told by e-mail: paused webhooks, quotas that are nearly used up, full disks.
+ */
 import { every, type Job } from '../jobs/port.ts'
 import { scopeId, type ScopeId } from '../model/scope.ts'
 import type { Clock } from '../runtime/clock.ts'
@@ -8,23 +10,26 @@ import type { Notifier } from './notifier.ts'
 const WEBHOOKS_MS = 5000
 const MINUTE_MS = 60_000
 const DAY_MS = 86_400_000
-/** Nobody gets an e-mail about it later than this. */
+/** Nobody gets an e-mail about something that is older than this. */
 const NEWS_MS = DAY_MS
-/** The share of a quota from which people are told. */
+/** The share of a quota from which on people are told. */
 const QUOTA_SHARE = 0.9
-/** The share of a disk below which it is told. */
+/** The share of free space on a disk below which people are told. */
 const FREE_SHARE = 0.1
 
 interface PausedWebhook {
   readonly scope: ScopeId
   readonly id: string
   readonly url: string
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly since: number
   readonly reason: string
 }
 
-/** In the process that delivers webhooks. @param paused those that are paused now */
+/**
+ * The job of the process that delivers webhooks.
+ * @param paused returns the webhooks that are paused now
+ */
 export function webhookNotices(parts: {
   readonly notifier: Notifier
   readonly paused: () => readonly PausedWebhook[]
@@ -86,7 +91,7 @@ export function diskNotices(parts: {
   readonly notifier: Notifier
   readonly host: string
   readonly folder: string
-  /** Bytes, and what distinguishes the disk from others of the host. */
+  /** Returns bytes, and a text that distinguishes the disk from others of the host. */
   readonly disk: () => Promise<{ readonly device: string; readonly free: number; readonly size: number }>
   readonly emails: readonly string[]
   readonly clock: Clock

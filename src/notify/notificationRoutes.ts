@@ -6,7 +6,7 @@ import { isEmail, MAX_EMAIL_LENGTH } from '../model/email.ts'
 import { badParam } from '../runtime/errors.ts'
 import type { Notifier } from './notifier.ts'
 
-/** Tries the way of e-mails. */
+/** The route that sends an e-mail to test whether that works. */
 export function notificationRoutes(notifier: Notifier): Route[] {
   return [
     route({

@@ -15,23 +15,23 @@ import type { Mailer } from './port.ts'
 
 const TESTS_AN_HOUR = 5
 const HOUR_MS = 3_600_000
-/** Somebody waits for the answer. */
+/** The time limit of a test, for whose answer somebody waits. */
 const TEST_MS = 20_000
 
 export interface NotifierParts {
   readonly notifications: NotificationRegistry
-  /** Absent: there is no mail server. */
+  /** The mail server. If absent, there is none. */
   readonly mailer: Mailer | undefined
   readonly projectName: (project: number) => string
-  /** '': none */
+  /** The address of the dashboard; '' if there is none. */
   readonly publicUrl: string
   readonly clock: Clock
 }
 
-/** What people are told by e-mail. */
+/** Something that people are told by e-mail. */
 export interface Notice {
   readonly cause: NotificationCause
-  /** Two causes with the same text are one. */
+  /** What the cause is about. Two causes with the same text count as one. */
   readonly of: string
   readonly scope: ScopeId
   readonly to: readonly string[]
@@ -65,7 +65,7 @@ export class Notifier {
     return this.#parts.notifications.has(scope, idOf(cause, of))
   }
 
-  /** Within an edit: the changes that queue an e-mail, and what is known of it then. */
+  /** Returns the changes that queue an e-mail, and its state afterwards, within an edit. */
   queue(notice: Notice): { readonly state: NotificationState; readonly changes: readonly Change[] } {
     const { notifications, clock } = this.#parts
     const { cause, of, scope, to, run, mail } = notice
@@ -103,7 +103,7 @@ export class Notifier {
     const id = newId(now)
     const mail = testMail(this.placeOf(scope))
     const to = [email]
-    // It stands there as sent before it is, because it counts, and nobody else must send it.
+    // It is stored as sent before it is sent, because it counts, and nobody else must send it.
     await notifications.edits.edit(() => {
       const lately = notifications.createdOf(scope, 'test').filter((at) => at > now - HOUR_MS)
       if (lately.length >= TESTS_AN_HOUR)

@@ -1,23 +1,21 @@
-/**
- * Hands e-mails to a mail server. Technology: smtpMailer.ts. Tests: test/notify/smtp.test.ts.
- */
+/** Hands e-mails to a mail server. smtpMailer.ts implements it, and test/notify/smtp.test.ts tests it. */
 export interface Mailer {
   /**
-   * One attempt. Never rejects.
-   * @param limitMs of the whole attempt
+   * Makes one attempt. It never rejects.
+   * @param limitMs the time limit of the whole attempt
    */
   send(mail: OutgoingMail, limitMs: number): Promise<MailOutcome>
 }
 
 export interface OutgoingMail {
-  /** The Message-ID follows from it. */
+  /** An id from which the Message-ID follows. */
   readonly id: string
-  /** For the header. */
+  /** The addresses in the header. */
   readonly to: readonly string[]
-  /** The addresses that get it now. */
+  /** The addresses to which it is sent now. */
   readonly recipients: readonly string[]
   readonly subject: string
-  /** Plain. */
+  /** The plain text. */
   readonly text: string
 }
 

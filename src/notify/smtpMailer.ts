@@ -3,13 +3,13 @@ import type { Mailer, MailOutcome, RefusedAddress } from './port.ts'
 import { oneLine } from './mailTexts.ts'
 
 const CONNECT_MS = 10_000
-/** Without a byte of the server. */
+/** A server that sends no byte for this long is given up. */
 const SILENCE_MS = 30_000
 const MAX_REASON = 200
-/** What nodemailer calls it. */
+/** The code of nodemailer's error for missing TLS. */
 const NO_TLS = 'ETLS'
 
-/** What a failed attempt says of itself. */
+/** The properties of a failed attempt's error. */
 interface SmtpFailure {
   readonly code?: string
   readonly responseCode?: number
@@ -64,7 +64,7 @@ export function openSmtpMailer(smtpUrl: string, from: string): Mailer {
         return outcomeOf([], info.rejectedErrors ?? [])
       } catch (error) {
         const failure = error as SmtpFailure
-        // Each address was answered by itself, or all of them failed with the connection.
+        // Each address was answered separately, or all of them failed with the connection.
         const each = failure.rejectedErrors ?? []
         const answered = new Set(each.map(({ recipient }) => recipient))
         const rest = recipients.filter((email) => !answered.has(email))
@@ -92,14 +92,17 @@ function outcomeOf(...failures: readonly (readonly SmtpFailure[])[]): MailOutcom
   const later: RefusedAddress[] = []
   for (const failure of failures.flat()) {
     const { code, responseCode = 0, recipient = '' } = failure
-    // Who answers 502 to STARTTLS has not refused the e-mail.
+    // A server that answers 502 to STARTTLS has not refused the e-mail.
     const list = responseCode >= 500 && code !== NO_TLS ? refused : later
     list.push({ email: recipient, reason: reasonOf(failure) })
   }
   return { refused, later }
 }
 
-/** The words of the mail server, or why there are none; never the password, which no server repeats to a client. */
+/**
+ * The answer of the mail server, or why there is none. It never contains the password, because no server sends that
+ * back to a client.
+ */
 function reasonOf({ code = '', response }: SmtpFailure): string {
   if (code === NO_TLS) return 'the mail server offers no TLS that can be trusted'
   if (response) return `the mail server says: ${oneLine(response, MAX_REASON)}`

@@ -74,13 +74,13 @@ export function healthRoutes(
   ]
 }
 
-/** Takes the same time however much of the token is right. */
+/** Compares in a time that does not depend on how much of the token is right. */
 function isToken(authorization: string | undefined, token: string): boolean {
   const hash = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(hash(authorization ?? ''), hash(`Bearer ${token}`))
 }
 
-/** A check that throws has failed: a probe always gets an answer. */
+/** The outcome of a check. A check that throws has failed, so that a probe always gets an answer. */
 export function outcome(one: ReadinessCheck): { ok: boolean; detail: string } {
   try {
     return one.check()

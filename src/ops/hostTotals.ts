@@ -10,7 +10,10 @@ export class HostTotals {
   readonly #hosts: () => readonly ActorHost[]
   readonly #totals = new Map<Counter, { sum: number; seen: Map<ActorHost, number> }>()
 
-  /** @param hosts the present ones */
+  /**
+   * Counts from now on.
+   * @param hosts returns the present ones
+   */
   constructor(hosts: () => readonly ActorHost[]) {
     this.#hosts = hosts
   }

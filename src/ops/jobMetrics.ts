@@ -1,7 +1,7 @@
 import type { JobCounts } from '../jobs/jobs.ts'
 import type { Metrics } from './metrics.ts'
 
-/** Prometheus itself has a label `job`, for what it scrapes. */
+/** The label with a job's name. Prometheus itself has a label `job` for what it scrapes. */
 const LABEL = 'name'
 
 /** Metrics of the jobs of this process. */

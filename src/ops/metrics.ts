@@ -2,14 +2,14 @@ import { Registry, type MetricObjectWithValues, type MetricValueWithName } from 
 import type { RequestObserver } from '../http/endpoint.ts'
 import type { Route } from '../http/route.ts'
 
-/** Upper bounds of the latency buckets, milliseconds. */
+/** The upper bounds of the latency buckets in milliseconds. */
 const BUCKETS_MS = [0.5, 1, 2.5, 5, 10, 25, 50, 100, 250, 1000, 5000]
 
 type Values = MetricValueWithName<string>[]
 
 /** Times as plain numbers, because a labelled counter of the library costs more than a request may. */
 class Times {
-  /** One per bucket and one for slower requests; not cumulative. */
+  /** A count for each bucket and one for slower requests. They are not cumulative. */
   readonly #buckets = new Float64Array(BUCKETS_MS.length + 1)
   #totalMs = 0
 

@@ -7,7 +7,7 @@ import { isoDate } from '../model/isoDate.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { UpdateTotals } from '../model/updateTotals.ts'
 
-/** How much a scope has. */
+/** How many records and users a scope has. */
 export interface ScopeTotals {
   readonly geofences: number
   readonly beacons: number
@@ -39,7 +39,7 @@ const Stats = Type.Object({
   totals: Type.Object({ geofences: Type.Integer(), beacons: Type.Integer() }),
 })
 
-/** What happens in an environment, over time. */
+/** The routes that show what happens in an environment over time. */
 export function statsRoutes({ updates, events, totals }: StatsParts): Route[] {
   return [
     route({

@@ -12,20 +12,20 @@ import type { Metrics } from './metrics.ts'
 /** A map region, as operators see it. */
 export interface ShownMapRegion {
   readonly name: string
-  /** West, south, east, north in degrees. */
+  /** West, south, east and north in degrees. */
   readonly bounds: readonly [number, number, number, number]
   readonly attribution: string
   readonly products: readonly string[]
 }
 
 export interface SystemParts {
-  /** The project whose admins see what is of the whole process; 0: the first one. */
+  /** The project whose admins may see the figures of the whole process; 0 means the first one. */
   readonly operatorProject: number
   /** The id of the first project. */
   readonly firstProject: () => number | undefined
   readonly version: string
   readonly engine: string
-  /** The data folder. */
+  /** The path of the data folder. */
   readonly folder: string
   readonly checks: readonly ReadinessCheck[]
   readonly metrics: Metrics

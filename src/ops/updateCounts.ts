@@ -5,14 +5,14 @@ import type { Update } from '../model/update.ts'
 import type { CountedUpdates, CountQuestion, UpdateTotals } from '../model/updateTotals.ts'
 import type { Clock } from '../runtime/clock.ts'
 
-/** The last day, minute by minute. */
+/** The number of minutes that are counted, which is the last day. */
 const MINUTES = 1440
 const MINUTE_MS = 60_000
 
-/** The minutes of one scope: a ring. */
+/** The minutes of one scope as a ring buffer. */
 interface Ring {
   readonly counts: Uint32Array
-  /** The newest minute in it, since 1970. */
+  /** The newest minute in it, counted since 1970. */
   newest: number
 }
 

@@ -42,7 +42,10 @@ Ctrl-C stops the server.
 `
 }
 
-/** The text of every later start; `flags` as in {@link firstStartText}. */
+/**
+ * The text of every later start.
+ * @param flags as in {@link firstStartText}
+ */
 export function laterStartText(url: string, flags: string): string {
   return `
 API reference and guides: ${url}/docs

@@ -7,7 +7,7 @@ import { Marked } from 'marked'
  */
 
 export interface GuideEntry {
-  /** As in the address `/docs/guides/<name>`, and in the file `<name>.md`. */
+  /** The name in the address `/docs/guides/<name>`, and of the file `<name>.md`. */
   readonly name: string
   readonly title: string
 }
@@ -25,7 +25,10 @@ export class Guides {
   readonly entries: readonly GuideEntry[]
   readonly #files: ReadonlyMap<string, URL>
 
-  /** @throws Error if the list of guides cannot be read */
+  /**
+   * Reads the list of guides.
+   * @throws Error if it cannot be read
+   */
   constructor() {
     const index = new URL('README.md', FOLDER)
     const listed = [...readFileSync(index, 'utf8').matchAll(ENTRY)].map(([, title, path]) => ({
@@ -48,7 +51,7 @@ export class Guides {
     return /^[a-z][a-z-]*\.svg$/.test(name) ? new URL(name, FOLDER) : undefined
   }
 
-  /** The address here for a link in a file; undefined if its target is not served. */
+  /** The address of a link's target on this server; undefined if the target is not served. */
   #target(href: string): string | undefined {
     if (/^(?:https?:|#|\/)/.test(href)) return href.replace(/^http:\/\/127\.0\.0\.1:8080(?=\/)/, '')
     const [, name, anchor = ''] = /^(?:(?:\.\.\/|guides\/)*)([\w-]+)\.md(#.*)?$/.exec(href) ?? []
@@ -73,7 +76,7 @@ export class Guides {
   })
 }
 
-/** Like GitHub's, for headings of plain words. */
+/** An anchor like GitHub's, for headings of plain words. */
 function anchorOf(html: string): string {
   return html
     .replaceAll(/<[^<>]+>|&\w+;/g, '')

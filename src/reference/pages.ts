@@ -12,7 +12,10 @@ export function referencePage(): string {
   })
 }
 
-/** The page of a guide. `name` undefined: the list of guides. */
+/**
+ * The page of a guide.
+ * @param name undefined for the list of guides
+ */
 export function guidePage(entries: readonly GuideEntry[], name: string | undefined, html: string): string {
   const items = entries.map((entry) => {
     const current = entry.name === name ? ' aria-current="page"' : ''
@@ -27,7 +30,10 @@ export function guidePage(entries: readonly GuideEntry[], name: string | undefin
   })
 }
 
-/** The field that key.js stores. @param placeholder the beginning of the keys that the page can use */
+/**
+ * The field whose key key.js stores.
+ * @param placeholder the beginning of the keys that the page can use
+ */
 export function keyField(placeholder: string): string {
   return `<form autocomplete="off"><label for="key">Key</label>
 <input id="key" type="password" spellcheck="false" autocomplete="off" placeholder="${placeholder}">
@@ -43,11 +49,11 @@ export const PLAYGROUND_PATH = '/docs/playground'
 
 interface Page {
   readonly title: string
-  /** The link of the bar that leads here. */
+  /** The address of the page's own link in the bar. */
   readonly here: string
   readonly styles: readonly string[]
   readonly scripts: readonly string[]
-  /** A script that imports others. */
+  /** The address of a script that imports others. */
   readonly module?: string
   /** HTML at the end of the bar. */
   readonly bar?: string

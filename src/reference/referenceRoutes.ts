@@ -57,7 +57,9 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
 }
 
-/** What a page may load and request: only this server. Swagger UI sets styles on elements and has icons as data. */
+/**
+ * What a page may load and request: only from this server. Swagger UI sets styles on elements and has icons as data.
+ */
 const PAGE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -70,8 +72,8 @@ const PAGE_POLICY = [
 ].join('; ')
 
 /**
- * What a page with a map may do besides: start the thread of the map, and read pictures that it has made. HTML and
- * scripts cannot be made from texts.
+ * What a page with a map may do in addition: start the thread of the map, and read pictures that the thread has made.
+ * Scripts may not turn texts into HTML or code.
  */
 const MAP_PAGE_POLICY = [
   "default-src 'none'",
@@ -90,7 +92,10 @@ const MAP_PAGE_POLICY = [
 /** A picture contains its colours and loads nothing, also when it is opened by itself. */
 const PICTURE_POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
 
-/** `/docs`, its guides, its pages with maps and the files of all. Files are read at their first request. */
+/**
+ * The routes of `/docs`, its guides, its pages with maps and all of their files. Files are read at their first
+ * request.
+ */
 export function referenceRoutes(): Route[] {
   const guides = new Guides()
   const files = new Map<string, Answer>()
@@ -149,7 +154,10 @@ function pageRoute(
   })
 }
 
-/** @throws ApiError 503 if the package is not installed */
+/**
+ * The URL of a file.
+ * @throws {ApiError} 503 if the package is not installed
+ */
 function mapFile(name: string): URL {
   const folder = packageFolder(MAP_PACKAGE)
   if (folder === undefined)
@@ -186,7 +194,7 @@ const pack = promisify(gzip)
 /** The packed bytes of answers that are kept. */
 const packed = new WeakMap<Answer, Promise<Uint8Array>>()
 
-/** The answer as the client takes it: a file is packed once, in another thread. */
+/** The answer in an encoding that the client accepts. A file is packed once, in another thread. */
 async function encoded(answer: Answer, accepted: string | undefined): Promise<Answer> {
   const { bytes, headers, status } = answer
   if (bytes === undefined) return answer
@@ -202,7 +210,7 @@ async function encoded(answer: Answer, accepted: string | undefined): Promise<An
   }
 }
 
-/** Without an etag, because what does not exist has no version. */
+/** The answer for a page that does not exist. It has no etag, because what does not exist has no version. */
 function notFoundAnswer({ bytes, headers }: Answer): Answer {
   const { contentType, content } = bytes!
   return { status: 404, bytes: { contentType, content }, headers: headers! }

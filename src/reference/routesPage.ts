@@ -86,7 +86,10 @@ ${choiceField('lang', 'Language', LANGUAGES)}
   })
 }
 
-/** @param chosen index of the address that is chosen at first */
+/**
+ * The fields of a place.
+ * @param chosen the index of the address that is chosen at first
+ */
 function placeFields(name: string, label: string, chosen: number): string {
   const options = PLACES.map(([text, coordinates], i) => option([coordinates, text], i === chosen))
   return `<fieldset class="place"><legend>${label}</legend>

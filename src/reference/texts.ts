@@ -11,7 +11,7 @@ export function referenceTexts(): ReferenceTexts {
 
 const EXAMPLES = new URL('../../docs/examples.json', import.meta.url)
 
-/** Written by `npm run examples`. */
+/** Reads the file that `npm run examples` writes. */
 function readExamples(): Examples {
   return JSON.parse(readFileSync(EXAMPLES, 'utf8')) as Examples
 }

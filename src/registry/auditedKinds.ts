@@ -15,8 +15,8 @@ import type { ImportRecord } from './transfer/importHistory.ts'
 import { WEBHOOKS } from './webhooks/webhookRegistry.ts'
 
 /**
- * How the audit shows the rows of the registry, by kind. What is not here is not entered: counts, names of trips, what
- * a sync remembers of its sources.
+ * How the audit shows the rows of the registry, by kind. Kinds that are not listed are not entered: counts, names of
+ * trips, what a sync remembers of its sources.
  */
 export function auditedKinds(replica: RegistryReplica): ReadonlyMap<string, AuditedKind> {
   const emailOf = (account: string): Pick<Account, 'email' | 'project'> | undefined =>
@@ -31,7 +31,7 @@ export function auditedKinds(replica: RegistryReplica): ReadonlyMap<string, Audi
       _id: id,
       ...webhook,
       secretSet: true,
-      // After a rotation, the earlier secret signs too for a while.
+      // After a rotation, the earlier secret also signs for a while.
       previousSecretUntil: previousSecret?.until,
     })),
     hooks: recordKind(HOOKS, (hook) => HOOKS.answer(hook)),
@@ -54,7 +54,7 @@ export function auditedKinds(replica: RegistryReplica): ReadonlyMap<string, Audi
           record: string
         }
         const { status, fileName, cancel, ...counts } = JSON.parse(record) as ImportRecord
-        // While it runs, each of its commits has other counts.
+        // While the run is in progress, each of its commits has other counts.
         const known = status === 'running' ? {} : { ...countsOf(counts) }
         return { ...placeOf(scope), target: id, value: { kind, fileName, status, cancel, ...known } }
       },
@@ -131,7 +131,7 @@ function recordKind<R extends ScopedRecord>(
   }
 }
 
-/** The area as a definition has it, so that a PUT makes it again. */
+/** The area in the form of a definition, so that a PUT makes it again. */
 function areaOf({ shape, isochrone }: Geofence): object {
   if (isochrone !== undefined) return { coordinates: isochrone.destination, radius: isochrone.minutes }
   return shape.kind === 'circle'

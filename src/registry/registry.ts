@@ -63,24 +63,29 @@ export function registryRows(collections: readonly AnyEntity[] = []): RowKind[] 
 /** The surroundings of a registry. */
 export interface RegistrySurroundings {
   readonly clock: Clock
-  /** An empty geofence index for one scope. */
+  /** Creates an empty geofence index for one scope. */
   readonly createIndex: () => GeofenceIndex
-  /** What the engine knows of the world; nothing if absent. */
+  /** What the engine knows about the world. If absent, it knows nothing. */
   readonly atlas?: Atlas | undefined
-  /** Called when counts of requests, or the last uses of sessions, could not be stored; it is tried again. */
+  /**
+   * Called when counts of requests, or the times of sessions' last uses, could not be stored. Another attempt follows.
+   */
   readonly onUsageFailure?: (error: unknown) => void
-  /** If other processes count requests too. */
+  /** The sums of requests, if other processes count requests, too. */
   readonly usage?: UsageSums
   /** Collections besides the registry's own kinds; {@link Registry.collection} has their records. */
   readonly collections?: readonly AnyEntity[]
-  /** Called now and then during a start with the number of geofences that were read. */
+  /** Called from time to time during a start with the number of geofences that were read. */
   readonly onProgress?: (read: number, total: number) => void
 }
 
 export interface RegistryOptions extends RegistrySurroundings {
-  /** The data folder; created if absent. */
+  /** The path of the data folder, which is created if it does not exist. */
   readonly folder: string
-  /** Keys of a first project, which is created if there is none; absent: see {@link Registry.createFirstProject}. */
+  /**
+   * The keys of a first project, which is created if there is none. If absent, see
+   * {@link Registry.createFirstProject}.
+   */
   readonly firstKeys?: KeySet | undefined
 }
 
@@ -120,7 +125,10 @@ export class Registry implements RegistryView {
   readonly #scopes = new Map<ScopeId, ScopeStore>()
   readonly #collections: ReadonlyMap<AnyEntity, Collection<Referenced, ScopedRecord>>
 
-  /** @param replica with complete rows, and nothing in memory yet */
+  /**
+   * Takes over a replica.
+   * @param replica has complete rows, and nothing in memory yet
+   */
   constructor(replica: RegistryReplica, log: EditLog, surroundings: RegistrySurroundings) {
     const { clock, createIndex, collections = [], onUsageFailure = () => {}, onProgress } = surroundings
     const edits = new AuditedEdits(log, replica, auditedKinds(replica), clock)
@@ -172,7 +180,7 @@ export class Registry implements RegistryView {
     return this.#database.revision
   }
 
-  /** See {@link EditLog}. */
+  /** Makes an edit; see {@link EditLog}. */
   edit<T>(work: () => T): Promise<T> {
     return this.#edits.edit(work)
   }
@@ -214,12 +222,15 @@ export class Registry implements RegistryView {
     return this.#collections.get(entity as AnyEntity) as unknown as Collection<D, R>
   }
 
-  /** See {@link RegistryDatabase.freeze}. */
+  /** Keeps the file unchanged; see {@link RegistryDatabase.freeze}. */
   freeze(): () => void {
     return this.#database.freeze()
   }
 
-  /** Like {@link close}, after other processes know of the requests that were counted here, if possible. */
+  /**
+   * Does the same as {@link close}, after telling other processes about the requests that were counted here, if
+   * possible.
+   */
   async stop(): Promise<void> {
     await this.projects.exchange()
     this.close()

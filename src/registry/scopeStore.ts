@@ -25,12 +25,15 @@ export class ScopeStore implements ScopeView {
     this.atlas = atlas
   }
 
-  /** Neither of the two ever falls, so their sum is the same only if both are. */
+  /** The sum of two revisions. Neither of them ever falls, so the sum is the same only if both are. */
   get revision(): number {
     return this.#ownRevision + this.atlas.revision
   }
 
-  /** @param revision of its own geofences, beacons and settings */
+  /**
+   * Sets a revision.
+   * @param revision that of its own geofences, beacons and settings
+   */
   set revision(revision: number) {
     this.#ownRevision = revision
   }

@@ -5,19 +5,28 @@ import { Unready } from './unready.ts'
 /**
  * What the evaluators ask about the world around a point. The answers are in memory, or are fetched first.
  *
- * Technology: geo/atlas/cellAtlas.ts.
+ * geo/atlas/cellAtlas.ts implements it.
  */
 export interface Atlas {
-  /** Rises with each change of the data, such as an import of a map region. Answers before it may be outdated. */
+  /**
+   * Increases with each change of the data, such as an import of a map region. Earlier answers may then be outdated.
+   */
   readonly revision: number
-  /** @param latitude degrees. @param longitude degrees */
+  /**
+   * The regions of a point.
+   * @param latitude in degrees
+   * @param longitude in degrees
+   */
   regionsAt(latitude: number, longitude: number): RegionsHere | Unknown | Unfetched
   /** The places around a point. */
   placesAt(latitude: number, longitude: number): PlacesHere | Unknown | Unfetched
-  /** The same with more places around, as many as are in memory: for a client that does not ask again soon. */
+  /**
+   * The places around a point, with all further ones that are in memory. It is for clients that do not ask again soon.
+   */
   placesAround(latitude: number, longitude: number): PlacesHere | Unknown | Unfetched
   /**
-   * The nearest place of each of some chains, in their order. @param slugs the same array whenever they are the same
+   * The nearest place of each of some chains, in their order.
+   * @param slugs the same array whenever the slugs are the same
    */
   chainsAt(
     slugs: readonly string[],
@@ -37,18 +46,18 @@ export interface Atlas {
 /** The regions of a point. */
 export interface RegionsHere {
   readonly codes: RegionCodes
-  /** Metres, ≥ 0: all points within this distance have the same codes. */
+  /** All points within this distance, in metres, have the same codes. It is at least 0. */
   readonly clearanceMeters: number
 }
 
 /** A place near a point. */
 export interface PlaceNear {
   readonly place: Place
-  /** From the edge of its ground: negative inside. */
+  /** The distance from the edge of its area in metres, negative inside. */
   readonly meters: number
-  /** From its point. */
+  /** The distance from its point in metres. */
   readonly pointMeters: number
-  /** The area of its ground, in square metres. */
+  /** The size of its area in square metres. */
   readonly area: number
 }
 
@@ -59,15 +68,15 @@ export const AROUND_METERS = 125
 export interface PlacesHere {
   /** Whether a map region has the data of this part of the world. */
   readonly isCovered: boolean
-  /** All within {@link AROUND_METERS}, in no order, and perhaps more. */
+  /** All places within {@link AROUND_METERS}, in no order, and perhaps more. */
   readonly near: readonly PlaceNear[]
-  /** Metres: every other place is at least so far away, by its edge. */
+  /** Every other place is at least this far away, in metres from its edge. */
   readonly restMeters: number
 }
 
 /** The nearest place of a chain. */
 export interface NearestOfChain {
-  /** Undefined if there is none within some kilometres. */
+  /** The place; undefined if there is none within some kilometres. */
   readonly place: Place | undefined
   /** The distance from its point; for places that are too far away, a lower bound of it. */
   readonly meters: number
@@ -76,20 +85,20 @@ export interface NearestOfChain {
 /** What is known about an IP address. */
 export interface IpHere {
   readonly isProxy: boolean
-  /** Alpha-2 code of the country in which it is used; undefined if that is not known. */
+  /** The alpha-2 code of the country in which it is used; undefined if that is not known. */
   readonly country: string | undefined
-  /** Degrees, about where it is used in its country. */
+  /** The approximate position in degrees where it is used in its country. */
   readonly latitude: number
   readonly longitude: number
-  /** Server time, epoch milliseconds, until which the answer counts. */
+  /** The server time until which the answer counts, in epoch milliseconds. */
   readonly until: number
 }
 
-/** It is not known at the moment: the data cannot be read, or are not ready yet. */
+/** The answer is not known at the moment, because the data cannot be read or are not ready yet. */
 export class Unknown {
-  /** Server time, epoch milliseconds, from which it is worth asking again. */
+  /** The server time from which it is worth asking again, in epoch milliseconds. */
   readonly until: number
-  /** Whether something failed; otherwise it only takes long. */
+  /** Whether something failed. Otherwise it only takes long. */
   readonly isFailure: boolean
 
   constructor(until: number, isFailure: boolean) {
@@ -98,9 +107,9 @@ export class Unknown {
   }
 }
 
-/** It must be fetched first. Then ask again. */
+/** The answer must be fetched first. After that, the question must be repeated. */
 export class Unfetched extends Unready {
-  /** Takes some seconds at most and never rejects. */
+  /** Fetches the answer. It takes some seconds at most, and never rejects. */
   readonly fetch: () => Promise<void>
 
   constructor(fetch: () => Promise<void>) {
@@ -109,7 +118,7 @@ export class Unfetched extends Unready {
   }
 }
 
-/** Asks again after each fetch, until there is an answer. */
+/** Repeats the question after each fetch, until there is an answer. */
 export async function fetched<T>(ask: () => T | Unfetched): Promise<T> {
   for (;;) {
     const answer = ask()
@@ -120,7 +129,7 @@ export async function fetched<T>(ask: () => T | Unfetched): Promise<T> {
 
 const NEVER = new Unknown(Infinity, false)
 
-/** Knows nothing. */
+/** An atlas that knows nothing. */
 export const NO_ATLAS: Atlas = {
   revision: 0,
   regionsAt: () => NEVER,

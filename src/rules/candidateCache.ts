@@ -15,9 +15,9 @@ import { MAX_RADIUS_METERS, MAX_ZONE_LATITUDE, movedMeters, zoneCosine } from '.
  * (geofenceFinder.ts).
  */
 
-/** log2 of the 8-byte numbers in a row. The first two are the point of the query. */
+/** The base-2 logarithm of the number of 8-byte numbers in a row. The first two are the point of the query. */
 const POINTS = 3
-/** log2 of the 4-byte words in a row. */
+/** The base-2 logarithm of the number of 4-byte words in a row. */
 const WORDS = 4
 const COSINE = 4
 const RADIUS = 5
@@ -27,7 +27,7 @@ const METERS = 12
 
 /** The slots of this many stays of a device, the first ones, are cached too. */
 export const MOST_STAYS = 2
-/** Candidates in a row. In a city that is usually all within a block. */
+/** How many candidates a row has. In a city, that is usually all within a block. */
 const MOST_CANDIDATES = 4
 const NOTHING = -1
 
@@ -37,19 +37,22 @@ const ERROR_METERS = 0.01
 /** When less than this share of the radius is left, the index is queried again. The safe zone ends there. */
 const LEAST_LEFT = 1 / 3
 
-/** The geofences about a point. */
+/** The geofences around a point. */
 export class CachedCandidates {
   count = 0
   readonly slots = new Int32Array(MOST_CANDIDATES)
-  /** Signed metres to the boundary of each one from the point of the query. May be a lower bound if that was enough. */
+  /**
+   * The signed distances in metres from the point of the query to the boundaries. A value may be a lower bound if that
+   * was enough.
+   */
   readonly meters = new Float64Array(MOST_CANDIDATES)
-  /** Metres by which each distance may be off now, in either direction. */
+  /** How far each distance may be off now in either direction, in metres. */
   readonly error = new Float64Array(MOST_CANDIDATES)
 }
 
 export class CandidateCache {
   #points = new Float64Array()
-  /** A view of the same memory, as is `floats`. */
+  /** A view of the same memory as `floats`. */
   #words = new Int32Array()
   #floats = new Float32Array()
 
@@ -57,7 +60,7 @@ export class CandidateCache {
     this.resize(rows)
   }
 
-  /** Grows to this many rows. Never shrinks. */
+  /** Grows to this many rows. It never shrinks. */
   resize(rows: number): void {
     const points = new Float64Array(rows << POINTS)
     points.set(this.#points)
@@ -73,9 +76,9 @@ export class CandidateCache {
 
   /**
    * Stores the candidates around a point.
-   * @param radius metres; all other geofences are farther away than this
-   * @param slots of geofences, each once
-   * @param meters signed, to the boundary of each; or a lower bound that is beyond the reach of the query
+   * @param radius in metres; all other geofences are farther away than this
+   * @param slots slots of geofences, each once
+   * @param meters signed distances to their boundaries; or lower bounds that are beyond the reach of the query
    */
   remember(
     row: number,
@@ -118,10 +121,10 @@ export class CandidateCache {
 
   /**
    * Reads the candidates around a point.
-   * @param reach metres around the point that matter
+   * @param reach how many metres around the point matter
    * @param found receives the candidates
-   * @returns metres, > 0: for every point within this distance, no other geofence is within `reach`; −1: the cache
-   * does not know enough, and the index must be queried
+   * @returns metres, more than 0: for every point within this distance, no other geofence is within `reach`; −1 if the
+   * cache does not know enough, and the index must be queried
    */
   recall(row: number, latitude: number, longitude: number, reach: number, found: CachedCandidates): number {
     const points = this.#points
@@ -149,7 +152,10 @@ export class CandidateCache {
     return place < MOST_STAYS ? this.#words[(row << WORDS) + STAYS + place]! : NOTHING
   }
 
-  /** @param slots of all stays in their order, −1 where it is not known */
+  /**
+   * Stores the slots of stays.
+   * @param slots those of all stays in their order; −1 if a slot is not known
+   */
   setStays(row: number, count: number, slots: readonly number[]): void {
     for (let i = 0; i < MOST_STAYS; i++)
       this.#words[(row << WORDS) + STAYS + i] = i < count ? slots[i]! : NOTHING

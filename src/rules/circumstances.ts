@@ -4,13 +4,13 @@ import type { Update } from '../model/update.ts'
 
 /** What every evaluator needs to know about an update. */
 export interface Circumstances {
-  /** Time t of the update, epoch milliseconds. */
+  /** The time t of the update, in epoch milliseconds. */
   readonly time: number
-  /** Server time, epoch milliseconds. */
+  /** The server time, in epoch milliseconds. */
   readonly receivedAt: number
-  /** Metres, at most 50 km; 0 if the update came without an accuracy. */
+  /** In metres, at most 50 km; 0 if the update came without an accuracy. */
   readonly accuracy: number
-  /** False if the update came without an accuracy: then every confidence is 1. */
+  /** False if the update came without an accuracy. Every confidence is 1 then. */
   readonly accuracyKnown: boolean
   readonly userId: string | undefined
   readonly ip: string

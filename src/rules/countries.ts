@@ -7,7 +7,9 @@ import type { ScopeView } from './port.ts'
 import { NO_LIMITS, type ZoneLimits } from './safeZone.ts'
 import { Unready } from './unready.ts'
 
-/** The update is refused because of the country that it comes from, or because that is not known at the moment. */
+/**
+ * The update is refused because of the country that it comes from, or because the country is not known at the moment.
+ */
 export class Barred extends Unready {
   /** Whether the country is known. */
   readonly isCertain: boolean
@@ -25,7 +27,7 @@ const NOTHING: Step = { transitions: [] }
 
 /**
  * Refuses updates from blocked countries, and from outside the allowed ones, before anything is evaluated. It has no
- * state, and is safe as far as no border is near.
+ * state. Its safe zone ends at the nearest border.
  */
 export class CountryEvaluator implements Evaluator<RegionsHere> {
   readonly rank = 0

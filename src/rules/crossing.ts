@@ -6,7 +6,7 @@ import { type Circumstances } from './circumstances.ts'
 /** A geofence that lies between two updates, both of which are outside it. */
 export interface CrossedGeofence {
   readonly geofence: GeofenceProperties
-  /** Where the path first touches it, and where the path last leaves it. */
+  /** The points at which the path first touches it and last leaves it. */
   readonly entered: Waypoint
   readonly exited: Waypoint
 }

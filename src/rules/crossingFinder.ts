@@ -4,20 +4,23 @@ import { touch, Way } from '../geometry/way.ts'
 import type { Waypoint } from '../model/event.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
 
-/** Positions farther apart than this are treated as a jump: an airliner needs five minutes for a quarter of it. */
+/**
+ * Positions that are farther apart than this are treated as a jump. An airliner needs five minutes for a quarter of
+ * it.
+ */
 const MAX_WAY_METERS = 250_000
 /** The path is queried piece by piece, because most of a circle around a long path is nowhere near the path. */
 const PIECES = 64
 const MIN_PIECE_METERS = 1000
 
-/** Finds the geofences between two updates. One finder is reused for every update of a partition. */
+/** Finds the geofences between two updates. One finder is reused for all updates of a partition. */
 export class CrossingFinder {
   readonly #probe = new Probe()
   readonly #found: number[] = []
 
   /**
-   * The geofences that the path touches and that contain neither end, in no particular order.
-   * @param isVisited slots to skip
+   * The geofences that the path touches and that contain neither of its ends, in no particular order.
+   * @param isVisited tells which slots to skip
    */
   find(
     index: GeofenceIndex,
@@ -48,11 +51,12 @@ export class CrossingFinder {
     return crossed
   }
 
-  /** A superset of what the path touches, each slot once. */
+  /** A superset of the geofences that the path touches, each slot once. */
   #candidates(index: GeofenceIndex, way: Way): Set<number> {
     const found = this.#found
     const pieces = Math.min(PIECES, Math.ceil(way.lengthMeters / MIN_PIECE_METERS))
-    // A metre more than half a piece, because its middle in degrees is only roughly its middle in metres.
+    // It is a metre more than half a piece, because the middle of a piece in degrees is only roughly its middle in
+    // metres.
     const reach = (way.lengthMeters / pieces / 2) * 1.01 + 1
     found.length = 0
     for (let i = 0; i < pieces; i++) index.candidates(this.#at(way, (i + 0.5) / pieces), reach, found)

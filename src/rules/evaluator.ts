@@ -20,21 +20,21 @@ export interface Situation {
   readonly now: Circumstances
   /** The metadata of the user after the update. */
   readonly metadata?: Metadata | undefined
-  /** What is kept of the device beside its state, in its {@link row}. Absent for new and anonymous devices. */
+  /** What is kept of the device besides its state, in its {@link row}. It is absent for new and anonymous devices. */
   readonly rows?: DeviceRows | undefined
   readonly row?: number
   /**
-   * Distances that another thread has measured. `elsewhere`: not measured yet, but {@link Unmeasured} may be returned
-   * if there is much to measure.
+   * Distances that another thread has measured. With `elsewhere`, nothing is measured yet, but {@link Unmeasured} may
+   * be returned if there is much to measure.
    */
   readonly measuring?: Measured | 'elsewhere' | undefined
 }
 
 /** How an update changes an evaluator's part of the state. */
 export interface Step {
-  /** The changed fields of its part; absent if nothing changed. */
+  /** The changed fields of its part; absent if nothing has changed. */
   readonly state?: Partial<DeviceState>
-  /** In the order of their events. */
+  /** The transitions in the order of their events. */
   readonly transitions: readonly Transition[]
 }
 
@@ -44,17 +44,17 @@ export interface Spot {
   readonly latitude: number
   readonly longitude: number
   readonly userId: string | undefined
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly receivedAt: number
 }
 
 /** What lies around a {@link Spot}. */
 export interface Context {
-  /** By `_id`. */
+  /** The geofences in the order of their `_id`. */
   readonly geofences: readonly GeofenceProperties[]
-  /** The country first; absent if they are not known at the moment. */
+  /** The regions, the country first; absent if they are not known at the moment. */
   readonly regions?: readonly Region[]
-  /** The most likely one. */
+  /** The most likely place. */
   readonly place?: ShownPlace
   /** Whether regions or places cannot be read. */
   readonly isBroken?: boolean
@@ -64,7 +64,7 @@ export interface Context {
 export interface Explanation {
   /** Why the update touched no geofence at all; absent if it did. */
   readonly note?: string
-  /** Nearest first. There may be thousands, so each is described when it is read. */
+  /** The candidates, nearest first. There may be thousands, so each is described only when it is read. */
   readonly candidates: Iterable<Candidate>
   /** One for each kind; absent if regions are off. */
   readonly regions?: readonly RegionExplanation[]
@@ -78,24 +78,24 @@ export interface Explanation {
 
 /** How an update changed the place of the user, and why. */
 export interface PlaceExplanation {
-  /** The place before the update; absent for none. */
+  /** The place before the update; absent if there was none. */
   readonly was: { readonly _id: string; readonly name: string } | undefined
-  /** Metres from its edge, if it is near. */
+  /** The distance from its edge in metres, if it is near. */
   readonly distance: number | undefined
   /** The confidence of the first candidate. */
   readonly confidence: number | undefined
-  /** Since when it is the first: ISO 8601; absent if the user is in it. */
+  /** The time since which it is the first, in ISO 8601; absent if the user is in it. */
   readonly firstSince: string | undefined
-  /** Metres by which the second candidate is farther away than the first. */
+  /** How many metres the second candidate is farther away than the first. */
   readonly runnerUpMeters: number | undefined
   /** The types of the events. */
   readonly events: readonly string[]
   readonly reason: string
-  /** The most likely first. */
+  /** The candidates, the most likely first. */
   readonly candidates: readonly PlaceCandidate[]
 }
 
-/** A place of the explanation. */
+/** A place in the explanation. */
 export interface PlaceCandidate {
   readonly place: {
     readonly _id: string
@@ -103,16 +103,16 @@ export interface PlaceCandidate {
     readonly categories: readonly string[]
     readonly chain: string | undefined
   }
-  /** Metres from its edge, negative inside. */
+  /** The distance from its edge in metres, negative inside. */
   readonly distance: number
-  /** Metres from its point. */
+  /** The distance from its point in metres. */
   readonly pointDistance: number
 }
 
 /** How an update changed the region of one kind, and why. */
 export interface RegionExplanation {
   readonly type: RegionKind
-  /** The code of the region before the update; absent for none. */
+  /** The code of the region before the update; absent if there was none. */
   readonly was: string | undefined
   /** The code of the region in which the location lies. */
   readonly is: string | undefined
@@ -132,13 +132,13 @@ export interface Candidate {
 }
 
 /**
- * One kind of meaning of an update, such as being in geofences or near beacons. An evaluator owns a part of the
- * device's state and makes the transitions of that part. evaluators.ts lists all evaluators and runs them.
+ * Decides one kind of meaning of an update, such as being in geofences or near beacons. An evaluator owns a part of
+ * the device's state and makes the transitions of that part. evaluators.ts lists all evaluators and runs them.
  *
  * @typeParam Facts what it needs to know about the world for one update
  */
 export interface Evaluator<Facts = unknown> {
-  /** The order of its events within an update, lowest first (docs/spec.md, "Order of events"). */
+  /** The position of its events within an update, lowest first (docs/spec.md, "Order of events"). */
   readonly rank: number
   /**
    * How many geofences the last {@link facts} compared the device with. The host uses it to estimate what an update
@@ -146,22 +146,25 @@ export interface Evaluator<Facts = unknown> {
    */
   readonly meetings?: number
   /**
-   * What the step needs to know about the world. Queries the index and measures, and changes nothing.
-   * @returns undefined if the update does not concern this evaluator, which then costs nothing more;
-   * {@link Unready}: an `Unmeasured` if measuring takes long and the situation asks for another thread to do it first,
-   * an `Unfetched` if the atlas must fetch something first
+   * Collects what the step needs to know about the world. It queries the index and measures, and changes nothing.
+   * @returns undefined if the update does not concern this evaluator, which then costs nothing more; {@link Unready}:
+   * an `Unmeasured` if measuring takes long and the situation asks for another thread to do it first, an `Unfetched`
+   * if the atlas must fetch something first
    */
   facts(before: DeviceState, situation: Situation): Facts | Unready | undefined
-  /** Its new part of the state. Pure: the same arguments give the same result. */
+  /** Returns its new part of the state. It is pure: the same arguments give the same result. */
   step(before: DeviceState, facts: Facts, situation: Situation): Step
   /** How far and how long the device may move before anything can change for this evaluator. */
   limits(before: DeviceState, facts: Facts, step: Step, situation: Situation): ZoneLimits
   /**
-   * Called once the update is applied: stores in the device's row what can save the next {@link facts} work. @param
-   * after the new state
+   * Called once the update is applied. It stores in the device's row what can save the next {@link facts} work.
+   * @param after the new state
    */
   remember?(rows: DeviceRows, row: number, after: DeviceState): void
-  /** Why the update did or did not cause events. @param before the state before that update */
+  /**
+   * Says why the update did or did not cause events.
+   * @param before the state before that update
+   */
   explain?(before: DeviceState, situation: Situation): Partial<Explanation> | Unfetched
   context?(spot: Spot): Partial<Context> | Unfetched | Barred
 }

@@ -26,7 +26,7 @@ import { Unready } from './unready.ts'
  */
 export function createEvaluators(): readonly Evaluator[] {
   return [
-    // First, because it may refuse the update.
+    // It comes first, because it may refuse the update.
     new CountryEvaluator(),
     new BeaconEvaluator(),
     new GeofenceEvaluator(),
@@ -39,7 +39,7 @@ export function createEvaluators(): readonly Evaluator[] {
 /** The result of evaluating an update. */
 export interface Evaluated {
   readonly state: DeviceState
-  /** In the order of their events. */
+  /** The transitions in the order of their events. */
   readonly transitions: readonly Transition[]
   readonly zone: SafeZone
 }
@@ -52,7 +52,7 @@ interface Ranked {
 
 const NO_TRANSITIONS: readonly Transition[] = []
 
-/** Evaluates an update and changes nothing. {@link Unready}: see {@link Evaluator.facts}. */
+/** Evaluates an update, and changes nothing. It may return {@link Unready}; see {@link Evaluator.facts}. */
 export function evaluate(
   evaluators: readonly Evaluator[],
   before: DeviceState,
@@ -84,7 +84,7 @@ export function evaluate(
     limits = smallest(limits, evaluator.limits(before, facts, step, situation))
   }
   const transitions = happened === undefined ? NO_TRANSITIONS : inOrder(happened)
-  // They depend on what all evaluators made of the update.
+  // Segments depend on what all evaluators made of the update.
   const grouped = stepSegments(segments, state, transitions, situation)
   if (grouped !== undefined) {
     state.segments = grouped.segments
@@ -110,8 +110,8 @@ export function contextOf(evaluators: readonly Evaluator[], spot: Spot): Context
 }
 
 /**
- * Why an update did or did not cause events.
- * @param before the state before it, except that `crossed` is from after it
+ * Says why an update did or did not cause events.
+ * @param before the state before it, except that `crossed` is the one after it
  */
 export function explain(
   evaluators: readonly Evaluator[],

@@ -7,12 +7,13 @@ import type { ZoneLimits } from './safeZone.ts'
 /**
  * The fast path. Most updates that have left their safe zone still change nothing: the device is inside its current
  * geofences, and no other geofence is within reach. Slots and distances are enough to know that, without reading a
- * geofence or creating an object for each. The step and `geofenceLimits` give the same result by the plain way.
+ * geofence or creating an object for each. The step and `geofenceLimits` give the same result in the usual way.
  *
- * @param slots of the stays, index by index; −1 if gone from the registry
- * @param distances metres to their boundaries
- * @param clearance metres to the nearest other geofence that may concern the device; none is within reach
- * @returns the limits of its safe zone; undefined if something may happen, or if a geofence has rules of its own
+ * @param slots the slots of the stays, index by index; −1 if one is gone from the registry
+ * @param distances the distances to their boundaries in metres
+ * @param clearance the distance in metres to the nearest other geofence that may concern the device; none is within
+ * reach
+ * @returns the limits of its safe zone; undefined if something may happen, or if a geofence has its own rules
  */
 export function unchangedLimits(
   visits: readonly Visit[],

@@ -17,15 +17,15 @@ import { isListed, listsOf } from './fraudLists.ts'
 import { MAX_RADIUS_METERS, movedMeters, NOWHERE_SAFE, NO_LIMITS, type ZoneLimits } from './safeZone.ts'
 import { evaluatedAccuracy } from '../geometry/confidence.ts'
 
-/** What Android says of a location that an app has made up. */
+/** The source that Android names for a location that an app has made up. */
 const MOCK_SOURCE = 'MOCK_LOCATION'
-/** An IP address is often used in another country than its own, but not so far away. */
+/** An IP address is often used in a neighbouring country, but not this far away. */
 const IP_METERS = 1_000_000
 const METERS_PER_SECOND = 1 / 3.6
 
-/** The marks that an update raises, and how far and how long the device stays without others. */
+/** The marks that an update raises, and how far and how long the device has no others. */
 interface FraudFacts {
-  /** Bits of `MARK`. */
+  /** The bits of `MARK`. */
   readonly marks: number
   readonly limits: ZoneLimits
 }
@@ -60,13 +60,19 @@ export class FraudEvaluator implements Evaluator<FraudFacts> {
     return stepFraud(fraud, marks, now.time)
   }
 
-  /** A flag has the time of the last update with it, so each update counts while one is raised. */
+  /**
+   * The limits of the zone. A flag has the time of the last update with it, so each update counts while one is raised.
+   */
   limits(_before: DeviceState, { marks, limits }: FraudFacts): ZoneLimits {
     return raisesDate(marks) || (marks & MARK.verified) !== 0 ? NOWHERE_SAFE : limits
   }
 }
 
-/** One update of the fraud of a user. Pure. @param marks those of the update. @param time t */
+/**
+ * Applies one update to the fraud of a user. The code is pure.
+ * @param marks the marks of the update
+ * @param time the time t
+ */
 export function stepFraud(before: FraudRecord, marks: number, time: number): Step {
   if (marks === before.marks && !raisesDate(marks)) return { transitions: [] }
   const last = DATED_FLAGS.map(([, bits], flag) => ((marks & bits) === 0 ? before.last[flag]! : time))
@@ -82,7 +88,7 @@ export function stepFraud(before: FraudRecord, marks: number, time: number): Ste
 }
 
 /**
- * Whether an update in a safe zone may raise a flag: what the zone does not limit. The zone itself limits lists,
+ * Whether an update in a safe zone may raise a flag that the zone does not limit. The zone itself limits lists,
  * proxies and countries, because it ends when the user, the address or the settings change.
  */
 export function maySuspect(
@@ -94,7 +100,7 @@ export function maySuspect(
 ): boolean {
   if (ownMarks(update, fraud) !== 0) return true
   const { latitude, longitude } = update
-  // Beyond the largest zone, a jump ends the zone anyway.
+  // A longer jump ends the zone anyway.
   if (fraud.jumpMeters > 3 * MAX_RADIUS_METERS) return false
   return movedMeters(lastLatitude, lastLongitude, cosine, latitude, longitude) > fraud.jumpMeters
 }
@@ -114,7 +120,7 @@ function raisesDate(marks: number): boolean {
   return DATED_FLAGS.some(([, bits]) => (marks & bits) !== 0)
 }
 
-/** Whether nobody moves so far so fast, whatever the accuracies of both locations are. */
+/** Whether the movement is a jump: nobody moves so far so fast, whatever the accuracies of both locations are. */
 function isJump(
   { update, now, rows, row = -1 }: Situation,
   { jumpMeters, jumpSpeed }: FraudSettings,
@@ -130,7 +136,7 @@ function isJump(
 
 interface FarFromIp {
   readonly marks: number
-  /** The device may move so far before this changes. */
+  /** How far the device may move before this changes, in metres. */
   readonly meters: number
 }
 
@@ -140,7 +146,7 @@ const NOT_FAR: FarFromIp = { marks: 0, meters: Infinity }
 function farFromIp(ip: IpHere, { latitude, longitude }: Update, atlas: Atlas): FarFromIp | Unfetched {
   if (ip.country === undefined) return NOT_FAR
   const meters = pointDistance(latitude, longitude, ip.latitude, ip.longitude) - IP_METERS
-  // Where the address is used nearby, the country does not matter.
+  // If the address is used nearby, the country does not matter.
   if (meters <= 0) return { marks: 0, meters: -meters }
   const here = atlas.regionsAt(latitude, longitude)
   if (here instanceof Unfetched) return here

@@ -16,10 +16,10 @@ export interface FraudLists {
 }
 
 const MOST_ADDRESSES = 10_000
-/** `10.0.0.0/8`, `2001:db8::/32`, and single addresses. */
+/** The form of `10.0.0.0/8`, `2001:db8::/32`, and single addresses. */
 const RANGE = /^[0-9a-f:.]{2,45}(?:\/\d{1,3})?$/i
 
-/** By the settings, which an edit replaces. */
+/** The lists by their settings, which an edit replaces. */
 const known = new WeakMap<FraudSettings, FraudLists>()
 
 export function listsOf(fraud: FraudSettings): FraudLists {
@@ -37,7 +37,7 @@ export function listsOf(fraud: FraudSettings): FraudLists {
   return lists
 }
 
-/** An entry as a range of addresses; nothing if it is an id. */
+/** An entry as a range of addresses; empty if it is an id. */
 function rangesOf(entry: string): IpRanges {
   if (!RANGE.test(entry)) return []
   try {
@@ -47,7 +47,10 @@ function rangesOf(entry: string): IpRanges {
   }
 }
 
-/** The marks of the lists that name the user, the device or the address. @param recordId of a known user */
+/**
+ * The marks of the lists that name the user, the device or the address.
+ * @param recordId the id of a known user
+ */
 export function isListed(lists: FraudLists, update: Update, recordId: string | undefined): number {
   const { bypassed, blocked, ranges } = lists
   if (bypassed.size + blocked.size === 0) return 0

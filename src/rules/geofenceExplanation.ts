@@ -10,8 +10,8 @@ import type { ScopeView } from './port.ts'
 /**
  * Every candidate geofence of an update with its distance, coverage, confidence and eligibility, and a sentence that
  * says what follows.
- * @param before the state before that update, except that `crossed` is from after it
- * @param facts of every candidate, including those out of reach
+ * @param before the state before that update, except that `crossed` is the one after it
+ * @param facts those of every candidate, including those out of reach
  */
 export function explainGeofences(
   { visits, approaches, crossed: ways }: DeviceState,
@@ -46,9 +46,9 @@ export function explainGeofences(
   return { note, candidates: described(rows, (one) => untouched(one, note)) }
 }
 
-/** A candidate, which is described when it is its turn. */
+/** A candidate, which is described only when it is read. */
 interface Row {
-  /** Metres; 0 if it is not known. */
+  /** In metres; 0 if it is not known. */
   readonly distance: number
   readonly describe: () => Candidate
 }
@@ -70,7 +70,10 @@ function goneCandidate(visit: Visit): Candidate {
   }
 }
 
-/** The device crossed it between two updates, so its present position says nothing about it. */
+/**
+ * The explanation of a geofence that the device has crossed between two updates, so that its present position says
+ * nothing about it.
+ */
 const CROSSED = {
   outcome: 'crossed' as const,
   reason:
@@ -118,7 +121,7 @@ function candidate(
   }
 }
 
-/** The candidate of an update that is ignored for geofences: whatever the rules would say, there is no event. */
+/** The candidate of an update that is ignored for geofences. There is no event, whatever the rules say. */
 function untouched(one: Candidate, reason: string) {
   const outcome = one.wasInside ? ('inside' as const) : ('outside' as const)
   return { ...one, event: undefined, outcome, reason }

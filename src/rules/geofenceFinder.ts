@@ -16,16 +16,16 @@ import { staysIneligible, type ZoneLimits } from './safeZone.ts'
 
 /** What the step and the safe zone need to know of the geofences around one update. */
 export interface GeofenceFacts extends StepFacts {
-  /** Metres that the device may move before a geofence that is not among the facts can matter. */
+  /** How many metres the device may move before a geofence that is not among the facts can matter. */
   readonly clearance: number
 }
 
-/** Nothing changes for any geofence; see fastPath.ts. */
+/** Says that nothing changes for any geofence; see fastPath.ts. */
 export interface NothingChanges {
   readonly limits: ZoneLimits
 }
 
-/** A cached distance is not measured again while its error is at most this share of it. */
+/** A cached distance is not measured again if its error is at most this share of it. */
 const WORTH = 1 / 2
 
 /**
@@ -39,27 +39,27 @@ export class GeofenceFinder {
   readonly #probe = new Probe()
   readonly #crossingFinder = new CrossingFinder()
   readonly #cached = new CachedCandidates()
-  /** The candidates come from the cache, not from the index. */
+  /** Whether the candidates come from the cache, and not from the index. */
   #isRecalled = false
-  /** Slots of candidates; `candidates` of them are in use. */
+  /** The slots of candidates. `candidates` of them are in use. */
   readonly #slots: number[] = []
   #candidates = 0
-  /** Slots of the candidates out of reach, and lower bounds of their distance; `others` of them are in use. */
+  /** The slots of the candidates out of reach, with lower bounds of their distances. `others` of them are in use. */
   readonly #otherSlots: number[] = []
   readonly #otherMeters: number[] = []
-  /** Whether their bounds are good enough, so that they need not be measured. */
+  /** Whether each of these bounds is good enough, so that it need not be measured. */
   readonly #otherIsGood: boolean[] = []
   #others = 0
   /**
-   * Slots of the stays, index by index; −1 if gone from the registry. `stays` of them and of their distances are in
-   * use.
+   * The slots of the stays, index by index; −1 if one is gone from the registry. `stays` of them and of their
+   * distances are in use.
    */
   readonly staySlots: number[] = []
   readonly #stayMeters: number[] = []
   #stays = 0
-  /** Whether all of those distances are measured; otherwise some are upper bounds below 0. */
+  /** Whether all of these distances are measured. Otherwise some are upper bounds below 0. */
   #areMeasured = true
-  /** Slots and distances of the other geofences within reach; `nears` of them are in use. */
+  /** The slots and distances of the other geofences within reach. `nears` of them are in use. */
   readonly #nearSlots: number[] = []
   readonly #nearMeters: number[] = []
   #nears = 0
@@ -77,7 +77,7 @@ export class GeofenceFinder {
   #found: { readonly visits: readonly Visit[]; readonly facts: GeofenceFacts | undefined } | undefined
 
   /**
-   * What the update may touch.
+   * Finds what the update may touch.
    * @param from the device's previous position, if crossings since then are wanted
    */
   find(
@@ -108,13 +108,13 @@ export class GeofenceFinder {
     return facts ?? { limits: limits! }
   }
 
-  /** Called if the update touches no geofence, so that nothing is searched. */
+  /** Must be called if the update touches no geofence, so that nothing is searched. */
   skip(): void {
     this.meetings = 0
     this.#found = undefined
   }
 
-  /** Every candidate, including those out of reach. `explain` shows them, but the step does not need them. */
+  /** Finds every candidate, including those out of reach. `explain` shows them, but the step does not need them. */
   findAll(visits: readonly Visit[], { update, view, now }: Situation): GeofenceFacts {
     this.#found = undefined
     this.#look(view.index, update.latitude, update.longitude, now)
@@ -133,7 +133,10 @@ export class GeofenceFinder {
     this.#lookedFar = this.#clearance + this.#reach
   }
 
-  /** Like {@link look}, but from the cache, if that is enough. @param row of the device */
+  /**
+   * Looks like {@link look}, but in the cache, if that is enough.
+   * @param row the row of the device
+   */
   #recall(
     candidateCache: CandidateCache,
     row: number,
@@ -161,7 +164,7 @@ export class GeofenceFinder {
 
   /**
    * The geofences that {@link find} would have to measure, if there are many; otherwise undefined.
-   * @param revision of the scope
+   * @param revision that of the scope
    */
   #expensive(visits: readonly Visit[], revision: number): Unmeasured | undefined {
     const index = this.#index
@@ -169,7 +172,7 @@ export class GeofenceFinder {
     const reach = this.#reach
     const candidates = this.#candidates
     const accuracyMeters = this.#now.accuracy
-    // The geofences in which the device stays are nearly always among the candidates.
+    // The geofences of the stays are nearly always among the candidates.
     const isAway = visits.length > candidates
     if (!isAway && candidates < FEW) return undefined
     const slots = this.#slots.slice(0, candidates)
@@ -184,7 +187,10 @@ export class GeofenceFinder {
     return new Unmeasured(revision, all, { ...point, ...index.places(all), whole: visited.length })
   }
 
-  /** @param known the cache with the slots of the first stays, in the device's row */
+  /**
+   * Measures the stays.
+   * @param known the cache with the slots of the first stays, in the device's row
+   */
   #measureStays(visits: readonly Visit[], known: CandidateCache | undefined, row: number): void {
     const { staySlots } = this
     const index = this.#index
@@ -200,7 +206,7 @@ export class GeofenceFinder {
     }
   }
 
-  /** An upper bound of the signed distance, in metres, if it is well below 0; otherwise NaN. */
+  /** An upper bound of the signed distance in metres, if it is well below 0; otherwise NaN. */
   #surelyInside(slot: number): number {
     if (!this.#isRecalled) return NaN
     const { count, slots, meters, error } = this.#cached
@@ -213,7 +219,10 @@ export class GeofenceFinder {
     return NaN
   }
 
-  /** @param everyCandidate includes those out of reach */
+  /**
+   * Measures the other candidates.
+   * @param everyCandidate whether those out of reach are included
+   */
   #measureOthers(everyCandidate: boolean): void {
     const index = this.#index
     const probe = this.#probe
@@ -222,7 +231,7 @@ export class GeofenceFinder {
     const candidates = this.#candidates
     const nearSlots = this.#nearSlots
     const nearMeters = this.#nearMeters
-    // Many stays are looked up in a set; for the usual few an array is faster.
+    // Many stays are looked up in a set. For the usual few, an array is faster.
     const seen = this.#stays > 16 ? new Set(this.staySlots.slice(0, this.#stays)) : undefined
     this.#nears = 0
     this.#others = 0
@@ -265,7 +274,7 @@ export class GeofenceFinder {
     if (isGood) this.#clear(slot, meters)
   }
 
-  /** The place of the smallest distance that is not good enough yet; −1 if there is none. */
+  /** The index of the smallest distance that is not good enough yet; −1 if there is none. */
   #nearestOther(): number {
     const others = this.#others
     const otherMeters = this.#otherMeters
@@ -323,7 +332,7 @@ export class GeofenceFinder {
     candidateCache.remember(row, latitude, longitude, this.#lookedFar, count, otherSlots, otherMeters)
   }
 
-  /** See fastPath.ts; undefined if the step must decide what changes. */
+  /** The limits if nothing changes (see fastPath.ts); undefined if the step must decide. */
   unchangedLimits(visits: readonly Visit[]): ZoneLimits | undefined {
     if (this.#nears > 0) return undefined
     return unchangedLimits(visits, this.staySlots, this.#stayMeters, this.#index, this.#clearance, this.#now)
@@ -364,7 +373,8 @@ export class GeofenceFinder {
     facts: GeofenceFacts | undefined,
   ): readonly number[] {
     if (stays === visits || facts === undefined) return this.staySlots
-    // Only as many as the cache keeps: each is searched among all facts, and thousands may be entered at once.
+    // There are only as many as the cache keeps, because each is searched among all facts, and thousands may be
+    // entered at once.
     return stays.slice(0, MOST_STAYS).map(({ geofenceId }) => {
       const before = visits.findIndex((visit) => visit.geofenceId === geofenceId)
       if (before >= 0) return this.staySlots[before]!

@@ -20,12 +20,12 @@ import { matchesIp, parseIpRanges, type IpRanges } from '../model/ipRanges.ts'
  * - GEOFENCE-3: The outcome depends on the arguments alone.
  */
 
-/** What geometry says about a geofence for this update. */
+/** The geometry of a geofence for this update. */
 export interface Fact {
   readonly geofence: GeofenceProperties
-  /** Signed metres to the boundary, negative inside. */
+  /** The signed distance to the boundary in metres, negative inside. */
   readonly distance: number
-  /** Share of the accuracy disc that the geofence covers, 0 to 1. */
+  /** The share of the accuracy disc that the geofence covers, from 0 to 1. */
   readonly coverage: number
 }
 
@@ -33,20 +33,23 @@ export interface Fact {
 export type Ineligibility = 'disabled' | 'expired' | 'otherUser' | 'otherAddress' | 'closed'
 
 export type GeofenceOutcome =
-  /** Outside, as before. */
+  /** The device is outside, as before. */
   | 'outside'
-  /** Inside, but the entry does not happen yet. */
+  /** The device is inside, but the entry does not happen yet. */
   | 'entryWithheld'
   | 'entered'
-  /** Inside, as before. */
+  /** The device is inside, as before. */
   | 'inside'
-  /** Outside, but the exit does not happen yet. */
+  /** The device is outside, but the exit does not happen yet. */
   | 'exitWithheld'
   | 'dwelled'
   | 'exited'
-  /** Left without an event, because it is closed or the address does not match. */
+  /** The device has left without an event, because the geofence is closed or the address does not match. */
   | 'leftSilently'
-  /** Removed from the state without an event: disabled, expired, or not meant for this user. */
+  /**
+   * The stay is removed from the state without an event, because the geofence is disabled, expired, or not meant for
+   * this user.
+   */
   | 'dropped'
 
 /**
@@ -121,14 +124,14 @@ export function dwellMinutes(geofence: GeofenceProperties, settings: Settings): 
 }
 
 /**
- * In whole milliseconds: 2.01 · 60,000 is a little less than 120,600, and then the rule and the deadline would
- * disagree.
+ * The minutes in whole milliseconds. 2.01 · 60,000 is a little less than 120,600, and without rounding, the rule and
+ * the deadline would disagree.
  */
 export function dwellMs(minutes: number): number {
   return Math.round(minutes * 60_000)
 }
 
-/** In whole milliseconds, like {@link dwellMs}: 16.1 · 1000 is a little more than 16,100. */
+/** The seconds in whole milliseconds, for the reason of {@link dwellMs}: 16.1 · 1000 is a little more than 16,100. */
 export function delayMs(seconds: number): number {
   return Math.round(seconds * 1000)
 }
@@ -136,7 +139,8 @@ export function delayMs(seconds: number): number {
 /**
  * Decides the transition of one geofence.
  * @param visit the device's current stay in it, if any
- * @param approachingSince if there is no stay: since when the entry condition has held, if it held at the last update
+ * @param approachingSince if there is no stay, the time since which the entry condition has held, if it held at the
+ * last update
  */
 export function decide(
   visit: Visit | undefined,
@@ -177,7 +181,7 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
     return decision('dropped', undefined, 1, ineligible, undefined, undefined)
 
   const open = operatingAt(geofence, now.time)
-  // A buffered entry may be up to A outside, so an exit must be more than A outside too, or the state would
+  // A buffered entry may be up to A outside, so an exit must also be more than A outside, or the state would
   // alternate.
   const threshold = settings.bufferExits || settings.bufferEntries ? now.accuracy : 0
   const beyond = distance > threshold
@@ -190,7 +194,8 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
     return decision('exited', 'user.exited_geofence', leaving, undefined, undefined, open)
   }
 
-  // Still inside. A dwell has no rule about confidence or delay, but the location must be one that would also enter.
+  // The device is still inside. A dwell has no rule about confidence or delay, but the location must be one that would
+  // also enter.
   const staying = now.accuracyKnown ? entryConfidence(distance, fact.coverage, now.accuracy) : 1
   const due = isDwellDue(visit, geofence, now)
   if (due && ineligible === undefined && distance <= entryReach(now))

@@ -19,11 +19,11 @@ import { type Circumstances } from './circumstances.ts'
  * - STEP-3: A visit whose geofence has been removed from the registry is removed from the state without an event.
  */
 
-/** Where a user stays, and which geofences it is about to enter. */
+/** The geofences in which a user stays, and those that it is about to enter. */
 export interface Stays {
-  /** In the order of entry. */
+  /** The visits in the order of entry. */
   readonly visits: readonly Visit[]
-  /** By geofence id. */
+  /** The approaches in the order of geofence ids. */
   readonly approaches: readonly Approach[]
 }
 
@@ -108,14 +108,14 @@ export function step(before: Stays, facts: StepFacts, now: Circumstances): StepR
   }
 }
 
-/** By time of entry, then by geofence id. */
+/** The crossings in the order of entry, and then of geofence ids. */
 function crossingsOf(
   crossed: readonly CrossedGeofence[],
   entries: readonly GeofenceTransition[],
   approaches: readonly Approach[],
   now: Circumstances,
 ) {
-  // A geofence that is being entered with a buffer is not crossed too, or one visit would become two.
+  // A geofence that is being entered with a buffer does not also count as crossed, or one visit would become two.
   const entering = new Set(entries.map(({ geofence }) => geofence.id))
   for (const { geofenceId } of approaches) entering.add(geofenceId)
   return crossed
@@ -125,14 +125,17 @@ function crossingsOf(
     .sort(([a], [b]) => a.at!.time - b.at!.time || (a.geofence.id < b.geofence.id ? -1 : 1))
 }
 
-/** The visit with another `leavingSince`; the same object if nothing changes. */
+/** The visit with another `leavingSince`. It is the same object if nothing changes. */
 function leavingSince(visit: Visit, since: number | undefined): Visit {
   if (visit.leavingSince === since) return visit
   const { leavingSince: _, ...rest } = visit
   return since === undefined ? rest : { ...rest, leavingSince: since }
 }
 
-/** A binary search, because approaches are sorted by id and there may be thousands. */
+/**
+ * The time since which a geofence is approached. It is a binary search, because approaches are sorted by id and there
+ * may be thousands.
+ */
 function approachingSince(approaches: readonly Approach[], geofenceId: string): number | undefined {
   let low = 0
   let high = approaches.length

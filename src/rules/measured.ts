@@ -20,8 +20,8 @@ import { Unready } from './unready.ts'
  */
 const MUCH_MICROSECONDS = 5000
 /**
- * Estimated microseconds, fitted to the bench `measuring` at commit b214cb7: per circle; per polygon,
- * times the square root of its corners; and per corner under an accuracy disc of {@link WIDE_METERS}, proportionally
+ * Estimated microseconds, fitted to the bench `measuring` at commit b214cb7: for each circle; for each polygon, times
+ * the square root of its corners; and for each corner under an accuracy disc of {@link WIDE_METERS}, proportionally
  * less under a smaller one.
  */
 const CIRCLE_MICROSECONDS = 0.05
@@ -29,7 +29,7 @@ const POLYGON_MICROSECONDS = 0.1
 const ROOT_MICROSECONDS = 0.1
 const CORNER_MICROSECONDS = 0.0085
 const WIDE_METERS = 2000
-/** This few geofences are never much to measure, however many corners they have. */
+/** So few geofences never take long to measure, however many corners they have. */
 export const FEW = 220
 
 /** The slots of geofences that must be measured. */
@@ -54,7 +54,10 @@ export class Measured {
   readonly #places = new Map<number, number>()
   readonly #measures: Float64Array
 
-  /** @param measures as `measureShapes` returns them */
+  /**
+   * Keeps measurements.
+   * @param measures as `measureShapes` returns them
+   */
   constructor(revision: number, slots: readonly number[], measures: Float64Array) {
     this.revision = revision
     this.#measures = measures

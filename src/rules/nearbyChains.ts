@@ -8,15 +8,15 @@ import { NO_LIMITS, type ZoneLimits } from './safeZone.ts'
 const LEAVE_SHARE = 1.5
 
 export interface NearbyStep {
-  /** The same array if nothing changed. */
+  /** The nearby chains. It is the same array if nothing changed. */
   readonly nearby: readonly Chain[]
   readonly transitions: readonly PlaceTransition[]
 }
 
 /**
- * Which watched chains are near at an update (docs/spec.md, "Nearby chains"). Pure.
- * @param before those that were near
- * @param nearest by the places of {@link Settings.nearbyPlaceChains}
+ * Decides which watched chains are near at an update (docs/spec.md, "Nearby chains"). The code is pure.
+ * @param before the chains that were near
+ * @param nearest in the order of {@link Settings.nearbyPlaceChains}
  */
 export function stepNearby(
   before: readonly Chain[],
@@ -46,7 +46,10 @@ export function stepNearby(
   return { nearby: isSame ? before : nearby, transitions }
 }
 
-/** How far the user may move while no chain comes near or is left. @param nearby those that are near now */
+/**
+ * How far the user may move before a chain comes near or is left.
+ * @param nearby the chains that are near now
+ */
 export function nearbyLimits(
   nearby: readonly Chain[],
   nearest: readonly NearestOfChain[],

@@ -5,7 +5,7 @@ import type { PlaceCandidate, PlaceExplanation } from './evaluator.ts'
 import { CANDIDATE_ACCURACY_METERS, CANDIDATE_METERS, LEAVE_METERS } from './placeOrder.ts'
 import { decideFirst, stepPlaces, type FirstCandidate, type PlaceFacts } from './placeStep.ts'
 
-/** As many candidates are explained. */
+/** How many candidates are explained. */
 const MOST_CANDIDATES = 10
 
 /** Why the user entered, kept or left a place at an update, or did not, and which other place came closest. */

@@ -3,11 +3,11 @@ import { passesFilters } from '../model/place.ts'
 import { AROUND_METERS, type PlaceNear, type PlacesHere } from './atlas.ts'
 import type { Circumstances } from './circumstances.ts'
 
-/** A place whose edge is farther away is not a candidate. */
+/** A place whose edge is farther away than this is not a candidate. */
 export const CANDIDATE_METERS = 75
-/** Beyond it, a stay ends. */
+/** Beyond this distance, a stay ends. */
 export const LEAVE_METERS = AROUND_METERS
-/** A less accurate update has no candidates. */
+/** An update that is less accurate than this has no candidates. */
 export const CANDIDATE_ACCURACY_METERS = 200
 
 const SURE_ACCURACY_METERS = 20
@@ -15,8 +15,8 @@ const SURE_METERS = 20
 const FAIR_ACCURACY_METERS = 65
 
 /**
- * The candidates for a location, the most likely first (docs/spec.md, "Places"). Pure.
- * @param accuracy metres, of the location
+ * The candidates for a location, the most likely first (docs/spec.md, "Places"). The code is pure.
+ * @param accuracy the accuracy of the location in metres
  */
 export function candidatesAmong({ near }: PlacesHere, filters: PlaceFilters, accuracy: number): PlaceNear[] {
   if (accuracy > CANDIDATE_ACCURACY_METERS) return []
@@ -35,7 +35,7 @@ function byLikelihood(a: PlaceNear, b: PlaceNear): number {
   )
 }
 
-/** How sure it is that the user is in the first candidate and in no other. */
+/** How certain it is that the user is in the first candidate and in no other. */
 export function visitConfidence(
   first: PlaceNear,
   second: PlaceNear | undefined,
@@ -46,7 +46,7 @@ export function visitConfidence(
   return confidence === 3 && !isAlone ? 2 : confidence
 }
 
-/** How sure it is that the user has left a place. */
+/** How certain it is that the user has left a place. */
 export function accuracyConfidence({
   accuracy,
   accuracyKnown,
@@ -73,17 +73,20 @@ export function firstStaysFor(
   return first === undefined ? meters : Math.min(meters, outside(restMeters, first.meters))
 }
 
-/** How far until `other` may come before `first`. */
+/** How far the user may move before `other` may come before `first`. */
 function staysBehind(other: PlaceNear, first: PlaceNear): number {
   if (other.meters > 0 || first.meters > 0) return outside(other.meters, first.meters)
-  // In both. Which is smaller, and whether they belong to chains, does not change.
+  // The user is in both. Which one is smaller, and whether they belong to chains, does not change.
   const isFixed =
     other.area !== first.area || (other.place.chain === undefined) !== (first.place.chain === undefined)
   const meters = isFixed ? Infinity : (other.pointMeters - first.pointMeters) / 2
   return Math.min(-first.meters, meters)
 }
 
-/** How far until a place that is `other` metres away may be as near as the one that is `first` metres away. */
+/**
+ * How far the user may move before a place that is `other` metres away may be as near as the one that is `first`
+ * metres away.
+ */
 function outside(other: number, first: number): number {
   return Math.min(other, (other - first) / 2)
 }

@@ -13,37 +13,37 @@ import { accuracyConfidence, CANDIDATE_METERS, visitConfidence, LEAVE_METERS } f
 
 /** What happens to a user's place at an update: the state table of docs/spec.md, "Places". Pure. */
 
-/** How many places besides the one that was entered are told. */
+/** How many places besides the entered one an event names. */
 const MOST_ALTERNATES = 4
-/** The confidence of an entry while the place before is near. */
+/** The confidence that an entry needs while the previous place is near. */
 const CLOSE_CONFIDENCE = 2
 
-/** Where the user is in relation to the place that the user is in. */
+/** Where the user is in relation to the place of the stay. */
 export type StayPosition =
-  /** Metres from its edge; Infinity: far away. */
+  /** The distance from its edge in metres; Infinity if it is far away. */
   | number
-  /** Its data are gone. */
+  /** The data of the place are gone. */
   | 'gone'
-  /** This process does not have its data, and the user may still be in it. */
+  /** This process does not have the data of the place, and the user may still be in it. */
   | 'unknown'
 
 export interface PlaceFacts {
   readonly here: PlacesHere
-  /** The most likely first. */
+  /** The candidates, the most likely first. */
   readonly candidates: readonly PlaceNear[]
   /** Undefined if the user is in no place. */
   readonly stayAt: StayPosition | undefined
 }
 
 export interface PlaceStep {
-  /** The same object if nothing changed. */
+  /** The places. It is the same object if nothing changed. */
   readonly places: PlaceStays
   readonly transitions: readonly PlaceTransition[]
 }
 
 /** What is decided about the first candidate of an update. */
 export interface FirstCandidate {
-  /** The first candidate if the user is not in it, and since when it is the first. */
+  /** The first candidate if the user is not in it, and the time since which it is the first. */
   readonly first: PlaceStays['first']
   readonly confidence: 1 | 2 | 3
   /** Whether the stop rule is met for it. */
@@ -125,7 +125,7 @@ function withFirst(before: PlaceStays, first: PlaceStays['first']): PlaceStays {
   return first === before.first ? before : placesWith({ ...before, first })
 }
 
-/** Nothing at all is one object. */
+/** The places, or the one object that stands for none at all. */
 export function placesWith(places: PlaceStays): PlaceStays {
   const { stay, first, nearby, visited } = places
   const isEmpty = stay === undefined && first === undefined && nearby.length + visited.length === 0

@@ -51,7 +51,7 @@ export class PlaceEvaluator implements Evaluator<Facts> {
     let places = before
     let transitions: readonly PlaceTransition[] = []
     if (place === undefined) {
-      // Turned off: gone silently.
+      // Places were turned off, so the stay disappears without an event.
       if (places.stay !== undefined || places.first !== undefined)
         places = placesWith({ ...places, stay: undefined, first: undefined })
     } else if (!(place instanceof Unknown)) ({ places, transitions } = stepPlaces(before, place, now))
@@ -83,7 +83,7 @@ export class PlaceEvaluator implements Evaluator<Facts> {
     return { place: placeExplanation(places, facts, now) }
   }
 
-  /** The place at a point. Of the settings, only the filters apply. */
+  /** The place at a point. The only settings that apply are the filters. */
   context({ view, latitude, longitude }: Spot): Partial<Context> | Unfetched {
     const here = view.atlas.placesAt(latitude, longitude)
     if (here instanceof Unfetched) return here
@@ -110,7 +110,7 @@ function placeFacts(
   return stayAt instanceof Unfetched ? stayAt : { here, candidates, stayAt }
 }
 
-/** How far the user is from the place that the user is in. */
+/** Where the user is in relation to the place of the stay. */
 function positionOf(
   { place }: PlaceStay,
   here: PlacesHere,
@@ -120,18 +120,21 @@ function positionOf(
 ): StayPosition | Unfetched {
   const found = here.near.find((one) => one.place.id === place.id)
   if (found !== undefined) return found.meters
-  // It is farther away, or has left the data. What is at its own point decides that.
+  // The place is farther away, or has left the data. The data at its own point decide that.
   const [x, y] = place.position
   const there = atlas.placesAt(y, x)
   if (there instanceof Unfetched) return there
   if (!(there instanceof Unknown) && there.isCovered)
     return there.near.some((one) => one.place.id === place.id) ? Infinity : 'gone'
-  // Without its data, only a user who is beyond all of its ground has left it.
+  // Without its data, only a user who is beyond its whole area has left it.
   const least = pointDistance(latitude, longitude, y, x) - place.extentMeters
   return least > LEAVE_METERS ? least : 'unknown'
 }
 
-/** @param places after the update */
+/**
+ * The limits of the zone.
+ * @param places those after the update
+ */
 function placeLimits(
   places: PlaceStays,
   { here, candidates, stayAt }: PlaceFacts,
@@ -160,12 +163,12 @@ function placeLimits(
   if (first === undefined || isHeld) return limits
   // An entry that is only held back may happen at the next update.
   if (isStop) return NOWHERE_SAFE
-  // One that is about to happen does so at the first update at or after that time.
+  // An entry that is about to happen does so at the first update at or after that time.
   const until = first.since + settings.placeMinimumStaySeconds * 1000 - 1
   return { ...limits, until, onlyMoving: true }
 }
 
-/** Undefined if it is not known. */
+/** The distance to a place in metres; undefined if it is not known. */
 function metersTo(
   { place }: PlaceStay,
   { near }: PlacesHere,

@@ -24,13 +24,13 @@ import type {
 } from './evaluator.ts'
 import { NOWHERE_SAFE, NO_LIMITS, type ZoneLimits } from './safeZone.ts'
 
-/** A less accurate update changes no region. */
+/** An update that is less accurate than this changes no region. */
 const MOST_ACCURACY_METERS = 10_000
 
-/** North, east, south and west. */
+/** The bearings of north, east, south and west. */
 const BEARINGS = [0, 90, 180, 270]
 
-/** The order of events of different kinds, as places in {@link REGION_KINDS}. */
+/** The order of events of different kinds, as indexes in {@link REGION_KINDS}. */
 const EVENT_ORDER = [1, 2, 3, 0] as const
 
 const NOTHING: Step = { transitions: [] }
@@ -40,7 +40,10 @@ type Confidence = 1 | 2 | 3
 /** What is known about the regions of one update. */
 export interface RegionFacts {
   readonly here: RegionsHere
-  /** In the order of {@link REGION_KINDS}; undefined if the update changes nothing, because it is too inaccurate. */
+  /**
+   * The confidences in the order of {@link REGION_KINDS}; undefined if the update changes nothing, because it is too
+   * inaccurate.
+   */
   readonly confidences: readonly Confidence[] | undefined
 }
 
@@ -98,7 +101,7 @@ export class RegionEvaluator implements Evaluator<Facts> {
     return { regions: explanations(regions, here.codes, confidences, now) }
   }
 
-  /** All regions at a point; the settings do not apply. */
+  /** All regions at a point. The settings do not apply. */
   context({ view, latitude, longitude }: Spot): Partial<Context> | Unfetched {
     const here = view.atlas.regionsAt(latitude, longitude)
     if (here instanceof Unfetched) return here
@@ -115,8 +118,8 @@ export function regionsOf(codes: RegionCodes, atlas: Pick<Atlas, 'region'>): Reg
 }
 
 /**
- * One update of the regions of a user. Pure. A kind whose region changes with too little confidence stays as it is.
- * Kinds are independent of each other.
+ * Applies one update to the regions of a user. The code is pure. If a kind's region changes with too little
+ * confidence, the kind stays as it is. Kinds are independent of each other.
  */
 export function stepRegions(
   before: RegionStays,
@@ -162,8 +165,8 @@ function eventType(what: 'entered' | 'exited', kind: RegionKind): RegionEventTyp
 }
 
 /**
- * How sure it is that a point lies in its regions, by kind: 3 if the points in all four directions, as far away as the
- * accuracy, lie in the same one, 2 for at least two of them, otherwise 1.
+ * How certain it is that a point lies in its regions, by kind: 3 if the points in all four directions, as far away as
+ * the accuracy, lie in the same region, 2 if at least two of them do, otherwise 1.
  */
 function confidencesAt(
   atlas: Atlas,

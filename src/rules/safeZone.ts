@@ -17,42 +17,45 @@ import { type Circumstances } from './circumstances.ts'
  * nothing.
  */
 export interface SafeZone {
-  /** Metres from the evaluated point, ≥ 0; 0 means no zone. */
+  /** The radius around the evaluated point in metres, at least 0. 0 means that there is no zone. */
   readonly radiusMeters: number
   /** The last time t, in epoch milliseconds, for which it is valid. */
   readonly until: number
-  /** It is valid before this server time, in epoch milliseconds. */
+  /** The zone is valid before this server time, in epoch milliseconds. */
   readonly untilReceived: number
-  /** The worst accuracy, in metres, for which it is valid. Unbounded if nothing depends on it. */
+  /** The worst accuracy in metres for which the zone is valid. There is no limit if nothing depends on it. */
   readonly accuracy: number
-  /** Whether it is valid only for a device that neither stopped nor is in the foreground. */
+  /** Whether the zone is valid only for a device that neither stopped nor is in the foreground. */
   readonly onlyMoving: boolean
 }
 
 /** How far and how long nothing can change for one evaluator. */
 export interface ZoneLimits {
-  /** Metres from the evaluated point to the nearest boundary that matters; 0 or less means that there is no zone. */
+  /**
+   * The distance from the evaluated point to the nearest boundary that matters, in metres. 0 or less means that there
+   * is no zone.
+   */
   readonly meters: number
   /** The last time t, in epoch milliseconds, at which nothing happens without movement. */
   readonly until: number
   /** The first server time, in epoch milliseconds, at which something may happen without movement. */
   readonly untilReceived: number
-  /** The worst accuracy, in metres, with which nothing happens; absent: any. */
+  /** The worst accuracy in metres with which nothing happens. If absent, any accuracy is good enough. */
   readonly accuracy?: number
   /** Whether something may happen as soon as the device stops or is in the foreground. */
   readonly onlyMoving?: boolean
 }
 
-/** Nothing can change, wherever the device goes. */
+/** The limits if nothing can change, wherever the device goes. */
 export const NO_LIMITS: ZoneLimits = { meters: Infinity, until: Infinity, untilReceived: Infinity }
-/** The next update must be evaluated, wherever it is. */
+/** The limits if the next update must be evaluated, wherever it is. */
 export const NOWHERE_SAFE: ZoneLimits = { meters: 0, until: 0, untilReceived: 0 }
 
 const NO_SAFE_ZONE: SafeZone = { radiusMeters: 0, until: 0, untilReceived: 0, accuracy: 0, onlyMoving: false }
 
 /** Larger zones gain nothing, and the planar distance of {@link movedMeters} is accurate only over short distances. */
 export const MAX_RADIUS_METERS = 20_000
-/** Distances to boundaries may be off by 0.1 % and a millimetre. */
+/** Distances to boundaries may be off by 0.1 % and a millimetre, so a zone is smaller by this share. */
 const MARGIN_SHARE = 0.998
 const MARGIN_METERS = 0.01
 /**
@@ -60,14 +63,15 @@ const MARGIN_METERS = 0.01
  * longer than one evaluation.
  */
 const MANY_STAYS = 1000
-/** Nearer to a pole the planar distance is not accurate enough. */
+/** Beyond this latitude, the planar distance is not accurate enough. */
 export const MAX_ZONE_LATITUDE = 80
 
 /**
+ * The limits for geofences.
  * @param visits the stays after the update
  * @param before the stays before it; the same array if it changed none
- * @param facts of the stays before, index by index, and of all other candidates, with the clearance that the index
- * guarantees
+ * @param facts those of the stays before, index by index, and of all other candidates, with the clearance that the
+ * index guarantees
  */
 export function geofenceLimits(
   visits: readonly Visit[],
@@ -95,10 +99,11 @@ interface ZoneFacts {
 }
 
 /**
+ * The limits for some geofences.
  * @param visits the stays after the update
  * @param visited their facts, index by index
  * @param candidates the facts of all other candidates
- * @param clearance metres, as the index guarantees for its candidates
+ * @param clearance the metres that the index guarantees for its candidates
  */
 function limitsOf(
   visits: readonly Visit[],
@@ -116,7 +121,7 @@ function limitsOf(
     const fact = visited[i]
     if (fact === undefined) return NOWHERE_SAFE
     const { geofence, distance } = fact
-    // Inside the boundary no exit is possible, whatever the buffers and the accuracy are.
+    // Inside the boundary, no exit is possible, whatever the buffers and the accuracy are.
     meters = Math.min(meters, -distance)
     untilReceived = Math.min(
       untilReceived,
@@ -147,7 +152,10 @@ export function smallest(a: ZoneLimits, b: ZoneLimits): ZoneLimits {
   }
 }
 
-/** @param latitude of the evaluated point */
+/**
+ * The zone within limits.
+ * @param latitude that of the evaluated point
+ */
 export function zoneWithin(
   { meters, until, untilReceived, accuracy: worst = Infinity, onlyMoving = false }: ZoneLimits,
   latitude: number,
@@ -178,7 +186,7 @@ export function zoneCosine(latitude: number): number {
   return Math.cos((equatorward * Math.PI) / 180)
 }
 
-/** Metres moved within a zone: never less than the true distance, and at most a few percent more. */
+/** The metres moved within a zone. They are never less than the true distance, and at most a few percent more. */
 export function movedMeters(
   fromLat: number,
   fromLon: number,
@@ -191,5 +199,8 @@ export function movedMeters(
   return Math.sqrt(dx * dx + dy * dy)
 }
 
-/** The longest degree on WGS84 is one of latitude at the pole (111,694 m); the longest of longitude is 111,320 m. */
+/**
+ * The longest degree on WGS84, which is one of latitude at the pole (111,694 m). The longest degree of longitude is
+ * 111,320 m.
+ */
 const LONGEST_DEGREE_METERS = 111_700

@@ -11,7 +11,7 @@ const DAY_MS = 86_400_000
 
 /** A user after an update. */
 export interface SegmentUser {
-  /** Time t, epoch milliseconds. */
+  /** The time t, in epoch milliseconds. */
   readonly time: number
   readonly metadata: Metadata | undefined
   readonly country: string | undefined
@@ -22,7 +22,7 @@ export interface SegmentUser {
   isInside(tag: string, externalId: string | undefined): boolean
 }
 
-/** A condition that counts events, and where its count is kept. */
+/** A condition that counts events, and where its count is stored. */
 export interface Counter {
   readonly segment: number
   readonly condition: number
@@ -48,7 +48,10 @@ function eventsIn(rule: SegmentRule): EventCondition[] {
   return 'event' in rule ? [rule.event] : []
 }
 
-/** @param counts of the user, for any segments */
+/**
+ * Decides whether a user meets a segment's rule.
+ * @param counts those of the user, for any segments
+ */
 export function judgeSegment(
   { number, rule }: UserSegment,
   user: SegmentUser,
@@ -56,7 +59,7 @@ export function judgeSegment(
 ): Verdict {
   let until = Infinity
   let condition = 0
-  // Every condition is looked at, because the limit and the places of the counters need all of them.
+  // Every condition is evaluated, because the limit and the indexes of the counters need all of them.
   const holds = (one: SegmentRule): boolean => {
     if ('all' in one) return one.all.map(holds).every(Boolean)
     if ('any' in one) return one.any.map(holds).some(Boolean)
@@ -72,7 +75,7 @@ export function judgeSegment(
   return { isMember: holds(rule), until }
 }
 
-/** The last time t at which so many events are recent enough; −Infinity: there are not so many. */
+/** The last time t at which enough events are recent enough; −Infinity if there are not enough. */
 function lastsUntil({ withinDays, atLeast }: EventCondition, times: readonly number[]): number {
   const oldest = times[times.length - atLeast]
   return oldest === undefined ? -Infinity : oldest + withinDays * DAY_MS

@@ -25,12 +25,12 @@ import { countersOf, judgeSegment, type Counter, type SegmentUser } from './segm
  * - SEGMENTS-2: A user keeps at most `atLeast` times for each condition, and none for rules that are no longer set.
  */
 interface Program {
-  /** By type of their events. */
+  /** The counters by the type of their events. */
   readonly counters: ReadonlyMap<string, readonly Counter[]>
   readonly numbers: ReadonlySet<number>
 }
 
-/** By the setting, which an edit replaces. */
+/** The programs by the setting, which an edit replaces. */
 const programs = new WeakMap<readonly UserSegment[], Program>()
 
 function programOf(segments: readonly UserSegment[]): Program {
@@ -44,15 +44,16 @@ function programOf(segments: readonly UserSegment[]): Program {
 }
 
 export interface SegmentStep {
-  /** The same object if nothing changed. */
+  /** The segments. It is the same object if nothing changed. */
   readonly segments: SegmentStays
   /** The last time t at which the user belongs to the same segments if nothing else happens. */
   readonly until: number
 }
 
 /**
+ * Decides the segments after an update.
  * @param after the state after the update, except for its segments
- * @param transitions of the update
+ * @param transitions those of the update
  * @returns undefined if there are no segments
  */
 export function stepSegments(
@@ -81,7 +82,7 @@ export function stepSegments(
 }
 
 /**
- * The segments of a user after an event that no update caused. Its user belongs to others from the next update on.
+ * The segments of a user after an event that no update caused. The user's membership only changes at the next update.
  * @returns the same object if nothing counts it
  */
 export function countConversion(
@@ -100,7 +101,7 @@ function staysOf(members: readonly number[], counts: readonly EventCount[]): Seg
   return members.length + counts.length === 0 ? NO_SEGMENTS : { members, counts }
 }
 
-/** The entries of rules that are still set; the same array if all are. */
+/** The entries of rules that are still set. It is the same array if all of them are. */
 function currentCounts(counts: readonly EventCount[], { numbers }: Program): readonly EventCount[] {
   return counts.every(({ segment }) => numbers.has(segment))
     ? counts
@@ -154,7 +155,7 @@ function userAfter(
   { view, now, metadata }: Situation,
 ): SegmentUser {
   const [country, state] = codesIn(regions.codes)
-  // A user may be in thousands of geofences, which are looked at once, and only if a rule asks for them.
+  // A user may be in thousands of geofences. They are read once, and only if a rule asks for them.
   let inside: Set<string> | undefined
   return {
     time: now.time,
@@ -177,7 +178,7 @@ function userAfter(
   }
 }
 
-/** Tags have no NUL characters. */
+/** A key for a tag and an externalId. Tags contain no NUL characters. */
 function geofenceKey(tag: string, externalId: string | undefined): string {
   return externalId === undefined ? tag : `${tag}\0${externalId}`
 }

@@ -1,5 +1,5 @@
 /** Something must be done in another thread before an update can be evaluated. */
 export abstract class Unready {
-  /** So that no other object is taken for one. */
+  /** A member that distinguishes this class from all other objects. */
   protected readonly isUnready = true
 }

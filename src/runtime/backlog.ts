@@ -5,9 +5,9 @@
  * Whoever accepts updates checks here first: a later update of a device that waits here waits here too (G3).
  */
 export class Backlog<M extends { readonly update: { readonly deviceId: string } }> {
-  /** By deviceId, in the order of their turns. */
+  /** The waiting updates by deviceId, in the order of the devices' turns. */
   readonly #devices = new Map<string, M[]>()
-  /** Devices that cannot have their turn yet. */
+  /** The devices that cannot have their turn yet. */
   readonly #paused = new Set<string>()
 
   /** Whether nothing waits. */
@@ -49,7 +49,7 @@ export class Backlog<M extends { readonly update: { readonly deviceId: string } 
     return undefined
   }
 
-  /** The device has had its turn: its first update is removed, and the device goes behind all others. */
+  /** The device has had its turn: its first update is removed, and the device moves behind all others. */
   taken(deviceId: string): void {
     const mails = this.#devices.get(deviceId)!
     this.#devices.delete(deviceId)
@@ -57,7 +57,7 @@ export class Backlog<M extends { readonly update: { readonly deviceId: string } 
     if (mails.length > 0) this.#devices.set(deviceId, mails)
   }
 
-  /** The device has no turn until {@link resume}. */
+  /** Gives the device no turn until {@link resume}. */
   pause(deviceId: string): void {
     this.#paused.add(deviceId)
   }
@@ -66,7 +66,7 @@ export class Backlog<M extends { readonly update: { readonly deviceId: string } 
     this.#paused.delete(deviceId)
   }
 
-  /** Takes out everything, device by device. */
+  /** Removes and returns everything, device by device. */
   takeAll(): M[] {
     const all = [...this.#devices.values()].flat()
     this.#devices.clear()

@@ -1,16 +1,16 @@
-/** Longer headers are refused by the client. */
+/** The longest headers in bytes. The client refuses longer ones. */
 const MAX_HEAD_BYTES = 64 * 1024
 const BLANK_LINE = Buffer.from('\r\n\r\n')
 
-/** The part of a socket that is looked at. */
+/** The part of a socket that is used here. */
 interface Pushing {
   push(chunk: Buffer | null, encoding?: BufferEncoding): boolean
 }
 
 /**
- * Counts what arrives on a new connection after the headers of its only answer. The client reads as many bytes as the
- * headers tell and forgets the rest; that there was a rest is only seen here.
- * @returns the bytes so far
+ * Counts the bytes that arrive on a new connection after the headers of its only answer. The client reads as many
+ * bytes as the headers announce and ignores the rest, so only this shows that there was more.
+ * @returns a function that returns the number of bytes so far
  */
 export function watchBody(socket: Pushing): () => number {
   let head: Buffer | undefined = Buffer.alloc(0)

@@ -3,7 +3,7 @@
  * so that the caller can tell the client at once. Nothing that was accepted is ever dropped.
  */
 export class ByteBound {
-  /** Bytes that may be held at once, > 0. */
+  /** How many bytes may be held at once, more than 0. */
   readonly limit: number
   #used = 0
 
@@ -13,7 +13,7 @@ export class ByteBound {
     this.limit = limit
   }
 
-  /** Bytes held now. */
+  /** How many bytes are held now. */
   get used(): number {
     return this.#used
   }
@@ -26,7 +26,7 @@ export class ByteBound {
     return true
   }
 
-  /** Returns bytes of an earlier {@link tryAcquire}; more than is held is a programming error. */
+  /** Returns bytes of an earlier {@link tryAcquire}. To return more than is held is a programming error. */
   release(bytes: number): void {
     if (bytes > this.#used) throw new RangeError(`release of ${bytes} bytes while ${this.#used} are held`)
     this.#used -= bytes

@@ -1,12 +1,12 @@
 /** The source of time. The engine never reads the machine's clock directly. */
 export interface Clock {
-  /** Epoch milliseconds. */
+  /** The time in epoch milliseconds. */
   now(): number
 }
 
 export const systemClock: Clock = { now: () => Date.now() }
 
-/** A clock that can also be waited for. */
+/** A clock with timers. */
 export interface Time extends Clock {
   /** Runs `work` after this many milliseconds, unless the returned function is called before. */
   after(milliseconds: number, work: () => void): () => void

@@ -8,7 +8,8 @@ export class ConcurrencyLimit {
   readonly #waiting: (() => void)[] = []
 
   /**
-   * @param atOnce ≥ 1
+   * An idle limit.
+   * @param atOnce how much work may run at a time, at least 1
    * @param mostWaiting how many may wait
    */
   constructor(atOnce: number, mostWaiting = Infinity) {

@@ -10,7 +10,7 @@ export function countryBarred(): ApiError {
   )
 }
 
-/** While it is not known in which country a location lies, and only some are accepted. */
+/** The error while it is not known in which country a location lies, and only some countries are accepted. */
 export function countryUnknown(): ApiError {
   return new ApiError(503, 'The country of this location is not known at the moment. Try again.', {
     retryAfter: 10,

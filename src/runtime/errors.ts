@@ -10,13 +10,13 @@ const MAX_MESSAGE_LENGTH = 2000
  * messages that are too long are cut.
  */
 export class ApiError extends Error {
-  /** HTTP status of the interface's table, or 405, 413, 415, 426. */
+  /** The HTTP status: one of the interface's table, or 405, 413, 415, 426. */
   readonly code: number
   /** The offending parameter, if there is one. */
   readonly param: string | undefined
-  /** Seconds for `Retry-After`, on 429 and 503. */
+  /** The seconds of `Retry-After`, on 429 and 503. */
   readonly retryAfter: number | undefined
-  /** On 429: the window that was exceeded, e.g. `second`. */
+  /** On 429, the window that was exceeded, e.g. `second`. */
   readonly type: string | undefined
 
   constructor(
@@ -33,17 +33,17 @@ export class ApiError extends Error {
   }
 }
 
-/** 400 for one parameter; the message reads `<param>: <sentence>`. */
+/** An error 400 for one parameter. The message reads `<param>: <sentence>`. */
 export function badParam(param: string, sentence: string, cause?: unknown): ApiError {
   return new ApiError(400, `${cut(param, MAX_PARAM_LENGTH)}: ${sentence}`, { param, cause })
 }
 
-/** 400 for a number out of its range, in the words that clients know. */
+/** An error 400 for a number out of its range, in the words that clients know. */
 export function outOfRange(param: string, low: number, high: number): ApiError {
   return badParam(param, `Invalid ${param}. Valid range: [${low}, ${high}].`)
 }
 
-/** The beginning of a text that is too long, and a mark that it is one. */
+/** The beginning of a text that is too long, with a mark that something is missing. */
 function cut(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`
 }
@@ -52,7 +52,7 @@ export function notFound(what: string): ApiError {
   return new ApiError(404, `${what} not found.`)
 }
 
-/** By error code of a system call: its meaning for the person who named the file or the address. */
+/** What the error codes of system calls mean for the person who named the file or the address. */
 const SYSTEM_REASONS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not',
   EAI_AGAIN: 'the host name cannot be resolved',
@@ -81,7 +81,10 @@ export function systemReason(error: unknown): string {
   return SYSTEM_REASONS[code ?? ''] ?? message ?? String(error)
 }
 
-/** What a command ends with: for a failed system call on a file, the file and the reason; other errors as they are. */
+/**
+ * The last sentence of a command that has failed. For a failed system call on a file, it is the file and the reason;
+ * other errors keep their message.
+ */
 export function failureSentence(error: unknown): string {
   const { code, message, path, address } = error as NodeJS.ErrnoException & { address?: string }
   const file = path ?? address
@@ -94,7 +97,7 @@ export function failureSentence(error: unknown): string {
 const OWN_FAULTS = [TypeError, RangeError, ReferenceError, SyntaxError] as const
 
 /**
- * The fields of a log line about a failure that is tried again or tolerated: its reason in a sentence; for a
+ * The fields of a log line about a failure that is tried again or tolerated: its reason as a sentence, or for a
  * programming error, the error with its stack.
  */
 export function failureFields(error: unknown): { reason: string } | { err: unknown } {

@@ -1,6 +1,6 @@
 import { ApiError } from './errors.ts'
 
-/** Bytes at most, each > 0. */
+/** Limits in bytes. Each is more than 0. */
 export interface KeyedLimits {
   /** The bound of one connection. */
   readonly connection: number
@@ -12,13 +12,15 @@ export interface KeyedLimits {
 
 export type BoundName = keyof KeyedLimits
 
-/** How a refusal ends, by the bound that was reached. Only the last may pass without the client doing anything. */
+/**
+ * The end of a refusal, by the limit that was reached. Only the last one may pass without the client doing anything.
+ */
 const REFUSALS: Readonly<Record<BoundName, { readonly code: number; readonly of: string }>> = {
   connection: { code: 400, of: 'one connection' },
   key: { code: 429, of: 'all connections with one key' },
   all: { code: 503, of: 'all clients together' },
 }
-/** Seconds. */
+/** In seconds. */
 const RETRY_AFTER = 60
 
 /**
@@ -30,16 +32,19 @@ export class KeyedBound {
   readonly bounds: KeyedLimits
   readonly #what: string
   #used = 0
-  /** By key, only keys that hold something. */
+  /** The bytes of each key that holds something. */
   readonly #byKey = new Map<string, number>()
 
-  /** @param what what is kept, in the plural, as the refusal names it: `Filters and areas` */
+  /**
+   * An empty bound.
+   * @param what the name of what is kept, in the plural, for refusals: `Filters and areas`
+   */
   constructor(what: string, bounds: KeyedLimits) {
     this.#what = what
     this.bounds = bounds
   }
 
-  /** Bytes held now. */
+  /** How many bytes are held now. */
   get used(): number {
     return this.#used
   }
@@ -54,7 +59,7 @@ export class KeyedBound {
     return new Share(this, key)
   }
 
-  /** The first bound that this many more bytes would exceed; undefined if there is room. */
+  /** The first limit that this many more bytes would exceed; undefined if there is room. */
   exceeded(key: string, ofConnection: number, bytes: number): BoundName | undefined {
     if (ofConnection + bytes > this.bounds.connection) return 'connection'
     if ((this.#byKey.get(key) ?? 0) + bytes > this.bounds.key) return 'key'
@@ -71,7 +76,10 @@ export class KeyedBound {
     })
   }
 
-  /** @param bytes may be negative */
+  /**
+   * Adds bytes.
+   * @param bytes may be negative
+   */
   add(key: string, bytes: number): void {
     this.#used += bytes
     const ofKey = (this.#byKey.get(key) ?? 0) + bytes
@@ -91,12 +99,12 @@ export class Share {
     this.#key = key
   }
 
-  /** Bytes held now. */
+  /** How many bytes are held now. */
   get used(): number {
     return this.#used
   }
 
-  /** Takes the bytes, all or none of them; returns the bound that was reached. */
+  /** Takes all of the bytes or none. Returns the limit that was reached. */
   tryAcquire(bytes: number): BoundName | undefined {
     const exceeded = this.#bound.exceeded(this.#key, this.#used, bytes)
     if (exceeded !== undefined) return exceeded
@@ -106,16 +114,16 @@ export class Share {
   }
 
   /**
-   * Takes the bytes, all or none of them.
-   * @param param for the refusal
-   * @throws ApiError that names the bound
+   * Takes all of the bytes or none.
+   * @param param the parameter for the refusal
+   * @throws {ApiError} that names the limit
    */
   acquire(bytes: number, param?: string): void {
     const exceeded = this.tryAcquire(bytes)
     if (exceeded !== undefined) throw this.#bound.refusal(exceeded, param)
   }
 
-  /** Returns bytes of an earlier {@link tryAcquire}; more than is held is a programming error. */
+  /** Returns bytes of an earlier {@link tryAcquire}. To return more than is held is a programming error. */
   release(bytes: number): void {
     if (bytes > this.#used) throw new RangeError(`release of ${bytes} bytes while ${this.#used} are held`)
     this.#used -= bytes

@@ -20,10 +20,13 @@ export interface Service {
   stop(): void | Promise<void>
 }
 
-/** Longer than any batch takes; after it, a hanging part is named and the process ends. */
+/**
+ * The time limit of draining, which is longer than any batch takes. After it, a part that hangs is named and the
+ * process ends.
+ */
 export const DRAIN_MS = 15_000
 
-/** Signals this soon after the first are duplicates of it. */
+/** A signal that follows the first one within this time is a duplicate of it. */
 const ECHO_MS = 500
 
 export class Lifecycle {
@@ -33,7 +36,10 @@ export class Lifecycle {
   #started = 0
   #stopping: Promise<number> | undefined
 
-  /** @param drainMs bound on the time that stopping all services may take, > 0 */
+  /**
+   * A process without parts.
+   * @param drainMs the limit for stopping all services in milliseconds, more than 0
+   */
   constructor(logger: Logger, drainMs: number) {
     this.#logger = logger
     this.#drainMs = drainMs
@@ -46,7 +52,7 @@ export class Lifecycle {
   /** Starts all services. If one fails, those that had started are stopped, and its error is thrown. */
   async start(): Promise<void> {
     for (const service of this.#services) {
-      // A signal during the start: what has started is stopped again, and nothing more starts.
+      // There was a signal during the start. What has started is stopped again, and nothing more starts.
       if (this.#stopping !== undefined) return
       try {
         await service.start?.()
@@ -59,8 +65,8 @@ export class Lifecycle {
   }
 
   /**
-   * Stops the started services, last started first. Never rejects.
-   * @returns the exit code: 0 when all stopped in time, else 1
+   * Stops the started services, the last one first. It never rejects.
+   * @returns the exit code: 0 if all stopped in time, otherwise 1
    */
   stop(): Promise<number> {
     this.#stopping ??= this.#stop()
@@ -97,14 +103,14 @@ export class Lifecycle {
   }
 
   /**
-   * SIGTERM and SIGINT drain the process and end it; a second signal, half a second later or more, ends it at once.
-   * @param host the process; a test passes its own
+   * SIGTERM and SIGINT drain the process and end it. A second signal, half a second later or more, ends it at once.
+   * @param host the process; tests pass their own
    */
   handleSignals(host: SignalHost = process): void {
     let askedAt: number | undefined
     const onSignal = (signal: NodeJS.Signals) => {
       if (askedAt !== undefined) {
-        // Ctrl-C reaches npm and the server, and npm passes its own on, so the same signal comes twice.
+        // Ctrl-C reaches npm and the server, and npm passes it on, so the same signal arrives twice.
         if (performance.now() - askedAt < ECHO_MS) return
         this.#logger.warn({ signal }, 'second signal, exiting without draining')
         host.exit(1)

@@ -2,15 +2,15 @@ import { pino, type Logger } from 'pino'
 
 export type { Logger } from 'pino'
 
-/** Reports errors of our own; a logger fits. */
+/** Reports errors of this program. Every logger fits. */
 export interface ErrorLog {
   error(fields: Readonly<Record<string, unknown>>, message: string): void
 }
 
-/** Where log lines go: the part of a writable stream that logging needs. */
+/** The target of log lines: the part of a writable stream that logging needs. */
 export interface LogTarget {
   write(text: string): unknown
-  /** A person reads it: short lines instead of JSON. */
+  /** Whether a person reads it. Then lines are short instead of JSON. */
   readonly isTTY?: boolean
 }
 
@@ -38,7 +38,7 @@ const PROGRESS_MS = 1000
 
 /**
  * Logs progress, in any unit, at most once a second and not in the first second, so that short work logs nothing.
- * @param message the work
+ * @param message what is being done
  */
 export function progressLog(
   logger: Logger,
@@ -61,7 +61,7 @@ export function maskKeys(text: string): string {
   )
 }
 
-/** `12:34:56.789 INFO listening port=8080`; an error's stack follows on separate lines. */
+/** A short line: `12:34:56.789 INFO listening port=8080`. An error's stack follows on separate lines. */
 function shortLine(line: string): string {
   const { time, level, msg, err, ...fields } = JSON.parse(line) as Record<string, unknown>
   const words = [String(time).slice(11, 23), String(level).toUpperCase()]

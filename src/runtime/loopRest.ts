@@ -13,9 +13,9 @@
 export class LoopRest {
   readonly #parts: LoopParts
   #idleBefore = 0
-  /** Milliseconds of sleep since {@link begin}. */
+  /** How many milliseconds the loop has slept since {@link begin}. */
   #rested = 0
-  /** Milliseconds of the last such time in which the loop had nothing to do. */
+  /** How many milliseconds the loop had nothing to do in the last such period. */
   #spare = 0
 
   constructor(parts: LoopParts = ownLoop) {
@@ -23,8 +23,8 @@ export class LoopRest {
   }
 
   /**
-   * A time begins in which nothing is answered: sleeps if the last one was mostly idle.
-   * @param milliseconds its planned length; the last one may have been far longer if the process was suspended
+   * Begins a period in which nothing is answered. It sleeps if the last one was mostly idle.
+   * @param milliseconds the planned length; the last one may have been far longer if the process was suspended
    */
   begin(milliseconds: number): void {
     const { idleMs, sleep } = this.#parts
@@ -33,7 +33,7 @@ export class LoopRest {
     if (this.#rested > 0) sleep(this.#rested)
   }
 
-  /** The time that began last is over. */
+  /** Ends the period that began last. */
   end(): void {
     this.#spare = this.#parts.idleMs() - this.#idleBefore + this.#rested
   }
@@ -41,18 +41,18 @@ export class LoopRest {
 
 /** The required parts of an event loop. */
 export interface LoopParts {
-  /** How long the loop has waited for work in all. */
+  /** How long the loop has waited for work in total. */
   idleMs(): number
   /** Blocks the thread. */
   sleep(milliseconds: number): void
 }
 
-/** With less, data that arrived in the meantime would not be read in time. */
+/** With less idle time than this, data that arrive in the meantime would not be read in time. */
 const LEAST_SPARE_MS = 1
-/** The rest is for reading what has arrived. */
+/** The share of the idle time that is slept. The rest is for reading what has arrived. */
 const SHARE = 0.7
 
-/** Nothing ever wakes a thread that waits for it. */
+/** A thread that waits for this is never woken. */
 const never = new Int32Array(new SharedArrayBuffer(4))
 
 const ownLoop: LoopParts = {

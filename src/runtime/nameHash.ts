@@ -8,7 +8,7 @@ const [KEY_0, KEY_1] = crypto.getRandomValues(new Int32Array(2)) as unknown as [
 const ROUNDS_AT_THE_END = 3
 
 /**
- * Of the four bytes of `scope`, followed by the text in UTF-16LE, under the key.
+ * The hash of the four bytes of `scope`, followed by the text in UTF-16LE, under the key.
  * @returns a signed 32-bit number
  */
 export function nameHash(scope: number, text: string, key0 = KEY_0, key1 = KEY_1): number {
@@ -17,7 +17,8 @@ export function nameHash(scope: number, text: string, key0 = KEY_0, key1 = KEY_1
   let v2 = key0 ^ 0x6c796765
   let v3 = key1 ^ 0x74656462
   const { length } = text
-  // The words of the message: the scope, two characters each, and the rest with the length; then the final rounds.
+  // The words of the message are the scope, two characters each, and the rest with the length. The final rounds
+  // follow.
   const last = (length >> 1) + 1
   let word = scope
   for (let i = 0, at = 0; i <= last + ROUNDS_AT_THE_END; i++) {

@@ -1,9 +1,9 @@
-/** Descriptors that a server needs besides connections: log, databases, threads, the system's own. */
+/** How many descriptors a server needs besides connections, for the log, databases, threads and the system. */
 const RESERVED = 256
 
 /** How many files this process may have open at a time; Infinity if there is no limit or it is unknown. */
 export function openFileLimit(): number {
-  // Otherwise the report asks the name server about every address that it finds.
+  // Without this, the report asks the name server about every address that it finds.
   Object.assign(process.report, { excludeNetwork: true })
   const { userLimits } = process.report.getReport() as {
     userLimits?: { open_files?: { soft: number | 'unlimited' } }

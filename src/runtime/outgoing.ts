@@ -19,7 +19,7 @@ import { matchesIp, parseIpRanges, type IpRanges } from '../model/ipRanges.ts'
  *   an answer is read.
  */
 
-/** Longer than any successful connection takes. */
+/** The time limit of connecting, which is longer than any successful connection takes. */
 const CONNECT_MS = 10_000
 /** Idle connections are kept this long. */
 const KEEP_ALIVE_MS = 10_000
@@ -49,7 +49,7 @@ export interface OutgoingRequest {
   readonly method: 'GET' | 'POST'
   readonly headers: Readonly<Record<string, string>>
   readonly body?: string
-  /** Limit of everything from the look-up to the answer's last byte, milliseconds. */
+  /** The time limit from the look-up to the answer's last byte, in milliseconds. */
   readonly timeoutMs: number
   /** How much of the answer's body to keep. */
   readonly keepBytes: number
@@ -59,21 +59,21 @@ export interface OutgoingRequest {
 /** An answer whose body is read as it comes. */
 export interface OutgoingStream {
   readonly status: number
-  /** By name in lower case. */
+  /** The headers by name in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Throws if the connection ends before the body does. To be read or destroyed. */
+  /** The body. Reading it throws if the connection ends before the body does. It must be read or destroyed. */
   readonly body: AsyncIterable<Buffer> & { destroy(): void }
-  /** Bytes that have come after the headers, also beyond the length that they tell. */
+  /** How many bytes have arrived after the headers, including those beyond the announced length. */
   readonly arrivedBytes: () => number
-  /** Why the network ended the connection; undefined if it is open, or the server ended it in an orderly way. */
+  /** Why the network ended the connection. Undefined if it is open, or the server ended it properly. */
   readonly networkError: () => Error | undefined
 }
 
 export interface OutgoingAnswer {
   readonly status: number
-  /** By name in lower case. */
+  /** The headers by name in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  /** Its first bytes; fewer than requested if the other side stopped in the middle. */
+  /** The first bytes of the body. There are fewer than requested if the other side stopped in the middle. */
   readonly body: Buffer
 }
 
@@ -89,10 +89,13 @@ export class Outgoing {
   readonly #lookup: Lookup
   readonly #agent: Agent
   readonly #options: Agent.Options
-  /** One for each answer that is read as it comes. */
+  /** The clients of answers that are being read, one for each. */
   readonly #streams = new Set<Client>()
 
-  /** @param allowed addresses and CIDR ranges that may be reached although they are not public */
+  /**
+   * Checks every address.
+   * @param allowed addresses and CIDR ranges that may be reached although they are not public
+   */
   constructor(allowed: readonly string[], lookup: Lookup = systemLookup) {
     this.#allowed = allowed.length === 0 ? [] : parseIpRanges(allowed.join(','))
     this.#lookup = lookup
@@ -111,11 +114,11 @@ export class Outgoing {
     const agentOptions: Agent.Options = {
       keepAliveTimeout: KEEP_ALIVE_MS,
       maxHeaderSize: MAX_HEADER_BYTES,
-      // The whole request has a limit; these would only hide whose it was.
+      // The whole request has a limit. These limits would only hide which side was slow.
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: (options, callback) => {
-        // An address is not looked up.
+        // An address is not looked up, so it is checked here.
         const refusal = this.refusal(options.hostname)
         if (refusal !== undefined) return callback(refusal, null)
         connect(options, callback)
@@ -125,15 +128,17 @@ export class Outgoing {
     this.#agent = new Agent(agentOptions)
   }
 
-  /** Why a host that is an address is not connected to; undefined for names, which are checked once resolved. */
+  /**
+   * Why a host that is an address is not connected to. Undefined for names, which are checked once they are resolved.
+   */
   refusal(host: string): AddressRefused | undefined {
     const address = host.replace(/^\[|\]$/g, '')
     return !ipaddr.isValid(address) || this.#admits(address) ? undefined : new AddressRefused()
   }
 
   /**
-   * The addresses of a host, for connections that are not made here. Whoever connects must use them and not the name,
-   * which may have other addresses then.
+   * The addresses of a host, for connections that are made elsewhere. They must be used instead of the name, which may
+   * have other addresses by then.
    * @throws {AddressRefused} or the error of the look-up
    */
   addressesOf(host: string): Promise<readonly string[]> {
@@ -152,7 +157,7 @@ export class Outgoing {
   }
 
   /**
-   * One request.
+   * Makes one request.
    * @throws {AddressRefused} {@link RequestTimedOut}, or the error that prevents or ends the connection
    */
   async request(url: string, request: OutgoingRequest): Promise<OutgoingAnswer> {
@@ -186,7 +191,7 @@ export class Outgoing {
   }
 
   /**
-   * Asks for something that may be long. The caller limits how much it reads, and how long.
+   * Requests something that may be long. The caller limits how much it reads, and for how long.
    * @throws {AddressRefused} or the error that prevents the connection
    */
   async stream(
@@ -199,17 +204,18 @@ export class Outgoing {
     const connect = this.#options.connect as buildConnector.connector
     let arrivedBytes = () => 0
     let networkError: Error | undefined
-    // A connection of its own: what a server sends beyond the length that it told must not be taken for an answer.
+    // It has its own connection, because bytes beyond the announced length must not be taken for another answer.
     const client = new Client(origin, {
       ...(this.#options as Client.Options),
       connect: (options, callback) =>
         connect(options, (...result) => {
-          // If a connection failed, only the error is passed: there is no second argument then, although the type says
+          // If a connection failed, only the error is passed. There is no second argument then, although the type says
           // so.
           if (result[0] === null) {
             const [, socket] = result
             arrivedBytes = watchBody(socket)
-            // The client may call it another length. Its own errors, with which it ends the socket, have no system call.
+            // The client may describe the length differently. Its own errors, with which it ends the socket, have no
+            // system call.
             socket.once('error', (error) => {
               if ('syscall' in error) networkError = error
             })
@@ -238,7 +244,7 @@ export class Outgoing {
         end()
         throw error
       })
-    // Whoever destroys a body before its end is not interested in the error that this makes.
+    // A caller that destroys a body before its end is not interested in the resulting error.
     body.on('error', () => {})
     body.once('close', end)
     return {
@@ -260,7 +266,10 @@ export class Outgoing {
   }
 }
 
-/** In clouds, this address answers on every machine: Azure's agent, whose address looks like any other. */
+/**
+ * In some clouds, this address answers on every machine: it belongs to Azure's agent, and looks like any other
+ * address.
+ */
 const METADATA = '168.63.129.16'
 const GLOBAL_UNICAST = ipaddr.IPv6.parse('2000::')
 
@@ -275,7 +284,8 @@ function isPublic(text: string): boolean {
 }
 
 /**
- * By error code. Unknown names and internal names are not distinguished, because the answer would reveal which exist.
+ * Reasons by error code. Unknown names and internal names are not distinguished, because the answer would reveal which
+ * ones exist.
  */
 const REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'the connection was refused',
@@ -291,8 +301,8 @@ const REASONS: Readonly<Record<string, string>> = {
 const NO_ADDRESS = 'there is no such host, or it is not on the public internet'
 
 /**
- * Why a request failed, for the user who named its address: without addresses, ports or anything else in the error's
- * own message that reveals this machine's network.
+ * Why a request failed, for the user who named its address. It contains no addresses, ports or anything else of the
+ * error's own message that reveals this machine's network.
  */
 export function publicReason(error: unknown): string {
   if (error instanceof RequestTimedOut) return error.message
@@ -310,7 +320,7 @@ export function publicReason(error: unknown): string {
 }
 
 /**
- * Reads to the end, so that the connection can be reused, or to a limit; of an interrupted answer, the beginning is
+ * Reads a body to its end, so that the connection can be reused, or to a limit. If it is interrupted, its beginning is
  * kept.
  */
 async function beginningOf(body: AsyncIterable<Buffer>, keepBytes: number): Promise<Buffer> {
@@ -323,7 +333,7 @@ async function beginningOf(body: AsyncIterable<Buffer>, keepBytes: number): Prom
       if (bytes > READ_BYTES) break
     }
   } catch {
-    // The status has been said.
+    // The status is known already.
   }
   return Buffer.concat(kept)
 }

@@ -4,13 +4,19 @@ import { join } from 'node:path'
 
 const require = createRequire(import.meta.url)
 
-/** Where a package is installed; undefined if it is not. Not every package exports its package.json or its data. */
+/**
+ * The folder in which a package is installed; undefined if it is not. Not every package exports its package.json or
+ * its data.
+ */
 export function packageFolder(name: string): string | undefined {
   const paths = require.resolve.paths(name) ?? []
   return paths.map((path) => join(path, name)).find((path) => fs.existsSync(join(path, 'package.json')))
 }
 
-/** Its name and version: `us-atlas 3.0.1`. @param folder of the package */
+/**
+ * The name and version of a package: `us-atlas 3.0.1`.
+ * @param folder the folder of the package
+ */
 export function packageVersion(name: string, folder: string): string {
   const { version } = JSON.parse(fs.readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }
   return `${name} ${version}`

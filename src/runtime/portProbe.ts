@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 
-/** By error code, why a port cannot be opened, and the setting to change. */
+/** By error code, why a port cannot be opened, and which setting to change. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'this user may not use the port. Choose one from 1024 on with --port (RINGFENCE_PORT).',
   EADDRINUSE: 'another program uses the port. Choose another port with --port (RINGFENCE_PORT).',
@@ -11,8 +11,8 @@ const REASONS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Why an address cannot be listened on, found out by trying, because the HTTP library only reports a failure. A
- * sentence with what to do.
+ * Why an address cannot be listened on, and what to do about it. It is found out by trying, because the HTTP library
+ * only reports a failure.
  */
 export async function whyNotListening(host: string, port: number): Promise<string> {
   const probe = createServer()

@@ -2,7 +2,7 @@ import fs from 'node:fs'
 import { join } from 'node:path'
 import type { Logger } from './logger.ts'
 
-/** It contains roads, which are not secret, in many files; the folder above is closed. */
+/** Folders that stay open. They contain roads, which are not secret, in many files; the folder above is closed. */
 const PUBLIC = ['regions']
 
 /** From now on, only the owner may read, write or enter what this process creates. */
@@ -12,9 +12,9 @@ export function makeFilesPrivate(): void {
 
 /** The result of {@link closeFolder}. */
 export interface Closed {
-  /** Files and folders that others could open, and now cannot. */
+  /** How many files and folders others could open, and now cannot. */
   readonly closed: number
-  /** The first one that others can still open, because it belongs to another user. */
+  /** The first file that others can still open, because it belongs to another user. */
   readonly open: string | undefined
 }
 
@@ -29,7 +29,7 @@ const OTHERS = 0o077
 export function closeFolder(folder: string, leave: readonly string[] = []): Closed {
   let closed = 0
   let open: string | undefined
-  // Modes mean nothing there.
+  // Modes have no meaning there.
   if (process.platform === 'win32') return { closed, open }
   const close = (path: string): void => {
     const stat = fs.lstatSync(path, { throwIfNoEntry: false })
@@ -51,7 +51,7 @@ export function closeFolder(folder: string, leave: readonly string[] = []): Clos
   return { closed, open }
 }
 
-/** {@link closeFolder} for a data folder that this process has locked; logs what it did. */
+/** Closes a data folder that this process has locked, like {@link closeFolder}, and logs what it did. */
 export function closeDataFolder(folder: string, logger: Logger): void {
   const { closed, open } = closeFolder(folder, PUBLIC)
   if (closed > 0)

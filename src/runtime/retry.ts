@@ -1,16 +1,16 @@
 /** Repeats work that has failed. */
 import { setTimeout as sleep } from 'node:timers/promises'
 
-/** Waits this many milliseconds, or until the signal is aborted. A simulation has its own time. */
+/** Waits this many milliseconds, or until the signal is aborted. Simulations pass their own. */
 export type Pause = (milliseconds: number, signal?: AbortSignal) => Promise<unknown>
 
-/** Pauses between consecutive failures: each is twice as long as the previous one. */
+/** The pauses between consecutive failures. Each is twice as long as the previous one, up to the longest. */
 export interface RetryPauses {
   readonly firstMs: number
   readonly lastMs: number
   /**
-   * Each pause lasts between half and one and a half times its length, so that not all clients of a server that was
-   * lost come back at the same moment.
+   * Whether each pause lasts between half and one and a half times its length, so that the clients of a server that
+   * was lost do not all return at the same moment.
    */
   readonly isSpread?: boolean
 }
@@ -24,19 +24,19 @@ export class Backoff {
     this.#ms = pauses.firstMs
   }
 
-  /** Milliseconds of the pause after one more failure. */
+  /** The milliseconds of the pause after one more failure. */
   next(): number {
     const ms = this.#ms
     this.#ms = Math.min(2 * ms, this.#pauses.lastMs)
     return this.#pauses.isSpread ? ms * (0.5 + Math.random()) : ms
   }
 
-  /** An attempt has succeeded: the pauses begin again with the first. */
+  /** Begins again with the first pause, because an attempt has succeeded. */
   reset(): void {
     this.#ms = this.#pauses.firstMs
   }
 
-  /** Waits as long as {@link next} says, or until the signal. */
+  /** Waits as long as {@link next} says, or until the signal is aborted. */
   async pause(signal?: AbortSignal): Promise<void> {
     await waitFor(this.next(), signal)
   }
@@ -44,7 +44,7 @@ export class Backoff {
 
 export interface RetryOptions {
   readonly pauses: RetryPauses
-  /** After this many attempts, the last failure is thrown; if it is absent, attempts never end. */
+  /** After this many attempts, the last failure is thrown. If absent, the number of attempts is unlimited. */
   readonly attempts?: number
   /** Called for each failed attempt that is repeated; an error that it throws ends the attempts. */
   readonly failed?: (error: Error) => void
@@ -54,7 +54,7 @@ export interface RetryOptions {
 
 /**
  * Repeats work until it succeeds.
- * @throws the last failure, the error of `failed`, and the reason of the signal
+ * @throws the last failure, the error of `failed`, or the reason of the signal
  */
 export async function retry<T>(work: () => Promise<T>, options: RetryOptions): Promise<T> {
   const { attempts = Infinity, failed, signal, pause = waitFor } = options
@@ -73,7 +73,7 @@ export async function retry<T>(work: () => Promise<T>, options: RetryOptions): P
 
 export interface RestartOptions {
   readonly pauses: RetryPauses
-  /** Until this signal, the work is started again after each end. */
+  /** Until this signal is aborted, the work is started again after each end. */
   readonly signal: AbortSignal
   /** Called with the reason when the work ended with a failure. */
   readonly failed: (error: Error) => void
@@ -81,7 +81,7 @@ export interface RestartOptions {
 }
 
 /**
- * Restarts work that should never end, such as following a stream, after each end. Never rejects.
+ * Restarts work that should never end, such as following a stream, after each end. It never rejects.
  * @param work calls `worked` whenever the pauses should begin again with the first
  */
 export async function keepRunning(
@@ -101,7 +101,7 @@ export async function keepRunning(
   }
 }
 
-/** Resolves after this time, or at the signal. */
+/** Resolves after this time, or when the signal is aborted. */
 async function waitFor(milliseconds: number, signal?: AbortSignal): Promise<void> {
   await sleep(milliseconds, undefined, { signal }).catch(() => {})
 }

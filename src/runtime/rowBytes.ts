@@ -11,29 +11,29 @@
  */
 
 const CHUNK_BYTES = 64 * 1024
-/** Positions are counted in units of this many bytes, so that 32 bits address 32 GiB. */
+/** Positions are counted in units of this many bytes, so that 32 bits can address 32 GiB. */
 const UNIT = 8
 const UNITS_PER_CHUNK = CHUNK_BYTES / UNIT
-/** Before the bytes of each entry: its row and its length, u32 each. */
+/** The bytes before each entry: its row and its length, u32 each. */
 const HEADER_BYTES = 8
 const FIRST_ROWS = 64
-/** Place 0 means none: the first chunk begins with an unused unit. */
+/** The position that stands for none. The first chunk begins with an unused unit. */
 const NONE = 0
 
 interface Chunk {
   readonly bytes: Buffer
   /** The end of the entries, in use or not. */
   end: number
-  /** Bytes of the entries in use. */
+  /** How many bytes the entries in use have. */
   used: number
 }
 
 export class RowBytes {
   #places = new Uint32Array(FIRST_ROWS)
-  /** By number; numbers of removed chunks are used again. */
+  /** The chunks by number. The numbers of removed chunks are used again. */
   readonly #chunks: (Chunk | undefined)[] = []
   readonly #freeNumbers: number[] = []
-  /** The chunk that is being filled; −1: none. */
+  /** The number of the chunk that is being filled; −1 if there is none. */
   #last = -1
 
   has(row: number): boolean {
@@ -45,7 +45,7 @@ export class RowBytes {
     return this.#chunks[Math.floor(this.#places[row]! / UNITS_PER_CHUNK)]!.bytes
   }
 
-  /** Where they begin in {@link buffer}. */
+  /** Where the bytes of a row begin in {@link buffer}. */
   start(row: number): number {
     return (this.#places[row]! % UNITS_PER_CHUNK) * UNIT + HEADER_BYTES
   }
@@ -64,7 +64,7 @@ export class RowBytes {
       const buffer = this.buffer(row)
       const from = this.start(row)
       const lengthAt = from - HEADER_BYTES + 4
-      // Many values are replaced by one of the same length, such as those of devices in a tail of the log.
+      // Many values are replaced by one of the same length, for instance when a log is read.
       if (entryBytes(buffer.readUInt32LE(lengthAt)) === entryBytes(length)) {
         buffer.writeUInt32LE(length, lengthAt)
         buffer.set(bytes.subarray(0, length), from)
@@ -75,7 +75,7 @@ export class RowBytes {
     this.#append(row, bytes, 0, length)
   }
 
-  /** Rows without bytes are ignored. */
+  /** Removes the bytes of a row. Rows without bytes are ignored. */
   delete(row: number): void {
     if (!this.has(row)) return
     const place = this.#places[row]!
@@ -109,13 +109,13 @@ export class RowBytes {
     while (this.#last < 0 || this.#chunks[this.#last]!.end + size > CHUNK_BYTES) {
       const full = this.#last
       this.#last = this.#newChunk(CHUNK_BYTES)
-      // For the entries that were freed while it was being filled.
+      // Entries may have been freed while the chunk was being filled.
       if (full >= 0) this.#tidy(full)
     }
     return this.#last
   }
 
-  /** Returns its number. */
+  /** Creates a chunk. Returns its number. */
   #newChunk(size: number): number {
     const number = this.#freeNumbers.pop() ?? this.#chunks.length
     this.#chunks[number] = { bytes: Buffer.allocUnsafeSlow(size), end: UNIT, used: 0 }
@@ -142,7 +142,7 @@ export class RowBytes {
   }
 }
 
-/** Of an entry in its chunk, including the header: a multiple of {@link UNIT}. */
+/** The size of an entry in its chunk, including the header. It is a multiple of {@link UNIT}. */
 function entryBytes(length: number): number {
   return (length + HEADER_BYTES + UNIT - 1) & ~(UNIT - 1)
 }

@@ -16,7 +16,10 @@ export class RowChains {
   #next = new Int32Array(FIRST_ROWS).fill(NONE)
   #previous = new Int32Array(FIRST_ROWS).fill(NONE)
 
-  /** The newest row of a name; −1 if there is none. @param isOfName whether a row with this hash has the name */
+  /**
+   * The newest row of a name; −1 if there is none.
+   * @param isOfName tells whether a row with this hash has the name
+   */
   first(hash: number, isOfName: (row: number) => boolean): number {
     const slot = this.#slot(hash, isOfName)
     return slot < 0 ? NONE : this.#heads.row(slot)

@@ -10,7 +10,7 @@ const FIRST_SLOTS = 64
 const EMPTY = -1
 
 export class RowIndex {
-  /** A row and its hash, in turn. */
+  /** Each row and its hash, in turn. */
   #pairs = new Int32Array(2 * FIRST_SLOTS).fill(EMPTY)
   #mask = FIRST_SLOTS - 1
   #count = 0
@@ -40,11 +40,11 @@ export class RowIndex {
 
   /** Makes room for this many rows. */
   expect(rows: number): void {
-    // At most half full: an unsuccessful search reads two and a half slots on average.
+    // It is at most half full. An unsuccessful search then reads two and a half slots on average.
     if (2 * rows > this.#mask + 1) this.#resize(2 ** Math.ceil(Math.log2(2 * rows)))
   }
 
-  /** Closes the gap, so that no search ends there too early. */
+  /** Removes an entry and closes the gap, so that no search ends there too early. */
   remove(slot: number): void {
     const pairs = this.#pairs
     const mask = this.#mask

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
-/** Milliseconds of one slice: the time that a request may take before others get a turn. */
+/** How many milliseconds one slice has. A request may work this long before others get a turn. */
 const SLICE_MS = 2
 
 /**
@@ -26,7 +26,7 @@ export class Slice {
     this.resume()
   }
 
-  /** The following time does not count until {@link resume}. */
+  /** Pauses the slice. The following time does not count until {@link resume}. */
   pause(): void {
     this.#leftMs -= performance.now() - this.#began
   }
@@ -36,7 +36,7 @@ export class Slice {
   }
 }
 
-/** Does the steps one after the other; returns the result. Others may change the data between two slices. */
+/** Does the steps one after the other, and returns the result. Others may change the data between two slices. */
 export async function inSlices<T>(steps: Generator<void, T>): Promise<T> {
   const slice = new Slice()
   for (;;) {

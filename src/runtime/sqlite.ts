@@ -1,20 +1,20 @@
 import Database from 'better-sqlite3'
 
-/** How the files of one kind are recognized, and how their tables are created. */
+/** How the files of one kind are recognised, and how their tables are created. */
 export interface SqliteFormat {
-  /** In the header of each file: four letters. */
+  /** Four letters in the header of each file. */
   readonly applicationId: number
   /** Statements that create the tables of a new file, in the newest version. */
   readonly schema: string
   /** Statements that bring an older file from version 1 to 2, from 2 to 3, and so on to the newest version. */
   readonly upgrades: readonly string[]
-  /** Size of a page in a new file; 4096 where absent. */
+  /** The page size of a new file; 4096 if absent. */
   readonly pageBytes?: number
   /** Pragmas of each connection, set before the tables are created or upgraded. */
   readonly settings: readonly string[]
 }
 
-/** The file contains something else. */
+/** The file belongs to another program, or is of another kind. */
 export class SqliteFileForeign extends Error {
   override readonly name = 'SqliteFileForeign'
 }
@@ -43,7 +43,7 @@ export class SqliteFileTooNew extends Error {
 export function openSqlite(file: string, format: SqliteFormat, lockWaitMs?: number): Database.Database {
   const database = new Database(file, lockWaitMs === undefined ? {} : { timeout: lockWaitMs })
   try {
-    // Before the first access, so that the lock is taken once and for all, and needs no shared-memory file.
+    // This comes before the first access, so that the lock is taken once and for all, and needs no shared-memory file.
     if (lockWaitMs !== undefined) database.pragma('locking_mode = EXCLUSIVE')
     const version = database.pragma('user_version', { simple: true }) as number
     const owner = database.pragma('application_id', { simple: true })
@@ -65,7 +65,7 @@ export function openSqlite(file: string, format: SqliteFormat, lockWaitMs?: numb
   }
 }
 
-/** Whatever is not committed is undone when the connection closes. */
+/** Creates or upgrades the tables. What is not committed is undone when the connection closes. */
 function upgrade(database: Database.Database, format: SqliteFormat, from: number): void {
   const { applicationId, schema, upgrades } = format
   database.exec('BEGIN EXCLUSIVE')

@@ -8,7 +8,10 @@ export class TextCache<K extends object> {
   #old = new Map<K, string>()
   #youngCharacters = 0
 
-  /** @param mostCharacters of each of the two generations */
+  /**
+   * An empty cache.
+   * @param mostCharacters the limit for each of the two generations
+   */
   constructor(mostCharacters: number) {
     this.#mostCharacters = mostCharacters
   }

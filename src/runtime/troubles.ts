@@ -2,19 +2,22 @@ import type { Clock } from './clock.ts'
 
 /** The same failure is logged again after this time. */
 const AGAIN_MS = 10_000
-/** How many different ones are remembered. */
+/** How many different failures are remembered. */
 const MOST = 100
 
 /**
- * Logs failures that are solved by trying again, each of them only now and then: when servers are down, many parts
- * fail many times a second for the same reason.
+ * Logs failures that are solved by trying again, each of them only from time to time. When servers are down, many
+ * parts fail many times a second for the same reason.
  */
 export class Troubles {
   readonly #log: (error: Error, times: number) => void
   readonly #clock: Clock
   readonly #told = new Map<string, { at: number; times: number }>()
 
-  /** @param log its `times`: how often the failure has happened since it was last logged, at least 1 */
+  /**
+   * Starts without failures.
+   * @param log gets as `times` how often the failure has happened since it was last logged, at least 1
+   */
   constructor(clock: Clock, log: (error: Error, times: number) => void) {
     this.#log = log
     this.#clock = clock
@@ -46,7 +49,7 @@ export class TroubleOnce {
     if (isNew) this.#log(error)
   }
 
-  /** It works again. */
+  /** Notes that it works again. */
   clear(): void {
     this.#reason = undefined
   }

@@ -14,7 +14,7 @@ export class CallRefused extends Error {
   override readonly name = 'CallRefused'
 }
 
-/** An error of the thread. Its class does not cross threads, so its name identifies it. */
+/** An error of the thread. Its name identifies it, because its class is lost between threads. */
 export interface ThreadFailure {
   readonly name: string
   readonly message: string
@@ -22,7 +22,7 @@ export interface ThreadFailure {
   readonly cause: unknown
 }
 
-/** Why a thread has ended: it reported it, it threw an uncaught error, or it just exited. */
+/** Why a thread has ended: it reported an error, threw an uncaught one, or just exited. */
 export type ThreadEnd =
   | { readonly is: 'failed'; readonly failure: ThreadFailure }
   | { readonly is: 'thrown'; readonly cause: unknown }
@@ -55,10 +55,10 @@ interface Pending {
  * The calling end.
  * @template M the methods of the thread
  * @template O what it reports once it is open
- * @template N what it reports unasked
+ * @template N what it reports without being asked
  */
 export class WorkerCalls<M, O = undefined, N = never> {
-  /** Rejects if the thread ends before. */
+  /** Resolves when the thread is open. Rejects if it ends before that. */
   readonly opened: Promise<O>
   readonly #worker: Worker
   readonly #calls = new Map<number, Pending>()
@@ -91,7 +91,10 @@ export class WorkerCalls<M, O = undefined, N = never> {
     return this.#ended !== undefined
   }
 
-  /** @throws {CallRefused} and, after the end of the thread, the reason for it */
+  /**
+   * Calls a method.
+   * @throws {CallRefused} and, after the end of the thread, the reason for it
+   */
   call<K extends keyof M>(method: K, ...args: Arguments<M[K]>): Promise<Answer<M[K]>> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended)
     const call = ++this.#lastCall
@@ -100,8 +103,8 @@ export class WorkerCalls<M, O = undefined, N = never> {
   }
 
   /**
-   * Lets the thread finish its calls, and end. Resolves when it has ended.
-   * @param error for later calls
+   * Lets the thread finish its calls and end. Resolves when it has ended.
+   * @param error the error of later calls
    * @throws the thread's failure, if it has failed
    */
   async close(error: Error): Promise<void> {
@@ -162,7 +165,7 @@ export interface WorkerCallsOptions<N> {
 /** The thread's interface to the other end. */
 export interface Caller<N> {
   notice(notice: N): void
-  /** Does work outside of calls, such as that of a timer; if it throws, the thread ends as after a call. */
+  /** Does work outside of calls, such as that of a timer. If it throws, the thread ends as after a call. */
   guard(work: () => void): void
 }
 
@@ -171,8 +174,8 @@ export interface ServedThread<M, O> {
   /** The first message to the other end. */
   readonly opened: O
   /**
-   * If present, calls that arrive together are answered together, after this: a transaction is committed once for all
-   * of them.
+   * Called before answers are sent. If it is present, calls that arrive together are answered together, so that one
+   * transaction is committed for all of them.
    */
   readonly beforeAnswers?: () => void
   close(): void

@@ -21,7 +21,10 @@ const Context = {
 /** The time after which a client may find the regions that could not be read. */
 const RETRY_SECONDS = 10
 
-/** GET /v1/context: the geofences, regions and place at a location, without a user and without storing anything. */
+/**
+ * The route `GET /v1/context`: the geofences, regions and place at a location, without a user and without storing
+ * anything.
+ */
 export function contextRoutes(registry: RegistryView): Route[] {
   const evaluators = createEvaluators()
   return [

@@ -57,8 +57,8 @@ export const SdkConfiguration = Type.Object(
 )
 
 /**
- * SDKs that save calls detect entries, exits and stays on the device; without these they would assume that buffers
- * are on.
+ * The configuration of an SDK. SDKs that save calls detect entries, exits and stays on the device; without these
+ * settings, they would assume that buffers are on.
  */
 export function sdkConfiguration(settings: Settings, forIos: boolean) {
   return {
@@ -79,7 +79,7 @@ export function sdkConfiguration(settings: Settings, forIos: boolean) {
   }
 }
 
-/** What older SDKs read instead of the above: their defaults. */
+/** The defaults of older SDKs, which read these instead of the above. */
 export const FEATURE_SETTINGS = {
   usePersistence: false,
   extendFlushReplays: false,
@@ -89,7 +89,7 @@ export const FEATURE_SETTINGS = {
   useRadarKVStore: false,
   networkAny: false,
   maxConcurrentJobs: 1,
-  // Metres.
+  // In metres.
   radarLowPowerManagerDesiredAccuracy: 3000,
   radarLowPowerManagerDistanceFilter: 3000,
 } as const

@@ -19,23 +19,23 @@ import { readableBeacons } from '../registry/beacons/readableBeacons.ts'
 import { inSlices, mapInSlices } from '../runtime/slices.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 
-/** A larger region is never returned: a client asks again long before its edge. */
+/** The largest radius of a region. A client asks again long before its edge. */
 const MAX_RADIUS_METERS = 10_000
 /** The most records of each kind; if there are more, the region is smaller. */
 const MAX_RECORDS = 100
-/** If this many geofences belong to others, or are disabled, the region ends where the search did. */
+/** If this many geofences belong to others or are disabled, the region ends where the search did. */
 const MOST_LOOKED_AT = 5000
 
-/** Large answers that are made at a time, because each is held in memory until it is sent. */
+/** How many large answers are made at a time, because each is held in memory until it is sent. */
 const ANSWERS_AT_ONCE = 8
 
-/** Clients measure on a sphere, which is off by half a percent. */
+/** Clients measure on a sphere, which is off by half a percent, so regions are smaller by this. */
 const SPHERE_MARGIN_METERS = 100
-/** The same for places, which are near. */
+/** The same margin for places, which are near, as a share. */
 const SPHERE_SHARE = 0.99
-/** With buffered entries, a location enters from a distance, depending on its accuracy. */
+/** The margin with buffered entries, because a location then enters from a distance that depends on its accuracy. */
 const BUFFER_MARGIN_METERS = 1000
-/** While places cannot be read. */
+/** The radius while places cannot be read. */
 const UNKNOWN_RADIUS_METERS = 500
 /** The distance within which clients, and the server, take a beacon to be in range. */
 const BEACON_RANGE_METERS = 100
@@ -45,7 +45,10 @@ const SyncedPlace = Type.Object({
   geometryRadius: Type.Number({ description: 'Metres around `location` within which the place lies.' }),
 })
 
-/** POST /v1/sync/region: everything that can happen around a client, so that it only calls when something does. */
+/**
+ * The route `POST /v1/sync/region`: everything that can happen around a client, so that the client only calls when
+ * something does.
+ */
 export function syncRoutes(registry: RegistryView): Route[] {
   const concurrency = new ConcurrencyLimit(ANSWERS_AT_ONCE)
   return [
@@ -116,7 +119,7 @@ function textsInSlices({ index }: ScopeView, geofences: readonly GeofencePropert
 async function placesAround({ settings, atlas }: ScopeView, latitude: number, longitude: number) {
   if (!settings.places) return { places: [], meters: Infinity }
   const here = await fetched(() => atlas.placesAround(latitude, longitude))
-  // Not known at the moment: it asks again.
+  // The places are not known at the moment, so the client asks again.
   if (here instanceof Unknown) return { places: [], meters: UNKNOWN_RADIUS_METERS }
   const near = here.near
     .filter(({ place }) => passesFilters(place, settings.placeFilters))
@@ -148,7 +151,7 @@ async function around(
 ): Promise<Surroundings> {
   const margin = view.settings.bufferEntries ? BUFFER_MARGIN_METERS : SPHERE_MARGIN_METERS
   const beaconMargin = BEACON_RANGE_METERS + SPHERE_MARGIN_METERS
-  // One more than is returned: it tells where the next one begins.
+  // One more is searched than is returned, because it tells where the next one begins.
   const limit = MAX_RECORDS + 1
   const at = new Probe().set(latitude, longitude)
   const search = await inSlices(

@@ -1,7 +1,7 @@
 import type { Position } from '../model/geofence.ts'
 import { cityPlace, seededRandom, type City } from './streets.ts'
 
-/** What is simulated lies in Montevideo, of which the sample region has a detailed map. */
+/** The simulated city lies in Montevideo, of which the sample region has a detailed map. */
 export const SIMULATED_GRID: City = {
   latitude: -34.921,
   longitude: -56.201,
@@ -26,7 +26,7 @@ const COUNT = 24
 const KINDS = ['Market', 'Depot', 'Station', 'School', 'Café', 'Garage', 'Clinic', 'Park'] as const
 const QUARTERS = ['North', 'South', 'East', 'West', 'Old Town', 'Riverside'] as const
 
-/** The geofences of the city: the same each time, so that a second simulation makes no second ones. */
+/** The geofences of the city. They are the same each time, so that a second simulation does not create others. */
 export function simulatedGeofences(): SimulatedGeofence[] {
   const random = seededRandom(7)
   return Array.from({ length: COUNT }, (_, i) => {

@@ -24,9 +24,9 @@ const MAX_IN_ALL = 2000
 
 /** Each device sends this often: slightly more than the second that the limit of a device requires. */
 const INTERVAL_MS = 1200
-/** The devices of one turn are this part of all. */
+/** The share of the devices that send in one turn is one of this many. */
 const TURNS = 8
-/** About what an update takes. */
+/** The approximate size of an update in bytes. */
 const UPDATE_BYTES = 300
 const IP = '127.0.0.1'
 
@@ -35,7 +35,7 @@ export interface Simulation {
   readonly devices: number
   readonly startedAt: number
   readonly endsAt: number
-  /** Updates that were accepted. */
+  /** How many updates were accepted. */
   readonly updates: number
 }
 
@@ -44,7 +44,7 @@ export interface SimulationParts {
   readonly time: Time
   /** Creates or replaces geofences of the environment. */
   readonly putGeofences: (scope: ScopeId, geofences: readonly SimulatedGeofence[]) => Promise<void>
-  /** Deletes those that are there. */
+  /** Deletes those geofences that exist. */
   readonly deleteGeofences: (scope: ScopeId, pairs: readonly (readonly [string, string])[]) => Promise<void>
 }
 
@@ -53,7 +53,7 @@ export class Simulations implements Service {
   readonly name = 'simulations'
   readonly #parts: SimulationParts
   readonly #running = new Map<ScopeId, Running>()
-  /** The records of devices that drove, by environment: what {@link remove} removes. */
+  /** The records of devices that drove, by environment. {@link remove} removes them. */
   readonly #records = new Map<ScopeId, Set<string>>()
 
   constructor(parts: SimulationParts) {
@@ -65,7 +65,7 @@ export class Simulations implements Service {
   }
 
   /**
-   * Starts one, or starts it again with other numbers.
+   * Starts a simulation, or starts it again with other numbers.
    * @throws {ApiError} 403 in a live environment, 409 if too many devices are simulated already
    */
   async begin(scope: ScopeId, devices: number, minutes: number): Promise<Simulation> {
@@ -87,17 +87,17 @@ export class Simulations implements Service {
     return running.shown
   }
 
-  /** The devices stay where they are. */
+  /** Ends a simulation. The devices stay where they are. */
   end(scope: ScopeId): void {
     this.#running.get(scope)?.end()
     this.#running.delete(scope)
   }
 
-  /** Ends it, and removes the geofences and users that it made. */
+  /** Ends a simulation, and removes the geofences and users that it created. */
   async remove(scope: ScopeId): Promise<void> {
     const running = this.#running.get(scope)
     this.end(scope)
-    // Their answers name records that are to be removed.
+    // The answers name records that must be removed.
     await running?.answered()
     const pairs = simulatedGeofences().map(({ externalId }) => [SIMULATED_TAG, externalId] as const)
     await this.#parts.deleteGeofences(scope, pairs)
@@ -118,7 +118,7 @@ interface SimulatedDevice {
   isKnown: boolean
 }
 
-/** One that is under way. Its updates are submitted in turns, so that no moment has all of them. */
+/** A running simulation. Its updates are submitted in turns, so that they do not all come at the same moment. */
 class Running {
   readonly #parts: SimulationParts
   readonly #scope: ScopeId
@@ -171,7 +171,7 @@ class Running {
   }
 
   begin(): void {
-    // All at once, so that the map is full at the first look.
+    // All devices send at once, so that the map is full from the beginning.
     for (let turn = 0; turn < TURNS; turn++) this.#submit(turn)
     this.#next()
   }
@@ -194,7 +194,7 @@ class Running {
       if (this.#isOver) return
       if (this.#parts.time.now() >= this.#endsAt) return this.#onEnd()
       this.#turn = (this.#turn + 1) % TURNS
-      // Real updates go first.
+      // Real updates have priority.
       if (this.#parts.intake.hasRoom) this.#submit(this.#turn)
       this.#next()
     })
@@ -212,7 +212,7 @@ class Running {
         this.#parts.intake.submit(updates, updates.length * UPDATE_BYTES, submitter)
         this.#waiting += updates.length
       } catch (error) {
-        // Too much waits: their next turn comes.
+        // Too many updates wait. These devices have their next turn later.
         if (!(error instanceof ApiError)) throw error
       }
     }
@@ -236,7 +236,10 @@ class Running {
     }
   }
 
-  /** @param asks for the user, whose record is removed later */
+  /**
+   * Receives the results.
+   * @param asks whether the user is requested, whose record is removed later
+   */
   #submitter(asks: boolean): Submitter {
     const settled = () => {
       if (--this.#waiting === 0) this.#onAnswered()

@@ -11,25 +11,25 @@ export function seededRandom(seed: number): () => number {
 
 /** A square city, whose streets run north–south and east–west. */
 export interface City {
-  /** Degrees, the south-west corner. */
+  /** The south-west corner in degrees. */
   readonly latitude: number
   readonly longitude: number
   readonly sizeMeters: number
-  /** Between parallel streets. */
+  /** The distance between parallel streets. */
   readonly blockMeters: number
 }
 
 /** Metres per degree of latitude on the mean sphere, which is precise enough to draw a city. */
 const METERS_PER_DEGREE = 111_195
 
-/** The degrees of a place that is given in metres east and north of the city's corner. */
+/** The degrees of a position that is given in metres east and north of the city's corner. */
 export function cityPlace(city: City, east: number, north: number): { latitude: number; longitude: number } {
   const latitude = city.latitude + north / METERS_PER_DEGREE
   const cosine = Math.cos((city.latitude * Math.PI) / 180)
   return { latitude, longitude: city.longitude + east / (METERS_PER_DEGREE * cosine) }
 }
 
-/** East and north components of the four headings. */
+/** The east and north components of the four headings. */
 const HEADINGS = [
   [0, 1],
   [1, 0],
@@ -45,11 +45,11 @@ const JITTER_METERS = 0.5
  * about half of the time.
  */
 export class Driver {
-  /** Metres from the city's corner, on a street. */
+  /** The position in metres from the city's corner, on a street. */
   east: number
   north: number
   speed = 0
-  /** Seconds for which it still stands. */
+  /** For how many seconds it still stands. */
   standing: number
   /** The accuracy that the receiver reports: 5 to 30 metres. */
   accuracy: number
@@ -84,7 +84,7 @@ export class Driver {
     return cityPlace(this.#city, this.east + wander(), this.north + wander())
   }
 
-  /** Drives on for that many seconds. */
+  /** Drives on for this many seconds. */
   advance(seconds: number): void {
     const random = this.#random
     this.accuracy = this.#usualAccuracy * (0.85 + 0.3 * random())
@@ -120,7 +120,7 @@ export class Driver {
     }
   }
 
-  /** At a crossing: usually straight on, or back at the edge of the city. */
+  /** Turns at a crossing: usually it goes straight on, or back at the edge of the city. */
   #turn(): void {
     const random = this.#random
     const { sizeMeters } = this.#city

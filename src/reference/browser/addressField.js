@@ -24,9 +24,10 @@ export class AddressField {
   #offered = new Map()
 
   /**
-   * @param text the input, which has a list; `found` the element for the address that was found
-   * @param headers gives those of a request
-   * @param near gives the coordinates that results should be near to, or undefined
+   * Connects the field.
+   * @param text the input, which has a list; `found` is the element for the address that was found
+   * @param headers returns the headers of a request
+   * @param near returns the coordinates that results should be near to, or undefined
    */
   constructor(text, found, { headers, near }) {
     this.#text = text
@@ -41,7 +42,7 @@ export class AddressField {
     })
   }
 
-  /** `latitude,longitude` if that is what the field has; undefined for an address. */
+  /** The coordinates as `latitude,longitude` if the field contains them; undefined for an address. */
   get coordinates() {
     return this.#isAddress() ? undefined : this.#text.value.trim()
   }
@@ -66,7 +67,7 @@ export class AddressField {
     return /\p{L}/u.test(this.#text.value)
   }
 
-  /** Shows what the text may become. Whatever fails is told when the form is sent. */
+  /** Offers completions of the text. Failures are shown when the form is sent. */
   async #offer() {
     const query = this.#text.value
     const near = this.#near()

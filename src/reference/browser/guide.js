@@ -19,7 +19,8 @@ function copyButton(block) {
   button.type = 'button'
   button.textContent = 'Copy'
   button.addEventListener('click', async () => {
-    // Not available over plain HTTP from another machine: then the text is selected, ready for the keyboard.
+    // The clipboard is not available over plain HTTP from another machine. In this case, the text is selected, ready
+    // for the keyboard.
     if (navigator.clipboard === undefined) {
       getSelection().selectAllChildren(block)
       return

@@ -6,7 +6,7 @@ const KEY = /^prj_(test|live)_(pk|sk)_[0-9a-f]{40}$/
 const field = document.getElementById('key')
 const kind = document.getElementById('kind')
 
-// For this tab only: a key must not outlive the session, nor be read by another one.
+// It is stored for this tab only, because a key must not outlive the session, nor be read by another tab.
 field.value = sessionStorage.getItem(STORED_KEY) ?? ''
 field.addEventListener('input', () => {
   sessionStorage.setItem(STORED_KEY, field.value.trim())

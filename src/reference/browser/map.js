@@ -5,8 +5,8 @@ const dark = matchMedia('(prefers-color-scheme: dark)')
 
 /**
  * Opens a map.
- * @param container an element; it is left as it is where there can be no map
- * @param options `center` ([longitude, latitude]), `zoom`, `isStill` (it is moved by the page alone), `onCredits(text)`
+ * @param container an element, which is left unchanged if there can be no map
+ * @param options `center` ([longitude, latitude]), `zoom`, `isStill` (only the page moves it), `onCredits(text)`
  * @returns a promise of `{map, maplibre}`, or of undefined if the browser has no WebGL or the server no map
  */
 export async function openMap(container, { center, zoom, isStill = false, onCredits }) {
@@ -31,7 +31,7 @@ export async function openMap(container, { center, zoom, isStill = false, onCred
   map.keyboard.disableRotation()
   const showCredits = () => onCredits?.(creditsOf(map))
   map.on('styledata', showCredits)
-  // Missing tiles and keys are told once, by the page's own requests.
+  // The page's own requests report missing tiles and keys.
   map.on('error', () => {})
   const reload = () => map.setStyle(styleUrl(), { diff: false })
   dark.addEventListener('change', reload)
@@ -43,7 +43,7 @@ function styleUrl() {
   return new URL(dark.matches ? STYLES.dark : STYLES.light, location.href).href
 }
 
-/** All requests go to this page's server, however it is called in the style, with the key in the header. */
+/** Sends all requests to this page's server, whatever the style calls it, with the key in the header. */
 function requestOf(url) {
   const { pathname, search } = new URL(url, location.href)
   const key = document.getElementById('key').value.trim()

@@ -2,11 +2,11 @@
 
 import { openMap } from './map.js'
 
-/** In the sample region. */
+/** A position in the sample region. */
 const START = { center: [-56.19, -34.9], zoom: 14 }
 /** The server is asked when typing has paused for this many milliseconds. */
 const PAUSE_MS = 150
-/** If the server does not say when to try again. */
+/** The pause before another attempt if the server does not name one. */
 const RETRY_SECONDS = 10
 const CLOSE_ZOOM = 16
 
@@ -17,7 +17,7 @@ let kind = 'search'
 let asking = new AbortController()
 let retry
 let typed
-/** `{map, maplibre}`; undefined where there is no map. */
+/** The opened map as `{map, maplibre}`; undefined if there is no map. */
 let shown
 let markers = []
 
@@ -56,7 +56,7 @@ function choose(chosen) {
   forms.get(kind).querySelector('input').focus()
 }
 
-/** A click asks about its point, where the form asks about one. */
+/** Asks about the clicked point, if the form asks about a point. */
 function clicked({ lat, lng }) {
   const point = `${lat.toFixed(6)},${lng.toFixed(6)}`
   if (kind === 'places') void ask(questionOf('places', true, point))
@@ -65,16 +65,16 @@ function clicked({ lat, lng }) {
   void ask(questionOf('reverse', true))
 }
 
-/** The middle of the map, `latitude,longitude`. */
+/** The middle of the map as `latitude,longitude`. */
 function middle() {
   const { lat, lng } = shown?.map.getCenter() ?? { lat: START.center[1], lng: START.center[0] }
   return `${lat.toFixed(6)},${lng.toFixed(6)}`
 }
 
 /**
- * The call of a form: `{path, query}`; undefined if there is nothing to ask.
- * @param isWhole the text is finished
- * @param point that was clicked
+ * The call of a form as `{path, query}`; undefined if there is nothing to ask.
+ * @param isWhole whether the text is finished
+ * @param point the point that was clicked
  */
 function questionOf(name, isWhole, point = middle()) {
   const { elements } = forms.get(name)
@@ -87,7 +87,7 @@ function questionOf(name, isWhole, point = middle()) {
   }
   if (name === 'places') {
     const wanted = value('wanted')
-    // Slugs of categories are known by the answer: a chain has none.
+    // The answer shows whether it is the slug of a category, because a chain has none.
     return {
       path: '/v1/search/places',
       query: { near: point, categories: wanted, radius: value('radius'), limit: value('limit') },
@@ -147,7 +147,7 @@ async function request(path, query, signal) {
   return { answer, body: await answer.json(), call }
 }
 
-/** What is asked about may be on its way, so the request is repeated. */
+/** Repeats the request, because the data that it needs may be on their way. */
 function waitFor(answer, { meta }, question) {
   const seconds = Number(answer.headers.get('Retry-After')) || RETRY_SECONDS
   element('status').textContent = `${meta.message} Trying again every ${seconds} s.`
@@ -188,7 +188,7 @@ function show(body, { path }) {
   if (path !== '/v1/search/autocomplete') fit(items)
 }
 
-/** A result as it is listed: `{title, text, at}`; `at` is [longitude, latitude]. */
+/** A result for the list as `{title, text, at}`; `at` is [longitude, latitude]. */
 function itemOf({
   formattedAddress,
   placeLabel,
@@ -236,7 +236,7 @@ function fit(items) {
   if (shown === undefined || items.length === 0) return
   const bounds = new shown.maplibre.LngLatBounds()
   for (const { at } of items) bounds.extend(at)
-  // What is around a point has areas as large as its country: then the point is shown.
+  // The results may include areas as large as a country, so only the point is shown.
   if (kind === 'reverse')
     shown.map.jumpTo({ center: items[0].at, zoom: Math.max(CLOSE_ZOOM, shown.map.getZoom()) })
   else shown.map.fitBounds(bounds, { padding: 50, maxZoom: CLOSE_ZOOM, animate: false })

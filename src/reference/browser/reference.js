@@ -9,7 +9,7 @@ function showDark() {
   document.documentElement.classList.toggle('dark-mode', dark.matches)
 }
 
-/** The key goes to this server only, and not with the request for the document. */
+/** Adds the key to requests to this server, except for the one for the document. */
 function withKey(request) {
   const key = document.getElementById('key').value.trim()
   const isOurs = new URL(request.url, location.href).origin === location.origin
@@ -17,13 +17,13 @@ function withKey(request) {
   return request
 }
 
-/** The page has one key field: the dialogs for credentials would be a second place. */
+/** Removes the dialogs for credentials, because the page has one field for the key already. */
 function withoutDialogs() {
   const nothing = () => () => null
   return { wrapComponents: { authorizeBtn: nothing, authorizeOperationBtn: nothing } }
 }
 
-/** A stream has no end that a trial could show, so it gets no form. */
+/** Removes the forms of streams, because a trial could not show a stream that has no end. */
 function withoutTrialsOfStreams() {
   const allowTryItOutFor = (original, system) => (state, path, method) => {
     const responses = system.specSelectors.specJson().getIn(['paths', path, method, 'responses'])

@@ -5,17 +5,17 @@ const SVG = 'http://www.w3.org/2000/svg'
 /** The mean radius of the Earth in metres. */
 const RADIUS = 6_371_008.8
 const RADIANS = Math.PI / 180
-/** Pixels of the world's side on a map of zoom 0. */
+/** The pixels of the world's side on a map of zoom 0. */
 const WORLD_PIXELS = 512
 
 /** Free room around the content, in pixels. */
 const MARGIN = 36
-/** Pixels per metre. */
+/** The largest scale in pixels per metre. */
 const LARGEST_SCALE = 5
 const SMALLEST_SCALE = 1e-5
 const PAN_PIXELS = 60
 const ZOOM_STEP = 1.5
-/** A pointer that moved by fewer pixels has clicked. */
+/** If a pointer moved by fewer pixels than this, it has clicked. */
 const CLICK_PIXELS = 4
 const SCALE_BAR_PIXELS = 110
 
@@ -46,10 +46,10 @@ export class RouteDrawing {
   #scaleText = make('text', { x: 12 })
   #north = make('g', { class: 'north' })
   #units = 'metric'
-  /** Each `{path, points, steps}`; the points of a step, and of the whole way, in metres. */
+  /** The routes as `{path, points, steps}`. The points of a step, and of the whole way, are in metres. */
   #routes = []
   #chosen = 0
-  /** Elements that keep their size when the view changes: `{element, at}`. */
+  /** The elements that keep their size when the view changes, as `{element, at}`. */
   #pins = []
   #view = { x: 0, y: 0, scale: 1 }
   /** Where the internal positions begin: longitude and latitude. */
@@ -81,7 +81,7 @@ export class RouteDrawing {
 
   /**
    * Draws ways and shows all of them.
-   * @param routes of the API's answer, with geometry as GeoJSON
+   * @param routes those of the API's answer, with geometry as GeoJSON
    * @param units `metric` or `imperial`
    */
   show(routes, units) {
@@ -105,7 +105,7 @@ export class RouteDrawing {
     this.#showAll()
   }
 
-  /** Draws the steps of a way; the others are behind it. */
+  /** Draws the steps of a way. The other ways are drawn behind it. */
   choose(index) {
     this.#chosen = index
     const { points, path, steps } = this.#routes[index]
@@ -130,7 +130,7 @@ export class RouteDrawing {
     this.#update()
   }
 
-  /** Marks the piece of a step of the chosen way; undefined: none. */
+  /** Marks the piece of a step of the chosen way. Undefined marks none. */
   mark(index) {
     const points = index === undefined ? [] : this.#routes[this.#chosen].steps[index].points
     this.#piece.setAttribute('d', pathOf(points))
@@ -143,7 +143,10 @@ export class RouteDrawing {
     this.#fit(this.#routes[this.#chosen].steps[index].points, 1)
   }
 
-  /** @param how `in`, `out` or `all` */
+  /**
+   * Changes the zoom.
+   * @param how `in`, `out` or `all`
+   */
   zoom(how) {
     if (how === 'all') this.#showAll()
     else
@@ -170,7 +173,7 @@ export class RouteDrawing {
       south = Math.max(south, y)
     }
     const { clientWidth, clientHeight } = this.#svg
-    // Infinite for a way with one position.
+    // It is infinite for a way with one position.
     const scale = Math.min(
       (clientWidth - 2 * MARGIN) / (east - west),
       (clientHeight - 2 * MARGIN) / (south - north),
@@ -216,7 +219,7 @@ export class RouteDrawing {
     this.#on.onView?.(this.#mapView())
   }
 
-  /** The view as maps have it. */
+  /** The view in the form that maps use. */
   #mapView() {
     const [longitude, latitude] = this.#origin
     const { x, y, scale } = this.#view
@@ -264,14 +267,14 @@ export class RouteDrawing {
   }
 
   #onMove({ pointerId, clientX, clientY, buttons }) {
-    // It was let go outside, before it was captured.
+    // The button was released outside, before the pointer was captured.
     if (buttons === 0) this.#pointers.delete(pointerId)
     const before = this.#pointers.get(pointerId)
     if (before === undefined) return
     const other = [...this.#pointers].find(([id]) => id !== pointerId)?.[1]
     if (other === undefined && !this.#box.hasPointerCapture(pointerId)) {
       if (distance(this.#pressed, { clientX, clientY }) < CLICK_PIXELS) return
-      // Not before it has moved, because a click of a captured pointer would not tell its target.
+      // It is captured only once it has moved, because a click of a captured pointer would not have its target.
       this.#box.setPointerCapture(pointerId)
     }
     const now = { clientX, clientY }
@@ -280,7 +283,7 @@ export class RouteDrawing {
       this.#pan(clientX - before.clientX, clientY - before.clientY)
       return
     }
-    // Two fingers: the position between them stays between them.
+    // With two fingers, the position between them stays between them.
     this.#pan((clientX - before.clientX) / 2, (clientY - before.clientY) / 2)
     const { left, top } = this.#svg.getBoundingClientRect()
     const factor = distance(now, other) / Math.max(distance(before, other), 1)

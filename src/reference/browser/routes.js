@@ -4,7 +4,7 @@ import { AddressField, Refused } from './addressField.js'
 import { openMap } from './map.js'
 import { RouteDrawing } from './routeDrawing.js'
 
-/** If the server does not say when to try again. */
+/** The pause before another attempt if the server does not name one. */
 const RETRY_SECONDS = 10
 
 const element = (id) => document.getElementById(id)
@@ -18,7 +18,7 @@ const drawing = new RouteDrawing(element('drawing'), {
 
 /** The routes of the last answer. */
 let routes = []
-/** The map behind the drawing: opened with the first answer, undefined where there can be none. */
+/** The map behind the drawing. It is opened with the first answer, and undefined if there can be none. */
 let background
 let backgroundView
 /** The credits of the routes, and of the map. */
@@ -111,7 +111,7 @@ function question(points) {
   })
 }
 
-/** The map region may be on its way, so the request is repeated automatically. */
+/** Repeats the request automatically, because the map region may be on its way. */
 function waitFor(answer, { meta }) {
   const seconds = Number(answer.headers.get('Retry-After')) || RETRY_SECONDS
   clear()
@@ -163,7 +163,7 @@ function showAnswer({ meta, routes: found }, units) {
   background ??= openBackground()
 }
 
-/** Puts a map behind the drawing. Where there can be none, the drawing has no map. */
+/** Puts a map behind the drawing, if there can be one. */
 async function openBackground() {
   const opened = await openMap(element('background'), {
     ...backgroundView,
@@ -172,7 +172,7 @@ async function openBackground() {
   })
   if (opened === undefined) return undefined
   element('drawing').classList.add('mapped')
-  // It may have been moved meanwhile.
+  // The drawing may have been moved in the meantime.
   opened.map.jumpTo(backgroundView)
   return opened.map
 }
@@ -215,7 +215,10 @@ function stepItem(step, i) {
   return item
 }
 
-/** @param index of a step of the chosen route; undefined marks none */
+/**
+ * Marks a step.
+ * @param index the index of a step of the chosen route; undefined marks none
+ */
 function markStep(index) {
   drawing.mark(index)
   for (const [i, item] of [...element('steps').children].entries())

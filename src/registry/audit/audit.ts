@@ -4,10 +4,10 @@ import type { RegistryReplica } from '../store/replica.ts'
 import type { AuditedEdits } from './auditedEdits.ts'
 import { firstAuditId, isOfMany, type AuditRow } from './auditRows.ts'
 
-/** Entries that are looked at in one step. */
+/** How many entries are examined in one step. */
 const LOOKED_AT = 500
 
-/** Which entries; those that are present must match. */
+/** Which entries are wanted. All members that are present must match. */
 export interface AuditQuery {
   readonly actor?: string | undefined
   readonly action?: string | undefined
@@ -18,10 +18,10 @@ export interface AuditQuery {
 
 type AuditHead = Omit<AuditRow, 'detail'>
 
-/** After all ids. */
+/** An id that comes after all others. */
 const END = 'g'
 
-/** What was changed in the registry, by whom. Entries are read from the file: nobody needs them often. */
+/** Who changed what in the registry. Entries are read from the file, because nobody needs them often. */
 export class Audit {
   readonly #edits: AuditedEdits
   readonly #clock: Clock
@@ -49,7 +49,7 @@ export class Audit {
     return this.#edits
   }
 
-  /** Newest first, some entries a step: a filter may look at all of them. */
+  /** The entries, newest first, some of them in each step, because a filter may look at all of them. */
   *listSteps(
     project: number,
     { actor, action, target, before = END, limit }: AuditQuery,
@@ -70,14 +70,14 @@ export class Audit {
     return { rows, hasMore: false }
   }
 
-  /** The projects, each of which has its entries. */
+  /** The projects. Each has its own entries. */
   get projects(): number[] {
     return this.#projects.all() as number[]
   }
 
   /**
-   * The ids of entries that are too many, newest first, some entries a step.
-   * @param most of commits of many changes, and of others
+   * The ids of entries that are too many, newest first, some of them in each step.
+   * @param most how many entries of commits with many changes may stay, and how many others
    */
   *surplusSteps(project: number, most: number): Generator<void, string[]> {
     const surplus: string[] = []
@@ -94,7 +94,10 @@ export class Audit {
     return surplus
   }
 
-  /** Within an edit. @param ids at most {@link MAX_CHANGES} */
+  /**
+   * Removes entries, within an edit.
+   * @param ids at most {@link MAX_CHANGES}
+   */
   remove(project: number, ids: readonly string[]): void {
     this.#edits.commit(ids.map((id) => ({ kind: 'audit', key: `${project}.${id}`, row: undefined })))
   }

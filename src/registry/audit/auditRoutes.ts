@@ -8,7 +8,7 @@ import { inSlices } from '../../runtime/slices.ts'
 import type { Audit } from './audit.ts'
 import { timeOfAuditId, type AuditDetail, type AuditRow } from './auditRows.ts'
 
-/** Lists that are made at a time, in turns, and those that wait. */
+/** How many lists are made at a time, in turns, and how many may wait. */
 const LISTS_AT_ONCE = 2
 const MOST_LISTS_WAITING = 50
 
@@ -37,7 +37,7 @@ const Entry = Type.Object({
   after: Values,
 })
 
-/** Reading the audit. Nothing changes it. */
+/** The routes that read the audit. No route changes it. */
 export function auditRoutes(audit: Audit): Route[] {
   const lists = new ConcurrencyLimit(LISTS_AT_ONCE, MOST_LISTS_WAITING)
   return [

@@ -4,14 +4,14 @@ import type { RowKind } from '../store/rowKind.ts'
 
 /** An entry of the audit, as its row has it. */
 export interface AuditRow {
-  /** 24 hex, which begin with the time: entries are in the order of their ids. */
+  /** 24 hex digits that begin with the time, so entries are in the order of their ids. */
   readonly id: string
   readonly project: number
   /** The `id` of the actor. */
   readonly actor: string
   readonly action: string
   readonly target: string
-  /** JSON: {@link AuditDetail}. */
+  /** An {@link AuditDetail} as JSON. */
   readonly detail: string
 }
 
@@ -35,7 +35,10 @@ export interface AuditDetail {
 const TIME_DIGITS = 12
 let last = 0
 
-/** In its place, the id of an entry of many has {@link OF_MANY}, and any other has {@link OF_FEW}. */
+/**
+ * The position of a mark in the id: {@link OF_MANY} for an entry of a commit with many changes, and {@link OF_FEW} for
+ * any other.
+ */
 const MARK_AT = TIME_DIGITS + 4
 const OF_FEW = '0'
 const OF_MANY = '1'
@@ -52,12 +55,12 @@ export function auditId(now: number, hasMany: boolean): string {
   return `${now.toString(16).padStart(TIME_DIGITS, '0')}${order}${mark}${randomBytes(4).toString('hex').slice(1)}`
 }
 
-/** See {@link auditId}. */
+/** Whether an id has the mark of a commit with many changes; see {@link auditId}. */
 export function isOfMany(id: string): boolean {
   return id[MARK_AT] === OF_MANY
 }
 
-/** Epoch milliseconds of an entry. */
+/** The time of an entry in epoch milliseconds. */
 export function timeOfAuditId(id: string): number {
   return Number.parseInt(id.slice(0, TIME_DIGITS), 16)
 }

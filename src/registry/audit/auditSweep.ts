@@ -5,10 +5,11 @@ import type { Audit } from './audit.ts'
 
 const HOUR_MS = 3_600_000
 /**
- * The most entries of one project, from commits of many changes and from others; beyond that, the oldest are removed.
+ * How many entries a project may have, from commits of many changes and from others. Beyond that, the oldest are
+ * removed.
  */
 const MOST_ENTRIES = 200_000
-/** Commits of one run: each removes some hundred entries. */
+/** How many commits one run makes. Each removes some hundred entries. */
 const MOST_COMMITS = 400
 
 /** The job that removes old entries of the audit. */
@@ -20,7 +21,10 @@ export class AuditSweep implements Job {
   readonly #days: number
   readonly #mostEntries: number
 
-  /** @param days how long entries are kept */
+  /**
+   * Keeps the newest entries.
+   * @param days how long entries are kept
+   */
   constructor(audit: Audit, days: number, mostEntries = MOST_ENTRIES) {
     this.#audit = audit
     this.#days = days

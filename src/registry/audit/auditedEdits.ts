@@ -4,31 +4,31 @@ import type { Change, EditLog } from '../store/editLog.ts'
 import type { RegistryReplica } from '../store/replica.ts'
 import { auditId, type AuditActor, type AuditDetail, type AuditRow } from './auditRows.ts'
 
-/** A row as the audit shows it: no secrets, and what a client would send to make it so again. */
+/** A row as the audit shows it: without secrets, and as a client would send it to make it again. */
 export interface Described {
   readonly project: number
   readonly live?: boolean | undefined
   /** Identifies the record for people and in filters. */
   readonly target: string
   readonly value: Readonly<Record<string, unknown>>
-  /** Instead of the author: somebody who signs in is nobody before. */
+  /** The actor, if it is not the author. Somebody who signs in is nobody before that. */
   readonly actor?: AuditActor | undefined
 }
 
 /** How the rows of one kind are shown. */
 export interface AuditedKind {
-  /** `geofence`: the first part of actions. */
+  /** The first part of actions, such as `geofence`. */
   readonly singular: string
   describe(row: object): Described | undefined
-  /** Where the row belongs, where that is known without describing it. */
+  /** The environment of a row, if it can be told without describing the row. */
   place?(row: object): Pick<Described, 'project' | 'live'>
-  /** What holds as long as there is no row; absent: nothing. */
+  /** The content that counts as long as there is no row. If absent, there is none. */
   readonly initial?: Readonly<Record<string, unknown>>
-  /** Only that it comes and goes is entered. */
+  /** Whether only its creation and removal are entered. */
   readonly isFixed?: boolean
 }
 
-/** A commit with more changes is one of many, such as an import makes: see {@link auditId}. */
+/** A commit with more changes counts as one of many, such as an import makes; see {@link auditId}. */
 const MOST_SINGLE = 50
 /**
  * Several changes of longer rows become one entry, with what was changed but without the values: to describe each of
@@ -37,10 +37,10 @@ const MOST_SINGLE = 50
 const MOST_CHARACTERS = 128 * 1024
 
 /**
- * Enters each edit in the audit, in the same commit: neither is there without the other.
+ * Enters each edit in the audit, in the same commit, so that neither exists without the other.
  *
- * The obvious way has each route write its entry, and the next route forgets it. Whatever changes the registry goes
- * through here.
+ * The obvious way has each route write its entry, and the next route forgets it. Here, everything that changes the
+ * registry passes through this class.
  */
 export class AuditedEdits implements EditLog {
   readonly #edits: EditLog
@@ -90,7 +90,7 @@ export class AuditedEdits implements EditLog {
     return change.key
   }
 
-  /** Takes back a {@link note} about something that was not done after all, within an edit. */
+  /** Takes back a {@link note} about something that was not done, within an edit. */
   takeBack(key: string): void {
     this.#edits.commit([{ kind: 'audit', key, row: undefined }])
   }
@@ -124,7 +124,7 @@ export class AuditedEdits implements EditLog {
     })
   }
 
-  /** For each project and kind of many changes, which they were. */
+  /** For many changes, one entry for each project and kind that lists them. */
   #summary(author: Author, changes: readonly Change[]): Change[] {
     const groups = new Map<
       string,
@@ -169,7 +169,7 @@ export class AuditedEdits implements EditLog {
   }
 }
 
-/** Whether the rows have much text together. */
+/** Whether the texts of the rows are long together. */
 function areLong(changes: readonly Change[]): boolean {
   let characters = 0
   for (const { row = {} } of changes)

@@ -6,8 +6,9 @@ import { asAuthor, type Author } from '../store/author.ts'
 import type { Audit } from './audit.ts'
 
 /**
- * The routes, with the caller as the author of what they change. What changes nothing in the registry is entered by its route:
- * each call of a person, and deletions and settings by programs. Updates, trips and conversions of programs are data, and are not.
+ * Makes the caller the author of what the routes change. What changes nothing in the registry is entered by its route:
+ * each call of a person, and deletions and settings by programs. Updates, trips and conversions of programs are data,
+ * and are not entered.
  */
 export function auditedRoutes(routes: readonly Route[], audit: Audit): Route[] {
   return routes.map((route) => (route.method === 'GET' ? route : audited(route, audit)))
@@ -34,7 +35,10 @@ function audited(route: Route, audit: Audit): Route {
     },
   }
 
-  /** If the process ends in between, there is an entry without its deletion, but no deletion without its entry. */
+  /**
+   * Enters a deletion before it is done. If the process ends in between, there is an entry without its deletion, but
+   * no deletion without its entry.
+   */
   async function enterFirst(
     author: Author,
     note: () => string,
@@ -44,7 +48,7 @@ function audited(route: Route, audit: Audit): Route {
     try {
       return (await doIt()) as Answer
     } catch (error) {
-      // What is not known to be undone stays entered.
+      // An entry stays unless it is certain that nothing was done.
       if (error instanceof ApiError && error.code < 500)
         await audit.edits.edit(() => audit.edits.takeBack(key))
       throw error
@@ -63,7 +67,7 @@ function audited(route: Route, audit: Audit): Route {
   }
 }
 
-/** What only asks, with the role `read`, is never entered. */
+/** Whether a call is entered. A call that only reads, with the role `read`, never is. */
 function isEntered({ method, role, auth }: Route, { session }: Credentials): boolean {
   if (role === 'read' || auth === 'none') return false
   if (session !== undefined) return auth !== 'session'

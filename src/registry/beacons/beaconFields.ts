@@ -28,7 +28,7 @@ type Identifier = 'uuid' | 'uid' | 'instance'
  * namespace 10, and its instance 6.
  */
 const DIGITS: Readonly<Record<Identifier, number>> = { uuid: 32, uid: 20, instance: 12 }
-/** major and minor have 16 bits. */
+/** The largest value of major and minor, which have 16 bits. */
 const MAX_MAJOR = 65_535
 
 /** The fields of a beacon definition. */
@@ -57,7 +57,7 @@ export const BEACON_FIELDS = {
   metadata: metadata(),
 }
 
-/** What may be changed for many beacons at once. */
+/** The fields that may be changed for many beacons at once. */
 export const BEACON_CHANGES = bulkChanges(BEACON_FIELDS, 'BeaconChanges', ['enabled', 'metadata'], {
   enabled: true,
 })

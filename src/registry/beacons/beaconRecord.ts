@@ -6,7 +6,7 @@ import { isLive } from '../../model/scope.ts'
 import type { ScopeView } from '../../rules/port.ts'
 import { LonLat, MetadataRecord } from '../records/recordSchemas.ts'
 
-/** The distance within which a device gets a beacon: the interface's rule. */
+/** The distance within which a device gets a beacon. It is a rule of the interface. */
 const NEARBY_METERS = 1000
 const MAX_NEARBY = 100
 

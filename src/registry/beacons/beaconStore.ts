@@ -14,7 +14,7 @@ const NONE: readonly Beacon[] = []
  * - BEACONS-1: the list holds all beacons, `#byKey` and `#grid` hold the enabled ones.
  */
 export class BeaconStore extends ObjectRecords<Beacon> implements BeaconDirectory {
-  /** By their identifiers. */
+  /** The beacons by their identifiers. */
   readonly #byKey = new Map<string, Beacon[]>()
   readonly #grid = new BeaconGrid()
 
@@ -26,7 +26,10 @@ export class BeaconStore extends ObjectRecords<Beacon> implements BeaconDirector
     return this.#byKey.get(beaconKey(ranged)) ?? NONE
   }
 
-  /** @param accept called for those within the radius */
+  /**
+   * Searches around a point.
+   * @param accept called for the beacons within the radius
+   */
   near(
     latitude: number,
     longitude: number,
@@ -37,7 +40,7 @@ export class BeaconStore extends ObjectRecords<Beacon> implements BeaconDirector
     return this.#grid.near(latitude, longitude, radiusMeters, limit, accept)
   }
 
-  /** Adds it or replaces the one with its id. New ones come in the order of createdAt. */
+  /** Adds a beacon, or replaces the one with its id. New ones must come in the order of createdAt. */
   override put(beacon: Beacon): Beacon | undefined {
     const before = super.put(beacon)
     if (before !== undefined) this.#silence(before)
@@ -61,7 +64,7 @@ export class BeaconStore extends ObjectRecords<Beacon> implements BeaconDirector
     return beacon
   }
 
-  /** It can no longer be ranged. */
+  /** Removes a beacon from the look-ups, because it can no longer be ranged. */
   #silence(beacon: Beacon): void {
     const key = beaconKey(beacon)
     const alike = this.#byKey.get(key)

@@ -3,9 +3,9 @@ import type { Position } from '../../model/geofence.ts'
 /** Finds the areas of geofences that are written with an address or the `_id` of a place. */
 export interface AreaFinder {
   /**
-   * Where an address or the name of a place is: the best result that is exact or between known house numbers;
-   * undefined if there is none.
-   * @throws {ApiError} 503 if it cannot be looked up, with `retryAfter` if it can be tried again
+   * The position of an address or of the name of a place. It is the best result that is exact or between known house
+   * numbers; undefined if there is none.
+   * @throws {ApiError} 503 if it cannot be looked up, with `retryAfter` if another attempt may succeed
    */
   positionOf(address: string): Promise<Position | undefined>
   /**
@@ -15,11 +15,11 @@ export interface AreaFinder {
   placeArea(id: string): Promise<PlaceArea | undefined>
 }
 
-/** What a place gives to a geofence. */
+/** The area that a place gives to a geofence. */
 export interface PlaceArea {
-  /** The middle of it. */
+  /** The position in its middle. */
   readonly position: Position
-  /** Metres around the middle, for a place of which only the point is known. */
+  /** The radius around the middle in metres, for a place of which only the point is known. */
   readonly radius: number
   /** A closed ring that is valid for a geofence; absent if only the point is known. */
   readonly ring?: readonly Position[]

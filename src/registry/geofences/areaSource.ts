@@ -12,7 +12,9 @@ export interface AreaSource {
    * @throws {AreaRefused} if that network has no answer; {@link AreaTimedOut}; any other error is tried again
    */
   areaAround(place: Position, minutes: number, mode: TravelMode): Promise<readonly Position[]>
-  /** Called when {@link networkAt} may have changed. Returns a function that ends it. */
+  /**
+   * Registers a listener that is called when {@link networkAt} may have changed. Returns a function that removes it.
+   */
   onChange(listener: () => void): () => void
 }
 
@@ -21,7 +23,7 @@ export class AreaRefused extends Error {
   override readonly name = 'AreaRefused'
 }
 
-/** The area took too long, once or always. */
+/** Computing the area took too long, this time or always. */
 export class AreaTimedOut extends Error {
   override readonly name = 'AreaTimedOut'
 }

@@ -4,7 +4,7 @@ import { GEOFENCE_CHANGES, GeofenceBody, NewGeofenceBody } from './geofenceField
 import { GeofenceRecord, geofenceRecord } from './geofenceRecord.ts'
 import { GEOFENCE_ROWS, geofenceOfRow, rowOfGeofence, type GeofenceDefinition } from './geofenceRows.ts'
 
-/** Without how definitions are read, which may need a look-up: see geofenceRoutes. */
+/** The entity without the reading of definitions, which may need a look-up; see geofenceRoutes. */
 export const GEOFENCES: Omit<Entity<GeofenceDefinition, Geofence>, 'parse'> = {
   singular: 'geofence',
   plural: 'geofences',

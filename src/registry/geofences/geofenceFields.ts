@@ -29,7 +29,10 @@ const MAX_IPS = 1000
 export const MIN_GEOFENCE_RADIUS_METERS = 10
 const MAX_RADIUS_METERS = 10_000
 const MAX_MINUTES = 120
-/** By type: metres, or minutes of travel. A polygon has none, and its value in a body is ignored. */
+/**
+ * The range of the radius for each type: metres, or minutes of travel. A polygon has none, and its value in a body is
+ * ignored.
+ */
 const RADIUS_RANGES = new Map<unknown, readonly [low: number, high: number]>([
   ['circle', [MIN_GEOFENCE_RADIUS_METERS, MAX_RADIUS_METERS]],
   ['isochrone', [1, MAX_MINUTES]],
@@ -89,7 +92,7 @@ export const GEOFENCE_FIELDS = {
   tripApproachingThreshold: positive('Minutes before arrival at which a trip is approaching.'),
 }
 
-/** What may be changed for many geofences at once: what does not tell one from another. */
+/** The fields that may be changed for many geofences at once. They do not identify a geofence. */
 export const GEOFENCE_CHANGES = bulkChanges(
   GEOFENCE_FIELDS,
   'GeofenceChanges',
@@ -108,7 +111,7 @@ export const GEOFENCE_CHANGES = bulkChanges(
   { enabled: true },
 )
 
-/** Fields with the location of a geofence: one of them is required. */
+/** The fields with the location of a geofence. One of them is required. */
 export const GEOFENCE_AREA_FIELDS = ['coordinates', 'address', 'placeId'] as const
 
 const NEEDS_BY_TYPE = neededBy('type', {
@@ -131,7 +134,7 @@ export const NewGeofenceBody: TObject = bodyOf(
   NEEDS_BY_TYPE,
 )
 
-/** Days with their hours, or their JSON text; undefined if there are no days. */
+/** Reads days with their hours, or their JSON text. Undefined if there are no days. */
 export function hoursField(fields: Fields): OperatingHours | undefined {
   const given = dictionaryField(fields, 'operatingHours')
   if (given === undefined) return undefined

@@ -47,7 +47,7 @@ export function geofenceRecord(
   }
 }
 
-/** False for an isochrone that was never computed, whose shape is a placeholder. */
+/** Whether the geofence has an area. An isochrone that was never computed has only a placeholder. */
 export function hasArea({ isochrone }: Geofence): boolean {
   return isochrone === undefined || isochrone.computedAt !== undefined
 }

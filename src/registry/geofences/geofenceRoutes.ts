@@ -20,7 +20,7 @@ import type { Geofences } from './geofences.ts'
 import { parseGeofence } from './parseGeofence.ts'
 import { resolveArea } from './resolveArea.ts'
 
-/** More than this with geometry is refused: the interface's rule. */
+/** More geofences than this with geometry are refused. It is a rule of the interface. */
 const MAX_WITH_GEOMETRY = 100
 
 /** Management of geofences (secret keys) and the search near a point (any key). */
@@ -75,7 +75,7 @@ function searchRoute(geofences: Geofences, concurrency: ConcurrencyLimit): Route
 /** The parameters of a search. */
 interface NearestWish {
   readonly limit: number
-  /** Metres; undefined: unbounded. */
+  /** In metres; undefined means that there is no limit. */
   readonly radius: number | undefined
   readonly accept: (geofence: GeofenceProperties) => boolean
   readonly includeGeometry: boolean

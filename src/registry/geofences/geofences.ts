@@ -24,7 +24,7 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
   readonly #parts: GeofenceParts
   #nextDue = 0
   #onDate = () => {}
-  /** What else changes with a geofence that its `disableAfter` disables, within the same edit. */
+  /** Returns the changes that come with a geofence that its `disableAfter` disables, within the same edit. */
   alongsideDate: (before: GeofenceProperties, updatedAt: number) => readonly Change[] = () => []
   #onIsochrone: (geofence: GeofenceProperties) => void = () => {}
 
@@ -42,7 +42,7 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
     this.#onIsochrone = told
   }
 
-  /** When a date is next due, in epoch milliseconds; 0 until the first sweep. */
+  /** When a date is next due, in epoch milliseconds. It is 0 until the first sweep. */
   get nextDue(): number {
     return this.#nextDue
   }
@@ -58,8 +58,8 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
   }
 
   /**
-   * Stores the results of computing isochrones: for each its area, or why there is none; then it keeps the area that
-   * it has. Geofences that were edited or deleted in the meantime are left out.
+   * Stores the results of computing isochrones: an area, or the reason why there is none, in which case the geofence
+   * keeps its area. Geofences that were edited or deleted in the meantime are left out.
    * @param outcomes of different geofences, at most {@link MAX_CHANGES}
    */
   settleIsochrones(
@@ -72,7 +72,8 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
       if (geofence === undefined || !isSameIsochrone(geofence, before)) continue
       changes.push(this.putOf(settled(store.whole(geofence), outcome, this.clock.now())))
     }
-    // All at once: an edit that commits twice would run again, and would find the first part unchanged.
+    // They are committed together, because an edit that commits twice would run again and find the first part
+    // unchanged.
     if (changes.length > 0) this.edits.commit(changes)
   }
 
@@ -87,7 +88,7 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
       }
       const { revision } = this.#parts.replica
       this.edits.commit(changes)
-      // In an edit that is not made yet, the dates are still due; it runs again.
+      // If the edit is not made yet, the dates are still due, and it runs again.
       if (this.#parts.replica.revision === revision) return
     }
   }
@@ -117,13 +118,13 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
     const timeZone = timeZoneOf(definition.shape)
     const now = this.clock.now()
     const geofence = { ...definition, id, scope, timeZone, createdAt, updatedAt: Math.max(now, createdAt) }
-    // One whose disableAfter has passed already starts disabled; deleteAfter is left to the sweep.
+    // A geofence whose disableAfter has passed already starts disabled. deleteAfter is left to the sweep.
     return geofence.enabled && geofence.disableAfter !== undefined && now >= geofence.disableAfter
       ? { ...geofence, enabled: false }
       : geofence
   }
 
-  /** The effects of dates that are not stored yet, or the first of them, and when there will be more. */
+  /** The effects of dates that are not stored yet, or only the first of them, and when there will be more. */
   #dueChanges(): { changes: Change[]; next: number } {
     const now = this.clock.now()
     const changes: Change[] = []
@@ -149,7 +150,7 @@ export class Geofences extends Collection<GeofenceDefinition, Geofence, Geofence
   }
 }
 
-/** IANA zone of a shape's centre. */
+/** The IANA name of the time zone of a shape's centre. */
 function timeZoneOf(shape: Shape): string {
   const [longitude, latitude] = shapeCenter(shape)
   return tzLookup(latitude, longitude)

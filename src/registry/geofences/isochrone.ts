@@ -27,7 +27,7 @@ export function withKnownArea(definition: GeofenceDefinition, before: Geofence):
   return { ...definition, isochrone: before.isochrone!, shape: before.shape }
 }
 
-/** With its area, or with the reason why there is none; then it keeps the one that it has. */
+/** The geofence with its area, or with the reason why there is none, in which case it keeps its previous area. */
 export function settled(
   geofence: Geofence,
   { network, ring, failure }: IsochroneOutcome,

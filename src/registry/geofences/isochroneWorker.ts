@@ -4,9 +4,9 @@ import type { IsochroneOutcome } from './isochrone.ts'
 import { AreaRefused, AreaTimedOut, type AreaSource } from './areaSource.ts'
 import type { Geofences } from './geofences.ts'
 
-/** Computed at a time, so that requests for routes find room, too. */
+/** How many areas are computed at a time. Requests for routes must find room, too. */
 const AT_A_TIME = 2
-/** An area that takes too long this often always does. */
+/** An area that takes too long this often is not tried again. */
 const MOST_TIMEOUTS = 3
 
 /**
@@ -32,7 +32,7 @@ export class IsochroneWorker implements Job {
    * done.
    */
   readonly #fresh: GeofenceProperties[] = []
-  /** The rest of those that the last complete check found; undefined if another check is needed. */
+  /** The rest of the geofences that the last complete check found; undefined if another check is needed. */
   #backlog: GeofenceProperties[] | undefined
   /** How often the computation of an area failed, by geofence id, and how often because it took too long. */
   readonly #failed = new Map<string, { attempts: number; timeouts: number }>()
@@ -44,7 +44,7 @@ export class IsochroneWorker implements Job {
     this.isAble = isAble
   }
 
-  /** Isochrones whose area does not belong to the present road network. */
+  /** How many isochrones have no area of the present road network. */
   get pending(): number {
     return this.#todo().length
   }
@@ -73,18 +73,18 @@ export class IsochroneWorker implements Job {
     return this.#fresh.length > 0 || this.#backlog?.length !== 0 ? 0 : Infinity
   }
 
-  /** Computes a few of them. */
+  /** Computes a few isochrones. */
   async run(): Promise<void> {
     const some = this.#next()
     if (some.length === 0) return this.#failed.clear()
     const failure = await this.#settle(some)
     if (failure === undefined) return
-    // The next run finds it again.
+    // The next run finds the geofence again.
     this.#backlog = undefined
     throw failure
   }
 
-  /** The next ones to compute; none if all are done. */
+  /** The next geofences to compute; empty if all are done. */
   #next(): GeofenceProperties[] {
     this.#backlog ??= this.#todo()
     const some: GeofenceProperties[] = []
@@ -98,7 +98,7 @@ export class IsochroneWorker implements Job {
     return some
   }
 
-  /** Computes and stores them. Returns the reason if some must be tried again. */
+  /** Computes some areas and stores them. Returns the reason if some must be tried again. */
   async #settle(some: readonly GeofenceProperties[]): Promise<Error | undefined> {
     let failure: Error | undefined
     const outcomes = await Promise.all(
@@ -139,7 +139,7 @@ export class IsochroneWorker implements Job {
     return now >= MOST_TIMEOUTS
   }
 
-  /** The next one is last. */
+  /** All geofences whose area must be computed. The next one is last. */
   #todo(): GeofenceProperties[] {
     const attempts = ({ id }: GeofenceProperties) => this.#failed.get(id)?.attempts ?? 0
     return [...this.#geofences.isochrones()]
@@ -147,7 +147,10 @@ export class IsochroneWorker implements Job {
       .sort((a, b) => attempts(b) - attempts(a))
   }
 
-  /** The network to compute it on; undefined if it has been computed on it, or there is no network at all. */
+  /**
+   * The network on which to compute it; undefined if it has been computed on that network, or there is no network at
+   * all.
+   */
   #networkFor({ isochrone }: GeofenceProperties): string | undefined {
     if (isochrone === undefined) return undefined
     const network = this.#source.networkAt(isochrone.destination)

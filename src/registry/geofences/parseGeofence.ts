@@ -58,7 +58,11 @@ export function parseGeofence(fields: Fields, known?: Pair): GeofenceDraft {
   return { definition, ...area }
 }
 
-/** @param hasPlace then coordinates and address are ignored, but for the ring that a polygon keeps at a mere point */
+/**
+ * Reads the area.
+ * @param hasPlace if it has a place, coordinates and address are ignored, except for the ring that a polygon keeps at
+ * a place that is only a point
+ */
 function parseArea(
   fields: Fields,
   type: GeofenceType,
@@ -72,7 +76,7 @@ function parseArea(
   const radiusPart = radius !== undefined && { radius }
   if (hasPlace) return { ...radiusPart }
   const { coordinates, address } = readFields(GEOFENCE_FIELDS, fields, undefined, ['coordinates', 'address'])
-  // A form's `coordinates=null` is there, but nothing.
+  // `coordinates=null` in a form is present but means nothing.
   if (coordinates === undefined && address === undefined) throw badParam('coordinates', 'Required.')
   return {
     ...(coordinates !== undefined && { center: checkPoint('coordinates', coordinates) }),
@@ -99,12 +103,12 @@ function positionsOf(coordinates: readonly unknown[]): readonly unknown[] {
     const sentence = `A flat list must have a longitude and a latitude for each position; it has ${length} numbers.`
     throw badParam('coordinates', `Invalid coordinates. ${sentence}`)
   }
-  // One too many is enough to refuse the ring; more need not be read.
+  // One position too many is enough to refuse the ring, so more need not be read.
   const count = Math.min(length / 2, MAX_RING_POSITIONS + 1)
   return Array.from({ length: count }, (_, i) => coordinates.slice(2 * i, 2 * i + 2))
 }
 
-/** GeoJSON's form of a polygon is a list of rings: accepted if it is one ring. */
+/** The positions of a polygon in GeoJSON, which is a list of rings. It is accepted if it has one ring. */
 function unnest(coordinates: readonly unknown[]): readonly unknown[] {
   const first = coordinates[0]
   if (!Array.isArray(first) || !Array.isArray(first[0])) return coordinates

@@ -10,13 +10,13 @@ const MOST_METERS_APART = 1000
 
 /** A definition as it is read, before its area is known. */
 export interface GeofenceDraft {
-  /** With `placeId`, or with `address` where coordinates are not given or must be near it. */
+  /** The definition. It has a `placeId`, or an `address` if coordinates are missing or must be near it. */
   readonly definition: Omit<GeofenceDefinition, 'shape' | 'isochrone'>
   /** The center of a circle or an isochrone. */
   readonly center?: Position
   /** The ring of a polygon. */
   readonly ring?: readonly Position[]
-  /** Metres for a circle, minutes for an isochrone. */
+  /** In metres for a circle, and in minutes for an isochrone. */
   readonly radius?: number
 }
 
@@ -58,7 +58,10 @@ async function ofPlace(
   return around(draft, place.position, place.radius)
 }
 
-/** Coordinates win; then the address, if it is found, must be near them. */
+/**
+ * Uses the coordinates, if there are any. Then the address, if it is found, must be near them. Otherwise, the address
+ * gives the position.
+ */
 async function ofAddress(
   draft: GeofenceDraft,
   address: string,
@@ -66,7 +69,7 @@ async function ofAddress(
 ): Promise<GeofenceDefinition> {
   const { center } = draft
   const found = await finder.positionOf(address).catch((error: ApiError) => {
-    // The coordinates are enough where addresses can never be looked up.
+    // If addresses can never be looked up, the coordinates are enough.
     if (center === undefined || error.retryAfter !== undefined) throw blamed('address', error)
   })
   if (center === undefined) {
@@ -84,7 +87,10 @@ async function ofAddress(
   return around(draft, center)
 }
 
-/** @param placeRadius metres, if the definition has no radius */
+/**
+ * A circle or an isochrone around a point.
+ * @param placeRadius the radius in metres if the definition has none
+ */
 function around(draft: GeofenceDraft, center: Position, placeRadius?: number): GeofenceDefinition {
   const radius = draft.radius ?? placeRadius!
   if (draft.definition.type === 'circle') return withShape(draft, { kind: 'circle', center, radius })
@@ -94,7 +100,7 @@ function around(draft: GeofenceDraft, center: Position, placeRadius?: number): G
   }
 }
 
-/** The shape of an isochrone until it is computed: it has the location, and nobody is ever inside. */
+/** The shape of an isochrone until it is computed. It has the location, and nobody is ever inside. */
 function placeholder(center: Position): Shape {
   return { kind: 'circle', center, radius: MIN_GEOFENCE_RADIUS_METERS }
 }

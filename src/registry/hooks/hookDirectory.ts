@@ -4,13 +4,13 @@ import type { Hook } from '../../model/hook.ts'
 export interface HookFollower {
   /** Called for each change of a hook, within the edit. */
   changed(): void
-  /** Resolves once what follows from the edits so far is durable, too. */
+  /** Resolves once everything that follows from the edits so far is durable, too. */
   settled(): Promise<void>
 }
 
-/** The hooks of all scopes, as what sends their messages uses them. */
+/** The hooks of all scopes, for the code that sends their messages. */
 export interface HookDirectory {
   all(): Iterable<Hook>
-  /** Edits resolve once it is ready, too. */
+  /** Follows the edits. They resolve only once it is ready, too. */
   follower: HookFollower | undefined
 }

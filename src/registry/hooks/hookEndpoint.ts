@@ -7,17 +7,17 @@ import { badParam } from '../../runtime/errors.ts'
 
 const MAX_URL_LENGTH = 2048
 const MAX_WORD_LENGTH = 256
-/** For PEM files and credentials, which may contain a chain of certificates. */
+/** The largest length of PEM files and credentials, which may contain a chain of certificates. */
 const MAX_FILE_LENGTH = 32_768
 const DEFAULT_NATS_PORT = 4222
 /** The key of Standard Webhooks: 24 to 64 bytes. */
 const SECRET = /^whsec_[A-Za-z0-9+/]{32,88}={0,2}$/
-/** Without wildcards; the rules of a subject that is published to. */
+/** A subject to which messages can be published, so without wildcards. */
 const SUBJECT = /^[^\s.*>\0]+(?:\.[^\s.*>\0]+)*$/
-/** What belongs to the server and to Ringfence itself. */
+/** Subjects that belong to the server or to Ringfence itself. */
 const RESERVED = /^(?:\$|_INBOX(?:\.|$)|_R_(?:\.|$))/
 
-/** Never returned and never logged. */
+/** Members that are never returned and never logged. */
 const SECRETS = ['secret', 'password', 'token', 'credentials', 'tlsKey'] as const
 const HTTP_FIELDS = ['secret'] as const
 const TLS_FIELDS = ['tlsCa', 'tlsCertificate', 'tlsKey'] as const
@@ -33,7 +33,7 @@ const NATS_FIELDS = [
 
 const optionalText = (length: number, description: string) => Type.Optional(Text(length, description))
 
-/** The body's `endpoint`. */
+/** The member `endpoint` of a body. */
 export const EndpointBody = Type.Object(
   {
     url: Text(
@@ -95,8 +95,8 @@ export function endpointRecord(endpoint: HookEndpoint): Static<typeof EndpointRe
 
 /**
  * Reads an endpoint whose fields have the right types.
- * @param path of the endpoint, for errors
- * @throws ApiError 400 naming the field
+ * @param path the path of the endpoint, for errors
+ * @throws {ApiError} 400 naming the field
  */
 export function parseEndpoint(fields: Fields, path: string): HookEndpoint {
   const bad = (name: string, sentence: string) => badParam(`${path}.${name}`, sentence)
@@ -127,7 +127,7 @@ export function parseEndpoint(fields: Fields, path: string): HookEndpoint {
   return { ...given, url: `${url.protocol}//${url.hostname}:${url.port || DEFAULT_NATS_PORT}` }
 }
 
-/** At most one way to say who publishes. */
+/** Checks that there is at most one way to say who publishes. */
 function checkIdentity(given: HookEndpoint, bad: (name: string, sentence: string) => Error): void {
   if (given.password !== undefined && given.user === undefined) throw bad('user', 'Required with password.')
   if (given.user !== undefined && given.password === undefined) throw bad('password', 'Required with user.')
@@ -138,7 +138,7 @@ function checkIdentity(given: HookEndpoint, bad: (name: string, sentence: string
     throw bad('credentials', 'Invalid credentials. It must be the text of a .creds file, or a seed (SU…).')
 }
 
-/** The fields as they are, without empty ones. */
+/** The texts of the fields, without empty ones. */
 function readTexts(fields: Fields, path: string): HookEndpoint {
   const values: Record<string, unknown> = {}
   for (const name of Object.keys(EndpointBody.properties)) {

@@ -33,10 +33,13 @@ const HOOK_ROWS = recordRows(
   }),
 )
 
-/** Each is a reader of the event log and a share of the outgoing connections. */
+/**
+ * How many hooks an environment may have. Each is a reader of the event log, and takes a share of the outgoing
+ * connections.
+ */
 export const MAX_HOOKS = 100
 
-/** What the API says of a hook, besides its state, which only the process that sends its messages knows. */
+/** The hook as the API returns it, without its state, which only the process that sends its messages knows. */
 export const HOOKS: Omit<Entity<HookDefinition, Hook>, 'parse'> = {
   singular: 'hook',
   plural: 'hooks',

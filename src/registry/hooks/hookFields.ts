@@ -29,12 +29,12 @@ import { MAX_DESCRIPTION_LENGTH, MAX_ID_LENGTH, MAX_WORD_LENGTH, type Pair } fro
 import { TextsOrText } from '../records/recordSchemas.ts'
 import { EndpointBody, parseEndpoint } from './hookEndpoint.ts'
 
-/** A hook without what the registry gives it: the content of one definition. */
+/** A hook without the members that the registry adds: the content of one definition. */
 export type HookDefinition = Omit<Hook, 'id' | 'scope' | 'createdAt' | 'updatedAt'>
 
 const MAX_FILTER_ITEMS = 100
 const SUBJECTS = Object.keys(HOOK_EVENTS) as HookSubject[]
-/** If a definition names none. */
+/** What is detected if a definition does not say. */
 const STANDARD: Readonly<Record<HookSubject, readonly HookTransition[]>> = {
   geofence: ['enter', 'exit'],
   area: ['enter', 'exit'],
@@ -133,8 +133,8 @@ export const NewHookBody: TObject = bodyOf(
 
 /**
  * Reads the definition of a hook from a body.
- * @param known the pair if the path contains it
- * @throws ApiError 400 naming the field
+ * @param known the tag and externalId, if the path contains them
+ * @throws {ApiError} 400 naming the field
  */
 export function parseHook(fields: Fields, known?: Pair): HookDefinition {
   checkRequired(known === undefined ? NewHookBody : HookBody, fields)
@@ -179,7 +179,7 @@ function detectField(fields: Fields, name: string): readonly string[] | undefine
   return textsField(fields, name, MAX_FILTER_ITEMS, MAX_WORD_LENGTH)
 }
 
-/** The words in the order of the document. */
+/** The transitions in the order of the document. */
 function detected(subject: HookSubject, given: readonly string[]): readonly HookTransition[] {
   const possible = Object.keys(HOOK_EVENTS[subject]) as HookTransition[]
   const unknown = given.find((word) => !(possible as string[]).includes(word))

@@ -15,7 +15,7 @@ export class HookRegistry extends Collection<HookDefinition, Hook> implements Ho
     super(HOOKS, parts)
   }
 
-  /** Like {@link Collection.edit}; it resolves once the follower is ready, too. */
+  /** Makes an edit like {@link Collection.edit}. It resolves only once the follower is ready, too. */
   override async edit<T>(work: () => T): Promise<T> {
     const result = await super.edit(work)
     await this.follower?.settled()

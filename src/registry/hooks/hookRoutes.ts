@@ -12,7 +12,10 @@ export interface HookRouteParts {
   readonly registry: HookRegistry
   /** The state of a hook, for its record. */
   standing(hook: Hook): Readonly<Record<string, unknown>>
-  /** @throws ApiError 400 if nothing may be sent to its url, 503 if it needs what is not there */
+  /**
+   * Checks a definition.
+   * @throws {ApiError} 400 if nothing may be sent to its url, 503 if it needs something that is missing
+   */
   refuse(definition: HookDefinition): void
 }
 

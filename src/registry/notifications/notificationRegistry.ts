@@ -5,18 +5,18 @@ import type { Change, EditLog } from '../store/editLog.ts'
 import type { RegistryReplica } from '../store/replica.ts'
 import type { Notification, NotificationCause, NotificationRow } from './notificationRows.ts'
 
-/** E-mails of a cause that one environment may have, waiting and remembered. */
+/** How many e-mails of one cause an environment may have, waiting and remembered. */
 const MOST_OF_A_CAUSE = 100
-/** How long an e-mail that was sent is remembered, so that its cause makes no other. */
+/** How long an e-mail that was sent is remembered, so that its cause makes no second one. */
 const REMEMBERED_MS = 48 * 3_600_000
 
-/** What is in memory of an e-mail. */
+/** The part of an e-mail that is kept in memory. */
 interface Known {
   readonly key: string
   readonly scope: ScopeId
   readonly cause: NotificationCause
   readonly createdAt: number
-  /** Infinity: nothing more is done. */
+  /** Infinity if nothing more is done. */
   readonly nextAttemptAt: number
 }
 
@@ -60,12 +60,12 @@ export class NotificationRegistry {
     return this.#known.has(keyOf(scope, id))
   }
 
-  /** Within an edit: whether another e-mail of this cause may be queued. */
+  /** Whether another e-mail of this cause may be queued, within an edit. */
   hasRoom(scope: ScopeId, cause: NotificationCause): boolean {
     return this.createdOf(scope, cause).length < MOST_OF_A_CAUSE
   }
 
-  /** When the e-mails of a cause were queued, oldest first, epoch milliseconds. */
+  /** When the e-mails of a cause were queued, in epoch milliseconds, oldest first. */
   createdOf(scope: ScopeId, cause: NotificationCause): readonly number[] {
     const times: number[] = []
     for (const known of this.#known.values())
@@ -73,7 +73,7 @@ export class NotificationRegistry {
     return times.sort((a, b) => a - b)
   }
 
-  /** When the next attempt is due, epoch milliseconds; Infinity: none is. */
+  /** When the next attempt is due, in epoch milliseconds; Infinity if none is. */
   get nextDue(): number {
     let next = Infinity
     for (const { nextAttemptAt } of this.#known.values()) next = Math.min(next, nextAttemptAt)
@@ -107,7 +107,7 @@ export class NotificationRegistry {
     return { kind: 'notifications', key: keyOf(scope, id), row: undefined }
   }
 
-  /** Within an edit: forgets what was sent two days ago. */
+  /** Forgets e-mails that were sent two days ago, within an edit. */
   sweep(): void {
     const before = this.#clock.now() - REMEMBERED_MS
     const old = [...this.#known.values()]

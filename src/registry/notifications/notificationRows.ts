@@ -3,10 +3,10 @@ import type { ScopeId } from '../../model/scope.ts'
 import { ID_COLUMNS } from '../records/recordRows.ts'
 import type { RowKind } from '../store/rowKind.ts'
 
-/** What an e-mail is about. */
+/** The causes of e-mails. */
 export type NotificationCause = 'run' | 'webhook' | 'quota' | 'disk' | 'test'
 
-/** What the outside is told of an e-mail. */
+/** The state of an e-mail as it is shown. */
 export interface NotificationState {
   readonly status: 'sent' | 'waiting' | 'failed' | 'off' | 'notConfigured'
   readonly error?: string
@@ -14,13 +14,13 @@ export interface NotificationState {
 
 /** An e-mail that waits, or that was sent lately. */
 export interface Notification {
-  /** Follows from the cause, so that each has one: 24 hex. */
+  /** 24 hex digits that follow from the cause, so that each cause has one e-mail. */
   readonly id: string
-  /** 0 for what concerns the server itself. */
+  /** The scope; 0 if it is about the server itself. */
   readonly scope: ScopeId
   readonly createdAt: number
   readonly cause: NotificationCause
-  /** The run of a geofence sync that it tells of. */
+  /** The run of a geofence sync that it is about. */
   readonly run?: string
   /** All addresses, for the header. */
   readonly to: readonly string[]
@@ -32,7 +32,7 @@ export interface Notification {
   /** Empty once it was sent. */
   readonly text: string
   readonly attempts: number
-  /** Absent: nothing more is done. */
+  /** Absent if nothing more is done. */
   readonly nextAttemptAt?: number
 }
 

@@ -30,7 +30,7 @@ const KeyAnswer = Type.Object({
 })
 const TAG = 'Keys'
 const OVERLAP = 'oldKeyValidUntil'
-/** Strict: with a mistyped name, the old key would become invalid at once. */
+/** Other members are refused, because with a mistyped name, the old key would become invalid at once. */
 const Rotation = Type.Object(
   {
     [OVERLAP]: Type.Optional(
@@ -43,7 +43,7 @@ const Rotation = Type.Object(
 /** The dependencies of the keys' routes. */
 export interface KeyRouteParts {
   readonly keys: Keys
-  /** See {@link EditLog}. */
+  /** Makes an edit; see {@link EditLog}. */
   edit<T>(work: () => T): Promise<T>
 }
 

@@ -10,7 +10,7 @@ import type { Credentials } from '../../http/credentials.ts'
 export const KEY_KINDS = ['testPublishable', 'livePublishable', 'testSecret', 'liveSecret'] as const
 export type KeyKind = (typeof KEY_KINDS)[number]
 
-/** The four keys in full; shown once, when they are created. */
+/** The four keys in full. They are shown once, when they are created. */
 export type KeySet = Readonly<Record<KeyKind, string>>
 
 /** The stored record of a key, which never contains a secret one. */
@@ -18,18 +18,18 @@ export interface KeyRecord {
   readonly project: number
   readonly kind: KeyKind
   readonly lastFour: string
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly createdAt: number
-  /** Epoch milliseconds from which a replaced key is invalid; null if it was not replaced. */
+  /** The time from which a replaced key is invalid, in epoch milliseconds; null if it was not replaced. */
   readonly validUntil: number | null
-  /** The whole key, if it is publishable and was made since whole ones are stored. */
+  /** The whole key, if it is publishable and was made by a version that stores whole ones. */
   readonly text?: string | null
 }
 
 export interface Project {
   readonly id: number
   readonly name: string
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly createdAt: number
 }
 
@@ -54,21 +54,21 @@ const MAX_KEY_LENGTH = 128
 /** How long a replaced key may stay valid. */
 const MAX_OVERLAP_DAYS = 90
 const DAY_MS = 86_400_000
-/** Replaced keys of one kind that are still valid. */
+/** How many replaced keys of one kind may still be valid. */
 const MAX_OLD_KEYS = 10
 
 interface Entry {
   readonly digest: Buffer
   readonly credentials: Credentials
-  /** Epoch milliseconds; Infinity for a key that was not replaced. */
+  /** In epoch milliseconds; Infinity for a key that was not replaced. */
   validUntil: number
-  /** The key that its row has in the edit log. */
+  /** The key under which its row is in the edit log. */
   named: string
 }
 
 /** A row of the table `keys`. */
 interface KeyRow extends Omit<KeyRecord, 'validUntil' | 'text'> {
-  /** In hex. */
+  /** The SHA-256 in hex. */
   readonly digest: string
 }
 
@@ -77,7 +77,7 @@ interface OldKeyRow extends KeyRow {
   readonly validUntil: number
 }
 
-/** Of a publishable key `k`, in full. */
+/** The full text of a publishable key `k`. */
 const TEXT = `(SELECT text FROM publishableKeys p WHERE p.project = k.project AND p.digestOfKey = lower(hex(k.digest)))`
 const KEY_COLUMNS = 'project, kind, lower(hex(digest)) AS digest, lastFour, createdAt'
 
@@ -93,7 +93,7 @@ export class Keys {
   readonly #edits: EditLog
   readonly #clock: Clock
   readonly #byDigest = new Map<string, Entry>()
-  /** The digests, by the key of their rows in the edit log. */
+  /** The digests, by the keys of their rows in the edit log. */
   readonly #digests = new Map<string, string>()
   readonly #byCredentials = new Map<Credentials, Entry>()
 
@@ -124,7 +124,7 @@ export class Keys {
     return this.ofDigest(hash('sha256', key, 'hex'))
   }
 
-  /** {@link authenticate} for a key of which the SHA-256 is known, in hex. */
+  /** Does the same as {@link authenticate} for a key of which the SHA-256 is known, in hex. */
   ofDigest(digest: string): Credentials | undefined {
     const entry = this.#byDigest.get(digest)
     if (entry === undefined || !timingSafeEqual(entry.digest, Buffer.from(digest, 'hex'))) return undefined
@@ -160,7 +160,7 @@ export class Keys {
     return rows.toSorted((a, b) => order(a) - order(b) || b.createdAt - a.createdAt || until(b) - until(a))
   }
 
-  /** A new project with the given keys, or with generated ones. */
+  /** Creates a project with the given keys, or with generated ones. */
   createProject(name: string, keys: KeySet = generateKeys()): { project: Project; keys: KeySet } {
     const createdAt = this.#clock.now()
     const last = this.#database.prepare('SELECT max(id) FROM projects').pluck().get() as number | null
@@ -178,10 +178,11 @@ export class Keys {
   }
 
   /**
-   * Replaces one key by a generated one. Undefined when there is no such project.
-   * @param oldKeyValidUntil epoch milliseconds until which the old key stays valid beside the new one, and keys that
-   * were replaced before it until their own dates; absent: all earlier keys of this kind are invalid from now on
-   * @returns the new key, and what is kept of both; `old` where it stays valid
+   * Replaces one key by a generated one. Returns undefined if there is no such project.
+   * @param oldKeyValidUntil the time in epoch milliseconds until which the old key stays valid beside the new one, and
+   * keys that were replaced before it until their own dates. If absent, all earlier keys of this kind are invalid from
+   * now on
+   * @returns the new key, and what is stored of both; `old` if it stays valid
    * @throws {OverlapRefused}
    */
   rotate(project: number, kind: KeyKind, oldKeyValidUntil?: number): Rotation | undefined {
@@ -198,7 +199,7 @@ export class Keys {
     const key = generateKey(kind)
     const row = keyRow(project, kind, key, now)
     const old = oldKeyValidUntil === undefined ? undefined : { ...replaced, validUntil: oldKeyValidUntil }
-    // The old key first, so that it is never unknown in between.
+    // The old key is stored first, so that it is never unknown in between.
     this.#edits.commit([
       ...ended.map((gone): Change => ({ kind: 'oldKeys', key: oldRowKey(gone), row: undefined })),
       ...(old === undefined ? [] : [putOfOld(old)]),
@@ -218,13 +219,16 @@ export class Keys {
     if (digest === undefined) return
     this.#digests.delete(named)
     const entry = this.#byDigest.get(digest)
-    // It may have become an old key, which has another name.
+    // The key may have become an old one, which has another name.
     if (entry === undefined || entry.named !== named) return
     this.#byDigest.delete(digest)
     this.#byCredentials.delete(entry.credentials)
   }
 
-  /** @param named the key of the row in the edit log; its previous entry is forgotten */
+  /**
+   * Stores a key in memory.
+   * @param named the key of the row in the edit log; its previous entry is forgotten
+   */
   #remember(named: string, row: KeyRow, validUntil = Infinity): void {
     if (this.#digests.get(named) !== row.digest) this.#forget(named)
     this.#digests.set(named, row.digest)
@@ -246,14 +250,17 @@ export class Keys {
 
 /** The result of a rotation. */
 export interface Rotation {
-  /** In full; shown once. */
+  /** The key in full. It is shown once. */
   readonly key: string
   readonly record: KeyRecord
   /** The replaced key, if it stays valid for a while. */
   readonly old: KeyRecord | undefined
 }
 
-/** @throws {OverlapRefused} */
+/**
+ * Checks an overlap.
+ * @throws {OverlapRefused}
+ */
 function checkOverlap(validUntil: number, now: number, oldKeys: number): void {
   if (!(validUntil > now)) throw new OverlapRefused('The date must be in the future.')
   if (validUntil > now + MAX_OVERLAP_DAYS * DAY_MS)
@@ -288,7 +295,7 @@ function putOfOld(row: OldKeyRow): Change {
   return { kind: 'oldKeys', key: oldRowKey(row), row, record: row }
 }
 
-/** A publishable key in full; a secret one is not stored. */
+/** The full text of a publishable key. That of a secret one is not stored. */
 function textOf({ project, kind, digest }: KeyRow, text: string): Change[] {
   if (!kind.endsWith('Publishable')) return []
   return [
@@ -296,7 +303,7 @@ function textOf({ project, kind, digest }: KeyRow, text: string): Change[] {
   ]
 }
 
-/** Whoever has a key that is over learns no more of it. */
+/** The change that removes the text of a key that is no longer valid. */
 function withoutText({ project, kind, digest }: KeyRow): Change[] {
   if (!kind.endsWith('Publishable')) return []
   return [{ kind: 'publishableKeys', key: `${project}.${digest}`, row: undefined }]

@@ -39,7 +39,8 @@ export const PROJECT_ROWS: readonly RowKind[] = [
     json: [],
     schema: Type.Object({ ...KEY_COLUMNS, validUntil: Type.Number() }),
   },
-  // Publishable keys in full: they are not secret. There is none for a key that was made before this table.
+  // Publishable keys are stored in full, because they are not secret. Keys that were made before this table are not in
+  // it.
   {
     name: 'publishableKeys',
     columns: ['project', 'digestOfKey', 'text'],

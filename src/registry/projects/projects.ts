@@ -6,25 +6,25 @@ import type { EditLog } from '../store/editLog.ts'
 import type { RegistryReplica } from '../store/replica.ts'
 import { SharedUsage, type UsageSums } from './sharedUsage.ts'
 
-/** How often counts are stored: the counts of this time can be lost in a crash. */
+/** How often counts are stored. A crash can lose the counts of this time. */
 const FLUSH_MS = 5000
 
 /** A project as the operator sees it. */
 export interface ProjectStatus {
   readonly id: number
   readonly name: string
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly createdAt: number
   readonly disabled: boolean
-  /** Requests a month; null: no limit. */
+  /** How many requests a month may have; null means no limit. */
   readonly quota: number | null
-  /** The requests of the current UTC month, both environments together. */
+  /** The requests of the current UTC month in both environments together. */
   readonly requests: number
 }
 
 /** The requests of one project in one UTC month. */
 export interface MonthlyUsage {
-  /** `2026-11` */
+  /** The month, such as `2026-11`. */
   readonly month: string
   readonly requests: number
 }
@@ -56,9 +56,9 @@ export class Projects {
   readonly #edits: EditLog
   readonly #clock: Clock
   readonly #onFailure: (error: unknown) => void
-  /** By project: the requests that a month may have; -1 for a disabled project, undefined for one without a limit. */
+  /** How many requests a month may have, by project; -1 for a disabled project, undefined for one without a limit. */
   readonly #bounds: (number | undefined)[] = []
-  /** By project: requests of this month. */
+  /** The requests of this month, by project. */
   #requests: number[] = []
   /** Projects whose count has changed since it was stored. */
   readonly #changed = new Set<number>()
@@ -69,8 +69,9 @@ export class Projects {
   readonly #shared: SharedUsage | undefined
 
   /**
-   * @param onFailure called when counts could not be stored; it is tried again
-   * @param sums if other processes count too
+   * Starts with the stored counts.
+   * @param onFailure called when counts could not be stored; another attempt follows
+   * @param sums present if other processes count, too
    */
   constructor(
     replica: RegistryReplica,
@@ -111,11 +112,11 @@ export class Projects {
     this.#changed.add(project)
   }
 
-  /** A counted request was refused for another reason, so it does not count. */
+  /** Takes back a request that was counted and then refused for another reason. */
   giveBack(scope: ScopeId): void {
     const project = projectOf(scope)
     const requests = this.#requests[project] ?? 0
-    // A month may have begun in between.
+    // A new month may have begun in between.
     if (requests === 0) return
     this.#requests[project] = requests - 1
     this.#changed.add(project)
@@ -139,7 +140,8 @@ export class Projects {
   }
 
   /**
-   * @param quota requests a month, a whole number ≥ 0; null: no limit
+   * Sets a quota.
+   * @param quota requests per month, a whole number ≥ 0; null means no limit
    * @returns whether there is such a project
    */
   setQuota(project: number, quota: number | null): boolean {
@@ -161,7 +163,7 @@ export class Projects {
   flush(): void {
     if (this.#changed.size === 0) return
     const counts = [...this.#changed].map((project) => [project, this.#requests[project] ?? 0])
-    // Not flushed to the disk by itself, because that would delay all requests for a number.
+    // The write is not flushed to the disk, because that would delay all requests for a number.
     const synchronous = this.#database.prepare('PRAGMA synchronous').pluck().get() as number
     this.#database.prepare('PRAGMA synchronous = NORMAL').run()
     try {
@@ -223,7 +225,7 @@ export class Projects {
     )
   }
 
-  /** Switches the count to the month of `now`: a clock that is set back finds the old month again. */
+  /** Switches the count to the month of `now`. If a clock is set back, it finds the old month again. */
   #turnMonth(now: number): void {
     this.#tryFlush()
     this.#changed.clear()

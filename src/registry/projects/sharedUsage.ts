@@ -2,23 +2,23 @@ import { randomBytes } from 'node:crypto'
 
 /** Requests by project, to be added to the sums of a month. */
 export interface Counted {
-  /** Identifies the addition: if it is made twice, it counts once. */
+  /** Identifies the addition. If it is made twice, it counts once. */
   readonly id: string
-  /** `2026-11` */
+  /** The month, such as `2026-11`. */
   readonly month: string
   readonly added: ReadonlyMap<number, number>
 }
 
-/** The sums of all processes' counts. Every promise may reject if they are out of reach. */
+/** The sums of all processes' counts. Every promise may reject if they cannot be reached. */
 export interface UsageSums {
   add(counted: Counted): Promise<void>
-  /** By project. */
+  /** The sums of a month by project. */
   of(month: string): Promise<ReadonlyMap<number, number>>
 }
 
 /**
- * The requests of projects if several processes count: each counts its own, and knows the others' as of the last
- * exchange.
+ * Counts the requests of projects if several processes count. Each counts its own, and knows those of the others as of
+ * the last exchange.
  *
  * Invariants
  * - USAGE-1: The requests of a project that this process has counted and not yet gathered are its requests minus its
@@ -36,9 +36,9 @@ export class SharedUsage {
   }
 
   /**
-   * A month begins.
+   * Begins a month.
    * @param requests by project, as far as they are known to be in the sums
-   * @param before those of the previous month
+   * @param before the requests of the previous month
    */
   begin(month: string, requests: readonly number[], before: readonly number[]): void {
     this.#gather(before)
@@ -47,15 +47,15 @@ export class SharedUsage {
   }
 
   /**
-   * Adds this process's counts to the sums, and the others' to the requests; returns the projects whose count it
-   * changed.
+   * Adds this process's counts to the sums, and those of the others to the requests. Returns the projects whose count
+   * it has changed.
    * @param requests by project, of the current month
    */
   async exchange(requests: number[]): Promise<readonly number[]> {
     if (this.#isUnderWay) return []
     this.#isUnderWay = true
     try {
-      // The requests belong to that month, whichever is current when the answers come.
+      // The requests belong to this month, whichever month is current when the answers arrive.
       const month = this.#month
       if (this.#unsent.length === 0) this.#gather(requests)
       for (let next = this.#unsent[0]; next !== undefined; next = this.#unsent[0]) {

@@ -22,9 +22,9 @@ export const AREA_MEMBERS = {
 type Members<Kind extends Area['type']> = Partial<Extract<Area, { type: Kind }>>
 
 /**
- * The area that a request means, whose members have the right types.
- * @param path of the area, for errors
- * @throws ApiError 400 naming the field
+ * The area of a request whose members have the right types.
+ * @param path the path of the area, for errors
+ * @throws {ApiError} 400 naming the field
  */
 export function readArea(area: Partial<Area> & Pick<Area, 'type'>, path = 'area'): LiveArea {
   switch (area.type) {

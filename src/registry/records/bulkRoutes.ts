@@ -13,11 +13,11 @@ import type { RecordFilter, Referenced } from './recordList.ts'
 import type { ScopedRecord } from './recordRows.ts'
 import type { RecordStore } from './recordStore.ts'
 
-/** Records of one call: their ids are held while it lasts. */
+/** How many records one call may concern. Their ids are held in memory meanwhile. */
 const MOST_RECORDS = 200_000
-/** Records of one commit, which with its entries in the audit is one transaction. */
+/** How many records one commit has. Together with its entries in the audit it is one transaction. */
 const RECORDS_A_COMMIT = 200
-/** Calls that wait for the one that runs. */
+/** How many calls may wait for the one that runs. */
 const MOST_WAITING = 20
 
 const BulkQuery = Type.Object({
@@ -127,7 +127,10 @@ export function bulkRoutes<D extends Referenced, R extends L, L extends ScopedRe
 
 type BulkRequest = Parameters<typeof filterOf>[0] & { readonly all?: boolean; readonly expectedCount: number }
 
-/** The ids of those that match, oldest last; one more than {@link MOST_RECORDS} if there are too many. */
+/**
+ * The ids of the records that match, the oldest one last. If there are more than {@link MOST_RECORDS}, it returns one
+ * more than that.
+ */
 function* idsOf<L extends ScopedRecord>(
   store: Pick<RecordStore<L>, 'matching'>,
   filter: RecordFilter<L>,

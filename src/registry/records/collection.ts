@@ -25,7 +25,7 @@ export interface CollectionParts<R extends L, L extends ScopedRecord = R> {
   readonly replica: RegistryReplica
   readonly edits: EditLog
   readonly clock: Clock
-  /** Returns the store of a scope's records in memory; absent: the collection has its own lists. */
+  /** Returns the store of a scope's records in memory. If absent, the collection has its own lists. */
   readonly store?: (scope: ScopeId) => RecordStore<R, L>
   /** Called after each change of a record of the scope. */
   readonly changed?: (scope: ScopeId, revision: number) => void
@@ -34,11 +34,11 @@ export interface CollectionParts<R extends L, L extends ScopedRecord = R> {
 /** The result of a put. */
 export interface PutOutcome<R> {
   readonly record: R
-  /** False if it replaced the record with its pair. */
+  /** False if it replaced the record with the same tag and externalId. */
   readonly created: boolean
 }
 
-/** Rows that are read between two reports of the progress. */
+/** How many rows are read between two reports of the progress. */
 const PROGRESS_ROWS = 1000
 
 /**
@@ -90,7 +90,7 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
   load(onProgress: (read: number, total: number) => void = () => {}): void {
     const { name } = this.#kind.rows
     const counts = this.#database.prepare(`SELECT scope, count(*) AS count FROM ${name} GROUP BY scope`)
-    // In order of rowid, which is the order of creation, they come without being sorted.
+    // They need not be sorted, because the order of rowid is the order of creation.
     const all = this.#database.prepare(`SELECT * FROM ${name} ORDER BY ${this.#database.orderOfCreation}`)
     let total = 0
     for (const { scope, count } of counts.all() as { scope: ScopeId; count: number }[]) {
@@ -104,7 +104,7 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
     }
   }
 
-  /** The records of a scope, to be read. */
+  /** The store with the records of a scope, for reading. */
   store(scope: ScopeId): RecordStore<R, L> {
     let store = this.#stores.get(scope)
     if (store === undefined) this.#stores.set(scope, (store = this.#createStore(scope)))
@@ -116,12 +116,15 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
     for (const store of this.#stores.values()) yield* store.inOrder()
   }
 
-  /** See {@link EditLog}. */
+  /** Makes an edit; see {@link EditLog}. */
   edit<T>(work: () => T): Promise<T> {
     return this.edits.edit(work)
   }
 
-  /** @throws {RecordExists} if the definition has a pair that is taken */
+  /**
+   * Creates a record.
+   * @throws {RecordExists} if the definition has a pair that is taken
+   */
   create(scope: ScopeId, definition: D): R {
     this.beforeEdit()
     const { tag, externalId } = definition
@@ -133,14 +136,17 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
   }
 
   /**
-   * Creates it, or replaces the definition of the record with its pair: `id` and `createdAt` stay. Without both tag and
-   * externalId it is always a new record.
+   * Creates a record, or replaces the definition of the record with its pair, whose `id` and `createdAt` stay. Without
+   * both tag and externalId, it is always a new record.
    */
   put(scope: ScopeId, definition: D): PutOutcome<R> {
     return this.putMany(scope, [definition])[0]!
   }
 
-  /** {@link put} for many in one transaction: all or none. A pair that is given twice ends as the last one. */
+  /**
+   * Does {@link put} for many definitions in one transaction, all or none. If a pair is given twice, the last one
+   * counts.
+   */
   putMany(scope: ScopeId, definitions: readonly D[], joint?: JointPut): PutOutcome<R>[] {
     if (definitions.length === 0) return []
     this.beforeEdit()
@@ -156,8 +162,8 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
   }
 
   /**
-   * Replaces the definition of the record with this id, its pair included; undefined when there is none.
-   * @throws {RecordExists} when another record has the new pair
+   * Replaces the definition of the record with this id, including its pair. Returns undefined if there is none.
+   * @throws {RecordExists} if another record has the new pair
    */
   replace(scope: ScopeId, id: string, definition: D): R | undefined {
     this.beforeEdit()
@@ -178,7 +184,7 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
     return record
   }
 
-  /** Returns whether it existed. */
+  /** Deletes a record. Returns whether it existed. */
   delete(scope: ScopeId, id: string): boolean {
     if (this.store(scope).get(id) === undefined) return false
     this.edits.commit([this.removalOf(scope, id)])
@@ -186,8 +192,9 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
   }
 
   /**
-   * Gives these records, of which some may be gone, the members of the patch; undefined ones are removed. All or none.
-   * @returns how many there were
+   * Gives these records, of which some may be gone, the members of the patch, all or none. Undefined members are
+   * removed.
+   * @returns how many records there were
    */
   patchMany(
     scope: ScopeId,
@@ -214,7 +221,7 @@ export class Collection<D extends Referenced, R extends L, L extends ScopedRecor
     return changes.length
   }
 
-  /** Deletes records that exist, and makes the other changes with it: all or none. */
+  /** Deletes records that exist, and makes the other changes together with it, all or none. */
   deleteMany(scope: ScopeId, ids: readonly string[], alongside: readonly Change[]): void {
     this.edits.commit([...ids.map((id) => this.removalOf(scope, id)), ...alongside])
   }

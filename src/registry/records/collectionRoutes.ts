@@ -35,7 +35,7 @@ const OrderQuery = {
   includeTotal: IncludeTotal,
 }
 
-/** Large answers that are made at a time, because each is held in memory until it is sent. */
+/** How many large answers are made at a time, because each is held in memory until it is sent. */
 export const ANSWERS_AT_ONCE = 8
 
 /**
@@ -55,12 +55,12 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
   readonly #entity: Entity<D, R>
   readonly #collection: Collection<D, R, L>
   readonly #concurrency: ConcurrencyLimit
-  /** `/v1/geofences` */
+  /** The path, such as `/v1/geofences`. */
   readonly #path: string
-  /** `a geofence` */
+  /** The record in words, such as `a geofence`. */
   readonly #one: string
   readonly #shared: { readonly auth: 'secret'; readonly tag: string }
-  /** Of what changes records. */
+  /** The properties of routes that change records. */
   readonly #edit: { readonly auth: 'secret'; readonly tag: string; readonly role: Role }
   readonly #answer: TObject
   readonly #answersOf: Readonly<Record<'creation' | 'put' | 'replacement', Record<number, TObject>>>
@@ -143,7 +143,7 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
           const externalId = present(body, 'externalId') ?? before.externalId
           const definition = await entity.parse({ ...body, tag, externalId })
           const replace = () => {
-            // What the body leaves out stays as it is now, not as it was when the body was read.
+            // Fields that the body leaves out stay as they are now, not as they were when the body was read.
             const now = find()
             const kept = PAIR.filter((name) => present(body, name) === undefined && now[name] !== undefined)
             const pair = Object.fromEntries(kept.map((name) => [name, now[name]]))
@@ -255,9 +255,9 @@ class RouteMaker<D extends Referenced, R extends L, L extends ScopedRecord> {
   }
 
   /**
-   * The records of a page as JSON. A thousand of the largest polygons are 90 MB, and take a second or two to write:
-   * other requests get turns in between. Each record is shown as it is then, and left out if it was deleted in the
-   * meantime.
+   * The records of a page as JSON. A thousand of the largest polygons are 90 MB, and take a second or two to write, so
+   * other requests get turns in between. Each record is shown as it is when it is written, and left out if it was
+   * deleted in the meantime.
    */
   #textsInSlices(store: RecordStore<R, L>, records: readonly L[]): Promise<string[]> {
     return mapInSlices(records, ({ id }) => {
@@ -272,7 +272,7 @@ export function scopeOf(call: { readonly credentials: Credentials | undefined })
   return call.credentials!.scope
 }
 
-/** The edit, throwing ApiError 409 if the pair belongs to another record. */
+/** Makes an edit that throws ApiError 409 if the pair belongs to another record. */
 function refusingTaken<T>(edit: () => T): () => T {
   return () => {
     try {

@@ -7,16 +7,16 @@ import type { Pair } from './recordFields.ts'
 import type { Referenced } from './recordList.ts'
 import { recordOfRow, rowOfRecord, type RecordRow, type ScopedRecord } from './recordRows.ts'
 
-/** How records of one kind are written down. */
+/** How records of one kind are stored as rows. */
 export interface StoredKind<R extends ScopedRecord> {
-  /** `geofence`: what a record is called in sentences. */
+  /** The name of a record in sentences, such as `geofence`. */
   readonly singular: string
   readonly rows: RowKind
-  /** Absent: {@link rowOfRecord}. */
+  /** Writes a row. If absent, it is {@link rowOfRecord}. */
   toRow?(record: R): object
   /**
-   * The inverse of `toRow`. Absent: {@link recordOfRow}.
-   * @throws where the row is not one that this process would write
+   * The inverse of `toRow`. If absent, it is {@link recordOfRow}.
+   * @throws if the row is not one that this process would write
    */
   fromRow?(row: RecordRow): R
 }
@@ -26,15 +26,18 @@ export interface StoredKind<R extends ScopedRecord> {
  * texts. {@link Collection} stores its records, and {@link collectionRoutes} serves them.
  */
 export interface Entity<Definition extends Referenced, R extends ScopedRecord> extends StoredKind<R> {
-  /** `geofences`: the path under /v1/, and the member of a list's answer. */
+  /** The path under /v1/, and the member of a list's answer, such as `geofences`. */
   readonly plural: string
   /** The heading of its operations in the reference. */
   readonly tag: string
-  /** What a person needs to change its records; absent: `write`. */
+  /** The role that a person needs to change its records; `write` if absent. */
   readonly role?: Role
-  /** How many an environment may have; absent: any number. */
+  /** How many records an environment may have; any number if absent. */
   readonly most?: number
-  /** What may be changed for all records that match a filter; absent: records are changed and deleted one by one. */
+  /**
+   * What may be changed for all records that match a filter. If absent, records are only changed and deleted one by
+   * one.
+   */
   readonly changes?: BulkChanges
   /** The body of a definition that contains its pair. */
   readonly newBody: TObject
@@ -48,7 +51,7 @@ export interface Entity<Definition extends Referenced, R extends ScopedRecord> e
   parse(fields: Fields, known?: Pair): Definition | Promise<Definition>
   /** The schema of the result of `answer`. */
   readonly record: TObject
-  /** The record as the API answers it. */
+  /** The record as the API returns it. */
   answer(record: R): Record<string, unknown>
 }
 

@@ -25,9 +25,9 @@ export interface FieldRule<T, Required extends boolean = boolean> {
   readonly schema: TSchema
   readonly isRequired: Required
   /**
-   * Undefined if the field is absent, null or empty.
+   * Reads the field. Returns undefined if it is absent, null or empty.
    * @param known the pair, if the path contains it
-   * @throws ApiError 400 naming the field
+   * @throws {ApiError} 400 naming the field
    */
   read(fields: Fields, name: string, known?: Pair): T | undefined
 }
@@ -43,7 +43,7 @@ type ValuesOf<Table extends FieldTable, Name extends keyof Table> = {
 
 /**
  * The schema of a body with these fields.
- * @param more what goes beyond a list of required fields: see {@link Needs}
+ * @param more rules beyond a list of required fields; see {@link Needs}
  */
 export function bodyOf(
   table: FieldTable,
@@ -58,10 +58,9 @@ export function bodyOf(
 }
 
 /**
- * Reads the named fields in this order, which decides which of several errors is reported. Absent fields are left
- * out.
- * @param names absent: all of them
- * @throws ApiError 400 naming the field
+ * Reads the named fields in this order, which decides which of several errors is reported. Absent fields are left out.
+ * @param names all fields if absent
+ * @throws {ApiError} 400 naming the field
  */
 export function readFields<
   Table extends FieldTable,
@@ -80,19 +79,19 @@ export function readFields<
   return values as ValuesOf<Table, Name>
 }
 
-/** What a change of many records at once may set: the schema of its body, and how it is read. */
+/** What a change of many records at once may set: the schema of its body, and its reader. */
 export interface BulkChanges {
   readonly body: TObject
   /**
-   * The members to be set; an undefined one is to be removed.
-   * @throws ApiError 400 naming the field
+   * Returns the members to be set. An undefined one is removed.
+   * @throws {ApiError} 400 naming the field
    */
   parse(fields: Fields): Readonly<Record<string, unknown>>
 }
 
 /**
  * A change of these fields.
- * @param defaults what a field becomes that is null or empty; the others are removed
+ * @param defaults the values of fields that are null or empty; without a default, such a field is removed
  */
 export function bulkChanges(
   table: FieldTable,
@@ -143,7 +142,7 @@ export const number = (low: number, high: number, description: string) =>
 
 export const positive = (description: string) => rule(NumberOrText(description), positiveField)
 
-/** Epoch milliseconds. */
+/** A date, which is read as epoch milliseconds. */
 export const date = () => rule(DateText, dateField)
 
 export const list = (description: string) => rule(ListOrText(description), listField)

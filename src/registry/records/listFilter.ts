@@ -27,15 +27,15 @@ interface CheckedFilter {
   readonly updatedAfter?: string | number
 }
 
-/** What the filters look at, beside what every record has. */
+/** The members that filters look at, besides those that every record has. */
 interface Described extends Listed {
   readonly description?: string
   readonly metadata?: Metadata
 }
 
 /**
- * The filter that a checked query has.
- * @throws ApiError 400 naming the bound that is not a date
+ * The filter in a checked query.
+ * @throws {ApiError} 400 naming the bound that is not a date
  */
 export function filterOf<T extends Described>(query: CheckedFilter): RecordFilter<T> {
   const { limit: _none, ...bounds } = listPage({ limit: 0, ...boundsOf(query) })
@@ -53,7 +53,7 @@ export function filterOf<T extends Described>(query: CheckedFilter): RecordFilte
   }
 }
 
-/** Whether every record matches. */
+/** Whether the filter matches every record. */
 export function isEmptyFilter(query: CheckedFilter): boolean {
   const { tag, externalId, text, metadata = {} } = query
   const texts = [tag, externalId, text, ...Object.keys(metadata)]
@@ -81,7 +81,10 @@ function boundsOf(query: CheckedFilter): Omit<CheckedFilter, 'tag' | 'externalId
   return Object.fromEntries(names.flatMap((name) => (query[name] === undefined ? [] : [[name, query[name]]])))
 }
 
-/** Whether a record has the text, in upper or lower case; every record has an absent one. */
+/**
+ * Returns a function that tells whether a record contains the text, in upper or lower case. If there is no text, every
+ * record matches.
+ */
 function textMatcher(text: string | undefined): (record: Described) => boolean {
   if (text === undefined) return () => true
   const wanted = text.toLowerCase()

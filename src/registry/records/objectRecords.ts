@@ -22,8 +22,9 @@ export class ObjectRecords<T extends Listed> extends RecordList<T> implements Re
   }
 
   /**
-   * Adds it or replaces the one with its id. New ones come in the order of createdAt, and no other has its pair.
-   * @returns the one that it replaced
+   * Adds a record, or replaces the one with its id. New ones must come in the order of createdAt, and no other may
+   * have its pair.
+   * @returns the record that it replaced
    */
   put(record: T): T | undefined {
     const before = this.get(record.id)
@@ -32,7 +33,7 @@ export class ObjectRecords<T extends Listed> extends RecordList<T> implements Re
     return before
   }
 
-  /** Removes and returns the one with that id; undefined where there is none. */
+  /** Removes and returns the record with that id; undefined if there is none. */
   remove(id: string): T | undefined {
     const before = this.get(id)
     if (before === undefined) return undefined

@@ -7,7 +7,7 @@ import { checkNumber, checkTextField, dictionaryField, textField } from '../../h
 
 /** Readers of the fields that definitions of geofences and beacons have in common; like those of fields.ts. */
 
-/** Characters of a tag, externalId, userId or placeId. */
+/** How many characters a tag, externalId, userId or placeId may have. */
 export const MAX_ID_LENGTH = 256
 export const MAX_DESCRIPTION_LENGTH = 1000
 /** The largest length of a beacon's identifier; longer texts are not examined. */
@@ -23,7 +23,10 @@ export interface Pair {
   readonly externalId: string
 }
 
-/** @param known the pair if the request names it elsewhere; a field that differs is refused */
+/**
+ * Reads the pair.
+ * @param known the pair if the request names it elsewhere; a field that differs is refused
+ */
 export function pairField(
   fields: Fields,
   name: 'tag' | 'externalId',
@@ -37,7 +40,7 @@ export function pairField(
   return checkTextField(name, known[name], MAX_ID_LENGTH)
 }
 
-/** `[longitude, latitude]`, of any size. */
+/** Checks `[longitude, latitude]`. The numbers may have any size. */
 export function checkPosition(name: string, value: unknown): Position {
   if (!Array.isArray(value) || value.length !== 2) {
     throw badParam(name, `Invalid ${name}. A position must be [longitude, latitude].`)
@@ -45,10 +48,10 @@ export function checkPosition(name: string, value: unknown): Position {
   return [checkNumber(name, value[0]), checkNumber(name, value[1])]
 }
 
-/** Most maps show positions the other way round. */
+/** A sentence about the order, because most maps show positions the other way round. */
 const ORDER = 'A position is [longitude, latitude].'
 
-/** `[longitude, latitude]` in degrees, −180 to 180 and −90 to 90. */
+/** Checks `[longitude, latitude]` in degrees, −180 to 180 and −90 to 90. */
 export function checkPoint(name: string, value: unknown): Position {
   const point = checkPosition(name, value)
   const [longitude, latitude] = point
@@ -57,7 +60,7 @@ export function checkPoint(name: string, value: unknown): Position {
   return point
 }
 
-/** A flat dictionary of texts, booleans and numbers, or its JSON text; undefined when it has no keys. */
+/** Reads a flat dictionary of texts, booleans and numbers, or its JSON text. Returns undefined if it has no keys. */
 export function metadataField(
   fields: Fields,
   name = 'metadata',

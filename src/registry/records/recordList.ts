@@ -3,7 +3,7 @@ import { nameHash } from '../../runtime/nameHash.ts'
 import { RowIndex } from '../../runtime/rowIndex.ts'
 import type { Change } from '../store/editLog.ts'
 
-/** The reference of a definition: the pair counts if both parts are there. */
+/** The reference of a definition. The pair counts if both parts are present. */
 export interface Referenced {
   readonly tag?: string
   readonly externalId?: string
@@ -11,25 +11,25 @@ export interface Referenced {
 
 /** The common fields of all kinds of records. */
 export interface Listed extends Referenced {
-  /** 24 hex. */
+  /** 24 hex digits. */
   readonly id: string
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly createdAt: number
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly updatedAt: number
 }
 
-/** The filters of a list; bounds are exclusive, epoch milliseconds. */
+/** The filters of a list. Bounds are exclusive, in epoch milliseconds. */
 export interface RecordFilter<T> {
   readonly tag?: string | undefined
   readonly externalId?: string | undefined
-  /** The `_id` of an existing record: only those after it, whatever the filters. */
+  /** The `_id` of an existing record. Only records after it are listed, whatever the filters are. */
   readonly before?: string | undefined
   readonly createdBefore?: number | undefined
   readonly createdAfter?: number | undefined
   readonly updatedBefore?: number | undefined
   readonly updatedAfter?: number | undefined
-  /** Called last. */
+  /** A condition that is checked last. */
   readonly accept?: ((record: T) => boolean) | undefined
 }
 
@@ -47,11 +47,11 @@ export interface RecordPage<T> {
 /** The planned result of a put. */
 export interface Draft<T> {
   readonly record: T
-  /** Whether it is a new one; otherwise it replaces the one with its pair. */
+  /** Whether it is a new record. Otherwise it replaces the one with its pair. */
   readonly created: boolean
 }
 
-/** What a put of many must know if it is a part of something larger. */
+/** What a put of many records must know if it is a part of something larger. */
 export interface JointPut {
   /** Changes to be made together with the put; the outcomes are in the order of the definitions. */
   alongside(outcomes: readonly { readonly created: boolean; readonly record: Listed }[]): readonly Change[]
@@ -60,12 +60,12 @@ export interface JointPut {
 /** The slots of the records of one kind; a record keeps its slot while it exists. */
 export interface RecordSlots<T> {
   readonly size: number
-  /** −1: unknown. */
+  /** The slot of a record; −1 if it is unknown. */
   slotOf(id: string): number
   get(slot: number): T
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   createdAt(slot: number): number
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   updatedAt(slot: number): number
   hasTag(slot: number, tag: string): boolean
   hasExternalId(slot: number, externalId: string): boolean
@@ -86,7 +86,7 @@ export class RecordList<T extends Listed> {
   readonly #slots: RecordSlots<T>
   readonly #byPair = new RowIndex()
   #order = new Order(FIRST_ENTRIES)
-  /** By slot; 0: it is free. */
+  /** The places by slot; 0 if the slot is free. */
   #places = new Uint32Array(FIRST_ENTRIES)
   #lastPlace = 0
   #lastCreatedAt = 0
@@ -119,7 +119,7 @@ export class RecordList<T extends Listed> {
     return entry < 0 ? -1 : this.#byPair.row(entry)
   }
 
-  /** Like {@link listSteps}, in one step. */
+  /** Does the same as {@link listSteps} in one step. */
   list(query: RecordQuery<T>): RecordPage<T> {
     const steps = this.listSteps(query)
     for (;;) {
@@ -129,7 +129,7 @@ export class RecordList<T extends Listed> {
   }
 
   /**
-   * Newest first, some records a step; records that are added between steps are left out.
+   * A page, newest first, some records in each step. Records that are added between steps are left out.
    * @param asOf see {@link matching}
    */
   *listSteps(query: RecordQuery<T>, asOf?: (record: T) => T | undefined): Generator<void, RecordPage<T>> {
@@ -143,9 +143,9 @@ export class RecordList<T extends Listed> {
   }
 
   /**
-   * The records that match, newest first, and undefined wherever others may have a turn; records that are added in the
-   * meantime are left out.
-   * @param asOf the present state of a record; undefined if it no longer exists
+   * The records that match, newest first, and undefined at points where others may have a turn. Records that are added
+   * in the meantime are left out.
+   * @param asOf returns the present state of a record; undefined if it no longer exists
    */
   *matching(
     query: RecordFilter<T>,
@@ -173,13 +173,13 @@ export class RecordList<T extends Listed> {
     }
   }
 
-  /** Where a record that exists is in the order of creation: later ones have a greater one. */
+  /** The place of an existing record in the order of creation. Later records have a greater one. */
   placeOf(id: string): number {
     return this.#places[this.#slots.slotOf(id)]!
   }
 
   /**
-   * All records that still exist when they are reached, oldest first; records that are added in the meantime are left
+   * All records, oldest first, that still exist when they are reached. Records that are added in the meantime are left
    * out.
    */
   *inOrder(): Generator<T> {
@@ -226,13 +226,16 @@ export class RecordList<T extends Listed> {
     this.#order = this.#order.packed(this.#places, count)
   }
 
-  /** Before the record in a slot is replaced or taken from its slot: forgets its pair. */
+  /** Forgets the pair of a record, before the record is replaced or taken from its slot. */
   unpair(slot: number): void {
     const { tag, externalId } = this.#slots.get(slot)
     if (tag !== undefined && externalId !== undefined) this.#byPair.remove(this.#entryOf(tag, externalId))
   }
 
-  /** After a record was put into its slot: new ones come in the order of createdAt, and no other has its pair. */
+  /**
+   * Must be called after a record was put into its slot. New ones must come in the order of createdAt, and no other
+   * may have its pair.
+   */
   added(slot: number, { tag, externalId, createdAt }: T): void {
     if (tag !== undefined && externalId !== undefined) this.#byPair.add(slot, hashOfPair(tag, externalId))
     if (slot >= this.#places.length) this.#resize(Math.max(slot + 1, 2 * this.#places.length))
@@ -243,7 +246,7 @@ export class RecordList<T extends Listed> {
     this.#lastCreatedAt = Math.max(this.#lastCreatedAt, createdAt)
   }
 
-  /** To be called after the record in a slot was removed. */
+  /** Must be called after the record in a slot was removed. */
   removed(slot: number): void {
     this.#places[slot] = 0
   }
@@ -280,10 +283,10 @@ export class RecordList<T extends Listed> {
 }
 
 const FIRST_ENTRIES = 64
-/** Records that a list examines in one step. */
+/** How many records a list examines in one step. */
 const LOOKS_A_STEP = 128
 
-/** Slots in the order of creation, each with the place that it had; places ascend. */
+/** Slots in the order of creation, each with the place that it had. Places ascend. */
 class Order {
   readonly slots: Int32Array
   readonly places: Uint32Array
@@ -303,7 +306,9 @@ class Order {
     this.places[this.end++] = place
   }
 
-  /** The entries whose slots still have their places, with room for as many more, and for at least this many in all. */
+  /**
+   * The entries whose slots still have their places, with room for as many more, and for at least this many in all.
+   */
   packed(placeOfSlot: Uint32Array, least: number): Order {
     let inUse = 0
     for (let i = 0; i < this.end; i++) if (placeOfSlot[this.slots[i]!] === this.places[i]) inUse++

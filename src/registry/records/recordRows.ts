@@ -14,9 +14,9 @@ export interface RecordRow {
   readonly scope: ScopeId
   readonly tag?: string | null
   readonly externalId?: string | null
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly createdAt: number
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly updatedAt: number
   readonly definition: string
 }
@@ -40,9 +40,9 @@ const PAIR_COLUMN: Readonly<Record<Pairs, TSchema>> = {
 
 /**
  * The rows of a kind of records.
- * @param name of the table
+ * @param name the name of the table
  * @param pairs whether records have a tag and externalId
- * @param definition the schema of what the column `definition` contains
+ * @param definition the schema of the contents of the column `definition`
  */
 export function recordRows(name: string, pairs: Pairs, definition: TSchema): RowKind {
   const pair = pairs === 'none' ? [] : ['tag', 'externalId']
@@ -72,7 +72,7 @@ export function recordRows(name: string, pairs: Pairs, definition: TSchema): Row
   }
 }
 
-/** The inverse of {@link recordOfRow}, for records that are JSON as they are. */
+/** The inverse of {@link recordOfRow}, for records that consist of JSON values. */
 export function rowOfRecord(record: ScopedRecord): RecordRow {
   const { id, scope, tag = null, externalId = null, createdAt, updatedAt, ...definition } = record
   return { id, scope, tag, externalId, createdAt, updatedAt, definition: JSON.stringify(definition) }

@@ -21,11 +21,11 @@ export const ListOrText = (description: string) =>
   Type.Union([Type.Array(Type.Unknown()), Type.String()], { description })
 export const DictionaryOrText = (description: string) =>
   Type.Union([Type.Record(Type.String(), Type.Unknown()), Type.String()], { description })
-/** Items are texts, also if a form has only digits for one. */
+/** A list whose items are texts, even if a form has only digits for one. */
 export const TextsOrText = (description: string) =>
   Type.Union([Type.Array(Type.String({ maxLength: MAX_ID_LENGTH })), Type.String()], { description })
 
-/** The fields, each optional: other rules say which are required and why. */
+/** The fields, each of them optional. Other rules say which ones are required and why. */
 export function optional<T extends Record<string, TSchema>>(fields: T) {
   return Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, Type.Optional(schema)]))
 }

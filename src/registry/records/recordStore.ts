@@ -7,21 +7,21 @@ import type { Listed, RecordFilter, RecordList, RecordPage, RecordQuery } from '
 export interface RecordStore<R extends L, L extends Listed = R> {
   /** The records as stored. */
   readonly records: RecordList<L>
-  /** A record's present state; undefined if there is none. */
+  /** The present state of a record; undefined if there is none. */
   get(id: string): L | undefined
   byPair(tag: string, externalId: string): L | undefined
-  /** Newest first by createdAt, some records per step. */
+  /** A page, newest first by createdAt, some records in each step. */
   listSteps(query: RecordQuery<L>): Generator<void, RecordPage<L>>
-  /** The records that match, newest first, and undefined wherever others may have a turn. */
+  /** The records that match, newest first, and undefined at points where others may have a turn. */
   matching(query: RecordFilter<L>): Generator<L | undefined, void>
-  /** The whole of a record that is in the store. */
+  /** The complete record for one that is in the store. */
   whole(record: L): R
-  /** All records that exist when they are reached, oldest first, as stored. */
+  /** All stored records that exist when they are reached, oldest first. */
   inOrder(): Iterable<R>
   /** Makes room for this many records. */
   expect(count: number): void
-  /** Adds a record or replaces the one with its id. New ones come in the order of createdAt. */
+  /** Adds a record, or replaces the one with its id. New ones must come in the order of createdAt. */
   put(record: R): void
-  /** Unknown ids are ignored. */
+  /** Removes a record. Unknown ids are ignored. */
   remove(id: string): void
 }

@@ -1,7 +1,7 @@
 import type { Listed, RecordList, RecordPage, RecordQuery } from './recordList.ts'
 import type { RecordStore } from './recordStore.ts'
 
-/** By what a list can be sorted. */
+/** The fields by which a list can be sorted. */
 export const SORT_FIELDS = ['createdAt', 'updatedAt', 'description', 'tag', 'externalId'] as const
 type SortField = (typeof SORT_FIELDS)[number]
 
@@ -19,16 +19,16 @@ interface Entry<T> {
   readonly record: T
   readonly text: string
   readonly time: number
-  /** See {@link RecordList.placeOf}; decides between equal ones. */
+  /** A number that decides between equal records; see {@link RecordList.placeOf}. */
   readonly place: number
 }
 
-/** `Store 2` comes before `Store 10`. */
+/** Compares texts so that `Store 2` comes before `Store 10`. */
 const texts = new Intl.Collator('und', { numeric: true })
 
 /**
- * A page in any order, some records a step. No list is kept in these orders: all records that match are looked at, and
- * only those of the page are held.
+ * A page in any order, some records in each step. No list is kept in these orders, so all matching records are
+ * examined, but only those of the page are held.
  */
 export function* sortedSteps<T extends Listed>(
   store: Pick<RecordStore<T>, 'matching'> & { readonly records: Pick<RecordList<T>, 'get' | 'placeOf'> },
@@ -66,7 +66,7 @@ function textOf(record: Listed & { readonly description?: string }, by: SortFiel
   return by === 'createdAt' || by === 'updatedAt' ? '' : (record[by] ?? '')
 }
 
-/** Keeps the first ones, at most `limit` of them; a page has a thousand at most. */
+/** Inserts an entry among the first ones, of which at most `limit` are kept. A page has at most a thousand. */
 function insert<E>(first: E[], entry: E, compare: (a: E, b: E) => number, limit: number): void {
   if (first.length === limit) {
     if (compare(entry, first.at(-1)!) >= 0) return

@@ -17,7 +17,7 @@ const MAX_ENTRY_LENGTH = 256
 const MAX_BYTES = 512_000
 const MAX_COUNTRIES = 300
 const MAX_SPEED = 1_000_000
-/** Half around the Earth. */
+/** Half the circumference of the Earth. */
 const MAX_METERS = 20_100_000
 
 const Entry = Type.String({ maxLength: MAX_ENTRY_LENGTH })
@@ -92,7 +92,7 @@ function positive(fields: Fields, name: string, most: number): number | undefine
   return value
 }
 
-/** Reads members of a dictionary: errors name the setting, and then the member. */
+/** Reads members of a dictionary. Errors name the setting, and then the member. */
 function inside<Value>(name: string, read: () => Value): Value {
   try {
     return read()

@@ -88,7 +88,7 @@ export const PLACE_SETTINGS = {
   },
 }
 
-/** Null and an empty text stand for a dictionary without members. */
+/** The dictionary. Null and an empty text stand for one without members. */
 function dictionaryOf(fields: Fields, name: string): Fields {
   return present(fields, name) === undefined ? {} : (dictionaryField(fields, name) ?? {})
 }
@@ -130,7 +130,7 @@ function nearbyChainsField(fields: Fields, name: string): readonly string[] {
   return [...new Set(texts.map((text) => checkSlug(name, text)))]
 }
 
-/** The members of a dictionary by chain; null removes one. */
+/** The members of a dictionary by chain. Null removes a member. */
 function chainEntries(fields: Fields, name: string): (readonly [slug: string, value: unknown])[] {
   const entries = Object.entries(dictionaryOf(fields, name)).filter(([, value]) => value !== null)
   if (entries.length > MAX_CHAINS)
@@ -138,7 +138,7 @@ function chainEntries(fields: Fields, name: string): (readonly [slug: string, va
   return entries.map(([slug, value]) => [checkSlug(name, slug), value] as const)
 }
 
-/** Whether a text is a slug, but for its case and blanks around it. */
+/** Whether a text is a slug, apart from its case and surrounding blanks. */
 export function isSlug(text: string): boolean {
   const slug = text.trim().toLowerCase()
   return slug.length <= MAX_ID_LENGTH && SLUG.test(slug)

@@ -19,7 +19,10 @@ const NAME = 'segments'
 const MAX_SEGMENTS = 50
 const MAX_DEPTH = 4
 const MAX_CONDITIONS = 20
-/** In all segments of an environment, because each user keeps a count for each. */
+/**
+ * How many conditions that count events all segments of an environment may have, because each user keeps a count for
+ * each.
+ */
 const MAX_EVENT_CONDITIONS = 20
 const DAYS = { low: 1, high: 90, usual: 30 }
 const TIMES = { low: 1, high: 100, usual: 1 }
@@ -118,7 +121,7 @@ export function numbered(
   return { segments: all, segmentsSet: last }
 }
 
-/** Without their numbers, which {@link numbered} gives. */
+/** The segments without their numbers, which {@link numbered} adds. */
 function segmentsField(fields: Fields, name: string): readonly UserSegment[] {
   const given = listField(fields, name) ?? []
   if (given.length > MAX_SEGMENTS) throw bad('', `must have at most ${MAX_SEGMENTS} items`)
@@ -134,7 +137,10 @@ function segmentsField(fields: Fields, name: string): readonly UserSegment[] {
   throw bad('', `must take at most ${MAX_BYTES / 1000} kB`)
 }
 
-/** @param path behind the name of the setting */
+/**
+ * An error about a part of the setting.
+ * @param path the path after the name of the setting
+ */
 function bad(path: string, sentence: string) {
   return badParam(NAME, `Invalid ${NAME}. ${NAME}${path} ${sentence}.`)
 }
@@ -286,7 +292,10 @@ function slug(value: unknown, path: string): string {
   throw bad(path, 'must be a slug: lower-case letters, digits and single dashes, such as burger-king')
 }
 
-/** @returns undefined if it is absent */
+/**
+ * Reads a text.
+ * @returns undefined if it is absent
+ */
 function text(given: Fields, member: string, path: string, most: number): string | undefined {
   const value = given[member]
   if (value === undefined) return undefined
@@ -301,7 +310,10 @@ function text(given: Fields, member: string, path: string, most: number): string
   return value
 }
 
-/** The members that are not null. @param known the only ones that there may be */
+/**
+ * The members that are not null.
+ * @param known the only members that are allowed
+ */
 function members(value: unknown, path: string, known: readonly string[]): Fields {
   const given = dictionary(value, path)
   const unknown = Object.keys(given).find((key) => !known.includes(key))

@@ -23,7 +23,7 @@ export const SETTINGS_ROWS: RowKind = {
   schema: Type.Object({ scope: ID_COLUMNS.scope, definition: Type.Object({}) }),
 }
 
-/** Where the settings of a scope are in memory. */
+/** The memory with the settings of a scope. */
 export interface SettingsStore {
   settings: Settings
   revision: number
@@ -61,12 +61,12 @@ export class SettingsRegistry {
     return this.#store(scope).settings
   }
 
-  /** See {@link EditLog}. */
+  /** Makes an edit; see {@link EditLog}. */
   edit<T>(work: () => T): Promise<T> {
     return this.#edits.edit(work)
   }
 
-  /** Changes the named settings; the rest stay. */
+  /** Changes the named settings. All others stay. */
   update(scope: ScopeId, change: Partial<Settings>): Settings {
     const before = this.of(scope)
     if (Object.keys(change).length === 0) return before

@@ -16,7 +16,7 @@ const Answer = Type.Object({
 })
 const TAG = 'Settings'
 
-/** Settings of the key's environment. */
+/** The routes of the settings of the key's environment. */
 export function settingsRoutes(registry: SettingsRegistry): Route[] {
   return [
     route({

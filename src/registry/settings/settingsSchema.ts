@@ -27,9 +27,9 @@ const MAX_IDENTIFIERS = 100
 const MAX_EMAILS = 10
 
 interface SettingRule<T> {
-  /** As in the record; a change may also have its text form. */
+  /** The schema of the record. A change may also have the text form. */
   readonly schema: TSchema
-  /** Undefined if the field is absent: the setting stays. */
+  /** Reads the setting. Undefined means that the field is absent, and the setting stays. */
   read(fields: Fields, name: string): T | undefined
 }
 
@@ -126,7 +126,7 @@ export const SettingsRecord: TObject = Type.Object(
   { title: 'Settings' },
 )
 
-/** A change of settings, for the reference; a form has texts, and JSON may have them too. The rules are below. */
+/** A change of settings, for the reference. A form has texts, and JSON may also have them. The rules are below. */
 export const SettingsChange = Type.Object(
   optional(
     Object.fromEntries(
@@ -138,17 +138,17 @@ export const SettingsChange = Type.Object(
       }),
     ),
   ),
-  // A mistyped name must not look like a change.
+  // Other names are refused, because a mistyped name must not look like a change.
   { title: 'SettingsChange', additionalProperties: false },
 )
 
-/** What a change may have for a setting, besides its text. The rules of lists and dictionaries are below. */
+/** The forms that a change may have for a setting, besides its text. The rules of lists and dictionaries are below. */
 function formsOf(setting: TSchema): TSchema[] {
   if (IsArray(setting)) {
     const isOfRecords = IsObject(setting.items)
     return [Type.Array(isOfRecords ? Type.Record(Type.String(), Type.Unknown()) : Identifier), Type.Null()]
   }
-  // Its members decide how a form's texts are read.
+  // The dictionary stays, because its members decide how a form's texts are read.
   if (IsRecord(setting)) return [setting, Type.Null()]
   if (IsObject(setting)) return [Type.Record(Type.String(), Type.Unknown()), Type.Null()]
   return 'anyOf' in setting ? (setting.anyOf as TSchema[]) : [setting]
@@ -185,7 +185,7 @@ function gapField(fields: Fields, name: string): number | undefined {
   return seconds
 }
 
-/** Kinds without duplicates, in their usual order. */
+/** The kinds without duplicates, in their usual order. */
 function regionKindsField(fields: Fields, name: string): readonly RegionKind[] {
   const texts = textsField(fields, name, MAX_IDENTIFIERS, MAX_IDENTIFIER_LENGTH) ?? []
   if (!texts.every((text) => REGION_KINDS.some((kind) => kind === text)))
@@ -199,7 +199,9 @@ function emailsField(fields: Fields, name: string): readonly string[] {
   return emails
 }
 
-/** Identifiers of beacons without duplicates, as a list, its JSON text or comma-separated; an empty list is a value. */
+/**
+ * Identifiers of beacons without duplicates, as a list, its JSON text or comma-separated. An empty list is a value.
+ */
 function identifiersField(fields: Fields, name: string, kind: 'uuid' | 'uid'): readonly string[] {
   const texts = textsField(fields, name, MAX_IDENTIFIERS, MAX_IDENTIFIER_LENGTH) ?? []
   return [...new Set(texts.map((text) => checkIdentifier(name, text, kind)))]

@@ -54,8 +54,8 @@ export const TRIP_SETTINGS = {
 }
 
 /**
- * Minutes before arrival at which a trip is approaching: above 0 to 1440, or their text.
- * @throws ApiError 400 naming the field
+ * Reads the minutes before arrival at which a trip is approaching: more than 0 and up to 1440, or their text.
+ * @throws {ApiError} 400 naming the field
  */
 export function approachingField(fields: Fields, name: string): number | undefined {
   const minutes = positiveField(fields, name)

@@ -4,19 +4,19 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 export interface Author {
   readonly kind: 'session' | 'key' | 'command' | 'system'
   readonly id: string
-  /** For people: an e-mail address, or the last four characters of a key. */
+  /** The author's name for people: an e-mail address, or the last four characters of a key. */
   readonly label: string
   readonly ip?: string
   readonly requestId?: string
-  /** An edit of this author was entered in the audit. */
+  /** Whether an edit of this author was entered in the audit. */
   hasEntered?: boolean
 }
 
 const SYSTEM: Author = { kind: 'system', id: '', label: 'system' }
 
 /**
- * The author of the code that runs now, and of everything that it waits for. An edit is made deep below the request
- * that asks for it, by code that has no use for its author; so it is not handed down.
+ * The author of the running code, and of everything that it waits for. An edit is made far below the request that asks
+ * for it, by code that does not need its author, so the author is not passed as an argument.
  */
 const authors = new AsyncLocalStorage<Author>()
 
@@ -24,7 +24,7 @@ export function asAuthor<T>(author: Author, work: () => T): T {
   return authors.run(author, work)
 }
 
-/** What nobody asked for is done by the system. */
+/** The current author. Edits that nobody asked for are made by the system. */
 export function currentAuthor(): Author {
   return authors.getStore() ?? SYSTEM
 }

@@ -12,11 +12,11 @@ export const REGISTRY_FILE = 'registry.sqlite'
 const LOCK_WAIT_MS = 500
 /** Pages in the write-ahead log at which it is copied into the file; SQLite's default. */
 const FOLD_PAGES = 1000
-/** The page cache: the library's default, and a size that is enough for pages that are read once. */
+/** The size of the page cache: the library's default, and a size that is enough while pages are read once. */
 const CACHE_KILOBYTES = 16_000
 const PASSING_CACHE_PAGES = 64
 
-/** The changes of each version, from the first to the newest. */
+/** The statements of each version, from the first to the newest. */
 const VERSIONS = [
   `
     CREATE TABLE meta (name TEXT PRIMARY KEY, value INTEGER NOT NULL) WITHOUT ROWID;
@@ -86,7 +86,7 @@ const VERSIONS = [
       definition TEXT NOT NULL
     );
   `,
-  // For a file that follows a log of edits: which log it is, and which entries could not be read.
+  // For a file that follows a log of edits: which log that is, and which entries could not be read.
   `
     CREATE TABLE origin (id TEXT NOT NULL, isFollowed INTEGER NOT NULL);
     CREATE TABLE unreadable (entry TEXT PRIMARY KEY, reason TEXT NOT NULL) WITHOUT ROWID;
@@ -106,7 +106,7 @@ const VERSIONS = [
 ]
 
 const FORMAT: SqliteFormat = {
-  // "RFNC"
+  // These bytes are "RFNC".
   applicationId: 0x52464e43,
   schema: VERSIONS.join(''),
   upgrades: VERSIONS.slice(1),
@@ -201,22 +201,22 @@ export class RegistryDatabase {
     return this.#origin === undefined ? 'rowid' : 'createdAt, id'
   }
 
-  /** The log of edits that the file has begun to become; perhaps nobody knows of it yet. */
+  /** The log of edits that the file has begun to become. Perhaps nobody knows of it yet. */
   get promised(): string | undefined {
     return this.#promised
   }
 
-  /** Whether nothing was ever written to it. */
+  /** Whether nothing was ever written to the file. */
   get isEmpty(): boolean {
     return this.#revision === 0
   }
 
-  /** The file is about to become a log of edits. */
+  /** Notes that the file is about to become a log of edits. */
   promise(origin: string): void {
     this.#setOrigin(origin, 0)
   }
 
-  /** From now on the file follows a log, and is at this revision of it. */
+  /** From now on the file follows a log, of which it has this revision. */
   follow(origin: string, revision: number): void {
     this.write(() => this.#setOrigin(origin, 1), revision)
     this.#follow()
@@ -229,8 +229,8 @@ export class RegistryDatabase {
   }
 
   /**
-   * The log has everything that the file may lose, so a write need not wait for the disk. And its rows come in the
-   * order of their last change: a row may come before the one that it refers to.
+   * Prepares the file for following a log. The log has everything that the file may lose, so a write need not wait for
+   * the disk. Its rows come in the order of their last change, so a row may come before the one that it refers to.
    */
   #follow(): void {
     this.#origin = this.#promised
@@ -277,7 +277,7 @@ export class RegistryDatabase {
   }
 
   /**
-   * Like {@link read}, for reading everything once: it leaves no pages in the cache, which would take 16 MB that
+   * Reads like {@link read}, for reading everything once. It leaves no pages in the cache, which would take 16 MB that
    * nobody needs again.
    */
   readAll<T>(read: () => T): T {
@@ -302,7 +302,7 @@ export class RegistryDatabase {
     }
   }
 
-  /** Copies the write-ahead log into the file and releases it. */
+  /** Copies the write-ahead log into the file, and closes it. */
   close(): void {
     this.#db.close()
   }
@@ -313,7 +313,7 @@ interface OriginRow {
   readonly isFollowed: number
 }
 
-/** Removes the file of a folder; nobody may have it open. */
+/** Removes the file of a folder. Nobody may have it open. */
 export function removeDatabase(folder: string): void {
   for (const suffix of ['', '-wal', '-shm']) rmSync(join(folder, REGISTRY_FILE + suffix), { force: true })
 }

@@ -1,32 +1,38 @@
 /**
- * The way in which the registry is changed. Technologies: localEdits.ts (the SQLite file of this process),
- * replicatedEdits.ts (a JetStream stream that all processes follow). Tests: test/registry/replicated.test.ts, besides
- * those of the registry itself.
+ * The way in which the registry is changed. localEdits.ts implements it with the SQLite file of this process, and
+ * replicatedEdits.ts with a JetStream stream that all processes follow. test/registry/replicated.test.ts tests it,
+ * besides the tests of the registry itself.
  */
 
 /** The change of one row. */
 export interface Change {
-  /** {@link RowKind.name} */
+  /** The {@link RowKind.name} of the row. */
   readonly kind: string
-  /** Identifies the row within its kind: its scope or project and its identifier there, with dots between them. */
+  /**
+   * Identifies the row within its kind. It consists of its scope or project and its identifier there, with dots
+   * between them.
+   */
   readonly key: string
-  /** The columns as SQLite takes them; undefined if it is removed. */
+  /** The columns in the form that SQLite takes; undefined if the row is removed. */
   readonly row: object | undefined
   /** The result of {@link KindReplica.recordOf} for the row, if it is known already. */
   readonly record?: unknown
 }
 
-/** The replica in memory of the rows of one kind: always the same as the rows. */
+/** The records in memory of the rows of one kind. They always correspond to the rows. */
 export interface KindReplica<Row = never, Record = never> {
-  /** @throws if the row was not written by us */
+  /**
+   * The record of a row.
+   * @throws if the row was not written by this program
+   */
   recordOf(row: Row): Record
-  /** The record was added, or replaces the one with its key. */
+  /** Adds a record, or replaces the one with its key. */
   put(record: Record, revision: number): void
-  /** Also called for unknown keys. */
+  /** Removes a record. It is also called for unknown keys. */
   remove(key: string, revision: number): void
   /**
-   * The record under a key, changed so that it conflicts with no other; undefined if it conflicts with none. For
-   * changes that are not known one by one: later changes may take what earlier ones release.
+   * The record under a key, changed so that it conflicts with no other one; undefined if it conflicts with none. It is
+   * for changes that are not known one by one, in which later changes may take what earlier ones release.
    */
   displaced?(key: string): Change | undefined
 }
@@ -45,11 +51,14 @@ export interface EditLog {
    */
   edit<T>(work: () => T): Promise<T>
   /**
-   * Within an edit: all of these changes, or none. If an edit commits twice, the result of the first commit is there
-   * when the edit runs again, and must not be committed again.
+   * Commits all of these changes or none, within an edit. If an edit commits twice, the result of the first commit is
+   * there when the edit runs again, and must not be committed again.
    */
   commit(changes: readonly Change[]): void
-  /** Whether other processes edit too: then the times of creation must define the order of creation by themselves. */
+  /**
+   * Whether other processes also make edits. Then the times of creation must define the order of creation by
+   * themselves.
+   */
   readonly isShared: boolean
   /** Accepts no more edits. */
   close(): void
@@ -57,7 +66,7 @@ export interface EditLog {
   readonly health: { readonly ok: boolean; readonly detail: string }
 }
 
-/** The largest number of entries of an atomic batch. */
+/** The most entries of an atomic batch. */
 export const MAX_ENTRIES = 1000
-/** The largest number of changes of one {@link EditLog.commit}: the audit adds an entry for each. */
+/** The most changes of one {@link EditLog.commit}, because the audit adds an entry for each. */
 export const MAX_CHANGES = MAX_ENTRIES / 2

@@ -16,13 +16,16 @@ import { UnreadableEntries } from './unreadableEntries.ts'
  */
 export class RegistryReplica {
   readonly database: RegistryDatabase
-  /** Of the log that the file follows, if it follows one. */
+  /** The unreadable entries of the log that the file follows, if it follows one. */
   readonly unreadable: UnreadableEntries
   readonly kinds: readonly RowKind[]
   readonly #tables: ReadonlyMap<string, RowTable>
   readonly #replicas = new Map<string, KindReplica<object, unknown>>()
 
-  /** @param kinds in an order in which each kind refers only to kinds before it */
+  /**
+   * Keeps some kinds.
+   * @param kinds in an order in which each kind only refers to kinds before it
+   */
   constructor(database: RegistryDatabase, kinds: readonly RowKind[]) {
     this.database = database
     this.kinds = kinds
@@ -40,7 +43,10 @@ export class RegistryReplica {
     this.#replicas.set(kind, replica as unknown as KindReplica<object, unknown>)
   }
 
-  /** @throws ApiError 503 if the disk does not accept it; then nothing is changed */
+  /**
+   * Applies changes.
+   * @throws {ApiError} 503 if the disk does not accept it; nothing is changed then
+   */
   apply(changes: readonly Change[], revision: number): void {
     this.applyRows(changes, revision)
     for (const { kind, key, row, record } of changes) {
@@ -51,7 +57,7 @@ export class RegistryReplica {
     }
   }
 
-  /** Like {@link apply}, before there is anything in memory. */
+  /** Applies changes like {@link apply}, before anything is in memory. */
   applyRows(changes: readonly Change[], revision: number): void {
     this.database.write(() => {
       for (const { kind, key, row } of changes) {
@@ -61,17 +67,17 @@ export class RegistryReplica {
     }, revision)
   }
 
-  /** The row under the key of a change, as it is now. */
+  /** The present row under the key of a change. */
   rowOf(kind: string, key: string): object | undefined {
     return this.#tables.get(kind)!.get(key)
   }
 
-  /** The changes that would create everything that is there. */
+  /** The changes that would create all present rows. */
   *allChanges(): Generator<Change> {
     for (const table of this.#tables.values()) yield* table.changes()
   }
 
-  /** See {@link KindReplica.displaced}. */
+  /** The displaced record; see {@link KindReplica.displaced}. */
   displaced({ kind, key }: Change): Change | undefined {
     return this.#replicas.get(kind)?.displaced?.(key)
   }

@@ -10,17 +10,17 @@ export interface RowKind {
   readonly columns: readonly string[]
   /** Columns whose values, with dots between them, are the key of a {@link Change}. */
   readonly key: readonly string[]
-  /** The last columns of `key` that identify a row by themselves; absent: all of them. */
+  /** The last columns of `key` that identify a row by themselves; all of them if absent. */
   readonly unique?: readonly string[]
   /** Columns that contain JSON text. */
   readonly json: readonly string[]
-  /** What the columns contain, with JSON as values: rows from other processes are validated with it. */
+  /** The contents of the columns, with JSON as values. Rows from other processes are validated with it. */
   readonly schema: TSchema
   /**
-   * Checks that the schema cannot express.
+   * Checks what the schema cannot express.
    * @throws if the row is not one that this process would write
    */
   check?(row: object): void
-  /** SQL that creates the table if the migrations in database.ts do not. */
+  /** SQL that creates the table, if the migrations in database.ts do not. */
   readonly createTable?: string
 }

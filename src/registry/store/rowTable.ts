@@ -41,7 +41,10 @@ export class RowTable {
     )
   }
 
-  /** @param row its columns by name */
+  /**
+   * Writes a row.
+   * @param row its columns by name
+   */
   put(row: object): void {
     this.#put.run(row)
   }
@@ -63,10 +66,13 @@ export class RowTable {
   }
 }
 
-/** A blob, which JSON does not have: in changes it is hex. */
+/** The column with a blob, which JSON cannot contain. In changes it is hex. */
 const DIGEST = 'digest'
 
-/** @param value the parameter for the column's value in a statement */
+/**
+ * The expression for a column's value in a statement.
+ * @param value the parameter
+ */
 function written(column: string, value: string): string {
   return column === DIGEST ? `unhex(${value})` : value
 }

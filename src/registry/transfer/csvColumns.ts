@@ -10,10 +10,10 @@ import type { RefusedRow } from './importHistory.ts'
 
 /** The columns that the header of an import file may and must have. */
 export interface ColumnRules<Name extends string = string> {
-  /** All plain columns. `metadata` and `operatingHours` may also be given by key: `metadata.{key}`. */
+  /** All plain columns. `metadata` and `operatingHours` may also be given by key, as in `metadata.{key}`. */
   readonly known: readonly Name[]
   readonly required: readonly string[]
-  /** Columns of which one at least is required. */
+  /** Columns of which at least one is required. */
   readonly oneOf?: readonly string[]
 }
 
@@ -23,15 +23,15 @@ const DICTIONARIES = new Map<string, (fields: Fields) => unknown>([
   ['operatingHours', hoursField],
 ])
 
-/** More keys of metadata than anybody has; it bounds the cost of a row. */
+/** How many columns a file may have. Nobody has as many keys of metadata, and it limits the cost of a row. */
 const MAX_COLUMNS = 1000
 const MAX_VALUE_LENGTH = 100
 
 interface Column {
-  /** As in the header. */
+  /** The name in the header. */
   readonly name: string
   readonly field: string
-  /** For a column of one key of a dictionary: that key. */
+  /** The key, for a column of one key of a dictionary. */
   readonly key: string | undefined
 }
 
@@ -40,8 +40,9 @@ export class CsvColumns implements RowReader<CsvRow> {
   readonly #columns: readonly Column[]
 
   /**
+   * Reads the header.
    * @param header the names
-   * @throws ApiError 400 naming the column that is unknown, repeated, without a name, in conflict or missing
+   * @throws {ApiError} 400 naming the column that is unknown, repeated, without a name, in conflict or missing
    */
   constructor(header: readonly string[], rules: ColumnRules) {
     if (header.length > MAX_COLUMNS) {
@@ -97,8 +98,8 @@ export class CsvColumns implements RowReader<CsvRow> {
   }
 
   /**
-   * The fields of a row; an empty cell is an absent field.
-   * @throws ApiError 400 naming the column that should be JSON and is not
+   * The fields of a row. An empty cell is an absent field.
+   * @throws {ApiError} 400 naming the column that should be JSON and is not
    */
   fields(cells: readonly string[]): Fields {
     const fields: Record<string, unknown> = {}
@@ -109,7 +110,7 @@ export class CsvColumns implements RowReader<CsvRow> {
       if (key === undefined) {
         fields[field] = cell
       } else {
-        // Without a prototype, because a key may have the name of one of its members.
+        // It has no prototype, because a key may have the name of one of its members.
         const dictionary = (fields[field] ??= Object.create(null)) as Record<string, unknown>
         dictionary[key] = valueOf(name, field, cell)
       }
@@ -147,7 +148,7 @@ export class CsvColumns implements RowReader<CsvRow> {
     return cells[this.#columns.findIndex((column) => column.name === name)]
   }
 
-  /** Two columns may name the same day differently. */
+  /** Checks days, because two columns may name the same day differently. */
   #checkDays(): void {
     const days = this.#columns.filter(({ field, key }) => field === 'operatingHours' && key !== undefined)
     for (let i = 0; i < days.length; i++) {

@@ -3,7 +3,7 @@ import { CsvColumns } from './csvColumns.ts'
 import { readCsv, type CsvRow } from './csvReader.ts'
 import type { FileFormat } from './fileFormat.ts'
 
-/** The first row names the columns. */
+/** The CSV format. Its first row names the columns. */
 export const CSV: FileFormat<CsvRow> = {
   name: 'CSV',
   opening: 'header',

@@ -6,7 +6,7 @@ import { FileUnreadable, type FileRow } from './fileFormat.ts'
 /** A row of a CSV file, including the header. */
 export interface CsvRow extends FileRow {
   readonly cells: readonly string[]
-  /** It contains bytes that are not text in the file's encoding. */
+  /** Whether it contains bytes that are not text in the file's encoding. */
   readonly damaged: boolean
 }
 
@@ -15,14 +15,14 @@ export class CsvUnreadable extends FileUnreadable {
   override name = 'CsvUnreadable'
 }
 
-/** Bytes that are parsed at once: about a millisecond, even if each is a line. */
+/** How many bytes are parsed at once. That takes about a millisecond, even if each byte is a line. */
 const PIECE_BYTES = 8 * 1024
-/** Bytes of the longest row; a quote that is never closed turns all that follows into one. */
+/** The longest row in bytes. A quote that is never closed turns everything that follows into one row. */
 const MAX_ROW_BYTES = 4 * 1024 * 1024
 
 const REPLACEMENT = '\u{FFFD}'
 
-/** csv-parse's messages in words for somebody who has the file in front of them. */
+/** csv-parse's messages in words for somebody who has the file open. */
 const SENTENCES: Readonly<Record<string, string>> = {
   CSV_INVALID_CLOSING_QUOTE:
     'There is text after the closing quote of a cell. Quotes inside a quoted cell must be doubled.',
@@ -45,7 +45,7 @@ const SENTENCES: Readonly<Record<string, string>> = {
 export async function* readCsv(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<CsvRow[]> {
   const rows = new RowCollector()
   const decoder = new Decoder()
-  // Neither the wait for the next chunk nor the caller's work with the rows counts.
+  // Waiting for the next chunk, and the caller's work with the rows, do not count.
   const slice = new Slice()
   slice.pause()
   for await (const chunk of chunks) {
@@ -65,11 +65,11 @@ export async function* readCsv(chunks: AsyncIterable<Uint8Array>): AsyncGenerato
 }
 
 /**
- * Bytes to text, according to the mark at the beginning. Unlike a TextDecoder alone, it distinguishes lost text from
- * a written U+FFFD.
+ * Decodes bytes according to the mark at the beginning. Unlike a TextDecoder alone, it distinguishes lost text from a
+ * written U+FFFD.
  */
 class Decoder {
-  /** Something in or before the last piece was not text. */
+  /** Whether something in or before the last piece was not text. */
   damaged = false
   #begin: Uint8Array | undefined = new Uint8Array()
   #lenient = new TextDecoder()
@@ -115,8 +115,8 @@ class Decoder {
 }
 
 /**
- * csv-parse, with its rows as they were found. Read as a stream, it drops the last rows at an error, and counts a
- * CRLF within quotes as two lines.
+ * Collects csv-parse's rows as they are found. As a stream, csv-parse would drop the last rows at an error, and count
+ * a CRLF within quotes as two lines.
  */
 class RowCollector {
   collected: CsvRow[] = []
@@ -124,9 +124,9 @@ class RowCollector {
   #damaged = false
   /** The line of the file on which the last row ended. */
   #line = 0
-  /** The same, as csv-parse counts it. */
+  /** The same line as csv-parse counts it. */
   #parserLine = 0
-  /** Bytes given to the parser, and of those the bytes up to the end of the last row. */
+  /** How many bytes were given to the parser, and how many of them end with the last row. */
   #written = 0
   #rowEnd = 0
   #error: CsvUnreadable | undefined
@@ -138,7 +138,7 @@ class RowCollector {
       trim: true,
       on_record: (cells: string[], { lines, bytes }) => this.#add(cells, lines, bytes),
     })
-    // The callbacks are also told.
+    // The error is ignored here, because the callbacks also report it.
     this.#parser.on('error', () => {})
   }
 
@@ -164,7 +164,10 @@ class RowCollector {
     return rows
   }
 
-  /** @throws {CsvUnreadable} if the text cannot be read any further */
+  /**
+   * Checks that the text can be read further.
+   * @throws {CsvUnreadable}
+   */
   check(): void {
     if (this.#error !== undefined) throw this.#error
   }
@@ -181,10 +184,10 @@ class RowCollector {
     })
   }
 
-  /** Called by the parser for each row; nothing may be left in its own queue. */
+  /** The parser calls this for each row. Nothing may stay in the parser's own queue. */
   #add(cells: string[], parserLine: number, bytes: number): undefined {
-    // The parser is told that each row is the first. Otherwise, for a row that is not as long as the first, it makes
-    // an error with a copy of all of its state, which takes 11 µs, although nobody wants it.
+    // The parser is told that each row is the first one. Otherwise, for a row that is not as long as the first, it
+    // would make an error with a copy of its whole state, which takes 11 µs, although nobody wants it.
     const info: { records: number } = this.#parser.info
     info.records = 0
     const line = this.#line + 1

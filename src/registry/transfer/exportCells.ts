@@ -2,7 +2,7 @@ import type { Beacon } from '../../model/beacon.ts'
 import type { Geofence } from '../../model/geofence.ts'
 import { isoDate } from '../../model/isoDate.ts'
 
-/** The cell of a column; undefined: empty. */
+/** The cells by column. An undefined cell is empty. */
 type Cells = Readonly<Record<string, string | number | boolean | undefined>>
 
 /** The definition of a geofence as the columns of an import file; importing them creates the same definition. */
@@ -33,7 +33,7 @@ export function geofenceCells(geofence: Geofence): Cells {
   }
 }
 
-/** Like {@link geofenceCells}. */
+/** The definition of a beacon, like {@link geofenceCells}. */
 export function beaconCells(beacon: Beacon): Cells {
   const { metadata } = beacon
   return {
@@ -52,7 +52,7 @@ export function beaconCells(beacon: Beacon): Cells {
   }
 }
 
-/** Comma-separated; as JSON if a text contains a comma, or could be taken for JSON. */
+/** The texts separated by commas, or as JSON if a text contains a comma or could be taken for JSON. */
 function listText(texts: readonly string[]): string {
   const isPlain = texts.every((text) => !text.includes(',') && !text.startsWith('['))
   return isPlain ? texts.join(',') : JSON.stringify(texts)

@@ -7,21 +7,24 @@ import type { Geofence, Position, Shape } from '../../model/geofence.ts'
 import { BeaconRecord, beaconRecord } from '../beacons/beaconRecord.ts'
 import { GeofenceRecord, geofenceRecord, hasArea, Polygon } from '../geofences/geofenceRecord.ts'
 
-/** Ten decimals of a degree, a hundredth of a millimetre: removes the digits that unwrapping adds. */
+/**
+ * Coordinates are rounded to ten decimals of a degree, a hundredth of a millimetre, which removes the digits that
+ * unwrapping adds.
+ */
 const DIGITS = 1e10
 
 /** A GeoJSON Feature (RFC 7946) with the record, except for its geometry, as properties. */
 interface Feature {
   readonly type: 'Feature'
   readonly id: string
-  /** null: it has no location yet. */
+  /** The geometry; null if there is no location yet. */
   readonly geometry: { readonly type: string; readonly coordinates: unknown } | null
   readonly properties: Readonly<Record<string, unknown>>
 }
 
 /**
- * A circle is a polygon of 33 positions; `geometryCenter` and `geometryRadius` in the properties are exact. An
- * isochrone without an area has no geometry yet.
+ * The feature of a geofence. A circle is a polygon of 33 positions, but `geometryCenter` and `geometryRadius` in the
+ * properties are exact. An isochrone without an area has no geometry yet.
  */
 export function geofenceFeature(geofence: Geofence): Feature {
   const { _id: _, ...properties } = geofenceRecord(geofence, { geometry: false })

@@ -27,15 +27,15 @@ interface ExportKind<T extends Referenced> {
   readonly columns: readonly string[]
   readonly cells: (record: T) => Readonly<Record<string, string | number | boolean | undefined>>
   readonly feature: (record: T) => unknown
-  /** All of them, for the reference. */
+  /** The schema of all records together, for the reference. */
   readonly collection: TObject
-  /** In the order of their creation. */
+  /** The records in the order of their creation. */
   readonly records: (scope: ScopeId) => Iterable<T>
-  /** The record's state at that time, epoch milliseconds; undefined if it no longer exists. */
+  /** The state of a record at a time in epoch milliseconds; undefined if it no longer exists. */
   readonly asOf: (record: T, time: number) => T | undefined
 }
 
-/** Which records are exported, and their state at which time: epoch milliseconds. */
+/** Which records are exported, and the time in epoch milliseconds whose state is shown. */
 interface ExportWish {
   readonly scope: ScopeId
   readonly time: number
@@ -112,7 +112,7 @@ function routeOf<T extends Referenced>(kind: ExportKind<T>): Route {
   })
 }
 
-/** The text of the requested records, some at a time, so that an export of any size delays nobody else. */
+/** The text of the requested records, some of them at a time, so that an export of any size delays nobody else. */
 async function* pages<T extends Referenced>(
   { records, asOf: recordAsOf }: ExportKind<T>,
   { scope, time, tag }: ExportWish,

@@ -6,13 +6,13 @@ export interface FeatureRow extends FileRow {
   readonly bytes: Uint8Array
 }
 
-/** Bytes that are looked at between two looks at the clock. */
+/** How many bytes are read between two looks at the clock. */
 const PIECE_BYTES = 8 * 1024
-/** Bytes of the longest feature: the largest polygon has a tenth of them. */
+/** The longest feature in bytes. The largest polygon has a tenth of them. */
 const MOST_FEATURE_BYTES = 1024 * 1024
-/** Of the names of members of the collection, `features` alone counts. */
+/** The only member of the collection whose name matters. */
 const FEATURES = 'features'
-/** A deeper file is none that a program wrote. */
+/** A file that is nested deeper was not written by a program. */
 const MOST_DEPTH = 64
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a]
@@ -24,7 +24,8 @@ const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf]
  * Reads the features of a GeoJSON FeatureCollection as they arrive.
  *
  * `JSON.parse` of the whole file would hold it twice, and nothing else would run for seconds. So this finds where each
- * feature begins and ends, by quotes and brackets alone; each is parsed by itself. It holds one feature at most.
+ * feature begins and ends, by quotes and brackets alone, and each feature is parsed separately. It holds at most one
+ * feature.
  * @throws {FileUnreadable} after all features before it; and the errors of `chunks`, unchanged
  */
 export async function* readFeatures(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<FeatureRow[]> {
@@ -48,11 +49,11 @@ export async function* readFeatures(chunks: AsyncIterable<Uint8Array>): AsyncGen
   splitter.end()
 }
 
-/** Where in the file it is. */
+/** The part of the file that is being read. */
 type Place = 'before' | 'collection' | 'features' | 'after'
 
 class Splitter {
-  /** Found and not taken yet. */
+  /** Features that were found and not taken yet. */
   features: FeatureRow[] = []
   failure: FileUnreadable | undefined
   #place: Place = 'before'
@@ -61,23 +62,23 @@ class Splitter {
   #depth = 0
   #isText = false
   #isEscaped = false
-  /** The text that began last within the collection itself, until it is longer than the name that counts. */
+  /** The last text within the collection itself, until it is longer than the name that matters. */
   #name = ''
   #isNamed = false
-  /** Pieces of the feature that was begun. */
+  /** The pieces of the feature that has begun. */
   #held: Uint8Array[] = []
   #heldBytes = 0
   #beganAt = 0
   #isAfterComma = false
   #bytes = 0
 
-  /** The list of features has begun. */
+  /** Whether the list of features has begun. */
   get hasBegun(): boolean {
     return this.#hasFeatures
   }
 
   take(piece: Uint8Array): void {
-    /** Where the part of the feature in this piece begins; −1: none has begun. */
+    /** Where the part of the feature in this piece begins; −1 if none has begun. */
     let from = this.#heldBytes > 0 ? 0 : -1
     for (let at = 0; at < piece.length && this.failure === undefined; at++, this.#bytes++) {
       const byte = piece[at]!
@@ -107,7 +108,10 @@ class Splitter {
     if (from >= 0 && this.failure === undefined) this.#hold(piece.subarray(from))
   }
 
-  /** @throws {FileUnreadable} */
+  /**
+   * Checks the end of the file.
+   * @throws {FileUnreadable}
+   */
   end(): void {
     if (this.#place === 'before') throw this.#unreadable('It is empty.')
     if (this.#place !== 'after') throw this.#unreadable('The file breaks off.')
@@ -154,7 +158,7 @@ class Splitter {
     this.#heldBytes += bytes.length
     if (this.#heldBytes > MOST_FEATURE_BYTES)
       return this.#fail(`A feature has more than ${MOST_FEATURE_BYTES} bytes.`, this.#beganAt)
-    // The memory of a piece may be used again by then.
+    // The bytes are copied, because the memory of a piece may be used again by then.
     this.#held.push(bytes.slice())
   }
 

@@ -7,7 +7,7 @@ import type { FileFormat, RowReader } from './fileFormat.ts'
 import type { RefusedRow } from './importHistory.ts'
 
 const MAX_VALUE_LENGTH = 100
-/** Properties that other programs write as numbers. */
+/** Properties that other programs may write as numbers. */
 const TEXTS = ['tag', 'externalId', 'description'] as const
 
 type Members = Readonly<Record<string, unknown>>
@@ -20,7 +20,7 @@ export const GEO_JSON: FileFormat<FeatureRow> = {
   begin: (_first, rules) => ({ reader: new FeatureFields(rules), isRow: true }),
 }
 
-/** What a feature says, as the fields of a geofence. */
+/** Reads a feature as the fields of a geofence. */
 class FeatureFields implements RowReader<FeatureRow> {
   readonly #known: readonly string[]
   readonly #decoder = new TextDecoder('utf-8', { fatal: true })
@@ -61,7 +61,7 @@ class FeatureFields implements RowReader<FeatureRow> {
     return { ...refused, value: text.slice(0, MAX_VALUE_LENGTH).toWellFormed() }
   }
 
-  /** Undefined if it is not JSON, or not an object. */
+  /** The members of a feature; undefined if it is not JSON, or not an object. */
   #parse({ bytes }: FeatureRow): Members | undefined {
     const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()
     try {
@@ -73,7 +73,7 @@ class FeatureFields implements RowReader<FeatureRow> {
   }
 }
 
-/** The area as a definition has it. A circle and an isochrone have theirs in the properties of an export. */
+/** The area in the form of a definition. The properties of an export contain those of circles and isochrones. */
 function areaOf(fields: Members, geometry: Members | undefined, properties: Members): Fields {
   const kind = geometry?.['type']
   const type = fields['type'] ?? (kind === 'Point' ? 'circle' : 'polygon')
@@ -93,7 +93,10 @@ function areaOf(fields: Members, geometry: Members | undefined, properties: Memb
   return { type, ...(coordinates !== undefined && { coordinates }), ...(radius !== undefined && { radius }) }
 }
 
-/** The only ring of a polygon. @throws ApiError 400 if it has more than one */
+/**
+ * The only ring of a polygon.
+ * @throws {ApiError} 400 if it has more than one
+ */
 function ringOf({ type, coordinates }: Members): unknown {
   let rings = coordinates
   if (type === 'MultiPolygon' && Array.isArray(rings)) {

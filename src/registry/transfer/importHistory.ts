@@ -34,7 +34,7 @@ export interface RefusedRow {
   readonly line: number
   /** The row below the header, counted from 1. */
   readonly row: number
-  /** Undefined if it concerns the row as a whole. */
+  /** The column; undefined if it concerns the row as a whole. */
   readonly column?: string | undefined
   readonly message: string
   /** The first 100 characters of the column's cell; undefined if the file has no such column. */
@@ -62,29 +62,29 @@ export class ImportCanceled extends Error {
 
 /** One import: the results of the rows of a file. */
 export interface ImportRecord {
-  /** 24 hex. */
+  /** 24 hex digits. */
   readonly id: string
   readonly scope: ScopeId
   readonly kind: ImportKindName
-  /** Epoch milliseconds, distinct within scope and kind. */
+  /** In epoch milliseconds. It differs from that of all others of the scope and kind. */
   readonly createdAt: number
   readonly fileName?: string | undefined
   status: 'running' | EndStatus
-  /** Somebody asked to end it; it ends with the rows under way. */
+  /** Whether somebody asked to end it. It ends after the rows that are being written. */
   readonly cancel?: true
-  /** Epoch milliseconds; undefined while it runs, or if the process ended during it. */
+  /** In epoch milliseconds. Undefined while it runs, or if the process ended during it. */
   finishedAt?: number | undefined
   /** Rows read so far: created, updated and refused ones. */
   rows: number
   created: number
   updated: number
   refused: number
-  /** Of the created ones, those without a tag and externalId by which they could be found again. */
+  /** How many of the created records have no tag and externalId by which they could be found again. */
   createdWithoutPair: number
-  /** Refused rows beyond those whose errors are stored. */
+  /** How many rows were refused beyond those whose errors are stored. */
   moreErrors: number
   interruption?: Interruption | undefined
-  /** Nothing is written: neither records nor this. */
+  /** Whether nothing is written: neither records nor this import. */
   readonly dryRun?: true
 }
 
@@ -109,7 +109,7 @@ export class ImportHistory {
   readonly #edits: EditLog
   readonly #clock: Clock
   readonly #statements: ReturnType<typeof prepareStatements>
-  /** The imports of this process. */
+  /** The imports that run in this process. */
   readonly #running = new Set<string>()
 
   constructor(replica: RegistryReplica, edits: EditLog, clock: Clock) {
@@ -175,7 +175,7 @@ export class ImportHistory {
     if (!record.dryRun) this.#edits.commit([changeOf(record, errors)])
   }
 
-  /** Newest first; bounds are exclusive, epoch milliseconds. */
+  /** A page, newest first. Bounds are exclusive, in epoch milliseconds. */
   list(
     scope: ScopeId,
     kind: ImportKindName,
@@ -198,7 +198,7 @@ export class ImportHistory {
 
   #fromRow({ record: json, ...columns }: Row): ImportRecord {
     const record: ImportRecord = { ...columns, ...JSON.parse(json) }
-    // An import of another process cannot be judged from here: it is shown as that process wrote it.
+    // An import of another process cannot be judged from here, so it is shown as that process wrote it.
     const isOver = !this.#edits.isShared && !this.#running.has(record.id)
     if (record.status === 'running' && isOver) {
       record.status = 'interrupted'

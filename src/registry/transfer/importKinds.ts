@@ -17,11 +17,14 @@ import type { JointPut, Referenced } from '../records/recordList.ts'
 export interface ImportKind<Definition extends Referenced = Referenced> {
   readonly name: ImportKindName
   readonly columns: ColumnRules
-  /** @throws ApiError naming the field that breaks a rule */
+  /**
+   * Reads a definition.
+   * @throws {ApiError} naming the field that breaks a rule
+   */
   parse(fields: Fields): Definition | Promise<Definition>
   /** Whether a definition with this pair would replace a record. */
   has(scope: ScopeId, tag: string, externalId: string): boolean
-  /** Upserts all of them, or none. */
+  /** Creates or replaces all of them, or none. */
   put(scope: ScopeId, definitions: readonly Definition[], joint: JointPut): void
 }
 
@@ -69,7 +72,7 @@ export const BEACON_COLUMNS: ColumnRules<keyof typeof BEACON_FIELDS> = {
     'enabled',
     'metadata',
   ],
-  // A row says whether it is enabled; a body may leave it out.
+  // A row must say whether it is enabled, although a body may leave it out.
   required: [...(BeaconBody.required ?? []), 'enabled'],
 }
 
@@ -96,7 +99,7 @@ export function beaconImports(beacons: Beacons): ImportKind {
   })
 }
 
-/** Drops the type of the definition: the result of `parse` only goes into `put`. */
+/** Drops the type of the definition, because the result of `parse` only goes into `put`. */
 function kind<D extends Referenced>(definition: ImportKind<D>): ImportKind {
   return definition as unknown as ImportKind
 }

@@ -21,8 +21,9 @@ const MAX_VALUE_LENGTH = 32
 
 /**
  * One line about a running upload.
- * @param rows that the server has finished; undefined if it has not reported any yet: then the sent part counts
- * @param size of the file, bytes
+ * @param rows how many the server has finished; undefined if it has not reported any yet, in which case the sent part
+ * counts
+ * @param size of the file in bytes
  * @param seconds since its beginning
  */
 export function progressText(
@@ -33,7 +34,7 @@ export function progressText(
 ): string {
   const shareSent = size === 0 ? 1 : Math.min(1, sent.bytes / size)
   const done = rows ?? sent.lines
-  // Assumes as many rows in the rest of the file as in the part that was read.
+  // This assumes that the rest of the file has as many rows as the part that was read.
   const share = rows === undefined ? shareSent : Math.min(1, (rows / Math.max(1, sent.lines)) * shareSent)
   const full = Math.round(share * BAR_CELLS)
   const bar = '█'.repeat(full) + '░'.repeat(BAR_CELLS - full)
@@ -76,7 +77,7 @@ export function reportText(path: string, answer: ImportAnswer, seconds: number):
 
 function table(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const widths = head.map((title, i) => Math.max(title.length, ...rows.map((row) => row[i]!.length)))
-  // The last column may be of any length.
+  // The last column may have any length.
   const line = (row: readonly string[]) =>
     row.map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i]!))).join('  ')
   return [line(head), widths.map((width) => '─'.repeat(Math.min(width, 80))).join('  '), ...rows.map(line)]

@@ -14,7 +14,7 @@ import type { Referenced } from '../records/recordList.ts'
  */
 const MAX_PENDING = 256
 const MAX_SLICES = 4
-/** How often an import that waits for its file looks whether it was canceled. */
+/** How often an import that waits for its file checks whether it was canceled. */
 const CANCEL_CHECK_MS = 500
 
 /** The file of an import. */
@@ -31,7 +31,7 @@ export interface ImportFile {
 /** The dependencies of an import, besides those of its kind. */
 export interface ImportRegistry {
   readonly imports: ImportHistory
-  /** See {@link EditLog}. */
+  /** Makes an edit; see {@link EditLog}. */
   edit<T>(work: () => T): Promise<T>
 }
 
@@ -59,7 +59,7 @@ export async function importFile(
   try {
     const slice = new Slice()
     let slices = 0
-    // The wait for the next rows does not count.
+    // Waiting for the next rows does not count.
     slice.pause()
     for await (const rows of format.read(chunks)) {
       let i = 0
@@ -155,7 +155,7 @@ class ImportRun {
   }
 
   /**
-   * Checks a row: it is written with the next {@link write}, or refused.
+   * Checks a row. It is written with the next {@link write}, or refused.
    * @returns a promise if something must be looked up for it
    */
   take(row: FileRow): void | Promise<void> {
@@ -181,7 +181,10 @@ class ImportRun {
     }
   }
 
-  /** @throws ApiError 503 if it cannot be made durable; {@link ImportCanceled} */
+  /**
+   * Writes the checked rows.
+   * @throws {ApiError} 503 if it cannot be made durable; {@link ImportCanceled}
+   */
   async write(): Promise<void> {
     if (this.#pending.length === 0) return
     const { kind, scope } = this.#file
@@ -216,7 +219,7 @@ class ImportRun {
     return { record: this.#record, errors: this.#errors }
   }
 
-  /** The rows that were read before the error are written if possible. */
+  /** Writes the rows that were read before the error, if possible. */
   async interrupt(error: unknown) {
     const message = error instanceof Error ? error.message : String(error)
     const line = error instanceof FileUnreadable ? error.line : this.#line
@@ -251,7 +254,10 @@ class ImportRun {
     return record
   }
 
-  /** @param param the field that breaks a rule; undefined for the row as a whole */
+  /**
+   * Refuses a row.
+   * @param param the field that breaks a rule; undefined for the row as a whole
+   */
   #refuse(row: FileRow, message: string, param?: string): void {
     this.#record.refused += 1
     if (this.#errors.length === MAX_ERRORS) {

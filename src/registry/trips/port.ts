@@ -2,18 +2,18 @@ import type { ScopeId } from '../../model/scope.ts'
 import type { ScopeTrips, TripEntry } from './scopeTrips.ts'
 
 /**
- * Which trips may be active: by externalId, so that one active trip has it, and by user, so that updates find the
- * trips that they move. A trip's entry is there before the trip is active, and goes after it has ended. So an entry
- * says what may be; what is, its trip says.
+ * The trips that may be active: by externalId, so that only one active trip has it, and by user, so that updates find
+ * the trips that they move. A trip's entry exists before the trip is active, and disappears after it has ended. So an
+ * entry says what may be; the trip itself says what is.
  *
- * Technology: tripDirectory.ts. All methods that change something are called within {@link edit}.
+ * tripDirectory.ts implements it. All methods that change something must be called within {@link edit}.
  */
 export interface TripNames {
-  /** The registry's, as far as this process has seen it. */
+  /** The revision of the registry that this process has seen. */
   readonly revision: number
   /** The names of a scope. */
   of(scope: ScopeId): Omit<ScopeTrips, 'put' | 'remove'>
-  /** See `EditLog`. */
+  /** Makes an edit; see `EditLog`. */
   edit<T>(work: () => T): Promise<T>
   /**
    * The entry under a name, which becomes that of a new trip if there is none.
@@ -21,11 +21,14 @@ export interface TripNames {
    * @throws {ApiError} 400 if the user has too many active trips
    */
   reserve(scope: ScopeId, externalId: string, userId: string | undefined, newId: () => string): TripEntry
-  /** Says that a trip whose name was reserved is about to be made after all; undefined if the name is free again. */
+  /**
+   * Says that a trip whose name was reserved is about to be created after all. Returns undefined if the name is free
+   * again.
+   */
   renew(scope: ScopeId, id: string): TripEntry | undefined
   /**
-   * Gives a trip its name again, because it is to be restarted. Whoever took it back for the run before does not
-   * any more.
+   * Gives a trip its name again, because it will be restarted. A process that was about to remove the entry of the
+   * previous run no longer does.
    * @throws {ApiError} 400 if another active trip has it, or the user has too many
    */
   hold(scope: ScopeId, id: string, externalId: string, userId: string | undefined): void
@@ -34,9 +37,12 @@ export interface TripNames {
    * @throws {ApiError} 400 if the user has too many active trips
    */
   assign(scope: ScopeId, id: string, userId: string | undefined): void
-  /** The trip is not active any more. @param seen if present, the entry is removed only if it is still this one */
+  /**
+   * The trip is not active any more.
+   * @param seen if present, the entry is removed only if it is still this one
+   */
   release(scope: ScopeId, id: string, seen?: TripEntry): void
-  /** The trip is to be deleted: its name is free, but not for tripOptions. */
+  /** The trip is about to be deleted. Its name is free, but not for tripOptions. */
   bury(scope: ScopeId, id: string, externalId: string): void
   /** Forgets names of trips that were deleted more than a day ago. */
   sweep(scopes: Iterable<ScopeId>): void

@@ -2,15 +2,15 @@ import type { ScopeId } from '../../model/scope.ts'
 
 /** The name of a trip that may be active, or of one that was deleted. */
 export interface TripEntry {
-  /** `_id` of the trip, which says its partition. */
+  /** The `_id` of the trip, which tells its partition. */
   readonly id: string
   readonly scope: ScopeId
   readonly externalId: string
   /** The user whose updates may move it. */
   readonly userId?: string | undefined
-  /** When the entry was last written, epoch milliseconds of the server. */
+  /** When the entry was last written, in epoch milliseconds of the server. */
   readonly changedAt: number
-  /** Until then, tripOptions create no trip of this name. */
+  /** Whether the trip was deleted. For a while, tripOptions create no trip of this name then. */
   readonly isDeleted: boolean
 }
 
@@ -18,11 +18,11 @@ export interface TripEntry {
 export class ScopeTrips {
   readonly #byId = new Map<string, TripEntry>()
   readonly #active = new Map<string, TripEntry>()
-  /** By name, the latest. */
+  /** The latest deleted trip of each name. */
   readonly #deleted = new Map<string, TripEntry>()
   readonly #byUser = new Map<string, Set<TripEntry>>()
 
-  /** Whether nothing moves trips: then updates need not look further. */
+  /** Whether no trips can be moved, so that updates need not look further. */
   get isEmpty(): boolean {
     return this.#active.size === 0
   }
@@ -40,7 +40,7 @@ export class ScopeTrips {
     return this.#active.get(externalId)
   }
 
-  /** When a trip of that name was deleted last, if that is remembered. */
+  /** When a trip of that name was last deleted, if that is remembered. */
   deletedAt(externalId: string): number | undefined {
     return this.#deleted.get(externalId)?.changedAt
   }
@@ -50,7 +50,7 @@ export class ScopeTrips {
     return [...(this.#byUser.get(userId) ?? [])]
   }
 
-  /** In the order in which the trips were created, to the second. */
+  /** The ids in the order in which the trips were created, to the second. */
   idsOfUser(userId: string): readonly string[] {
     return this.ofUser(userId)
       .map(({ id }) => id)

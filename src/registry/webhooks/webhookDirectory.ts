@@ -2,19 +2,25 @@ import type { ScopeId } from '../../model/scope.ts'
 import type { Webhook } from '../../model/webhook.ts'
 import type { WebhookChange, WebhookDefinition } from './webhookSchema.ts'
 
-/** The webhooks of all scopes, as what delivers to them uses them. What a change resolved to is durable. */
+/** The webhooks of all scopes, for the code that delivers to them. Once a change has resolved, it is durable. */
 export interface WebhookDirectory {
-  /** In the order of creation. */
+  /** All webhooks in the order of creation. */
   all(): readonly Webhook[]
   get(scope: ScopeId, id: string): Webhook | undefined
-  /** @throws ApiError 409 where the environment has no room for another */
+  /**
+   * Checks the room for another webhook.
+   * @throws {ApiError} 409 if the environment has none
+   */
   refuseFull(scope: ScopeId): void
-  /** @throws ApiError 409 where the environment has no room for another */
+  /**
+   * Creates a webhook.
+   * @throws {ApiError} 409 if the environment has no room for it
+   */
   create(id: string, scope: ScopeId, definition: WebhookDefinition): Promise<Webhook>
-  /** Undefined where there is none; so are those below. */
+  /** Changes a webhook. This and the following methods return undefined if it does not exist. */
   change(webhook: Webhook, change: WebhookChange): Promise<Webhook | undefined>
-  /** A new secret; the one before signs beside it for a day. */
+  /** Makes a new secret. The previous one also signs for a day. */
   rotate(webhook: Webhook): Promise<Webhook | undefined>
-  /** Whether it was there. */
+  /** Deletes a webhook. Returns whether it existed. */
   delete(webhook: Webhook): Promise<boolean>
 }

@@ -10,18 +10,21 @@ import { recordRows, rowOfRecord } from '../records/recordRows.ts'
 import type { WebhookDirectory } from './webhookDirectory.ts'
 import type { WebhookChange, WebhookDefinition } from './webhookSchema.ts'
 
-/** Each is a reader of the event log and a share of the outgoing connections. */
+/**
+ * How many webhooks an environment may have. Each is a reader of the event log, and takes a share of the outgoing
+ * connections.
+ */
 const MAX_WEBHOOKS = 20
-/** A multiple of three: base64 without padding. */
+/** The length of a secret in bytes. It is a multiple of three, so base64 needs no padding. */
 const SECRET_BYTES = 30
-/** How long the secret before a rotation signs too, so that receivers can change over. */
+/** How long the previous secret also signs after a rotation, so that receivers can change over. */
 const CHANGEOVER_MS = 24 * 3_600_000
 
 const FILTERS = Object.fromEntries(
   WEBHOOK_FILTERS.map((name) => [name, Type.Optional(Type.Array(Type.String()))]),
 )
 
-/** How webhooks are written down. */
+/** How webhooks are stored as rows. */
 export const WEBHOOKS: StoredKind<Webhook> = {
   singular: 'webhook',
   rows: recordRows(
@@ -56,7 +59,7 @@ export class WebhookRegistry implements WebhookDirectory {
     this.#clock = parts.clock
   }
 
-  /** See {@link Collection.load}. */
+  /** Fills the memory; see {@link Collection.load}. */
   load(): void {
     this.#records.load()
   }

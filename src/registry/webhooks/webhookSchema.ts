@@ -6,12 +6,12 @@ import { badParam } from '../../runtime/errors.ts'
 import { bodyOf, custom, flag, readFields, requiredRule, text, textList } from '../records/fieldRules.ts'
 import { MAX_DESCRIPTION_LENGTH, MAX_ID_LENGTH } from '../records/recordFields.ts'
 
-/** A webhook without what the registry gives it. */
+/** A webhook without the members that the registry adds. */
 export type WebhookDefinition = Pick<
   Webhook,
   'url' | 'description' | 'enabled' | 'mode' | (typeof WEBHOOK_FILTERS)[number]
 >
-/** What an edit names; undefined takes a description or filter away. */
+/** The members that an edit sets. An undefined one removes a description or filter. */
 export type WebhookChange = Partial<Pick<Webhook, 'url' | 'enabled' | 'mode'>> & {
   readonly [K in (typeof REMOVABLE)[number]]?: Webhook[K] | undefined
 }
@@ -19,7 +19,7 @@ export type WebhookChange = Partial<Pick<Webhook, 'url' | 'enabled' | 'mode'>> &
 const MODES = ['single', 'multiple'] as const
 const MAX_URL_LENGTH = 2048
 const MAX_FILTER_ITEMS = 100
-/** Fields that an edit takes away by null. */
+/** Fields that null removes in an edit. */
 const REMOVABLE = ['description', ...WEBHOOK_FILTERS] as const
 
 const filter = (description: string) => textList(MAX_FILTER_ITEMS, MAX_ID_LENGTH, description)
@@ -51,7 +51,7 @@ export const WebhookBody: TObject = bodyOf(
   { title: 'WebhookDefinition', additionalProperties: false },
 )
 
-/** The fields of an edit, for requests. No other fields are allowed, as in a definition. */
+/** The fields of an edit, for requests. Like in a definition, no other fields are allowed. */
 export const WebhookChangeBody: TObject = bodyOf(
   {
     ...WEBHOOK_FIELDS,
@@ -65,7 +65,10 @@ export const WebhookChangeBody: TObject = bodyOf(
   { title: 'WebhookChange', additionalProperties: false },
 )
 
-/** @throws ApiError 400 naming the field */
+/**
+ * Reads a definition.
+ * @throws {ApiError} 400 naming the field
+ */
 export function parseWebhook(body: Fields): WebhookDefinition {
   checkRequired(WebhookBody, body)
   const { url, enabled = true, mode = 'single', ...rest } = readFields(WEBHOOK_FIELDS, body)
@@ -73,8 +76,8 @@ export function parseWebhook(body: Fields): WebhookDefinition {
 }
 
 /**
- * Reads an edit: what it does not name stays; null takes a description or filter away.
- * @throws ApiError 400 naming the field
+ * Reads an edit. Fields that it does not name stay; null removes a description or filter.
+ * @throws {ApiError} 400 naming the field
  */
 export function parseWebhookChange(body: Fields): WebhookChange {
   const named: WebhookChange = readFields(WEBHOOK_FIELDS, body)
@@ -82,7 +85,7 @@ export function parseWebhookChange(body: Fields): WebhookChange {
   return { ...named, ...Object.fromEntries(removed.map((name) => [name, undefined])) }
 }
 
-/** A web address as the URL standard writes it: `http://2130706433` becomes `http://127.0.0.1/`. */
+/** A web address in the form of the URL standard: `http://2130706433` becomes `http://127.0.0.1/`. */
 function urlField(body: Fields, name: string): string | undefined {
   const given = textField(body, name, MAX_URL_LENGTH)
   if (given === undefined) return undefined
