@@ -121,7 +121,7 @@ export interface RegionExplanation {
   readonly reason: string
 }
 
-/** A geofence of the explanation. Its fields are in users/explanationSchema.ts. */
+/** A geofence in the explanation. users/explanationSchema.ts describes its fields. */
 export interface Candidate {
   readonly geofence: { readonly _id: string }
   readonly wasInside: boolean

@@ -4,22 +4,23 @@ import type { Beacon } from '../model/beacon.ts'
 import { widen } from './cellGrid.ts'
 import type { Box } from './cellGrid.ts'
 
-/** A beacon and its distance from the point of the query, metres. */
+/** A beacon, and its distance from the point of the query in metres. */
 export interface NearBeacon {
   readonly beacon: Beacon
   readonly distance: number
 }
 
-/** Height of a row of cells; a search of 1 km touches three rows of three or four cells. */
+/** The height of a row of cells in degrees. A search of 1 km touches three rows of three or four cells. */
 const ROW_DEGREES = 0.01
 const ROWS = 180 / ROW_DEGREES
 const ROW_METERS = ROW_DEGREES * RADIANS * MEAN_RADIUS_METERS
-/** More than the columns of any row, so that a cell is one small integer. */
+/** A number that is larger than the number of columns in any row, so that a cell is one small integer. */
 const ROW_STRIDE = 65_536
 /** Looking up a cell costs about as much as measuring this many beacons. */
 const LOOKUP_BEACONS = 4
 /**
- * By how much a measured distance may be too short: the box must contain everything that measures within the radius.
+ * By how many metres a measured distance may be too short. The box must contain everything that measures within the
+ * radius.
  */
 const SLACK_METERS = 1
 
@@ -37,9 +38,9 @@ export class BeaconGrid {
   readonly #slots = new Map<string, number>()
   readonly #beacons: (Beacon | undefined)[] = []
   readonly #freeSlots: number[] = []
-  /** By cell, the first slot of its list. */
+  /** For each cell, the first slot of its list. */
   readonly #heads = new Map<number, number>()
-  // By slot: the Earth-centred position, the cell, and the neighbours in its list (−1: none).
+  // For each slot: the Earth-centred position, the cell, and the neighbours in its list (−1 if there is none).
   #places = new Float64Array(3 * 64)
   #cells = new Int32Array(64)
   #next = new Int32Array(64)
@@ -52,7 +53,7 @@ export class BeaconGrid {
     return this.#slots.size
   }
 
-  /** Adds it or replaces the one with its id. */
+  /** Adds a beacon, or replaces the one with its id. */
   put(beacon: Beacon): void {
     const known = this.#slots.get(beacon.id)
     const [longitude, latitude] = beacon.coordinates
@@ -75,7 +76,7 @@ export class BeaconGrid {
     this.#chain(slot, row * ROW_STRIDE + (columnOf(longitude, columns) % columns))
   }
 
-  /** Unknown ids are ignored. */
+  /** Removes a beacon. Unknown ids are ignored. */
   remove(id: string): void {
     const slot = this.#slots.get(id)
     if (slot === undefined) return
@@ -86,8 +87,9 @@ export class BeaconGrid {
   }
 
   /**
-   * The beacons within the radius that `accept` approves, nearest first; ties by id.
-   * @param limit ≥ 1
+   * The beacons within the radius that `accept` approves, nearest first. Those at the same distance are in the order
+   * of ids.
+   * @param limit at least 1
    */
   near(
     latitude: number,
@@ -199,7 +201,7 @@ function columnsOf(row: number): number {
   return Math.max(1, Math.floor((360 / ROW_DEGREES) * Math.cos(poleward * RADIANS)))
 }
 
-/** The column of a longitude in degrees; below 0, or `columns` and more, beyond ±180. */
+/** The column of a longitude in degrees. Beyond ±180, it is below 0, or `columns` and more. */
 function columnOf(longitude: number, columns: number): number {
   return Math.floor(((longitude + 180) / 360) * columns)
 }

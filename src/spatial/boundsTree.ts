@@ -3,9 +3,12 @@ import type { Probe } from '../geometry/probe.ts'
 import { boxGapMeters, type Box } from './cellGrid.ts'
 import { SlotMarks } from './slotMarks.ts'
 
-/** Up to this many additions since the tree was built are searched one by one, */
+/**
+ * Up to this many additions since the tree was built are searched one by one, or the share below of all bounds, if
+ * that is more.
+ */
 const LEAST_RECENT = 1024
-/** or this share of all, if that is more. Beyond that, the next search rebuilds the tree. */
+/** Beyond this share, the next search rebuilds the tree. */
 const RECENT_SHARE = 1 / 8
 /** Items of a node of the tree, the library's default. */
 const NODE_ITEMS = 16
@@ -18,12 +21,12 @@ const NODE_ITEMS = 16
  */
 export class BoundsTree {
   /**
-   * West, south, east, north by slot, in degrees, east past 180 across the antimeridian; west is NaN for free slots.
-   * Rounded outwards by at most a few metres, so that they take half the bytes.
+   * West, south, east and north of each slot in degrees, with an east of more than 180 across the antimeridian. West
+   * is NaN for free slots. They are rounded outwards by at most a few metres, so that they take half the bytes.
    */
   #boxes = new Float32Array(4 * 64)
   readonly #marks = new SlotMarks()
-  /** One past the highest slot that was ever set. */
+  /** The number after the highest slot that was ever set. */
   #end = 0
   #count = 0
   #tree: Flatbush | undefined
@@ -70,7 +73,7 @@ export class BoundsTree {
     box.north = this.#boxes[at + 3]!
   }
 
-  /** A lower bound, in metres, of the distance from the point to the slot's bounds; 0 inside. */
+  /** A lower bound of the distance from the point to the slot's bounds in metres; 0 inside. */
   gapMeters(slot: number, probe: Probe): number {
     const boxes = this.#boxes
     const at = slot * 4
@@ -93,8 +96,8 @@ export class BoundsTree {
   }
 
   /**
-   * Whether the bounds of more than `count` slots meet the box; checks hardly more than that. A slot may count twice:
-   * across the antimeridian, or if it was set again after the tree was built.
+   * Whether the bounds of more than `count` slots meet the box. It checks hardly more than that. A slot may count
+   * twice: across the antimeridian, or if it was set again after the tree was built.
    */
   isCrowded(box: Box, count: number): boolean {
     if (this.#stale) this.#build()

@@ -13,12 +13,15 @@ import type { Probe } from '../geometry/probe.ts'
  * clearance smaller.
  */
 
-/** The minimum length of a degree of a great circle, metres. */
+/** The shortest degree of a great circle in metres. */
 const LEAST_DEGREE_METERS = MIN_RADIUS_METERS * RADIANS
 
-/** Cells of 45°, for everything that fits no finer level. There are only 32, so no geofence has many cells. */
+/**
+ * The level of the largest cells, which have 45°. Everything that fits no finer level goes there. There are only 32
+ * cells, so no geofence has many.
+ */
 const COARSEST_LEVEL = 3
-/** Cells of 305 m of latitude. */
+/** The level of the smallest cells, which have 305 m of latitude. */
 export const FINEST_LEVEL = 17
 const LEVEL_STEP = 2
 /** A geofence goes to the finest level where it takes at most this many cells. */
@@ -27,9 +30,9 @@ const MOST_CELLS = 25
 const PAD_SHARE = 0.25
 const LEAST_PAD_METERS = 100
 
-/** Degrees: height and width of the cells by level. All are exact in binary. */
+/** The height and width of the cells of each level in degrees. All of them are exact in binary. */
 export const CELL_DEGREES = new Float64Array(FINEST_LEVEL + 1)
-/** Metres by level: a geofence is in every cell that comes within this distance of its bounds. */
+/** For each level, in metres: a geofence is in every cell that comes within this distance of its bounds. */
 export const PAD_METERS = new Float64Array(FINEST_LEVEL + 1)
 
 for (let level = 0; level <= FINEST_LEVEL; level++) {
@@ -38,7 +41,7 @@ for (let level = 0; level <= FINEST_LEVEL; level++) {
   PAD_METERS[level] = Math.max(LEAST_PAD_METERS, degrees * LEAST_DEGREE_METERS * PAD_SHARE)
 }
 
-/** A box in degrees; `east` ≥ `west`, past 180 where the box crosses the antimeridian. */
+/** A box in degrees. `east` is at least `west`, and more than 180 if the box crosses the antimeridian. */
 export interface Box {
   west: number
   south: number
@@ -107,9 +110,9 @@ export function fitCells(bounds: Box, range: CellRange): void {
 }
 
 /**
- * A lower bound, in metres, of the distance from a point to the nearest edge of the range of cells that contains it:
- * how far the point can move and still be in one of them. A pole is no edge, nor is any meridian if the range goes
- * round the globe.
+ * A lower bound in metres of the distance from a point to the nearest edge of the range of cells that contains it,
+ * which is how far the point can move and still be in one of them. A pole is no edge, and neither is a meridian if the
+ * range goes around the globe.
  */
 export function edgeMeters(
   latitude: number,
@@ -140,19 +143,16 @@ export function edgeMeters(
   return meters
 }
 
-/**
- * If both legs are at most this long, in metres, and the latitude is at most this high, they make a right angle,
- * nearly.
- */
+/** If both legs are at most this long, in metres, and the latitude is not too high, they make nearly a right angle. */
 const FLAT_METERS = 5000
 const FLAT_LATITUDE = 80
 /**
- * Per metre to a meridian: the foot of the perpendicular is nearer to the pole by at most tan 80° / 2R times the
- * square.
+ * A share for each metre to a meridian: the foot of the perpendicular is nearer to the pole by at most tan 80° / 2R
+ * times the square.
  */
 const FOOT_SHARE = 4.6e-7
 
-/** A lower bound, in metres, of the distance from the probe's point to a box, whose east may be past 180; 0 inside. */
+/** A lower bound of the distance from the probe's point to a box in metres; 0 inside. Its east may be past 180. */
 export function boxGapMeters(west: number, south: number, east: number, north: number, probe: Probe): number {
   const { latitude } = probe
   let up = 0
@@ -172,7 +172,7 @@ export function boxGapMeters(west: number, south: number, east: number, north: n
   return Math.max(up, 0.9999 * Math.sqrt(across * across + along * along))
 }
 
-/** A lower bound, in metres, of the distance to a meridian some degrees away. */
+/** A lower bound of the distance in metres to a meridian some degrees away. */
 function meridianMeters(degrees: number, cosLatitude: number): number {
   // The great circle from a point to the meridian Δλ away has the length asin(cos φ · sin Δλ); asin x ≥ x, sin x ≥ x
   // − x³/6, and that cubic is increasing up to √2.

@@ -13,18 +13,18 @@ import { ObjectSlotStore } from './slotStore.ts'
 import type { SlotStore } from './slotStore.ts'
 import { SlotMarks } from './slotMarks.ts'
 
-/** An empty cell is answered by its region of 8 by 8 cells, if that is empty too. */
+/** For an empty cell, its region of 8 by 8 cells answers, if that is empty, too. */
 const REGION_SHIFT = 3
-/** A wide reach looks up at most this many cells of a level; for more, the tree is cheaper. */
+/** A wide reach looks up at most this many cells of a level. For more, the tree is cheaper. */
 const MOST_CELLS_LOOKED_UP = 64
 /** The geometry kernel's distances are within 0.1 % up to 20 km, within 0.5 % anywhere. */
 const KERNEL_ERROR = 0.006
 const KERNEL_ERROR_METERS = 0.01
-/** The first radius of a nearest search, metres. It doubles from there. */
+/** The first radius of a nearest search in metres. It is doubled from there. */
 const FIRST_RADIUS_METERS = 250
 /** From this radius, in metres, a nearest search uses the R-tree. */
 const WIDE_RADIUS_METERS = 2000
-/** Geofences that one step of a search examines: a fraction of a millisecond. */
+/** How many geofences one step of a search examines, which takes a fraction of a millisecond. */
 const LOOKS_A_STEP = 128
 /**
  * A step of a nearest search may examine this many geofences, or four times as many as the step before if that is
@@ -51,17 +51,17 @@ export function createShapeIndex<T extends Named>(): ShapeIndex<T> {
  */
 export class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> implements ShapeIndex<T> {
   protected readonly slotStore: S
-  /** Arena reference by slot. */
+  /** The reference into the arena, by slot. */
   #shapes = new Int32Array(64)
   #arena = new ShapeArena()
   readonly #tree = new BoundsTree()
   readonly #table = new CellTable()
-  /** By level: how many geofences it has. */
+  /** How many geofences each level has. */
   readonly #counts = new Int32Array(FINEST_LEVEL + 1)
-  /** Levels with geofences, the finest first. */
+  /** The levels with geofences, the finest first. */
   #levels: number[] = []
 
-  // Scratch objects, one per purpose, so that calls allocate nothing.
+  // These objects are reused, one for each purpose, so that calls allocate nothing.
   readonly #box: Box = { west: 0, south: 0, east: 0, north: 0 }
   readonly #range: CellRange = { level: 0, row: 0, rows: 0, column: 0, columns: 0 }
   readonly #ranges: CellRange[] = []
@@ -145,7 +145,7 @@ export class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> i
     const known = this.slotStore.slotOf(geofence.id)
     if (known >= 0 && this.#arena.isSame(this.#shapes[known]!, geofence.shape))
       return this.slotStore.put(geofence)
-    // Done first, because it throws for an invalid shape.
+    // This is done first, because it throws for an invalid shape.
     const shape = this.#arena.add(geofence.shape)
     if (known >= 0) this.#takeOut(known)
     const slot = this.slotStore.put(geofence)
@@ -245,7 +245,7 @@ export class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> i
         const geofence = this.slotStore.get(slot)
         if (!accept(geofence)) continue
         const distance = Math.max(0, this.distance(slot, probe))
-        // Beyond the radius, nearer ones may be missing from the results.
+        // Beyond the radius, nearer geofences may be missing from the results.
         if (distance <= radius) insertNear(results, limit, { geofence, slot, distance })
       }
       lookedAt += count
@@ -279,7 +279,7 @@ export class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> i
     return box
   }
 
-  /** Like `candidates`, for a `reach` beyond the padding of some level. */
+  /** Does the same as `candidates`, for a `reach` beyond the padding of some level. */
   #wideCandidates(probe: Probe, reach: number, out: number[]): number {
     const levels = this.#levels
     const box = this.#box
@@ -353,7 +353,7 @@ export class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> i
     if (this.#counts[level]!++ === 0) this.#listLevels()
   }
 
-  /** The inverse of fillCells, for the same bounds. */
+  /** The inverse of {@link #fillCells}, for the same bounds. */
   #emptyCells(slot: number, box: Box): void {
     const range = this.#range
     fitCells(box, range)
@@ -394,7 +394,7 @@ function join(parts: readonly Readonly<Box>[], box: Box): void {
   box.east = -Infinity
   box.south = 90
   box.north = -90
-  // The part that begins west of the antimeridian and ends there; the others continue it.
+  // The first part begins west of the antimeridian and ends there. The others continue it.
   const crossing = parts.length > 1 ? parts.find(({ west, east }) => west > -180 && east === 180) : undefined
   for (const part of parts) {
     const turn = crossing !== undefined && part.west < crossing.west ? 360 : 0

@@ -11,11 +11,13 @@ const UPPER_ROW_SHIFT = 26
 const KEY = -1 << UPPER_ROW_SHIFT
 const LIST = 1 << 25
 const CONTENT = LIST - 1
-/** Second word of an entry that has moved to the larger table. No level is fine enough to produce it. */
+/** The second word of an entry that has moved to the larger table. No level is fine enough to produce it. */
 const MOVED = -1
-/** Entries of the smaller table that each insertion moves. Two would be enough to empty it before the next growth. */
+/**
+ * How many entries of the smaller table each insertion moves. Two would be enough to empty it before the next growth.
+ */
 const MOVED_PER_INSERTION = 16
-/** Words of the shortest list, and the unit in which lists are counted. */
+/** How many words the shortest list has. Lists are counted in this unit. */
 const LEAST_ROOM = 4
 const LEAST_ROOM_LOG = 2
 
@@ -33,12 +35,12 @@ const LEAST_ROOM_LOG = 2
  * Levels of one table are all odd or all even, slots below 33 million.
  */
 export class CellTable {
-  /** All lists. */
+  /** The memory of all lists. */
   #pool = new Int32Array(1024)
   #poolEnd = 0
-  /** By log2 of the size: starts of unused blocks. */
+  /** The starts of unused blocks, by the base-2 logarithm of their size. */
   readonly #free: number[][] = Array.from({ length: 32 }, () => [])
-  /** The second word of an entry is 0 where there is none. */
+  /** The entries. The second word is 0 if there is none. */
   #entries = new Int32Array(1024 * WORDS)
   #mask = 1023
   /** The table before the last growth, until it is empty, and how far it has been emptied. */
@@ -47,7 +49,10 @@ export class CellTable {
   #emptied = 0
   #used = 0
 
-  /** Appends the slots of a cell to `out`. @returns false if the cell has none */
+  /**
+   * Appends the slots of a cell to `out`.
+   * @returns false if the cell has none
+   */
   append(level: number, row: number, column: number, out: number[]): boolean {
     const at = this.#find(wordOf(row, column), keyOf(level, row))
     if (at < 0) return false
@@ -138,7 +143,7 @@ export class CellTable {
     }
   }
 
-  /** Moves the entry that it finds, so that every returned index is one into the larger table. */
+  /** Finds an entry in the smaller table and moves it, so that every returned index is one into the larger table. */
   #findInOld(old: Int32Array, word: number, key: number): number {
     const mask = this.#oldMask
     for (let i = hash(word, key) & mask; ; i = (i + 1) & mask) {
@@ -150,7 +155,7 @@ export class CellTable {
   }
 
   #insert(word: number, second: number): void {
-    // At most two thirds full.
+    // The table is at most two thirds full.
     if (this.#used * 3 > this.#mask * 2) this.#grow()
     if (this.#old !== undefined) this.#empty(this.#old)
     this.#used++
@@ -158,7 +163,7 @@ export class CellTable {
   }
 
   #grow(): void {
-    // Usually there is nothing left: fewer insertions empty it than are needed to grow again.
+    // Usually there is nothing left, because fewer insertions empty it than are needed to grow again.
     while (this.#old !== undefined) this.#empty(this.#old)
     this.#old = this.#entries
     this.#oldMask = this.#mask
@@ -242,7 +247,7 @@ function isOf(key: number, second: number): boolean {
   return (second & KEY) === key
 }
 
-/** log2 of the block for a list with this many slots. */
+/** The base-2 logarithm of the size of the block for a list with this many slots. */
 function roomLog(length: number): number {
   return Math.max(LEAST_ROOM_LOG, 32 - Math.clz32(length))
 }

@@ -32,7 +32,7 @@ const TYPES: readonly GeofenceType[] = ['circle', 'polygon', 'isochrone']
 
 const NO_HOURS = UNSHARED
 
-/** The output of {@link packGeofence}; replaced if it is too small. */
+/** The output of {@link packGeofence}. It is replaced if it is too small. */
 let scratch = Buffer.allocUnsafeSlow(4096)
 /** The position of writing, or of reading. */
 let end = 0
@@ -101,12 +101,12 @@ export function unpackGeofence(bytes: Buffer, from: number): GeofenceProperties 
   return { ...geofence, ...more }
 }
 
-/** Epoch milliseconds. */
+/** In epoch milliseconds. */
 export function geofenceCreatedAt(bytes: Buffer, from: number): number {
   return bytes.readDoubleLE(from + CREATED_AT)
 }
 
-/** Epoch milliseconds. */
+/** In epoch milliseconds. */
 export function updatedAtOf(bytes: Buffer, from: number): number {
   return bytes.readDoubleLE(from + UPDATED_AT)
 }
@@ -179,7 +179,7 @@ function sharedHours(number: number): OperatingHours {
   return (hoursOf[number] ??= parseOperatingHours(JSON.parse(sharedText(number)))!)
 }
 
-/** Returns whether it was an id of 24 hex digits. */
+/** Writes an id. Returns whether it has 24 hex digits. */
 function writeId(id: string): boolean {
   if (id.length !== 24) return false
   for (let i = 0; i < 12; i++) {
@@ -191,7 +191,7 @@ function writeId(id: string): boolean {
   return true
 }
 
-/** 0 to 15; more if it is not a lower-case hex digit. */
+/** The value of a hex digit, 0 to 15. It is more if the character is not a lower-case hex digit. */
 function hexDigit(code: number): number {
   if (code >= 48 && code <= 57) return code - 48
   return code >= 97 && code <= 102 ? code - 87 : 256
@@ -217,7 +217,7 @@ function isLatin1(text: string): boolean {
   return true
 }
 
-/** The text at {@link at}, which moves behind it. */
+/** The text at {@link at}, which moves to the position after it. */
 function readText(bytes: Buffer): string {
   const head = readHead(bytes)
   const from = at

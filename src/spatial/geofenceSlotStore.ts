@@ -5,14 +5,16 @@ import { geofenceCreatedAt, hashOfId, hasExternalId, hasId, hasTag } from './geo
 import { packedBytes, packGeofence, unpackGeofence, updatedAtOf } from './geofenceCodec.ts'
 import type { SlotStore } from './slotStore.ts'
 
-/** At most this many geofences are kept unpacked, some hundred bytes each: those with devices near them. */
+/**
+ * At most this many geofences are kept unpacked, at some hundred bytes each. They are those with devices near them.
+ */
 const MOST_UNPACKED = 65_536
 const FIRST_SLOTS = 64
 const NONE = -1
 
-/** Active and open to everybody. */
+/** The geofence is active and open to everybody. */
 const UNRESTRICTED = 1
-/** Unrestricted, and only the settings decide what happens to a stay. */
+/** The geofence is also unrestricted, and only the settings decide what happens to a stay. */
 const PLAIN = 3
 
 /**
@@ -32,9 +34,9 @@ export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
   readonly #freeSlots: number[] = []
   #end = 0
   #size = 0
-  /** By slot: bits of what is known about the geofence without unpacking it. */
+  /** For each slot, bits of what is known about the geofence without unpacking it. */
   #traits = new Uint8Array(FIRST_SLOTS)
-  /** By place: which slot is kept there, and its object. The number of places is a power of two. */
+  /** For each place, which slot is kept there, and its object. The number of places is a power of two. */
   #keptSlots = new Int32Array(FIRST_SLOTS).fill(NONE)
   #kept: (GeofenceProperties | undefined)[] = []
 
@@ -113,12 +115,12 @@ export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
     return (this.#traits[slot]! & UNRESTRICTED) !== 0
   }
 
-  /** Whether it is also without a date, hours or dwell threshold of its own. */
+  /** Whether it is also without its own date, hours or dwell threshold. */
   isPlain(slot: number): boolean {
     return this.#traits[slot] === PLAIN
   }
 
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   createdAt(slot: number): number {
     return geofenceCreatedAt(this.#bytes.buffer(slot), this.#bytes.start(slot))
   }
@@ -149,7 +151,7 @@ export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
     this.#traits = traits
     const places = Math.min(MOST_UNPACKED, 2 ** Math.ceil(Math.log2(slots)))
     if (places === this.#keptSlots.length) return
-    // They are unpacked again when they are needed.
+    // The geofences are unpacked again when they are needed.
     this.#keptSlots = new Int32Array(places).fill(NONE)
     this.#kept = []
   }

@@ -6,7 +6,7 @@ import type { Position, Shape } from '../model/geofence.ts'
 import { createShapeIndex } from './cellIndex.ts'
 
 /**
- * Watched areas by position: which of them contain a point?
+ * Watched areas by position. They answer which areas contain a point.
  *
  * The naive way checks every area for every position: thousands of areas times a hundred thousand positions a second.
  * Here areas lie in cells, as geofences do, so a position costs one query and the exact geometry of the few areas
@@ -15,7 +15,9 @@ import { createShapeIndex } from './cellIndex.ts'
  * Owns: areas and their keys. Does not own: which devices are in them.
  */
 
-/** Degrees, from west to east, so west > east means across the antimeridian. Edges belong to the box. */
+/**
+ * A box in degrees, from west to east, so west > east means that it crosses the antimeridian. Edges belong to the box.
+ */
 export interface AreaBox {
   readonly kind: 'box'
   readonly west: number
@@ -41,15 +43,15 @@ export class AreaError extends Error {
   override name = 'AreaError'
 }
 
-/** Degrees of longitude. The direction of a ring's edge is ambiguous from 180 on. */
+/** The widest piece of a box in degrees of longitude. From 180 on, the direction of a ring's edge is ambiguous. */
 const MAX_PIECE_DEGREES = 90
 
 interface Entry<K> {
   readonly key: K
-  /** If defined, the box decides, and the shapes only find it. */
+  /** If it is defined, the box decides, and the shapes only serve to find it. */
   readonly box: AreaBox | undefined
   readonly pieces: readonly Piece<K>[]
-  /** Boxes that contain all of it. */
+  /** Boxes that contain the whole area. */
   readonly bounds: readonly Bounds[]
   /** The number of the last search that returned it. */
   foundBy: number
@@ -74,7 +76,7 @@ export class LiveAreas<K> {
 
   /**
    * Adds an area, or replaces the one with the same key.
-   * @throws AreaError with a sentence; then nothing has changed
+   * @throws AreaError with a sentence; nothing has changed then
    */
   put(key: K, area: LiveArea): void {
     const box = area.kind === 'box' ? area : undefined
@@ -116,7 +118,7 @@ export class LiveAreas<K> {
     }
   }
 
-  /** Metres from a point to the boundary of an area, negative inside. */
+  /** The distance from a point to the boundary of an area in metres, negative inside. */
   distance(key: K, latitude: number, longitude: number): number {
     const probe = this.#probe.set(latitude, longitude)
     let nearest = Infinity

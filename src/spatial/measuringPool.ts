@@ -6,11 +6,11 @@ import type { Logger } from '../runtime/logger.ts'
 import type { Measurer } from './port.ts'
 
 /**
- * Batches that may wait, besides those being measured. Callers measure any others themselves. A batch is about 100 KB
- * at most.
+ * How many batches may wait, besides those that are being measured. Callers measure all others themselves. A batch has
+ * at most about 100 KB.
  */
 const MOST_WAITING = 64
-/** A thread takes about 10 MB. It ends after this long without a batch. */
+/** A thread takes about 10 MB, so it ends after this long without a batch. */
 const IDLE_MS = 60_000
 
 /**
@@ -20,7 +20,7 @@ const IDLE_MS = 60_000
  * If there is no room for a batch, or its thread dies, nobody waits: the caller measures it.
  */
 export class MeasuringPool implements Measurer {
-  /** For metrics; they only increase. */
+  /** Counters for metrics. They only increase. */
   readonly counters = { measured: 0, refused: 0 }
   readonly #pool: Piscina<ShapeBatch, Float64Array>
   readonly #logger: Logger
@@ -55,7 +55,7 @@ export class MeasuringPool implements Measurer {
     }
   }
 
-  /** Batches being measured are abandoned. */
+  /** Ends the threads. Batches that are being measured are abandoned. */
   close(): Promise<void> {
     return this.#pool.destroy()
   }

@@ -4,11 +4,11 @@ import type { Named } from './port.ts'
 export interface NearGeofence<T> {
   readonly geofence: T
   readonly slot: number
-  /** Metres. */
+  /** In metres. */
   readonly distance: number
 }
 
-/** Inserts into the `limit` nearest, ordered by distance, then id. */
+/** Inserts an item among the `limit` nearest, which are ordered by distance, then by id. */
 export function insertNear<T extends Named>(
   nearest: NearGeofence<T>[],
   limit: number,

@@ -12,9 +12,9 @@ export interface Named {
 
 /** The result of a nearest search. */
 export interface Nearest<T> {
-  /** Nearest first. */
+  /** The items, nearest first. */
   readonly found: readonly { readonly geofence: T; readonly slot: number; readonly distance: number }[]
-  /** The radius that was searched, metres: `found` has the nearest within it. */
+  /** The radius that was searched in metres. `found` has the nearest items within it. */
   readonly radiusMeters: number
 }
 
@@ -31,7 +31,7 @@ export interface ShapeIndex<T extends Named> {
   expect(count: number): void
   /** Adds the item or replaces the one with the same id. Returns its slot. */
   put(geofence: T & { readonly shape: Shape }): number
-  /** Removes it; unknown ids are ignored. */
+  /** Removes an item. Unknown ids are ignored. */
   remove(id: string): void
   /**
    * Appends to `out` the slot of every geofence whose boundary or inside lies within `reachMeters` of the probe's
@@ -47,7 +47,7 @@ export interface ShapeIndex<T extends Named> {
   meeting(box: Readonly<Box>, out: number[]): void
   /** Sets `out` to a box that contains the geofence and is at most some metres wider; east may be above 180. */
   bounds(slot: number, out: Box): void
-  /** Beyond all slots that have been used. */
+  /** The number after the highest slot that was ever used. */
   readonly end: number
   /** Whether an item is in the slot. */
   has(slot: number): boolean
@@ -65,24 +65,27 @@ export interface ShapeIndex<T extends Named> {
    * @returns how many corners; 0 for a circle
    */
   readCorners(slot: number, out: number[]): number
-  /** Its centre and extent, which are cheaper than {@link shape}. */
+  /** The centre and extent of its shape, which are cheaper than {@link shape}. */
   outline(slot: number): Outline
   /** Signed distance in metres from the probe's point to the boundary, negative inside. */
   distance(slot: number, probe: Probe): number
-  /** Metres, never more than {@link distance} returns, at a small part of its cost; ≤ 0 if the point may be inside. */
+  /**
+   * A distance in metres that is never more than {@link distance} returns, at a small part of its cost. It is at most
+   * 0 if the point may be inside.
+   */
   distanceAtLeast(slot: number, probe: Probe): number
-  /** Share of the disc (probe's point, radius `accuracyMeters` > 0) that the geofence covers, 0 to 1. */
+  /** The share of the disc (probe's point, radius `accuracyMeters` > 0) that the geofence covers, from 0 to 1. */
   coverage(slot: number, probe: Probe, accuracyMeters: number): number
-  /** Corners of its polygon, with which the cost of the two above rises; 0 for a circle. */
+  /** The number of corners of its polygon, with which the cost of the two above rises; 0 for a circle. */
   corners(slot: number): number
   /** Where the shapes of these slots lie, for other threads. */
   places(slots: readonly number[]): ShapePlaces
   /**
-   * The geofences nearest to the probe's point that `accept` approves, by distance to the boundary (0 inside),
-   * nearest first; ties by id. Without a radius, the search is unbounded.
+   * The geofences nearest to the probe's point that `accept` approves, by distance to the boundary (0 inside), nearest
+   * first. Those at the same distance are in the order of ids. Without a radius, the search is unlimited.
    * @param mostLookedAt ends the search once that many geofences have been examined. It then returns the nearest of
-   * those, which may be fewer than `limit`. Without it, the search may examine every geofence if `accept` rejects
-   * them all.
+   * those, which may be fewer than `limit`. Without it, the search may examine every geofence if `accept` rejects them
+   * all.
    */
   nearest(
     probe: Probe,
@@ -92,8 +95,8 @@ export interface ShapeIndex<T extends Named> {
     mostLookedAt?: number,
   ): Nearest<T>
   /**
-   * Like {@link nearest}, but in steps of a few geofences. Between steps geofences may be edited, and are found as
-   * they were or as they are.
+   * Does the same as {@link nearest}, in steps of a few geofences. Between steps, geofences may be edited, and are
+   * found as they were or as they are.
    */
   nearestSteps(
     probe: Probe,
@@ -113,15 +116,16 @@ export interface ShapeIndex<T extends Named> {
 export interface GeofenceIndex extends ShapeIndex<GeofenceProperties> {
   put(geofence: Geofence): number
   /**
-   * Whether the geofence is active (`isActive`) and open to every user at every address. Known without unpacking it.
+   * Whether the geofence is active (`isActive`) and open to every user at every address. This is known without
+   * unpacking it.
    */
   isUnrestricted(slot: number): boolean
   /**
-   * Whether it is unrestricted, and its stays end and dwell by the settings alone: it has no date, hours or dwell
-   * threshold of its own.
+   * Whether it is unrestricted, and its stays end and dwell by the settings alone, because it has no date, hours or
+   * dwell threshold of its own.
    */
   isPlain(slot: number): boolean
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   createdAt(slot: number): number
   /** Epoch milliseconds. */
   updatedAt(slot: number): number
@@ -131,14 +135,16 @@ export interface GeofenceIndex extends ShapeIndex<GeofenceProperties> {
 
 /** Measures shapes on other threads. */
 export interface Measurer {
-  /** Like `measureShapes` of shapeBatch.ts; undefined if that is not possible now. Never rejects. */
+  /**
+   * Measures like `measureShapes` of shapeBatch.ts. Returns undefined if that is not possible now. It never rejects.
+   */
   measure(batch: ShapeBatch): Promise<Float64Array | undefined>
 }
 
 /** The beacons of one scope. */
 export interface BeaconDirectory {
   readonly size: number
-  /** By `_id`, including disabled ones. */
+  /** The beacon with that `_id`, even if it is disabled. */
   beacon(id: string): Beacon | undefined
   /** The enabled beacons with that type and those identifiers, ignoring case. */
   inRange(ranged: RangedBeacon): readonly Beacon[]

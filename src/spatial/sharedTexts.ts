@@ -1,8 +1,8 @@
-/** Numbers have 16 bits, and the highest one means none. */
+/** How many texts may be shared. Numbers have 16 bits, and the highest one means none. */
 const MOST_TEXTS = 0xffff
-/** For all texts together. */
+/** How many characters all texts together may have. */
 const MOST_CHARACTERS = 4 * 1024 * 1024
-/** Stands for a text without a number, because the table is full. */
+/** The number that stands for a text without a number, because the table is full. */
 export const UNSHARED = 0xffff
 
 const numbers = new Map<string, number>()

@@ -1,6 +1,6 @@
-/** Which slots a search has met already, so that it returns each once. Clearing costs nothing. */
+/** Marks the slots that a search has met already, so that it returns each once. Clearing costs nothing. */
 export class SlotMarks {
-  /** By slot: the last search that met it. */
+  /** For each slot, the last search that met it. */
   #searches = new Uint32Array(64)
   #search = 0
 

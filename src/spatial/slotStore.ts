@@ -1,18 +1,18 @@
 /** Where the index stores its items, by slot and by id. An item keeps its slot until it is removed. */
 export interface SlotStore<T> {
   readonly size: number
-  /** One past the highest slot that was ever used. */
+  /** The number after the highest slot that was ever used. */
   readonly end: number
-  /** Makes room for this many at once, because growing in steps leaves as much garbage. */
+  /** Makes room for this many items at once, because growing in steps leaves as much garbage. */
   expect(count: number): void
-  /** −1 if unknown. */
+  /** The slot of an id; −1 if it is unknown. */
   slotOf(id: string): number
   has(slot: number): boolean
-  /** For a slot that is in use. */
+  /** The item in a slot that is in use. */
   get(slot: number): T
   /** The same, for who looks at each item once: it does not count as being used. */
   glimpse(slot: number): T
-  /** Adds it or replaces the one with its id. Returns its slot. */
+  /** Adds an item, or replaces the one with its id. Returns its slot. */
   put(item: T): number
   /** Frees a slot that is in use. */
   remove(slot: number): void

@@ -4,28 +4,28 @@ import { FairQueue, type Waiting } from './fairQueue.ts'
 
 /** A message that waits for its turn, or a gap where messages were refused. */
 export interface WaitingMessage extends Waiting {
-  /** Undefined for a gap. */
+  /** The message; undefined for a gap. */
   readonly message: Buffer | undefined
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly receivedAt: number
 }
 
 /** The connection whose messages wait. */
 export interface AdmissionClient {
   readonly keyName: string
-  /** Its share of the waiting bytes. */
+  /** The client's share of the waiting bytes. */
   readonly waiting: Share
   /** Called when it is its next message's turn. */
   turn(message: WaitingMessage): void
 }
 
 /**
- * Bytes of messages that are read in one turn of the event loop: a few milliseconds. The rest of a socket's messages
- * is queued. Otherwise uWebSockets.js would keep reading from it for as long as its client is faster than the server,
- * and block everything else.
+ * How many bytes of messages are read in one turn of the event loop, which takes a few milliseconds. The rest of a
+ * socket's messages is queued. Otherwise uWebSockets.js would keep reading from it for as long as its client is faster
+ * than the server, and block everything else.
  */
 const TURN_BYTES = 512 * 1024
-/** Milliseconds until the next attempt to find room, because streams are not notified of it. */
+/** The time until the next attempt to find room in milliseconds, because streams are not notified of it. */
 const ROOM_WAIT_MS = 2
 
 /**
@@ -39,18 +39,21 @@ export class Admission {
   readonly #intake: Pick<Intake, 'hasRoom'>
   readonly #queue = new FairQueue<AdmissionClient, WaitingMessage>()
   readonly #bound: KeyedBound
-  /** In this turn of the event loop. */
+  /** How many bytes were read in this turn of the event loop. */
   #spent = 0
   #isTurnOver = true
   #isTimed = false
 
-  /** @param bound of the waiting bytes */
+  /**
+   * Starts without messages.
+   * @param bound the limit of the waiting bytes
+   */
   constructor(intake: Pick<Intake, 'hasRoom'>, bound: KeyedBound) {
     this.#intake = intake
     this.#bound = bound
   }
 
-  /** Bytes of waiting messages. */
+  /** How many bytes of messages wait. */
   get waitingBytes(): number {
     return this.#bound.used
   }
@@ -61,7 +64,8 @@ export class Admission {
 
   /**
    * Whether a message may be read now. If so, it counts as read.
-   * @param bytes with what even the smallest message costs: half a megabyte of empty ones would take half a second
+   * @param bytes its size, including what even the smallest message costs, because half a megabyte of empty ones would
+   * take half a second
    */
   passes(bytes: number): boolean {
     if (!this.#queue.isEmpty || this.#spent >= TURN_BYTES || !this.#intake.hasRoom) return false
@@ -69,7 +73,10 @@ export class Admission {
     return true
   }
 
-  /** @param bytes may become invalid after this returns */
+  /**
+   * Queues a message.
+   * @param bytes may become invalid after this returns
+   */
   push(client: AdmissionClient, bytes: Uint8Array | undefined, cost: number, receivedAt: number): void {
     const message = bytes && Buffer.from(bytes)
     this.#queue.push(client.keyName, client, { message, bytes: cost, receivedAt })
@@ -106,7 +113,7 @@ export class Admission {
     this.pump()
   }
 
-  /** If this turn's bytes are used up, the next turn of the loop comes by itself. */
+  /** Continues later. If this turn's bytes are used up, the next turn of the loop does so by itself. */
   #later(): void {
     if (!this.#isTurnOver || this.#isTimed) return
     this.#isTimed = true

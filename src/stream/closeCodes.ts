@@ -1,8 +1,8 @@
 /** Why the server closes a stream: the code of the WebSocket's close frame. docs/guides/stream.md explains each. */
 export const CLOSE = {
-  /** The server shuts down. Connecting again reaches the next one. */
+  /** The server shuts down. A new connection reaches the next server. */
   goingAway: 1001,
-  /** A text frame came over a binary encoding. */
+  /** A text frame came on a connection with a binary encoding. */
   unsupportedData: 1003,
   /** A message exceeded the limit. */
   messageTooBig: 1009,

@@ -2,8 +2,8 @@ import { badParam } from '../runtime/errors.ts'
 import type { RawMessage } from './messages.ts'
 
 /**
- * A decoded object as a message.
- * @throws ApiError 400 if it has no type
+ * Turns a decoded object into a message.
+ * @throws {ApiError} 400 if it has no type
  */
 export function rawMessage(value: Record<string, unknown>): RawMessage {
   if (typeof value.type !== 'string') {

@@ -34,35 +34,37 @@ import { StreamWriter } from './streamWriter.ts'
  *   connection (G7).
  */
 
-/** Bytes of frames that are not durable yet, per connection. */
+/** How many bytes of frames a connection may have that are not durable yet. */
 const MAX_IN_FLIGHT_BYTES = 4 * 1024 * 1024
-/** Memory for a frame besides its bytes; also, in the same unit, the work that even the smallest message takes. */
+/**
+ * The memory of a frame besides its bytes. In the same unit, it is also the work that even the smallest message takes.
+ */
 const FRAME_OVERHEAD_BYTES = 512
-/** Seconds. */
+/** In seconds. */
 const BUSY_RETRY = 1
-/** Shared by all connections of a server. */
+/** What all connections of a server share. */
 export interface ConnectionParts {
   readonly intake: Pick<Intake, 'submit'>
   readonly quotas: RequestQuotas
   readonly clock: Clock
-  /** The host's. */
+  /** The senders of the host. */
   readonly senders: Senders
   readonly log: ErrorLog
   /** Whether the limit of updates per device applies. */
   readonly rateLimited: boolean
-  /** By type of message. */
+  /** The features by the type of their messages. */
   readonly features: ReadonlyMap<string, FeatureEntry>
   readonly counters: StreamCounters
   readonly admission: Admission
-  /** Memory of subscriptions and watches. */
+  /** The memory of subscriptions and watches. */
   readonly kept: KeyedBound
-  /** Bytes that clients have not read. */
+  /** How many bytes clients have not read. */
   readonly unread: KeyedBound
   /** Calls {@link Connection.flush} when all frames of the same commit have been reported. */
   flushSoon(connection: Connection): void
   /**
-   * The connection stops reading and sending. Its socket may stay open until the client has read the reason, and
-   * `closed` follows.
+   * Called when the connection stops reading and sending. Its socket may stay open until the client has read the
+   * reason, and `closed` follows.
    */
   ended(code: number): void
   closed(connection: Connection): void
@@ -76,11 +78,11 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   readonly credentials: Credentials
   readonly scope: ScopeId
   readonly isSecret: boolean
-  /** Whether it may send updates: not a person who may only read. */
+  /** Whether it may send updates. A person who may only read may not. */
   readonly #mayTrack: boolean
   readonly rateLimited: boolean
   readonly keyName: string
-  /** Maximum bytes of a message. */
+  /** How many bytes a message may have. */
   readonly messageBytes: number
   readonly kept: Share
   readonly #parts: ConnectionParts
@@ -93,13 +95,13 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   #ended = false
   /** The id of the next frame. */
   #nextId = 1
-  /** A frame was answered with `busy`, and {@link #nextId} has not come again. */
+  /** Whether a frame was answered with `busy`, and {@link #nextId} has not come again. */
   #busy = false
-  /** Frames; those before `#first` are acknowledged. */
+  /** The frames. Those before `#first` are acknowledged. */
   #frames: FrameReceipt[] = []
   #first = 0
   #inFlightBytes = 0
-  /** Frames after the waiting ones were refused. */
+  /** Whether frames after the waiting ones were refused. */
   #hasGap = false
   #flushes = false
 
@@ -126,7 +128,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     return this.#writer.bufferedBytes
   }
 
-  /** No more frames are accepted. */
+  /** Stops accepting frames. */
   stopReading(): void {
     this.#stopped = true
   }
@@ -220,14 +222,17 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     }
   }
 
-  /** @param frame decoded, or not checked yet */
+  /**
+   * Takes a frame of updates.
+   * @param frame decoded, or not checked yet
+   */
   #track(id: number, bytes: number, stamp: Stamp, frame: TrackFrame | RawMessage): void {
     if (!this.#mayTrack) throw new ApiError(403, 'Forbidden. Updates need the role write.')
     if (!this.#isTurn(id)) return
     const { quotas } = this.#parts
     quotas.take(this.scope, stamp.receivedAt)
     const isTaken = this.#take('type' in frame ? this.#check(id, frame, stamp) : frame, bytes)
-    // The client sends it again, and it counts then.
+    // The client sends it again, and it is counted then.
     if (!isTaken) quotas.giveBack(this.scope)
   }
 
@@ -241,7 +246,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     }
   }
 
-  /** Whether it is this frame's turn; if not, the client has been told. */
+  /** Whether it is this frame's turn. If not, the client has been told. */
   #isTurn(id: number): boolean {
     if (id === this.#nextId) return true
     if (id < this.#nextId || !this.#busy) {
@@ -251,7 +256,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     return false
   }
 
-  /** Whether the frame was accepted; if not, the client has been told to send it again. */
+  /** Takes a frame. Returns whether it was accepted; if not, the client has been told to send it again. */
   #take(frame: TrackFrame, frameBytes: number): boolean {
     const { counters, intake } = this.#parts
     const { id, updates, refusals = [] } = frame
@@ -298,8 +303,8 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   }
 
   /**
-   * As after any disconnect, the client must send everything again, in order, from the first frame without an
-   * acknowledgement.
+   * Ends the stream. As after any disconnect, the client must send everything again, in order, from the first frame
+   * without an acknowledgement.
    */
   updateUnanswered(): void {
     this.close(CLOSE.tryAgainLater, 'It is not known whether updates were applied. Send them again.')
@@ -366,8 +371,8 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
 
   drained(): void {
     if (!this.#writer.drained()) return
-    // Deferred, because a message of more than 16 KB that is sent from within uWebSockets.js's drain call, and does
-    // not fit again, is never drained (us_socket_write2 of uSockets does not note that it failed, so polling is
+    // It is deferred, because a message of more than 16 KB that is sent from within uWebSockets.js's drain call, and
+    // does not fit again, is never drained (us_socket_write2 of uSockets does not note that it failed, so polling is
     // stopped).
     setImmediate(() => this.#features.drained())
   }
@@ -383,7 +388,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     if (this.#ended) return
     this.#ended = this.#stopped = true
     this.#writer.stop()
-    // Frames in flight still complete, but nobody is left to tell.
+    // Frames in flight still complete, but there is nobody to tell.
     this.#parts.counters.inFlight -= this.#frames.length - this.#first
     this.#frames = []
     this.#first = 0

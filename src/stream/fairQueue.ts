@@ -4,14 +4,14 @@ export interface Waiting {
   readonly bytes: number
 }
 
-/** Bytes that a flow may use in each round. */
+/** How many bytes a flow may use in each round. */
 const QUANTUM = 64 * 1024
 
 /** A participant in the rounds: a key, or a flow of a key. */
 interface Member {
   /** How many of its items wait. */
   readonly count: number
-  /** Bytes that it may use in this round. Below 0 it has used more, and must sit out rounds. */
+  /** How many bytes it may use in this round. Below 0, it has used more, and must sit out rounds. */
   credit: number
 }
 

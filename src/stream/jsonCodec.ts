@@ -9,7 +9,7 @@ import type { Codec } from './port.ts'
 const TRACK_HEAD = /^\{ ?"(?:type": ?"track", ?"id": ?(\d{1,15})|id": ?(\d{1,15}), ?"type": ?"track")[ ,}]/
 const PEEKED_BYTES = 64
 
-/** `ringfence.json`: a message is a JSON object, in a text frame or a binary one. */
+/** The encoding `ringfence.json`: a message is a JSON object, in a text frame or a binary one. */
 export const jsonCodec: Codec = {
   protocol: 'ringfence.json',
   isBinary: false,
@@ -56,7 +56,10 @@ function ackText({ id, events, omittedEvents }: Extract<ServerMessage, { type: '
   return `{"type":"ack","id":${id},"events":[${events.join(',')}]${omitted}}`
 }
 
-/** Written by hand: a message may have thousands of positions, several times a second. */
+/**
+ * The positions as text. They are written by hand, because a message may have thousands of them, several times a
+ * second.
+ */
 function positionsText({ watch, positions }: PositionsMessage): string {
   if (positions.length === 0) return `{"type":"positions","watch":${JSON.stringify(watch)},"positions":[]}`
   return `{"type":"positions","watch":${JSON.stringify(watch)},"positions":[{${positions.map(positionText).join('},{')}}]}`
@@ -80,7 +83,7 @@ function placeText({ user, location, locationAccuracy, updatedAt }: Omit<Watched
   )
 }
 
-/** What is called the body in HTTP is the message here. */
+/** Replaces "body", which errors of HTTP name, by "message". */
 function ofMessage(error: unknown): unknown {
   if (!(error instanceof ApiError) || error.param !== 'body') return error
   return badParam('message', error.message.replace(/^body: /, ''))

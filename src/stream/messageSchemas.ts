@@ -10,7 +10,7 @@ import { UnwatchSchema, WatchSchema } from './watches.ts'
  * ones by which the server checks them; its own messages are not checked at run time.
  */
 
-/** A message, and what it is for. */
+/** A message and its purpose. */
 export interface DescribedMessage {
   readonly summary: string
   readonly schema: TObject
@@ -30,7 +30,7 @@ const Position = {
   updatedAt: DateSchema,
 }
 
-/** By type: what clients send. */
+/** The messages that clients send, by type. */
 export const CLIENT_MESSAGES: Readonly<Record<string, DescribedMessage>> = {
   track: {
     summary: 'A frame of updates, which are applied in order',
@@ -53,7 +53,7 @@ export const CLIENT_MESSAGES: Readonly<Record<string, DescribedMessage>> = {
   ping: { summary: 'Ask for a pong', schema: Type.Object({}) },
 }
 
-/** By type: what the server sends. */
+/** The messages that the server sends, by type. */
 export const SERVER_MESSAGES: Readonly<Record<string, DescribedMessage>> = {
   ack: {
     summary: 'All frames up to this one are on disk, or were refused',

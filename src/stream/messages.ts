@@ -15,7 +15,7 @@ export interface RawMessage {
   readonly [field: string]: unknown
 }
 
-/** A GeoJSON point: longitude before latitude, in degrees. */
+/** A point in GeoJSON: longitude before latitude, in degrees. */
 export type Coordinates = readonly [longitude: number, latitude: number]
 
 /** Areas that can be watched. */
@@ -25,27 +25,27 @@ export type WatchedArea =
 
 export interface SubscribeMessage {
   readonly type: 'subscribe'
-  /** Chosen by the client. */
+  /** A name that the client chooses. */
   readonly id: string
   readonly filter?: EventFilter
-  /** `now`, the `_id` of an event to resume after, or the `from` of a {@link SubscribedMessage}. */
+  /** Where to begin: `now`, the `_id` of an event to resume after, or the `from` of a {@link SubscribedMessage}. */
   readonly from?: string
-  /** Events may wait for a moment, so that many are sent at once. */
+  /** Whether events may wait for a moment, so that many are sent at once. */
   readonly batch?: boolean
 }
 
 export interface WatchMessage {
   readonly type: 'watch'
-  /** Chosen by the client. */
+  /** A name that the client chooses. */
   readonly id: string
   readonly area: WatchedArea
   readonly minIntervalMs?: number
   readonly filter?: WatchFilter
-  /** Positions come as {@link PositionsMessage}. */
+  /** Whether positions come as {@link PositionsMessage}. */
   readonly batch?: boolean
 }
 
-/** Which devices of the area: each part that is present must match. */
+/** Which devices of the area are wanted. Each part that is present must match. */
 export interface WatchFilter {
   /** The device is inside a geofence with one of these tags. */
   readonly tags?: readonly string[]
@@ -63,23 +63,29 @@ export interface AckMessage {
   readonly omittedEvents?: number | undefined
 }
 
-/** Something was refused: an update of a frame (`id`, `index`), a frame (`id`), a subscription, a watch, or a message. */
+/**
+ * Reports that something was refused: an update of a frame (`id`, `index`), a frame (`id`), a subscription, a watch,
+ * or a message.
+ */
 export interface ErrorMessage {
   readonly type: 'error'
   readonly id?: number | undefined
-  /** Index in the frame's `updates`. */
+  /** The index in the frame's `updates`. */
   readonly index?: number | undefined
   readonly subscription?: string | undefined
   readonly watch?: string | undefined
-  /** Like the status of an HTTP response. */
+  /** A code like the status of an HTTP response. */
   readonly code: number
   readonly param?: string | undefined
   readonly message: string
-  /** Seconds. */
+  /** In seconds. */
   readonly retryAfter?: number | undefined
 }
 
-/** The frame `id` was not accepted. Send it and all frames after it again, `retryAfter` seconds later. */
+/**
+ * Reports that the frame `id` was not accepted. It and all frames after it must be sent again `retryAfter` seconds
+ * later.
+ */
 export interface BusyMessage {
   readonly type: 'busy'
   readonly id: number
@@ -94,7 +100,8 @@ export interface SubscribedMessage {
   readonly type: 'subscribed'
   readonly id: string
   /**
-   * The start position. Without it, a client that reconnects before its first event would miss the events in between.
+   * The position at which it starts. Without it, a client that reconnects before its first event would miss the events
+   * in between.
    */
   readonly from: string
 }
@@ -122,8 +129,8 @@ export interface UnwatchedMessage {
 }
 
 /**
- * What codecs have made of a position, without its `change`. Several watches may be about the same place, and most of what a
- * position costs is the writing of its numbers.
+ * What codecs have made of a position, without its `change`. Several watches may have the same position, and most of
+ * the cost of a position is writing its numbers.
  */
 export interface WrittenPosition {
   json: string | undefined
@@ -138,11 +145,11 @@ export interface WatchedPosition {
     readonly deviceId: string
   }
   readonly location: { readonly type: 'Point'; readonly coordinates: Coordinates }
-  /** Metres. */
+  /** In metres. */
   readonly locationAccuracy?: number | undefined
-  /** ISO 8601. */
+  /** In ISO 8601. */
   readonly updatedAt: string
-  /** Not sent: shared by all watches until the device moves. */
+  /** A part that is not sent. All watches share it until the device moves. */
   readonly written?: WrittenPosition | undefined
 }
 

@@ -1,7 +1,7 @@
 import { MAX_DEPTH, Structure } from '../http/structure.ts'
 import { badParam } from '../runtime/errors.ts'
 
-/** Reset for each message. */
+/** The counts, which begin anew with each message. */
 const structure = new Structure()
 
 /**
@@ -12,7 +12,7 @@ const structure = new Structure()
  */
 export function checkMsgpack(bytes: Uint8Array): void {
   const end = bytes.length
-  /** Values still to come, per level; for a map, keys count too. */
+  /** For each level, how many values are still to come. For a map, keys count, too. */
   const left = new Float64Array(MAX_DEPTH + 1)
   const isMap = new Uint8Array(MAX_DEPTH + 1)
   let depth = 0
@@ -74,7 +74,7 @@ function itemsOf(bytes: Uint8Array, at: number, byte: number): number {
   return 0
 }
 
-/** Bytes of the number or length behind the first byte. */
+/** How many bytes the number or length after the first byte has. */
 function headBytes(byte: number): number {
   if (byte <= 0xbf || byte >= 0xe0) return 0
   switch (byte) {
@@ -111,7 +111,7 @@ function headBytes(byte: number): number {
   }
 }
 
-/** Bytes of a text or binary value after its length. */
+/** How many bytes a text or binary value has after its length. */
 function contentBytes(bytes: Uint8Array, at: number, byte: number): number {
   if (byte >= 0xa0 && byte <= 0xbf) return byte & 31
   if (byte === 0xc4 || byte === 0xd9) return uint(bytes, at, 1)
@@ -120,7 +120,7 @@ function contentBytes(bytes: Uint8Array, at: number, byte: number): number {
   return 0
 }
 
-/** Big-endian. Bytes past the end count as 0; the caller then notices that they are missing. */
+/** A big-endian number. Bytes past the end count as 0, and the caller then notices that they are missing. */
 function uint(bytes: Uint8Array, at: number, size: number): number {
   let value = 0
   for (let i = 0; i < size; i++) value = value * 256 + (bytes[at + i] ?? 0)

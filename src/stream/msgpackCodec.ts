@@ -6,13 +6,13 @@ import { checkMsgpack } from './msgpackCheck.ts'
 import { scanMsgpackTrack } from '../wire/msgpackScanner.ts'
 import type { Codec } from './port.ts'
 
-/** Plain maps with texts as keys, which every library can read. */
+/** Writes plain maps with texts as keys, which every library can read. */
 const packr = new Packr({ useRecords: false, variableMapSize: true, int64AsType: 'number' })
 
-/** `type`, `track`, `id`, each with its leading byte for type and length. */
+/** The bytes of `type`, `track` and `id`, each with its leading byte for type and length. */
 const TRACK_HEAD = '\xa4type\xa5track\xa2id'
 
-/** `ringfence.msgpack`: a message is a MessagePack map. */
+/** The encoding `ringfence.msgpack`: a message is a MessagePack map. */
 export const msgpackCodec: Codec = {
   protocol: 'ringfence.msgpack',
   isBinary: true,
@@ -33,7 +33,7 @@ export const msgpackCodec: Codec = {
   scanTrack: scanMsgpackTrack,
 
   peekTrack(bytes): number | undefined {
-    // A small map that begins with type and id.
+    // The bytes must be a small map that begins with type and id.
     if ((bytes[0]! & 0xf0) !== 0x80 || bytes.toString('latin1', 1, 1 + TRACK_HEAD.length) !== TRACK_HEAD)
       return undefined
     const at = 1 + TRACK_HEAD.length

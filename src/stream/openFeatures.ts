@@ -9,15 +9,18 @@ export class OpenFeatures {
   readonly #entries: ReadonlyMap<string, FeatureEntry>
   readonly #open = new Map<StreamFeatureKind, StreamFeature>()
 
-  /** @param entries by type of message */
+  /**
+   * Starts without features.
+   * @param entries by the type of their messages
+   */
   constructor(connection: StreamConnection, entries: ReadonlyMap<string, FeatureEntry>) {
     this.#connection = connection
     this.#entries = entries
   }
 
   /**
-   * Hands a message to its feature.
-   * @throws ApiError 400 for an unknown type or a message that does not fit its schema; whatever the feature throws
+   * Passes a message to its feature.
+   * @throws {ApiError} 400 for an unknown type or a message that does not fit its schema; and what the feature throws
    */
   receive(message: RawMessage): void {
     const entry = this.#entries.get(message.type)

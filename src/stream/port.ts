@@ -16,8 +16,8 @@ export interface Codec {
   readonly isBinary: boolean
   /**
    * Decodes one message.
-   * @param bytes valid during the call only
-   * @throws ApiError 400 for any invalid bytes
+   * @param bytes only valid during the call
+   * @throws {ApiError} 400 for any invalid bytes
    */
   decode(bytes: Uint8Array): RawMessage
   /**
@@ -36,19 +36,22 @@ export interface Codec {
 /** An open connection, as message handlers see it. After its end, sending and closing have no effect. */
 export interface StreamConnection {
   readonly scope: ScopeId
-  /** Authenticated by a secret key. */
+  /** Whether a secret key authenticates it. */
   readonly isSecret: boolean
   readonly codec: Codec
   /** The name under which its key is counted. */
   readonly keyName: string
-  /** Memory of its filters and areas, counted until they are released. */
+  /** The memory of its filters and areas, which is counted until they are released. */
   readonly kept: Share
-  /** Bytes that were sent and not read by the client yet. */
+  /** How many bytes were sent that the client has not read yet. */
   readonly bufferedBytes: number
   send(message: ServerMessage): void
   /** Sends several messages, encoded by {@link codec}, at once. */
   sendEncoded(messages: readonly Encoded[]): void
-  /** @param code from `closeCodes.ts` */
+  /**
+   * Closes the connection.
+   * @param code one of `closeCodes.ts`
+   */
   close(code: number, reason: string): void
 }
 
@@ -59,15 +62,15 @@ export interface StreamFeature {
    * @throws ApiError sent to the client as `error`; anything else is an internal error and is reported as 500
    */
   receive(message: RawMessage): void
-  /** The client has read everything that was sent. */
+  /** Called when the client has read everything that was sent. */
   drained(): void
-  /** The connection has ended. */
+  /** Called when the connection has ended. */
   closed(): void
 }
 
 /** A kind of feature: which messages it handles, and how to create it. */
 export interface StreamFeatureKind {
-  /** Schemas by message type. */
+  /** The schemas by type of message. */
   readonly messages: Readonly<Record<string, TObject>>
   /** The name of its messages' `id` in an `error`. */
   readonly names: 'subscription' | 'watch'
@@ -80,12 +83,12 @@ export interface FeatureEntry {
   readonly validator: Validator
 }
 
-/** For metrics, of all connections together; all but `inFlight` only increase. */
+/** Counters for metrics, of all connections together. All except `inFlight` only increase. */
 export interface StreamCounters {
   frames: number
   updates: number
   refused: number
   busy: number
-  /** Frames that are not acknowledged yet. */
+  /** How many frames are not acknowledged yet. */
   inFlight: number
 }

@@ -4,23 +4,25 @@ import type { ApiError } from '../runtime/errors.ts'
 import type { TrackFrame } from '../wire/trackFrame.ts'
 import type { AckMessage } from './messages.ts'
 
-/** Limits the characters of events in one acknowledgement, because a string may not grow without bound. */
+/** How many characters of events an acknowledgement may have, because a string may not grow without a limit. */
 const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024
 
 /** Waits for the end of frames. */
 export interface FrameOwner {
   readonly rateLimited: boolean
-  /** All updates of a frame are durable or refused. Frames may end in a different order than they came in. */
+  /**
+   * Called when all updates of a frame are durable or refused. Frames may end in a different order than they came in.
+   */
   frameDone(): void
   updateRefused(id: number, index: number, error: ApiError): void
-  /** It could not be determined in time whether an update was applied, so its frame never ends. */
+  /** Called when it could not be determined in time whether an update was applied, so that its frame never ends. */
   updateUnanswered(): void
 }
 
 /** A frame in flight: the only object that is kept for all of its updates. */
 export class FrameReceipt implements Submitter {
   readonly id: number
-  /** What it counts towards the connection's bound. */
+  /** The bytes that count towards the connection's limit. */
   readonly bytes: number
   readonly rateLimited: boolean
   readonly wantsUser = false
@@ -29,7 +31,7 @@ export class FrameReceipt implements Submitter {
   readonly #updates: readonly Update[]
   readonly #places: readonly number[] | undefined
   #left: number
-  /** By index of the update; undefined if the client does not want events. */
+  /** The events by the index of the update; undefined if the client does not want events. */
   readonly #events: (readonly string[] | undefined)[] | undefined
 
   constructor(owner: FrameOwner, frame: TrackFrame, bytes: number) {
@@ -67,7 +69,9 @@ export class FrameReceipt implements Submitter {
     if (--this.#left === 0) this.#owner.frameDone()
   }
 
-  /** The acknowledgement of a frame whose client wants events: those of its updates in order, as far as they fit. */
+  /**
+   * The acknowledgement of a frame whose client wants events: the events of its updates in order, as far as they fit.
+   */
   toAck(): AckMessage {
     const events: string[] = []
     let characters = 0

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHash } from 'node:crypto'
 import type { ScopeId } from '../model/scope.ts'
 
-/** Distinguishes a position that this server sealed from any other sixteen bytes. */
+/** A number that distinguishes a position that this server sealed from any other sixteen bytes. */
 const MARK = 0x52464e43
 
 /**
@@ -11,12 +11,15 @@ const MARK = 0x52464e43
 export class ResumeTokens {
   readonly #key: Buffer
 
-  /** @param secret the store's secret. Its id would not do, because event ids reveal it. */
+  /**
+   * Seals with a key.
+   * @param secret the store's secret; its id would not do, because event ids reveal it
+   */
   constructor(secret: string) {
     this.#key = createHash('sha256').update(`place ${secret}`).digest().subarray(0, 16)
   }
 
-  /** `@` and 32 hex digits, which no event's `_id` looks like. */
+  /** Seals a position as `@` and 32 hex digits, so that it differs from every event's `_id`. */
   seal(scope: ScopeId, offset: number): string {
     const block = Buffer.alloc(16)
     block.writeUInt32LE(MARK, 0)

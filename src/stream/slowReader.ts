@@ -1,7 +1,7 @@
 import { CLOSE } from './closeCodes.ts'
 import type { StreamConnection } from './port.ts'
 
-/** Milliseconds that a client has to read what was sent. */
+/** How many milliseconds a client has to read what was sent. */
 const GIVE_UP_MS = 60_000
 
 /**
@@ -32,7 +32,7 @@ export class SlowReaderTimer {
     return true
   }
 
-  /** The reader has read everything, or has disconnected. */
+  /** Ends the time limit, because the reader has read everything or has disconnected. */
   restore(): void {
     clearTimeout(this.#timer)
     this.#timer = undefined

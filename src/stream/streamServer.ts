@@ -21,44 +21,49 @@ export interface StreamOptions {
   readonly intake: Pick<Intake, 'submit' | 'hasRoom'>
   readonly features: readonly StreamFeatureKind[]
   readonly keyWatch: KeyWatch
-  /** Bytes of subscriptions and watches. */
+  /** How many bytes subscriptions and watches take. */
   readonly kept: KeyedBound
   readonly quotas: RequestQuotas
-  /** Whether the per-device limit of POST /v1/track applies to streams too. */
+  /** Whether the per-device limit of POST /v1/track also applies to streams. */
   readonly streamDeviceLimit: boolean
-  /** Concurrent streams of one key. */
+  /** How many streams a key may have at a time. */
   readonly maxStreamsPerKey: number
-  /** Seconds of silence after which a stream is closed. */
+  /** After how many seconds of silence a stream is closed. */
   readonly streamIdleSeconds: number
-  /** Maximum bytes of a message. */
+  /** How many bytes a message may have. */
   readonly maxBodyBytes: number
   /** Memory that streams reserve for messages of that size while they arrive. */
   readonly streamMessageBytes: number
   readonly clock: Clock
-  /** The host's. */
+  /** The senders of the host. */
   readonly senders: Senders
   readonly logger: ErrorLog
 }
 
 const KIB = 1024
-/** Maximum bytes of a message of a stream that came when there was no room for a larger one. */
+/** How many bytes a message may have on a stream that came when there was no room for a larger one. */
 const SMALL_MESSAGE_BYTES = 64 * KIB
-/** Not more, because uWebSockets.js keeps what has arrived of a message, and nobody else can count it. */
+/**
+ * By how many bytes a message may exceed its limit and still be answered. It is small, because uWebSockets.js keeps
+ * what has arrived of a message, and nobody else can count it.
+ */
 const EXCESS_BYTES = 16 * KIB
 /** How long a shutdown waits for slow readers. */
 const UNREAD_WAIT_MS = 2000
 
 const MIB = KIB * KIB
-/** Bytes that all clients together may leave unread. One connection may leave 4 MB and a message (connection.ts). */
+/**
+ * How many bytes all clients together may leave unread. One connection may leave 4 MB and a message (connection.ts).
+ */
 const UNREAD_BOUNDS = { connection: 64 * MIB, key: 64 * MIB, all: 128 * MIB }
 
-/** Bytes of all messages that wait for their turn. The limit of one connection is lower (connection.ts). */
+/** How many bytes of messages may wait for their turn. The limit of one connection is lower (connection.ts). */
 const WAITING_BOUNDS = { connection: 4 * MIB, key: 64 * MIB, all: 128 * MIB }
 
 const CODECS: readonly Codec[] = [jsonCodec, msgpackCodec, protobufCodec]
 
 /**
- * `GET /v1/stream`: all streams of the process.
+ * Serves `GET /v1/stream`: all streams of the process.
  *
  * Owns: who may connect, and how many; the shutdown. Does not own: the messages of a stream (connection.ts), how long
  * a key is valid (keyWatch.ts).
@@ -75,15 +80,15 @@ export class StreamServer implements SocketHandler {
   readonly excessBytes = EXCESS_BYTES
   readonly idleSeconds: number
   readonly counters: StreamCounters = { frames: 0, updates: 0, refused: 0, busy: 0, inFlight: 0 }
-  /** By code of the close frame, from either side; 1006 if there was none. */
+  /** How many streams were closed by each code of the close frame, from either side. It is 1006 if there was none. */
   readonly closedByCode = new Map<number, number>()
   readonly #options: StreamOptions
   readonly #parts: ConnectionParts
   readonly #admission: Admission
   readonly #unread = new KeyedBound('Unread messages', UNREAD_BOUNDS)
   /**
-   * Counts messages of usual size while they arrive: each stream that may send them counts with one. The others are
-   * bounded by their number.
+   * Counts the room for messages while they arrive. Each stream that may send messages of the usual size counts with
+   * one of them. The others are limited by their number.
    */
   readonly #arriving: KeyedBound
   #smallStreams = 0
@@ -126,24 +131,24 @@ export class StreamServer implements SocketHandler {
     }
   }
 
-  /** Open streams. */
+  /** How many streams are open. */
   get connections(): number {
     let count = 0
     for (const connections of this.#byKey.values()) count += connections.size
     return count
   }
 
-  /** Bytes that clients have not read. */
+  /** How many bytes clients have not read. */
   get unreadBytes(): number {
     return this.#unread.used
   }
 
-  /** Bytes of messages that wait for their turn. */
+  /** How many bytes of messages wait for their turn. */
   get waitingBytes(): number {
     return this.#admission.waitingBytes
   }
 
-  /** Bytes that messages may take while they arrive, if every stream sends one of the largest size. */
+  /** How many bytes messages may take while they arrive, if every stream sends one of the largest size. */
   get arrivingBytes(): number {
     return this.#arriving.used + this.#smallStreams * (this.messageBytes.small + EXCESS_BYTES)
   }
@@ -196,7 +201,10 @@ export class StreamServer implements SocketHandler {
     if (connections.size === 0) this.#byKey.delete(connection.keyName)
   }
 
-  /** @param change 1 for a new connection, -1 for one that has gone */
+  /**
+   * Counts a connection.
+   * @param change 1 for a new connection, -1 for one that has gone
+   */
   #countArriving({ keyName, messageBytes }: Connection, change: 1 | -1): void {
     if (messageBytes === this.messageBytes.usual)
       this.#arriving.add(keyName, change * (messageBytes + EXCESS_BYTES))

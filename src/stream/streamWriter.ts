@@ -19,16 +19,17 @@ export class StreamWriter {
   readonly #unread: Share
   readonly #refuseReader: () => void
   #socket: Socket | undefined
-  /** Nothing more is sent. */
+  /** Whether nothing more is sent. */
   #ended = false
-  /** The client has unread bytes. */
+  /** Whether the client has unread bytes. */
   #isBehind = false
-  /** The close frame, sent once the client has read everything before it. */
+  /** The close frame. It is sent once the client has read everything before it. */
   #closeFrame: { readonly code: number; readonly reason: string; readonly timer: NodeJS.Timeout } | undefined
 
   /**
+   * Starts to write.
    * @param unread counts the bytes that the client has not read
-   * @param refuseReader called when the client reads too slowly to be sent more: it ends the stream
+   * @param refuseReader called to end the stream when the client reads too slowly to be sent more
    */
   constructor(socket: Socket, codec: Codec, unread: Share, refuseReader: () => void) {
     this.#socket = socket
@@ -37,7 +38,7 @@ export class StreamWriter {
     this.#refuseReader = refuseReader
   }
 
-  /** Bytes that the client has not read. */
+  /** How many bytes the client has not read. */
   get bufferedBytes(): number {
     return this.#isBehind ? (this.#socket?.getBufferedAmount() ?? 0) : 0
   }
@@ -96,14 +97,14 @@ export class StreamWriter {
     return true
   }
 
-  /** Nothing more is sent, except for the close frame of {@link end}. */
+  /** Stops sending, except for the close frame of {@link end}. */
   stop(): void {
     this.#ended = true
   }
 
   /**
-   * Sends the close frame. uWebSockets.js keeps unread bytes and the close frame behind them for as long as the peer
-   * likes. So the socket is ended once they have been read, and cut if that takes too long.
+   * Sends the close frame. uWebSockets.js keeps unread bytes, and the close frame after them, for as long as the
+   * client does not read. So the socket is ended once they have been read, and cut if that takes too long.
    */
   end(code: number, reason: string): void {
     const socket = this.#socket!

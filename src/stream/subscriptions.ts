@@ -13,9 +13,9 @@ import { SlowReaderTimer } from './slowReader.ts'
 import type { ResumeTokens } from './resumeTokens.ts'
 import type { StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
 
-/** Concurrent subscriptions of one connection. */
+/** How many subscriptions a connection may have at a time. */
 const MAX_SUBSCRIPTIONS = 100
-/** Items in one list of a filter. */
+/** How many items a list of a filter may have. */
 const MAX_ITEMS = 1000
 const MAX_ID_LENGTH = 64
 /** Approximate memory of a subscription besides its filter. */
@@ -23,7 +23,7 @@ const SUBSCRIPTION_BYTES = 2048
 
 const Items = Type.Optional(Type.Array(Name(256), { minItems: 1, maxItems: MAX_ITEMS }))
 
-/** A misspelt filter would select all events. */
+/** Other members are refused, because a misspelt filter would select all events. */
 const STRICT = { additionalProperties: false }
 
 export const Subscribe = Type.Object(
@@ -97,7 +97,10 @@ class SubscriptionOutlet implements Outlet {
   readonly #slowReader: SlowReaderTimer
   readonly #all: Subscriptions
 
-  /** @param message its id is chosen by the client, and in each message */
+  /**
+   * Sends to a connection.
+   * @param message contains the id that the client has chosen, which is in each message
+   */
   constructor(
     { id, batch = false }: SubscribeMessage,
     connection: StreamConnection,
@@ -137,7 +140,7 @@ type Terms = SubscribeMessage & { readonly filter: EventFilter }
 interface Subscription {
   /** Its share of the counted bytes. */
   readonly bytes: number
-  /** Undefined while its start position is being looked up. */
+  /** The reader; undefined while its start position is being looked up. */
   reader: EventReader | undefined
   isEnded: boolean
 }
@@ -199,7 +202,10 @@ class ConnectionSubscriptions implements StreamFeature {
     return this.#feed.offsetOf(this.#connection.scope, from)
   }
 
-  /** @param look resolves to the offset to begin after, or to undefined if there is no such event */
+  /**
+   * Begins once the start is known.
+   * @param look resolves to the offset after which to begin, or to undefined if there is no such event
+   */
   async #beginLater(
     terms: Terms,
     subscription: Subscription,
@@ -258,8 +264,8 @@ class ConnectionSubscriptions implements StreamFeature {
 }
 
 /**
- * A copy of the filter with strings of its own, because the decoder's strings may be views that keep the whole
- * message alive.
+ * A copy of the filter with its own strings, because the decoder's strings may be views that keep the whole message
+ * alive.
  */
 function keptFilter(filter: EventFilter): EventFilter {
   return Object.fromEntries(

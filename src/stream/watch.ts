@@ -7,11 +7,11 @@ import type { SlowReaderTimer } from './slowReader.ts'
 import type { StreamConnection } from './port.ts'
 import type { DeviceTest } from './watchFilter.ts'
 
-/** Parts that are sent in one turn. Writing a position takes about two microseconds, and 100,000 may be due. */
+/** How many parts are sent in one turn. Writing a position takes about two microseconds, and 100,000 may be due. */
 const PARTS_A_TURN = 2
 /**
- * Positions in one message of a batched watch: about half a megabyte, in a few milliseconds. What is more waits for the
- * next message.
+ * How many positions one message of a batched watch may have, which is about half a megabyte, in a few milliseconds.
+ * Further ones wait for the next message.
  */
 const BATCH_POSITIONS = 4000
 
@@ -36,13 +36,13 @@ export interface LiveDevice {
   userId: string | undefined
   latitude: number
   longitude: number
-  /** Metres; NaN if unknown. */
+  /** In metres; NaN if it is unknown. */
   accuracy: number
-  /** Epoch milliseconds, time t. */
+  /** The time t, in epoch milliseconds. */
   updatedAt: number
   /** The watched areas that contain it. */
   readonly stays: Map<Watch, Stay>
-  /** What codecs have made of this position, for the next watch; undefined after a move. */
+  /** What codecs have made of this position, for the next watch. It is undefined after a move. */
   written: WrittenPosition | undefined
 }
 
@@ -51,11 +51,11 @@ export interface Stay {
   readonly watch: Watch
   readonly device: LiveDevice
   isInside: boolean
-  /** The client was sent an enter, and no leave since. */
+  /** Whether the client was sent an enter, and no leave since then. */
   isTold: boolean
-  /** It has moved during its interval. */
+  /** Whether it has moved during its interval. */
   hasMoved: boolean
-  /** Epoch milliseconds; no move is sent before this. */
+  /** No move is sent before this time, in epoch milliseconds. */
   restsUntil: number
 }
 
@@ -63,24 +63,24 @@ export interface Stay {
 export interface WatchOwner {
   readonly connection: StreamConnection
   readonly slowReader: SlowReaderTimer
-  /** Memory of the devices in its areas. */
+  /** The memory of the devices in its areas. */
   readonly devices: Share
-  /** The stay is over, and the client knows it. */
+  /** Called when the stay is over, and the client knows it. */
   forget(stay: Stay): void
-  /** The watch cannot continue. It must be ended and the client told. */
+  /** Called when the watch cannot continue. It must be ended, and the client told. */
   failed(watch: Watch, error: ApiError): void
 }
 
 /** How a client wants to be told. */
 export interface WatchTerms {
-  /** Chosen by the client. */
+  /** A name that the client chooses. */
   readonly id: string
   readonly intervalMs: number
-  /** One message has many positions; its owner says when it is sent. */
+  /** Whether one message has many positions. The owner decides when it is sent. */
   readonly isBatched: boolean
-  /** Undefined: all devices. */
+  /** The test of devices; undefined if all are wanted. */
   readonly test: DeviceTest | undefined
-  /** Memory of the test. */
+  /** The memory of the test in bytes. */
   readonly testBytes: number
 }
 
@@ -94,17 +94,17 @@ export class Watch {
   isEnded = false
   /** All stays that are not forgotten. */
   readonly stays = new Set<Stay>()
-  /** Number of the last position that lies in the area. */
+  /** The number of the last position that lies in the area. */
   foundBy = 0
-  /** Memory of its area and its test. */
+  /** The memory of its area and its test in bytes. */
   #bytes = 0
-  /** Stays with a message due, in the order in which they became due. */
+  /** The stays with a message that is due, in the order in which they became due. */
   readonly #due = new Set<Stay>()
   /** The time of the last {@link send}, or earlier. */
   #now = 0
-  /** More due messages are sent in the next turn. */
+  /** Whether more due messages are sent in the next turn. */
   #isContinuing = false
-  /** Stays with a message less than an interval ago, in the order of those messages. */
+  /** The stays with a message less than an interval ago, in the order of those messages. */
   readonly #resting = new Set<Stay>()
 
   constructor({ id, intervalMs, isBatched, test, testBytes }: WatchTerms, owner: WatchOwner) {
@@ -117,8 +117,8 @@ export class Watch {
   }
 
   /**
-   * Counts the memory of a new area instead of the old one; 0: of nothing any more.
-   * @throws ApiError that names the bound; then nothing has changed
+   * Counts the memory of a new area instead of the old one. 0 means that nothing is kept any more.
+   * @throws {ApiError} that names the limit; nothing has changed then
    */
   keep(areaBytes: number): void {
     const { kept } = this.owner.connection
@@ -144,7 +144,7 @@ export class Watch {
       return
     }
     stay.hasMoved = true
-    // It was in the area, at the position where it left.
+    // The device was in the area, at the position where it left.
     this.#due.delete(stay)
   }
 
@@ -155,7 +155,7 @@ export class Watch {
     else this.#drop(stay)
   }
 
-  /** Sends what is due. If that is much, it takes several turns. */
+  /** Sends what is due. If it is much, that takes several turns. */
   send(now: number): void {
     if (this.isEnded) return
     this.#now = now
@@ -197,7 +197,10 @@ export class Watch {
     return this.#due.size > 0 && !this.isEnded && !this.owner.slowReader.isTried
   }
 
-  /** If the clock was set back, nothing is delayed for longer than the interval. */
+  /**
+   * Whether a stay is still in its interval. If the clock was set back, nothing is delayed for longer than the
+   * interval.
+   */
   #rests({ restsUntil }: Stay, now: number): boolean {
     return now < restsUntil && restsUntil <= now + this.intervalMs
   }
@@ -222,7 +225,7 @@ export class Watch {
     stay.isTold = true
     stay.hasMoved = false
     stay.restsUntil = now + this.intervalMs
-    // Inserted at the end, even if it was there before, because the order is that of `restsUntil`.
+    // It is inserted at the end, even if it was there before, because the order is that of `restsUntil`.
     this.#resting.delete(stay)
     this.#resting.add(stay)
   }
@@ -237,7 +240,7 @@ export class Watch {
 
 function positionOf({ device, isInside, isTold }: Stay): WatchedPosition {
   const { recordId, userId, deviceId, longitude, latitude, accuracy, updatedAt, stays } = device
-  // Nobody else would read what is kept for one watch alone.
+  // If there is only one watch, nobody else would read what is kept.
   if (stays.size > 1) device.written ??= { json: undefined }
   return {
     change: !isInside ? 'leave' : isTold ? 'move' : 'enter',

@@ -6,7 +6,7 @@ import { required } from '../http/fields.ts'
 import type { LiveArea } from '../spatial/liveAreas.ts'
 import type { WatchedArea } from './messages.ts'
 
-/** Only distinguishes the kinds; {@link readWatched} checks the fields of each. */
+/** This schema only distinguishes the kinds. {@link readWatched} checks the fields of each. */
 export const AreaSchema = Type.Object({
   type: Type.Enum([...AREA_TYPES, 'geofence']),
   ...AREA_MEMBERS,
@@ -15,8 +15,8 @@ export const AreaSchema = Type.Object({
 })
 
 /**
- * The area of a `watch`, or the pair of the geofence to watch.
- * @throws ApiError 400 naming the field
+ * Reads the area of a `watch`, or the pair of the geofence to watch.
+ * @throws {ApiError} 400 naming the field
  */
 export function readWatched(area: Partial<WatchedArea> & Pick<WatchedArea, 'type'>): LiveArea | Pair {
   if (area.type !== 'geofence') return readArea(area)

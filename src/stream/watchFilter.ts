@@ -5,31 +5,32 @@ import type { Metadata } from '../model/metadata.ts'
 import { checkMetadata, MetadataBody } from '../wire/metadataSchema.ts'
 import type { WatchFilter } from './messages.ts'
 
-/** Items in one list. */
+/** How many items a list may have. */
 const MAX_ITEMS = 1000
-/** Memory of an item besides its characters. */
+/** The memory of an item besides its characters. */
 const ITEM_BYTES = 100
 
 const Items = Type.Optional(Type.Array(Name(256), { minItems: 1, maxItems: MAX_ITEMS }))
 
-/** A misspelt name would mean all devices. */
+/** Other members are refused, because a misspelt name would mean all devices. */
 export const WatchFilterSchema = Type.Object(
   { tags: Items, userIds: Items, metadata: Type.Optional(MetadataBody) },
   { additionalProperties: false },
 )
 
-/** Which devices a watch is about: each part that is present must match. */
+/** Tells which devices are wanted. Each part that is present must match. */
 export interface DeviceTest {
   /** Whether it reads `metadata` and `geofenceIds` of positions. */
   readonly readsRecords: boolean
-  /** Undefined: the position does not tell. */
+  /** Whether the device is wanted; undefined if the position does not tell. */
   matches(position: LivePosition): boolean | undefined
 }
 
 /**
- * @param tagOf the tag of a geofence by its `_id`
+ * Makes the test of a filter.
+ * @param tagOf returns the tag of a geofence by its `_id`
  * @returns undefined if the filter wants all devices
- * @throws ApiError 400 naming the field
+ * @throws {ApiError} 400 naming the field
  */
 export function deviceTest(
   { tags, userIds, metadata }: WatchFilter,

@@ -12,9 +12,9 @@ import type { DeviceTest } from './watchFilter.ts'
  * outside all areas are not stored here: each of their updates costs a query of the areas' cells and a map look-up.
  */
 
-/** Devices in one watched area. */
+/** How many devices a watched area may have. */
 const MAX_STAYS = 100_000
-/** Stays of an ended watch that are forgotten in one turn. */
+/** How many stays of an ended watch are forgotten in one turn. */
 const FORGOTTEN_A_TURN = 4000
 /** Approximate bytes for a device in an area, with its share of the text that several watches are sent. */
 const STAY_BYTES = 600
@@ -51,7 +51,7 @@ export class WatchedScope {
     this.#forgetAll(watch)
   }
 
-  /** Forgets the stays of a watch that has ended. If there are many, it takes several turns. */
+  /** Forgets the stays of a watch that has ended. If there are many, that takes several turns. */
   #forgetAll({ stays }: Watch): void {
     let left = FORGOTTEN_A_TURN
     for (const stay of stays) {
@@ -108,7 +108,7 @@ export class WatchedScope {
 
   /** A search of the watch's area has found a device. The area may have changed since. */
   found(watch: Watch, live: LivePosition, now: number): void {
-    // The results of a search arrive together, and an earlier one may have ended the watch by exceeding a bound.
+    // The results of a search arrive together, and an earlier one may have ended the watch by exceeding a limit.
     if (watch.isEnded || !this.#areas.tester(watch)(live.latitude, live.longitude)) return
     if (watch.test?.matches(live) === false) return
     const device = this.#deviceAt(live)
@@ -140,7 +140,7 @@ export class WatchedScope {
     watch.enter(device)
   }
 
-  /** As long as a position does not tell, a device that is inside stays inside. */
+  /** Whether a device is wanted. If a position does not tell, a device that is inside stays inside. */
   #isWanted(watch: Watch, test: DeviceTest, live: LivePosition): boolean {
     const stay = this.#devices.get(live.deviceId)?.stays.get(watch)
     return test.matches(live) ?? stay?.isInside === true

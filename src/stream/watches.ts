@@ -19,7 +19,7 @@ import { AreaSchema, readWatched } from './watchArea.ts'
 import { deviceTest, watchFilterBytes, WatchFilterSchema } from './watchFilter.ts'
 import { WatchedScope } from './watchedScope.ts'
 
-/** Concurrent watches of one connection. */
+/** How many watches a connection may have at a time. */
 const MAX_WATCHES = 100
 const DEFAULT_INTERVAL_MS = 1000
 const MAX_INTERVAL_MS = 3_600_000
@@ -28,7 +28,7 @@ const MIB = 1024 * 1024
 const DEVICES_BOUNDS = { connection: 128 * MIB, key: 256 * MIB, all: 512 * MIB }
 /** How often delayed moves, and batches, are sent. */
 const TICK_MS = 100
-/** Ticks between checks whether watched geofences have changed. */
+/** How many ticks lie between two checks whether watched geofences have changed. */
 const GEOFENCE_TICKS = 10
 
 const Id = Name(64)
@@ -60,11 +60,11 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   readonly #devices = new KeyedBound('Devices in watched areas', DEVICES_BOUNDS)
   readonly #scopes = new Map<ScopeId, WatchedScope>()
   readonly #watches = new Set<Watch>()
-  /** Watches of geofences: the geofence, and its shape at the last check. */
+  /** The watches of geofences, each with the geofence and its shape at the last check. */
   readonly #geofences = new Map<Watch, { readonly pair: Pair; shape: Shape }>()
-  /** Watches with something to send in this turn. */
+  /** The watches with something to send in this turn. */
   readonly #changed = new Set<Watch>()
-  /** Watches whose filters read the records of positions. */
+  /** How many watches have filters that read the records of positions. */
   #readers = 0
   #sends = false
   #beat: NodeJS.Timeout | undefined
@@ -94,8 +94,8 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   }
 
   /**
-   * Starts to tell the watch's owner which devices are in the area and how they move.
-   * @throws ApiError
+   * Begins to tell the watch's owner which devices are in the area and how they move.
+   * @throws {ApiError}
    */
   begin(watch: Watch, scope: WatchedScope, area: LiveArea | Pair): void {
     const shape = 'kind' in area ? area : this.#shapeOf(scope, area)
@@ -128,7 +128,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     this.#beat = undefined
   }
 
-  /** Sends the due messages of the watches, unless their clients read slowly, or they wait for the next beat. */
+  /** Sends the due messages of the watches, unless their clients read slowly, or they wait for the next tick. */
   send(watches: Iterable<Watch>): void {
     const now = this.#parts.clock.now()
     for (const watch of watches) if (!watch.isBatched) watch.send(now)
@@ -159,7 +159,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     this.#changed.clear()
   }
 
-  /** Periodic work. */
+  /** Does the periodic work. */
   tick(): void {
     if (++this.#ticks % GEOFENCE_TICKS === 0) this.#followGeofences()
     const now = this.#parts.clock.now()

@@ -8,7 +8,7 @@ import { AddressRefused, publicReason, type Outgoing, type OutgoingStream } from
 import { SourceFailed } from './sourceFailed.ts'
 import type { Source } from './sourceRequest.ts'
 
-/** Bounds of one request. */
+/** The limits of one request. */
 export interface FetchLimits {
   readonly maxBytes: number
   readonly idleMs: number
@@ -19,7 +19,7 @@ export const FETCH_LIMITS = { idleMs: 30_000, totalMs: 30 * 60_000 }
 const MAX_REDIRECTS = 5
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 const AGAIN: ReadonlySet<number> = new Set([408, 425, 429])
-/** What undici calls it if the server has ended the connection in an orderly way before all had come. */
+/** The codes of undici's errors if the server has properly ended the connection before everything had arrived. */
 const ORDERLY_ENDS: ReadonlySet<string | undefined> = new Set([
   'UND_ERR_SOCKET',
   'UND_ERR_RES_CONTENT_LENGTH_MISMATCH',
@@ -31,15 +31,15 @@ const MAX_ETAG_LENGTH = 1024
 /** A source that has arrived whole, or did not change. */
 export interface Fetched {
   readonly httpStatus: number
-  /** Absent: 304, it is what it was. */
+  /** The content. It is absent after a 304, because the source has not changed. */
   readonly content?: { readonly bytes: number; readonly sha256: string }
   readonly etag?: string
   readonly lastModified?: string
 }
 
 /**
- * Fetches a source into a file, whole and unpacked. Until this returns, nothing of it counts.
- * @param known what the source was when it was last taken; undefined: it is fetched even if it has not changed
+ * Fetches a source into a file, completely and unpacked. Until this returns, nothing of it counts.
+ * @param known the state of the source when it was last taken; if undefined, it is fetched even if it has not changed
  * @throws {SourceFailed}, or the reason of the signal
  */
 export async function fetchSource(
@@ -75,7 +75,10 @@ export async function fetchSource(
   }
 }
 
-/** The first bytes of a source, unpacked. @throws {SourceFailed} */
+/**
+ * The first bytes of a source, unpacked.
+ * @throws {SourceFailed}
+ */
 export async function peekSource(
   outgoing: Outgoing,
   source: Source,
@@ -103,7 +106,7 @@ export async function peekSource(
   }
 }
 
-/** Follows redirects; every address on the way is checked when it is connected to. */
+/** Follows redirects. Every address on the way is checked when it is connected to. */
 async function follow(
   outgoing: Outgoing,
   source: Source,
@@ -216,7 +219,7 @@ async function* unpack(packed: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   }
 }
 
-/** By the headers or the name; what is both is packed once. */
+/** Whether the source is packed, according to the headers or the name. If both say so, it is only packed once. */
 function isPacked(url: URL, headers: OutgoingStream['headers']): boolean {
   const encoding = oneOf(headers['content-encoding'])?.trim().toLowerCase()
   const type = oneOf(headers['content-type'])?.split(';', 1)[0]!.trim().toLowerCase()
@@ -234,7 +237,7 @@ function conditionsOf(known: SourceState | undefined): Readonly<Record<string, s
   return known?.lastModified === undefined ? {} : { 'if-modified-since': known.lastModified }
 }
 
-/** What an answer other than 200 means. Nobody sees its body. */
+/** What an answer other than 200 means. Its body is not shown to anybody. */
 async function refused(source: Source, answer: OutgoingStream, watch: Watch): Promise<SourceFailed> {
   const { status, headers, body } = answer
   let said: string | undefined
@@ -288,7 +291,7 @@ function oneOf(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value[0] : value
 }
 
-/** Ends a request that takes too long in all, or from which nothing comes. */
+/** Ends a request that takes too long, or that brings nothing for some time. */
 class Watch {
   readonly signal: AbortSignal
   reason: SourceFailed | undefined

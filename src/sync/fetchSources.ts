@@ -4,7 +4,7 @@ import { SourceFailed } from './sourceFailed.ts'
 import type { Source } from './sourceRequest.ts'
 import type { RunState } from './syncRunState.ts'
 
-/** Pauses before a source is asked again. */
+/** The pauses before a source is requested again. */
 const RETRY_MS = [10_000, 60_000, 300_000]
 const MAX_RETRY_AFTER_MS = 30 * 60_000
 

@@ -40,7 +40,7 @@ export interface SyncRouteParts {
   readonly box: SecretBox
   readonly outgoing: Pick<Outgoing, 'refusal'>
   readonly clock: Clock
-  /** Tries a source; the sentence says what it is. */
+  /** Tries a source. The sentence says what it contains. */
   readonly test: (source: Source) => Promise<{ readonly ok: boolean; readonly message: string }>
 }
 
@@ -259,7 +259,7 @@ function isSameSchedule(before: SyncSettings | undefined, after: OpenSettings['s
   )
 }
 
-/** Settings with their secrets. Secrets that cannot be read any more count as none. */
+/** The settings with their secrets. Secrets that cannot be read any more count as missing. */
 function opened(
   settings: SyncSettings | undefined,
   scope: ScopeId,

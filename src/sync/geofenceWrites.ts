@@ -28,14 +28,14 @@ interface Pending {
 export class GeofenceWrites {
   readonly #state: RunState
   #pending: Pending[] = []
-  /** Marks of geofences that are as their rows say. */
+  /** The marks of geofences that did not change. */
   #remarked: Change[] = []
 
   constructor(state: RunState) {
     this.#state = state
   }
 
-  /** As much waits as one transaction may write. */
+  /** Whether as much waits as one transaction may write. */
   get isFull(): boolean {
     return this.#pending.length >= this.#most
   }

@@ -1,7 +1,7 @@
 import { AwsV4Signer } from 'aws4fetch'
 import type { SyncSettings } from '../registry/sync/syncRows.ts'
 
-/** A bucket, and who reads it. */
+/** A bucket, and the keys with which it is read. */
 export interface Bucket {
   readonly s3: NonNullable<SyncSettings['s3']>
   readonly secretAccessKey: string
@@ -16,7 +16,7 @@ export function objectUrl({ region, bucket, endpoint, pathStyle }: Bucket['s3'],
   return `${base.protocol}//${bucket}.${base.host}/${path}`
 }
 
-/** Signs a request for an object (Signature Version 4); the result is good for some minutes. */
+/** Signs a request for an object (Signature Version 4). The result is valid for some minutes. */
 export async function signedHeaders(
   { s3, secretAccessKey }: Bucket,
   url: string,
@@ -36,7 +36,7 @@ export async function signedHeaders(
   return Object.fromEntries(headers)
 }
 
-/** By the code of an object store: what it means for the person who set the sync up. */
+/** By the error code of an object store, what it means for the person who has set the sync up. */
 const REFUSALS: Readonly<Record<string, (bucket: Bucket['s3'], region: string | undefined) => string>> = {
   NoSuchKey: ({ bucket }) => `The bucket ${bucket} has no such object (NoSuchKey).`,
   NoSuchBucket: ({ bucket }) => `There is no bucket ${bucket} (NoSuchBucket).`,

@@ -3,8 +3,8 @@ import { parseOperatingHours } from '../model/operatingHours.ts'
 import type { GeofenceDraft } from '../registry/geofences/resolveArea.ts'
 
 /**
- * The text of a row: what it says of a geofence, in one fixed form. The thread that reads rows writes it; of the
- * geofence that exists, the same text is made, so that most rows are known to be equal without being read again.
+ * The text of a row: what it says about a geofence, in one fixed form. The thread that reads rows writes it. The same
+ * text is made of the existing geofence, so that most rows are known to be equal without being read again.
  */
 
 /** The members of a definition, in the order of the text. */
@@ -29,7 +29,10 @@ const MEMBERS = [
 
 type Definition = GeofenceDraft['definition']
 
-/** @param now a date that has passed disables the geofence, whatever the row says */
+/**
+ * Writes the text of a draft.
+ * @param now a date that has passed disables the geofence, whatever the row says
+ */
 export function draftText({ definition, center, ring, radius }: GeofenceDraft, now: number): string {
   return JSON.stringify([definitionOf(definition, now), center ?? null, ring ?? null, radius ?? null])
 }

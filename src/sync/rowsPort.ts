@@ -1,10 +1,8 @@
 import type { RefusedRow } from '../registry/transfer/importHistory.ts'
 
-/**
- * Reads the rows of sources. Technology: rowsThread.ts, in a thread of its own, so that nobody waits for it.
- */
+/** Reads the rows of sources. rowsThread.ts implements it in a separate thread, so that nobody waits for it. */
 export interface SourceRows {
-  /** Reads all files to the end. Of each: why it cannot be taken, or undefined. */
+  /** Reads all files to the end. For each file it returns why it cannot be taken, or undefined. */
   survey(files: readonly string[]): Promise<readonly (SourceProblem | undefined)[]>
   /** The next rows of the files without a problem, in order; undefined after the last. */
   next(): Promise<RowBatch | undefined>
@@ -29,15 +27,15 @@ export interface RowBatch {
 /** One row below the header. */
 export interface ReadRow {
   readonly line: number
-  /** Counted from 1. */
+  /** The number of the row, counted from 1. */
   readonly row: number
-  /** Undefined: the row does not say it. */
+  /** The tag; undefined if the row does not contain one. */
   readonly tag?: string | undefined
   readonly externalId?: string | undefined
-  /** What it says, see rowText.ts; undefined if it is refused or repeated. */
+  /** What the row says (see rowText.ts); undefined if it is refused or repeated. */
   readonly text?: string
   readonly refusal?: RefusedRow
-  /** A later row has its pair. */
+  /** Whether a later row has the same pair. */
   readonly isRepeated?: true
   /** The indexes of all files that name its pair, if there are several. */
   readonly files?: readonly number[]

@@ -4,7 +4,7 @@ import { WorkerCalls, type ThreadEnd } from '../runtime/workerCalls.ts'
 import type { SourceRows } from './rowsPort.ts'
 import type { SyncRowsThread } from './rowsWorker.ts'
 
-/** More than a million rows need. */
+/** The limit of the thread's heap, which is more than a million rows need. */
 const MAX_HEAP_MEGABYTES = 400
 
 /** The thread that reads rows has ended. */

@@ -20,7 +20,7 @@ export interface SyncRowsThread {
   named(pairs: readonly (readonly [tag: string, externalId: string])[]): Promise<readonly boolean[]>
 }
 
-/** A batch takes the other thread a few milliseconds. */
+/** How many rows a batch has. The other thread needs a few milliseconds for it. */
 const BATCH_ROWS = 256
 const BATCH_CHARACTERS = 128 * 1024
 /** Of all files; they take less than 200 MB. */
@@ -80,7 +80,7 @@ class RowsReader {
 
   async #surveyFile(index: number, file: string): Promise<void> {
     const endsWithLine = sniff(file)
-    /** Of this file, which counts only once it was read to its end. */
+    /** The rows of this file. They only count once the file was read to its end. */
     const pairs = new PairTable()
     let columns: CsvColumns | undefined
     let count = 0

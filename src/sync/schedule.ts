@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000
 export interface Night {
   /** The local date, `2026-03-29`. */
   readonly date: string
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly at: number
 }
 
@@ -26,7 +26,10 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** The first run after a time. @param time `HH:mm` */
+/**
+ * The first run after a time.
+ * @param time `HH:mm`
+ */
 export function nextNight(after: number, time: string, timeZone: string): Night {
   // The local date may be a day before or after that of UTC, and a zone may leave one out.
   for (let days = -2; ; days++) {
@@ -35,7 +38,10 @@ export function nextNight(after: number, time: string, timeZone: string): Night 
   }
 }
 
-/** The last run at or before a time. @param time `HH:mm` */
+/**
+ * The last run at or before a time.
+ * @param time `HH:mm`
+ */
 export function lastNight(before: number, time: string, timeZone: string): Night {
   for (let days = 2; ; days--) {
     const night = nightOf(before + days * DAY_MS, time, timeZone)
@@ -49,16 +55,16 @@ function nightOf(at: number, time: string, timeZone: string): Night {
   return { date, at: instantOf(date, time, timeZone) }
 }
 
-/** Epoch milliseconds of a local date and time. */
+/** The epoch milliseconds of a local date and time. */
 function instantOf(date: string, time: string, timeZone: string): number {
   const wanted = Date.parse(`${date}T${time}:00Z`)
   const before = localOf(wanted - DAY_MS, timeZone) - (wanted - DAY_MS)
   const after = localOf(wanted + DAY_MS, timeZone) - (wanted + DAY_MS)
-  // With the greater offset the instant is earlier: of a repeated time, the first.
+  // With the greater offset, the instant is earlier. If a time is repeated, that is the first one.
   for (const offset of before > after ? [before, after] : [after, before]) {
     if (localOf(wanted - offset, timeZone) === wanted) return wanted - offset
   }
-  // Skipped: the clock jumps between the two, and the first minute that shows a later time is the one.
+  // The time is skipped: the clock jumps between the two, and the first minute that shows a later time counts.
   let low = wanted - Math.max(before, after) - MINUTE_MS
   let high = wanted - Math.min(before, after) + MINUTE_MS
   while (high - low > MINUTE_MS) {
@@ -81,7 +87,7 @@ function localOf(at: number, timeZone: string): number {
 }
 
 const formats = new Map<string, Intl.DateTimeFormat>()
-/** Zones of the world, and their other names. */
+/** How many formats are kept: one for each zone of the world and its other names. */
 const MAX_FORMATS = 1000
 
 function formatOf(timeZone: string): Intl.DateTimeFormat {

@@ -29,7 +29,10 @@ export class SecretsUnreadable extends Error {
 export class SecretBox {
   readonly #key: Buffer
 
-  /** @param key 64 hexadecimal digits */
+  /**
+   * Takes the key.
+   * @param key 64 hexadecimal digits
+   */
   constructor(key: string) {
     this.#key = Buffer.from(key, 'hex')
   }
@@ -42,7 +45,10 @@ export class SecretBox {
     return VERSION + Buffer.concat([iv, cipher.getAuthTag(), sealed]).toString('base64')
   }
 
-  /** @throws {SecretsUnreadable} */
+  /**
+   * Opens a text.
+   * @throws {SecretsUnreadable}
+   */
   open<T>(scope: ScopeId, text: string): T {
     try {
       if (!text.startsWith(VERSION)) throw new Error('another version')
@@ -66,7 +72,7 @@ function purposeOf(scope: ScopeId): Buffer {
 
 /**
  * The box of a data folder.
- * @param key the option; empty: a key that is drawn once and kept in the folder, for its owner alone
+ * @param key the option; if it is empty, a key is drawn once and kept in the folder, readable for its owner alone
  */
 export function openSecretBox(folder: string, key: string): SecretBox {
   return new SecretBox(key === '' ? keptKey(join(folder, KEY_FILE)) : key)

@@ -1,10 +1,10 @@
-/** A source cannot be taken. The message is for people, and tells no secret. */
+/** A source cannot be taken. The message is for people, and reveals no secret. */
 export class SourceFailed extends Error {
   override readonly name = 'SourceFailed'
   /** A word for programs. */
   readonly code: string
   readonly httpStatus: number | undefined
-  /** It may work in a while. */
+  /** Whether another attempt may succeed after a while. */
   readonly isPassing: boolean
   /** When the server wants to be asked again. */
   readonly retryAfterMs: number | undefined

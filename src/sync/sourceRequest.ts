@@ -3,11 +3,11 @@ import type { SyncSettings } from '../registry/sync/syncRows.ts'
 import { objectRefusal, objectUrl, signedHeaders } from './objectSource.ts'
 import { shownUrl, type SyncSecrets } from './syncFields.ts'
 
-/** A source of a run: what is asked for, and how it is called. */
+/** A source of a run: what is requested, and what people call it. */
 export interface Source {
-  /** Tells it from others without telling its secrets: 16 hex. */
+  /** An id that distinguishes it from others without revealing its secrets: 16 hex digits. */
   readonly id: string
-  /** For people: the URL with its query as `…`, or bucket/key. */
+  /** A name for people: the URL with its query as `…`, or bucket/key. */
   readonly name: string
   readonly url: string
   /**

@@ -12,7 +12,7 @@ import type { SyncSettings } from '../registry/sync/syncRows.ts'
 import { badParam } from '../runtime/errors.ts'
 import { isTimeZone } from './schedule.ts'
 
-/** What a sync needs and nobody may read. */
+/** The secrets that a sync needs and that nobody may read. */
 export interface SyncSecrets {
   /** The addresses with their queries. */
   readonly urls?: readonly string[]
@@ -34,7 +34,7 @@ const MAX_URL_LENGTH = 2048
 const MAX_KEY_LENGTH = 1024
 const MAX_SECRET_LENGTH = 2048
 const MAX_WORD = 256
-/** Stands for what is not shown. */
+/** The text that stands for something that is not shown. */
 const HIDDEN = '…'
 
 const TIME = /^(?:[01]\d|2[0-3]):[0-5]\d$/
@@ -47,9 +47,9 @@ const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]{1,61}[A-Za-z0-9]$/
 const REGION = /^[A-Za-z0-9-]{1,64}$/
 
 /**
- * Reads settings. Secrets that are left out stay as they are; with null they go.
+ * Reads settings. Secrets that are left out stay as they are, and null removes them.
  * @param before the settings that these replace
- * @throws ApiError 400 naming the field
+ * @throws {ApiError} 400 naming the field
  */
 export function parseSync(body: Fields, before: OpenSettings | undefined): OpenSettings {
   const protocol = required('protocol', choiceField(body, 'protocol', ['http', 's3'] as const))
@@ -134,7 +134,10 @@ function s3Of(body: Fields, before: OpenSettings | undefined) {
   }
 }
 
-/** A secret that is given, kept or taken away. @param isElsewhere it would go to a host that did not have it */
+/**
+ * A secret that is given, kept or removed.
+ * @param isElsewhere whether it would be sent to a host that did not have it
+ */
 function secretOf(
   given: Fields,
   name: string,
@@ -177,7 +180,10 @@ function mustComeAgain(subject: string): string {
   return `${subject} must be given again, or null, because the host, endpoint or bucket is another.`
 }
 
-/** @param old addresses with their queries, for one that is given as it is shown */
+/**
+ * Reads an address.
+ * @param old addresses with their queries, for one that is given in the form in which it is shown
+ */
 function urlOf(text: string, old: readonly string[] = []): string {
   const url = URL.parse(text)
   if (url === null || (url.protocol !== 'http:' && url.protocol !== 'https:'))

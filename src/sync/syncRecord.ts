@@ -56,10 +56,13 @@ const S3Body = Type.Object(
   { additionalProperties: false, description: 'For protocol s3.' },
 )
 
-/** What a protocol requires. */
+/** The members that a protocol requires. */
 export const SYNC_NEEDS = neededBy('protocol', { http: { required: ['http'] }, s3: { required: ['s3'] } })
 
-/** The body of settings, for requests; syncFields.ts reads it. No other fields are allowed, because a mistyped one would not act. */
+/**
+ * The body of settings, for requests. syncFields.ts reads it. No other fields are allowed, because a mistyped one
+ * would have no effect.
+ */
 export const SyncBody = Type.Object(
   {
     enabled: Type.Optional(BooleanOrText('Default true. False: no nightly runs; a run by hand still works.')),

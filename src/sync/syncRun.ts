@@ -31,11 +31,11 @@ import { kept, MAX_CHANGES_SHOWN, RunCanceled, RunState, type SyncParts } from '
 /** How often the counts of a run that writes nothing are shown. */
 const PROGRESS_MS = 1000
 const MARKS_A_TURN = 500
-/** Between two attempts to write how a run ended. */
+/** The pause between two attempts to write how a run ended. */
 const WRITE_AGAIN_MS = 2000
 
 /**
- * Does a run that this process has.
+ * Does a run that belongs to this process.
  * @returns how it ended
  * @throws {RunLost}, or the reason of the signal if that is not {@link RunCanceled}
  */
@@ -47,7 +47,7 @@ class RunWork {
   readonly #state: RunState
   readonly #writes: GeofenceWrites
   #settings: Pick<SyncSettings, 'emails' | 'notify'> = { emails: [], notify: 'always' }
-  /** All rows were taken, and what is missing was deleted. */
+  /** Whether all rows were taken, and what is missing was deleted. */
   #isComplete = false
 
   constructor(state: RunState) {
@@ -128,7 +128,8 @@ class RunWork {
       const batch = await next
       if (batch === undefined) break
       next = rows.next()
-      // Awaited in the next turn of the loop, or never: then its failure is not the reason of the end.
+      // It is awaited in the next turn of the loop, or never. In the latter case, its failure is not the reason of the
+      // end.
       next.catch(() => {})
       slice.resume()
       for (const row of batch.rows) {
@@ -148,7 +149,10 @@ class RunWork {
     await this.#writes.write()
   }
 
-  /** @returns a promise if something must be looked up */
+  /**
+   * Takes a row.
+   * @returns a promise if something must be looked up
+   */
   #take(row: ReadRow, source: number): void | Promise<void> {
     const told = this.#run.sources[source]!
     const { tag, externalId, refusal, text } = row
@@ -181,7 +185,7 @@ class RunWork {
 
   #same(existing: Geofence, source: number, sources: readonly string[]): void {
     this.#run.sources[source]!.unchanged++
-    // What a run did not write is not its own, even if a row says the same.
+    // A geofence that no run has written does not belong to the sync, even if a row says the same.
     const mark = this.#parts.syncs.mark(existing.scope, existing.id)
     if (mark === undefined || sources.every((id) => mark.sources.includes(id))) return
     this.#writes.remark(
@@ -196,7 +200,7 @@ class RunWork {
       : files.map((file) => this.#state.sources[this.#state.arrived[file]!.index]!.id)
   }
 
-  /** Deletes what runs wrote and no source names any more, unless it is too much. */
+  /** Deletes what runs have written and no source names any more, unless that is too much. */
   async #deleteMissing(rows: SourceRows, { maxDeleteShare }: SyncSettings): Promise<void> {
     const { syncs, geofences } = this.#parts
     const { scope, force, dryRun } = this.#run
@@ -256,7 +260,7 @@ class RunWork {
     return isWhole && deletionHeld === undefined ? 'succeeded' : 'partial'
   }
 
-  /** Writes how it ended, as often as it takes. */
+  /** Writes how the run ended, and repeats that until it succeeds. */
   async #end(status: SyncStatus, message?: string): Promise<SyncRun> {
     const { syncs, time } = this.#parts
     const { scope, dryRun } = this.#run

@@ -20,7 +20,7 @@ import type { SecretBox } from './secretBox.ts'
 import type { SourceFailed } from './sourceFailed.ts'
 import type { Source } from './sourceRequest.ts'
 
-/** The changes of a dry run that are kept to be shown. */
+/** How many changes of a dry run are kept to be shown. */
 export const MAX_CHANGES_SHOWN = 300
 
 export interface SyncParts {
@@ -29,7 +29,7 @@ export interface SyncParts {
   readonly finder: AreaFinder
   readonly box: SecretBox
   readonly time: Time
-  /** For the files of sources; nothing else is in it. */
+  /** The folder for the files of sources. It contains nothing else. */
   readonly folder: string
   readonly openRows: () => Promise<SourceRows>
   readonly fetch: (
@@ -38,7 +38,7 @@ export interface SyncParts {
     known: SourceState | undefined,
     signal: AbortSignal,
   ) => Promise<Fetched>
-  /** Within an edit: what must be written so that people are told how a run ended. */
+  /** Returns the changes, within the edit, that make people learn how a run ended. */
   readonly tell: (
     run: SyncRun,
     refused: readonly SyncRefusal[],
@@ -113,7 +113,10 @@ export class RunState {
     this.changes.push({ change, tag, externalId, description, ...shapeOutline(shape) })
   }
 
-  /** @param alongside within the edit: what else is written */
+  /**
+   * Saves the run.
+   * @param alongside returns what else is written, within the edit
+   */
   async save(alongside: () => readonly Change[] = () => []): Promise<void> {
     const { syncs, time } = this.parts
     await syncs.edit(() => {
@@ -123,7 +126,10 @@ export class RunState {
     this.savedAt = time.now()
   }
 
-  /** @param isEndedBySignal also by a cancelation */
+  /**
+   * Waits.
+   * @param isEndedBySignal whether a cancelation ends it, too
+   */
   sleep(milliseconds: number, isEndedBySignal = true): Promise<void> {
     const signal = this.signal
     return new Promise((resolve, reject) => {
@@ -143,7 +149,7 @@ export class RunState {
   }
 }
 
-/** What others may have changed of a run under way. */
+/** The members of a running run that others may have changed. */
 export function kept({ isCanceled }: SyncRun): Partial<SyncRun> {
   return isCanceled ? { isCanceled } : {}
 }

@@ -17,9 +17,9 @@ import { lastNight, nextNight, type Night } from './schedule.ts'
 import { doRun } from './syncRun.ts'
 import { RunCanceled, type SyncParts } from './syncRunState.ts'
 
-/** A nightly run that was missed is made up for this long. */
+/** How long after its time a missed nightly run is still made up for. */
 const MAX_LATE_MS = 12 * 3_600_000
-/** Runs of different environments at a time. */
+/** How many runs of different environments are done at a time. */
 const MAX_RUNS_AT_ONCE = 4
 
 export interface SyncRunnerParts extends SyncParts {
@@ -56,13 +56,19 @@ export class SyncRunner implements Job {
     parts.syncs.changed = () => this.#changed()
   }
 
-  /** Queues a run. @throws {RunUnderWay} */
+  /**
+   * Queues a run.
+   * @throws {RunUnderWay}
+   */
   request(scope: ScopeId, wanted: RunWanted): Promise<SyncRun> {
     const { syncs, time } = this.#parts
     return syncs.edit(() => syncs.begin(queued(scope, newId(time.now()), wanted)))
   }
 
-  /** Ends a run after the rows under way. @returns the run; undefined if it is unknown */
+  /**
+   * Ends a run after the rows that are being written.
+   * @returns the run; undefined if it is unknown
+   */
   cancel(scope: ScopeId, id: string): Promise<SyncRun | undefined> {
     const { syncs, time } = this.#parts
     return syncs.edit(() => {
@@ -77,7 +83,7 @@ export class SyncRunner implements Job {
     })
   }
 
-  /** When the next nightly run of a scope is due; undefined: never. */
+  /** When the next nightly run of a scope is due; undefined if there is none. */
   nextRunAt(scope: ScopeId): number | undefined {
     const settings = this.#parts.syncs.settings(scope)
     if (settings === undefined || !settings.enabled) return undefined
@@ -115,7 +121,7 @@ export class SyncRunner implements Job {
       await syncs
         .edit(() => syncs.begin(queued(scope, idOfNight(scope, night.date), { trigger: 'nightly' })))
         .catch((error: unknown) => {
-          // It is made up for afterwards.
+          // The nightly run is made up for afterwards.
           if (!(error instanceof RunUnderWay)) throw error
         })
     }
@@ -131,7 +137,7 @@ export class SyncRunner implements Job {
     await Promise.all([...this.#underWay.values()].map(({ done }) => done))
   }
 
-  /** Whether this process should begin a run, or clear it up because nobody does it. */
+  /** Whether this process should begin a run, or clean it up because nobody does it. */
   #isToDo(run: SyncRun): boolean {
     if (this.#underWay.has(run.scope)) return false
     return run.status === 'running' || this.#underWay.size < MAX_RUNS_AT_ONCE
@@ -144,7 +150,7 @@ export class SyncRunner implements Job {
     return this.#parts.syncs.has(scope, idOfNight(scope, night.date)) ? undefined : night
   }
 
-  /** The process that did the run is gone. */
+  /** Begins a run again whose process is gone. */
   async #beginAgain(seen: SyncRun): Promise<void> {
     const { syncs, time, logger, tell } = this.#parts
     await syncs.edit(() => {
@@ -156,7 +162,7 @@ export class SyncRunner implements Job {
       const interrupted: SyncRun = { ...rest, status: 'interrupted', finishedAt }
       const id = digestId(`${run.id} again`)
       if (run.repeats !== undefined || syncs.has(run.scope, id)) {
-        // Nobody begins it again, so this is how it ended.
+        // Nobody begins the run again, so this is how it ended.
         const told = tell(interrupted, [], syncs.settings(run.scope) ?? { emails: [], notify: 'always' })
         return syncs.commit([syncs.saved({ ...interrupted, notification: told.state }), ...told.changes])
       }

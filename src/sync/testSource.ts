@@ -12,11 +12,11 @@ const ROWS = 10
 /** The beginning of a source. */
 export interface Peeked {
   readonly bytes: Buffer
-  /** The source ends here. */
+  /** Whether the source ends here. */
   readonly isWhole: boolean
 }
 
-/** What a source says of itself: one sentence for people. */
+/** What a test found out about a source, as one sentence for people. */
 export interface SourceTested {
   readonly ok: boolean
   readonly message: string
@@ -34,13 +34,16 @@ export async function testSource(peek: () => Promise<Peeked>): Promise<SourceTes
   }
 }
 
-/** @throws ApiError {@link CsvUnreadable} if the header or a row is not as it must be */
+/**
+ * The sentence about a source.
+ * @throws {ApiError} {@link CsvUnreadable} if the header or a row breaks a rule
+ */
 async function sentenceOf({ bytes, isWhole }: Peeked): Promise<string> {
   const no = notCsv(bytes)
   if (no !== undefined) throw new CsvUnreadable(1, no)
   let columns: CsvColumns | undefined
   let count = 0
-  // The last line may be cut.
+  // The last line may be incomplete.
   const whole = isWhole ? bytes : bytes.subarray(0, bytes.lastIndexOf(0x0a) + 1)
   try {
     for await (const rows of readCsv(oneOf(whole))) {
@@ -61,7 +64,7 @@ async function sentenceOf({ bytes, isWhole }: Peeked): Promise<string> {
       }
     }
   } catch (error) {
-    // Beyond the rows that are tried, a cut file may be anything.
+    // After the rows that are tried, an incomplete file may contain anything.
     if (!(error instanceof CsvUnreadable) || isWhole || count < ROWS) throw error
   }
   if (columns === undefined) throw new CsvUnreadable(1, 'It is empty; its first row must name the columns.')

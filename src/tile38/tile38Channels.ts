@@ -2,7 +2,9 @@ import { Tile38Keys } from './tile38Texts.ts'
 import { Tile38Unreachable, type Tile38, type Tile38Command, type Tile38Follower } from './tile38Port.ts'
 import type { ScopeId } from '../model/scope.ts'
 
-/** A channel that nobody renews ends after this time, so a process that was killed leaves none behind for good. */
+/**
+ * A channel that nobody renews ends after this time, so that a process that was killed leaves none behind for good.
+ */
 const CHANNEL_SECONDS = 60
 const RENEW_MS = (CHANNEL_SECONDS / 2) * 1000
 /** How often channels that nobody needs any more are removed. */
@@ -10,14 +12,17 @@ const SWEEP_MS = 1000
 
 /** What somebody wants to be told by channels. */
 export interface Fence {
-  /** Nobody needs it any more. */
+  /** Whether nobody needs it any more. */
   readonly isEnded: boolean
   /** The names of its channels. */
   readonly channels: readonly string[]
   /** For each channel, what follows its name and expiry in the command that creates it. */
   readonly settings: readonly Tile38Command[]
   told(message: string): void
-  /** There is a connection again, so the channels must be made again, and what was missed looked up. */
+  /**
+   * Called when there is a connection again. The channels must be created again, and what was missed must be looked
+   * up.
+   */
   openAgain(): Promise<void>
 }
 
@@ -37,7 +42,10 @@ export class Tile38Channels implements Tile38Follower {
   #renewAt = 0
   #timer: NodeJS.Timeout | undefined
 
-  /** @param parts.process distinguishes this process's channels from those of others and of its earlier runs */
+  /**
+   * Starts without channels.
+   * @param parts.process distinguishes this process's channels from those of others and of its earlier runs
+   */
   constructor(parts: {
     readonly tile38: Tile38
     readonly storeId: string
@@ -51,7 +59,7 @@ export class Tile38Channels implements Tile38Follower {
     this.#troubled = parts.troubled
   }
 
-  /** Fences, those included that have ended and are not removed yet. */
+  /** How many fences there are, including those that have ended and are not removed yet. */
   get count(): number {
     return this.#fences.size
   }
@@ -96,7 +104,7 @@ export class Tile38Channels implements Tile38Follower {
     void this.orLater(this.#close(fence))
   }
 
-  /** What could not be done is done with the next connection. */
+  /** Waits for work. What could not be done is done with the next connection. */
   async orLater(done: Promise<unknown>): Promise<void> {
     try {
       await done
@@ -105,7 +113,7 @@ export class Tile38Channels implements Tile38Follower {
     }
   }
 
-  /** A refusal is logged; that there is no connection is known. */
+  /** Logs a refusal. It does not log that there is no connection, because that is known. */
   report(error: Error): void {
     if (!(error instanceof Tile38Unreachable)) this.#troubled(error)
   }

@@ -17,33 +17,42 @@ import {
 } from './tile38Port.ts'
 
 const CONNECT_MS = 3000
-/** For the answers to a pipeline; after it, the connection is given up, because a stopped server says nothing. */
+/**
+ * How long the answers to a pipeline may take. After that, the connection is given up, because a stopped server does
+ * not answer at all.
+ */
 const ANSWER_MS = 5000
 /** How often a silent connection is checked. */
 const PING_MS = 2000
 /** How often it is checked whether an earlier server of the list can be used. */
 const RETURN_MS = 5000
-/** Between two attempts to connect. */
+/** The pauses between two attempts to connect. */
 const PAUSES: RetryPauses = { firstMs: 250, lastMs: 5000, isSpread: true }
 
 /** The addresses of Tile38, and our password. */
 export interface Tile38Address {
-  /** `tile38://HOST:PORT`; `tile38s://` for TLS, by a proxy in front of Tile38. At least one. */
+  /**
+   * The servers as `tile38://HOST:PORT`, or `tile38s://` for TLS by a proxy in front of Tile38. There is at least one.
+   */
   readonly urls: readonly string[]
-  /** The empty text: none. */
+  /** The password; empty if there is none. */
   readonly password: string
-  /** File with the certificates of the authorities to trust for `tile38s://`; the empty text: those that Node trusts. */
+  /**
+   * The file with the certificates of the authorities to trust for `tile38s://`. If it is empty, those that Node
+   * trusts count.
+   */
   readonly tlsCa: string
 }
 
 /**
- * A name of the server's present contents, drawn by whoever finds none. Another one, or none: it was emptied. Also,
- * only a server that has read its file and accepts us answers it; PING is answered earlier.
+ * Asks for a name of the server's present contents, which is drawn by a process that finds none. If the name is
+ * different or missing, the server was emptied. Only a server that has read its file and accepts us answers this; PING
+ * is answered earlier.
  */
 const LIFE: Tile38Command = ['GET', 'ringfence', 'life']
 const ROLE: Tile38Command = ['ROLE']
 
-/** Nothing is published here. */
+/** The first channel of each connection, on which nothing is published. */
 const FIRST_CHANNEL = 'ringfence:first'
 
 type Client = RedisClientType<{}, {}, {}, 2>
@@ -73,12 +82,15 @@ export class Tile38Connection implements Tile38 {
   #session: Session | undefined
   readonly #trouble: TroubleOnce
 
-  /** @throws {SettingUnfit} */
+  /**
+   * Reads the settings.
+   * @throws {SettingUnfit}
+   */
   constructor(address: Tile38Address, logger: Logger) {
     this.#address = address
     this.#logger = logger
     caOf(address)
-    // A failure outside of this process needs no stack.
+    // A failure outside of this process is logged without a stack.
     this.#trouble = new TroubleOnce((error) =>
       logger.warn({ urls: address.urls, ...failureFields(error) }, 'cannot connect to Tile38; retrying'),
     )
@@ -89,7 +101,7 @@ export class Tile38Connection implements Tile38 {
   }
 
   get detail(): string {
-    // Anybody may read this state. The server's address is only in the log.
+    // Anybody may read this state, so the server's address is only in the log.
     return this.isConnected ? 'connected' : 'not connected; the log says why'
   }
 
@@ -133,7 +145,7 @@ export class Tile38Connection implements Tile38 {
     return keepRunning((connected) => this.#runSession(connected), { pauses: PAUSES, signal, failed })
   }
 
-  /** One connection until its end; throws the reason. */
+  /** Runs one connection until its end, and throws the reason. */
   async #runSession(connected: () => void): Promise<never> {
     const session = await this.#openFirst(this.#address.urls)
     connected()
@@ -150,7 +162,10 @@ export class Tile38Connection implements Tile38 {
     }
   }
 
-  /** @throws {Tile38Unreachable} {@link Tile38Refused}; of several servers, with the reason of each */
+  /**
+   * Opens a session with the first server that can be used.
+   * @throws {Tile38Unreachable} {@link Tile38Refused}; if there are several servers, with the reason of each
+   */
   async #openFirst(urls: readonly string[]): Promise<Session> {
     const reasons: string[] = []
     for (const url of urls) {
@@ -187,13 +202,16 @@ class Session {
   readonly #address: Tile38Address
   readonly #client: Client
   #listening: Promise<Client> | undefined
-  /** See {@link LIFE}. */
+  /** The name of the server's contents; see {@link LIFE}. */
   #life: Tile38Reply = null
-  /** Ends it; later reasons are ignored. */
+  /** Ends the session. Later reasons are ignored. */
   readonly end: (reason: Error) => void
   isEnded = false
 
-  /** @throws {Tile38Unreachable} {@link Tile38Refused} */
+  /**
+   * Opens a session.
+   * @throws {Tile38Unreachable} {@link Tile38Refused}
+   */
   static async open(address: Tile38Address, url: string, stopped: AbortSignal): Promise<Session> {
     const session = new Session(address, url)
     const stop = () => session.end(new Tile38Unreachable('Stopped.'))
@@ -204,7 +222,7 @@ class Session {
       await session.#begin()
     } catch (error) {
       session.end(error as Error)
-      // The first reason is the cause; the client's own error about the end is not.
+      // The first reason is the cause. The client's own error about the end is not.
       throw await session.ended
     }
     void session.#watch()
@@ -254,7 +272,8 @@ class Session {
     const client = this.#create()
     try {
       await this.#connect(client)
-      // Tile38 loses whatever follows a connection's first SUBSCRIBE in the same packet, so that one goes alone.
+      // Tile38 loses whatever follows a connection's first SUBSCRIBE in the same packet, so that command is sent
+      // alone.
       await this.#inTime(client.subscribe(FIRST_CHANNEL, () => {}))
     } catch (error) {
       this.end(error as Error)
@@ -263,7 +282,9 @@ class Session {
     return client
   }
 
-  /** A missing password, too, is only reported to the first command, and not to the connection. */
+  /**
+   * Begins the session. The server reports a missing password only to the first command, and not to the connection.
+   */
   async #begin(): Promise<void> {
     await this.#look()
     if (this.#life !== null) return
@@ -271,7 +292,10 @@ class Session {
     await this.#look()
   }
 
-  /** @throws {Tile38Unreachable} if the server follows another one; {@link Tile38Refused} */
+  /**
+   * Checks the server.
+   * @throws {Tile38Unreachable} if it follows another one; {@link Tile38Refused}
+   */
   async #look(): Promise<void> {
     const [life = null, role] = await this.send([LIFE, ROLE])
     if ((role as readonly Tile38Reply[])[0] !== 'master')
@@ -280,7 +304,7 @@ class Session {
     this.#life = life
   }
 
-  /** Checks now and then whether the server is still there. */
+  /** Checks from time to time whether the server is still there. */
   async #watch(): Promise<void> {
     while (!this.isEnded) {
       await sleep(PING_MS, undefined, { ref: false })
@@ -294,7 +318,7 @@ class Session {
     const host = hostname.replaceAll(/[[\]]/g, '')
     const ca = caOf(this.#address)
     const client: Client = createClient({
-      // Tile38 does not have HELLO, with which later versions begin.
+      // Tile38 does not know HELLO, with which later versions of the protocol begin.
       RESP: 2,
       socket: {
         host,
@@ -304,7 +328,7 @@ class Session {
         ...(protocol === 'tile38s:'
           ? {
               tls: true as const,
-              // A name in a certificate may be an address, but the extension of TLS is for names.
+              // The name in a certificate may be an address, but the extension of TLS is only for names.
               ...(isIP(host) === 0 && { servername: host }),
               ...(ca !== undefined && { ca }),
             }
@@ -327,7 +351,7 @@ class Session {
     }
   }
 
-  /** An overdue answer ends the session. */
+  /** Waits for an answer. If it is overdue, the session ends. */
   async #inTime<T>(answer: Promise<T>): Promise<T> {
     const done = new AbortController()
     const late = sleep(ANSWER_MS, undefined, { signal: done.signal, ref: false }).then(
@@ -358,7 +382,7 @@ function unreachable(error: Error): Tile38Unreachable {
   if (error instanceof Tile38Unreachable) return error
   // A host with several addresses fails with one error for each, and an empty message.
   const [first = error] = error instanceof AggregateError ? (error.errors as Error[]) : []
-  // The parser's message for a server of another kind.
+  // This is the parser's message for a server of another kind.
   const reason = /RESP type/.test(first.message)
     ? 'it does not answer as Tile38 does; check the port'
     : systemReason(first)

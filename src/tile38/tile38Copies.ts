@@ -17,9 +17,9 @@ import { Tile38Wholeness } from './tile38Wholeness.ts'
 /** The state of Tile38 for operators. */
 export interface Tile38Status {
   readonly connected: boolean
-  /** Devices of this process that are not up to date in Tile38; Infinity while all are being written. */
+  /** How many devices of this process are not up to date in Tile38; Infinity while all are being written. */
   readonly waiting: number
-  /** In words. */
+  /** The state in words. */
   readonly detail: string
 }
 
@@ -31,12 +31,15 @@ export class Tile38Copies {
   readonly name = 'Tile38'
   readonly #parts: Tile38CopiesParts
   readonly #connection: Tile38Connection
-  /** A server that is full or read-only refuses each write of each part; one line says so. */
+  /** Logs a failure. A server that is full or read-only refuses each write of each part, and one line says so. */
   readonly #troubled: (error: Error) => void
   #devices: Tile38Devices | undefined
   #channels: Tile38Channels | undefined
 
-  /** @throws {SettingUnfit} */
+  /**
+   * Reads the settings.
+   * @throws {SettingUnfit}
+   */
   constructor(parts: Tile38CopiesParts) {
     this.#parts = parts
     this.#connection = new Tile38Connection(parts.address, parts.logger)
@@ -54,7 +57,7 @@ export class Tile38Copies {
     return { connected, waiting, detail: connected ? `${detail}; ${behind}` : detail }
   }
 
-  /** Keeps the server's file small. */
+  /** The job that keeps the server's file small. */
   get job(): Job {
     return new Tile38File(this.#connection)
   }
@@ -82,9 +85,9 @@ export class Tile38Copies {
   }
 
   /**
-   * Queries the devices that others write. Each call returns positions with an observer of their own.
-   * @param parts.shares names of all shares
-   * @param parts.partitions of the store
+   * Queries the devices that others write. Each call returns positions with their own observer.
+   * @param parts.shares the names of all shares
+   * @param parts.partitions the number of partitions of the store
    * @param parts.users answers what Tile38 cannot
    */
   readDevices(parts: {

@@ -4,14 +4,14 @@ import { textsOf, Tile38Notes } from './tile38Notes.ts'
 import { Tile38Share, WriterElsewhere } from './tile38Share.ts'
 import { Tile38Unreachable, type Tile38, type Tile38Follower } from './tile38Port.ts'
 
-/** Between two writes of the same device. */
+/** The time between two writes of the same device. */
 const WRITE_MS = 1000
-/** Shares that are written at a time: each waits for its own answers. */
+/** How many shares are written at a time. Each waits for its own answers. */
 const SHARES_AT_ONCE = 8
 
 /** Partitions whose devices this process writes. */
 export interface DeviceShare {
-  /** Unique among all shares of all processes at the same time. */
+  /** A name that is unique among all shares of all processes at the same time. */
   readonly name: string
   readonly partitions: readonly number[]
   readonly positions: CopiedPositions
@@ -44,7 +44,9 @@ export class Tile38Devices implements Tile38Follower {
     this.#notes = new Tile38Notes(parts.storeId)
   }
 
-  /** Devices that have moved or gone and are not written yet; Infinity if a share of them must be written again. */
+  /**
+   * How many devices have moved or gone and are not written yet; Infinity if a share of them must be written again.
+   */
   get waiting(): number {
     let waiting = 0
     for (const share of this.#shares.values()) waiting += share.waiting
@@ -73,7 +75,7 @@ export class Tile38Devices implements Tile38Follower {
     for (const share of this.#shares.values()) share.forget()
   }
 
-  /** Partitions come and go. */
+  /** Takes over the partitions that have come, and drops those that have gone. */
   #follow(): void {
     const now = new Map(this.#parts.shares().map((share) => [share.positions, share]))
     for (const [positions, share] of this.#shares) {
@@ -107,7 +109,10 @@ export class Tile38Devices implements Tile38Follower {
     }
   }
 
-  /** Finds shares that another process has written, and a server that was emptied; these are written again. */
+  /**
+   * Finds shares that another process has written, and notices a server that was emptied. In both cases, the shares
+   * are written again.
+   */
   async #check(): Promise<void> {
     const { tile38, writer } = this.#parts
     const [writers, note] = await tile38.send([this.#notes.writers, this.#notes.own(writer)])
@@ -117,7 +122,10 @@ export class Tile38Devices implements Tile38Follower {
       if (share.isWhole && writerOf.get(share.name) !== writer) share.forget()
   }
 
-  /** Notes which shares are complete. It is repeated with each write, and expires when the process has ended. */
+  /**
+   * Writes the note that says which shares are complete. It is repeated with each write, and expires when the process
+   * has ended.
+   */
   async #note(): Promise<void> {
     const whole = [...this.#shares.values()].filter(({ isWhole }) => isWhole)
     if (whole.length === 0 && !this.#isNoted) return
@@ -130,7 +138,7 @@ export class Tile38Devices implements Tile38Follower {
     else this.#isNoted = true
   }
 
-  /** Complete shares first, because searches wait for their changes. */
+  /** Writes the shares. Complete ones come first, because searches wait for their changes. */
   async #writeShares(): Promise<void> {
     const { tile38, isLive } = this.#parts
     for (;;) {
@@ -147,7 +155,7 @@ export class Tile38Devices implements Tile38Follower {
     }
   }
 
-  /** Returns whether it could be written. */
+  /** Writes one share. Returns whether that was possible. */
   async #writeShare(share: Tile38Share): Promise<boolean> {
     try {
       await share.write()
@@ -168,12 +176,12 @@ interface Tile38DevicesParts {
   readonly writer: string
   /** How many partitions the store has. */
   readonly partitions: number
-  /** The present ones: the same objects while nothing has changed. */
+  /** Returns the present shares. They are the same objects while nothing has changed. */
   readonly shares: () => readonly DeviceShare[]
   /** The scopes that may have devices. */
   readonly scopes: () => Iterable<ScopeId>
-  /** Whether the shares certainly belong to this process: see `Ownership.isLive`. */
+  /** Whether the shares certainly belong to this process; see `Ownership.isLive`. */
   readonly isLive: () => boolean
-  /** Called for each refusal; the write is tried again. */
+  /** Called for each refusal. The write is tried again. */
   readonly troubled: (error: Error) => void
 }

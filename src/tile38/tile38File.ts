@@ -2,7 +2,7 @@ import { every, type Job } from '../jobs/port.ts'
 import { Tile38Unreachable, type Tile38, type Tile38Reply } from './tile38Port.ts'
 
 const LOOK_MS = 60_000
-/** A file below this size is left alone. */
+/** Files that are smaller than this are not shrunk. */
 const LEAST_BYTES = 64 * 1024 * 1024
 /** The file is shrunk when it has grown by this factor since it was last shrunk. */
 const GROWTH = 2
@@ -17,7 +17,7 @@ export class Tile38File implements Job {
   readonly dueAt = every(LOOK_MS)
   readonly #tile38: Tile38
   readonly #leastBytes: number
-  /** The size of the file after it was shrunk, or when that was requested; 0: not yet. */
+  /** The size of the file after it was shrunk, or when that was requested; 0 if it was not yet. */
   #shrunkBytes = 0
 
   constructor(tile38: Tile38, leastBytes = LEAST_BYTES) {
@@ -32,14 +32,14 @@ export class Tile38File implements Job {
   async run(): Promise<void> {
     try {
       const [role] = await this.#tile38.send([['ROLE']])
-      // Of a leader: its role, the size of its file, and its followers. Without a file, the size is 0.
+      // A leader answers with its role, the size of its file, and its followers. Without a file, the size is 0.
       const bytes = Number((role as readonly Tile38Reply[])[1])
       if (bytes < this.#shrunkBytes) this.#shrunkBytes = bytes
       if (bytes < Math.max(this.#leastBytes, GROWTH * this.#shrunkBytes)) return
       this.#shrunkBytes = bytes
       await this.#tile38.send([['AOFSHRINK']])
     } catch (error) {
-      // It is reported where the connection is made, and looked at again later.
+      // The connection reports this, and the next run tries again.
       if (!(error instanceof Tile38Unreachable)) throw error
     }
   }

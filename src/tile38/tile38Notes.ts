@@ -1,7 +1,10 @@
 import type { Tile38Command, Tile38Reply } from './tile38Port.ts'
 import { NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
 
-/** Repeated every second: without it, the shares of the process are not kept up to date any more. */
+/**
+ * How long a note is valid. It is repeated every second; without it, the shares of the process are not kept up to date
+ * any more.
+ */
 const NOTE_SECONDS = 10
 
 /**
@@ -16,24 +19,24 @@ export class Tile38Notes {
     this.#keys = new Tile38Keys(storeId)
   }
 
-  /** Asks for the notes of all processes: see {@link wholeShares}. */
+  /** The command that asks for the notes of all processes; see {@link wholeShares}. */
   get all(): Tile38Command {
     return ['SCAN', this.#keys.whole, 'LIMIT', NO_LIMIT]
   }
 
-  /** Asks for the last writers of all shares: see {@link textsOf}. */
+  /** The command that asks for the last writers of all shares; see {@link textsOf}. */
   get writers(): Tile38Command {
     return ['SCAN', this.#keys.writers, 'LIMIT', NO_LIMIT]
   }
 
-  /** Asks for the note of a process. */
+  /** The command that asks for the note of a process. */
   own(process: string): Tile38Command {
     return ['GET', this.#keys.whole, process]
   }
 
   /**
-   * Sets the note of a process. Each is different, so that readers see that it is new.
-   * @param isThere whether it must be there already; otherwise the reply is null, and nothing is set
+   * The command that sets the note of a process. Each note is different, so that readers see that it is new.
+   * @param isThere whether it must exist already; if it does not, the reply is null, and nothing is set
    */
   setting(process: string, shares: readonly string[], isThere: boolean): Tile38Command {
     const text = [++this.#count, ...shares].join(' ')

@@ -1,11 +1,11 @@
 /** A command and its arguments, e.g. `['GET', key, id]`. */
 export type Tile38Command = readonly string[]
 
-/** A reply in the form of RESP 2; numbers that Tile38 writes as text stay text. */
+/** A reply in the form of RESP 2. Numbers that Tile38 writes as text stay text. */
 export type Tile38Reply = string | number | null | readonly Tile38Reply[]
 
 /**
- * There is no connection, it was lost on the way, or the answer is overdue: the commands may or may not have been
+ * There is no connection, it was lost on the way, or the answer is overdue. The commands may or may not have been
  * executed.
  */
 export class Tile38Unreachable extends Error {
@@ -19,9 +19,12 @@ export class Tile38Refused extends Error {
 
 /** A user of Tile38 that stores something there. */
 export interface Tile38Follower {
-  /** There is a connection; nothing is known about the contents of the server, which may be another or an empty one. */
+  /**
+   * Called when there is a connection. Nothing is known about the contents of the server, which may be another or an
+   * empty one.
+   */
   connected(): void
-  /** The connection is gone, and the subscriptions with it. */
+  /** Called when the connection is gone, and the subscriptions with it. */
   disconnected(): void
 }
 
@@ -33,18 +36,18 @@ export interface Tile38Follower {
  */
 export interface Tile38 {
   readonly isConnected: boolean
-  /** In words, without the password. */
+  /** The state in words, without the password. */
   readonly detail: string
-  /** Informed from now on, and at once if there is a connection. */
+  /** Informs a follower from now on, and at once if there is a connection. */
   follow(follower: Tile38Follower): void
   /**
-   * One reply per command.
+   * Sends commands. Resolves to one reply per command.
    * @throws {Tile38Unreachable} {@link Tile38Refused}, naming the first command that was refused; the others were
    * executed
    */
   send(commands: readonly Tile38Command[]): Promise<readonly Tile38Reply[]>
   /**
-   * Listens to a channel until {@link unsubscribe} or the end of the connection; one listener per channel.
+   * Listens to a channel until {@link unsubscribe} or the end of the connection. A channel has one listener.
    * @throws {Tile38Unreachable}
    */
   subscribe(channel: string, listener: (message: string) => void): Promise<void>

@@ -18,9 +18,9 @@ import type { Tile38Keys } from './tile38Texts.ts'
  * | `m…` | for each key of the user's metadata, named by its hash: the hash of the value's text |
  */
 
-/** An accuracy that is not known. Tile38 does not store 0, and returns no field for it. */
+/** The value that stands for an unknown accuracy. Tile38 does not store 0, and returns no field for it. */
 const UNKNOWN = -1
-/** Follows the name of a search's key: no limit below, or above. */
+/** Words after the key of a search that mean that there is no lower, or no upper, limit. */
 const NO_LEAST = '-inf'
 const NO_MOST = '+inf'
 
@@ -46,18 +46,18 @@ export function positionCommand(keys: Tile38Keys, id: string, position: LivePosi
   ]
 }
 
-/** What is wanted of positions. Tile38's answer contains all that match, and perhaps others. */
+/** Which positions are wanted. Tile38's answer contains all that match, and perhaps others. */
 export interface WantedPositions {
-  /** Updated later than this time, epoch milliseconds. */
+  /** Positions that were updated later than this, in epoch milliseconds. */
   readonly updatedAfter?: number | undefined
-  /** Metres; positions with an unknown accuracy match. */
+  /** In metres. Positions with an unknown accuracy match. */
   readonly maxAccuracy?: number | undefined
   readonly metadata?: WantedMetadata | undefined
-  /** Of one of these users. */
+  /** Positions of one of these users. */
   readonly userIds?: readonly string[] | undefined
 }
 
-/** The words of a search for these. */
+/** The words of a search for such positions. */
 export function wantedWords({ updatedAfter, maxAccuracy, metadata, userIds }: WantedPositions): string[] {
   const words: string[] = []
   if (updatedAfter !== undefined) words.push('WHERE', 'updatedAt', `(${updatedAfter}`, NO_MOST)
@@ -71,7 +71,7 @@ export function wantedWords({ updatedAfter, maxAccuracy, metadata, userIds }: Wa
   return words
 }
 
-/** The fields of a position by name; values as Tile38 returns them. */
+/** The fields of a position by name. The values are in the form in which Tile38 returns them. */
 type Fields = Readonly<Record<string, string | number | undefined>>
 
 /** The position in an entry of a search for POINTS: `[id, [latitude, longitude], [field, value, …]]`. */
@@ -103,7 +103,7 @@ export interface FencedPosition {
   readonly fields?: Fields
 }
 
-/** The position in a message of a fence; undefined if it is not one of ours. */
+/** The position in a message of a fence; undefined if this program did not write it. */
 export function readFenced(
   scope: ScopeId,
   deviceId: string,
@@ -143,7 +143,7 @@ function field(name: string, value: string): string[] {
   return ['FIELD', name, value]
 }
 
-/** Tile38 reads it as JSON, so that nothing of it is lost. */
+/** An id as text. Tile38 reads it as JSON, so that nothing of it is lost. */
 function idText(id: string): string {
   return JSON.stringify(`=${id}`)
 }
@@ -159,7 +159,7 @@ function metadataField(key: string): string {
   return `m${textHash(key).toString(36)}`
 }
 
-/** Never 0, which Tile38 does not store. */
+/** The hash of a value. It is never 0, because Tile38 does not store that. */
 function valueHash(text: string): string {
   return `${textHash(text) + 1}`
 }

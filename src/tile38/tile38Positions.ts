@@ -12,20 +12,23 @@ import { unavailable, type Tile38Wholeness } from './tile38Wholeness.ts'
 import type { Fence, Tile38Channels } from './tile38Channels.ts'
 import type { Tile38, Tile38Command } from './tile38Port.ts'
 
-/** Degrees, about a centimetre: more than any rounding error on the way. */
+/** A margin in degrees, about a centimetre, which is more than any rounding error on the way. */
 const PAD_DEGREES = 1e-7
-/** Positions after which the viewer gets a turn. */
+/** After this many positions, the viewer gets a turn. */
 const PAUSE_POSITIONS = 500
 
 /** A watched area. */
 interface Watched extends Fence {
   readonly scope: ScopeId
   readonly viewer: PositionViewer
-  /** One, or two at the antimeridian, with a channel each. */
+  /** The boxes. There is one, or two at the antimeridian, with a channel for each. */
   readonly bounds: readonly Bounds[]
-  /** By key of the device, for those in the boxes: the latest record of each. */
+  /** The latest record of each device in the boxes, by key of the device. */
   readonly records: Map<string, string>
-  /** During a look: keys of devices that were reported since it began; its results for them are older. */
+  /**
+   * The keys of devices that were reported since a look began, for which its results are older; undefined if there is
+   * no look.
+   */
   news: Set<string> | undefined
 }
 
@@ -129,13 +132,15 @@ export class Tile38Positions implements Positions {
     }
   }
 
-  /** From now on, movements there are reported. */
+  /** Begins to report movements in the area. */
   async #listen(watched: Watched): Promise<void> {
     watched.news = new Set()
     await this.#channels.listen(watched)
   }
 
-  /** Reports the devices in the area, except for those that were reported in the meantime: those reports are newer. */
+  /**
+   * Reports the devices in the area, except those that were reported in the meantime, because those reports are newer.
+   */
   async #find(watched: Watched, found: (position: LivePosition) => void): Promise<void> {
     const { scope, viewer, bounds, records, news } = watched
     const boxes = bounds.map((box) => [
@@ -202,7 +207,7 @@ export class Tile38Positions implements Positions {
 interface FenceMessage extends FencedPosition {
   readonly command: 'set' | 'del' | 'drop'
   readonly detect?: 'enter' | 'exit' | 'inside'
-  /** The id of the device in its collection; absent for the whole collection. */
+  /** The id of the device in its collection; absent if the whole collection is meant. */
   readonly id?: string
 }
 

@@ -8,9 +8,9 @@ import type { Tile38 } from './tile38Port.ts'
 import { deviceKey, deviceOf, numberText, Tile38Keys } from './tile38Texts.ts'
 import { unavailable, type Tile38Wholeness } from './tile38Wholeness.ts'
 
-/** Tile38 measures on a sphere; its rectangle must not be too small. */
+/** The factor by which rectangles are widened, because Tile38 measures on a sphere, and they must not be too small. */
 const REACH = 1.01
-/** Devices that are looked up in one call. */
+/** How many devices are looked up in one call. */
 const PIPELINE = 512
 
 /**
@@ -69,7 +69,7 @@ export class Tile38Roams implements Roams {
         const keys = some.map((deviceId) => deviceKey(deviceHash(deviceId) % partitions, deviceId))
         const asked = [...keys.map((key) => this.#keys.gettingDevice(scope, key)), wholeness.question]
         const replies = await tile38.send(asked)
-        // It may have been emptied since.
+        // The server may have been emptied since then.
         if (!wholeness.isWhole(replies.at(-1))) throw unavailable()
         some.forEach((deviceId, i) => found.push(readReply(scope, deviceId, replies[i])))
       }
@@ -79,7 +79,7 @@ export class Tile38Roams implements Roams {
     return found
   }
 
-  /** A refusal is logged. */
+  /** The error for the caller. A refusal is also logged. */
   #failure(error: unknown): ApiError {
     if (error instanceof ApiError) return error
     this.#parts.channels.report(error as Error)
@@ -99,7 +99,7 @@ interface Tile38RoamsParts {
 /** A message of the channel about one command, and one other device. */
 interface RoamMessage extends FencedPosition {
   readonly command: 'set' | 'del' | 'drop'
-  /** The id of the device in its collection; absent for the whole collection. */
+  /** The id of the device in its collection; absent if the whole collection is meant. */
   readonly id?: string
   readonly nearby?: OtherDevice
   readonly faraway?: OtherDevice

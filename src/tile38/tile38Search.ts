@@ -7,11 +7,11 @@ import { deviceOf, numberText, Tile38Keys } from './tile38Texts.ts'
 import { unavailable, type Tile38Wholeness } from './tile38Wholeness.ts'
 import { Tile38Unreachable, type Tile38, type Tile38Reply } from './tile38Port.ts'
 
-/** Tile38 measures on a sphere: its distances may be off by this much. */
+/** The relative error of Tile38's distances, which it measures on a sphere. */
 const SPHERE_ERROR = 0.006
-/** The smallest number of devices in the first query; each further query requests four times as many. */
+/** How many devices the first query requests at least. Each further query requests four times as many. */
 const FIRST_DEVICES = 64
-/** Records that are requested at a time: about 64 KB. */
+/** How many records are requested at a time, which is about 64 KB. */
 const RECORDS_AT_ONCE = 128
 
 /**
@@ -27,7 +27,10 @@ export class Tile38Search implements Users {
   readonly #wholeness: Tile38Wholeness
   readonly #users: Users
 
-  /** @param users answers all other questions, and returns the records for this one */
+  /**
+   * Searches for users.
+   * @param users answers all other questions, and returns the records for this one
+   */
   constructor(tile38: Tile38, storeId: string, wholeness: Tile38Wholeness, users: Users) {
     this.#tile38 = tile38
     this.#keys = new Tile38Keys(storeId)
@@ -67,7 +70,7 @@ export class Tile38Search implements Users {
     }
   }
 
-  /** The nearest devices in order; none within `sureMeters` is missing. */
+  /** The nearest devices in order. No device within `sureMeters` is missing. */
   async #devices(scope: ScopeId, near: UsersNear, count: number) {
     const { latitude, longitude, radiusMeters } = near
     const [reply, marks] = await this.#tile38.send([
@@ -101,7 +104,9 @@ export class Tile38Search implements Users {
     return { devices, sureMeters: isAll ? Infinity : farthest * (1 - 2 * SPHERE_ERROR) }
   }
 
-  /** The devices that exist, are within the radius and match. An answer may end early, at its largest size. */
+  /**
+   * The devices that exist, are within the radius and match. An answer may end early, when it has its largest size.
+   */
   async #records(
     scope: ScopeId,
     near: UsersNear,
@@ -125,11 +130,11 @@ export class Tile38Search implements Users {
 
 interface NearDevice {
   readonly recordId: string
-  /** Metres. */
+  /** In metres. */
   readonly distance: number
 }
 
-/** Metres; undefined if the record is not among those that are searched. */
+/** The distance in metres; undefined if the record is not among those that are searched. */
 function distanceOf(
   near: UsersNear,
   isWanted: ReturnType<typeof metadataMatcher>,
@@ -146,7 +151,7 @@ function distanceOf(
 /** An entry of a search: the id, and what was asked for. */
 type Entry = readonly [string, ...Tile38Reply[]]
 
-/** Of a reply `[cursor, [[id, …], …]]`. */
+/** The entries of a reply `[cursor, [[id, …], …]]`. */
 export function entriesOf(reply: Tile38Reply | undefined): readonly Entry[] {
   const [, entries] = reply as unknown as readonly [unknown, readonly Entry[]]
   return entries

@@ -7,11 +7,11 @@ import { deviceKey, deviceOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
 import { type Tile38, type Tile38Command, type Tile38Reply } from './tile38Port.ts'
 
 const PIPELINE = 512
-/** Waiting devices; with more, all are written again. */
+/** How many devices may wait. With more, all devices are written again. */
 const MOST_WAITING = 200_000
 const WORLD: AreaBox = { kind: 'box', west: -180, south: -90, east: 180, north: 90 }
 
-/** A removed record: the device is removed with it, unless it has another record by now. */
+/** A removed record. The device is removed with it, unless it has another record by now. */
 interface Removal {
   readonly scope: ScopeId
   readonly deviceId: string
@@ -37,15 +37,15 @@ export class Tile38Share implements PositionObserver {
   readonly #tile38: Tile38
   readonly #keys: Tile38Keys
   readonly #parts: Tile38ShareParts
-  /** By scope and device. */
+  /** The devices that wait, by scope and device. */
   readonly #waiting = new Map<ScopeId, Map<string, LivePosition>>()
   #removals: Removal[] = []
   #waitingCount = 0
-  /** How many of those are in flight. */
+  /** How many of them are in flight. */
   #sending = 0
   #isWhole = false
   readonly #ended = new AbortController()
-  /** Increases when everything is forgotten: writes that were in flight then do not make it complete. */
+  /** Increases when everything is forgotten, so that writes that were in flight do not make the share complete. */
   #life = 0
 
   constructor(parts: Tile38ShareParts) {
@@ -54,7 +54,7 @@ export class Tile38Share implements PositionObserver {
     this.#keys = new Tile38Keys(parts.storeId)
   }
 
-  /** Devices that have moved or gone and are not written yet; Infinity: all must be written again. */
+  /** How many devices have moved or gone and are not written yet; Infinity if all must be written again. */
   get waiting(): number {
     return this.isWhole ? this.#waitingCount + this.#removals.length + this.#sending : Infinity
   }
@@ -63,13 +63,13 @@ export class Tile38Share implements PositionObserver {
     return this.#parts.name
   }
 
-  /** Everything is there, except for waiting changes. */
+  /** Whether everything is in Tile38, except for waiting changes. */
   get isWhole(): boolean {
     return this.#isWhole
   }
 
   moved(position: LivePosition): void {
-    // What is written again later is looked up then.
+    // Without a connection, everything is written again later, and looked up then.
     if (!this.#tile38.isConnected) return
     const {
       scope,
@@ -108,7 +108,7 @@ export class Tile38Share implements PositionObserver {
     this.#removals.push({ scope, deviceId, recordId })
   }
 
-  /** Everything will be written again. */
+  /** Makes everything be written again. */
   forget(): void {
     this.#life++
     this.#isWhole = false
@@ -117,7 +117,7 @@ export class Tile38Share implements PositionObserver {
     this.#removals = []
   }
 
-  /** Nothing will be written any more. */
+  /** Ends the share, so that nothing is written any more. */
   end(): void {
     this.#ended.abort()
     this.forget()
@@ -125,7 +125,7 @@ export class Tile38Share implements PositionObserver {
 
   /**
    * Writes changes.
-   * @throws {WriterElsewhere} and Tile38's errors; then nothing is known about its contents
+   * @throws {WriterElsewhere} and Tile38's errors; nothing is known about its contents then
    */
   async write(): Promise<void> {
     try {
@@ -157,7 +157,10 @@ export class Tile38Share implements PositionObserver {
     )
   }
 
-  /** Devices are overwritten, not removed first, because watchers of an area would see all of them leave. */
+  /**
+   * Writes everything. Devices are overwritten and not removed first, because watchers of an area would see all of
+   * them leave.
+   */
   async #writeAll(): Promise<void> {
     const { name, writer, positions, scopes } = this.#parts
     const { signal } = this.#ended
@@ -171,7 +174,7 @@ export class Tile38Share implements PositionObserver {
         const part = commands
         commands = []
         sent = sent.then(() => this.#send(part))
-        // Awaited below; until then it must not count as an unhandled rejection.
+        // It is awaited below. Until then, it must not count as an unhandled rejection.
         sent.catch(() => {})
       }
       const viewer: PositionViewer = {
@@ -223,7 +226,7 @@ export class Tile38Share implements PositionObserver {
     return deviceKey(deviceHash(deviceId) % this.#parts.partitions, deviceId)
   }
 
-  /** One reply per command. */
+  /** Sends commands. Resolves to one reply per command. */
   async #send(commands: readonly Tile38Command[]): Promise<Tile38Reply[]> {
     const { name, writer, isLive } = this.#parts
     const signature: Tile38Command = ['SET', this.#keys.writers, name, 'XX', 'STRING', writer]
@@ -251,7 +254,7 @@ interface Tile38ShareParts {
   readonly writer: string
   /** How many partitions the store has. */
   readonly partitions: number
-  /** See `DeviceShare`. */
+  /** The name of the share; see `DeviceShare`. */
   readonly name: string
   /** The partitions that it contains. */
   readonly of: readonly number[]

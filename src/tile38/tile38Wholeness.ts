@@ -9,15 +9,16 @@ import {
   type Tile38Reply,
 } from './tile38Port.ts'
 
-/** How long a question waits for missing shares: writers report once a second that theirs are complete. */
+/** How long a question waits for missing shares. Writers report once a second that theirs are complete. */
 const GIVE_UP_MS = 2500
 const LOOK_AGAIN_MS = 100
 
 /**
  * Whether Tile38 has the devices of all shares, for readers.
  *
- * A server that comes back has the contents of its disk, including the notes that said they were complete. So after
- * each connection, a note only counts once it has changed: then its writer has found the server in its present state.
+ * A server that comes back has the contents of its disk, including the notes that said that they were complete. So
+ * after each connection, a note counts only once it has changed, because its writer has then found the server in its
+ * present state.
  */
 export class Tile38Wholeness implements Tile38Follower {
   readonly #tile38: Tile38
@@ -27,7 +28,10 @@ export class Tile38Wholeness implements Tile38Follower {
   #first: ReadonlyMap<string, string> | undefined
   #isFresh = false
 
-  /** @param names of all shares */
+  /**
+   * Checks some shares.
+   * @param names those of all shares
+   */
   constructor(tile38: Tile38, storeId: string, names: readonly string[]) {
     this.#tile38 = tile38
     this.#notes = new Tile38Notes(storeId)
@@ -38,7 +42,7 @@ export class Tile38Wholeness implements Tile38Follower {
   connected(): void {
     this.#first = undefined
     this.#isFresh = false
-    // So that the first question need not wait that long.
+    // The first question then need not wait that long.
     this.#look().catch(() => {})
   }
 
@@ -62,8 +66,8 @@ export class Tile38Wholeness implements Tile38Follower {
   }
 
   /**
-   * Asks for the input of {@link isWhole}; sent after the actual query, because the contents may disappear in
-   * between.
+   * The command whose reply {@link isWhole} needs. It must be sent after the actual query, because the contents may
+   * disappear in between.
    */
   get question(): Tile38Command {
     return this.#notes.all
@@ -89,7 +93,7 @@ export class Tile38Wholeness implements Tile38Follower {
   }
 }
 
-/** Now it is not known which device is where. */
+/** The error while it is not known which device is where. */
 export function unavailable(): ApiError {
   const sentence = 'Positions cannot be searched now: Tile38 is unavailable or incomplete. Try again.'
   return new ApiError(503, sentence, { retryAfter: 5 })

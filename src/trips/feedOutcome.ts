@@ -1,13 +1,14 @@
 import type { ScopeId } from '../model/scope.ts'
 
 /**
- * What an update has done to the trips of its device, for whoever answers it.
+ * What an update has done to the trips of its device, for the code that answers it.
  *
- * Embedded technology: tripDispatcher.ts. Distributed: remoteOutcomes.ts asks the owner of the device's partition.
+ * tripDispatcher.ts implements it in the embedded engine. In the distributed engine, remoteOutcomes.ts asks the owner
+ * of the device's partition.
  */
 export interface FeedOutcomes {
   /**
-   * Waits for it, but not long: after {@link OUTCOME_MS} it is what the device saw last.
+   * Waits for the outcome, but not long. After {@link OUTCOME_MS}, it is what the device saw last.
    * @returns undefined if nobody remembers
    * @throws {ApiError} 503 if the device has not seen anything yet
    */
@@ -18,24 +19,27 @@ export interface FeedOutcomes {
 export interface FeedQuestion {
   readonly scope: ScopeId
   readonly deviceId: string
-  /** The number of the row in its partition's feed; negative or 0: the device's last, of as many rows as there were. */
+  /**
+   * The number of the row in its partition's feed. If it is negative or 0, the device's last row is meant, and its
+   * absolute value is how many rows there were.
+   */
   readonly number: number
 }
 
-/** Texts are finished JSON. */
+/** The outcome. Its texts are finished JSON. */
 export interface FeedOutcome {
-  /** `user.trip`; null if it is absent. */
+  /** The member `user.trip`; null if it is absent. */
   readonly trip: string | null
   /** The events of its trips, in order. */
   readonly events: readonly string[]
 }
 
-/** What became of a row that was told. */
+/** The outcome of a row that was told. */
 export interface ToldRow extends FeedOutcome {
   /**
-   * No trip remembers it, or not each that it concerns: a trip that has ended, for example, does not. So it must be
-   * acknowledged before anybody knows the outcome. Otherwise a trip that is begun after the answer could be moved by
-   * the row when it is told again.
+   * Whether no trip remembers the row, or not each one that it concerns, for instance because a trip has ended. Such a
+   * row must be acknowledged before anybody knows the outcome. Otherwise, a trip that begins after the answer could be
+   * moved by the row when it is told again.
    */
   readonly isInVain?: boolean
 }

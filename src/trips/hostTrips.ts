@@ -3,12 +3,15 @@ import { answerInTurns } from '../users/hostUsers.ts'
 import type { TripAnswer, TripQuestion, Trips } from './port.ts'
 import { mergeTripAnswers, tripAnswerSteps, type TripAnswerParts } from './tripQueries.ts'
 
-/** The trips of hosts in this process, each of which has other partitions. */
+/** The trips of the hosts in this process. Each host has other partitions. */
 export class HostTrips implements Trips {
   readonly #hosts: () => readonly ActorHost[]
   readonly #parts: TripAnswerParts
 
-  /** @param hosts the present ones, at least one */
+  /**
+   * Asks hosts.
+   * @param hosts returns the present ones, at least one
+   */
   constructor(hosts: () => readonly ActorHost[], parts: TripAnswerParts) {
     this.#hosts = hosts
     this.#parts = parts

@@ -4,11 +4,11 @@ import type { Heard, TripStatus } from '../model/trip.ts'
 /**
  * Questions about trips, for code that may be in another process than the partitions.
  *
- * Embedded technology: hostTrips.ts. Distributed: remoteTrips.ts asks the owners of the partitions, where
- * partitionServer.ts answers.
+ * hostTrips.ts implements them in the embedded engine. In the distributed engine, remoteTrips.ts asks the owners of
+ * the partitions, where partitionServer.ts answers.
  */
 
-/** A page of all; bounds are exclusive, epoch milliseconds. */
+/** A page of all trips. Bounds are exclusive, in epoch milliseconds. */
 export interface TripList {
   readonly statuses?: readonly TripStatus[] | undefined
   /** The tag of the trip's destination, or of any of its legs. */
@@ -31,61 +31,67 @@ export interface TripList {
 /** A question about the trips of one scope. */
 export type TripQuestion = { readonly scope: ScopeId } & (
   | {
-      /** The trip with that `_id`. */
+      /** Asks for the trip with that `_id`. */
       readonly ask: 'trip'
       readonly id: string
       readonly includeLocations: boolean
       readonly sortBy?: TripList['sortBy']
     }
   | {
-      /** Of the trips of that name the active one, else the one that was created last. */
+      /** Asks for the active trip of that name, or else for the one that was created last. */
       readonly ask: 'named'
       readonly externalId: string
       readonly includeLocations: boolean
-      /** Only among those that this update has moved. */
+      /** Only trips that this update has moved count. */
       readonly heard?: Heard
     }
   | {
-      /** In each partition, one of the trips that the record moved last, if there are any. */
+      /** Asks for one of the trips that the record moved last, in each partition that has any. */
       readonly ask: 'ofRecordEach'
       readonly recordId: string
     }
   | { readonly ask: 'list'; readonly list: TripList }
   | {
-      /** For each of these records, by `_id`, its trips that are started, approaching or arrived. */
+      /** Asks for the trips of these records (by `_id`) that are started, approaching or arrived. */
       readonly ask: 'ofRecords'
       readonly recordIds: readonly string[]
     }
 )
 
-/** A trip in an answer; the texts are finished JSON. */
+/** A trip in an answer. Its texts are finished JSON. */
 export interface FoundTrip {
-  /** Its rank: compared number by number, the lower comes first. No two trips have the same. */
+  /**
+   * The rank of the trip. Ranks are compared number by number, and the lower one comes first. No two trips have the
+   * same.
+   */
   readonly order: readonly number[]
   readonly id: string
   readonly externalId: string
   readonly userId: string | null
   readonly status: TripStatus
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly createdAt: number
   readonly startedAt: number | null
-  /** `_id` of the record that moved it last. */
+  /** The `_id` of the record that moved it last. */
   readonly recordId: string | null
-  /** Without user and locations. */
+  /** The trip without user and locations. */
   readonly trip: string
   readonly user: string | null
-  /** A list; empty if it was not asked for. */
+  /** The list of locations. It is empty if it was not asked for. */
   readonly locations: string
 }
 
 export interface TripAnswer {
-  /** In order; a page ends early with the one that reaches PAGE_CHARACTERS (events/port.ts). */
+  /** The trips in order. A page ends early with the trip that reaches PAGE_CHARACTERS (events/port.ts). */
   readonly trips: readonly FoundTrip[]
   readonly hasMore: boolean
 }
 
 /** Answers questions about trips from committed state. */
 export interface Trips {
-  /** @throws {ApiError} 503 if nobody answers for a part of the trips */
+  /**
+   * Answers a question.
+   * @throws {ApiError} 503 if nobody answers for a part of the trips
+   */
   ask(question: TripQuestion): Promise<TripAnswer>
 }

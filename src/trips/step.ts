@@ -12,7 +12,7 @@ import { TRIPS } from './tripActor.ts'
 import { tripEvent, type Cause, type TripHappening } from './tripEvents.ts'
 import type { TrailChange } from './tripTable.ts'
 
-/** What every command does with the result of a step: it becomes durable, and its events get their ids. */
+/** What every command does with the result of a step: it makes the result durable, and gives its events their ids. */
 
 /** The events of a step, in order. */
 export interface Happened {
@@ -24,7 +24,7 @@ export interface Happened {
 }
 
 /**
- * Puts the trip and adds the events to the commit.
+ * Stores the trip and adds the events to the commit.
  * @param isTold whether the events are kept, so that they can be told again
  * @returns the events' JSON, in order
  */
@@ -60,8 +60,8 @@ function wrongOf({ geofence, confidence }: WrongGeofence, { index }: ScopeView) 
 }
 
 /**
- * The trip as it is at the commit: one whose time is up expires first.
- * @param now server time, epoch milliseconds
+ * The trip at the time of the commit. If its time is up, it expires first.
+ * @param now the server time, in epoch milliseconds
  */
 export function tripAtCommit(partition: Partition, commit: CommandCommit, trip: Trip): Trip {
   const { settings } = commit.registry.scope(trip.scope)
@@ -72,7 +72,7 @@ export function tripAtCommit(partition: Partition, commit: CommandCommit, trip: 
   return stepped.trip
 }
 
-/** The cause of a step that no update made: where the user was last, now. */
+/** The cause of a step that no update made, with the user's last position and the present time. */
 export function causeOf(trip: Trip, now: number, seen?: Pick<Cause, 'user' | 'place'>): Cause {
   const user = seen?.user ?? trip.user
   return { user, place: seen?.place ?? trip.place, time: now, receivedAt: now }

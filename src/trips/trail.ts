@@ -1,8 +1,8 @@
 import { pointDistance } from '../geometry/distance.ts'
 
 /**
- * The locations of a trip, thinned: the first, then each that is enough seconds or metres after the last that was kept.
- * What is added decides alone what is kept, so applying the same additions again gives the same trail.
+ * The locations of a trip, thinned. The first is kept, and then each that is enough seconds or metres after the last
+ * one that was kept. Only the additions decide what is kept, so the same additions always give the same trail.
  */
 
 const KEEP_MS = 30_000
@@ -12,11 +12,11 @@ const MOST_LOCATIONS = 5000
 
 const FIELDS = 3
 const FIRST_ROOM = 8
-/** Bytes of a location in {@link Trail.bytes}. */
+/** How many bytes a location has in {@link Trail.bytes}. */
 export const LOCATION_BYTES = FIELDS * 8
 
 export interface TrailPoint {
-  /** Time t, epoch milliseconds. */
+  /** The time t, in epoch milliseconds. */
   readonly time: number
   readonly latitude: number
   readonly longitude: number
@@ -26,7 +26,7 @@ export class Trail {
   length = 0
   #numbers = new Float64Array(FIRST_ROOM * FIELDS)
 
-  /** Approximate bytes of memory. */
+  /** The approximate memory in bytes. */
   get memory(): number {
     return this.#numbers.byteLength
   }

@@ -12,7 +12,7 @@ import { OF_TRIP, type TripRef } from './tripRef.ts'
 import { isFreed, type Reservation } from './reservation.ts'
 import { locationRecords, legRecord, tripContext, userRecord } from './tripRecord.ts'
 
-/** The last record and place of a trip's user, as the caller found them. */
+/** The last record and position of a trip's user, as the caller found them. */
 export interface Whereabouts {
   readonly user: TripUser & { readonly metadata?: Metadata | undefined }
   readonly place: TripPlace
@@ -20,27 +20,27 @@ export interface Whereabouts {
 
 /** A call of the API on one trip. */
 export interface TripCall extends TripRef {
-  /** Makes the trip if it is not there: its name was reserved for it. */
+  /** Creates the trip if it does not exist. Its name was reserved for it. */
   readonly create?: Reservation & { readonly externalId: string; readonly userId?: string | undefined }
-  /** It leaves a trip that has ended as it is. */
+  /** Whether a trip that has ended stays as it is. */
   readonly isPost?: boolean
-  /** The trip has its name, so that it may be restarted. */
+  /** Whether the trip has its name, so that it may be restarted. */
   readonly mayRestart?: boolean
   readonly seen?: Whereabouts | undefined
   readonly wantsLocations?: boolean
-  /** One of these. */
+  /** The change. A call has exactly one of these members. */
   readonly change?: TripChange
   readonly leg?: { readonly legId: string; readonly status: WantedStatus }
   readonly order?: readonly string[]
 }
 
-/** What a call has done; texts are finished JSON. */
+/** The result of a call. Its texts are finished JSON. */
 export interface TripCallResult {
-  /** Nothing was done: the trip has ended, and the call needs another, or its name. */
+  /** Whether nothing was done, because the trip has ended and the call needs another one, or its name. */
   readonly isOver: boolean
   readonly hasEnded: boolean
   readonly userId: string | null
-  /** Without user and locations. */
+  /** The trip without user and locations. */
   readonly trip: string
   readonly user: string | null
   readonly locations: string | null
@@ -56,7 +56,7 @@ export const TRIP_CALL: CommandKind<TripCall, TripCallResult> = {
 
   partitionOf: OF_TRIP.partitionOf,
 
-  /** As JSON, because metadata may have any keys. */
+  /** The call is sent as JSON, because metadata may have any keys. */
   encode: (call) => JSON.stringify(call),
   decode: (json) => JSON.parse(json as string) as TripCall,
 
@@ -89,7 +89,7 @@ function changeOf(
   const { time: now, registry } = commit
   if (isEnded(trip.status) && (isPost || (wakes(call) && !call.mayRestart)))
     return resultOf(partition, commit, call, trip, [], true)
-  // Before anybody moves it, the user's latest record is the trip's.
+  // Before an update moves the trip, its record is the latest one of its user.
   const known = trip.movedAt === undefined && seen !== undefined ? { ...trip, user: userOf(seen) } : trip
   const stepped = stepOf(known, call, { geofences: knownGeofences(registry.scope(trip.scope)), now })
   if (stepped instanceof ApiError) return stepped
@@ -148,7 +148,7 @@ function resultOf(
   }
 }
 
-/** Not 503, which would mean that the same call may succeed at once. */
+/** An error for a lack of room. Its code is not 503, which would mean that the same call may succeed at once. */
 function noRoom(): ApiError {
   const sentence =
     'externalId: No room for another trip: the users and trips of this environment or server take as much memory as they may (deviceBytes).'

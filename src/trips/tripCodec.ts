@@ -14,7 +14,7 @@ import {
 
 /**
  * A trip as bytes: MessagePack of an array in this order, without its locations. Fields are only ever added at the
- * end; an older, shorter array can still be read. Absent values are null, and those at the end are left out.
+ * end, so an older, shorter array can still be read. Absent values are null, and those at the end are left out.
  */
 const packr = new Packr({ useRecords: false, variableMapSize: true })
 
@@ -57,7 +57,7 @@ const IS_THERE = 1
 const IS_DELAY_TOLD = 2
 const IS_ESTIMATE_STALE = 4
 
-/** The bytes are valid until the next call. */
+/** Packs a trip. The bytes are valid until the next call. */
 export function packTrip(trip: Trip): Uint8Array {
   const { user, place } = trip
   const fields: unknown[] = [

@@ -17,7 +17,10 @@ import { TRIP_MOVE, type MovedTrip, type TripMoveCall, type TripMoveResult } fro
 
 /** Measures ways on roads. */
 export interface WayMeasurer {
-  /** @returns a section per stop; undefined if the roads do not say, or not in time. Never rejects. */
+  /**
+   * Measures a way. It never rejects.
+   * @returns a section for each stop; undefined if the roads do not tell, or not in time
+   */
   measure(question: EtaQuestion): Promise<readonly MeasuredSection[] | undefined>
 }
 
@@ -37,8 +40,8 @@ const TRIES = 5
 type UpdateRow = FeedRow & { readonly update: FeedUpdate }
 
 /**
- * Tells one row of a feed to the trips that it concerns. Telling it again does nothing more, so that it is told until
- * that has succeeded once.
+ * Tells one row of a feed to the trips that it concerns. Telling it again has no further effect, so it is repeated
+ * until it has succeeded once.
  *
  * Owns: which trips a row concerns. Does not own: what it does to them (tripMove.ts), when it is told
  * (tripDispatcher.ts).
@@ -51,6 +54,7 @@ export class TripDelivery {
   }
 
   /**
+   * Tells a row.
    * @param isAgain whether some of its trips may have received it
    * @throws {ApiError} if it must be told again
    */
@@ -85,7 +89,7 @@ export class TripDelivery {
   }
 
   /**
-   * The `_id` of the trip that the options named when the row was told before. By now another one may have the name.
+   * The `_id` of the trip that the options named when the row was told before. By now, another trip may have the name.
    * @returns undefined if no trip has received it
    */
   async #movedBefore(row: UpdateRow, { externalId }: TripOptions): Promise<string | undefined> {
@@ -96,7 +100,7 @@ export class TripDelivery {
     return found.trips[0]?.id
   }
 
-  /** Moves the trip that the options name, which is made if there was none. */
+  /** Moves the trip that the options name. It is created if there was none. */
   async #moveNamed(telling: Telling, options: TripOptions): Promise<MovedByRow | undefined> {
     const { scope } = telling.row
     const { externalId } = options
@@ -105,7 +109,7 @@ export class TripDelivery {
       const create = { externalId, revision: this.#ports.directory.revision }
       const told = await this.#moveOne(telling, entry.id, { isNamed: true, create })
       if (told === undefined || 'id' in told) return this.#assigned(scope, entry, told)
-      // The name was taken back before the trip was made.
+      // The name was taken back before the trip was created.
       entry = await this.#entryOf(telling, externalId)
     }
     if (entry === undefined) return undefined
@@ -125,7 +129,8 @@ export class TripDelivery {
     if (known !== undefined) return isAgain && wasDeleted && update.named !== known.id ? undefined : known
     if (wasDeleted) return undefined
     const { trips: found } = await trips.ask({ scope, ask: 'named', externalId, includeLocations: false })
-    // An owner that has lost the device's partition without knowing it may tell the same row, and has just made the trip.
+    // An owner that has lost the device's partition without knowing it may tell the same row, and may just have
+    // created the trip.
     const made = names.named(externalId)
     if (made !== undefined) return made
     const [last] = found
@@ -138,7 +143,10 @@ export class TripDelivery {
     return this.#edit((writable) => writable.reserve(scope, externalId, user.userId, draw))
   }
 
-  /** @returns undefined if the directory refuses it, such as for too many trips of a user */
+  /**
+   * Makes an edit.
+   * @returns undefined if the directory refuses it, for instance because the user has too many trips
+   */
   #edit<T>(work: (directory: TripNames) => T): Promise<T | undefined> {
     const { directory } = this.#ports
     return directory
@@ -149,7 +157,7 @@ export class TripDelivery {
       })
   }
 
-  /** The directory says from now on whose trip it is. */
+  /** Stores in the directory whose trip it is. */
   async #assigned(
     scope: ScopeId,
     entry: TripEntry,
@@ -161,7 +169,10 @@ export class TripDelivery {
     return told
   }
 
-  /** @returns undefined if the trip is not moved by it */
+  /**
+   * Moves one trip.
+   * @returns undefined if the row does not move it
+   */
   async #moveOne(telling: Telling, id: string): Promise<MovedByRow | undefined>
   async #moveOne(telling: Telling, id: string, named: Named): Promise<MovedByRow | Stale | undefined>
   async #moveOne(telling: Telling, id: string, named?: Named): Promise<MovedByRow | Stale | undefined> {
@@ -177,7 +188,7 @@ export class TripDelivery {
           telling.isInVain ||= !result.isHeard
           return { id, result }
         case 'absent':
-          // It never comes again.
+          // The trip does not exist, and will not.
           return undefined
         case 'stale':
           return { isStale: true }
@@ -192,10 +203,10 @@ export class TripDelivery {
     throw again()
   }
 
-  /** Takes the record out of all trips. */
+  /** Removes the record from all trips. */
   async #erase({ scope, user: { id: recordId } }: FeedRow): Promise<FeedOutcome> {
     const { intake, directory, store, trips } = this.#ports
-    // Most have none, and a command costs more than a question.
+    // Most records have no trips, and a command costs more than a question.
     const found = await trips.ask({ scope, ask: 'ofRecordEach', recordId })
     for (const trip of found.trips) {
       const partition = locateTrip(store.salt, trip.id)!
@@ -212,7 +223,7 @@ export class TripDelivery {
 /** A row that is being told. */
 interface Telling {
   readonly row: UpdateRow
-  /** Some of its trips may have heard of it. */
+  /** Whether some of its trips may have received it before. */
   readonly isAgain: boolean
   /** See {@link ToldRow}. */
   isInVain: boolean
@@ -223,7 +234,7 @@ interface Named {
   readonly create: NonNullable<TripMoveCall['create']>
 }
 
-/** The name that was reserved for it is free again. */
+/** Says that the name that was reserved for the trip is free again. */
 interface Stale {
   readonly isStale: true
 }

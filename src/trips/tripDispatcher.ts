@@ -30,9 +30,9 @@ import type { TripDelivery } from './tripDelivery.ts'
  */
 export interface DispatcherParts {
   readonly delivery: Pick<TripDelivery, 'tell'>
-  /** Makes durable that rows were told. */
+  /** Makes it durable that rows were told. */
   readonly acknowledge: (partition: Partition, numbers: readonly number[]) => Promise<unknown>
-  /** The bound, in bytes, of the last outcomes that devices saw. */
+  /** The limit of the last outcomes that devices saw, in bytes. */
   readonly seenBytes: number
   /** Called for a failure after which a row is told again. */
   readonly troubled: (error: Error) => void
@@ -40,12 +40,12 @@ export interface DispatcherParts {
   readonly gatherMs?: number
 }
 
-/** Devices whose rows are told at a time. */
+/** How many devices are told about at a time. */
 const DEVICES_AT_ONCE = 256
 const PAUSES = { firstMs: 20, lastMs: 2000 }
-/** Rows are acknowledged together after this time, because each time costs a commit. */
+/** Rows are acknowledged together after this time, because each acknowledgement costs a commit. */
 const GATHER_MS = 50
-/** Bytes of the last outcome that a device saw, besides its texts. */
+/** The bytes of the last outcome that a device saw, besides its texts. */
 const SEEN_BYTES = 200
 
 /** The rows of one device that wait. */
@@ -53,7 +53,7 @@ interface DeviceQueue {
   readonly device: string
   readonly partition: Partition
   readonly numbers: number[]
-  /** Some trips may already have been informed of the first of them. */
+  /** Whether some trips may already have received the first of them. */
   hasFailed: boolean
   readonly backoff: Backoff
 }
@@ -66,9 +66,9 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
   readonly #parts: DispatcherParts
   readonly #limit = new ConcurrencyLimit(DEVICES_AT_ONCE)
   readonly #queues = new Map<string, DeviceQueue>()
-  /** By device and number. */
+  /** Callers that wait, by device and number. */
   readonly #waiters = new Map<string, ((outcome: FeedOutcome) => void)[]>()
-  /** By device; the device that was seen the longest time ago comes first. */
+  /** The last outcomes by device. The device that was seen the longest time ago comes first. */
   readonly #seen = new Map<string, Seen>()
   #seenBytes = 0
   #told = new Map<Partition, number[]>()
@@ -79,7 +79,7 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
     this.#parts = parts
   }
 
-  /** Devices with rows that wait. */
+  /** How many devices have rows that wait. */
   get waiting(): number {
     return this.#queues.size
   }
@@ -93,7 +93,7 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
     }
   }
 
-  /** Tells nothing more. What is being told is told again by the next owner, and does nothing more then. */
+  /** Stops telling. What is being told is told again by the next owner, and has no effect then. */
   stop(): void {
     this.#isStopped = true
     clearTimeout(this.#timer)
@@ -106,12 +106,12 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
     if (number <= 0) return this.#last(device, queue, seen)
     if (seen !== undefined && seen.number >= number)
       return Promise.resolve({ trip: seen.trip, events: seen.number === number ? seen.events : [] })
-    // Another owner has told it.
+    // Another owner has told the row.
     if (queue === undefined) return Promise.resolve(undefined)
     return this.#wait(device, number)
   }
 
-  /** For an update that was sent again: its events were told before. */
+  /** The outcome for an update that was sent again. Its events were told before. */
   async #last(device: string, queue?: DeviceQueue, seen?: Seen): Promise<FeedOutcome | undefined> {
     const last = queue === undefined ? seen : await this.#wait(device, queue.numbers.at(-1)!)
     return last && { trip: last.trip, events: [] }

@@ -13,7 +13,7 @@ export interface TripErasure {
   readonly recordId: string
 }
 
-/** Trips that are changed in one commit. */
+/** How many trips are changed in one commit. */
 const AT_ONCE = 50
 
 /**

@@ -12,19 +12,19 @@ import { destinationOf, type Trip, type TripPlace, type TripUser } from '../mode
 import { TRIP_EVENTS, type Letter } from './machine/table.ts'
 import { tripContext } from './tripRecord.ts'
 
-/** The confidence of events that no location decides. */
+/** The confidence of events that do not depend on a location. */
 const CERTAIN = 3
 
 /** What caused the events of a step. */
 export interface Cause {
-  /** Undefined if no record of the trip's user is known. */
+  /** The user; undefined if no record of the trip's user is known. */
   readonly user: (TripUser & { readonly metadata?: Metadata | undefined }) | undefined
   readonly place: TripPlace | undefined
-  /** `createdAt`: the time t of an update, else now. Epoch milliseconds. */
+  /** The `createdAt` of the events, in epoch milliseconds: the time t of an update, or else the present time. */
   readonly time: number
-  /** Server time, epoch milliseconds. */
+  /** The server time, in epoch milliseconds. */
   readonly receivedAt: number
-  /** Of an update. */
+  /** The flags of an update. */
   readonly flags?: {
     readonly replayed: boolean
     readonly foreground: boolean
@@ -32,14 +32,14 @@ export interface Cause {
   }
 }
 
-/** What one event has besides that. */
+/** What distinguishes one event from the others of the step. */
 export interface TripHappening {
   readonly letter: Letter
   readonly confidence?: Confidence | undefined
   readonly wrong?: { readonly geofence: GeofenceProperties; readonly outline: Outline } | undefined
 }
 
-/** The event of a trip that is as it is after the whole step. */
+/** The event of a trip. The trip is shown as it is after the whole step. */
 export function tripEvent(
   id: string,
   { letter, confidence = CERTAIN, wrong }: TripHappening,

@@ -25,7 +25,10 @@ import { approachingField } from '../registry/settings/tripSettings.ts'
 import { badParam } from '../runtime/errors.ts'
 import type { WantedStatus } from './machine/table.ts'
 
-/** What calls send about trips: schemas for the reference, and readers. `null` and the empty text mean absent. */
+/**
+ * What calls send about trips: schemas for the reference, and readers. `null` and the empty text mean that a field is
+ * absent.
+ */
 
 const MAX_LEGS = 25
 const MIN_RADIUS_METERS = 10
@@ -106,9 +109,9 @@ export type LegTarget =
 
 export interface LegFields {
   readonly id: string | undefined
-  /** Undefined if none is given, as for a leg that the trip has. */
+  /** The destination; undefined if none is given, as for a leg that the trip has. */
   readonly target: LegTarget | undefined
-  /** As it was given, for a leg whose place stays. */
+  /** The radius that was given, for a leg whose position stays. */
   readonly radius: number | undefined
   readonly stopDuration: number | undefined
   readonly metadata: Metadata | undefined
@@ -125,7 +128,10 @@ export interface TripFields {
   readonly legs: readonly LegFields[] | undefined
 }
 
-/** @throws ApiError 400 naming the field */
+/**
+ * Reads a body.
+ * @throws {ApiError} 400 naming the field
+ */
 export function readTrip(fields: Fields): TripFields {
   return {
     userId: textField(fields, 'userId', MAX_ID_LENGTH),
@@ -139,9 +145,9 @@ export function readTrip(fields: Fields): TripFields {
 }
 
 /**
- * The trip that an update names; undefined if it names none.
+ * Reads the trip that an update names; undefined if it names none.
  * @param at the name of the field, such as `tripOptions`
- * @throws ApiError 400 naming the field
+ * @throws {ApiError} 400 naming the field
  */
 export function readTripOptions(given: unknown, at: string): TripOptions | undefined {
   return blaming(at, () => {
@@ -153,7 +159,7 @@ export function readTripOptions(given: unknown, at: string): TripOptions | undef
   })
 }
 
-/** Both or none. */
+/** Reads a tag and an externalId. Either both or none must be present. */
 function readPair(fields: Fields): { tag: string; externalId: string } | undefined {
   const tag = textField(fields, 'destinationGeofenceTag', MAX_ID_LENGTH)
   const externalId = textField(fields, 'destinationGeofenceExternalId', MAX_ID_LENGTH)
@@ -165,7 +171,7 @@ function readPair(fields: Fields): { tag: string; externalId: string } | undefin
   return { tag, externalId }
 }
 
-/** An empty dictionary is a value: it replaces the whole. */
+/** Reads metadata. An empty dictionary is a value, and replaces all of it. */
 function readMetadata(fields: Fields): Metadata | undefined {
   const given = dictionaryField(fields, 'metadata')
   if (given === undefined) return undefined
@@ -238,7 +244,7 @@ export function readOrder(fields: Fields): readonly string[] {
   })
 }
 
-/** Reads with errors that name the field within its list. */
+/** Runs a reader whose errors then name the field within its list. */
 function blaming<T>(at: string, read: () => T): T {
   try {
     return read()

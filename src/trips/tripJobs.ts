@@ -15,13 +15,13 @@ import { TRIP_REMOVAL } from './tripRemoval.ts'
 import type { TripTable } from './tripTable.ts'
 import { TRIP_THINNING } from './tripThinning.ts'
 
-/** What happens to trips without a call or an update: they expire, their names are freed, old ones go. */
+/** What happens to trips without a call or an update: they expire, their names are freed, and old ones are removed. */
 
 const EXPIRE_EVERY_MS = 1000
 const SWEEP_EVERY_MS = 60_000
 const RETENTION_EVERY_MS = 3_600_000
 const DAY_MS = 86_400_000
-/** An entry of the directory that has not been wrong for this long may belong to a call under way. */
+/** An entry of the directory that has been wrong for less time than this may belong to a running call. */
 const SETTLED_MS = 600_000
 const AT_ONCE = 1000
 
@@ -30,9 +30,9 @@ export interface TripJobParts {
   readonly hosts: () => readonly ActorHost[]
   readonly registry: RegistryView & { readonly trips: TripNames; readonly scopes: Iterable<ScopeId> }
   readonly clock: Clock
-  /** Days after its last change, after which a trip that has ended is removed. */
+  /** How many days after its last change a trip that has ended is removed. */
   readonly tripsDays: number
-  /** Days after its last change, after which the locations of a trip are removed. */
+  /** How many days after its last change the locations of a trip are removed. */
   readonly tripLocationsDays: number
 }
 
@@ -83,15 +83,15 @@ async function expire({ hosts, registry, clock }: TripJobParts, signal: AbortSig
 }
 
 /**
- * Entries of the directory that do not say what is, and since when this process has seen that, by its own clock. An
- * entry that is written again is another one. (The time in an entry is that of the process that wrote it: on a machine
- * whose clock is ahead, a name would be free again before its trip is made.)
+ * Entries of the directory that are wrong, and the time since which this process has seen that, by its own clock. An
+ * entry that is written again counts as another one. (The time in an entry is that of the process that wrote it. With
+ * a machine whose clock is ahead, a name would be free again before its trip is created.)
  */
 type WrongEntries = Map<TripEntry, number>
 
 /**
- * Brings directory and trips together where a process ended between two steps: names of trips that have ended or were
- * never made are freed, trips that were to be deleted are, and users are those of the trips.
+ * Corrects what remains if a process ended between two steps: names of trips that have ended or were never created are
+ * freed, trips that should be deleted are, and users are corrected to those of the trips.
  */
 async function sweep(
   { hosts, registry, clock }: TripJobParts,
@@ -133,7 +133,7 @@ function numberOf(mine: ReadonlyMap<number, { readonly partition: Partition }>, 
   return any === undefined ? -1 : (locateTrip(any.partition.salt, id) ?? -1)
 }
 
-/** Takes a name back, unless the trip has been given it again since. */
+/** Takes a name back, unless the trip has got it again in the meantime. */
 async function release(directory: TripNames, held: TripEntry | undefined): Promise<void> {
   if (held?.isDeleted === false) await directory.edit(() => directory.release(held.scope, held.id, held))
 }

@@ -16,37 +16,40 @@ import { tripContext } from './tripRecord.ts'
 import { OF_TRIP, type TripRef } from './tripRef.ts'
 import { isFreed, type Reservation } from './reservation.ts'
 
-/** An update that its device's feed tells to one trip. */
+/** An update that the feed of its device reports to one trip. */
 export interface TripMoveCall extends TripRef {
   readonly row: FeedRow & { readonly update: FeedUpdate }
-  /** The options of the update name the trip; otherwise it is one of the user's. */
+  /** Whether the options of the update name the trip. Otherwise it is one of the user's. */
   readonly isNamed: boolean
-  /** Makes the trip if it is not there: its name was reserved for it. */
+  /** Creates the trip if it does not exist. Its name was reserved for it. */
   readonly create?: Reservation & { readonly externalId: string }
-  /** The answer to the question that an earlier try returned. */
+  /** The answer to the question that an earlier attempt returned. */
   readonly way?: MeasuredWay
 }
 
-/** What became of it. Texts are finished JSON. */
+/** The result. Its texts are finished JSON. */
 export type TripMoveResult =
   /** A way must be measured first. */
   | { readonly is: 'question'; readonly question: EtaQuestion }
   /** There is no such trip, or it belongs to others, or it has ended. */
   | { readonly is: 'absent' | 'foreign' | 'ended' }
-  /** The name that was reserved for it is free again. */
+  /** The name that was reserved for the trip is free again. */
   | { readonly is: 'stale' }
   | MovedTrip
 
-/** The trip after the update, which may have left it as it was. */
+/** The trip after the update, which may not have changed it. */
 export interface MovedTrip {
   readonly is: 'moved'
   readonly status: TripStatus
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly createdAt: number
   readonly startedAt: number | null
   readonly userId: string | null
   readonly hasEnded: boolean
-  /** It knows the row from now on, and does nothing more when it is told again, whatever happens until then. */
+  /**
+   * Whether the trip knows the row from now on, so that it ignores the row when it is told again, whatever happens in
+   * the meantime.
+   */
   readonly isHeard: boolean
   readonly trip: string
   readonly events: readonly string[]
@@ -63,7 +66,7 @@ export const TRIP_MOVE: CommandKind<TripMoveCall, TripMoveResult> = {
 
   partitionOf: OF_TRIP.partitionOf,
 
-  /** As JSON, because metadata may have any keys. */
+  /** The call is sent as JSON, because metadata may have any keys. */
   encode: (call) => JSON.stringify(call),
   decode: (json) => JSON.parse(json as string) as TripMoveCall,
 
@@ -75,7 +78,7 @@ export const TRIP_MOVE: CommandKind<TripMoveCall, TripMoveResult> = {
     let { trip } = found
     const heard = trip.heard.find(({ deviceId }) => deviceId === user.deviceId)
     if (heard !== undefined && heard.number >= number) {
-      // It was told before, and the answer was lost.
+      // The row was told before, and the answer was lost.
       const isLast = heard === trip.heard[0] && heard.number === number
       return { ...resultOf(trip, commit, isLast ? trip.told : []), isHeard: true }
     }
@@ -110,7 +113,7 @@ function tripOf(
   if (row >= 0) return { trip: tripAtCommit(partition, commit, table.get(row)), isNew: false }
   if (create === undefined || update.options === undefined) return { is: 'absent' }
   if (isFreed(commit, scope, id, create)) return { is: 'stale' }
-  // The update stands, whatever there is room for.
+  // The update counts even if there is no room.
   if (!table.hasRoom(scope)) return { is: 'absent' }
   const { externalId } = create
   const { userId, deviceId } = user
@@ -118,7 +121,7 @@ function tripOf(
   return { trip: withOptions(trip, update.options, commit.registry.scope(scope)), isNew: true }
 }
 
-/** A destination that does not exist yet counts once it does. */
+/** The trip with options. A destination that does not exist yet counts once it exists. */
 function withOptions(trip: Trip, options: TripOptions, view: ScopeView): Trip {
   const { destination, mode, approachingThreshold, scheduledArrivalAt, metadata } = options
   return {

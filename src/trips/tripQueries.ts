@@ -24,7 +24,7 @@ import type { FoundTrip, TripAnswer, TripList, TripQuestion } from './port.ts'
  *   partitions would give.
  */
 
-/** Rows that a scan looks at in one step, and of those the ones that it unpacks. */
+/** How many rows a scan examines in one step, and how many of them it unpacks. */
 const ROWS_A_STEP = 1024
 const UNPACKED_A_STEP = 64
 
@@ -37,13 +37,13 @@ export interface TripAnswerParts {
 interface Place {
   readonly partition: Partition
   readonly row: number
-  /** Tells later whether the row still has this trip. */
+  /** A time that shows later whether the row still has this trip. */
   readonly createdAt: number
 }
 
 type OrderOf = (place: Place) => readonly number[]
 
-/** Each step must be taken between batches; there may be some between two steps. */
+/** Answers step by step. Each step must be taken between batches, and there may be batches between two steps. */
 export function* tripAnswerSteps(
   partitions: readonly Partition[],
   question: TripQuestion,
@@ -124,7 +124,7 @@ function orderBy(sortBy: TripList['sortBy']): OrderOf {
   }
 }
 
-/** The order for choosing one of several with the same name. */
+/** The order for choosing one of several trips with the same name. */
 const activeFirst: OrderOf = (place) => {
   const { partition, row } = place
   return [tableOf(partition).isActive(row) ? 0 : 1, ...orderBy('createdAt')(place)]
@@ -179,7 +179,7 @@ function* listed(
   return { trips, hasMore: places.length > limit }
 }
 
-/** The rows among which the list is: all, or those that a look-up finds. */
+/** The rows among which the list is: all of them, or those that a look-up finds. */
 function* rowsOf(
   table: TripTable,
   scope: ScopeId,
@@ -191,7 +191,7 @@ function* rowsOf(
     externalIds?.map((name) => table.named(scope, name)) ??
     (userId === undefined ? [] : [table.ofUser(scope, userId)])
   for (const chain of chains) for (const row of yield* collected(chain)) found.add(row)
-  // By row, because the order of equal times is that of rows.
+  // They are sorted by row, because trips with equal times are in the order of rows.
   return Int32Array.from(found).sort()
 }
 
@@ -223,7 +223,7 @@ function isWithin(table: TripTable, row: number, list: TripList): boolean {
   )
 }
 
-/** Whether columns are not enough. */
+/** Whether the columns are not enough to decide. */
 function needsTrip(list: TripList): boolean {
   return (
     list.destinationGeofenceTag !== undefined ||
@@ -266,7 +266,7 @@ function tableOf(partition: Partition): TripTable {
   return partition.tableOf(TRIPS)
 }
 
-/** Writes trips as they are at the time of a question. */
+/** Writes trips in their state at the time of a question. */
 class Writer {
   readonly #context: Parameters<typeof tripContext>[1]
 
@@ -298,7 +298,7 @@ function lengthOf({ trip, locations }: FoundTrip): number {
   return trip.length + locations.length
 }
 
-/** As many as fit into one answer. */
+/** As many trips as fit into one answer. */
 function fitting(trips: readonly FoundTrip[]): FoundTrip[] {
   let characters = 0
   const end = trips.findIndex((trip) => {

@@ -7,12 +7,12 @@ import type { Trail } from './trail.ts'
 
 /** The time to which records refer, and what decides about delays. */
 export interface RecordContext {
-  /** No prediction is before it, epoch milliseconds; −Infinity for the moment of an update. */
+  /** No prediction is before this time, in epoch milliseconds; −Infinity for the moment of an update. */
   readonly now: number
   readonly settings: Settings
 }
 
-/** A trip as events and users contain it; undefined members are left out of the JSON. */
+/** A trip as events and users contain it. Undefined members are left out of the JSON. */
 export function tripContext(trip: Trip, { now, settings }: RecordContext) {
   const destination = destinationOf(trip)
   const { eta, legs, currentLegId } = trip
@@ -69,7 +69,7 @@ export function legRecord(leg: Leg) {
   }
 }
 
-/** What the destination was given as. */
+/** The form in which the destination was given. */
 function sourceOf({ type, tag, externalId, geofenceId, address, location }: Destination) {
   if (type === 'geofence') return { geofence: geofenceId, data: { tag, externalId } }
   return { data: type === 'address' ? address : [location![1], location![0]] }

@@ -10,7 +10,7 @@ export interface TripRef {
 
 type OfTrip = Pick<CommandKind<TripRef>, 'partitionOf' | 'encode' | 'decode'>
 
-/** What the commands that say no more than the trip have in common. */
+/** What commands have in common that only contain the trip. */
 export const OF_TRIP: OfTrip = {
   partitionOf: ({ id }, { partitions, salt }) => {
     const partition = locateTrip(salt, id)

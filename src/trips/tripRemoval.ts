@@ -2,10 +2,10 @@ import type { CommandKind } from '../actor/command.ts'
 import { TRIPS } from './tripActor.ts'
 import { OF_TRIP, type TripRef } from './tripRef.ts'
 
-/** Removes a trip without an event, and returns whether it was there. */
+/** Removes a trip without an event, and returns whether it existed. */
 export const TRIP_REMOVAL: CommandKind<TripRef, boolean> = {
   name: 'trip.removal',
-  // It frees room.
+  // It is never refused, because it frees room.
   isBounded: false,
   isBeforeUpdates: false,
   nowhere: false,
@@ -20,6 +20,6 @@ export const TRIP_REMOVAL: CommandKind<TripRef, boolean> = {
     return true
   },
 
-  /** It was there at the first request, or the gateway would not repeat it. */
+  /** The trip existed at the first request, or the gateway would not repeat it. */
   repeat: async (apply) => (await apply()) || true,
 }

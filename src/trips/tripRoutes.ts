@@ -109,7 +109,7 @@ function legRoutes({ service }: TripRouteParts): Route[] {
     route({
       method: 'PATCH',
       path: '/v1/trips/:id/legs/:legId',
-      // `x/legs` may be a trip.
+      // `x/legs` may be the externalId of a trip.
       accepts: ([, legId]) => legId !== 'update',
       auth: 'publishable',
       role: 'write',
@@ -240,7 +240,10 @@ function readRoutes({ service, trips, users }: TripRouteParts): Route[] {
   ]
 }
 
-/** @throws ApiError 400 for a word that is not a status */
+/**
+ * Reads statuses.
+ * @throws {ApiError} 400 for a word that is not a status
+ */
 function statusesOf(text: string | undefined): readonly TripStatus[] | undefined {
   return text?.split(',').map((part) => {
     const status = TRIP_STATUSES.find((one) => one === part.trim())
@@ -250,7 +253,7 @@ function statusesOf(text: string | undefined): readonly TripStatus[] | undefined
   })
 }
 
-/** The userId that a filter means: a user may also be named by `_id`. */
+/** The userId that a filter means. A user may also be named by `_id`. */
 async function userIdOf(users: Users, scope: number, name: string | undefined): Promise<string | undefined> {
   if (name === undefined || !isRecordId(name)) return name
   const [record] = (await users.ask({ scope, ask: 'record', id: name })).users
@@ -262,7 +265,10 @@ function recordOf({ trip, user, locations }: FoundTrip): string {
   return `${trip.slice(0, -1)}${user === null ? '' : `,"user":${user}`},"locations":${locations}}`
 }
 
-/** @param userId in the body */
+/**
+ * The answer to a change.
+ * @param userId the one in the body
+ */
 function changedAnswer(call: AnyCall, result: TripCallResult, userId: string | undefined): Answer {
   const isOwn = isSecret(call) || (userId !== undefined && userId === result.userId)
   const { trip, user, locations, leg, events } = result

@@ -24,7 +24,7 @@ export const TripRecord = Type.Object(
   { title: 'Trip' },
 )
 
-/** As a publishable key gets it, some of its fields are missing. */
+/** The schema of an event in an answer. With a publishable key, some of its fields are missing. */
 export const AnsweredEvent = Type.Object(
   {
     ...EventSchema.properties,

@@ -20,9 +20,9 @@ import { drawTripId } from './tripDelivery.ts'
 import { TRIP_REMOVAL } from './tripRemoval.ts'
 
 /**
- * Calls of the API on trips: finds the trip that is meant, gives it its name in the directory before it is active,
- * and takes the name back after it has ended. Between two steps anything may happen, also the end of this process:
- * whatever is left is put right by the next call, or by the sweep (tripJobs.ts).
+ * Makes the calls of the API on trips: it finds the trip that is meant, gives it its name in the directory before it
+ * is active, and takes the name back after it has ended. Anything may happen between two steps, including the end of
+ * this process. What remains then is corrected by the next call, or by the sweep (tripJobs.ts).
  */
 export interface TripServiceParts {
   readonly intake: Pick<Intake, 'execute'>
@@ -41,7 +41,7 @@ export interface Wanted {
   readonly wantsLocations: boolean
 }
 
-/** Other processes may take a name, or end a trip, between two steps; then it is tried again. */
+/** Other processes may take a name, or end a trip, between two steps. The steps are then repeated, this often. */
 const TRIES = 5
 
 export class TripService {
@@ -64,7 +64,7 @@ export class TripService {
         await directory.edit(() => directory.assign(scope, entry.id, userId))
       const existing = isNew ? undefined : await this.#withId(scope, entry.id)
       if (!isNew && existing === undefined) {
-        // Whoever reserved it has not made the trip.
+        // The process that reserved the name has not created the trip.
         const renewed = await directory.edit(() => directory.renew(scope, entry.id))
         if (renewed === undefined) continue
         entry = renewed
@@ -83,11 +83,11 @@ export class TripService {
         })
         if (!result.isOver) return result
       } catch (error) {
-        // Nothing was done, so the name is as it was.
+        // Nothing was done, so the directory is restored.
         if (error instanceof ApiError && error.code < 500) await this.#undo(entry, isNew)
         throw error
       }
-      // It has ended in the meantime, or before its name was taken back.
+      // The trip has ended in the meantime, or before its name was taken back.
       await this.#release(held)
     }
     throw tryAgain()
@@ -96,7 +96,7 @@ export class TripService {
   /**
    * Changes a trip.
    * @param mayCreate whether a trip of that name is created if there is none
-   * @throws ApiError 404 if there is none
+   * @throws {ApiError} 404 if there is none
    */
   async patch(scope: ScopeId, name: string, wanted: Wanted, mayCreate: boolean): Promise<TripCallResult> {
     const { directory } = this.#parts
@@ -142,7 +142,7 @@ export class TripService {
     throw tryAgain()
   }
 
-  /** Changes the legs of a trip: one's status, or their order. */
+  /** Changes the legs of a trip: the status of one, or their order. */
   async legs(
     scope: ScopeId,
     name: string,
@@ -157,18 +157,18 @@ export class TripService {
     return result
   }
 
-  /** Deletes a trip without an event; tripOptions of its name create none for a day. */
+  /** Deletes a trip without an event. For a day, tripOptions of its name create no trip. */
   async remove(scope: ScopeId, name: string): Promise<void> {
     const { directory, intake } = this.#parts
     const found = await this.find(scope, name)
     if (found === undefined) throw notFound('Trip')
     const { id, externalId } = found
-    // Before the trip is gone: in the other order, an update in between would create it again.
+    // This happens before the trip is removed. In the other order, an update in between would create it again.
     await directory.edit(() => directory.bury(scope, id, externalId))
     if (!(await intake.execute(TRIP_REMOVAL, { scope, id }, 0))) throw notFound('Trip')
   }
 
-  /** By `_id`, else by externalId the active one, else the one that was created last. */
+  /** Finds a trip by `_id`, or else by externalId: the active one, or else the one that was created last. */
   async find(scope: ScopeId, name: string, includeLocations = false): Promise<FoundTrip | undefined> {
     const { trips, directory, store } = this.#parts
     if (isRecordId(name) && locateTrip(store.salt, name) !== undefined) {
@@ -183,7 +183,7 @@ export class TripService {
     return (await trips.ask({ scope, ask: 'named', externalId: name, includeLocations })).trips[0]
   }
 
-  /** A trip as far as its way is concerned. */
+  /** A trip with the data that its way depends on. */
   async driven(scope: ScopeId, name: string) {
     const found = await this.find(scope, name, true)
     if (found === undefined) return undefined
@@ -199,7 +199,10 @@ export class TripService {
     }
   }
 
-  /** The last record and place of the user of a trip: who moved it last, else the user's latest. */
+  /**
+   * The last record and position of the user of a trip: of the record that moved it last, or else of the user's latest
+   * record.
+   */
   async whereabouts(
     scope: ScopeId,
     trip: Pick<FoundTrip, 'recordId' | 'userId'> | undefined,
@@ -230,7 +233,10 @@ export class TripService {
     return this.#parts.intake.execute(TRIP_CALL, call, JSON.stringify(call.change ?? {}).length)
   }
 
-  /** Gives a trip that has ended its name again. @throws ApiError 400 if another active trip has it */
+  /**
+   * Gives a trip that has ended its name again.
+   * @throws {ApiError} 400 if another active trip has it
+   */
   async #hold(
     { id, externalId, userId: known }: FoundTrip,
     scope: ScopeId,
@@ -241,13 +247,13 @@ export class TripService {
     const holder = directory.of(scope).named(externalId)
     if (holder !== undefined && holder.id !== id) {
       const other = await this.#withId(scope, holder.id)
-      // Its name was not taken back when it ended.
+      // The name of the other trip was not taken back when it ended.
       if (other !== undefined && !ACTIVE.has(other.status)) await this.#release(holder)
     }
     await hold()
   }
 
-  /** The directory as it was before a call that has changed nothing. */
+  /** Restores the directory after a call that has changed nothing. */
   async #undo({ id, scope, userId }: TripEntry, wasAbsent: boolean): Promise<void> {
     const { directory } = this.#parts
     const now = directory.of(scope).get(id)
@@ -256,19 +262,22 @@ export class TripService {
     else if (now.userId !== userId) await directory.edit(() => directory.assign(scope, id, userId))
   }
 
-  /** Takes a name back, unless the trip has been given it again since. */
+  /** Takes a name back, unless the trip has got it again in the meantime. */
   async #release(held: TripEntry | undefined): Promise<void> {
     if (held === undefined) return
     const { directory } = this.#parts
     await directory
       .edit(() => directory.release(held.scope, held.id, held))
       .catch((error: unknown) => {
-        // What the call did stands; the sweep takes the name back.
+        // The call has succeeded. The sweep takes the name back.
         if (!(error instanceof ApiError)) throw error
       })
   }
 
-  /** @param trip as it is, for legs that it has */
+  /**
+   * Makes the change.
+   * @param trip the present trip, for the legs that it has
+   */
   async #changeOf({ fields, status }: Wanted, trip: FoundTrip | undefined): Promise<TripChange> {
     const { legs, ...rest } = fields
     if (legs === undefined) return { ...rest, status }
@@ -298,7 +307,7 @@ export class TripService {
   ): Promise<Destination | undefined> {
     const point = before?.destination
     if (target === undefined) {
-      // A leg that the trip has stays where it is, perhaps with another radius.
+      // A leg that the trip has keeps its position, perhaps with another radius.
       if (radius === undefined || point?.location === undefined || point.type === 'geofence') return undefined
       return { type: point.type, address: before?.address, location: point.location.coordinates, radius }
     }
@@ -324,7 +333,7 @@ export class TripService {
   }
 }
 
-/** What a call needs of a leg's record. */
+/** What a call needs from a leg's record. */
 interface KnownLeg {
   readonly _id: string
   readonly address?: string
@@ -334,7 +343,7 @@ interface KnownLeg {
   }
 }
 
-/** What the way of a trip needs of a location's record. */
+/** What the way of a trip needs from a location's record. */
 interface KnownLocation {
   readonly coordinates: Position
   readonly updatedAt: string

@@ -31,7 +31,7 @@ const PUT_BYTES = 2
 const REMOVED_BYTES = 5
 const ID_LENGTH = 24
 
-/** Bytes of a trip besides its bytes and locations: columns and links. */
+/** The bytes of a trip besides its data and locations: columns and links. */
 const TRIP_BYTES = 150
 const FIRST_ROWS = 64
 const FREE = -1
@@ -39,7 +39,7 @@ const FREE = -1
 /** The number of the actor type in rows (actorTypes.ts). */
 export const TRIP_TYPE = 1
 
-/** What becomes of the locations with a change. */
+/** What happens to the locations in a change. */
 export interface TrailChange {
   readonly isCleared?: boolean
   readonly added?: TrailPoint | undefined
@@ -48,11 +48,11 @@ export interface TrailChange {
 const NO_CHANGE: TrailChange = {}
 
 export class TripTable implements ActorTable {
-  /** Rows ever used; some may be free. */
+  /** How many rows were ever used. Some of them may be free. */
   length = 0
-  /** Trips. */
+  /** How many trips there are. */
   count = 0
-  /** Trips without an end. */
+  /** How many trips have not ended. */
   active = 0
 
   readonly #packed = new RowBytes()
@@ -60,7 +60,7 @@ export class TripTable implements ActorTable {
   readonly #freed: number[] = []
   #scopes = new Int32Array(FIRST_ROWS).fill(FREE)
   #statuses = new Uint8Array(FIRST_ROWS)
-  /** In turn: createdAt, updatedAt, the time from which the expiration counts. */
+  /** For each row, in turn: createdAt, updatedAt, and the time from which the expiration counts. */
   #times = new Float64Array(FIRST_ROWS * TIMES)
   #sizes = new Float64Array(FIRST_ROWS)
   readonly #ids = new RowChains()
@@ -70,7 +70,7 @@ export class TripTable implements ActorTable {
   #memory = new DeviceMemory()
   readonly #bytesOfScope = new Map<ScopeId, number>()
 
-  /** From now on its trips count in this memory, and no longer in the one before. */
+  /** From now on, the memory of its trips is counted here, and no longer in the object before. */
   countIn(memory: DeviceMemory): void {
     for (const [scope, bytes] of this.#bytesOfScope) {
       this.#memory.add(scope, -bytes)
@@ -79,7 +79,7 @@ export class TripTable implements ActorTable {
     this.#memory = memory
   }
 
-  /** See {@link DeviceMemory.hasRoom}. */
+  /** Whether there is room; see {@link DeviceMemory.hasRoom}. */
   hasRoom(scope: ScopeId): boolean {
     return this.#memory.hasRoom(scope)
   }
@@ -108,7 +108,7 @@ export class TripTable implements ActorTable {
     return this.#times[row * TIMES + 1]!
   }
 
-  /** See `lifeBegan`. */
+  /** The time from which the expiration counts; see `lifeBegan`. */
   lifeBegan(row: number): number {
     return this.#times[row * TIMES + 2]!
   }
@@ -119,7 +119,7 @@ export class TripTable implements ActorTable {
     return unpackTrip(buffer.subarray(start, start + buffer.readUInt32LE(start - 4)))
   }
 
-  /** Its locations; undefined if it has none. */
+  /** The locations of a trip; undefined if it has none. */
   trail(row: number): Trail | undefined {
     return this.#trails[row]
   }
@@ -147,7 +147,7 @@ export class TripTable implements ActorTable {
     yield* chain(this.#records, this.#records.first(nameHash(scope, recordId), isOf))
   }
 
-  /** Puts a trip, and writes the row that makes that durable. */
+  /** Stores a trip, and writes the row that makes this durable. */
   put(writer: FrameWriter, trip: Trip, change: TrailChange = NO_CHANGE): void {
     const row = this.find(trip.scope, trip.id)
     const trail = row < 0 ? undefined : this.#trails[row]
@@ -162,7 +162,7 @@ export class TripTable implements ActorTable {
     return isCleared === true || trail === undefined || trail.wants(added!)
   }
 
-  /** Removes a trip, and writes the row that makes that durable. */
+  /** Removes a trip, and writes the row that makes this durable. */
   remove(writer: FrameWriter, row: number): void {
     const { scope, id } = this.get(row)
     const data = Buffer.alloc(REMOVED_BYTES + ID_LENGTH)
@@ -210,7 +210,10 @@ export class TripTable implements ActorTable {
     }
   }
 
-  /** @param row −1: a new one */
+  /**
+   * Stores a trip in a row.
+   * @param row −1 for a new one
+   */
   #set(
     row: number,
     trip: Trip,
@@ -270,7 +273,7 @@ export class TripTable implements ActorTable {
     this.#linkRecord(row, trip)
   }
 
-  /** Before the bytes of the row change. */
+  /** Updates the chains. It must be called before the bytes of the row change. */
   #relink(row: number, trip: Trip): void {
     const before = this.get(row)
     if (before.userId !== trip.userId) {
@@ -328,7 +331,7 @@ export class TripTable implements ActorTable {
   }
 }
 
-/** Times in a row's columns. */
+/** How many times a row's columns have. */
 const TIMES = 3
 
 function* chain(chains: RowChains, first: number): Generator<number> {

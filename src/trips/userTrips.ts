@@ -14,7 +14,7 @@ export class UserTrips {
 
   /**
    * What an update has done to its trips.
-   * @param number of its row: see `Outcome.feed`
+   * @param number the number of its row; see `Outcome.feed`
    * @throws {ApiError} 503 if that is not known in time
    */
   async after(update: Update, number: number): Promise<FeedOutcome> {
@@ -23,7 +23,7 @@ export class UserTrips {
     return known ?? { trip: await this.#present(update), events: [] }
   }
 
-  /** The trip as it is now. */
+  /** The present trip. */
   async #present({ scope, userId, tripOptions }: Update): Promise<string | null> {
     if (tripOptions !== undefined) {
       const { externalId } = tripOptions
@@ -45,7 +45,7 @@ export class UserTrips {
     return latestStarted((await this.#trips.ask({ scope, ask: 'list', list })).trips)?.trip ?? null
   }
 
-  /** By `_id`, the trips of records that are on one. */
+  /** The trips of records that are on one, by the `_id` of the record. */
   async ofRecords(scope: number, recordIds: readonly string[]): Promise<ReadonlyMap<string, string>> {
     const { trips } = await this.#trips.ask({ scope, ask: 'ofRecords', recordIds })
     const byRecord = Map.groupBy(trips, ({ recordId }) => recordId ?? '')
@@ -53,7 +53,7 @@ export class UserTrips {
   }
 }
 
-/** More than a user can have. */
+/** More trips than a user can have. */
 const MOST_TRIPS = 100
 
 function isUnderWay({ status }: FoundTrip): boolean {

@@ -2,7 +2,7 @@ import type { UserAnswer, UserQuestion, Users } from '../actor/port.ts'
 import type { TripNames } from '../registry/trips/port.ts'
 import type { UserTrips } from './userTrips.ts'
 
-/** Users whose records contain the trip that they are on. Where nobody is on one, it costs nothing. */
+/** Users whose records contain the trip that they are on. It costs nothing while nobody is on a trip. */
 export class UsersWithTrips implements Users {
   readonly #users: Users
   readonly #trips: Pick<UserTrips, 'ofRecords'>
@@ -31,6 +31,7 @@ export class UsersWithTrips implements Users {
 }
 
 /**
+ * Adds a trip to a user.
  * @param user finished JSON, or its last piece
  * @param trip finished JSON
  */

@@ -9,11 +9,11 @@ import { createEvaluators, explain } from '../rules/evaluators.ts'
 import type { ScopeView } from '../rules/port.ts'
 
 /**
- * Why the last update of a user made, or did not make, events: every candidate geofence with its distance, coverage,
+ * Why the last update of a user made events, or did not: every candidate geofence with its distance, coverage,
  * confidence and eligibility, and the sentence that follows from them.
  *
- * It is the same decision as the engine's, run again on the stays before that update. The geofences and settings are
- * today's: where one was changed since, the explanation says so.
+ * It is the engine's decision, made again for the stays before that update. Geofences and settings are the present
+ * ones. If one has changed since then, the explanation says so.
  * @returns {@link Unfetched} if the atlas must fetch something first
  */
 export function explainUser(partition: Partition, row: number, view: ScopeView) {

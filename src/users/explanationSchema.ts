@@ -1,7 +1,7 @@
 import Type from 'typebox'
 import { REGION_KINDS } from '../model/region.ts'
 
-/** What `explainUser` answers, for the OpenAPI document. */
+/** The schema of what `explainUser` returns, for the OpenAPI document. */
 
 const DateSchema = Type.String({ format: 'date-time', examples: ['2026-11-20T04:21:00.123Z'] })
 

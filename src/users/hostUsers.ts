@@ -4,12 +4,15 @@ import { Slice } from '../runtime/slices.ts'
 import { answerSteps, mergeAnswers, type AnswerParts } from './userAnswers.ts'
 import type { UserAnswer, UserQuestion, Users } from '../actor/port.ts'
 
-/** The users of hosts in this process, each of which has other partitions. */
+/** The users of the hosts in this process. Each host has other partitions. */
 export class HostUsers implements Users {
   readonly #hosts: () => readonly ActorHost[]
   readonly #parts: AnswerParts
 
-  /** @param hosts the present ones, at least one */
+  /**
+   * Asks hosts.
+   * @param hosts returns the present ones, at least one
+   */
   constructor(hosts: () => readonly ActorHost[], parts: AnswerParts) {
     this.#hosts = hosts
     this.#parts = parts

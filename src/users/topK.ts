@@ -1,10 +1,13 @@
-/** Keeps the items with the lowest keys of those offered; a scan's page. */
+/** Keeps the offered items with the lowest keys, for the page of a scan. */
 export class TopK<T> {
   readonly #limit: number
   readonly #keys: number[] = []
   readonly #held: T[] = []
 
-  /** @param limit items kept, ≥ 1 */
+  /**
+   * Keeps nothing yet.
+   * @param limit how many items are kept, at least 1
+   */
   constructor(limit: number) {
     this.#limit = limit
   }
@@ -16,7 +19,7 @@ export class TopK<T> {
 
   offer(key: number, item: T): void {
     if (!this.wants(key)) return
-    // Binary search for the position after equal keys; pages have at most a thousand items.
+    // This is a binary search for the position after equal keys. Pages have at most a thousand items.
     let low = 0
     let high = this.#keys.length
     while (low < high) {

@@ -19,7 +19,10 @@ export interface TravelTimes {
   ): Promise<readonly number[]>
 }
 
-/** Kilometres an hour that nobody exceeds for the whole way: the highest speed of road networks, and a margin. */
+/**
+ * A speed in kilometres per hour that nobody exceeds for the whole way: the highest speed of road networks, with a
+ * margin.
+ */
 const FASTEST: Readonly<Record<TravelMode, number>> = {
   car: 150,
   motorbike: 150,
@@ -27,10 +30,13 @@ const FASTEST: Readonly<Record<TravelMode, number>> = {
   bike: 60,
   foot: 20,
 }
-/** The number of nearest users, as the crow flies, that are examined first; then four times as many, and so on. */
+/**
+ * How many of the users that are nearest in a straight line are examined first. Then it is four times as many, and so
+ * on.
+ */
 const FIRST_LOOK = 100
 const MOST_LOOKED_AT = 2500
-/** Ways that are measured at once. */
+/** How many ways are measured at once. */
 const MOST_AT_ONCE = 625
 
 export interface TravelQuestion extends Omit<UsersNear, 'radiusMeters'> {
@@ -40,8 +46,8 @@ export interface TravelQuestion extends Omit<UsersNear, 'radiusMeters'> {
 }
 
 /**
- * Users who reach a location within this many minutes, the quickest first. The nearest as the crow flies are measured
- * first, until no user farther away could be quicker.
+ * Users who reach a location within this many minutes, the quickest first. Those nearest in a straight line are
+ * measured first, until no user farther away could be quicker.
  * @throws {ApiError} 404 naming `near`, 503, and 400 naming `radius` if too many would have to be measured
  */
 export async function usersWithin(
@@ -52,7 +58,7 @@ export async function usersWithin(
   const { scope, minutes, mode, limit, ...near } = question
   const place: Position = [near.longitude, near.latitude]
   const metersPerMinute = (FASTEST[mode] * 1000) / 60
-  // So that a location without a road is reported even if nobody is near it.
+  // This reports a location without a road even if nobody is near it.
   await times.minutesTo('near', place, [], mode)
   const minutesOf = new Map<string, number>()
   for (let look = FIRST_LOOK; ; look = Math.min(4 * look, MOST_LOOKED_AT)) {

@@ -33,9 +33,9 @@ import {
  *   partitions would give.
  */
 
-/** Users that are written in one step, and characters after which it ends. */
+/** How many users are written in one step, and after how many characters it ends. */
 const USERS_A_STEP = 16
-/** Candidates of an explanation that are written in one step. */
+/** How many candidates of an explanation are written in one step. */
 const CANDIDATES_A_STEP = 128
 const CHARACTERS_A_STEP = 256 * 1024
 
@@ -47,8 +47,8 @@ export interface AnswerParts {
 }
 
 /**
- * Each step must be taken between batches (`ActorHost.read`); there may be some between two steps. What a step is
- * missing must be fetched before the next one.
+ * Answers step by step. Each step must be taken between batches (`ActorHost.read`), and there may be batches between
+ * two steps. What a step is missing must be fetched before the next one.
  */
 export function* answerSteps(
   devices: Devices,
@@ -120,7 +120,7 @@ function* explanationText({ candidates, ...others }: UserExplanation): Generator
 
 type UserExplanation = Exclude<ReturnType<typeof explainUser>, Unfetched>
 
-/** Undefined if the user has been removed in the meantime. */
+/** The explained user; undefined if the user has been removed in the meantime. */
 function* explained(user: UserRow, view: ScopeView): Generator<Unfetched, UserExplanation | undefined> {
   while (isThere(user)) {
     const why = explainUser(user.partition, user.row, view)
@@ -159,7 +159,7 @@ function limitOf(question: UserQuestion): number {
   }
 }
 
-/** Whether the answer says if there are more. */
+/** Whether the answer says if there are more users. */
 function isPage({ ask }: UserQuestion): boolean {
   return ask === 'list' || ask === 'near' || ask === 'inside' || ask === 'inRange' || ask === 'records'
 }
@@ -169,8 +169,8 @@ function lone(found: UserRow | undefined): UserPage {
 }
 
 /**
- * The users of a page, or the first of them if all would be too much for an answer. They are written in their present
- * state; a user whose row has since been freed or reused is left out.
+ * The users of a page, or only the first of them if all would be too much for an answer. They are written in their
+ * present state. A user whose row has been freed or reused since is left out.
  */
 function* written(
   { users, hasMore, total }: UserPage,
@@ -200,7 +200,7 @@ function* written(
   return { users: found, hasMore, ...counted }
 }
 
-/** As many as fit into one answer; those of one host end there already. */
+/** As many users as fit into one answer. Those of one host end there already. */
 function fitting(users: readonly FoundUser[]): FoundUser[] {
   let characters = 0
   const end = users.findIndex(({ user }) => {

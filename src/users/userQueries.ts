@@ -22,7 +22,7 @@ import { TopK } from './topK.ts'
  * there may be batches: a record that moves meanwhile is found where it was or where it is.
  */
 
-/** Partitions of one host, ascending by number: all of them, or some. */
+/** The partitions of one host, ascending by number, or only some of them. */
 export interface Devices {
   readonly partitions: readonly Partition[]
   /** The partition of the device, if it is one of these. */
@@ -33,7 +33,7 @@ export interface Devices {
 export interface UserRow {
   readonly partition: Partition
   readonly row: number
-  /** Epoch milliseconds: tells later whether the row still has this record. */
+  /** A time in epoch milliseconds that shows later whether the row still has this record. */
   readonly createdAt: number
 }
 
@@ -46,18 +46,18 @@ export function isThere({ partition, row, createdAt }: UserRow): boolean {
   return partition.table.exists(row) && partition.table.createdAt(row) === createdAt
 }
 
-/** Rows that a scan examines in one step: a fraction of a millisecond. */
+/** How many rows a scan examines in one step, which takes a fraction of a millisecond. */
 const ROWS_A_STEP = 512
 
-/** The same where each may have to be unpacked. */
+/** The same number if each row may have to be unpacked. */
 const UNPACKED_A_STEP = 64
 
-/** Where a scan pauses. */
+/** Whether a scan pauses at a row. */
 function isStep(row: number, rows = ROWS_A_STEP): boolean {
   return row % rows === rows - 1
 }
 
-/** Rows of one answer, and whether there are more. */
+/** The rows of one answer, and whether there are more. */
 export interface UserPage {
   readonly users: readonly UserRow[]
   readonly hasMore: boolean
@@ -77,7 +77,7 @@ export function findUserRecord(
   return partition.table.peek(place!.row).id === id ? userRow(partition, place!.row) : undefined
 }
 
-/** The record with this `_id`, userId or deviceId; of several, the first by {@link latestFirst}. */
+/** The record with this `_id`, userId or deviceId. If there are several, it is the first by {@link latestFirst}. */
 export function findUser(devices: Devices, salt: StoreSalt, scope: ScopeId, id: string): UserRow | undefined {
   let found: UserRow | undefined
   const consider = (partition: Partition, row: number) => {
@@ -104,13 +104,16 @@ function later(one: UserRow | undefined, other: UserRow): UserRow {
   return one === undefined || isBefore(latestFirst(other), latestFirst(one)) ? other : one
 }
 
-/** The order for choosing one record: the last one updated; of the same time the last received, then the newest. */
+/**
+ * The order for choosing one record: the one that was updated last, then the one that was received last, then the
+ * newest.
+ */
 export function latestFirst({ partition, row }: UserRow): readonly number[] {
   const { table } = partition
   return [-table.updatedAt(row), -table.receivedAt(row), -table.createdAt(row), partition.number, row]
 }
 
-/** Order of lists. */
+/** The order of lists. */
 export function listOrder({ sortBy, isAscending }: UserOrder = {}): (user: UserRow) => readonly number[] {
   const sign = isAscending === true ? 1 : -1
   return ({ partition: { table, number }, row }) => [
@@ -141,7 +144,10 @@ export function isBefore(one: readonly number[], other: readonly number[]): bool
   return at >= 0 && one[at]! < other[at]!
 }
 
-/** Records by {@link listOrder}. @param settings of the scope */
+/**
+ * Records in the order of {@link listOrder}.
+ * @param settings those of the scope
+ */
 export function* listUsers(
   devices: Devices,
   scope: ScopeId,
@@ -152,7 +158,7 @@ export function* listUsers(
   const { createdBefore = Infinity, createdAfter = -Infinity } = query
   const { updatedBefore = Infinity, updatedAfter = -Infinity } = query
   const page = new TopK<UserRow>(query.limit + 1)
-  // The numbers of listOrder, without an array for each row.
+  // These are the numbers of listOrder, without an array for each row.
   const [afterKey = -Infinity, afterPartition = -1, afterRow = -1] = after ?? []
   const sign = query.isAscending === true ? 1 : -1
   const isByUpdate = query.sortBy === 'updatedAt'
@@ -173,7 +179,7 @@ export function* listUsers(
         ? number > afterPartition || (number === afterPartition && row > afterRow)
         : key > afterKey
     const isOnPage = isAfter && page.wants(key)
-    // Unpacking is dear, so records that are neither shown nor counted are not looked at.
+    // Unpacking is expensive, so records that are neither shown nor counted are skipped.
     if (!isOnPage && !wantsTotal) return
     if (hasText !== undefined && !hasText(table.peek(row))) return
     if (belongs !== undefined && !belongs(table, row)) return
@@ -223,7 +229,7 @@ function belonging(
   }
 }
 
-/** The rows of a user, of a device, or of the user on the device; ascending. */
+/** The rows of a user, of a device, or of the user on the device, ascending. */
 function rowsNamed(
   table: DeviceTable,
   scope: ScopeId,
@@ -241,10 +247,10 @@ function rowsNamed(
   return rows.sort((a, b) => a - b)
 }
 
-/** The smallest length of one degree of latitude in metres: a box with this measure contains the circle. */
+/** The shortest degree of latitude in metres. A box that is computed with it contains the circle. */
 const SHORTEST_DEGREE_METERS = 110_500
 
-/** Records whose last location is within the radius, by {@link nearestFirst}. */
+/** Records whose last location is within the radius, in the order of {@link nearestFirst}. */
 export function* usersNear(devices: Devices, scope: ScopeId, near: UsersNear): Generator<void, UserPage> {
   const { latitude, longitude, radiusMeters, metadata, limit } = near
   const { updatedAfter = -Infinity, maxAccuracy = Infinity } = near
@@ -253,7 +259,7 @@ export function* usersNear(devices: Devices, scope: ScopeId, near: UsersNear): G
   const latitudeReach = radiusMeters / SHORTEST_DEGREE_METERS
   const low = latitude - latitudeReach
   const high = latitude + latitudeReach
-  // The box's parallel that is nearest to a pole has the shortest degrees of longitude.
+  // The parallel of the box that is nearest to a pole has the shortest degrees of longitude.
   const poleward = Math.min(90, Math.max(Math.abs(low), Math.abs(high)))
   const cosine = Math.cos((poleward * Math.PI) / 180)
   const longitudeReach = cosine < 0.001 ? 360 : latitudeReach / cosine
@@ -264,7 +270,7 @@ export function* usersNear(devices: Devices, scope: ScopeId, near: UsersNear): G
       if (table.scope(row) !== scope) continue
       const lat = table.latitude(row)
       if (lat < low || lat > high || table.updatedAt(row) <= updatedAfter) continue
-      // Not a number: unknown.
+      // An unknown accuracy is NaN, and passes this check.
       if (table.accuracy(row) > maxAccuracy) continue
       const turn = Math.abs(table.longitude(row) - longitude)
       if (Math.min(turn, 360 - turn) > longitudeReach) continue
@@ -278,7 +284,7 @@ export function* usersNear(devices: Devices, scope: ScopeId, near: UsersNear): G
   return { users: users.slice(0, limit), hasMore: users.length > limit }
 }
 
-/** Records that are in the geofence now, by {@link lastMovedFirst}. */
+/** Records that are in the geofence now, in the order of {@link lastMovedFirst}. */
 export function usersIn(
   devices: Devices,
   scope: ScopeId,
@@ -295,7 +301,7 @@ export function usersIn(
   )
 }
 
-/** Records that are in range of the beacon now, by {@link lastMovedFirst}. */
+/** Records that are in range of the beacon now, in the order of {@link lastMovedFirst}. */
 export function usersInRange(
   devices: Devices,
   scope: ScopeId,
@@ -307,7 +313,7 @@ export function usersInRange(
   )
 }
 
-/** Records that name the id and are accepted, by {@link lastMovedFirst}. */
+/** Records that contain the id and are accepted, in the order of {@link lastMovedFirst}. */
 function* latestUsers(
   devices: Devices,
   scope: ScopeId,

@@ -217,7 +217,7 @@ function searchRoutes({ users, times }: UserRouteParts): Route[] {
         const scope = scopeOf(call)
         const place = { latitude, longitude, metadata, updatedAfter, maxAccuracy, limit }
         const [least, unit] = mode === undefined ? [100, 'metres'] : [1, 'minutes']
-        // Not in the schema, because the limits differ by mode, and the refusal names the one that applies.
+        // The limits are not in the schema, because they differ by mode, and the refusal names the one that applies.
         if (radius < least || radius > MAX_RADIUS)
           throw badParam('radius', `Invalid radius. Valid range: [${least}, ${MAX_RADIUS}], in ${unit}.`)
         if (mode !== undefined) {
@@ -236,7 +236,7 @@ const isById = ([id = '']: readonly string[]): boolean => isRecordId(id)
 
 function insideRoutes(parts: UserRouteParts): Route[] {
   const query = Type.Object({ limit: Type.Optional(limitOf(100, 1000)) })
-  // A geofence that is disabled, or has no area yet, has nobody inside: its stays are hidden until that changes, or
+  // A geofence that is disabled, or has no area yet, has nobody inside. Its stays are hidden until that changes, or
   // the next updates end them.
   const nobody: UserAnswer = { users: [], hasMore: false }
   const answer = async (isOn: boolean, question: UserQuestion): Promise<Answer> =>
@@ -259,7 +259,7 @@ function insideRoutes(parts: UserRouteParts): Route[] {
     description: CUT,
     answers: { 200: ManyUsers },
   } as const
-  /** By id, and by pair. */
+  /** The two routes by id and by pair. */
   const usersOf = <T>(
     plural: 'geofences' | 'beacons',
     summary: string,
@@ -320,7 +320,7 @@ function pageOf({ users, hasMore, total }: UserAnswer): Answer {
   return { meta: { hasMore, ...(total !== undefined && { total }) }, pieces: usersPieces(users) }
 }
 
-/** A thousand users may have megabytes. */
+/** The users as pieces, because a thousand users may have megabytes. */
 function usersPieces(users: readonly FoundUser[]): string[] {
   return listPieces(
     '"users":',

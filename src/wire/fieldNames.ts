@@ -1,6 +1,6 @@
 import { FIELD } from './updateFields.ts'
 
-/** Slots of the table: enough for each name to have its own. */
+/** How many slots the table has, which is enough for each name to have its own. */
 const SLOTS = 64
 
 /** Maps names to numbers by their bytes. */
@@ -8,7 +8,10 @@ export class FieldNames {
   readonly #names: (Uint8Array | undefined)[] = Array.from({ length: SLOTS })
   readonly #numbers = new Int32Array(SLOTS)
 
-  /** @throws Error if two of the names share a slot */
+  /**
+   * Places the names.
+   * @throws Error if two of them share a slot
+   */
   constructor(numbers: Readonly<Record<string, number>>) {
     for (const [name, number] of Object.entries(numbers)) {
       const bytes = Buffer.from(name)
@@ -30,7 +33,7 @@ export class FieldNames {
   }
 }
 
-/** The factors were found by search, so that the names below have different slots. */
+/** The slot of a name. The factors were found by search, so that the names below have different slots. */
 function slotOf(bytes: Uint8Array, start: number, end: number): number {
   const length = end - start
   return (bytes[start]! + bytes[end - 2]! + bytes[end - 1]! * 13 + length * 7) & (SLOTS - 1)
@@ -39,6 +42,6 @@ function slotOf(bytes: Uint8Array, start: number, end: number): number {
 /** The field names of an update. */
 export const updateFields = new FieldNames(FIELD)
 
-/** Of a frame, as {@link frameFields} gives them. */
+/** The field names of a frame, as {@link frameFields} returns them. */
 export const FRAME = { type: 1, id: 2, updates: 4, events: 8, stream: 16, sequence: 32 } as const
 export const frameFields = new FieldNames(FRAME)

@@ -21,7 +21,10 @@ const CLOSE = 0x7d
 const LETTER_F = 0x66
 const LETTER_T = 0x74
 
-/** Exact in a double. A quotient of two such numbers is rounded once, like a number parsed from text (Clinger 1990). */
+/**
+ * Powers of ten that are exact in a double. A quotient of two such numbers is rounded once, like a number that is
+ * parsed from text (Clinger 1990).
+ */
 const POWERS = Float64Array.from({ length: 23 }, (_, i) => 10 ** i)
 const MAX_EXACT = 2 ** 53
 
@@ -34,7 +37,7 @@ let textHash = 0
 
 /**
  * The frame of a usual `track` in JSON; undefined for everything else, valid or not.
- * @param message not kept
+ * @param message is not kept
  */
 export function scanJsonTrack(message: Buffer, stamp: Stamp, senders: Senders): TrackFrame | undefined {
   bytes = message
@@ -45,7 +48,7 @@ export function scanJsonTrack(message: Buffer, stamp: Stamp, senders: Senders): 
 
 /**
  * The update of a usual body of POST /v1/track; undefined for everything else, valid or not.
- * @param body not kept
+ * @param body is not kept
  */
 export function scanJsonUpdate(body: Buffer, stamp: Stamp, senders: Senders): Update | undefined {
   bytes = body
@@ -120,7 +123,7 @@ function readUpdate(): boolean {
   return take(CLOSE)
 }
 
-/** A name and its colon; 0 if the name is unknown. Stops at the value. */
+/** Reads a name and its colon, and stops at the value. Returns 0 if the name is unknown. */
 function readName(names: typeof updateFields): number {
   if (!take(QUOTE)) return 0
   const buffer = bytes
@@ -141,7 +144,7 @@ function readText(): string | undefined {
   return skipText() ? texts.find(bytes, start, textEnd, textHash) : undefined
 }
 
-/** Printable ASCII without escapes, starting at its quote. */
+/** Skips printable ASCII without escapes, beginning at its quote. */
 function skipText(): boolean {
   const buffer = bytes
   const end = buffer.length
@@ -177,7 +180,7 @@ function readBoolean(): boolean | undefined {
   return isFalse ? false : undefined
 }
 
-/** A number without an exponent; NaN for anything else. */
+/** Reads a number without an exponent. Returns NaN for anything else. */
 function readNumber(): number {
   skipSpace()
   const buffer = bytes

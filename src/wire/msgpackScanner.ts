@@ -23,7 +23,7 @@ let at = 0
 
 /**
  * The frame of a usual `track` in MessagePack; undefined for everything else, valid or not.
- * @param message not kept
+ * @param message is not kept
  */
 export function scanMsgpackTrack(message: Buffer, stamp: Stamp, senders: Senders): TrackFrame | undefined {
   bytes = message
@@ -90,7 +90,7 @@ function readUpdate(): boolean {
   return true
 }
 
-/** How many members a map or list has; also 0 if there is none. */
+/** How many members a map or list has. It is also 0 if there is no map or list. */
 function readLength(fixed: number, long: number): number {
   const byte = bytes[at++]!
   if ((byte & 0xf0) === fixed) return byte & 15
@@ -128,7 +128,7 @@ function readTextLength(): number {
   return at + length <= bytes.length ? length : -1
 }
 
-/** A number in any form; NaN for anything else. */
+/** Reads a number in any form. Returns NaN for anything else. */
 function readNumber(): number {
   const byte = bytes[at++]!
   if (byte < 0x80) return byte
@@ -161,7 +161,7 @@ function readNumber(): number {
   }
 }
 
-/** How many bytes of a number follow its first; 0 if it is not a number. */
+/** How many bytes of a number follow its first one; 0 if it is not a number. */
 function numberBytes(byte: number): number {
   switch (byte) {
     case 0xcc:

@@ -20,7 +20,7 @@ const TRACK = {
   sequence: (5 << 3) | VARINT,
 } as const
 
-/** By field number of Update. */
+/** The fields of an update by the field number in Update. */
 const UPDATE_FIELDS = new Int32Array(32)
 for (const [number, field] of [
   [1, FIELD.deviceId],
@@ -49,7 +49,7 @@ let at = 0
 
 /**
  * The frame of a usual `track` in protobuf; undefined for everything else, valid or not.
- * @param message not kept
+ * @param message is not kept
  */
 export function scanProtobufTrack(message: Buffer, stamp: Stamp, senders: Senders): TrackFrame | undefined {
   bytes = message
@@ -141,7 +141,10 @@ function readText(): string | undefined {
   return hash < 0 ? undefined : texts.find(bytes, at - length, at, hash)
 }
 
-/** A number of up to 49 bits, the most whole groups that a double holds exactly; NaN for anything else. */
+/**
+ * Reads a number of up to 49 bits, which are the most whole groups that a double holds exactly. Returns NaN for
+ * anything else.
+ */
 function readVarint(): number {
   let value = 0
   for (let scale = 1; scale < 2 ** 49; scale *= 128) {

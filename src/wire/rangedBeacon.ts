@@ -29,7 +29,7 @@ export function rangedBeacons(bodies: readonly Static<typeof RangedBeaconBody>[]
   return [...beacons.values()]
 }
 
-/** Undefined if it has another type or lacks an identifier, because then it can match no beacon. */
+/** The beacon; undefined if it has another type or lacks an identifier, because it can then match no beacon. */
 function rangedBeacon(body: Static<typeof RangedBeaconBody>): RangedBeacon | undefined {
   const { uuid, major, minor, uid, instance } = body
   const type = body.type?.toLowerCase() ?? (uid === undefined ? 'ibeacon' : 'eddystone')

@@ -5,7 +5,7 @@ import type { DeviceType, Sender, Update } from '../model/update.ts'
  * would be twice as large, and would need new strings for each update.
  */
 export class StreamUpdate implements Update {
-  /** For updates of a frame, the sender is looked up when the whole frame has been read. */
+  /** The sender. For updates of a frame, it is looked up when the whole frame has been read. */
   sender: Sender
   readonly latitude: number
   readonly longitude: number
@@ -14,7 +14,10 @@ export class StreamUpdate implements Update {
   readonly stopped: boolean
   readonly updatedAt: number | undefined
   readonly receivedAt: number
-  /** Updates without a stream and sequence of their own get the frame's, when the whole frame has been read. */
+  /**
+   * The stream. Updates without their own stream and sequence get those of the frame when the whole frame has been
+   * read.
+   */
   stream: string | undefined
   sequence: number | undefined
 

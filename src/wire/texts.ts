@@ -1,12 +1,15 @@
-/** Cached texts: few enough to stay in the processor's cache. */
+/** How many texts are cached. There are few enough to stay in the processor's cache. */
 const SLOTS = 4096
-/** Device ids are longer, and there are as many as devices. Looking one up costs more than creating it. */
+/**
+ * Longer texts are not cached. Device ids are longer, and there are as many as devices; looking one up would cost more
+ * than creating it.
+ */
 const MAX_KEPT_LENGTH = 16
 
 /** The initial hash of a text (FNV-1a). */
 export const FIRST_HASH = 0x811c9dc5
 
-/** Adds a character to the hash of a text; printable ASCII only. */
+/** Adds a character to the hash of a text. It must be printable ASCII. */
 export function nextHash(hash: number, byte: number): number {
   return Math.imul(hash ^ byte, 0x01000193)
 }
@@ -36,7 +39,7 @@ class Texts {
 
   /**
    * The text of `bytes` from `start` to `end`, which must be printable ASCII.
-   * @param hash of the text
+   * @param hash the hash of the text
    */
   find(bytes: Buffer, start: number, end: number, hash: number): string {
     const length = end - start

@@ -22,9 +22,9 @@ const MAY_BE_NOBODY = FIELD.userId | FIELD.installId
 const MAX_UPDATES = 1000
 const MAX_NAME = 256
 const MAX_SHORT_NAME = 64
-/** Smaller Unix times are in seconds. */
+/** Smaller Unix times than this are in seconds. */
 const FIRST_MS = 1e11
-/** The end of the year 9999. */
+/** The end of the year 9999, in epoch milliseconds. */
 const LAST_MS = 253_402_300_799_999
 
 /** A frame and one of its updates, while a scanner reads it. Setters return false if the fast path does not apply. */
@@ -44,7 +44,10 @@ export class TrackDraft extends SenderTexts {
   #stream: string | undefined
   #sequence: number | undefined
 
-  /** @param bytes of the frame; kept until the next frame */
+  /**
+   * Begins a frame.
+   * @param bytes those of the frame, which are kept until the next frame
+   */
   beginFrame(bytes: Buffer): void {
     this.beginSenders(bytes)
     this.id = 0
@@ -54,12 +57,15 @@ export class TrackDraft extends SenderTexts {
     this.#updates = []
   }
 
-  /** @param bytes of a single update; kept until the next one */
+  /**
+   * Begins a single update.
+   * @param bytes those of the update, which are kept until the next one
+   */
   beginBody(bytes: Buffer): void {
     this.beginSenders(bytes)
   }
 
-  /** False if there is no room for another update. */
+  /** Begins an update. Returns false if there is no room for another one. */
   beginUpdate(): boolean {
     if (!this.beginSender()) return false
     this.#seen = 0
@@ -73,9 +79,9 @@ export class TrackDraft extends SenderTexts {
   }
 
   /**
-   * A text of printable ASCII characters.
+   * Sets a text of printable ASCII characters.
    * @param field a number of {@link FIELD}
-   * @param hash of the text, as texts.ts computes it
+   * @param hash the hash of the text, as texts.ts computes it
    */
   text(field: number, start: number, end: number, hash: number): boolean {
     const length = end - start
@@ -132,7 +138,7 @@ export class TrackDraft extends SenderTexts {
     return true
   }
 
-  /** An update of a frame. */
+  /** Ends an update of a frame. */
   endUpdate(stamp: Stamp): boolean {
     const update = this.#update(stamp)
     if (update === undefined) return false
@@ -150,7 +156,7 @@ export class TrackDraft extends SenderTexts {
     return update
   }
 
-  /** Without its sender; undefined if it is incomplete or out of range. */
+  /** The update without its sender; undefined if it is incomplete or out of range. */
   #update(stamp: Stamp): StreamUpdate | undefined {
     const seen = this.#seen
     if ((seen & MUST_HAVE) !== MUST_HAVE) return undefined
@@ -202,10 +208,13 @@ function isFarAhead(time: number, { receivedAt }: Stamp): boolean {
   }
 }
 
-/** What each position of an ISO date in UTC with milliseconds must be: `2026-11-20T04:21:00.123Z`; 0 is a digit. */
+/**
+ * What each position of an ISO date in UTC with milliseconds must be, as in `2026-11-20T04:21:00.123Z`. 0 stands for a
+ * digit.
+ */
 const ISO_FORM = '0000-00-00T00:00:00.000Z'
 
-/** Epoch milliseconds; undefined for every other form, and for dates that do not exist. */
+/** The time in epoch milliseconds; undefined for every other form, and for dates that do not exist. */
 function timeOfText(bytes: Buffer, start: number, end: number): number | undefined {
   if (end - start !== ISO_FORM.length) return undefined
   for (let i = 0; i < ISO_FORM.length; i++) {

@@ -6,7 +6,7 @@ import { TrackBody, updateFrom, type Stamp } from './trackSchema.ts'
 import type { Update } from '../model/update.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
 
-/** Updates of one frame. */
+/** How many updates one frame may have. */
 const MAX_UPDATES = 1000
 
 const SEQUENCE_MAX = Number.MAX_SAFE_INTEGER
@@ -39,14 +39,14 @@ export interface TrackFrame {
   /** Whether its acknowledgement should contain the events. */
   readonly wantsEvents: boolean
   readonly updates: readonly Update[]
-  /** The indexes of {@link updates} in the frame; absent if these are all of them, in order. */
+  /** The indexes of {@link updates} in the frame; absent if these are all updates of the frame in order. */
   readonly places?: readonly number[]
   readonly refusals?: readonly UpdateRefusal[]
 }
 
 /**
  * The number of a frame.
- * @throws ApiError 400
+ * @throws {ApiError} 400
  */
 export function frameId({ id }: Message): number {
   if (id === undefined || id === null) throw badParam('id', 'Required.')
@@ -92,7 +92,7 @@ function readUpdate(item: unknown, stamp: Stamp, stream: string | undefined, seq
     body.stream = stream
     body.sequence = sequence
   }
-  // Without state there is nothing to stream.
+  // Without stored state, there is nothing to stream.
   if (body.deviceId === ANONYMOUS) throw badParam('deviceId', `Must not be ${ANONYMOUS} on a stream.`)
   return updateFrom(body, stamp)
 }

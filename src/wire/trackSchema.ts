@@ -7,11 +7,11 @@ import { badParam } from '../runtime/errors.ts'
 import { checkMetadata, MetadataBody } from './metadataSchema.ts'
 import { RangedBeaconBody, rangedBeacons } from './rangedBeacon.ts'
 
-/** More than a phone can hear. */
+/** How many beacons an update may list, which is more than a phone can receive. */
 const MAX_BEACONS = 1000
-/** Part of the state that an anonymous client keeps itself. */
+/** How many stays an anonymous client may send, because it keeps a part of its state itself. */
 const MAX_STAYS = 10_000
-/** More than there are kinds, because clients may send old ones along. */
+/** How many regions it may send. There are fewer kinds, but clients may send old ones along. */
 const MAX_REGIONS = 100
 
 const DEFAULT_NEARBY_GEOFENCES = 10
@@ -146,15 +146,15 @@ const DAY_MS = 24 * 3_600_000
 export interface Stamp {
   readonly scope: ScopeId
   readonly ip: string
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly receivedAt: number
   readonly fromSdk: boolean
 }
 
 /**
  * The update of a checked body.
- * @param at prefix of parameter names in messages, such as `replays.3.`, or empty
- * @throws ApiError 400 for what a schema cannot express
+ * @param at the prefix of parameter names in messages, such as `replays.3.`, or empty
+ * @throws {ApiError} 400 for what a schema cannot express
  */
 export function updateFrom(body: TrackBody, stamp: Stamp, at = ''): Update {
   if (body.accuracy === undefined && !stamp.fromSdk && body.sdkVersion === undefined)
@@ -225,7 +225,10 @@ function timeOf(body: TrackBody, replayed: boolean, receivedAt: number, at: stri
   return notFarAhead(param, time, receivedAt)
 }
 
-/** @throws ApiError 400 for a time that cannot come from a clock that is merely wrong */
+/**
+ * Checks a time.
+ * @throws {ApiError} 400 for a time that cannot come from a clock that is merely wrong
+ */
 export function notFarAhead(param: string, time: number, receivedAt: number): number {
   if (time > receivedAt + DAY_MS) throw badParam(param, 'Must not be more than 24 hours in the future.')
   return time

@@ -11,14 +11,14 @@ export type Json = any
 
 /** One operation of the document. */
 export interface Operation {
-  /** Upper case. */
+  /** In upper case. */
   readonly method: string
-  /** `/v1/users/{id}`. */
+  /** The path, such as `/v1/users/{id}`. */
   readonly path: string
   readonly definition: Json
 }
 
-/** What of an answer is compared with the document. */
+/** The parts of an answer that are compared with the document. */
 export interface CheckedAnswer {
   readonly status: number
   /** Parsed JSON, or a text. */
@@ -26,11 +26,11 @@ export interface CheckedAnswer {
   readonly headers: Headers
 }
 
-/** How the interface writes dates: in UTC, with milliseconds. Native clients fail on anything else. */
+/** The form of dates in the interface: in UTC, with milliseconds. Native clients fail on anything else. */
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
 export class ApiContract {
-  /** Without the WebSocket, which has its own tests. */
+  /** The operations without the WebSocket, which has its own tests. */
   readonly operations: readonly Operation[]
   readonly document: Json
   readonly #all: readonly Operation[]
@@ -55,7 +55,9 @@ export class ApiContract {
     this.#ajv.addSchema(document, 'api')
   }
 
-  /** The contract of the server at an address; undefined if it serves no document, as a process without clients. */
+  /**
+   * The contract of the server at an address; undefined if the server has no document, like a process without clients.
+   */
   static async of(url: string): Promise<ApiContract | undefined> {
     const answer = await fetch(`${url}/v1/openapi.json`)
     const text = await answer.text()
@@ -64,7 +66,10 @@ export class ApiContract {
     return new ApiContract(JSON.parse(text))
   }
 
-  /** @throws Error naming the first difference between an answer and the document */
+  /**
+   * Compares an answer with the document.
+   * @throws Error naming the first difference
+   */
   check(method: string, path: string, answer: CheckedAnswer): void {
     const { status, headers } = answer
     const where = `${method} ${path.slice(0, 200)} → ${status}`
@@ -78,7 +83,7 @@ export class ApiContract {
       if (status !== 404 && status !== 405) throw new Error(`${where}: for a route that is not documented`)
       return checkMeta(answer, where)
     }
-    // A path such as /v1/beacons/x/users is that of two operations. The answer must be that of either.
+    // A path such as /v1/beacons/x/users belongs to two operations. The answer must fit either of them.
     let failure: unknown
     for (const operation of operations) {
       try {
@@ -104,7 +109,7 @@ export class ApiContract {
     if (!/[/+]json$/.test(type)) return
     const value = typeof body === 'string' ? JSON.parse(body) : body
     this.#checkValue(operation, status, type, value, where)
-    // Some answers are documents of their own, such as the style of a map.
+    // Some answers are separate documents, such as the style of a map.
     if (status >= 400 || value.meta !== undefined) checkMeta(answer, where)
   }
 
@@ -154,7 +159,7 @@ export class ApiContract {
       const template = one.path.split('/')
       const rest = segments.length - template.length
       if (rest === 0) return template.every((part, i) => isFilled(part, segments[i]!))
-      // Its one parameter contains slashes.
+      // The only parameter of the path contains slashes.
       if (rest < 0 || one.definition['x-ringfence-unescaped'] === undefined) return false
       const at = template.findIndex((part) => part.startsWith('{'))
       const short = [
@@ -244,7 +249,7 @@ interface Shape {
   readonly isOpen: boolean
 }
 
-/** `#/paths/~1v1~1track`, as a fragment of a URI. */
+/** A pointer as a fragment of a URI: `#/paths/~1v1~1track`. */
 function pointerTo(...keys: readonly string[]): string {
   const escaped = keys.map((key) => encodeURIComponent(key.replaceAll('~', '~0').replaceAll('/', '~1')))
   return `#/${escaped.join('/')}`

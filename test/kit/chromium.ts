@@ -52,10 +52,10 @@ export interface DrivenPage {
   readonly complaints: readonly string[]
 }
 
-/** For pages that draw with WebGL, which the processor then does. */
+/** Flags for pages that draw with WebGL, which the processor then does. */
 export const WEBGL_FLAGS = ['--enable-unsafe-swiftshader', '--use-angle=swiftshader']
 
-/** Calls {@link openPage} and resolves with the page once its scripts have run. */
+/** Opens a page like {@link openPage}. Resolves with it once its scripts have run. */
 export async function drivePage(t: Test, url: string, flags: readonly string[] = []): Promise<DrivenPage> {
   const { stderr } = openPage(t, 'about:blank', ['--remote-debugging-port=0', ...flags])
   const browser = await new Promise<string>((resolve) => {
@@ -76,7 +76,7 @@ export async function drivePage(t: Test, url: string, flags: readonly string[] =
     if (id !== undefined) waiting.get(id)!(reply)
     else if (method === 'Runtime.exceptionThrown' || method === 'Log.entryAdded') {
       const text = JSON.stringify(reply)
-      // That drawing is slow without a graphics card is no fault of the page.
+      // Slow drawing without a graphics card is not a fault of the page.
       if (!text.includes('"source":"rendering"')) complaints.push(text)
     }
   })
@@ -128,7 +128,7 @@ interface Reply {
  */
 export function openPage(t: Test, url: string, flags: readonly string[] = []): { readonly stderr: Readable } {
   const profile = mkdtempSync(join(tmpdir(), 'ringfence-chromium-'))
-  // A process group, so that all processes of the browser end together.
+  // It is a process group, so that all processes of the browser end together.
   const browser = spawn(chromiumPath()!, [...FLAGS, ...flags, `--user-data-dir=${profile}`, url], {
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,

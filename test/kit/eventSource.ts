@@ -36,7 +36,10 @@ export class EventSource {
     })
   }
 
-  /** @param query is appended to the path, such as `?types=…` */
+  /**
+   * Opens a stream.
+   * @param query is appended to the path, such as `?types=…`
+   */
   static async open(
     server: Pick<Server, 'port'>,
     {

@@ -20,11 +20,11 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 export interface GoServer {
-  /** The name of its binary. */
+  /** The name of the binary. */
   readonly name: string
   /** The argument of `go install`. */
   readonly package: string
-  /** Its source, if this machine has it: a folder with a `go.mod`, or an archive of one. It is built instead. */
+  /** The source, if this machine has it: a folder with a `go.mod`, or an archive of one. It is then built instead. */
   readonly source?: string | undefined
 }
 
@@ -47,7 +47,7 @@ export const TILE38_SERVER: GoServer = {
 export const GO_SERVERS: readonly GoServer[] =
   TILE38_SERVER.source === undefined ? [NATS_SERVER] : [NATS_SERVER, TILE38_SERVER]
 
-/** RINGFENCE_TILE38_SOURCE, or the one that lies beside the repository. */
+/** The path in RINGFENCE_TILE38_SOURCE, or the source that lies beside the repository. */
 function tile38Source(): string | undefined {
   const given = process.env.RINGFENCE_TILE38_SOURCE
   if (given !== undefined && given !== '') return resolve(given)
@@ -68,7 +68,7 @@ export function skipWithout(server: GoServer): Promise<string | false> {
   return skipUnless(() => serverBinary(server))
 }
 
-/** Like {@link skipWithout}, for a server that is found in another way. */
+/** Does the same as {@link skipWithout} for a server that is found in another way. */
 export async function skipUnless(find: () => Promise<string>): Promise<string | false> {
   try {
     await find()
@@ -81,8 +81,8 @@ export async function skipUnless(find: () => Promise<string>): Promise<string | 
 }
 
 /**
- * Path of the server's binary.
- * @throws {@link ServerMissing}
+ * The path of the server's binary.
+ * @throws {ServerMissing}
  */
 export async function serverBinary(server: GoServer): Promise<string> {
   const onPath = executableOnPath(server.name)

@@ -7,7 +7,7 @@
 import { execFileSync } from 'node:child_process'
 import { doubleNames, mutualImports } from './layers.ts'
 
-/** What became of folders that are no longer there. */
+/** The present folders of files in folders that no longer exist. */
 const MOVED: Readonly<Record<string, string>> = {
   api: 'now http',
   backup: 'now in cli',
@@ -19,7 +19,7 @@ const MOVED: Readonly<Record<string, string>> = {
   routing: 'now in geo',
 }
 
-/** The TypeScript files of src/ at a commit: the path from the repository's root → the text. */
+/** The TypeScript files of src/ at a commit: a map from the path, relative to the repository's root, to the text. */
 function sourcesAt(commit: string): Map<string, string> {
   const options = { encoding: 'utf8', maxBuffer: 256 * 1024 * 1024 } as const
   const names = execFileSync('git', ['ls-tree', '-r', '--name-only', commit, 'src/'], options)

@@ -501,9 +501,9 @@ export function doubleNames(sources: ReadonlyMap<string, string>): string[] {
 }
 
 interface SourceFile {
-  /** Specifiers of static, dynamic and type imports and of re-exports. */
+  /** The specifiers of static, dynamic and type imports and of re-exports. */
   readonly imports: readonly string[]
-  /** Calls that read a clock or draw a random number, as written. */
+  /** Calls that read a clock or draw a random number, as they are written. */
   readonly impurities: readonly string[]
 }
 
@@ -600,12 +600,15 @@ function resolve(path: string, specifier: string): string {
   return posix.join(posix.dirname(path), specifier)
 }
 
-/** `src/cluster/nats/calls.ts` → `cluster/nats`; undefined for files directly under src/ or outside it. */
+/**
+ * The folder of a file: `src/cluster/nats/calls.ts` is in `cluster/nats`. Undefined for files directly under src/ or
+ * outside it.
+ */
 function folderOf(path: string): string | undefined {
   return /^src\/(.+)\/[^/]+$/.exec(path)?.[1]
 }
 
-/** `cluster/nats` → `cluster` */
+/** The first part of a folder: `cluster/nats` is in `cluster`. */
 function topOf(folder: string): string {
   return folder.split('/', 1)[0]!
 }

@@ -95,7 +95,7 @@ export class NatsServer {
     await untilReady(child, 'nats-server', isReady, () => this.output)
   }
 
-  /** Ends the process without any chance to clean up; resolves when it is gone. */
+  /** Ends the process without any chance to clean up. Resolves when it is gone. */
   async kill9(): Promise<void> {
     await this.#connection?.close()
     this.#connection = undefined

@@ -28,7 +28,7 @@ export async function addSample(dataFolder: string): Promise<void> {
   cpSync(await sampleRegions(), mapRegionsFolder(dataFolder), { recursive: true })
 }
 
-/** Its place database, which must only be read. */
+/** The place database of the sample, which must only be read. */
 export async function samplePlaces(): Promise<string> {
   const folder = await sampleRegions()
   return placesIn(stageFolder(join(folder, readManifest(folder).regions[0]!.folder), 'places'))
@@ -83,7 +83,7 @@ async function makeRegions(): Promise<string> {
   return folder
 }
 
-/** Changes when the code that makes the sample changes. */
+/** A text that changes when the code that makes the sample changes. */
 function version(): string {
   const hash = createHash('sha256')
   for (const folder of MAKERS)

@@ -74,12 +74,12 @@ export async function startServer(t: Test, options: ServerOptions = {}): Promise
 
 export class Server {
   readonly port: number
-  /** Without a slash at the end. */
+  /** The URL, without a slash at the end. */
   readonly url: string
   readonly data: string
   /** What all runs of the process wrote to stdout and stderr. */
   output = ''
-  /** What answers are compared with; undefined if the server has no API. */
+  /** The document with which answers are compared; undefined if the server has no API. */
   contract: ApiContract | undefined
   readonly #options: ServerOptions
   #child: ChildProcess | undefined
@@ -119,10 +119,10 @@ export class Server {
 
   /**
    * Sends one request and compares the answer with the server's OpenAPI document.
-   * @param body sent as JSON; a string or bytes are sent unchanged
+   * @param body is sent as JSON; a string or bytes are sent unchanged
    * @param key null sends no Authorization header
    * @param headers in addition to Authorization and Content-Type: application/json
-   * @throws Error if the answer is not as the document says
+   * @throws Error if the answer does not fit the document
    */
   async api(
     method: string,
@@ -190,7 +190,7 @@ export class Server {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {
         ...process.env,
-        // As `npm start` sets it.
+        // This is the value that `npm start` sets.
         MALLOC_ARENA_MAX: '2',
         RINGFENCE_PORT: String(this.port),
         RINGFENCE_HOST: '127.0.0.1',
@@ -213,7 +213,7 @@ export class Server {
     await this.#ready(child)
   }
 
-  /** Ends the process in whatever state it is, and removes the data folder that the kit made. */
+  /** Ends the process in whatever state it is, and removes the data folder that the kit has made. */
   async dispose(): Promise<void> {
     if (this.#child !== undefined && !hasEnded(this.#child)) await this.kill9()
     if (this.#options.data === undefined) rmSync(this.data, { recursive: true, force: true })

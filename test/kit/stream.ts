@@ -60,12 +60,12 @@ export function sdkEncoding(name: Encoding): StreamEncoding {
 
 export interface StreamOptions {
   readonly encoding?: Encoding
-  /** null sends no Authorization header. */
+  /** The key. Null sends no Authorization header. */
   readonly key?: string | null
-  /** Appended to the path, such as `?publishableKey=…`. */
+  /** A query that is appended to the path, such as `?publishableKey=…`. */
   readonly query?: string
   readonly headers?: Readonly<Record<string, string>>
-  /** Version of the WebSocket protocol; 13 if absent. */
+  /** The version of the WebSocket protocol; 13 if absent. */
   readonly protocolVersion?: 8
 }
 
@@ -113,7 +113,10 @@ export class Stream {
     })
   }
 
-  /** @throws Refused if the server answers anything but 101 */
+  /**
+   * Opens a stream.
+   * @throws Refused if the server answers anything but 101
+   */
   static async open(server: Pick<Server, 'url'>, options: StreamOptions = {}): Promise<Stream> {
     const { encoding, key = KEYS.testSecret, query = '', headers = {}, protocolVersion = 13 } = options
     const url = `${server.url.replace('http', 'ws')}/v1/stream${query}`
@@ -140,7 +143,10 @@ export class Stream {
     this.socket.send(encode(this.encoding, message))
   }
 
-  /** The next message. @throws Error if the stream ends first */
+  /**
+   * The next message.
+   * @throws Error if the stream ends first
+   */
   async next(): Promise<Message> {
     for (;;) {
       if (this.inbox.length > 0) return this.inbox.shift()

@@ -8,7 +8,7 @@ import { until } from './waiting.ts'
 
 const TAP = `import t from '${import.meta.resolve('tap')}'\n`
 const WAITING = fileURLToPath(new URL('waiting.ts', import.meta.url))
-/** On a loaded machine a start may take seconds. */
+/** The patience in seconds. A start may take seconds on a loaded machine. */
 const PATIENCE = 8
 
 /** Runs a test file with this text. */

@@ -7,7 +7,10 @@ import { Parser } from 'tap-parser'
 export interface FileResult {
   readonly path: string
   readonly passed: number
-  /** Failed assertions. Also 1 if the file ended with an error or tested nothing, without naming a failure. */
+  /**
+   * How many assertions failed. It is also 1 if the file ended with an error or tested nothing, without naming a
+   * failure.
+   */
   readonly failed: number
   readonly skipped: readonly Skipped[]
   readonly seconds: number

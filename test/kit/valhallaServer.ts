@@ -26,7 +26,7 @@ const NAME = 'valhalla_service'
 const BINDING = new URL('../../node_modules/@valhallajs/valhallajs/package.json', import.meta.url)
 
 /**
- * Platform names as pip writes them. The executables need no Python, only the C library of a Linux from 2018 or
+ * The names of platforms in pip's form. The executables need no Python, only the C library of a Linux from 2018 or
  * newer.
  */
 const PLATFORMS: Partial<Record<string, string>> = {
@@ -35,8 +35,8 @@ const PLATFORMS: Partial<Record<string, string>> = {
 }
 
 /**
- * Path of the executable.
- * @throws {@link ServerMissing}
+ * The path of the executable.
+ * @throws {ServerMissing}
  */
 export async function valhallaServer(): Promise<string> {
   const onPath = executableOnPath(NAME)

@@ -22,7 +22,10 @@ export function progress(): void {
   process.send?.('progress')
 }
 
-/** A condition is checked after 5 ms, then ever less often: the checks would slow down what they wait for. */
+/**
+ * A condition is first checked after 5 ms, and then less and less often, because the checks slow down what they wait
+ * for.
+ */
 const FIRST_CHECK_MS = 5
 const LAST_CHECK_MS = 50
 const CHECK_GROWTH = 1.2

@@ -14,8 +14,8 @@ export const WORLD = fileURLToPath(
 )
 
 /**
- * Makes it, if no test has made it before. Otherwise the first question to each server would wait until it has made its
- * own, which takes some seconds of a processor, and as a client would it gives up.
+ * Makes the database, if no test has made it before. Otherwise the first question to each server would wait until that
+ * server has made its own, which takes some seconds of a processor, and it would give up like any client.
  */
 export async function makeWorld(): Promise<void> {
   // One of an earlier version is of no use to a server.
@@ -28,7 +28,7 @@ export async function makeWorld(): Promise<void> {
   try {
     buildWorld(WORLD)
   } catch (error) {
-    // Without its packages, servers say so.
+    // Without the packages, servers report that themselves.
     if (!(error instanceof WorldMissing)) throw error
   }
 }
@@ -41,7 +41,7 @@ export function shareWorld(data: string): void {
   for (const name of readdirSync(WORLD)) symlinkSync(join(WORLD, name), join(folder, name))
 }
 
-/** Changes when the code or the packages that make it change. */
+/** A text that changes when the code or the packages that make it change. */
 function version(): string {
   const hash = createHash('sha256').update(readFileSync(PACKAGES))
   for (const folder of MAKERS)

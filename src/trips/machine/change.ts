@@ -7,15 +7,15 @@ import { isSamePlace, seen, type KnownGeofences } from './places.ts'
 import { cleared, withStatus } from './status.ts'
 import { CALLS, ENDS, inOrder, type Letter, type WantedStatus } from './table.ts'
 
-/** What a call wants of a trip; absent fields stay. */
+/** What a call wants to change in a trip. Fields that are absent stay. */
 export interface TripChange {
   readonly userId?: string | undefined
-  /** The pair of a geofence. */
+  /** The tag and externalId of a geofence. */
   readonly destination?: { readonly tag: string; readonly externalId: string } | undefined
   readonly mode?: TravelMode | undefined
-  /** Minutes, above 0 to 1440. */
+  /** In minutes, more than 0 and up to 1440. */
   readonly approachingThreshold?: number | undefined
-  /** Epoch milliseconds. */
+  /** In epoch milliseconds. */
   readonly scheduledArrivalAt?: number | undefined
   readonly metadata?: Metadata | undefined
   readonly legs?: readonly LegDraft[] | undefined
@@ -31,7 +31,7 @@ export interface Stepped {
 /** What a call knows besides what it wants. */
 export interface CallSurroundings {
   readonly geofences: KnownGeofences
-  /** Server time, epoch milliseconds. */
+  /** The server time, in epoch milliseconds. */
   readonly now: number
 }
 
@@ -57,7 +57,7 @@ export function created(
 }
 
 /**
- * A call on a trip: its fields first, then its status.
+ * A call on a trip: first its fields are changed, then its status.
  * @returns the same trip if nothing changes; an error if the call is refused
  */
 export function changed(trip: Trip, change: TripChange, surroundings: CallSurroundings): Stepped | ApiError {
@@ -75,7 +75,7 @@ export function changed(trip: Trip, change: TripChange, surroundings: CallSurrou
   const isChanged = fields !== before
   const next = isChanged ? { ...fields, updatedAt: now } : fields
   if (to !== 'same') {
-    // A restart has cleared the status already.
+    // If it was restarted, it has this status already.
     const after = to === next.status ? next : withStatus(next, to, now, now)
     return { trip: after, events: inOrder(events) }
   }
@@ -85,8 +85,8 @@ export function changed(trip: Trip, change: TripChange, surroundings: CallSurrou
 }
 
 /**
- * The end of a trip that no call asked for.
- * @param at when it happened, epoch milliseconds
+ * Ends a trip without a call.
+ * @param at when it happened, in epoch milliseconds
  */
 export function endedBy(trip: Trip, cause: keyof typeof ENDS, at: number, now: number): Stepped {
   const { to, events } = ENDS[cause][trip.status]
@@ -121,7 +121,7 @@ function withDestination(
   if (wanted === undefined) return trip
   const { tag, externalId } = wanted
   const present = trip.legs === undefined ? trip.destination : currentLeg(trip)?.destination
-  // Clients repeat what they were answered.
+  // Clients send back the destination that they were answered.
   if (present?.tag === tag && present.externalId === externalId) return trip
   if (trip.legs !== undefined)
     return badParam(
@@ -131,7 +131,7 @@ function withDestination(
   if (legs !== undefined) return badParam('legs', 'A trip has either a destination or legs.')
   const known = geofences.named(tag, externalId)
   if (known === undefined) {
-    // At its end, a trip no longer needs one.
+    // A trip that ends does not need one any more.
     if (status === 'completed' || status === 'canceled') return trip
     return badParam('destinationGeofenceExternalId', 'There is no geofence with this tag and externalId.')
   }
@@ -139,7 +139,7 @@ function withDestination(
   return movedTo(trip, destination)
 }
 
-/** The trip with another destination: whether the device is there, the next update finds out. */
+/** The trip with another destination. The next update finds out whether the device is there. */
 function movedTo(trip: Trip, destination: Destination): Trip {
   if (isSamePlace(trip.destination, destination)) return trip
   return { ...trip, destination, isThere: false, isEstimateStale: true }

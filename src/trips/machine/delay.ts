@@ -4,14 +4,14 @@ import { oneDecimal, stopsAhead } from './eta.ts'
 /** By how much a trip is late. */
 export interface Delay {
   readonly delayed: boolean
-  /** Minutes, with one decimal. */
+  /** In minutes, with one decimal. */
   readonly scheduledArrivalTimeDelay: number
 }
 
 /**
- * The delay of a trip with a schedule and an ETA; undefined without.
- * @param now the prediction for a trip under way is not before it; −Infinity for the moment of the last update
- * @param threshold minutes; null: it is never delayed
+ * The delay of a trip with a schedule and an ETA; undefined without them.
+ * @param now the prediction for a running trip is not before this time; −Infinity for the moment of the last update
+ * @param threshold in minutes; null means that it is never delayed
  */
 export function delayOf(trip: Trip, now: number, threshold: number | null): Delay | undefined {
   const { scheduledArrivalAt, eta } = trip
@@ -23,7 +23,7 @@ export function delayOf(trip: Trip, now: number, threshold: number | null): Dela
   }
 }
 
-/** Epoch milliseconds. */
+/** In epoch milliseconds. */
 function predictedArrival(trip: Trip, minutes: number, now: number): number {
   const { status, arrivedAt, movedAt = -Infinity } = trip
   if (arrivedAt !== undefined && (isEnded(status) || stopsAhead(trip).length === 0)) return arrivedAt

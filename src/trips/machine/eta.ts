@@ -12,12 +12,12 @@ import {
 } from '../../model/trip.ts'
 
 /**
- * How far a trip is from its stops. The way is measured now and then, by the road engine or as the crow flies; in
- * between, the measured way is scaled with the straight line to the next stop. Measuring itself takes time, so it is
- * done by whoever sends the update, and comes back here as an {@link Estimate}.
+ * How far a trip is from its stops. The way is measured from time to time, by the road engine or in a straight line.
+ * In between, the measured way is scaled with the straight line to the next stop. Measuring takes time, so the sender
+ * of the update does it, and the result comes back here as an {@link Estimate}.
  */
 
-/** How much longer a way is than the straight line, and how fast it is gone, in kilometres an hour. */
+/** By which factor a way is longer than the straight line, and the speed on it in kilometres per hour. */
 const DETOUR = 1.3
 const KILOMETERS_AN_HOUR: Readonly<Record<TravelMode, number>> = {
   car: 40,
@@ -26,16 +26,16 @@ const KILOMETERS_AN_HOUR: Readonly<Record<TravelMode, number>> = {
   bike: 15,
   foot: 5,
 }
-/** An estimate holds within this distance, in metres, however old it is. */
+/** An estimate is valid within this distance in metres, however old it is. */
 const MOVED_METERS = 50
-/** An estimate that is older is measured again before a trip becomes approaching. */
+/** An estimate that is older than this is made again before a trip becomes approaching. */
 const FRESH_MS = 5000
-/** The scaled way is at most this multiple of the measured one. */
+/** The scaled way is at most this many times as long as the measured one. */
 const MAX_FACTOR = 2
 
 /** A stop ahead. */
 export interface Stop {
-  /** Empty for a trip without legs. */
+  /** The id of the leg; empty for a trip without legs. */
   readonly legId: string
   readonly destination: Destination
   readonly stopMinutes: number
@@ -74,7 +74,7 @@ export function stopsAhead(trip: Trip): readonly Stop[] {
     }))
 }
 
-/** What must be measured; undefined if the next stop has no place. */
+/** What must be measured; undefined if the position of the next stop is not known. */
 export function questionOf(trip: Trip, latitude: number, longitude: number): EtaQuestion | undefined {
   const stops = []
   for (const { legId, destination } of stopsAhead(trip)) {
@@ -99,8 +99,8 @@ export function isSameQuestion(a: EtaQuestion, b: EtaQuestion): boolean {
 }
 
 /**
- * The estimate of an answer.
- * @param measured a section per stop; undefined: the road engine does not know, and straight lines count
+ * Makes an estimate of an answer.
+ * @param measured a section for each stop; if undefined, the road engine does not know, and straight lines count
  */
 export function estimateOf(
   question: EtaQuestion,
@@ -118,7 +118,7 @@ export function estimateOf(
   return { time, latitude, longitude, source: measured === undefined ? 'straight' : 'road', sections }
 }
 
-/** A way that measures this many metres as the crow flies. */
+/** The way for a distance in metres in a straight line. */
 export function asTheCrowFlies(mode: TravelMode, straightMeters: number): MeasuredSection {
   const meters = straightMeters * DETOUR
   return { meters, minutes: meters / ((KILOMETERS_AN_HOUR[mode] * 1000) / 60) }
@@ -127,7 +127,7 @@ export function asTheCrowFlies(mode: TravelMode, straightMeters: number): Measur
 /**
  * Whether the way must be measured again at an update of time t, although nothing about the trip has changed.
  * @param minutes to the next stop by the present estimate
- * @param threshold minutes at which the trip is approaching; undefined: never, or it is already
+ * @param threshold the minutes at which the trip is approaching; undefined if it never is, or is already
  */
 export function isOutdated(
   estimate: Estimate,
@@ -148,12 +148,13 @@ export function isOutdated(
   )
 }
 
-/** Minutes and metres to each stop ahead, by the id of its leg. */
+/** The minutes and metres to each stop ahead, by the id of its leg. */
 export type Etas = ReadonlyMap<string, { readonly minutes: number; readonly meters: number }>
 
 /**
  * How far it is to each stop ahead from a point, at time t.
- * @param trip as it is after the update; a stop that is not in the estimate ends the list, as do those behind it
+ * @param trip the trip after the update; a stop that is not in the estimate ends the list, together with all later
+ * ones
  */
 export function etasAt(
   trip: Trip,
@@ -167,7 +168,7 @@ export function etasAt(
   const etas = new Map<string, { minutes: number; meters: number }>()
   const current = currentLeg(trip)
   const isAtStop = trip.status === 'arrived'
-  // What is left of the stop; the way continues after it.
+  // This begins with the rest of the stop's duration. The way continues after it.
   let minutes = 0
   if (isAtStop && current !== undefined) {
     const stayed = (time - (current.arrivedAt ?? time)) / 60_000
@@ -201,7 +202,7 @@ function factorOf(
   )
 }
 
-/** As records have it. */
+/** The ETA in the form of records. */
 export function etaOf(
   { minutes, meters }: { readonly minutes: number; readonly meters: number },
   source: Eta['source'],

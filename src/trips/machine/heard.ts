@@ -12,7 +12,9 @@ import type { Heard, Trip } from '../../model/trip.ts'
  * - TRIP-HEARD-2: A trip keeps no more than {@link MOST_HEARD} and {@link MOST_AT_ONCE} devices.
  */
 const MOST_HEARD = 16
-/** Devices of one moment. The update of another one with the same time leaves the trip as it is. */
+/**
+ * How many devices of one moment are kept. The update of another device with the same time leaves the trip as it is.
+ */
 const MOST_AT_ONCE = 256
 
 /** Whether an update may move the trip, unless it is earlier than the last one. */
@@ -34,7 +36,7 @@ export function withHeard(trip: Trip, { deviceId, number, time }: Heard): Trip {
   return { ...trip, heard, forgottenAt }
 }
 
-/** The trip without the names of devices; updates that were told before move it as little as ever. */
+/** The trip without the names of devices. Updates that were told before still cannot move it. */
 export function forgotten(trip: Trip): Trip {
   const times = trip.heard.map(({ time }) => time)
   if (times.length === 0) return trip

@@ -14,22 +14,22 @@ import { CALLS, inOrder, type Letter, type WantedStatus } from './table.ts'
  *   legs are pending.
  */
 
-/** The most legs that a trip keeps, closed ones included. */
+/** How many legs a trip may have, including closed ones. */
 const MAX_LEGS = 100
 
-/** A leg as a call gives it. */
+/** A leg in the form in which a call gives it. */
 export interface LegDraft {
-  /** As it was given; a leg of the trip keeps its state. */
+  /** The id that was given. If the trip has this leg, it keeps its state. */
   readonly id?: string | undefined
   /** The id of a leg that the trip does not have yet. */
   readonly newId: string
-  /** A geofence is named by its pair or its `_id`; others have their place. */
+  /** The destination. A geofence is named by its pair or its `_id`, and others have their position. */
   readonly destination?: Destination | undefined
   readonly stopDuration?: number | undefined
   readonly metadata?: Metadata | undefined
 }
 
-/** The trip with other open legs; closed ones stay. The same trip if nothing changes. */
+/** The trip with other open legs. Closed ones stay. It is the same trip if nothing changes. */
 export function withLegDrafts(
   trip: Trip,
   drafts: readonly LegDraft[],
@@ -107,7 +107,7 @@ function legOf(
   }
 }
 
-/** The trip with a current leg that is open; another one than before is started. */
+/** The trip with a current leg that is open. If it is another one than before, it is started. */
 function settled(trip: Trip, now: number): Trip {
   const legs = trip.legs!
   const current = legs.find(({ id }) => id === trip.currentLegId)
@@ -116,7 +116,7 @@ function settled(trip: Trip, now: number): Trip {
   return withCurrent(trip, firstOpen(legs)!.id, to, now, now)
 }
 
-/** The next leg's turn: the first open one is current and started. The trip must have an open leg. */
+/** Makes the next open leg the current one, and starts it. The trip must have an open leg. */
 export function nextLeg(trip: Trip, at: number, now: number): Trip {
   return withCurrent(
     trip,
@@ -127,7 +127,7 @@ export function nextLeg(trip: Trip, at: number, now: number): Trip {
   )
 }
 
-/** PUT legs: the order in which the open legs come. */
+/** Changes the order of the open legs, for PUT legs. */
 export function withOrder(trip: Trip, ids: readonly string[], { now }: CallSurroundings): Stepped | ApiError {
   if (isEnded(trip.status))
     return badParam('legs', `This trip is ${trip.status}. Its legs do not change any more.`)
@@ -147,7 +147,7 @@ export function withOrder(trip: Trip, ids: readonly string[], { now }: CallSurro
   return { trip: after, events: isPending ? [] : ['U'] }
 }
 
-/** PATCH of a leg's status. */
+/** Changes the status of a leg, for PATCH of a leg. */
 export function withLegStatus(
   trip: Trip,
   legId: string,
@@ -168,7 +168,7 @@ export function withLegStatus(
     case 'canceled':
       return closing(trip, leg, wanted, now)
     default: {
-      // The other leg's status is not the trip's: it begins as a leg that was started.
+      // The status of another leg is not that of the trip. It begins as a leg that was started.
       const from = isCurrent || trip.status === 'pending' ? trip.status : 'started'
       const { events } = CALLS[wanted][from]
       const next = withCurrent(trip, leg.id, wanted, now, now)

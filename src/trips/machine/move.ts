@@ -37,22 +37,22 @@ import { inOrder, UPDATES, type Letter, type UpdateInput } from './table.ts'
 /** An update of a device, as trips see it. */
 export interface TripMove {
   readonly deviceId: string
-  /** Ascends with the updates of the device. */
+  /** A number that ascends with the updates of the device. */
   readonly number: number
   readonly user: TripUser
-  /** Time t, epoch milliseconds. */
+  /** The time t, in epoch milliseconds. */
   readonly time: number
-  /** Server time, epoch milliseconds. */
+  /** The server time, in epoch milliseconds. */
   readonly receivedAt: number
   readonly latitude: number
   readonly longitude: number
-  /** Metres as sent. */
+  /** In metres, as it was sent. */
   readonly accuracy: number | undefined
   readonly foreground: boolean
   readonly stopped: boolean
-  /** Worse than `maxAccuracyMeters`. */
+  /** Whether the accuracy is worse than `maxAccuracyMeters`. */
   readonly isInaccurate: boolean
-  /** The geofences that the device is in after it, by `_id`. */
+  /** The `_id`s of the geofences that the device is in after the update. */
   readonly inside: readonly string[]
   /** The geofences that the device entered with this update. */
   readonly entered: readonly EnteredGeofence[]
@@ -69,7 +69,7 @@ export interface MoveSurroundings extends CallSurroundings {
   confidenceIn(geofence: GeofenceProperties, move: TripMove): Confidence
 }
 
-/** A way that was measured for a move; without sections, the road engine does not know it. */
+/** A way that was measured for a move. If it has no sections, the road engine does not know it. */
 export interface MeasuredWay {
   readonly question: EtaQuestion
   readonly sections: readonly MeasuredSection[] | undefined
@@ -81,7 +81,7 @@ export interface Moved {
   readonly events: readonly Letter[]
   /** The confidence of an arrival. */
   readonly confidence: Confidence | undefined
-  /** For each W, in order: the geofence that was entered. */
+  /** For each W, in order, the geofence that was entered. */
   readonly wrong: readonly WrongGeofence[]
 }
 
@@ -92,7 +92,7 @@ export interface WrongGeofence {
 
 /**
  * Moves a trip by an update.
- * @param way the answer to the question that an earlier try returned
+ * @param way the answer to the question that an earlier attempt returned
  * @returns undefined if the update leaves the trip as it is; a question if a way must be measured first
  */
 export function moved(
@@ -152,7 +152,7 @@ function placeOf({ latitude, longitude, accuracy }: TripMove) {
   return accuracy === undefined ? { latitude, longitude } : { latitude, longitude, accuracy }
 }
 
-/** The trip with its geofences as they are now. */
+/** The trip with the present state of its geofences. */
 function looked(trip: Trip, { geofences }: MoveSurroundings): Trip {
   let isElsewhere = false
   const look = (destination: Destination): Destination => {
@@ -174,7 +174,7 @@ function looked(trip: Trip, { geofences }: MoveSurroundings): Trip {
   return { ...trip, legs: found, isEstimateStale: trip.isEstimateStale || isElsewhere }
 }
 
-/** With which confidence the device is at the destination; undefined if it is not. */
+/** The confidence with which the device is at the destination; undefined if it is not. */
 function arrivalAt(trip: Trip, move: TripMove, surroundings: MoveSurroundings): Confidence | undefined {
   const destination = destinationOf(trip)
   if (destination === undefined) return undefined
@@ -186,7 +186,7 @@ function arrivalAt(trip: Trip, move: TripMove, surroundings: MoveSurroundings): 
   return entry?.confidence ?? surroundings.confidenceIn(known, move)
 }
 
-/** The geofence of a destination, as it is now. */
+/** The present geofence of a destination. */
 function geofenceOf(
   { tag, externalId }: Destination,
   { geofences }: MoveSurroundings,
@@ -200,7 +200,10 @@ function counts(geofence: GeofenceProperties, { user, receivedAt }: TripMove): b
   return isActiveAt(geofence, receivedAt) && isMeantFor(geofence, user.userId)
 }
 
-/** A point is treated like a circle without rules of its own: it is entered and left without delays and events. */
+/**
+ * Handles a destination that is a point. It is treated like a circle without its own rules, which is entered and left
+ * without delays and events.
+ */
 function arrivalAtPoint(
   { isThere }: Trip,
   { location, radius }: Destination,
@@ -247,7 +250,7 @@ function afterStop(trip: Trip, time: number, now: number): Trip {
   return nextLeg(withLeg(trip, legWith(leg, 'completed', time, now)), time, now)
 }
 
-/** Minutes at which the trip is approaching; undefined if it cannot become so. */
+/** The minutes at which the trip is approaching; undefined if it cannot become so. */
 function thresholdOf(trip: Trip, status: ActiveStatus, surroundings: MoveSurroundings): number | undefined {
   if (status !== 'pending' && status !== 'started') return undefined
   const destination = destinationOf(trip)
@@ -257,7 +260,7 @@ function thresholdOf(trip: Trip, status: ActiveStatus, surroundings: MoveSurroun
   )
 }
 
-/** The estimate that holds after the update, or the question whose answer it needs. */
+/** The estimate that is valid after the update, or the question whose answer it needs. */
 function estimated(
   before: Trip,
   next: Trip,
@@ -308,7 +311,7 @@ function withEtas(trip: Trip, move: TripMove): Trip {
   }
 }
 
-/** Minutes to the destination; Infinity if they are not known. */
+/** The minutes to the destination; Infinity if they are not known. */
 function minutesToNext(trip: Trip): number {
   const eta = trip.legs === undefined ? trip.eta : currentLeg(trip)?.eta
   return eta?.duration ?? Infinity

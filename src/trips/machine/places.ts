@@ -5,19 +5,19 @@ import type { Destination } from '../../model/trip.ts'
 export interface KnownGeofence {
   readonly geofence: GeofenceProperties
   readonly center: Position
-  /** Metres. */
+  /** In metres. */
   readonly radius: number
 }
 
-/** The geofences of a scope as they are now. */
+/** The present geofences of a scope. */
 export interface KnownGeofences {
-  /** The one with that pair, enabled or not; undefined if there is none. */
+  /** The geofence with that pair, whether it is enabled or not; undefined if there is none. */
   named(tag: string, externalId: string): KnownGeofence | undefined
-  /** The one with that `_id`. */
+  /** The geofence with that `_id`. */
   withId(id: string): KnownGeofence | undefined
 }
 
-/** The destination with what is known of its geofence now; the same object if nothing has changed. */
+/** The destination with the present data of its geofence. It is the same object if nothing has changed. */
 export function seen(destination: Destination, geofences: KnownGeofences): Destination {
   const { tag, externalId } = destination
   if (tag === undefined || externalId === undefined) return destination

@@ -10,12 +10,12 @@ import {
 } from '../../model/trip.ts'
 import { stopsAhead } from './eta.ts'
 
-/** What a status means for the times of a trip and for its legs. All times are epoch milliseconds. */
+/** What a status means for the times of a trip and for its legs. All times are in epoch milliseconds. */
 
 /**
  * The trip with another status.
  * @param at when it happened: the time t of an update, or now
- * @param now the server's
+ * @param now the server's time
  */
 export function withStatus(trip: Trip, to: TripStatus, at: number, now: number): Trip {
   return isEnded(to) ? ended(trip, to, at, now) : active(trip, to, at, now)
@@ -30,14 +30,14 @@ function active(trip: Trip, to: ActiveStatus, at: number, now: number): Trip {
     updatedAt: now,
     startedAt: to === 'pending' ? undefined : (trip.startedAt ?? at),
     arrivedAt: isThere ? (wasThere ? trip.arrivedAt : at) : undefined,
-    // Nobody knows how far it is once the arrival was taken back; the next update finds out.
+    // If the arrival was taken back, nobody knows how far it is. The next update finds out.
     eta: wasThere && !isThere ? undefined : trip.eta,
   }
   const withLegs = withCurrentLeg(next, (leg) => legWith(leg, to, at, now))
   return isThere ? withoutWay(withLegs) : withLegs
 }
 
-/** The way to where it is now, which is none. With legs, that of the trip is the one to the last leg. */
+/** The trip with an empty way, because it has arrived. With legs, the trip's way is the one to the last leg. */
 function withoutWay(trip: Trip): Trip {
   const eta: Eta = { duration: 0, distance: 0, source: trip.eta?.source ?? 'straight' }
   const next = withCurrentLeg(trip, (leg) => ({ ...leg, eta }))
@@ -84,7 +84,10 @@ export function firstOpen(legs: readonly Leg[]): Leg | undefined {
   return legs.find(({ status }) => !isEnded(status))
 }
 
-/** Makes an open leg the current one, with the status of the trip; the one before is pending again if it is open. */
+/**
+ * Makes an open leg the current one, with the status of the trip. The previous one becomes pending again if it is
+ * open.
+ */
 export function withCurrent(trip: Trip, id: string, to: ActiveStatus, at: number, now: number): Trip {
   const legs = trip.legs!.map((leg) =>
     leg.id !== id && leg.id === trip.currentLegId && !isEnded(leg.status)
@@ -99,12 +102,12 @@ export function withCurrent(trip: Trip, id: string, to: ActiveStatus, at: number
     isEstimateStale: trip.isEstimateStale || isOther,
     isThere: trip.isThere && !isOther,
   }
-  // Another leg's arrival is not this one's.
+  // The arrival at another leg does not count for this one.
   const base = isOther && next.status === 'arrived' ? { ...next, status: 'started' as const } : next
   return active({ ...base, arrivedAt: isOther ? undefined : next.arrivedAt }, to, at, now)
 }
 
-/** The trip before its next run: same `_id`, without what belongs to the last one. */
+/** The trip before its next run, with the same `_id` and without what belongs to the last run. */
 export function cleared(trip: Trip, now: number): Trip {
   const legs = trip.legs?.map((leg): Leg => {
     const { arrivedAt: _, completedAt: __, eta: ___, ...rest } = leg
@@ -131,7 +134,10 @@ export function cleared(trip: Trip, now: number): Trip {
   }
 }
 
-/** When a trip that has not ended expires; Infinity: never. @param minutes of the settings; null: never */
+/**
+ * When a trip that has not ended expires; Infinity if it never does.
+ * @param minutes the setting; null means never
+ */
 export function expiresAt(trip: Trip, minutes: number | null): number {
   if (minutes === null || isEnded(trip.status)) return Infinity
   return lifeBegan(trip) + minutes * 60_000

@@ -24,18 +24,18 @@ export const TRIP_EVENTS = {
   X: 'user.stopped_trip',
 } as const
 
-/** An event. In one answer they are in the order of {@link TRIP_EVENTS}. */
+/** An event. Within one answer, events are in the order of {@link TRIP_EVENTS}. */
 export type Letter = keyof typeof TRIP_EVENTS
 
-/** What a call wants the status to be. */
+/** The status that a call wants. */
 export type WantedStatus = ActiveStatus | Exclude<EndedStatus, 'expired'>
 
-/** What an update finds out about a trip without an end. */
+/** What an update finds out about a trip that has not ended. */
 export type UpdateInput = 'outside' | 'near' | 'inside' | 'wrong' | 'left'
 
 /**
- * One case. `to`: the status after it; `same`: it stays. `restart`: the run before is cleared first. `refused`: 400,
- * and nothing changes.
+ * One case. `to` is the status after it, or `same` if it stays. With `restart`, the previous run is cleared first.
+ * With `refused`, the answer is 400, and nothing changes.
  */
 export interface Cell {
   readonly to: TripStatus | 'same'
@@ -47,7 +47,10 @@ type Row<S extends string> = Readonly<Record<S, Cell>>
 
 const SAME = cell('same')
 
-/** PATCH with a status. `changed`: POST of a trip that exists, and PATCH without a status, where a field changes. */
+/**
+ * The cases of PATCH with a status. `changed` is POST for a trip that exists, and PATCH without a status, if a field
+ * changes.
+ */
 export const CALLS: Readonly<Record<WantedStatus | 'changed', Row<TripStatus>>> = {
   changed: {
     pending: SAME,
@@ -89,9 +92,9 @@ export const CALLS: Readonly<Record<WantedStatus | 'changed', Row<TripStatus>>> 
 }
 
 /**
- * An update. `near`: outside, and the ETA is within the threshold. `wrong`: it entered another geofence of the
- * destination's tag. `left`: it is outside, and the one before was in the destination. A trip that has ended is not
- * moved.
+ * The cases of an update. `near`: it is outside, and the ETA is within the threshold. `wrong`: it entered another
+ * geofence of the destination's tag. `left`: it is outside, and the previous update was in the destination. A trip
+ * that has ended is not moved.
  */
 export const UPDATES: Readonly<Record<UpdateInput, Row<ActiveStatus>>> = {
   outside: {
@@ -122,18 +125,20 @@ export const UPDATES: Readonly<Record<UpdateInput, Row<ActiveStatus>>> = {
     pending: cell('started', 'S'),
     started: cell('same', 'U'),
     approaching: cell('same', 'U'),
-    // With legs, it is the next leg's turn.
+    // If it has legs, the next leg begins.
     arrived: cell('same', 'U'),
   },
 }
 
-/** Time, and the removal of the user's record. */
+/** The cases of time, and of the removal of the user's record. */
 export const ENDS: Readonly<Record<'due' | 'userRemoved', Row<TripStatus>>> = {
   due: { ...active(cell('expired', 'X')), ...ended(SAME) },
   userRemoved: { ...active(cell('canceled', 'X')), ...ended(SAME) },
 }
 
-/** Events of one step in their order, each once except W; U only where no other of its rank was made. */
+/**
+ * The events of one step in their order. Each occurs once, except W. U only occurs if no other of its rank was made.
+ */
 export function inOrder(letters: readonly Letter[]): readonly Letter[] {
   const sorted = ORDER.flatMap((letter) =>
     letter === 'W' ? letters.filter((one) => one === 'W') : letters.includes(letter) ? [letter] : [],
@@ -160,7 +165,7 @@ function ended(one: Cell): Row<EndedStatus> {
   return { completed: one, canceled: one, expired: one }
 }
 
-/** An end stays as it is; only a trip that has expired by itself may be given another. */
+/** The case of an end. It stays as it is, except that a trip that has expired by itself may be given another one. */
 function endOf(to: WantedStatus & EndedStatus, other: WantedStatus & EndedStatus): Row<EndedStatus> {
   const cells: Record<string, Cell> = {
     [to]: SAME,
