@@ -17,8 +17,24 @@ const BYTES_A_TURN = 256 * 1024
 
 /** Characters of geofence texts for events that are kept, in each of two generations. */
 export const GEOFENCE_TEXT_CHARACTERS = 8 * 1024 * 1024
-/** Writing this many of these texts takes a millisecond. */
+/** Writing this many of these texts, or this many characters of them, takes a millisecond. */
 const MANY_TEXTS = 300
+const MANY_CHARACTERS = 512 * 1024
+
+/** The events of an update into or out of very many geofences. They are made one by one when they are written. */
+interface Emitted {
+  readonly transitions: readonly Transition[]
+  /** Of each: see {@link EventTexts.partOf}. */
+  readonly parts: readonly string[]
+  readonly written: EventTexts
+  /** The texts of those that were made. */
+  readonly texts: string[]
+  /** Index of the first of them in the commit. */
+  readonly first: number
+  readonly profile: Profile
+  readonly update: Update
+  readonly time: number
+}
 
 /**
  * The events of the commit that a partition is making: their ids and texts, and how they get into the frame.
@@ -32,9 +48,10 @@ export class CommitEvents {
   bytes = 0
   readonly #partition: number
   readonly #salt: StoreSalt
-  readonly #newEvents: StoredEvent[] = []
-  /** How many of the events are in the frame already. */
+  readonly #newEvents: (StoredEvent | Emitted)[] = []
+  /** How many of them are in the frame, and how many events of the next one, if that is the events of an update. */
   #written = 0
+  #writtenOfNext = 0
   #time = 0
   #sequence = 0
   /** Makes the ids of events. Undefined until the commit has an event. */
@@ -54,7 +71,7 @@ export class CommitEvents {
     this.#eventIndex = 0
     this.bytes = 0
     this.#newEvents.length = 0
-    this.#written = 0
+    this.#written = this.#writtenOfNext = 0
   }
 
   /**
@@ -70,7 +87,7 @@ export class CommitEvents {
     const newEvents = this.#newEvents
     let bytes = 0
     while (this.#written < newEvents.length && bytes < BYTES_A_TURN) {
-      const event = newEvents[this.#written++]!
+      const event = this.#next(newEvents[this.#written]!)
       writer.event(event)
       events.push(event)
       bytes += event.json.length
@@ -78,10 +95,28 @@ export class CommitEvents {
     return this.#written < newEvents.length
   }
 
+  /** The next event to be written. */
+  #next(next: StoredEvent | Emitted): StoredEvent {
+    if (!('parts' in next)) {
+      this.#written++
+      return next
+    }
+    const event = this.#eventOf(next, this.#writtenOfNext++)
+    if (this.#writtenOfNext === next.transitions.length) {
+      this.#writtenOfNext = 0
+      this.#written++
+    }
+    return event
+  }
+
   /** The id of the next event. */
   nextId(): string {
+    return this.#idAt(this.#eventIndex++)
+  }
+
+  #idAt(index: number): string {
     this.#idOf ??= eventIds(this.#salt, this.#time, this.#partition, this.#sequence)
-    return this.#idOf(this.#eventIndex++)
+    return this.#idOf(index)
   }
 
   /** Adds an event after the others; its id is the {@link nextId}. */
@@ -90,7 +125,10 @@ export class CommitEvents {
     this.bytes += event.json.length
   }
 
-  /** The texts of the events, or why there are none; then nothing was changed. */
+  /**
+   * The texts of the events, or why there are none; then nothing was changed. Where they are very many, the list is
+   * complete once the commit has ended.
+   */
   emit(
     transitions: readonly Transition[],
     profile: Profile,
@@ -99,9 +137,6 @@ export class CommitEvents {
     time: number,
     writing: 'before' | undefined,
   ): readonly string[] | typeof TOO_MANY_EVENTS | Unwritten {
-    const first = this.#newEvents.length
-    const firstIndex = this.#eventIndex
-    let characters = 0
     const context: EventContext = {
       outlineOf: (geofence) => outlineIn(view.index, geofence),
       live: isLive(update.scope),
@@ -115,38 +150,54 @@ export class CommitEvents {
       time,
       receivedAt: update.receivedAt,
     }
-    // For a few events, keeping a text costs more than writing it.
-    const kept = transitions.length < MANY_TEXTS ? undefined : this.geofenceTexts
+    // For a few events, keeping a text costs more than writing it, unless it was written before.
+    const isKept = transitions.length >= MANY_TEXTS || writing === undefined
+    const kept = isKept ? this.geofenceTexts : undefined
     const written = new EventTexts(context, kept)
-    const texts: string[] = []
+    const parts: string[] = []
+    let characters = 0
     for (const transition of transitions) {
-      const id = this.nextId()
-      const json = written.json(id, transition)
-      characters += json.length
-      const takesLong = writing === 'before' && written.made >= MANY_TEXTS
-      if (takesLong || characters > MAX_EVENT_CHARACTERS) {
-        this.#newEvents.length = first
-        this.#eventIndex = firstIndex
-        return takesLong ? this.#unwritten(transitions) : TOO_MANY_EVENTS
-      }
-      texts.push(json)
-      this.#newEvents.push({
-        scope: update.scope,
-        id,
-        type: transition.type,
-        deviceId: profile.deviceId,
-        userId: profile.userId,
-        userRecordId: profile.id,
-        createdAt: (transition.geofence && transition.at?.time) ?? time,
-        actualCreatedAt: update.receivedAt,
-        tag: (transition.geofence ?? transition.beacon)?.tag,
-        externalId: (transition.geofence ?? transition.beacon)?.externalId,
-        traits: eventTraitsOf(transition),
-        json,
-      })
+      const part = written.partOf(transition)
+      parts.push(part)
+      characters += written.lengthOf(transition, part)
+      const takesLong =
+        writing === 'before' && (written.made >= MANY_TEXTS || written.madeCharacters >= MANY_CHARACTERS)
+      if (takesLong) return this.#unwritten(transitions)
+      if (characters > MAX_EVENT_CHARACTERS) return TOO_MANY_EVENTS
     }
+    const texts: string[] = []
+    const emitted = { transitions, parts, written, texts, first: this.#eventIndex, profile, update, time }
+    this.#eventIndex += transitions.length
     this.bytes += characters
+    // Writing ten thousand takes long, so it is done in the turns of write.
+    if (transitions.length >= MANY_TEXTS) this.#newEvents.push(emitted)
+    else for (let i = 0; i < transitions.length; i++) this.#newEvents.push(this.#eventOf(emitted, i))
     return texts
+  }
+
+  /** Makes an event of an update, and appends its text to those of the update. */
+  #eventOf(
+    { transitions, parts, written, texts, first, profile, update, time }: Emitted,
+    i: number,
+  ): StoredEvent {
+    const transition = transitions[i]!
+    const id = this.#idAt(first + i)
+    const json = written.json(id, transition, parts[i]!)
+    texts.push(json)
+    return {
+      scope: update.scope,
+      id,
+      type: transition.type,
+      deviceId: profile.deviceId,
+      userId: profile.userId,
+      userRecordId: profile.id,
+      createdAt: (transition.geofence && transition.at?.time) ?? time,
+      actualCreatedAt: update.receivedAt,
+      tag: (transition.geofence ?? transition.beacon)?.tag,
+      externalId: (transition.geofence ?? transition.beacon)?.externalId,
+      traits: eventTraitsOf(transition),
+      json,
+    }
   }
 
   #unwritten(transitions: readonly Transition[]): Unwritten {

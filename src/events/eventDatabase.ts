@@ -6,8 +6,9 @@ import { withFlush } from '../runtime/sqlite.ts'
 import { openEventTables } from './eventTables.ts'
 import { contentConditions, EventSearch, type CountStep } from './eventSearch.ts'
 import { OwnedEvents, type OwnedEvent } from './ownedEvents.ts'
+import { COLUMNS, type PackedEvents } from './packedEvents.ts'
 import { PAGE_CHARACTERS, READ_CHARACTERS } from './port.ts'
-import type { CountQuery, EventQuery, Scopes, StoredEvent, Verification } from './port.ts'
+import type { CountQuery, EventQuery, Scopes, Verification } from './port.ts'
 
 /** How many events one transaction of a prune removes, so that whatever waits for it waits only milliseconds. */
 const PRUNE_CHUNK = 1_000
@@ -105,7 +106,7 @@ export class EventDatabase {
   /**
    * Adds events and moves the log offset, in one transaction. An event with a known id is ignored, but still uses its
    * offset.
-   * @param rows made by {@link packEvents}; their offsets continue from {@link offset}
+   * @param rows made by packEvents; their offsets continue from {@link offset}
    * @param breathe called between statements
    */
   add(logOffset: number, rows: PackedEvents, breathe: () => void = () => {}): void {
@@ -344,36 +345,8 @@ export interface PlacedJsons {
   readonly offset: number
 }
 
-/**
- * Events for a transaction, as a flat list with {@link COLUMNS} values for each. A flat list is transferred to a
- * thread faster than objects.
- */
-export type PackedEvents = (string | number | null)[]
-
-const COLUMNS = 10
 /** How many events one statement inserts. This costs a quarter less than one by one. */
 const MANY = 40
-
-/**
- * Appends events to a packed list, each at the next offset.
- * @param offset the offset before the first event
- */
-export function packEvents(events: readonly StoredEvent[], offset: number, into: PackedEvents): void {
-  for (const event of events) {
-    into.push(
-      ++offset,
-      event.id,
-      event.scope,
-      event.type,
-      event.deviceId,
-      event.userId ?? null,
-      event.userRecordId,
-      event.createdAt,
-      event.actualCreatedAt,
-      event.json,
-    )
-  }
-}
 
 /** The conditions of a query and their values. A condition whose value is undefined is left out. */
 class Conditions {

@@ -2,8 +2,7 @@ import { Worker } from 'node:worker_threads'
 import { EVENT_INDEX_WORKER } from '../../workers/urls.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { CallRefused, WorkerCalls, type ThreadEnd } from '../runtime/workerCalls.ts'
-import { packEvents } from './eventDatabase.ts'
-import type { PackedEvents } from './eventDatabase.ts'
+import { packEvents, takePacked, type PackedEvents } from './packedEvents.ts'
 import { EventIndexDamaged, EventIndexTooNew } from './eventTables.ts'
 import type { EventNotice, EventThread, OpenedEvents } from './eventWorker.ts'
 import { looksInto } from './eventSearch.ts'
@@ -31,6 +30,11 @@ import { readEvent } from './record.ts'
 const GATHER = 200
 /** The bytes of events in one transaction, which keep the thread busy for about twenty milliseconds. */
 const BATCH_BYTES = 2 << 20
+/**
+ * The characters of events that are handed to the thread at a time, which takes a millisecond. The events of one
+ * update may have thirty million.
+ */
+const PIECE_CHARACTERS = 256 * 1024
 /**
  * How many steps one search has; then its page ends with what was found. A step takes some ten milliseconds of the
  * thread.
@@ -98,6 +102,8 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   #batches: Batch[] = []
   /** Batches that the thread has not stored yet. */
   #underWay = 0
+  /** Whether the thread has received a part of the first batch. */
+  #isBegun = false
   #timer: NodeJS.Timeout | undefined
   #soon: NodeJS.Immediate | undefined
   /** The callback of the copy in progress; there is at most one copy at a time. */
@@ -128,11 +134,11 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
   add(logOffset: number, events: readonly StoredEvent[], offset = this.lastOffset + 1): void {
     if (logOffset <= this.#logOffset || this.#calls.isEnded) return
     this.#logOffset = logOffset
-    let batch = this.#batches.at(-1)
-    if (batch === undefined || batch.bytes >= BATCH_BYTES) {
-      batch = { logOffset, rows: [], bytes: 0 }
-      this.#batches.push(batch)
-    }
+    const last = this.#batches.at(-1)
+    const isClosed = last === undefined || last.bytes >= BATCH_BYTES
+    if (isClosed || (this.#isBegun && this.#batches.length === 1))
+      this.#batches.push({ logOffset, rows: [], bytes: 0 })
+    const batch = this.#batches.at(-1)!
     batch.logOffset = logOffset
     packEvents(events, offset - 1, batch.rows)
     if (events.length > 0) this.lastOffset = offset - 1 + events.length
@@ -140,7 +146,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     for (const event of events) bytes += EVENT_BYTES + event.json.length
     batch.bytes += bytes
     this.pendingBytes += bytes
-    if (this.#underWay === 0) this.#gather()
+    if (this.#underWay === 0 && !this.#isBegun) this.#gather()
   }
 
   list(scope: ScopeId, query: EventQuery): Promise<EventList> {
@@ -240,7 +246,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
 
   /** The thread's calls. They come after all events that were added. */
   #behindAdded(): WorkerCalls<EventThread, OpenedEvents, EventNotice> {
-    while (this.#batches.length > 0) this.#sendFirst()
+    while (this.#batches.length > 0) this.#sendPiece()
     return this.#calls
   }
 
@@ -248,17 +254,27 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
     if (this.#batches.length > 1 || this.#batches[0]!.bytes >= BATCH_BYTES) {
       // Sending a large batch takes milliseconds, so it is not done in the turn that reported it, and only one batch
       // is sent at a time.
-      this.#soon ??= setImmediate(() => this.#sendFirst())
-    } else this.#timer ??= setTimeout(() => this.#sendFirst(), GATHER)
+      this.#soon ??= setImmediate(() => this.#sendPiece())
+    } else this.#timer ??= setTimeout(() => this.#sendPiece(), GATHER)
   }
 
-  #sendFirst(): void {
+  /** Sends a piece of the first batch. Its last one has it stored; further pieces follow in turns of their own. */
+  #sendPiece(): void {
     this.#dropTimers()
-    const batch = this.#batches.shift()
+    const batch = this.#batches[0]
     if (batch === undefined) return
+    const piece = takePacked(batch.rows, PIECE_CHARACTERS)
+    if (batch.rows.length > 0) {
+      this.#isBegun = true
+      this.#calls.call('addLater', piece).catch(() => {})
+      this.#soon = setImmediate(() => this.#sendPiece())
+      return
+    }
+    this.#isBegun = false
+    this.#batches.shift()
     this.#underWay++
-    const { logOffset, rows, bytes } = batch
-    this.#calls.call('add', logOffset, rows, bytes).then(
+    const { logOffset, bytes } = batch
+    this.#calls.call('add', logOffset, piece, bytes).then(
       () => this.#stored(bytes),
       // All calls fail together, but the thread's end is reported only once.
       () => {},

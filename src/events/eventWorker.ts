@@ -1,14 +1,17 @@
 import type { MessagePort } from 'node:worker_threads'
 import { CallRefused, serveCalls } from '../runtime/workerCalls.ts'
 import { EventDatabase } from './eventDatabase.ts'
-import type { PackedEvents } from './eventDatabase.ts'
+import type { PackedEvents } from './packedEvents.ts'
 
 /** The index's calls to its thread. They are answered in order, except for a copy, which lets others pass. */
 export interface EventThread extends Pick<
   EventDatabase,
   'list' | 'search' | 'count' | 'read' | 'offsetOf' | 'get' | 'verify' | 'delete'
 > {
+  /** @param rows come after those of {@link addLater} */
   add(logOffset: number, rows: PackedEvents, bytes: number): void
+  /** Takes events that belong to the next {@link add}, because a thread receives many events in pieces. */
+  addLater(rows: PackedEvents): void
   /** Removes old events. Returns how many were removed. */
   prune(before: number): number
   /**
@@ -58,6 +61,8 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
     let timer: NodeJS.Timeout | undefined
     let unflushedBytes = 0
     let isCopyEnded = false
+    /** Events of the next call to add. */
+    let earlier: PackedEvents[] = []
 
     const checkpoint = (): void => {
       clearTimeout(timer)
@@ -73,12 +78,15 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
       opened: { logOffset: database.checkpoint(), offset: database.offset },
       methods: {
         add(logOffset, rows, bytes) {
-          database.add(logOffset, rows, bytes < HURRIED_BYTES ? breathe : hurry)
+          const all = earlier.length === 0 ? rows : [...earlier, rows].flat()
+          earlier = []
+          database.add(logOffset, all, bytes < HURRIED_BYTES ? breathe : hurry)
           unflushedBytes += bytes
           if (unflushedBytes >= CHECKPOINT_BYTES) checkpoint()
           // A thread ends when its port is closed.
           else timer ??= setTimeout(() => guard(checkpoint), CHECKPOINT_AFTER).unref()
         },
+        addLater: (rows) => void earlier.push(rows),
         list: (scope, query) => database.list(scope, query),
         search: (scope, query, cursor) => database.search(scope, query, cursor),
         count: (scope, query, cursor) => database.count(scope, query, cursor),

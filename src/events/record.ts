@@ -87,8 +87,9 @@ export class EventTexts {
   readonly #first: string
   readonly #middle: string
   readonly #last: string
-  /** How many texts of geofences were written because they were not in the cache. */
+  /** How many texts of geofences were written because they were not in the cache, and how many characters they have. */
   made = 0
+  madeCharacters = 0
 
   /**
    * Texts for the events of one update.
@@ -110,25 +111,59 @@ export class EventTexts {
   }
 
   readonly #textOf = (geofence: GeofenceProperties): string => {
+    const text = geofenceText(geofence, this.#context.outlineOf(geofence))
     this.made++
-    return geofenceText(geofence, this.#context.outlineOf(geofence))
+    this.madeCharacters += text.length
+    return text
   }
 
-  /** The event record of one of the update's transitions. */
-  json(id: string, transition: Transition): string {
-    const { geofence, type, confidence, duration } = transition
+  /** The part of a record that is not the same for all events of the update and needs no id. */
+  partOf(transition: Transition): string {
+    const { geofence } = transition
     // A crossing has its own time and location.
-    if (geofence !== undefined && transition.at !== undefined) return eventJson(id, transition, this.#context)
-    const what =
-      geofence === undefined
-        ? subjectOf(transition)
-        : `,"geofence":${this.#geofences?.get(geofence, this.#textOf) ?? this.#textOf(geofence)}`
-    let more = ''
-    if (geofence !== undefined && transition.currentlyOperating !== undefined)
-      more = `,"currentlyOperating":${transition.currentlyOperating}`
-    if (duration !== undefined) more += `,"duration":${duration}`
-    return `{"_id":"${id}","type":"${type}${this.#first}${what}${this.#middle}${confidence}${more}${this.#last}`
+    if (geofence !== undefined && transition.at !== undefined)
+      return eventJson(NO_ID, transition, this.#context).slice(ID_END)
+    if (geofence === undefined) return subjectOf(transition)
+    return `,"geofence":${this.#geofences?.get(geofence, this.#textOf) ?? this.#textOf(geofence)}`
   }
+
+  /** How many characters the record has. @param part see {@link partOf} */
+  lengthOf(transition: Transition, part: string): number {
+    const { type, confidence } = transition
+    if (isCrossing(transition)) return ID_END + part.length
+    const common = this.#first.length + this.#middle.length + this.#last.length
+    const more = moreOf(transition)
+    return ID_END + TYPE.length + type.length + common + part.length + String(confidence).length + more.length
+  }
+
+  /** The event record of one of the update's transitions. @param part see {@link partOf} */
+  json(id: string, transition: Transition, part: string = this.partOf(transition)): string {
+    const { type, confidence } = transition
+    if (isCrossing(transition)) return `${ID}${id}${part}`
+    const more = moreOf(transition)
+    return `${ID}${id}${TYPE}${type}${this.#first}${part}${this.#middle}${confidence}${more}${this.#last}`
+  }
+}
+
+const ID = '{"_id":"'
+const TYPE = '","type":"'
+/** In place of an id: all have this length. */
+const NO_ID = '0'.repeat(24)
+/** Characters of a record up to the end of its id. */
+const ID_END = ID.length + NO_ID.length
+
+function isCrossing(transition: Transition): boolean {
+  return transition.geofence !== undefined && transition.at !== undefined
+}
+
+/** What may follow the confidence. */
+function moreOf(transition: Transition): string {
+  const { duration } = transition
+  let more = ''
+  if (transition.geofence !== undefined && transition.currentlyOperating !== undefined)
+    more = `,"currentlyOperating":${transition.currentlyOperating}`
+  if (duration !== undefined) more += `,"duration":${duration}`
+  return more
 }
 
 /** What an event without a geofence is about, as a member of its record. */

@@ -5,8 +5,8 @@ import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import t from 'tap'
-import { EventDatabase, packEvents } from '../../src/events/eventDatabase.ts'
-import type { PackedEvents } from '../../src/events/eventDatabase.ts'
+import { EventDatabase } from '../../src/events/eventDatabase.ts'
+import { packEvents, type PackedEvents } from '../../src/events/packedEvents.ts'
 import { EventIndexFailed, openEventIndex } from '../../src/events/eventIndex.ts'
 import { EventIndexDamaged, EventIndexTooNew } from '../../src/events/eventTables.ts'
 import { eventRoutes } from '../../src/events/eventRoutes.ts'
@@ -111,6 +111,34 @@ t.test(
     t.equal(recovered.durableLogOffset, 50)
     const events = Array.from({ length: 50 }, (_, i) => framesFor(i + 1)).flat()
     t.equal((await recovered.list(0, { limit: 1000 })).events.length, events.length)
+  },
+)
+
+t.test(
+  'a frame with megabytes of events goes to the thread in pieces, and is stored as a whole',
+  async (t) => {
+    const file = newFile()
+    const index = await openEventIndex({ file, failed: unexpected })
+    const many = 3000
+    const padding = 'x'.repeat(1000)
+    const large = Array.from({ length: many }, (_, i) =>
+      event(i + 1, { json: JSON.stringify({ _id: event(i + 1).id, padding }) }),
+    )
+    index.add(1, large)
+    // Some of its pieces are sent, and not the last one.
+    await new Promise((resolve) => setImmediate(() => setImmediate(resolve)))
+    index.add(2, [event(many + 1)])
+    const { events } = await index.list(0, { limit: 1000 })
+    t.equal(events.length, 1000)
+    t.match(events[0], event(many + 1).id, 'a query sees what was added while the pieces were under way')
+    t.equal(index.pendingBytes, 0)
+    await index.close()
+    t.equal(index.durableLogOffset, 2)
+    const reopened = await openEventIndex({ file, failed: unexpected })
+    t.teardown(() => reopened.close())
+    t.equal(reopened.lastOffset, many + 1)
+    for (const number of [1, 2, 1500, many, many + 1])
+      t.equal(await reopened.offsetOf(0, event(number).id), number)
   },
 )
 

@@ -59,6 +59,9 @@ t.test('the texts of events of one update equal those of each event alone', (t) 
         const expected = eventJson(`id${i}`, one, update)
         if (texts.json(`id${i}`, one) !== expected)
           throw new Error(`${texts.json(`id${i}`, one)}, not ${expected}`)
+        const whole = eventJson('f'.repeat(24), one, update)
+        if (texts.lengthOf(one, texts.partOf(one)) !== whole.length)
+          throw new Error(`${texts.lengthOf(one, texts.partOf(one))} characters of ${whole}`)
       }
     }),
     runs(1000),
