@@ -23,6 +23,8 @@ export interface Outcome {
   readonly parts?: UserParts | undefined
   /** Makes the pieces of {@link user} in turns with others. It is only present if the user may be long. */
   readonly userPieces?: (() => Promise<readonly string[]>) | undefined
+  /** Where the user is kept elsewhere until it is fetched: to be called by whoever does not want it. */
+  readonly forget?: (() => void) | undefined
   readonly events: readonly string[]
   /**
    * Whether the update was sent again. Then it is acknowledged but not evaluated (G9). Its events were returned the

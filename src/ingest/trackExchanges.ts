@@ -149,6 +149,8 @@ export class ReplayExchange implements Submitter {
     const fits = this.#characters <= MAX_EVENT_CHARACTERS
     if (!fits) this.#omitted += events.length
     this.#events[place] = fits ? events : []
+    const dropped = place > this.#latest ? this.#last?.outcome : outcome
+    dropped?.forget?.()
     if (place > this.#latest) {
       this.#latest = place
       this.#last = { outcome, update, trip: ofTrips.trip }

@@ -5,9 +5,12 @@ import { Backlog } from '../../runtime/backlog.ts'
 import { Backoff } from '../../runtime/retry.ts'
 import { NobodyListens, type Calls } from '../nats/calls.ts'
 import type { GatewayRoom } from './gatewayRoom.ts'
+import { FetchedOutcome } from './fetchedOutcome.ts'
+import { LargeResult } from '../protocol/largeResult.ts'
 import { decodeReply, encodeRequest, type PartitionReply } from '../protocol/partitionProtocol.ts'
 import type { Command } from '../../actor/command.ts'
 import type { Outcome, Submitter } from '../../actor/port.ts'
+import type { Update } from '../../model/update.ts'
 import type { NumberedUpdate } from '../protocol/updateRows.ts'
 
 /**
@@ -28,6 +31,7 @@ import type { NumberedUpdate } from '../protocol/updateRows.ts'
  *   applied before one that is sent again.
  * - LANE-5: What waited for a request before its own has used up so much of its time: after {@link GIVE_UP_MS} in all,
  *   one more attempt is made. Those of a backlog wait for others on purpose, and their time begins with their request.
+ * - LANE-6: A result that is too large for a reply (owner/largeResults.ts) is fetched beside the requests that follow.
  */
 
 /** A waiting update. */
@@ -125,6 +129,8 @@ export class PartitionClient {
   #mostBehind = 1
   #commands: CommandMail[] = []
   #running: Promise<void> | undefined
+  /** Results that were too large for a reply and are on their way. */
+  readonly #fetched = new Set<Promise<void>>()
   #number = 0
   /** The number of updates in the previous request. */
   #lastUpdates = 0
@@ -138,6 +144,7 @@ export class PartitionClient {
   /** Resolves when nothing waits. */
   async drained(): Promise<void> {
     while (this.#running !== undefined) await this.#running
+    await Promise.all(this.#fetched)
   }
 
   update(mail: OutgoingUpdate): void {
@@ -168,8 +175,8 @@ export class PartitionClient {
       const took = performance.now() - began
       if (batch.behind > 0) this.#adapt(batch.behind, took)
       if (reply !== undefined) this.#parts.room.answered(bytesOf(batch), took)
-      settle(batch, reply, this.#parts.mailbox)
-      if (reply === undefined) settle(this.#takeAll(), undefined, this.#parts.mailbox)
+      this.#settle(batch, reply)
+      if (reply === undefined) this.#settle(this.#takeAll(), undefined)
     } while (this.#hasMail)
     this.#running = undefined
   }
@@ -256,6 +263,35 @@ export class PartitionClient {
       await pause(backoff.next())
     }
   }
+
+  #settle({ updates, commands }: Batch, reply: PartitionReply | undefined): void {
+    const { mailbox } = this.#parts
+    const missing = reply === undefined ? unanswered() : undefined
+    for (const [i, { update, wanted, bytes }] of updates.entries()) {
+      mailbox.release(bytes)
+      const result = missing ?? reply!.updates[i]!
+      if (result === 0) wanted.applied(APPLIED, update)
+      else if (result instanceof ApiError) wanted.refused(result, update)
+      else if (result instanceof LargeResult) this.#fetch(result, wanted, update)
+      else wanted.applied(result, update)
+    }
+    for (const [i, { kind, bytes, done }] of commands.entries()) {
+      if (kind.isBounded) mailbox.release(bytes)
+      done(missing ?? reply!.commands[i])
+    }
+  }
+
+  /** The update is durable, and the requests behind it do not wait for this. */
+  #fetch(large: LargeResult, wanted: Submitter, update: Update): void {
+    const { calls, giveUpMs = GIVE_UP_MS, pause } = this.#parts
+    const fetched = FetchedOutcome.of(large, { calls, giveUpMs, pause })
+      .then(
+        (outcome) => wanted.applied(outcome, update),
+        (error: ApiError) => wanted.refused(error, update),
+      )
+      .finally(() => this.#fetched.delete(fetched))
+    this.#fetched.add(fetched)
+  }
 }
 
 /**
@@ -269,21 +305,6 @@ function acceptedAt({ updates, behind, commands }: Batch): number {
 /** The size of a batch's updates in bytes. */
 function bytesOf({ updates }: Batch): number {
   return updates.reduce((sum, { bytes }) => sum + bytes, 0)
-}
-
-function settle({ updates, commands }: Batch, reply: PartitionReply | undefined, mailbox: ByteBound): void {
-  const missing = reply === undefined ? unanswered() : undefined
-  for (const [i, { update, wanted, bytes }] of updates.entries()) {
-    mailbox.release(bytes)
-    const result = missing ?? reply!.updates[i]!
-    if (result === 0) wanted.applied(APPLIED, update)
-    else if (result instanceof ApiError) wanted.refused(result, update)
-    else wanted.applied(result, update)
-  }
-  for (const [i, { kind, bytes, done }] of commands.entries()) {
-    if (kind.isBounded) mailbox.release(bytes)
-    done(missing ?? reply!.commands[i])
-  }
 }
 
 function unanswered(): ApiError {

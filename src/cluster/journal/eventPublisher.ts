@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { LeaderMissing } from '../../log/errors.ts'
-import type { Committed, CommittedConsumer } from '../../log/port.ts'
+import type { Committed, CommittedConsumer, LogEvent } from '../../log/port.ts'
 import { subjectOf } from '../../model/eventSubject.ts'
 import {
   MAX_BATCH_MESSAGES,
@@ -238,7 +238,8 @@ const NO_MARK: Mark = { sequence: 0, offset: 0, events: 0 }
 /** A waiting event, and the progress of the partition once it is published. */
 interface Waiting {
   readonly progress: Progress
-  readonly event: PublishedEvent
+  readonly event: LogEvent
+  readonly bytes: number
 }
 
 /** The unpublished events of a partition. */
@@ -268,9 +269,10 @@ class Backlog {
     for (const [i, one] of events.entries()) {
       const progress = { offset, events: i + 1 }
       if (!isBehind(this.mark, progress)) continue
-      const event = { subject: subjectOf(one), id: one.id, data: Buffer.from(one.json) }
-      this.#waiting.push({ progress, event })
-      this.bytes += bytesOf(event)
+      // Its message is made when it is sent: a frame may have ten thousand events, and a batch has a thousand.
+      const bytes = Buffer.byteLength(one.json) + EVENT_BYTES
+      this.#waiting.push({ progress, event: one, bytes })
+      this.bytes += bytes
     }
   }
 
@@ -284,7 +286,7 @@ class Backlog {
     let taken = 0
     let takenBytes = 0
     while (taken < messages && taken < this.#waiting.length && takenBytes < bytes) {
-      takenBytes += bytesOf(this.#waiting[taken++]!.event)
+      takenBytes += this.#waiting[taken++]!.bytes
     }
     const some = this.#waiting.slice(0, taken)
     return {
@@ -293,7 +295,7 @@ class Backlog {
         partition: this.partition,
         after: this.mark.sequence,
         progress: some.at(-1)!.progress,
-        messages: some.map(({ event }) => event),
+        messages: some.map(({ event }) => messageOf(event)),
       },
       bytes: takenBytes,
       isAll: taken === this.#waiting.length,
@@ -304,9 +306,9 @@ class Backlog {
   learn(mark: Mark): void {
     this.mark = mark
     let published = 0
-    for (const { progress, event } of this.#waiting) {
+    for (const { progress, bytes } of this.#waiting) {
       if (isBehind(this.mark, progress)) break
-      this.bytes -= bytesOf(event)
+      this.bytes -= bytes
       published++
     }
     this.#waiting.splice(0, published)
@@ -318,6 +320,6 @@ function isBehind(one: Progress, other: Progress): boolean {
   return one.offset < other.offset || (one.offset === other.offset && one.events < other.events)
 }
 
-function bytesOf({ data }: PublishedEvent): number {
-  return data.length + EVENT_BYTES
+function messageOf(event: LogEvent): PublishedEvent {
+  return { subject: subjectOf(event), id: event.id, data: Buffer.from(event.json) }
 }

@@ -1,6 +1,7 @@
 import { errors, headers, nuid, type NatsConnection } from '@nats-io/transport-node'
 import { unlessLost } from '../nats/connectionLoss.ts'
 import { LeaderMissing } from '../../log/errors.ts'
+import { Slice } from '../../runtime/slices.ts'
 import type { JournalMessage } from './jetStreamPort.ts'
 
 /**
@@ -24,7 +25,10 @@ export async function storeBatch(
   messages: readonly JournalMessage[],
 ): Promise<number> {
   const batch = messages.length > 1 ? nuid.next() : undefined
+  // A thousand messages, or some megabytes, take long to write.
+  const slice = new Slice()
   for (const [i, message] of messages.entries()) {
+    if (slice.isOver) await slice.next()
     const head = headers()
     for (const [name, value] of Object.entries(message.headers)) head.set(name, value)
     if (batch !== undefined) {

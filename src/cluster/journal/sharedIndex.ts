@@ -1,6 +1,7 @@
 import type { ScopeId } from '../../model/scope.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { keepRunning, type Pause, type RetryPauses } from '../../runtime/retry.ts'
+import { Slice } from '../../runtime/slices.ts'
 import type { EventFeed } from '../../events/feed.ts'
 import type {
   CountQuery,
@@ -205,9 +206,12 @@ export class SharedIndex implements EventQueries {
     try {
       const messages = await this.#parts.shared.follow(this.#sequence, signal)
       this.#isFollowing = true
+      // A thousand messages may be here already, and then nothing in this loop waits for the event loop.
+      const slice = new Slice()
       for await (const message of messages) {
         await this.#take(message)
         if (signal.aborted) return
+        if (slice.isOver) await slice.next()
       }
     } finally {
       this.#isFollowing = false

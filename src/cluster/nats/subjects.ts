@@ -34,6 +34,14 @@ export function outcomeSubject(partition: number): string {
   return `ringfence.outcome.${partition}`
 }
 
+/**
+ * The subject of results of updates that are too large for a reply. The process that keeps them listens. It is below
+ * the subject of outcomes, which every process may use.
+ */
+export function resultsSubject(process: string): string {
+  return `ringfence.outcome.${process}`
+}
+
 /** The subject of changes to the devices of a partition. Its owner listens. */
 export function ownerSubject(partition: number): string {
   return `ringfence.partition.${partition}`

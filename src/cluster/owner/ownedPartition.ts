@@ -23,6 +23,7 @@ import {
   type UpdateResult,
 } from '../protocol/partitionProtocol.ts'
 import type { Outcome, Submitter } from '../../actor/port.ts'
+import type { LargeResults } from './largeResults.ts'
 import { revisionReached } from './revisions.ts'
 import { wantedOf, type RemoteUpdate } from '../protocol/updateRows.ts'
 
@@ -54,6 +55,8 @@ export interface OwnedParts {
   readonly scheduler: BatchScheduler
   /** Carries what the devices of the partition must report to trips. */
   readonly openDispatcher: (host: () => ActorHost) => TripDispatcher
+  /** Keeps the results of the process that are too large for a reply. */
+  readonly largeResults: LargeResults
   /** Called for failures of requests. The requests are repeated. */
   readonly troubled: (error: Error) => void
 }
@@ -268,7 +271,7 @@ export class OwnedPartition {
     const mostBytes = this.#mailbox.limit - this.#mailbox.used
     // A request is admitted as a whole or not at all. One that would never fit must be admitted when it is alone.
     if (bytes > mostBytes && this.#mailbox.used > 0) return Promise.resolve(undefined)
-    const results = new RequestResults(updates.length)
+    const results = new RequestResults(updates.length, request.fetches ? this.#parts.largeResults : undefined)
     for (const run of runsOf(updates)) {
       results.take(run, (submitter) => this.host.submit(run, 0, submitter))
     }
@@ -312,10 +315,13 @@ class RequestResults {
   /** The results in the order of the request, once all are known. */
   readonly all: Promise<readonly UpdateResult[]>
   readonly #results: UpdateResult[]
+  readonly #large: LargeResults | undefined
   #left: number
   #done: (results: readonly UpdateResult[]) => void = () => {}
 
-  constructor(count: number) {
+  /** @param large keeps the large ones; undefined: all of them are in the reply */
+  constructor(count: number, large: LargeResults | undefined) {
+    this.#large = large
     this.#results = Array.from<UpdateResult>({ length: count }).fill(0)
     this.#left = count
     this.all = new Promise((resolve) => (this.#done = resolve))
@@ -329,6 +335,8 @@ class RequestResults {
       ...wanted,
       applied: (outcome: Outcome, update: Update) => {
         const told = wanted.wantsEvents ? outcome.events : []
+        const large = this.#large?.keep(outcome, told)
+        if (large !== undefined) return this.#set(update, large)
         const { repeated, verdict, feed } = outcome
         const set = (user: string) => {
           const isPlain = user === '' && told.length === 0 && !repeated

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { ActorHost } from '../../actor/host.ts'
 import type { Partition } from '../../actor/partition.ts'
 import { recoverPartition, type RecoveredPartition } from '../../actor/partitionRecovery.ts'
@@ -9,12 +10,14 @@ import { HostTrips } from '../../trips/hostTrips.ts'
 import type { TripQuestion } from '../../trips/port.ts'
 import type { UserQuestion } from '../../actor/port.ts'
 import type { Calls, Served } from '../nats/calls.ts'
+import { LargeResults } from './largeResults.ts'
 import { OwnedPartition, type OwnedParts } from './ownedPartition.ts'
 import { decodeOutcomeQuestion, encodeOutcome } from '../protocol/outcomeProtocol.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import { decodeQuestion, encodeAnswer, encodePlainAnswer } from '../protocol/partitionProtocol.ts'
 import { revisionReached } from './revisions.ts'
-import { ownerSubject, outcomeSubject, tripsSubject, usersSubject } from '../nats/subjects.ts'
+import { decodeResultQuestion, encodeResultPiece } from '../protocol/resultProtocol.ts'
+import { ownerSubject, outcomeSubject, resultsSubject, tripsSubject, usersSubject } from '../nats/subjects.ts'
 
 /**
  * The partitions that this process owns: takes them over and gives them away as ownership decides, and serves
@@ -25,7 +28,7 @@ import { ownerSubject, outcomeSubject, tripsSubject, usersSubject } from '../nat
  *   lost.
  * - SERVER-2: What was accepted before the partition is given away is answered.
  */
-export interface PartitionServerParts extends Omit<OwnedParts, 'scheduler'> {
+export interface PartitionServerParts extends Omit<OwnedParts, 'scheduler' | 'largeResults'> {
   readonly calls: Calls
   /**
    * Becomes the owner of a partition.
@@ -49,11 +52,14 @@ export class PartitionServer implements OwnershipHandlers {
   readonly #parts: PartitionServerParts
   readonly #scheduler = new BatchScheduler()
   readonly #served = new Map<number, Serving>()
+  readonly #largeResults: LargeResults
+  readonly #process = randomUUID()
   readonly #stopped = new AbortController()
   #questions: readonly Served[] = []
 
   constructor(parts: PartitionServerParts) {
     this.#parts = parts
+    this.#largeResults = new LargeResults({ process: this.#process })
   }
 
   /** The hosts, one for each owned partition. */
@@ -69,6 +75,7 @@ export class PartitionServer implements OwnershipHandlers {
       this.#serve<TripQuestion>(tripsSubject, async (hosts, partitions, question) =>
         encodePlainAnswer(partitions, await new HostTrips(() => hosts, this.#parts).ask(question)),
       ),
+      this.#serveResults(),
     ]
   }
 
@@ -76,6 +83,7 @@ export class PartitionServer implements OwnershipHandlers {
   async stop(): Promise<void> {
     this.#stopped.abort()
     await Promise.all(this.#questions.map((served) => served.stop()))
+    this.#largeResults.close()
   }
 
   async acquire(number: number): Promise<number> {
@@ -93,7 +101,11 @@ export class PartitionServer implements OwnershipHandlers {
       await revisionReached(registry, recovered.revision, this.#stopped.signal)
       // The following steps wait for nothing.
       if (fencedOut !== undefined) throw fencedOut
-      owned = new OwnedPartition(recovered, log, { ...this.#parts, scheduler: this.#scheduler })
+      owned = new OwnedPartition(recovered, log, {
+        ...this.#parts,
+        scheduler: this.#scheduler,
+        largeResults: this.#largeResults,
+      })
     } catch (error) {
       await log.close()
       throw error
@@ -148,6 +160,17 @@ export class PartitionServer implements OwnershipHandlers {
     this.#parts.lost(owned.number)
     for (const requests of served.requests)
       requests.stop().catch((error: Error) => this.#parts.troubled(error))
+  }
+
+  /** Answers questions about large results. A result stays in this process when its partition moves. */
+  #serveResults(): Served {
+    const { calls, troubled } = this.#parts
+    return calls.serve(resultsSubject(this.#process), (bytes, answer) => {
+      this.#largeResults
+        .answer(decodeResultQuestion(bytes))
+        .then((piece) => answer(encodeResultPiece(piece)))
+        .catch(troubled)
+    })
   }
 
   /** Answers for those of the requested partitions that are here. If there are none, only others answer. */

@@ -8,20 +8,28 @@ import type { DeviceType } from '../../model/update.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import type { Command, CommandKind } from '../../actor/command.ts'
 import type { Outcome, UserAnswer, UserQuestion } from '../../actor/port.ts'
+import { isLargeRow, LargeResult, largeOf, largeRow, type LargeRow } from './largeResult.ts'
 import { readRows, RowWriter, type NumberedUpdate, type RemoteUpdate, type WholeRows } from './updateRows.ts'
 
 /**
  * What gateways and the owners of partitions say to each other, as bytes (MessagePack). docs/protocol.md tells when.
  *
  * ```
- * request  [gateway, number, retried, registry revision, updates as of updateRows.ts, command*]
+ * request  [gateway, number, retried, registry revision, updates as of updateRows.ts, command*,
+ *          does the gateway fetch large results?]
  * command  [name of its kind, arguments as the kind encodes them]
  * reply    [update result*, command result*], or nothing: busy, ask again
  *          in place of the update results their number, where all are 0
- * result   of an update: 0: applied, nothing else wanted · [0 | 1 repeated, user, event*, passed?, failure reason*?,
- * feed?] · refusal of a command: [0, result] · refusal refusal  [code, message, param, type, retryAfter] question
- * [registry revision, partition*, JSON] answer   [partition*, user*, hasMore]; about trips [partition*, what was
- * answered] ```
+ * result   of an update: 0: applied, nothing else wanted
+ *          · [0 | 1 repeated, user, event*, passed?, failure reason*?, feed?]
+ *          · [2, process, id, has events?, user or nothing: to be fetched, 0 | 1 repeated, passed?, failure reason*?,
+ *            feed?]: it is fetched as of resultProtocol.ts
+ *          · refusal
+ *          of a command: [0, result] · refusal
+ * refusal  [code, message, param, type, retryAfter]
+ * question [registry revision, partition*, JSON]
+ * answer   [partition*, user*, hasMore]; about trips [partition*, what was answered]
+ * ```
  */
 
 export interface PartitionRequest<U = RemoteUpdate, C = Command | ApiError> {
@@ -42,9 +50,11 @@ export interface PartitionRequest<U = RemoteUpdate, C = Command | ApiError> {
   readonly updates: readonly U[]
   /** The commands as the owner reads them. If it does not know a command's kind, there is an error in its place. */
   readonly commands: readonly C[]
+  /** Whether the gateway fetches results that are too large for a reply. One of an older release does not. */
+  readonly fetches: boolean
 }
 
-export type UpdateResult = 0 | Outcome | ApiError
+export type UpdateResult = 0 | Outcome | LargeResult | ApiError
 
 export interface PartitionReply {
   readonly updates: readonly UpdateResult[]
@@ -56,7 +66,9 @@ const packr = new Packr({ useRecords: false, encodeUndefinedAsNil: true })
 
 type Nil<T> = T | null | undefined
 
-export function encodeRequest(request: PartitionRequest<NumberedUpdate, Command>): Uint8Array {
+export function encodeRequest(
+  request: Omit<PartitionRequest<NumberedUpdate, Command>, 'fetches'>,
+): Uint8Array {
   const { gateway, number, retried, revision, updates, commands } = request
   return packr.pack([
     gateway,
@@ -65,6 +77,7 @@ export function encodeRequest(request: PartitionRequest<NumberedUpdate, Command>
     revision,
     rowWriter.write(updates),
     commands.map(({ kind, args }) => [kind.name, kind.encode(args)]),
+    true,
   ])
 }
 
@@ -78,19 +91,21 @@ export function decodeRequest(
   kindOf: (name: string) => CommandKind | undefined,
   senders: Senders,
 ): PartitionRequest {
-  const [gateway, number, retried, revision, rows, commands] = packr.unpack(bytes) as [
+  const [gateway, number, retried, revision, rows, commands, fetches] = packr.unpack(bytes) as [
     string,
     number,
     boolean,
     number,
     Uint8Array,
     [string, unknown][],
+    boolean | undefined,
   ]
   return {
     gateway,
     number,
     retried,
     revision,
+    fetches: fetches === true,
     updates: readRows(rows, wholeRows, senders),
     commands: commands.map(([name, args]) => {
       const kind = kindOf(name)
@@ -317,11 +332,12 @@ type RefusalRow = readonly [
   type: Nil<string>,
   retryAfter: Nil<number>,
 ]
-type ResultRow = 0 | OutcomeRow | RefusalRow
+type ResultRow = 0 | OutcomeRow | LargeRow | RefusalRow
 
 function resultRow(result: UpdateResult): ResultRow {
   if (result === 0) return 0
   if (result instanceof ApiError) return refusalRow(result)
+  if (result instanceof LargeResult) return largeRow(result)
   const { repeated, user, events, verdict, feed } = result
   const known = repeated ? 1 : 0
   if (feed !== undefined)
@@ -333,6 +349,7 @@ function resultRow(result: UpdateResult): ResultRow {
 function resultOf(row: ResultRow): UpdateResult {
   if (row === 0) return 0
   const [first] = row
+  if (isLargeRow(row)) return largeOf(row)
   if (first !== 0 && first !== 1) return refusalOf(row as RefusalRow)
   const [, user, events, passed, reasons, feed] = row as OutcomeRow
   const verdict = typeof passed === 'boolean' ? { passed, failureReasons: reasons ?? [] } : undefined

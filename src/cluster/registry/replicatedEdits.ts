@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { ApiError } from '../../runtime/errors.ts'
 import { Backoff, keepRunning, type RetryPauses } from '../../runtime/retry.ts'
+import { Slice } from '../../runtime/slices.ts'
 import { type Change, type EditLog, MAX_ENTRIES } from '../../registry/store/editLog.ts'
 import type { EditStream, Entry, KeptEntry } from './editStream.ts'
 import { type EntryCodec, EntryUnreadable } from './entryCodec.ts'
@@ -219,9 +220,12 @@ export class ReplicatedEdits implements EditLog {
     try {
       this.#checkEnd(await this.#stream.lastSequence())
       this.#following = true
+      // An import of large areas brings many at once, and each may take milliseconds.
+      const slice = new Slice()
       for await (const entry of this.#stream.follow(this.#replica.revision, signal)) {
         worked()
         this.#take(entry)
+        if (slice.isOver) await slice.next()
       }
     } finally {
       this.#following = false
