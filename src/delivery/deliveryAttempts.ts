@@ -175,6 +175,8 @@ export class DeliveryAttempts<D extends DeliveryTarget = Webhook> {
     const found = jsons ?? (await Promise.all(delivery.eventIds.map((id) => events.get(scope, id))))
     const there = found.filter((json) => json !== undefined)
     if (there.length === 0) return undefined
+    // Its user may be in thousands of geofences, and the signature covers all of it.
+    await this.#parts.turns.next()
     const user = delivery.userRecordId === '' ? undefined : await userJson(scope, delivery.userRecordId)
     return { id: delivery.messageId, body: messageBody(delivery.multiple, there, user) }
   }

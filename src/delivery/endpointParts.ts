@@ -5,6 +5,7 @@ import type { Webhook } from '../model/webhook.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import type { Time } from '../runtime/clock.ts'
 import type { Logger } from '../runtime/logger.ts'
+import type { TurnQueue } from '../runtime/turnQueue.ts'
 import type { DeliveryStore, DeliveryTarget, Send } from './webhookPort.ts'
 
 /** What an endpoint works with. All endpoints of one kind share most of it. */
@@ -29,6 +30,8 @@ export interface EndpointParts<D extends DeliveryTarget = Webhook> {
   readonly retentionMs: number
   /** Limits the memory for waiting events. Beyond it, events are read again when their turn comes. */
   readonly memory: ByteBound
+  /** Shared by all endpoints, because one event starts work for all of them. */
+  readonly turns: TurnQueue
   readonly counters: EndpointCounters
   readonly logger: Logger
 }

@@ -1,5 +1,6 @@
 import type { Webhook } from '../model/webhook.ts'
 import { ByteBound } from '../runtime/byteBound.ts'
+import { TurnQueue } from '../runtime/turnQueue.ts'
 import type { EndpointParts } from './endpointParts.ts'
 import type { MessageSource } from './hookLog.ts'
 import { WebhookEndpoint } from './webhookEndpoint.ts'
@@ -10,7 +11,7 @@ const MEMORY_BYTES = 64 * 1024 * 1024
 
 export interface EndpointsParts<D extends DeliveryTarget> extends Omit<
   EndpointParts<D>,
-  'store' | 'memory' | 'counters'
+  'store' | 'memory' | 'turns' | 'counters'
 > {
   /** Opens the store of deliveries. It is called when there is an endpoint. */
   readonly openStore: () => Promise<DeliveryStore>
@@ -26,6 +27,7 @@ export class Endpoints<D extends DeliveryTarget = Webhook> {
   readonly counters = { delivered: 0, failedAttempts: 0, givenUp: 0 }
   readonly #parts: EndpointsParts<D>
   readonly #memory = new ByteBound(MEMORY_BYTES)
+  readonly #turns = new TurnQueue()
   readonly #byId = new Map<string, WebhookEndpoint<D>>()
   #store: Promise<DeliveryStore> | undefined
 
@@ -89,7 +91,8 @@ export class Endpoints<D extends DeliveryTarget = Webhook> {
     const store = await this.store()
     const state = known ?? { offset: begin }
     if (known === undefined) await store.begin(target.id, state)
-    const parts = { ...this.#parts, feed, events, store, memory: this.#memory, counters: this.counters }
+    const shared = { memory: this.#memory, turns: this.#turns, counters: this.counters }
+    const parts = { ...this.#parts, ...shared, feed, events, store }
     const endpoint = new WebhookEndpoint<D>(parts, target, state)
     this.#byId.set(target.id, endpoint)
     await endpoint.start()

@@ -297,6 +297,7 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
   ): Promise<boolean> {
     const { forgotten } = this.#parts.feed
     while (this.#pending >= WINDOW && !signal.aborted) await this.#something()
+    await this.#parts.turns.next()
     if (signal.aborted) return false
     const bundles = bundle(this.#webhook, events, this.#parts.time.now())
     if (bundles.length === 0 && lazy) this.#state = { ...this.#state, ...change }
