@@ -11,6 +11,7 @@ import { ApiError } from '../../src/runtime/errors.ts'
 import { aGeofence, AWAY, Engine, HERE, World, NOON } from '../actor/kit.ts'
 import { Random } from '../actor/world.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
+import { until } from '../kit/waiting.ts'
 import { update } from './contract.ts'
 import {
   FAIR,
@@ -91,7 +92,7 @@ t.test('the requests behind a large result do not wait until it is fetched', asy
     isTold = true
     return outcome(told)
   })
-  while (asked === 0) await sleep(1)
+  await until(() => asked > 0)
   // The same device, so certainly the same partition.
   const behind = outcome(
     await track(gateway, update({ clock }, 'crowded', HERE), { wantsUser: false, wantsEvents: false }),
