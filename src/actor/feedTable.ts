@@ -37,6 +37,8 @@ const MAX_DEVICE_ROWS = 1000
 const MAX_BYTES = 2 * 1024 * 1024
 /** The bytes of a row besides its JSON. */
 const ROW_BYTES = 150
+/** Most rows are told at once, so the first ones that wait are kept as they are, too, and need not be read from JSON. */
+const MAX_UNPACKED = 256
 
 /** An update as its trips see it. */
 export interface FeedUpdate {
@@ -79,6 +81,7 @@ interface Waiting {
   readonly scope: ScopeId
   readonly device: string
   readonly json: Buffer
+  readonly row?: FeedRow | undefined
 }
 
 export class FeedTable implements ActorTable {
@@ -114,7 +117,7 @@ export class FeedTable implements ActorTable {
   /** A row that waits. */
   get(number: number): FeedRow | undefined {
     const waiting = this.#rows.get(number)
-    return waiting && (JSON.parse(waiting.json.toString()) as FeedRow)
+    return waiting && (waiting.row ?? (JSON.parse(waiting.json.toString()) as FeedRow))
   }
 
   /** Whether no more rows can wait for the device. */
@@ -131,7 +134,7 @@ export class FeedTable implements ActorTable {
     data[0] = PUT
     data.set(json, 1)
     writer.actorRow(FEEDS, data)
-    this.#add(numbered, json)
+    this.#add(numbered, json, this.#rows.size < MAX_UNPACKED ? numbered : undefined)
     this.#fresh.push(numbered.number)
     return numbered.number
   }
@@ -178,10 +181,10 @@ export class FeedTable implements ActorTable {
     this.#memory = memory
   }
 
-  #add({ number, scope, user }: FeedRow, json: Buffer): void {
+  #add({ number, scope, user }: FeedRow, json: Buffer, row?: FeedRow): void {
     const device = deviceOf(scope, user.deviceId)
     this.#last = Math.max(this.#last, number)
-    this.#rows.set(number, { scope, device, json })
+    this.#rows.set(number, { scope, device, json, row })
     this.#ofDevice.set(device, (this.#ofDevice.get(device) ?? 0) + 1)
     this.#count(scope, ROW_BYTES + json.length)
   }

@@ -41,9 +41,10 @@ export function feedUpdateOf(
     metadata,
     time,
     receivedAt,
-    latitude,
-    longitude,
-    accuracy,
+    // As JSON has it, in which there is no −0, so that a row is the same after a recovery.
+    latitude: latitude + 0,
+    longitude: longitude + 0,
+    accuracy: accuracy === undefined ? undefined : accuracy + 0,
     foreground,
     stopped,
     replayed,

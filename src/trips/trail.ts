@@ -11,8 +11,12 @@ const KEEP_METERS = 30
 const MOST_LOCATIONS = 5000
 
 const FIELDS = 3
-const FIRST_ROOM = 8
-/** How many bytes a location has in {@link Trail.bytes}. */
+/** Up to this number, locations take less memory in a plain list. More of them would slow the garbage collector down. */
+const FEW = 8
+/** The approximate bytes of either form besides its numbers. */
+const LIST_BYTES = 80
+const ARRAY_BYTES = 250
+/** How many bytes a location has in the row of a commit. */
 export const LOCATION_BYTES = FIELDS * 8
 
 export interface TrailPoint {
@@ -24,11 +28,12 @@ export interface TrailPoint {
 
 export class Trail {
   length = 0
-  #numbers = new Float64Array(FIRST_ROOM * FIELDS)
+  #numbers: number[] | Float64Array = []
 
   /** The approximate memory in bytes. */
   get memory(): number {
-    return this.#numbers.byteLength
+    const numbers = this.#numbers
+    return (Array.isArray(numbers) ? LIST_BYTES : ARRAY_BYTES) + 8 * numbers.length
   }
 
   at(index: number): TrailPoint {
@@ -53,12 +58,18 @@ export class Trail {
 
   /** Adds a location that {@link wants} has accepted. */
   add({ time, latitude, longitude }: TrailPoint): void {
-    if (this.length * FIELDS === this.#numbers.length) {
-      const larger = new Float64Array(this.#numbers.length * 2)
-      larger.set(this.#numbers)
-      this.#numbers = larger
+    if (this.length < FEW) this.#numbers = [...this.#numbers, time, latitude, longitude]
+    else {
+      const at = this.length * FIELDS
+      if (at === this.#numbers.length) {
+        const larger = new Float64Array(at * 2)
+        larger.set(this.#numbers)
+        this.#numbers = larger
+      }
+      this.#numbers[at] = time
+      this.#numbers[at + 1] = latitude
+      this.#numbers[at + 2] = longitude
     }
-    this.#numbers.set([time, latitude, longitude], this.length * FIELDS)
     if (++this.length === MOST_LOCATIONS) this.#thin()
   }
 

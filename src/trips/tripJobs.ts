@@ -24,6 +24,9 @@ const DAY_MS = 86_400_000
 /** An entry of the directory that has been wrong for less time than this may belong to a running call. */
 const SETTLED_MS = 600_000
 const AT_ONCE = 1000
+const FORGET_EVERY_MS = 10_000
+/** Much longer than anybody waits for the events of an update (T2). */
+const TOLD_MS = 60_000
 
 export interface TripJobParts {
   /** The present hosts. */
@@ -42,6 +45,7 @@ export function tripJobs(parts: TripJobParts): Job[] {
   const wrong: WrongEntries = new Map()
   return [
     { ...own, name: 'trip-expiry', dueAt: every(EXPIRE_EVERY_MS), run: (signal) => expire(parts, signal) },
+    { ...own, name: 'trip-answers', dueAt: every(FORGET_EVERY_MS), run: (signal) => forget(parts, signal) },
     {
       ...own,
       name: 'trip-names',
@@ -80,6 +84,16 @@ async function expire({ hosts, registry, clock }: TripJobParts, signal: AbortSig
     )
     await nextTurn()
   }
+}
+
+/** Frees the memory of events that nobody wants to be told again. */
+async function forget({ hosts, clock }: TripJobParts, signal: AbortSignal): Promise<void> {
+  const before = clock.now() - TOLD_MS
+  for (const { table } of tablesOf(hosts()))
+    for (const _ of table.forgetTold(before)) {
+      if (signal.aborted) return
+      await nextTurn()
+    }
 }
 
 /**

@@ -7,37 +7,23 @@ import { nameHash } from '../runtime/nameHash.ts'
 import { RowBytes } from '../runtime/rowBytes.ts'
 import { RowChains } from '../runtime/rowChains.ts'
 import { lifeBegan } from './machine/status.ts'
-import { Trail, LOCATION_BYTES, type TrailPoint } from './trail.ts'
+import { Trail, type TrailPoint } from './trail.ts'
 import { packTrip, unpackTrip } from './tripCodec.ts'
+import { readTripRow, writePut, writeRemoved } from './tripRows.ts'
 
 /**
  * The trips of one partition: packed as bytes, with the fields by which many are looked through in columns, and their
  * locations beside them.
  *
  * Owns: rows, look-ups, what a row of a commit does. Does not own: what happens to a trip, which trips there may be.
- *
- * ```
- * PUT      kind u8 · flags u8 · [locations u32 · location*] · the trip (tripCodec.ts)
- * REMOVED  kind u8 · scope u32 · `_id`
- * location time f64 · latitude f64 · longitude f64
- * ```
- * Little-endian. Of the flags, CLEARED says that all locations before are gone.
  */
-const PUT = 1
-const REMOVED = 2
-const CLEARED = 1
-const WITH_LOCATIONS = 2
-const PUT_BYTES = 2
-const REMOVED_BYTES = 5
-const ID_LENGTH = 24
 
 /** The bytes of a trip besides its data and locations: columns and links. */
 const TRIP_BYTES = 150
 const FIRST_ROWS = 64
 const FREE = -1
-
-/** The number of the actor type in rows (actorTypes.ts). */
-export const TRIP_TYPE = 1
+/** How many rows a step looks at. */
+const ROWS_A_STEP = 256
 
 /** What happens to the locations in a change. */
 export interface TrailChange {
@@ -67,6 +53,11 @@ export class TripTable implements ActorTable {
   readonly #names = new RowChains()
   readonly #users = new RowChains()
   readonly #records = new RowChains()
+  /** The trip that was unpacked last. Each update looks at the same trip several times. */
+  #lastRow = -1
+  #last: Trip | undefined
+  /** Rows with events that could be told again. */
+  readonly #told = new Set<number>()
   #memory = new DeviceMemory()
   readonly #bytesOfScope = new Map<ScopeId, number>()
 
@@ -114,9 +105,16 @@ export class TripTable implements ActorTable {
   }
 
   get(row: number): Trip {
-    const buffer = this.#packed.buffer(row)
-    const start = this.#packed.start(row)
-    return unpackTrip(buffer.subarray(start, start + buffer.readUInt32LE(start - 4)))
+    if (row !== this.#lastRow || this.#last === undefined) {
+      this.#last = unpackTrip(this.#packed.bytes(row))
+      this.#lastRow = row
+    }
+    return this.#last
+  }
+
+  #setPacked(row: number, packed: Uint8Array): void {
+    this.#packed.set(row, packed, packed.length)
+    if (row === this.#lastRow) this.#last = undefined
   }
 
   /** The locations of a trip; undefined if it has none. */
@@ -165,41 +163,20 @@ export class TripTable implements ActorTable {
   /** Removes a trip, and writes the row that makes this durable. */
   remove(writer: FrameWriter, row: number): void {
     const { scope, id } = this.get(row)
-    const data = Buffer.alloc(REMOVED_BYTES + ID_LENGTH)
-    data[0] = REMOVED
-    data.writeUInt32LE(scope, 1)
-    data.write(id, REMOVED_BYTES, 'latin1')
-    writer.actorRow({ number: TRIP_TYPE }, data)
+    writeRemoved(writer, scope, id)
     this.#delete(row)
   }
 
-  readRow({ buffer }: FrameBytes, at: number, end: number): void {
-    if (buffer[at] === REMOVED) {
-      const row = this.find(
-        buffer.readUInt32LE(at + 1),
-        buffer.toString('latin1', at + REMOVED_BYTES, at + REMOVED_BYTES + ID_LENGTH),
-      )
+  readRow(bytes: FrameBytes, at: number, end: number): void {
+    const read = readTripRow(bytes, at, end)
+    if (read.is === 'removed') {
+      const row = this.find(read.scope, read.id)
       if (row >= 0) this.#delete(row)
       return
     }
-    const flags = buffer[at + 1]!
-    let from = at + PUT_BYTES
-    let added: TrailPoint[] | undefined
-    if ((flags & WITH_LOCATIONS) !== 0) {
-      added = []
-      const count = buffer.readUInt32LE(from)
-      from += 4
-      for (let i = 0; i < count; i++, from += LOCATION_BYTES) {
-        added.push({
-          time: buffer.readDoubleLE(from),
-          latitude: buffer.readDoubleLE(from + 8),
-          longitude: buffer.readDoubleLE(from + 16),
-        })
-      }
-    }
-    const packed = buffer.subarray(from, end)
+    const { packed, isCleared, added } = read
     const trip = unpackTrip(packed)
-    this.#set(this.find(trip.scope, trip.id), trip, packed, (flags & CLEARED) !== 0, added)
+    this.#set(this.find(trip.scope, trip.id), trip, packed, isCleared, added)
   }
 
   writeAll(writer: FrameWriter): void {
@@ -208,6 +185,29 @@ export class TripTable implements ActorTable {
       const trip = this.get(row)
       writePut(writer, packTrip(trip), false, this.#trails[row] ?? [])
     }
+  }
+
+  /**
+   * Forgets the events that could be told again, for trips that have not changed since a time. These events take more
+   * memory than everything else about a trip at rest. Rows that were written before still contain them. It yields
+   * after each step.
+   */
+  *forgetTold(before: number): Generator<void> {
+    let left = this.#told.size
+    for (const row of this.#told) {
+      // Rows that are added in the meantime have just changed.
+      if (left-- === 0) return
+      if (left % ROWS_A_STEP === 0) yield
+      if (this.updatedAt(row) < before) this.#forget(row)
+    }
+  }
+
+  #forget(row: number): void {
+    this.#told.delete(row)
+    const trip = this.get(row)
+    const packed = packTrip({ ...trip, told: [] })
+    this.#setPacked(row, packed)
+    this.#count(row, trip.scope, packed)
   }
 
   /**
@@ -224,7 +224,7 @@ export class TripTable implements ActorTable {
     const isNew = row < 0
     const at = isNew ? this.#take(trip) : row
     if (!isNew) this.#relink(at, trip)
-    this.#packed.set(at, packed, packed.length)
+    this.#setPacked(at, packed)
     if (isCleared) this.#trails[at] = undefined
     if (added !== undefined) {
       const trail = (this.#trails[at] ??= new Trail())
@@ -234,7 +234,9 @@ export class TripTable implements ActorTable {
     this.#statuses[at] = TRIP_STATUSES.indexOf(trip.status)
     this.active += Number(this.isActive(at)) - Number(wasActive)
     this.#times.set([trip.createdAt, trip.updatedAt, lifeBegan(trip)], at * TIMES)
-    this.#size(at, trip.scope, TRIP_BYTES + packed.length + (this.#trails[at]?.memory ?? 0))
+    if (trip.told.length > 0) this.#told.add(at)
+    else this.#told.delete(at)
+    this.#count(at, trip.scope, packed)
     if (isNew) this.#link(at, trip)
   }
 
@@ -256,7 +258,9 @@ export class TripTable implements ActorTable {
     if (trip.user !== undefined) this.#records.remove(row, nameHash(trip.scope, trip.user.id))
     if (this.isActive(row)) this.active--
     this.#size(row, trip.scope, 0)
+    this.#told.delete(row)
     this.#packed.delete(row)
+    if (row === this.#lastRow) this.#last = undefined
     this.#trails[row] = undefined
     this.#scopes[row] = FREE
     this.#freed.push(row)
@@ -304,6 +308,10 @@ export class TripTable implements ActorTable {
     return this.#scopes[row] === scope && matches(this.get(row))
   }
 
+  #count(row: number, scope: ScopeId, packed: Uint8Array): void {
+    this.#size(row, scope, TRIP_BYTES + packed.length + (this.#trails[row]?.memory ?? 0))
+  }
+
   #size(row: number, scope: ScopeId, bytes: number): void {
     const more = bytes - this.#sizes[row]!
     this.#sizes[row] = bytes
@@ -336,28 +344,4 @@ const TIMES = 3
 
 function* chain(chains: RowChains, first: number): Generator<number> {
   for (let row = first; row >= 0; row = chains.next(row)) yield row
-}
-
-function writePut(
-  writer: FrameWriter,
-  packed: Uint8Array,
-  isCleared: boolean,
-  locations: Trail | readonly TrailPoint[],
-): void {
-  const count = locations.length
-  const bytes = PUT_BYTES + (count === 0 ? 0 : 4 + count * LOCATION_BYTES) + packed.length
-  const data = Buffer.allocUnsafe(bytes)
-  data[0] = PUT
-  data[1] = (isCleared ? CLEARED : 0) | (count === 0 ? 0 : WITH_LOCATIONS)
-  let at = PUT_BYTES
-  if (count > 0) {
-    at = data.writeUInt32LE(count, at)
-    for (const { time, latitude, longitude } of locations) {
-      at = data.writeDoubleLE(time, at)
-      at = data.writeDoubleLE(latitude, at)
-      at = data.writeDoubleLE(longitude, at)
-    }
-  }
-  data.set(packed, at)
-  writer.actorRow({ number: TRIP_TYPE }, data)
 }

@@ -1,5 +1,6 @@
 /** What happens by itself: old trips go, and before them their locations; names without a trip are free again. */
 import t from 'tap'
+import { DeviceMemory } from '../../src/actor/deviceMemory.ts'
 import { TRIP_CALL } from '../../src/trips/tripCall.ts'
 import { tripJobs } from '../../src/trips/tripJobs.ts'
 import { ALL_ACTOR_TYPES } from '../../src/trips/tripTypes.ts'
@@ -9,14 +10,8 @@ import { call, tripsOf } from './tripKit.ts'
 
 const DAY = 24 * 60 * MINUTE
 
-/** Two trips with a location each, of which one is completed, and the job of retention. */
-async function retained() {
-  const { clock, world, directory, engine, delivery, update } = scene()
-  world.set(0, { tripExpirationMinutes: null })
-  for (const name of [NAME, 'active']) await delivery.tell(await update(name), false)
-  const { id } = directory.of(0).named(NAME)!
-  await call(engine, id, NAME, { change: { status: 'completed' } })
-  await directory.edit(() => directory.release(0, id))
+/** A job over the trips of an engine. */
+function jobOf({ clock, world, directory, engine }: ReturnType<typeof scene>, name: string, aheadMs = 0) {
   const jobs = tripJobs({
     hosts: () => [engine.host],
     registry: {
@@ -25,16 +20,29 @@ async function retained() {
       trips: directory,
       scopes: [0],
     },
-    clock,
+    clock: { now: () => clock.now() + aheadMs },
     tripsDays: 90,
     tripLocationsDays: 7,
   })
-  const job = jobs.find((one) => one.name === 'trip-retention')!
+  const job = jobs.find((one) => one.name === name)!
+  return () => job.run(new AbortController().signal)
+}
+
+/** Two trips with a location each, of which one is completed, and the job of retention. */
+async function retained() {
+  const one = scene()
+  const { clock, world, directory, engine, delivery, update } = one
+  world.set(0, { tripExpirationMinutes: null })
+  for (const name of [NAME, 'active']) await delivery.tell(await update(name), false)
+  const { id } = directory.of(0).named(NAME)!
+  await call(engine, id, NAME, { change: { status: 'completed' } })
+  await directory.edit(() => directory.release(0, id))
+  const run = jobOf(one, 'trip-retention')
   const began = clock.now()
   /** What is there so long after the last change, also after a restart. */
   const after = async (milliseconds: number) => {
     clock.advance(began + milliseconds - clock.now())
-    await job.run(new AbortController().signal)
+    await run()
     const again = engine.restarted({ types: ALL_ACTOR_TYPES, log: engine.log.killed() })
     t.strictSame(tripsOf(again.partitions), tripsOf(engine.partitions), 'it is durable')
     return Object.fromEntries(
@@ -65,22 +73,10 @@ t.test('trips that have ended go tripsDays after their last change, active ones 
 t.test(
   'the name of a trip that was not made is free after ten minutes by the clock of its owner',
   async (t) => {
-    const { clock, world, directory, engine, reserve } = scene()
-    const parts = {
-      hosts: () => [engine.host],
-      registry: {
-        revision: world.revision,
-        scope: (scope: number) => world.scope(scope),
-        trips: directory,
-        scopes: [0],
-      },
-      // Half an hour ahead of the process that reserves names.
-      clock: { now: () => clock.now() + 30 * MINUTE },
-      tripsDays: 90,
-      tripLocationsDays: 7,
-    }
-    const job = tripJobs(parts).find(({ name }) => name === 'trip-names')!
-    const sweep = () => job.run(new AbortController().signal)
+    const one = scene()
+    const { clock, world, directory, engine, reserve } = one
+    // Half an hour ahead of the process that reserves names.
+    const sweep = jobOf(one, 'trip-names', 30 * MINUTE)
     const { id } = await reserve()
     await sweep()
     clock.advance(10 * MINUTE - 1)
@@ -99,3 +95,37 @@ t.test(
     t.strictSame(tripsOf(engine.partitions), [])
   },
 )
+
+t.test('events that could be told again are forgotten a minute after the last change', async (t) => {
+  const one = scene()
+  const { clock, engine, delivery, update } = one
+  const memory = new DeviceMemory(1e9)
+  engine.partitions[0]!.countIn(memory)
+  const run = jobOf(one, 'trip-answers')
+  const row = await update()
+  const told = await delivery.tell(row, false)
+  t.ok(told.events.length > 0)
+  const before = tripsOf(engine.partitions)
+  const bytes = memory.bytes
+  clock.advance(MINUTE)
+  await run()
+  t.strictSame(tripsOf(engine.partitions), before)
+  t.same(await delivery.tell(row, true), told, 'told again')
+  clock.advance(1)
+  await run()
+  t.strictSame(
+    tripsOf(engine.partitions),
+    before.map((trip) => ({ ...trip, told: [] })),
+    'all else stays',
+  )
+  t.ok(bytes - memory.bytes > 500, `${bytes - memory.bytes} bytes are free`)
+  t.same(await delivery.tell(row, true), { ...told, events: [] }, 'it still moves the trip once')
+  const next = await delivery.tell(await update(), false)
+  t.ok(next.events.length > 0)
+  t.strictSame(tripsOf(engine.partitions)[0]!.told, next.events)
+  clock.advance(2 * MINUTE)
+  await call(engine, tripsOf(engine.partitions)[0]!.id, NAME, { change: { status: 'completed' } })
+  clock.advance(2 * MINUTE)
+  await run()
+  t.match(tripsOf(engine.partitions), [{ status: 'completed', told: [] }], 'those of an ended one, too')
+})

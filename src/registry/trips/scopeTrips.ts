@@ -20,7 +20,8 @@ export class ScopeTrips {
   readonly #active = new Map<string, TripEntry>()
   /** The latest deleted trip of each name. */
   readonly #deleted = new Map<string, TripEntry>()
-  readonly #byUser = new Map<string, Set<TripEntry>>()
+  /** Most have one, for which a set of its own would take more memory than all else here. */
+  readonly #byUser = new Map<string, TripEntry | Set<TripEntry>>()
 
   /** Whether no trips can be moved, so that updates need not look further. */
   get isEmpty(): boolean {
@@ -47,7 +48,9 @@ export class ScopeTrips {
 
   /** The trips of the user that may be active. */
   ofUser(userId: string): readonly TripEntry[] {
-    return [...(this.#byUser.get(userId) ?? [])]
+    const found = this.#byUser.get(userId)
+    if (found === undefined) return []
+    return found instanceof Set ? [...found] : [found]
   }
 
   /** The ids in the order in which the trips were created, to the second. */
@@ -81,8 +84,9 @@ export class ScopeTrips {
     this.#active.set(externalId, entry)
     if (userId === undefined) return
     const ofUser = this.#byUser.get(userId)
-    if (ofUser === undefined) this.#byUser.set(userId, new Set([entry]))
-    else ofUser.add(entry)
+    if (ofUser === undefined) this.#byUser.set(userId, entry)
+    else if (ofUser instanceof Set) ofUser.add(entry)
+    else this.#byUser.set(userId, new Set([ofUser, entry]))
   }
 
   remove(id: string): void {
@@ -93,8 +97,10 @@ export class ScopeTrips {
     // Another entry may have taken the name.
     if (this.#active.get(externalId) === entry) this.#active.delete(externalId)
     if (this.#deleted.get(externalId) === entry) this.#deleted.delete(externalId)
-    const ofUser = userId === undefined ? undefined : this.#byUser.get(userId)
-    ofUser?.delete(entry)
-    if (ofUser?.size === 0) this.#byUser.delete(userId!)
+    if (userId === undefined) return
+    const ofUser = this.#byUser.get(userId)
+    if (ofUser === entry) this.#byUser.delete(userId)
+    else if (ofUser instanceof Set && ofUser.delete(entry) && ofUser.size === 1)
+      this.#byUser.set(userId, ofUser.values().next().value!)
   }
 }
