@@ -16,6 +16,8 @@ export interface TripList {
   readonly destinationGeofenceExternalId?: string | undefined
   readonly externalIds?: readonly string[] | undefined
   readonly userId?: string | undefined
+  /** The record that moved the trip last, by `_id`. */
+  readonly recordId?: string | undefined
   readonly delayed?: boolean | undefined
   readonly includeLocations: boolean
   readonly sortBy: 'createdAt' | 'updatedAt'

@@ -183,13 +183,14 @@ function* listed(
 function* rowsOf(
   table: TripTable,
   scope: ScopeId,
-  { externalIds, userId }: TripList,
+  { externalIds, userId, recordId }: TripList,
 ): Generator<void, Iterable<number>> {
-  if (externalIds === undefined && userId === undefined) return every(table)
+  let chains: readonly Iterable<number>[]
+  if (externalIds !== undefined) chains = externalIds.map((name) => table.named(scope, name))
+  else if (userId !== undefined) chains = [table.ofUser(scope, userId)]
+  else if (recordId !== undefined) chains = [table.ofRecord(scope, recordId)]
+  else return every(table)
   const found = new Set<number>()
-  const chains =
-    externalIds?.map((name) => table.named(scope, name)) ??
-    (userId === undefined ? [] : [table.ofUser(scope, userId)])
   for (const chain of chains) for (const row of yield* collected(chain)) found.add(row)
   // They are sorted by row, because trips with equal times are in the order of rows.
   return Int32Array.from(found).sort()
@@ -229,15 +230,17 @@ function needsTrip(list: TripList): boolean {
     list.destinationGeofenceTag !== undefined ||
     list.destinationGeofenceExternalId !== undefined ||
     list.delayed !== undefined ||
-    list.userId !== undefined
+    list.userId !== undefined ||
+    list.recordId !== undefined
   )
 }
 
 function matches(
   trip: Trip,
-  { destinationGeofenceTag: tag, destinationGeofenceExternalId: name, userId }: TripList,
+  { destinationGeofenceTag: tag, destinationGeofenceExternalId: name, userId, recordId }: TripList,
 ) {
   if (userId !== undefined && trip.userId !== userId) return false
+  if (recordId !== undefined && trip.user?.id !== recordId) return false
   const isMeant = (to: Destination) =>
     (tag === undefined || to.tag === tag) && (name === undefined || to.externalId === name)
   if (tag === undefined && name === undefined) return true

@@ -196,7 +196,7 @@ function readRoutes({ service, trips, users }: TripRouteParts): Route[] {
           externalIds: query.externalId?.split(',').map((name) => name.trim()),
           destinationGeofenceTag: query.destinationGeofenceTag,
           destinationGeofenceExternalId: query.destinationGeofenceExternalId,
-          userId: await userIdOf(users, scope, query.userId),
+          ...(await whoIs(users, scope, query.userId)),
           delayed: query.delayed,
           includeLocations: query.includeLocations ?? false,
         }
@@ -253,11 +253,17 @@ function statusesOf(text: string | undefined): readonly TripStatus[] | undefined
   })
 }
 
-/** The userId that a filter means. A user may also be named by `_id`. */
-async function userIdOf(users: Users, scope: number, name: string | undefined): Promise<string | undefined> {
-  if (name === undefined || !isRecordId(name)) return name
+/** Whom a filter means: a user may also be named by `_id`, above all one without a userId. */
+async function whoIs(
+  users: Users,
+  scope: number,
+  name: string | undefined,
+): Promise<Pick<TripList, 'userId' | 'recordId'>> {
+  if (name === undefined || !isRecordId(name)) return { userId: name }
   const [record] = (await users.ask({ scope, ask: 'record', id: name })).users
-  return record === undefined ? name : ((JSON.parse(record.user).userId as string | undefined) ?? name)
+  if (record === undefined) return { userId: name }
+  const { userId } = JSON.parse(record.user) as { readonly userId?: string }
+  return userId === undefined ? { recordId: name } : { userId }
 }
 
 /** The whole record. */

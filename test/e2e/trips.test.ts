@@ -509,7 +509,40 @@ t.test('list: filters, order, pages', async (t) => {
     .body.trip
   t.strictSame(await ids('userId=list-c&destinationGeofenceExternalId=work'), [leg._id], 'of any leg')
   t.ok((await ids('')).length > 6)
+
+  const track = async (who: Body) =>
+    (await server.api('POST', '/v1/track', { latitude: 1, longitude: 1, accuracy: 5, ...who })).body.user
+  const known = await track({ deviceId: 'list-c', userId: 'list-c' })
+  t.strictSame(await ids(`userId=${known._id}`), [leg._id], 'by the `_id` of a user')
+  const unknown = await track({ deviceId: 'list-d', tripOptions: { externalId: 'list-d' } })
+  t.strictSame(await ids(`userId=${unknown._id}`), [unknown.trip._id], 'of one without a userId')
+  t.strictSame(await ids(`userId=${unknown._id}&status=pending`), [])
   t.equal((await get('?limit=1001')).body.meta.param, 'limit')
+})
+
+t.test('list: those that are late', async (t) => {
+  await server.api('PATCH', '/v1/settings', { tripDelayThreshold: 10 })
+  const planned = (minutes: number) => ({
+    ...HOME,
+    scheduledArrivalAt: Date.now() + minutes * 60_000,
+  })
+  const late = await trip({ userId: 'late', ...planned(-30) })
+  const inTime = await trip({ userId: 'late', ...planned(600) })
+  const free = await trip({ userId: 'late', ...HOME })
+  await server.api('POST', '/v1/track', {
+    deviceId: 'late',
+    userId: 'late',
+    latitude: -34.9,
+    longitude: -56.3,
+    accuracy: 5,
+  })
+  const ids = async (delayed: boolean) =>
+    (await get(`?userId=late&delayed=${delayed}`)).body.trips.map(({ _id }: { _id: string }) => _id).sort()
+  t.strictSame(await ids(true), [late._id])
+  t.strictSame(await ids(false), [inTime._id, free._id].sort())
+  const { delay } = (await get(`/${late._id}`)).body
+  t.ok(delay.delayed && delay.scheduledArrivalTimeDelay > 30)
+  await server.api('PATCH', '/v1/settings', { tripDelayThreshold: null })
 })
 
 t.test('settings of trips', async (t) => {
