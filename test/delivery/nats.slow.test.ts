@@ -156,6 +156,40 @@ t.test('events contain the location of their geofences', { skip }, async (t) => 
   )
 })
 
+t.test(
+  'trips: a consumer of one subject gets its events, also of a trip that nobody has moved',
+  { skip },
+  async (t) => {
+    const nats = await natsServer(t)
+    const server = await withBridge(t, nats)
+    const circle = { description: 'home', type: 'circle', coordinates: [-56.19, -34.9], radius: 100 }
+    await server.api('PUT', '/v1/geofences/store/home', circle)
+    const home = { destinationGeofenceTag: 'store', destinationGeofenceExternalId: 'home' }
+    await server.api('POST', '/v1/trips', { externalId: 'driven', userId: 'ann', ...home })
+    await server.api('POST', '/v1/trips', { externalId: 'left', ...home })
+    const made = new Map<string, unknown[]>()
+    const keep = ({ body }: { readonly body: { readonly events: readonly { readonly type: string }[] } }) => {
+      for (const one of body.events) made.set(one.type, [...(made.get(one.type) ?? []), one])
+    }
+    for (const longitude of [-56.4, -56.19]) {
+      const at = { latitude: -34.9, longitude, accuracy: 5, stopped: true }
+      keep(await server.api('POST', '/v1/track', { deviceId: 'van', userId: 'ann', ...at }))
+    }
+    const left = await server.api('PATCH', '/v1/trips/left/update', { status: 'canceled' })
+    await caughtUp(server)
+    const messages = await nats.messages('EVENTS')
+    const got = (type: string, deviceId: string) =>
+      messages
+        .filter(({ subject }) => subject === subjectOf({ scope: 2, type, deviceId }))
+        .map(({ data }) => JSON.parse(Buffer.from(data).toString()))
+    for (const type of ['user.started_trip', 'user.arrived_at_trip_destination'])
+      t.strictSame(got(type, 'van'), made.get(type), type)
+    t.strictSame(got('user.stopped_trip', ''), left.body.events)
+    t.equal(made.get('user.started_trip')?.length, 1)
+    t.equal(left.body.events.length, 1)
+  },
+)
+
 t.test('places, regions and fraud: a consumer of one subject gets its events', { skip }, async (t) => {
   const nats = await natsServer(t)
   const env = { RINGFENCE_NATS_URL: `nats://${nats.address}` }

@@ -1,4 +1,6 @@
 /** Events of trips as they go out: webhooks, server-sent events, streams, lists and counts, each with its filters. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { parse } from 'csv-parse/sync'
 import t from 'tap'
 import { Receiver } from '../delivery/webhookKit.ts'
 import { EventSource } from '../kit/eventSource.ts'
@@ -117,6 +119,15 @@ t.test('webhooks, server-sent events, streams and lists', async (t) => {
     const query = new URLSearchParams(filter).toString().replace('tags=', 'tag=')
     const { events } = await good('GET', `/v1/events?${query}`)
     t.strictSame(plain(events).sort(), plain(wanted[i]!).sort(), `list ${what}`)
+    const lines: string = await good('GET', `/v1/exports/events?format=ndjson&${query}`)
+    t.strictSame(
+      lines
+        .split('\n')
+        .filter(Boolean)
+        .map((line) => JSON.parse(line)),
+      events,
+      `export ${what}`,
+    )
     const from = new Date(Date.now() - 3_600_000).toISOString()
     const { counts } = await good('GET', `/v1/events/counts?from=${from}&step=86400&${query}`)
     const total = counts.reduce((sum: number, one: { total: number }) => sum + one.total, 0)
@@ -132,6 +143,40 @@ t.test('webhooks, server-sent events, streams and lists', async (t) => {
   t.match(body.user, { userId: 'store', deviceId: 'store' })
   const ofNobody = hooked(0).find(({ _id }) => _id === canceled.events[0]._id)!
   t.match(ofNobody.trip, { externalId: 'nobody', status: 'canceled' })
+})
+
+t.test('the exported table says which trip an event is about', async (t) => {
+  const csv: string = await good('GET', `/v1/exports/events?tag=depot&types=${ARRIVED}`)
+  const rows: Record<string, string>[] = parse(csv, { columns: true })
+  t.match(rows, [{ type: ARRIVED, tripExternalId: 'to depot', tripStatus: 'arrived' }])
+  t.equal(rows.length, 1)
+  t.equal(rows[0]!.trip, (await good('GET', `/v1/trips/${encodeURIComponent('to depot')}`)).trip._id)
+})
+
+t.test('updates of a stream move the trips of their user; tripOptions in them do nothing', async (t) => {
+  await good('POST', '/v1/trips', {
+    externalId: 'streamed',
+    userId: 'streamer',
+    destinationGeofenceTag: 'store',
+    destinationGeofenceExternalId: 'home',
+  })
+  const stream = await Stream.open(server)
+  t.teardown(() => stream.close())
+  const at = { latitude: -34.9, accuracy: 5, stopped: true, tripOptions: { externalId: 'none' } }
+  for (const [i, meters] of [20_000, 0].entries()) {
+    const update = { deviceId: 'streamer', userId: 'streamer', longitude: -56.19 - meters / 91_290, ...at }
+    stream.send({ type: 'track', id: i + 1, updates: [update] })
+    await stream.upToAck(i + 1)
+    await sleep(1000)
+  }
+  const statusOf = async () => (await good('GET', '/v1/trips/streamed')).trip.status
+  await until(async () => (await statusOf()) === 'arrived')
+  const { events } = await good('GET', '/v1/events?userId=streamer')
+  t.strictSame(
+    events.map(({ type }: Made) => type),
+    [ARRIVED, 'user.entered_geofence', STARTED],
+  )
+  t.equal((await server.api('GET', '/v1/trips/none')).status, 404)
 })
 
 t.test('names of the events are no conversions', async (t) => {
