@@ -6,7 +6,12 @@ import type { MapRegion, MapRegions } from '../geo/extract/port.ts'
 import type { ShownMapRegion } from '../ops/systemRoutes.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import type { Metrics } from '../ops/metrics.ts'
-import { registerIsochroneMetrics, registerRoutingMetrics, watchRouting } from '../ops/routingMetrics.ts'
+import {
+  registerIsochroneMetrics,
+  registerRoutingMetrics,
+  registerWayMetrics,
+  watchRouting,
+} from '../ops/routingMetrics.ts'
 import type { MapData } from './mapData.ts'
 import type { Job } from '../jobs/port.ts'
 import { IsochroneWorker } from '../registry/geofences/isochroneWorker.ts'
@@ -69,6 +74,8 @@ export function openGeoServices(parts: {
   const areas = new RoadAreas(routing.engines, routing.networks)
   const isochrones = new IsochroneWorker(registry.geofences, areas, areThere)
   registerIsochroneMetrics(metrics, isochrones)
+  const ways = new RoadWays(routing.engines)
+  registerWayMetrics(metrics, ways)
   const geocoder = new GeocoderPool(regions, () => world.soon(), logger)
   const maps = new MapPool({ regions, world: () => world.soon(), files: options.mapFiles, clock, logger })
   const ipGeocoder = new IpGeocoder(cities, proxies)
@@ -82,7 +89,7 @@ export function openGeoServices(parts: {
       ...mapRoutes(maps),
     ],
     times: new RoadTravelTimes(routing.engines),
-    ways: new RoadWays(routing.engines),
+    ways,
     engines: routing.engines,
     // The process is ready without them, because tracking needs no map.
     checks: [routing.check, { name: 'map files', check: () => ({ ok: true, detail: maps.condition }) }],

@@ -71,6 +71,23 @@ export function registerRoutingMetrics(
   metrics.gauge('routing_cache_bytes', 'Bytes of cached routing answers.', () => cache.bytes)
 }
 
+/** How the ways of trips to their destinations were measured. */
+export function registerWayMetrics(
+  metrics: Metrics,
+  { counters }: { readonly counters: { readonly measured: number; readonly unknown: number } },
+): void {
+  metrics.labelled(
+    'trip_ways_total',
+    'ETAs of trips that were computed, by source: straight where the roads do not say, or not in time.',
+    'source',
+    () =>
+      new Map([
+        ['road', counters.measured],
+        ['straight', counters.unknown],
+      ]),
+  )
+}
+
 /** How many isochrones wait for their area. */
 export function registerIsochroneMetrics(metrics: Metrics, isochrones: { readonly pending: number }): void {
   metrics.gauge(

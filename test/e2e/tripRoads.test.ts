@@ -28,8 +28,17 @@ t.test('no road within 1 km, or no region: the straight line', async (t) => {
     t.equal(eta.source, 'straight', name)
     t.ok(Math.abs(eta.distance - 1.3 * meters) < 2, `${eta.distance} of ${meters}`)
   }
+  const ways = async () => {
+    const { body } = await server.api('GET', '/metrics', undefined, null)
+    const of = (source: string) =>
+      Number(new RegExp(`^ringfence_trip_ways_total\\{source="${source}"\\} (\\d+)$`, 'm').exec(body)![1])
+    return { road: of('road'), straight: of('straight') }
+  }
+  const before = await ways()
+  t.ok(before.straight >= 2)
   const [longitude, latitude] = FROM
   t.equal((await track('street', latitude, longitude)).user.trip.eta.source, 'road')
+  t.strictSame(await ways(), { ...before, road: before.road + 1 }, 'metrics say which')
 })
 
 t.test('the address of a leg is geocoded once; one that is not found is refused', async (t) => {
