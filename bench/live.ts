@@ -7,7 +7,7 @@
  * median over the rounds of a server's CPU per update divided by that of `alone` in the same round. That of `aloneAgain` shows
  * how exact a ratio is. Then: how fast the regions of a point are found, and what a device in a place and four regions takes.
  */
-import { mkdirSync, readdirSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
@@ -21,6 +21,7 @@ import { requireClean, type Contender } from './load/contest.ts'
 import { HttpContender } from './load/httpContender.ts'
 import { loadGenerator } from './load/load.ts'
 import { BENCH_KEYS, seedGeofences, startRingfence, type ServerProcess } from './load/servers.ts'
+import { SNAPSHOTS_AT_ONCE, snapshotsWritten } from './load/snapshots.ts'
 import { openStreams, type StreamCase } from './load/streamContender.ts'
 import { startStreamGenerator } from './load/streamLoad.ts'
 import { inTurns, type Turns } from './load/turns.ts'
@@ -280,8 +281,7 @@ const SETTLE_MS = 4000
 /** Bytes of memory that a device takes more in a place and four regions: of servers that have read their devices from the disk. */
 async function memoryOf(mapped: MappedCity) {
   const resident: Record<'off' | 'on', number> = { off: 0, on: 0 }
-  // A round of snapshots at every check, so that they contain everything when the server is started again.
-  const env = { RINGFENCE_SNAPSHOT_BYTES: '65536' }
+  const env = SNAPSHOTS_AT_ONCE
   for (const name of ['off', 'on'] as const) {
     progress(`memory: ${name}`)
     const home = join(folder, `memory-${name}`)
@@ -301,7 +301,7 @@ async function memoryOf(mapped: MappedCity) {
       }))
       await send(server, 'POST', '/v1/track/replay', { replays })
     }
-    await snapshots(join(home, 'data'))
+    await snapshotsWritten(join(home, 'data'))
     await server.stop()
     server = await startRingfence(home, { env })
     await sleep(SETTLE_MS)
@@ -339,14 +339,6 @@ async function spotIn(server: ServerProcess, { city }: MappedCity, isChecked: bo
     if (user.place !== undefined && user.postalCode !== undefined) return at
   }
   throw new Error('there is no place with four regions')
-}
-
-/** Waits until a round of snapshots has begun after now and is over. */
-async function snapshots(data: string): Promise<void> {
-  const list = (): string => readdirSync(join(data, 'snapshots')).toSorted().join()
-  const before = list()
-  for (let i = 0; list() === before && i < 60; i++) await sleep(500)
-  for (let last = ''; last !== list(); await sleep(2000)) last = list()
 }
 
 process.exit(await main())

@@ -43,6 +43,7 @@ const BENCHES: Readonly<Record<string, string>> = {
   dashboard: 'dashboard.ts',
   live: 'live.ts',
   visits: 'visits.ts',
+  trips: 'trips.ts',
 }
 
 /** A bench that stores a million geofences keeps their records in memory meanwhile. */

@@ -12,6 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { benchFolder } from './folder.ts'
 import { BENCH_KEYS, seedGeofences, startRingfence, type ServerProcess } from './load/servers.ts'
+import { SNAPSHOTS_AT_ONCE, snapshotsWritten } from './load/snapshots.ts'
 import { drawGeofences } from './load/workload.ts'
 import { done, progress } from './progress.ts'
 
@@ -40,8 +41,7 @@ const CIRCLE = { type: 'circle', description: 'Depot', coordinates: [0, 0], radi
 
 const folder = benchFolder('sizes')
 const data = join(folder, 'data')
-// A round of snapshots at every check, so that they contain everything when the server is started again.
-process.env['RINGFENCE_SNAPSHOT_BYTES'] = '65536'
+Object.assign(process.env, SNAPSHOTS_AT_ONCE)
 // One segment, so that nothing is trimmed before it is measured.
 process.env['RINGFENCE_SEGMENT_BYTES'] = String(2 ** 30)
 
@@ -100,14 +100,6 @@ async function updates(server: ServerProcess, place: (i: number) => object): Pro
   }
 }
 
-/** Waits until a round of snapshots has begun after now and is over. */
-async function snapshots(): Promise<void> {
-  const list = (): string => readdirSync(join(data, 'snapshots')).toSorted().join()
-  const before = list()
-  while (list() === before) await sleep(500)
-  for (let last = ''; last !== list(); await sleep(2000)) last = list()
-}
-
 const at = (i: number): object => ({ ...EMPTY_SEA, latitude: (i % 1000) * 1e-5 })
 
 let before: number
@@ -132,7 +124,7 @@ before = bytesOf('log')
 const circlesRss = await session(async (server) => {
   progress(`${COUNT} devices`)
   await updates(server, at)
-  await snapshots()
+  await snapshotsWritten(data)
 })
 log.newDevice = bytesOf('log') - before
 const deviceSnapshots = snapshotBytes()
@@ -141,7 +133,7 @@ before = bytesOf('log')
 const devicesRss = await session(async (server) => {
   progress(`${COUNT} updates without an event`)
   await updates(server, (i) => at(i + 1))
-  await snapshots()
+  await snapshotsWritten(data)
 })
 log.update = bytesOf('log') - before
 
@@ -151,7 +143,7 @@ await session(async (server) => {
   progress(`${COUNT} events`)
   await send(server, 'PUT', '/v1/geofences/depot/1', CIRCLE)
   await updates(server, () => ({ latitude: 0, longitude: 0 }))
-  await snapshots()
+  await snapshotsWritten(data)
 })
 log.event = bytesOf('log') - before
 const eventBytes = bytesOf('events.sqlite') - eventsBefore

@@ -1,0 +1,343 @@
+/**
+ * `npm run bench -- trips`: what trips cost, those that are on them and all others, and how good their ETAs are.
+ *
+ * All devices drive in the sample city. Four servers have the same geofences and devices. Two have no trips: the
+ * difference between them is what a difference means on this machine. On the third, each update of a device on a trip
+ * makes user.updated_trip, on the fourth next to none does. They take turns (load/turns.ts). The road engines are
+ * processes of their own, so their CPU is not in the figures; it is counted apart.
+ */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { addSample } from '../test/kit/sampleRegion.ts'
+import { median, quantile, rounded, thousands } from './figures.ts'
+import { benchFolder } from './folder.ts'
+import { drivenEtas, type ShownEta } from './load/drivenEtas.ts'
+import { HttpContender } from './load/httpContender.ts'
+import { idleTripBytes } from './load/idleTrips.ts'
+import { loadGenerator, type Generator } from './load/load.ts'
+import { seedGeofences, startRingfence, type ServerProcess } from './load/servers.ts'
+import { bursts } from './load/tripBursts.ts'
+import {
+  ask,
+  cityGeofences,
+  GEOFENCES,
+  postTrips,
+  waysOf,
+  writeStanding,
+  writeTripWorkloads,
+} from './load/tripWorkload.ts'
+import { inTurns, type Turns } from './load/turns.ts'
+import { done, progress } from './progress.ts'
+
+const STATED = { told: 2.0, untold: 1.6, others: 1.02, burstMs: 5, etaOff: 0.15, idleBytes: 1024 }
+const TOLERANCE = 0.1
+
+const { values: options } = parseArgs({
+  options: {
+    strict: { type: 'boolean', default: false },
+    smoke: { type: 'boolean', default: false },
+    /** Of one measuring window. */
+    seconds: { type: 'string' },
+    windows: { type: 'string' },
+    /** Updates per second, of each window. */
+    rate: { type: 'string', default: '1000' },
+    seed: { type: 'string', default: '1' },
+    /** Only this part: `cpu`, `bursts`, `etas` or `memory`. */
+    only: { type: 'string' },
+  },
+})
+const size = options.smoke
+  ? { devices: 2_000, trips: 500, windows: 1, seconds: 1, burst: 100, bursts: 1, drives: 1, idle: 2_000 }
+  : {
+      devices: 100_000,
+      trips: 10_000,
+      windows: 15,
+      seconds: 2,
+      burst: 1000,
+      bursts: 5,
+      drives: 8,
+      idle: 30_000,
+    }
+const windows = Number(options.windows ?? size.windows)
+const seconds = Number(options.seconds ?? size.seconds)
+const rate = Number(options.rate)
+const seed = Number(options.seed)
+const DRIVERS = { name: 'drivers', from: 0, to: size.trips } as const
+/** As many devices, which are on no trip. */
+const PEERS = { name: 'peers', from: size.trips, to: 2 * size.trips } as const
+const OTHERS = { name: 'others', from: size.trips, to: size.devices } as const
+/** Longer than a run takes. */
+const NEVER_SECONDS = 3600
+const SETTLE_MS = options.smoke ? 500 : 3000
+/** Clock ticks per second of /proc/<pid>/stat. */
+const TICKS_PER_SECOND = 100
+
+type Parts = ReturnType<typeof writeTripWorkloads<'drivers' | 'peers' | 'others'>>
+
+interface Row {
+  readonly figure: string
+  readonly stated: string
+  readonly measured: number
+  readonly reached: string
+}
+
+async function main(): Promise<number> {
+  const generator = await loadGenerator()
+  if (generator.reason !== undefined) done(`Generator in Node, not native: ${generator.reason}`)
+  const wants = (part: string) => options.only === undefined || options.only === part
+  const folder = benchFolder('trips')
+  progress(`${thousands(size.devices)} devices drive`)
+  const parts = writeTripWorkloads(folder, size.devices, seed, [DRIVERS, PEERS, OTHERS])
+  const found = [
+    wants('cpu') ? await cpuOf(folder, parts, generator) : undefined,
+    wants('bursts') || wants('etas') ? await unpinned(folder, parts, generator, wants) : undefined,
+    wants('memory') ? await memoryOf(generator) : undefined,
+  ].filter((one) => one !== undefined)
+  const rows = found.flatMap((one) => one.rows)
+  console.table(rows)
+  for (const { notes } of found) for (const note of notes) console.log(note)
+  console.log(
+    JSON.stringify({
+      bench: 'trips',
+      rows,
+      ...size,
+      windows,
+      seconds,
+      rate,
+      seed,
+      geofences: GEOFENCES,
+      generator: generator.kind,
+      smoke: options.smoke,
+      partial: options.only !== undefined,
+      ...Object.assign({}, ...found.map(({ details }) => details)),
+    }),
+  )
+  const missed = rows.some(({ measured, stated }) => measured > Number(stated.slice(2)) * (1 + TOLERANCE))
+  return options.strict && !options.smoke && missed ? 1 : 0
+}
+
+/** What an update costs: on a trip, without one, and beside trips. */
+async function cpuOf(folder: string, parts: Parts, generator: Generator) {
+  const start = async (name: string, trips?: { readonly updateSeconds: number }) => {
+    const own = join(folder, name)
+    seedGeofences(own, cityGeofences(seed), () => {})
+    await addSample(join(own, 'data'))
+    const server = await startRingfence(own)
+    if (trips !== undefined) {
+      await ask(server.port, 'PATCH', 'settings', { tripUpdateSeconds: trips.updateSeconds })
+      progress(`${thousands(size.trips)} trips for ${name}`)
+      await postTrips(server, generator, folder, DRIVERS, seed)
+    }
+    for (const part of [parts.others, parts.drivers])
+      await new HttpContender(name, server, part, generator).warmUp()
+    return server
+  }
+  const plain = await start('plain')
+  const again = await start('again')
+  const told = await start('told', { updateSeconds: 0 })
+  const untold = await start('untold', { updateSeconds: NEVER_SECONDS })
+  const contenders = [
+    new HttpContender('plain', plain, parts.others, generator),
+    new HttpContender('again', again, parts.others, generator),
+    new HttpContender('others', untold, parts.others, generator),
+    new HttpContender('told', told, parts.drivers, generator),
+    new HttpContender('peers of told', told, parts.peers, generator),
+    new HttpContender('untold', untold, parts.drivers, generator),
+    new HttpContender('peers of untold', untold, parts.peers, generator),
+  ]
+  const withTrips = [told, untold]
+  const engineBefore = engineSeconds(withTrips)
+  const waysBefore = await sumOfWays(withTrips)
+  const turns = await inTurns('trips', contenders, { rounds: windows, seconds, closedCount: 0, rate })
+  const engine = engineSeconds(withTrips) - engineBefore
+  const ways = await sumOfWays(withTrips)
+  const road = ways.road - waysBefore.road
+  const wanted = road + ways.straight - waysBefore.straight
+  const shown = await shownRoadShare(withTrips)
+  for (const server of [plain, again, told, untold]) await server.stop()
+  return cpuReport(turns, { engine, road, wanted, shown })
+}
+
+function cpuReport(
+  turns: Turns,
+  ways: {
+    /** CPU seconds of the road engines. */
+    readonly engine: number
+    readonly road: number
+    readonly wanted: number
+    readonly shown: number
+  },
+) {
+  const { engine, road, wanted, shown } = ways
+  const same = turns.ratio('again', 'plain')
+  const othersBound = rounded(Math.max(STATED.others, 1 + Math.abs(same - 1)), 3)
+  const updates = 2 * windows * seconds * rate
+  const micros = (name: string) => turns.microsOf(name)
+  const engineMicros = rounded((engine / updates) * 1e6, 1)
+  return {
+    rows: [
+      row(
+        'an update on a trip that makes user.updated_trip / one without a trip, CPU',
+        turns.ratio('told', 'peers of told'),
+        STATED.told,
+      ),
+      row('the same, where it makes no event', turns.ratio('untold', 'peers of untold'), STATED.untold),
+      row(
+        `an update without a trip, beside ${thousands(size.trips)} trips / without any, CPU`,
+        turns.ratio('others', 'plain'),
+        othersBound,
+      ),
+    ],
+    notes: [
+      `µs an update: without trips ${micros('plain')} and ${micros('again')} (the same commit twice: ${same}), beside ` +
+        `trips ${micros('others')}; told ${micros('told')}, peers ${micros('peers of told')}; untold ` +
+        `${micros('untold')}, peers ${micros('peers of untold')}`,
+      `road engines, apart: ${engineMicros} µs for each update on a trip; ${rounded((100 * wanted) / updates, 1)} % of ` +
+        `these wanted an ETA, of which ${rounded((100 * road) / Math.max(1, wanted), 1)} % are by road; of the ETAs shown at the end ` +
+        `${rounded(100 * shown, 1)} %`,
+    ],
+    details: {
+      rate: turns.rate,
+      same,
+      micros: Object.fromEntries(
+        ['plain', 'again', 'others', 'told', 'peers of told', 'untold', 'peers of untold'].map((name) => [
+          name,
+          micros(name),
+        ]),
+      ),
+      roadEngineMicrosPerUpdate: engineMicros,
+      wantedShare: rounded(wanted / updates, 3),
+      computedRoadShare: rounded(road / Math.max(1, wanted), 3),
+      shownRoadShare: rounded(shown, 3),
+    },
+  }
+}
+
+/** CPU time of the road engines so far, which are child processes of the servers. */
+function engineSeconds(servers: readonly ServerProcess[]): number {
+  let ticks = 0
+  for (const { pid } of servers)
+    for (const thread of readdirSync(`/proc/${pid}/task`))
+      for (const child of readFileSync(`/proc/${pid}/task/${thread}/children`, 'utf8').split(' ')) {
+        if (child.trim() === '') continue
+        const stat = readFileSync(`/proc/${child}/stat`, 'utf8')
+        const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+        ticks += Number(fields[11]) + Number(fields[12])
+      }
+  return ticks / TICKS_PER_SECOND
+}
+
+async function sumOfWays(servers: readonly ServerProcess[]): Promise<{ road: number; straight: number }> {
+  const ways = await Promise.all(servers.map(waysOf))
+  return {
+    road: ways.reduce((sum, one) => sum + one.road, 0),
+    straight: ways.reduce((sum, one) => sum + one.straight, 0),
+  }
+}
+
+/** The share of the ETAs of trips under way that are by road. */
+async function shownRoadShare(servers: readonly ServerProcess[]): Promise<number> {
+  const sources: string[] = []
+  for (const { port } of servers) {
+    const { trips } = await ask(port, 'GET', 'trips?status=started,approaching&limit=1000')
+    for (const { eta } of trips) if (eta !== undefined) sources.push(eta.source)
+  }
+  return sources.filter((source) => source === 'road').length / sources.length
+}
+
+/** A server on all processors, as in production, with its road engine. */
+async function unpinned(
+  folder: string,
+  parts: Parts,
+  generator: Generator,
+  wants: (part: string) => boolean,
+) {
+  const own = join(folder, 'unpinned')
+  seedGeofences(own, cityGeofences(seed), () => {})
+  await addSample(join(own, 'data'))
+  const server = await startRingfence(own, { unpinned: true })
+  await ask(server.port, 'PATCH', 'settings', { tripUpdateSeconds: NEVER_SECONDS })
+  // Opens the tiles of the road engine.
+  const etas = await drivenEtas(server, wants('etas') ? size.drives : 1, seed)
+  const burst = wants('bursts') ? await burstsOn(server, folder, parts, generator) : undefined
+  await server.stop()
+  const reports = [wants('etas') ? etaReport(etas) : undefined, burst].filter((one) => one !== undefined)
+  return {
+    rows: reports.flatMap(({ rows }) => rows),
+    notes: reports.flatMap(({ notes }) => notes),
+    details: Object.assign({}, ...reports.map(({ details }) => details)) as object,
+  }
+}
+
+async function burstsOn(server: ServerProcess, folder: string, parts: Parts, generator: Generator) {
+  const part = { name: 'burst', from: size.devices, to: size.devices + size.burst }
+  const updates = writeStanding(folder, part, seed)
+  await postTrips(server, generator, folder, part, seed)
+  await new HttpContender('unpinned', server, parts.others, generator).warmUp()
+  const burst = await bursts({
+    folder,
+    server,
+    generator,
+    others: parts.others,
+    rate,
+    seconds,
+    part,
+    updates,
+    rounds: size.bursts,
+    seed,
+  })
+  const count = thousands(size.burst)
+  return {
+    rows: [
+      row(
+        `p99 of others while ${count} updates come at once and each trip wants an ETA, above those where none does, ms`,
+        burst.overMs,
+        STATED.burstMs,
+      ),
+    ],
+    notes: [
+      `p99 of others: alone ${burst.aloneP99Ms} ms, beside ${count} updates at once ${burst.unaskedP99Ms} ms, beside as ` +
+        `many that want an ETA ${burst.askedP99Ms} ms; of these ETAs ${rounded(100 * burst.roadShare, 1)} % are by road`,
+    ],
+    details: { latency: burst },
+  }
+}
+
+function etaReport(etas: readonly ShownEta[]) {
+  const offs = etas.map(({ off }) => off).toSorted((a, b) => a - b)
+  const p95 = rounded(quantile(offs, 0.95), 3)
+  const most = rounded(offs.at(-1)!, 3)
+  const worst = etas.find(({ off }) => off === offs.at(-1))!
+  return {
+    rows: [
+      row(
+        'an ETA between two computations, off the road engine’s own at that moment, at most',
+        most,
+        STATED.etaOff,
+      ),
+    ],
+    notes: [
+      `${etas.length} ETAs between two computations: median ${rounded(100 * median(offs), 1)} %, p95 ` +
+        `${rounded(100 * p95, 1)} % off; the worst was ${worst.shown} instead of ${rounded(worst.own, 1)} minutes`,
+    ],
+    details: { etas: { count: etas.length, median: rounded(median(offs), 3), p95, most } },
+  }
+}
+
+async function memoryOf(generator: Generator) {
+  const folder = benchFolder('trips-idle')
+  const bytes = await idleTripBytes(folder, generator, { trips: size.idle, settleMs: SETTLE_MS, seed })
+  return { rows: [row('memory of a trip at rest, bytes', bytes, STATED.idleBytes)], notes: [], details: {} }
+}
+
+function row(figure: string, measured: number, most: number): Row {
+  return {
+    figure,
+    stated: `≤ ${most}`,
+    measured: rounded(measured, 3),
+    reached: measured <= most ? 'yes' : 'no',
+  }
+}
+
+process.exit(await main())
