@@ -34,7 +34,7 @@ export type TripRow =
       readonly added: readonly TrailPoint[] | undefined
     }
 
-export function writePut(
+export function writeTripPut(
   writer: FrameWriter,
   packed: Uint8Array,
   isCleared: boolean,
@@ -58,7 +58,7 @@ export function writePut(
   writer.actorRow({ number: TRIP_TYPE }, data)
 }
 
-export function writeRemoved(writer: FrameWriter, scope: ScopeId, id: string): void {
+export function writeTripRemoved(writer: FrameWriter, scope: ScopeId, id: string): void {
   const data = Buffer.alloc(REMOVED_BYTES + ID_LENGTH)
   data[0] = REMOVED
   data.writeUInt32LE(scope, 1)

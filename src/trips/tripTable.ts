@@ -9,7 +9,7 @@ import { RowChains } from '../runtime/rowChains.ts'
 import { lifeBegan } from './machine/status.ts'
 import { Trail, type TrailPoint } from './trail.ts'
 import { packTrip, unpackTrip } from './tripCodec.ts'
-import { readTripRow, writePut, writeRemoved } from './tripRows.ts'
+import { readTripRow, writeTripPut, writeTripRemoved } from './tripRows.ts'
 
 /**
  * The trips of one partition: packed as bytes, with the fields by which many are looked through in columns, and their
@@ -152,7 +152,7 @@ export class TripTable implements ActorTable {
     const added = change.added !== undefined && this.#wants(trail, change) ? change.added : undefined
     const isCleared = change.isCleared === true && trail !== undefined
     const packed = packTrip(trip)
-    writePut(writer, packed, isCleared, added === undefined ? [] : [added])
+    writeTripPut(writer, packed, isCleared, added === undefined ? [] : [added])
     this.#set(row, trip, packed, isCleared, added === undefined ? undefined : [added])
   }
 
@@ -163,7 +163,7 @@ export class TripTable implements ActorTable {
   /** Removes a trip, and writes the row that makes this durable. */
   remove(writer: FrameWriter, row: number): void {
     const { scope, id } = this.get(row)
-    writeRemoved(writer, scope, id)
+    writeTripRemoved(writer, scope, id)
     this.#delete(row)
   }
 
@@ -183,7 +183,7 @@ export class TripTable implements ActorTable {
     for (let row = 0; row < this.length; row++) {
       if (!this.exists(row)) continue
       const trip = this.get(row)
-      writePut(writer, packTrip(trip), false, this.#trails[row] ?? [])
+      writeTripPut(writer, packTrip(trip), false, this.#trails[row] ?? [])
     }
   }
 
