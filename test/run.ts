@@ -4,10 +4,14 @@ import { globSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { runTestFile, type FileResult, type RunningFile } from './kit/testFile.ts'
+import { RUNNER_OPTIONS } from './kit/nodeOptions.ts'
+import { mayShare } from './kit/sharedFiles.ts'
+import { runTestFiles, type FileResult, type RunningFiles } from './kit/testFile.ts'
 
 /** Values that `--slow` sets if the environment does not. */
 const SLOW_SIZES = { RINGFENCE_TEST_RUNS: '2', RINGFENCE_CRASH_ROUNDS: '3' }
+/** Files that run in one process, if they may share one. */
+const SHARING = 12
 /** Matches files whose size these values decide. */
 const DRAWS = /RINGFENCE_TEST_RUNS|RINGFENCE_CRASH_ROUNDS|\bruns\(|fastCheck\.ts/
 /** How often the running files are named if none has ended in the meantime. */
@@ -53,11 +57,12 @@ function options() {
     .filter((path) => positionals.length > 0 || (values.slow ? isSlow(path) || draws(path) : !isSlow(path)))
     .filter((path) => positionals.length === 0 || positionals.some((part) => path.includes(part)))
   if (found.length === 0) throw new TypeError('no test file has such a path')
-  // Slow files first, because at the end one of them would run alone.
+  // Slow files first, for the same reason as in processesOf.
   const files = drawn(found, share).toSorted(
     (a, b) => Number(isSlow(b)) - Number(isSlow(a)) || a.localeCompare(b, 'en'),
   )
-  return { ...values, jobs, patience, files }
+  // Each by itself where one looks for a fault.
+  return { ...values, jobs, patience, files, shared: positionals.length === 0 }
 }
 
 /** One of `share` files, at least one: the order of their hashes with the seed decides. */
@@ -78,9 +83,25 @@ function draws(path: string): boolean {
   return DRAWS.test(readFileSync(path, 'utf8'))
 }
 
-/** Runs the files, several at a time, and prints a line for each when it ends. */
-async function runAll(files: readonly string[], jobs: number, patience: number): Promise<FileResult[]> {
-  const running = new Set<RunningFile>()
+/** The files of each process: one, or several that may share it. */
+function processesOf(files: readonly string[], shared: boolean): (readonly string[])[] {
+  const together = shared ? files.filter((path) => mayShare(path)) : []
+  const alone = new Set(files).difference(new Set(together))
+  const groups = Array.from({ length: Math.ceil(together.length / SHARING) }, (_, i) =>
+    together.slice(i * SHARING, (i + 1) * SHARING),
+  )
+  // First, because at the end one of them would run alone.
+  return [...groups, ...[...alone].map((path) => [path])]
+}
+
+/** Runs the files, several processes at a time, and prints a line for each when its process ends. */
+async function runAll(
+  files: readonly string[],
+  shared: boolean,
+  jobs: number,
+  patience: number,
+): Promise<FileResult[]> {
+  const running = new Set<RunningFiles>()
   const results: FileResult[] = []
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => {
@@ -89,17 +110,18 @@ async function runAll(files: readonly string[], jobs: number, patience: number):
     })
   }
   const stillRunning = setInterval(() => {
-    console.log(`         … ${[...running].map(({ path }) => path).join(', ')}`)
+    console.log(`         … ${[...running].map(({ paths }) => paths[0]).join(', ')}`)
   }, STILL_RUNNING_MS)
-  const waiting = [...files]
+  const waiting = processesOf(files, shared)
   const worker = async () => {
-    for (let path = waiting.shift(); path !== undefined; path = waiting.shift()) {
-      const file = runTestFile(path, patience)
-      running.add(file)
-      const result = await file.result
-      running.delete(file)
-      results.push(result)
-      report(result, `${results.length}/${files.length}`)
+    for (let paths = waiting.shift(); paths !== undefined; paths = waiting.shift()) {
+      const started = runTestFiles(paths, patience)
+      running.add(started)
+      for (const result of await started.results) {
+        results.push(result)
+        report(result, `${results.length}/${files.length}`)
+      }
+      running.delete(started)
       stillRunning.refresh()
     }
   }
@@ -140,19 +162,20 @@ function sum(results: readonly FileResult[], count: (result: FileResult) => numb
 }
 
 async function main(): Promise<boolean> {
-  const { files, jobs, patience, slow, list, help } = options()
+  const { files, shared, jobs, patience, slow, list, help } = options()
   if (help || list) {
     console.log(help ? HELP : files.join('\n'))
     return true
   }
   if (slow) process.env = { ...SLOW_SIZES, ...process.env }
-  // The files start hundreds of processes: with what they compile kept, a start takes a tenth less CPU.
+  // The files start some thousand processes and threads. What these strip of types and compile is kept for the next.
   const compiled = mkdtempSync(join(tmpdir(), 'ringfence-compiled-'))
   process.env['NODE_COMPILE_CACHE'] ??= compiled
+  process.env['NODE_OPTIONS'] = [process.env['NODE_OPTIONS'], RUNNER_OPTIONS].filter(Boolean).join(' ')
   process.once('exit', () => rmSync(compiled, { recursive: true, force: true }))
   const began = performance.now()
   console.log(`${files.length} test files, ${jobs} at a time.`)
-  const results = await runAll(files, jobs, patience)
+  const results = await runAll(files, shared, jobs, patience)
 
   const failures = results.filter(({ failed }) => failed > 0)
   const quietest = results.reduce((a, b) => (b.longestSilence > a.longestSilence ? b : a))

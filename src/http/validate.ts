@@ -42,7 +42,8 @@ export class Validator {
   /** Whether fields that the schema does not have are refused, as where a mistyped filter would mean "all". */
   readonly isStrict: boolean
   readonly #schema: TObject
-  readonly #compiled: { Check(value: unknown): boolean }
+  /** Made at the first check, because a start would otherwise take longer for the schemas of all endpoints. */
+  #compiled: { Check(value: unknown): boolean } | undefined
   readonly #defaults: readonly (readonly [name: string, value: unknown])[]
 
   /**
@@ -51,7 +52,6 @@ export class Validator {
    */
   constructor(schema: TObject, fillDefaults = false) {
     this.#schema = schema
-    this.#compiled = Compile(schema)
     this.properties = schema.properties
     this.isStrict = (schema as Keywords).additionalProperties === false
     this.nullable = new Set(Object.keys(this.properties).filter((name) => saysNull(this.properties[name]!)))
@@ -69,6 +69,7 @@ export class Validator {
   check(value: Record<string, unknown>, strings = true): void {
     cleanValue(value, this.#schema, [], strings, this.nullable)
     for (const [name, standard] of this.#defaults) value[name] ??= standard
+    this.#compiled ??= Compile(this.#schema)
     if (!this.#compiled.Check(value)) throw explainBad(this.#schema, value, [])
   }
 }

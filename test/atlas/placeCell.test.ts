@@ -27,9 +27,16 @@ const database = new Database(file, { readonly: true })
 const keys = database.prepare('SELECT key FROM place').pluck().all() as string[]
 const chains = (database.prepare('SELECT DISTINCT slug FROM chain').pluck().all() as string[]).slice(0, 20)
 database.close()
-const all = keys.map((key) => records.placeByKey(key)!)
+const all = keys.map((key) => {
+  const place = records.placeByKey(key)!
+  const [x, y] = place.position
+  const corners = place.rings.flat().map(([longitude, latitude]) => pointDistance(y, x, latitude, longitude))
+  return { ...place, reach: Math.max(0, ...corners) }
+})
 const region = { records: () => records, bounds: [-56.5, -35, -56, -34.7] as const }
 const random = new Random(18)
+/** Metres by which the ways of measuring may differ. */
+const MARGIN = 10
 
 /** Some in the densest part, some around it. */
 function drawn(): Position {
@@ -49,8 +56,11 @@ t.test('the places around a point are those of a look at all of them', async (t)
     const { near, restMeters } = placesOfCell(cell, y, x)
     const known = new Map(near.map((one) => [one.place.id, one]))
     for (const place of all) {
-      const meters = signedMeters(place, [x, y])
       const one = known.get(place.key)
+      // No nearer than its farthest corner allows; exactly, it would take a hundred times as long.
+      const least = pointDistance(y, x, place.position[1], place.position[0]) - place.reach
+      if (one === undefined && least > 125 + MARGIN && least > restMeters + MARGIN) continue
+      const meters = signedMeters(place, [x, y])
       if (one === undefined) {
         if (meters <= 125 || meters < restMeters)
           t.fail(`${place.key} is missing: ${meters} m, rest ${restMeters}`)
@@ -65,13 +75,14 @@ t.test('the places around a point are those of a look at all of them', async (t)
 })
 
 t.test('the nearest place of a chain is that of a look at all of them', async (t) => {
+  const byChain = Map.groupBy(all, ({ chain }) => chain?.slug)
   for (let i = 0; i < 20; i++) {
     const [x, y] = drawn()
     const nearest = nearestOfChains(makeChainCell(cellOf(y, x, PLACE_CELLS), chains, [region]), y, x)
     chains.forEach((slug, at) => {
-      const distances = all
-        .filter(({ chain }) => chain?.slug === slug)
-        .map(({ position }) => pointDistance(y, x, position[1], position[0]))
+      const distances = (byChain.get(slug) ?? []).map(({ position }) =>
+        pointDistance(y, x, position[1], position[0]),
+      )
       const least = Math.min(Infinity, ...distances)
       if (Math.abs(nearest[at]!.meters - Math.min(least, 15_100)) > 1e-6)
         t.fail(`${slug}: ${nearest[at]!.meters}, not ${least}`)

@@ -2,6 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
+import { NODE_OPTIONS } from '../kit/nodeOptions.ts'
 
 const MAIN = fileURLToPath(new URL('../../src/main.ts', import.meta.url))
 
@@ -13,8 +14,14 @@ export interface Ended {
 
 /** @param prefix a program that runs the command, such as `['prlimit', '--fsize=1000']` */
 export async function command(args: readonly string[], prefix: readonly string[] = []): Promise<Ended> {
-  // Without the hooks of the test runner; see test/kit/server.ts.
-  const [program, ...rest] = [...prefix, 'env', '-u', 'NODE_OPTIONS', process.execPath, MAIN, ...args]
+  const [program, ...rest] = [
+    ...prefix,
+    'env',
+    `NODE_OPTIONS=${NODE_OPTIONS}`,
+    process.execPath,
+    MAIN,
+    ...args,
+  ]
   const child = spawn(program!, rest, { stdio: ['ignore', 'pipe', 'pipe'] })
   let output = ''
   for (const stream of [child.stdout, child.stderr]) {

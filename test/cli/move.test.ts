@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { NODE_OPTIONS } from '../kit/nodeOptions.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- answers of every shape
@@ -23,7 +24,7 @@ const state = join(folder, 'state.json')
 function startMove(from: string, ...more: string[]): ChildProcessWithoutNullStreams {
   const args = ['--from-radar', '--from', from, '--url', server.url, '--state', state, ...more]
   const env = { ...process.env, RADAR_SECRET_KEY: KEYS.testSecret, RINGFENCE_SECRET_KEY: KEYS.liveSecret }
-  return spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, MOVE, ...args], { env })
+  return spawn('env', [`NODE_OPTIONS=${NODE_OPTIONS}`, process.execPath, MOVE, ...args], { env })
 }
 
 async function move(from: string, ...more: string[]): Promise<{ code: number | null; output: string }> {

@@ -2,14 +2,14 @@
 import t from 'tap'
 import { skipWithoutChromium } from '../kit/chromium.ts'
 import { KEYS } from '../kit/server.ts'
-import { openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
+import { openBrowser, openPage, signIn, startWithDashboard, WITHOUT_WEBGL } from './kit.ts'
 
 const DEPOT = { description: 'Depot north', type: 'circle', coordinates: [6.7735, 51.2277], radius: 100 }
 const SCRIPT = '<img src=x onerror="window.hacked = 1"><script>window.hacked = 1</script>'
 
 t.test('the dashboard in a browser', { skip: skipWithoutChromium() }, async (t) => {
   const server = await startWithDashboard(t)
-  const browser = await openBrowser(t)
+  const browser = await openBrowser(t, WITHOUT_WEBGL)
   await server.api('PUT', '/v1/geofences/depot/north', DEPOT)
   const at = { latitude: 51.2277, longitude: 6.7735, accuracy: 8 }
   await server.api('POST', '/v1/track', { ...at, deviceId: 'van-7', userId: 'ann' })

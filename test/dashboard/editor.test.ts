@@ -12,6 +12,7 @@ import {
   settled,
   signIn,
   startWithDashboard,
+  WITHOUT_WEBGL,
 } from './kit.ts'
 
 const HERE = { latitude: -34.9, longitude: -56.17 } as const
@@ -20,6 +21,8 @@ const EDITOR = 'The geofence on the map'
 t.test('setting records', { skip: skipWithoutChromium() }, async (t) => {
   const server = await startWithDashboard(t)
   const browser = await openBrowser(t)
+  // For what is not done on a map.
+  const plain = await openBrowser(t, WITHOUT_WEBGL)
 
   await t.test('GeoJSON by drop: a preview, what is wrong with which feature, and the history', async (t) => {
     const feature = (externalId: string, coordinates: number[][]) => ({
@@ -43,7 +46,7 @@ t.test('setting records', { skip: skipWithoutChromium() }, async (t) => {
       null,
       1,
     )
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, plain, server)
     await signIn(page, '/test/imports')
     await page.getByRole('heading', { name: 'Nothing was imported yet' }).waitFor()
     await dropFile(page, '.page', 'zones.geojson', text)
@@ -161,7 +164,7 @@ t.test('setting records', { skip: skipWithoutChromium() }, async (t) => {
         minor: String(minor),
         coordinates: [HERE.longitude, HERE.latitude],
       })
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, plain, server)
     await signIn(page, '/test/beacons?tag=door')
     const beacons = async (tag: string) => (await server.api('GET', `/v1/beacons?tag=${tag}`)).body.beacons
     const act = async (work: string, count: string) => {

@@ -7,7 +7,7 @@ import t from 'tap'
 import { skipWithoutChromium } from '../kit/chromium.ts'
 import { until } from '../kit/waiting.ts'
 import { MailServer } from '../notify/mailServer.ts'
-import { drawingIsReady, openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
+import { drawingIsReady, openBrowser, openPage, signIn, startWithDashboard, WITHOUT_WEBGL } from './kit.ts'
 
 const HERE = { latitude: -34.9, longitude: -56.17, accuracy: 8 }
 
@@ -17,10 +17,12 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
     env: { ...mail.env, RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8' },
   })
   const browser = await openBrowser(t)
+  // For what is not done on a map.
+  const plain = await openBrowser(t, WITHOUT_WEBGL)
   await server.api('POST', '/v1/track', { ...HERE, deviceId: 'van-1', userId: 'ann' })
 
   await t.test('a geofence round a device gets its entry event; errors are at their field', async (t) => {
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, plain, server)
     await signIn(page, '/test/geofences/new')
     await page.getByLabel('Name').fill('Depot')
     await page.getByLabel('Tag').fill('depot')
@@ -86,7 +88,7 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
   })
 
   await t.test('a CSV with bad rows is checked first, and the good ones are imported', async (t) => {
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, plain, server)
     await signIn(page, '/test/geofences')
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     const csv = [
@@ -122,7 +124,7 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
         coordinates: [-56.3, -34.7],
         radius: 50,
       })
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, plain, server)
     await signIn(page, '/test/geofences')
     await page.getByLabel('Tag').fill('many')
     await page.waitForURL(/tag=many/)
@@ -153,7 +155,7 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
   })
 
   await t.test('settings have the sentences of the API; the server’s error is at its field', async (t) => {
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, plain, server)
     await signIn(page, '/test/settings')
     await page.getByText('An entry or exit below it does not happen yet.').waitFor()
     await page.getByLabel('Minimum confidence').fill('9')
@@ -167,7 +169,7 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
   })
 
   await t.test('a test e-mail is sent, and what the mail server answers is said', async (t) => {
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, plain, server)
     await signIn(page, '/test/settings')
     const notifications = page.getByRole('region', { name: 'Notifications' })
     await notifications.getByLabel('Notification emails').fill('ops@example.com')
@@ -217,7 +219,7 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
     })
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
     t.teardown(() => receiver.close())
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, plain, server)
     await signIn(page, '/test/webhooks')
     await page.getByRole('button', { name: 'New webhook' }).click()
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`

@@ -1,7 +1,7 @@
 /** The dashboard in a real browser, beside a real server. */
 import { spawnSync } from 'node:child_process'
 import { join } from 'node:path'
-import { chromium, type Browser, type Page, type Request } from 'playwright-core'
+import { chromium, type Browser, type BrowserContext, type Page, type Request } from 'playwright-core'
 import type { Test } from 'tap'
 import { chromiumPath } from '../kit/chromium.ts'
 import { KEYS, startServer, type Server, type ServerOptions } from '../kit/server.ts'
@@ -34,21 +34,22 @@ export async function startWithDashboard(t: Test, options: ServerOptions = {}): 
   return startServer(t, { ...options, env: { ...options.env, RINGFENCE_DASHBOARD: 'on' } })
 }
 
+const WEBGL = ['--enable-unsafe-swiftshader', '--use-angle=swiftshader']
+/** Pages have the list in place of the map. Without a graphics card, drawing a map takes most of the processor. */
+export const WITHOUT_WEBGL = ['--disable-gpu', '--disable-3d-apis']
+
 /** A browser that ends with the test. */
-export async function openBrowser(t: Test): Promise<Browser> {
+export async function openBrowser(t: Test, drawing: readonly string[] = WEBGL): Promise<Browser> {
   const browser = await chromium.launch({
     executablePath: chromiumPath()!,
-    args: [
-      '--no-sandbox',
-      '--disable-quic',
-      '--disable-dev-shm-usage',
-      '--enable-unsafe-swiftshader',
-      '--use-angle=swiftshader',
-    ],
+    args: ['--no-sandbox', '--disable-quic', '--disable-dev-shm-usage', ...drawing],
   })
   t.teardown(() => browser.close())
   return browser
 }
+
+/** Contexts that ended tests have left, by their kind: with what the browser keeps of files, and nothing of a person. */
+const left = new WeakMap<Browser, Map<string, BrowserContext[]>>()
 
 /** A page in a context of its own, as of another person. */
 export async function openPage(
@@ -58,14 +59,27 @@ export async function openPage(
   view: { readonly width?: number; readonly height?: number; readonly dark?: boolean } = {},
 ): Promise<Shown> {
   const { width = 1280, height = 800, dark = false } = view
-  const context = await browser.newContext({
-    viewport: { width, height },
-    colorScheme: dark ? 'dark' : 'light',
-    baseURL: server.url,
-    reducedMotion: 'reduce',
-  })
-  t.teardown(() => context.close())
+  const kinds = left.get(browser) ?? new Map<string, BrowserContext[]>()
+  left.set(browser, kinds)
+  const kind = `${server.url} ${width} ${height} ${dark}`
+  const context =
+    kinds.get(kind)?.pop() ??
+    (await browser.newContext({
+      viewport: { width, height },
+      // Without a graphics card the processor draws each pixel.
+      deviceScaleFactor: 0.5,
+      colorScheme: dark ? 'dark' : 'light',
+      baseURL: server.url,
+      reducedMotion: 'reduce',
+    }))
   const page = await context.newPage()
+  t.teardown(async () => {
+    const session = await context.newCDPSession(page)
+    const stored = { origin: server.url, storageTypes: 'cookies,local_storage' }
+    await session.send('Storage.clearDataForOrigin', stored)
+    await page.close()
+    kinds.set(kind, [...(kinds.get(kind) ?? []), context])
+  })
   page.setDefaultTimeout(20_000)
   homes.set(page, server.url)
   const pending = new Set<Request>()

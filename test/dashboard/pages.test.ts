@@ -5,13 +5,14 @@ import t from 'tap'
 import { skipWithoutChromium } from '../kit/chromium.ts'
 import { until } from '../kit/waiting.ts'
 import { invite } from './people.ts'
-import { mapOf, openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
+import { mapOf, openBrowser, openPage, signIn, startWithDashboard, WITHOUT_WEBGL } from './kit.ts'
 
 const HERE = { latitude: -34.9, longitude: -56.17, accuracy: 8 }
 
 t.test('pages of records', { skip: skipWithoutChromium() }, async (t) => {
   const server = await startWithDashboard(t, { env: { RINGFENCE_SYNC_PRIVATE_ADDRESSES: '127.0.0.0/8' } })
-  const browser = await openBrowser(t)
+  // For what is not seen on a map.
+  const plain = await openBrowser(t, WITHOUT_WEBGL)
   await server.api('PUT', '/v1/geofences/depot/main', {
     description: 'Depot',
     type: 'circle',
@@ -20,7 +21,7 @@ t.test('pages of records', { skip: skipWithoutChromium() }, async (t) => {
   })
 
   await t.test('a trip is created, moves by itself on its page, and is ended', async (t) => {
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, plain, server)
     await signIn(page, '/test/trips')
     await page.getByRole('button', { name: 'New trip' }).click()
     await page.getByLabel('Your id').fill('order-7')
@@ -47,7 +48,7 @@ t.test('pages of records', { skip: skipWithoutChromium() }, async (t) => {
   })
 
   await t.test('a trip with stops', async (t) => {
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, plain, server)
     await signIn(page, '/test/trips')
     await page.getByRole('button', { name: 'New trip' }).click()
     await page.getByLabel('Your id').fill('round-1')
@@ -60,7 +61,7 @@ t.test('pages of records', { skip: skipWithoutChromium() }, async (t) => {
   })
 
   await t.test('a beacon is made; errors are at their field', async (t) => {
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, plain, server)
     await signIn(page, '/test/beacons/new')
     await page.getByLabel('Name', { exact: true }).fill('Front door')
     await page.getByLabel('UUID').fill('nonsense')
@@ -90,7 +91,7 @@ t.test('pages of records', { skip: skipWithoutChromium() }, async (t) => {
     )
     await new Promise<void>((resolve) => source.listen(0, '127.0.0.1', resolve))
     t.teardown(() => source.close())
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, await openBrowser(t), server)
     await signIn(page, '/test/sync')
     await page.getByLabel('Addresses').fill('nonsense')
     await page.getByRole('button', { name: 'Save', exact: true }).click()
@@ -124,7 +125,7 @@ t.test('pages of records', { skip: skipWithoutChromium() }, async (t) => {
   })
 
   await t.test('the system is well, and its numbers can be searched', async (t) => {
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, plain, server)
     await signIn(page, '/system')
     await page.getByText('all is well').waitFor()
     await page.getByLabel('Search in the numbers').fill('log bytes')
@@ -134,7 +135,7 @@ t.test('pages of records', { skip: skipWithoutChromium() }, async (t) => {
   })
 
   await t.test('an admin restores a geofence from the audit', async (t) => {
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, plain, server)
     const person = await invite(server, 'ann@example.com', 'admin')
     await person.signIn(page, '/audit')
     const definition = (await server.api('GET', '/v1/geofences/depot/main')).body.geofence

@@ -1,15 +1,16 @@
 /** Keys, invitations and roles; a first visit; and a browser without WebGL. */
 import t from 'tap'
-import { chromium } from 'playwright-core'
-import { chromiumPath, skipWithoutChromium } from '../kit/chromium.ts'
+import { skipWithoutChromium } from '../kit/chromium.ts'
 import { KEYS } from '../kit/server.ts'
 import { until } from '../kit/waiting.ts'
-import { openBrowser, openPage, startWithDashboard } from './kit.ts'
+import { openBrowser, openPage, startWithDashboard, WITHOUT_WEBGL } from './kit.ts'
 import { invite } from './people.ts'
 
 t.test('people', { skip: skipWithoutChromium() }, async (t) => {
   const server = await startWithDashboard(t)
   const browser = await openBrowser(t)
+  // For what is not done on a map.
+  const plain = await openBrowser(t, WITHOUT_WEBGL)
   const ann = await invite(server, 'ann@example.com', 'admin')
   const bob = await invite(server, 'bob@example.com', 'read')
 
@@ -92,7 +93,7 @@ t.test('people', { skip: skipWithoutChromium() }, async (t) => {
   })
 
   await t.test('a reader sees, and is refused where others change', async (t) => {
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, plain, server)
     await server.api('PUT', '/v1/geofences/depot/main', {
       description: 'Depot',
       type: 'circle',
@@ -121,8 +122,8 @@ t.test('people', { skip: skipWithoutChromium() }, async (t) => {
   await t.test(
     'a role that becomes lower while a page is open: the server refuses, and the page says so',
     async (t) => {
-      const { page, complaints } = await openPage(t, browser, server)
-      const { page: admin } = await openPage(t, browser, server)
+      const { page, complaints } = await openPage(t, plain, server)
+      const { page: admin } = await openPage(t, plain, server)
       const eve = await invite(server, 'eve@example.com', 'write')
       await eve.signIn(page, '/test/geofences/new')
       await page.getByLabel('Name').fill('Late')
@@ -147,7 +148,7 @@ t.test('people', { skip: skipWithoutChromium() }, async (t) => {
   )
 
   await t.test('somebody is invited, and signs in with the link', async (t) => {
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, plain, server)
     await ann.signIn(page, '/members')
     await page.getByRole('button', { name: 'Invite' }).click()
     await page.getByLabel('E-mail').fill('cleo@example.com')
@@ -159,7 +160,7 @@ t.test('people', { skip: skipWithoutChromium() }, async (t) => {
       .click()
     const link = (await page.locator('dialog pre').textContent())!.trim()
     t.match(link, /#invitation=/)
-    const { page: guest, complaints: more } = await openPage(t, browser, server)
+    const { page: guest, complaints: more } = await openPage(t, plain, server)
     const { pathname, hash } = new URL(link)
     await guest.goto(pathname + hash)
     await guest.getByLabel('Password').fill('a long enough secret')
@@ -173,7 +174,7 @@ t.test('people', { skip: skipWithoutChromium() }, async (t) => {
   })
 
   await t.test('a key is replaced; the new one is shown once, and works', async (t) => {
-    const { page, complaints } = await openPage(t, browser, server)
+    const { page, complaints } = await openPage(t, plain, server)
     await ann.signIn(page, '/keys')
     await page
       .locator('.key-row', { hasText: 'publishable' })
@@ -188,11 +189,6 @@ t.test('people', { skip: skipWithoutChromium() }, async (t) => {
   })
 
   await t.test('without WebGL there is the list in place of the map', async (t) => {
-    const plain = await chromium.launch({
-      executablePath: chromiumPath()!,
-      args: ['--no-sandbox', '--disable-gpu', '--disable-3d-apis', '--disable-dev-shm-usage'],
-    })
-    t.teardown(() => plain.close())
     const { page, complaints } = await openPage(t, plain, server)
     await ann.signIn(page, '/test/map')
     await page.getByText(/This browser has no WebGL/).waitFor()

@@ -2,6 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
+import { NODE_OPTIONS } from '../kit/nodeOptions.ts'
 import type { Server } from '../kit/server.ts'
 import { signInWith } from './kit.ts'
 
@@ -24,7 +25,7 @@ export async function invite(
   const printed = execFileSync(process.execPath, [MAIN, 'accounts', 'add', email, role], {
     env: {
       ...process.env,
-      NODE_OPTIONS: '',
+      NODE_OPTIONS,
       RINGFENCE_DATA: server.data,
       RINGFENCE_PORT: String(server.port),
     },

@@ -13,6 +13,7 @@ import {
   type OsmWay,
 } from '../../src/geo/extract/osmPbfWriter.ts'
 import type { Position } from '../../src/model/geofence.ts'
+import { NODE_OPTIONS } from '../kit/nodeOptions.ts'
 
 const COMMAND = fileURLToPath(new URL('../../src/region.ts', import.meta.url))
 /** Streets in each direction, and degrees of latitude between them. */
@@ -72,8 +73,7 @@ export class RegionProcess {
   readonly #closed: Promise<unknown>
 
   constructor(args: readonly string[]) {
-    // Without the hooks of the test runner; see test/kit/server.ts.
-    this.#child = spawn('env', ['-u', 'NODE_OPTIONS', process.execPath, COMMAND, ...args], {
+    this.#child = spawn('env', [`NODE_OPTIONS=${NODE_OPTIONS}`, process.execPath, COMMAND, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     for (const stream of [this.#child.stdout!, this.#child.stderr!])

@@ -29,6 +29,9 @@ export interface CheckedAnswer {
 /** The form of dates in the interface: in UTC, with milliseconds. Native clients fail on anything else. */
 const DATE_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 
+/** By the text of the document. */
+const known = new Map<string, ApiContract>()
+
 export class ApiContract {
   /** The operations without the WebSocket, which has its own tests. */
   readonly operations: readonly Operation[]
@@ -52,18 +55,22 @@ export class ApiContract {
       })),
     )
     this.operations = this.#all.filter(({ definition }) => definition.responses[101] === undefined)
-    this.#ajv.addSchema(document, 'api')
+    // Without a check of the document as a schema: its own tests make that, and here it would find nothing.
+    this.#ajv.addSchema(document, 'api', false, false)
   }
 
   /**
    * The contract of the server at an address; undefined if the server has no document, like a process without clients.
+   * Servers with the same document share one, so that each schema is compiled once for all of them.
    */
   static async of(url: string): Promise<ApiContract | undefined> {
     const answer = await fetch(`${url}/v1/openapi.json`)
     const text = await answer.text()
     if (answer.status === 404) return undefined
     if (answer.status !== 200) throw new Error(`GET ${url}/v1/openapi.json → ${answer.status}: ${text}`)
-    return new ApiContract(JSON.parse(text))
+    let contract = known.get(text)
+    if (contract === undefined) known.set(text, (contract = new ApiContract(JSON.parse(text))))
+    return contract
   }
 
   /**

@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import type { ApiContract } from './apiContract.ts'
+import { NODE_OPTIONS } from './nodeOptions.ts'
 import { untilReady } from './waiting.ts'
 import { makeWorld, shareWorld } from './world.ts'
 
@@ -181,11 +182,11 @@ export class Server {
     readonly env: Readonly<Record<string, string>>
   }): Promise<void> {
     if (this.#child !== undefined && !hasEnded(this.#child)) throw new Error('the server is still running')
-    // Removes the test runner's hooks, which are added to every child: with them, SIGXFSZ (a full file) would kill
-    // the server. Also removes the settings of the tests, which a server would warn about.
-    const without = ['NODE_OPTIONS', ...TEST_SETTINGS].flatMap((name) => ['-u', name])
+    // Removes the settings of the tests, which a server would warn about.
+    const without = TEST_SETTINGS.flatMap((name) => ['-u', name])
     const first = preload === undefined ? [] : ['--import', preload.module]
-    const command = [...without, process.execPath, ...first, MAIN, ...(this.#options.args ?? [])]
+    const options = `NODE_OPTIONS=${NODE_OPTIONS}`
+    const command = [...without, options, process.execPath, ...first, MAIN, ...(this.#options.args ?? [])]
     const child = spawn('env', command, {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: {

@@ -3,7 +3,8 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
-import { runTestFile, type FileResult } from './testFile.ts'
+import { mayShare } from './sharedFiles.ts'
+import { runTestFile, runTestFiles, type FileResult } from './testFile.ts'
 import { until } from './waiting.ts'
 
 const TAP = `import t from '${import.meta.resolve('tap')}'\n`
@@ -14,7 +15,7 @@ const PATIENCE = 8
 /** Runs a test file with this text. */
 function run(test: Test, text: string): Promise<FileResult> {
   const folder = test.testdir({ 'one.test.ts': text })
-  return runTestFile(join(folder, 'one.test.ts'), PATIENCE).result
+  return runTestFile(join(folder, 'one.test.ts'), PATIENCE)
 }
 
 /** Whether the process has ended, even if nobody has collected its exit code yet. */
@@ -92,4 +93,40 @@ t.test('a slow file that makes progress is not ended, however long it takes', as
   )
   t.match(result, { passed: 2, failed: 0 })
   t.ok(result.seconds > PATIENCE, 'it took longer than a file may be silent')
+})
+
+t.test('several files in one process: each has its own results and words', async (t) => {
+  const folder = t.testdir({
+    'a.test.ts': `${TAP}t.test('one', async (t) => { t.pass(); t.pass() })`,
+    'b.test.ts': `${TAP}await t.test('two', async (t) => { t.equal(1, 2, 'one is two') })\nt.test('later', async (t) => t.pass())`,
+    'c.test.ts': `${TAP}t.test('three', { skip: 'not here' }, async () => {})\nt.pass('there')`,
+    'd.test.ts': '',
+  })
+  const paths = ['a', 'b', 'c', 'd'].map((name) => join(folder, `${name}.test.ts`))
+  const [a, b, c, d] = await runTestFiles(paths, PATIENCE).results
+  t.match(a, { path: paths[0], passed: 2, failed: 0 })
+  t.match(b, { path: paths[1], passed: 1, failed: 1, output: /one is two/ })
+  t.notMatch(c!.output, 'one is two')
+  t.match(c, { path: paths[2], passed: 1, failed: 0, skipped: [{ name: 'three', why: 'not here' }] })
+  t.match(d, { path: paths[3], failed: 1 }, 'it tested nothing')
+})
+
+t.test('a file that ends the process is the one that failed, and those after it did not run', async (t) => {
+  const folder = t.testdir({
+    'a.test.ts': `${TAP}t.pass()`,
+    'b.test.ts': `${TAP}t.pass()\nawait t.test('bad', async () => process.exit(1))`,
+    'c.test.ts': `${TAP}t.pass()`,
+  })
+  const paths = ['a', 'b', 'c'].map((name) => join(folder, `${name}.test.ts`))
+  t.match(await runTestFiles(paths, PATIENCE).results, [
+    { passed: 1, failed: 0 },
+    { failed: 1 },
+    { passed: 0, failed: 1 },
+  ])
+})
+
+t.test('who may share a process', async (t) => {
+  t.ok(mayShare('test/geometry/ring.test.ts'))
+  for (const path of ['e2e/track', 'crash/crash', 'http/server', 'accounts/roles', 'growth/patterns'])
+    t.notOk(mayShare(`test/${path}.test.ts`), path)
 })

@@ -1,7 +1,11 @@
-/** Runs one test file as a process: what it reports in TAP, and whether it still makes progress. */
+/** Runs test files as a process: what they report in TAP, and whether they still make progress. */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
 import { Parser } from 'tap-parser'
+import { beginOf } from './sharedFiles.ts'
+
+const SHARED_CHILD = fileURLToPath(new URL('./sharedChild.ts', import.meta.url))
 
 /** How one test file ended. */
 export interface FileResult {
@@ -26,24 +30,30 @@ export interface Skipped {
   readonly why: string
 }
 
-/** A running test file. */
-export interface RunningFile {
-  readonly path: string
-  readonly result: Promise<FileResult>
-  /** Kills the file and all the processes that it started. */
+/** A running process with a test file, or with several one after the other. */
+export interface RunningFiles {
+  readonly paths: readonly string[]
+  readonly results: Promise<readonly FileResult[]>
+  /** Kills the process and all the processes that it started. */
   kill(): void
 }
 
 /** The time that a hanging file gets to report which test hangs. */
 const LAST_WORDS_MS = 5000
 
+/** Runs a test file as {@link runTestFiles} does. */
+export async function runTestFile(path: string, patience: number): Promise<FileResult> {
+  return (await runTestFiles([path], patience).results)[0]!
+}
+
 /**
- * Runs a test file with the Node of this process. A file may take as long as it makes progress, however slow the
- * machine is. It is ended only after `patience` seconds without a line of output or a call of `progress()`.
+ * Runs test files in one process, with the Node of this one. They may take as long as they make progress, however slow the
+ * machine is. The process is ended only after `patience` seconds without a line of output or a call of `progress()`.
+ * @param paths several only if they may share a process; see sharedFiles.ts
  */
-export function runTestFile(path: string, patience: number): RunningFile {
+export function runTestFiles(paths: readonly string[], patience: number): RunningFiles {
   const began = performance.now()
-  const child = spawn(process.execPath, [path], {
+  const child = spawn(process.execPath, paths.length === 1 ? paths : [SHARED_CHILD, ...paths], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     // A process group, so that no server outlives a file that had to be killed.
     detached: true,
@@ -58,12 +68,14 @@ export function runTestFile(path: string, patience: number): RunningFile {
     }
   }
 
-  let longestSilence = 0
+  const counts = paths.map((path) => new FileCount(path))
+  let at = 0
   let isHung = false
   let lastSign = began
   const silence = () => (performance.now() - lastSign) / 1000
   const sign = () => {
-    longestSilence = Math.max(longestSilence, silence())
+    const count = counts[at]!
+    count.longestSilence = Math.max(count.longestSilence, silence())
     lastSign = performance.now()
   }
   const watch = setInterval(() => {
@@ -74,38 +86,65 @@ export function runTestFile(path: string, patience: number): RunningFile {
     setTimeout(kill, LAST_WORDS_MS).unref()
   }, 1000)
 
-  let output = ''
-  let passed = 0
-  let failed = 0
-  const skipped: Skipped[] = []
   const parser = new Parser()
-  parser.on('pass', () => passed++)
-  parser.on('fail', () => failed++)
+  parser.on('pass', () => counts[at]!.passed++)
+  parser.on('fail', () => counts[at]!.failed++)
   parser.on('skip', ({ name, skip }: { name: string; skip: string | true }) =>
-    skipped.push({ name, why: skip === true ? '' : skip }),
+    counts[at]!.skipped.push({ name, why: skip === true ? '' : skip }),
   )
+  parser.on('comment', (text: string) => {
+    if (paths.length === 1 || text.trim() !== `# ${beginOf(paths[at + 1] ?? '')}`) return
+    counts[at]!.end()
+    at++
+    counts[at]!.began = performance.now()
+  })
   for (const stream of [child.stdout!, child.stderr!]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       sign()
-      output += text
+      // What comes with the first words of the next file may be of either.
+      const first = at
       if (stream === child.stdout) parser.write(text)
+      for (let i = first; i <= at; i++) counts[i]!.output += text
     })
   }
   child.on('message', sign)
 
-  const ended = async (): Promise<FileResult> => {
+  const ended = async (): Promise<readonly FileResult[]> => {
     const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
     clearInterval(watch)
     sign()
     parser.end()
-    // Kills the processes that the file left behind.
+    // Kills the processes that the files left behind.
     kill()
-    if (isHung) output += `\nended after ${patience} s without any progress\n`
-    if (signal !== null) output += `\nended by ${signal}\n`
-    const isEmpty = passed + skipped.length === 0
-    if (failed === 0 && (code !== 0 || isHung || isEmpty || !parser.ok)) failed = 1
-    const seconds = (performance.now() - began) / 1000
-    return { path, passed, failed, skipped, seconds, longestSilence, output }
+    const last = counts[at]!
+    if (isHung) last.output += `\nended after ${patience} s without any progress\n`
+    if (signal !== null) last.output += `\nended by ${signal}\n`
+    last.end()
+    const isBad = code !== 0 || isHung || !parser.ok
+    for (const count of counts) if (count.passed + count.failed + count.skipped.length === 0) count.failed = 1
+    // An end for which no file has named a failure is one of the last that ran.
+    if (isBad && counts.every(({ failed }) => failed === 0)) last.failed = 1
+    return counts
   }
-  return { path, result: ended(), kill }
+  return { paths, results: ended(), kill }
+}
+
+/** What is known so far of a file. */
+class FileCount implements FileResult {
+  readonly path: string
+  readonly skipped: Skipped[] = []
+  passed = 0
+  failed = 0
+  seconds = 0
+  longestSilence = 0
+  output = ''
+  began = performance.now()
+
+  constructor(path: string) {
+    this.path = path
+  }
+
+  end(): void {
+    this.seconds = (performance.now() - this.began) / 1000
+  }
 }

@@ -14,6 +14,7 @@ import { pino } from 'pino'
 import type { Test } from 'tap'
 import { Tile38Connection } from '../../src/tile38/tile38Connection.ts'
 import { serverBinary, ServerMissing, TILE38_SERVER } from './goServers.ts'
+import { NODE_OPTIONS } from './nodeOptions.ts'
 import { untilReady } from './waiting.ts'
 import { freePort } from './server.ts'
 
@@ -75,7 +76,7 @@ export class Tile38Server {
     const from = this.output.length
     const child = spawn(command, args, {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, NODE_OPTIONS: '' },
+      env: { ...process.env, NODE_OPTIONS },
     })
     this.#child = child
     const killWithTest = () => void child.kill('SIGKILL')

@@ -7,6 +7,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import { StdioClientTransport } from '@modelcontextprotocol/client/stdio'
 import t, { type Test } from 'tap'
 import { TOOLS } from '../../src/mcp/tools.ts'
+import { NODE_OPTIONS } from '../kit/nodeOptions.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 import { until } from '../kit/waiting.ts'
 
@@ -36,7 +37,16 @@ await server.api('POST', '/v1/track', {
 })
 await server.api('POST', '/v1/track', { deviceId: 'in', userId: 'in-user', ...PLACE, accuracy: 10 })
 
-const frontArgs = ['-u', 'NODE_OPTIONS', process.execPath, MCP, '--url', server.url, '--port', '0', '--write']
+const frontArgs = [
+  `NODE_OPTIONS=${NODE_OPTIONS}`,
+  process.execPath,
+  MCP,
+  '--url',
+  server.url,
+  '--port',
+  '0',
+  '--write',
+]
 const front = spawn('env', frontArgs, { stdio: ['ignore', 'pipe', 'inherit'] })
 t.teardown(() => front.kill())
 let frontOutput = ''
@@ -48,7 +58,7 @@ const era = (mode: 'legacy' | 'auto') => ({ versionNegotiation: { mode } })
 
 async function overStdio(test: Test, key: string, ...more: string[]): Promise<Client> {
   const client = new Client({ name: 'test', version: '1' }, era('legacy'))
-  const args = ['-u', 'NODE_OPTIONS', process.execPath, MCP, '--url', server.url, ...more]
+  const args = [`NODE_OPTIONS=${NODE_OPTIONS}`, process.execPath, MCP, '--url', server.url, ...more]
   await client.connect(
     new StdioClientTransport({ command: 'env', args, env: { ...plainEnvironment(), RINGFENCE_KEY: key } }),
   )
@@ -265,7 +275,14 @@ t.test('over HTTP each client has its own key', async (test) => {
 
 t.test('what is wrong at the start is said on stderr', async (test) => {
   const run = async (...args: string[]) => {
-    const child = spawn('env', ['-u', 'NODE_OPTIONS', '-u', 'RINGFENCE_KEY', process.execPath, MCP, ...args])
+    const child = spawn('env', [
+      '-u',
+      'RINGFENCE_KEY',
+      `NODE_OPTIONS=${NODE_OPTIONS}`,
+      process.execPath,
+      MCP,
+      ...args,
+    ])
     let [out, err] = ['', '']
     child.stdout.setEncoding('utf8').on('data', (text: string) => (out += text))
     child.stderr.setEncoding('utf8').on('data', (text: string) => (err += text))

@@ -17,6 +17,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { marked } from 'marked'
+import { NODE_OPTIONS } from '../kit/nodeOptions.ts'
 import { KEYS, Server } from '../kit/server.ts'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
@@ -88,7 +89,7 @@ export async function runSteps(steps: readonly Step[], folder: string, url: stri
     const env = {
       ...process.env,
       OUT: out,
-      NODE_OPTIONS: '',
+      NODE_OPTIONS,
       PATH: `${join(ROOT, 'node_modules/.bin')}:${process.env.PATH}`,
       RINGFENCE_PORT: new URL(url).port,
     }

@@ -21,6 +21,7 @@ import t from 'tap'
 import { closeFolder } from '../../src/runtime/privateFiles.ts'
 import { command } from '../cli/command.ts'
 import { skipWithout, NATS_SERVER } from '../kit/goServers.ts'
+import { NODE_OPTIONS } from '../kit/nodeOptions.ts'
 import { KEYS, Server } from '../kit/server.ts'
 
 t.setTimeout(240_000)
@@ -154,7 +155,17 @@ t.test(
     const port = 20_000 + Math.floor(Math.random() * 10_000)
     const child = spawn(
       'env',
-      ['-u', 'NODE_OPTIONS', process.execPath, run, '--folder', folder, '--actors', '1', '--port', `${port}`],
+      [
+        `NODE_OPTIONS=${NODE_OPTIONS}`,
+        process.execPath,
+        run,
+        '--folder',
+        folder,
+        '--actors',
+        '1',
+        '--port',
+        `${port}`,
+      ],
       {
         stdio: ['ignore', 'pipe', 'pipe'],
       },

@@ -12,6 +12,7 @@ import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { NATS_SERVER, skipWithout } from '../kit/goServers.ts'
 import { natsServer } from '../kit/nats.ts'
+import { NODE_OPTIONS } from '../kit/nodeOptions.ts'
 import type { ChildOrder, ChildReport } from './runChild.ts'
 import { FileServer, HEADER, row } from './syncKit.ts'
 
@@ -107,7 +108,7 @@ function serveChanging(web: FileServer, round: number): void {
 }
 
 async function childOf(t: Test, order: ChildOrder): Promise<ChildReport | 'killed'> {
-  const args = ['-u', 'NODE_OPTIONS', process.execPath, CHILD, JSON.stringify(order)]
+  const args = [`NODE_OPTIONS=${NODE_OPTIONS}`, process.execPath, CHILD, JSON.stringify(order)]
   const child = spawn('env', args, { stdio: ['ignore', 'pipe', 'pipe'] })
   t.teardown(() => child.kill('SIGKILL'))
   let [out, err] = ['', '']
