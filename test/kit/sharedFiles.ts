@@ -4,10 +4,11 @@ import { dirname, join } from 'node:path'
 
 /**
  * What a file may not have that shares a process, nor the files of test/ that it imports: what it changes, starts, measures or
- * leaves behind would be that of the others. Folders of tap have the name of the program.
+ * leaves behind would be that of the others. What ends with the whole file, by a `t` outside of its tests, would end with all
+ * of them. Folders of tap have the name of the program.
  */
 const OWN =
-  /process\.(?!env|stdout|send)|process\.env[^\n]*[^=!]=[^=]|globalThis|performance\.|^t\.(?:teardown|setTimeout|jobs|before|after)|child_process|worker_threads|matchSnapshot|testdir|node:(?:http|net|https|tls)'/m
+  /process\.(?!env|stdout|send)|process\.env[^\n]*[^=!]=[^=]|globalThis|performance\.|^t\.(?:teardown|setTimeout|jobs|before|after)|^(?!(?:await )?t\.)\S[^\n]*\(t[,)]|child_process|worker_threads|matchSnapshot|testdir|node:(?:http|net|https|tls)'/m
 /** These are made for it. */
 const KIT = new Set(['test/kit/waiting.ts', 'test/kit/fastCheck.ts'])
 const IMPORT = /(?:from|import)\s*\(?\s*'(\.[^']+)'/g
