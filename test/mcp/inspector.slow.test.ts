@@ -26,7 +26,7 @@ const skip = await skipUnless(inspector)
 const program = skip === false ? join(await inspector(), PACKAGE, 'clients/launcher/build/index.js') : ''
 const home = mkdtempSync(join(tmpdir(), 'ringfence-inspector-'))
 t.teardown(() => rmSync(home, { recursive: true, force: true }))
-const server = await startServer(t)
+const server = await startServer(t, { sample: true })
 const circle = { type: 'circle', coordinates: [PLACE.longitude, PLACE.latitude], radius: 100 }
 await server.api('PUT', '/v1/geofences/store/open', { ...circle, description: 'Open' })
 // 150 m north of the centre.
@@ -67,6 +67,19 @@ async function checked(test: typeof t, target: readonly string[]): Promise<void>
   test.match(await call('find_geofences_near', `near=${PLACE.latitude},${PLACE.longitude}`, 'tags=store'), {
     geofences: [{ externalId: 'open' }],
   })
+  const city = '-34.9055,-56.1851'
+  test.match(await call('what_is_here', `coordinates=${city}`), { context: { country: { code: 'UY' } } })
+  test.match(await call('reverse_geocode', `coordinates=${city}`), { addresses: [{ countryCode: 'UY' }] })
+  test.match(await call('geocode', 'query=Plaza Independencia, Montevideo'), {
+    addresses: [{ city: 'Montevideo', countryCode: 'UY' }],
+  })
+  const ends = [`origin=${city}`, 'destination=-34.9055,-56.1751', 'modes=foot,car', 'units=metric']
+  const { routes } = await call('route', ...ends)
+  for (const mode of ['foot', 'car']) test.ok(routes[mode].distance.value > 500, mode)
+  test.ok(
+    (await call('search_places', `near=${city}`, 'categories=food-beverage', 'radius=2000')).places.length >
+      0,
+  )
 }
 
 t.test('over stdio', { skip }, async (test) => {
