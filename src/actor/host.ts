@@ -45,6 +45,8 @@ export interface HostParts extends BatchParts {
   readonly log: Pick<AppendLog, 'append'>
   /** Receives the frames that have events, before replies are sent; undefined if the log passes them on itself. */
   readonly events?: EventConsumer | undefined
+  /** Returns the bytes of events that the log has not passed on yet, if it passes them on itself. */
+  readonly eventBacklog?: (() => number) | undefined
   readonly mailbox: ByteBound
   /** Shared by hosts that take their turns together; otherwise the host has its own. */
   readonly scheduler?: BatchScheduler
@@ -228,7 +230,8 @@ export class ActorHost implements Intake {
   }
 
   get #pendingBytes(): number {
-    return this.#parts.events === undefined ? 0 : this.#parts.events.pendingBytes
+    const { events, eventBacklog } = this.#parts
+    return events === undefined ? (eventBacklog?.() ?? 0) : events.pendingBytes
   }
 
   /**

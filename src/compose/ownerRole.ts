@@ -86,6 +86,7 @@ export async function openOwners(parts: DistributedParts, ways: WayMeasurer) {
     createPartition: (number) =>
       new Partition(number, salt, limits['POST /v1/track'], ALL_ACTOR_TYPES, unpackedBytes),
     memory,
+    eventBacklog: () => publisher.backlogBytes,
     openDispatcher: (host) =>
       openDispatcher({
         intake: gateway,

@@ -7,23 +7,62 @@ import { ApiError } from '../../src/runtime/errors.ts'
 import { Engine, HERE } from '../actor/kit.ts'
 import { fixedWorld, gatewayOf, track } from './kit.ts'
 
-t.test('updates of a backlog come last in a request, and only as many as keep it short', async (t) => {
-  // The gateway's clock, so that the duration of a request depends on nothing else.
-  let now = 0
-  t.intercept(performance, 'now', { value: () => now })
+t.test(
+  'updates of a backlog go beside those of the others, and only as many as keep a request short',
+  async (t) => {
+    // The gateway's clock, so that the duration of a request depends on nothing else.
+    let now = 0
+    t.intercept(performance, 'now', { value: () => now })
+    const engine = new Engine()
+    const behind: number[] = []
+    let others = 0
+    const waiting: (() => void)[] = []
+    const calls: Calls = {
+      async ask(_subject, question) {
+        const { updates } = decodeRequest(question, () => undefined, SENDERS)
+        const ofBacklog = updates.filter(({ deviceId }) => deviceId.startsWith('behind')).length
+        t.ok(ofBacklog === 0 || ofBacklog === updates.length, 'a request has those of one kind')
+        if (ofBacklog === 0) others += updates.length
+        else {
+          behind.push(ofBacklog)
+          await new Promise<void>((resolve) => waiting.push(resolve))
+        }
+        return encodeReply({ updates: updates.map(() => 0), commands: [] })
+      },
+      askAll: () => ({ send() {}, end() {} }),
+      serve: () => ({ async stop() {} }),
+    }
+    const gateway = gatewayOf(calls, fixedWorld(), { partitions: 1, pause: nextTurn })
+    const send = (deviceId: string, isBehind: boolean) =>
+      track(gateway, engine.update({ deviceId, ...HERE }), { isBehind, wantsUser: false, wantsEvents: false })
+    const answered: Promise<unknown>[] = []
+    /** Answers the request of the backlog after this time. Until then, updates of others are answered. */
+    const answer = async (milliseconds: number) => {
+      while (waiting.length === 0) await nextTurn()
+      await Promise.all(Array.from({ length: 3 }, (_, i) => send(`other-${others}-${i}`, false)))
+      now += milliseconds
+      waiting.shift()!()
+    }
+    for (let i = 0; i < 200; i++) answered.push(send(`behind-${i}`, true))
+    for (let i = 0; i < 5; i++) await answer(5)
+    for (let i = 0; i < 5; i++) await answer(100)
+    while (waiting.length === 0) await nextTurn()
+    t.strictSame(behind, [1, 2, 4, 8, 16, 32, 16, 8, 4, 2, 1])
+    t.equal(others, 30, 'the others have not waited')
+    const end = setInterval(() => waiting.shift()?.(), 1)
+    await Promise.all(answered)
+    clearInterval(end)
+  },
+)
+
+t.test('an update of a backlog never overtakes an earlier one of its device', async (t) => {
   const engine = new Engine()
-  const requests: { readonly others: number; readonly behind: number }[] = []
+  const sent: string[] = []
   const waiting: (() => void)[] = []
   const calls: Calls = {
     async ask(_subject, question) {
       const { updates } = decodeRequest(question, () => undefined, SENDERS)
-      const devices = updates.map(({ deviceId }) => deviceId)
-      const others = devices.findIndex((id) => id.startsWith('behind'))
-      requests.push({
-        others: others < 0 ? devices.length : others,
-        behind: devices.filter((id) => id.startsWith('behind')).length,
-      })
-      t.ok(others < 0 || devices.slice(others).every((id) => id.startsWith('behind')), devices.join())
+      sent.push(updates.map(({ deviceId, latitude }) => `${deviceId}${latitude}`).join())
       await new Promise<void>((resolve) => waiting.push(resolve))
       return encodeReply({ updates: updates.map(() => 0), commands: [] })
     },
@@ -31,31 +70,38 @@ t.test('updates of a backlog come last in a request, and only as many as keep it
     serve: () => ({ async stop() {} }),
   }
   const gateway = gatewayOf(calls, fixedWorld(), { partitions: 1, pause: nextTurn })
-  const send = (deviceId: string, isBehind: boolean) =>
-    track(gateway, engine.update({ deviceId, ...HERE }), { isBehind, wantsUser: false, wantsEvents: false })
-  const answered: Promise<unknown>[] = []
-  /** Answers the request in flight after this time. Three updates of others join the next request. */
-  const answer = async (milliseconds: number) => {
-    while (waiting.length === 0) await nextTurn()
-    for (let i = 0; i < 3; i++) answered.push(send(`other-${answered.length}`, false))
-    now += milliseconds
-    waiting.shift()!()
+  const told: string[] = []
+  const send = async (deviceId: string, latitude: number, isBehind: boolean) => {
+    const update = engine.update({ deviceId, latitude, longitude: 0 })
+    await track(gateway, update, { isBehind, wantsUser: false, wantsEvents: false })
+    told.push(`${deviceId}${latitude}`)
   }
-  for (let i = 0; i < 200; i++) answered.push(send(`behind-${i}`, true))
-  for (let i = 0; i < 5; i++) await answer(5)
-  for (let i = 0; i < 5; i++) await answer(100)
-  while (waiting.length === 0) await nextTurn()
-  t.strictSame(
-    requests.map(({ behind }) => behind),
-    [1, 2, 4, 8, 16, 32, 16, 8, 4, 2, 1],
+  const turns = async () => {
+    for (let i = 0; i < 20; i++) await nextTurn()
+  }
+  const all = [send('a', 1, false)]
+  await turns()
+  // The first update of a is in flight, and the first of b waits behind it.
+  all.push(
+    send('b', 1, false),
+    send('a', 2, true),
+    send('b', 2, true),
+    send('c', 1, true),
+    send('a', 3, false),
   )
-  t.strictSame(
-    requests.slice(1).map(({ others }) => others),
-    requests.slice(1).map(() => 3),
-  )
-  const end = setInterval(() => waiting.shift()?.(), 1)
-  await Promise.all(answered)
-  clearInterval(end)
+  await turns()
+  t.strictSame(sent, ['a1', 'c1'], 'only a device that has nothing before it')
+  while (told.length < all.length) {
+    waiting.splice(0).forEach((resolve) => resolve())
+    await turns()
+  }
+  await Promise.all(all)
+  for (const device of ['a', 'b'])
+    t.strictSame(
+      told.filter((one) => one.startsWith(device)),
+      told.filter((one) => one.startsWith(device)).toSorted(),
+      `${device} in order`,
+    )
 })
 
 t.test('an update that waited for the request before it is not kept waiting as long again', async (t) => {

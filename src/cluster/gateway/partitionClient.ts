@@ -1,17 +1,20 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import type { ByteBound } from '../../runtime/byteBound.ts'
 import { ApiError } from '../../runtime/errors.ts'
+import type { Pause } from '../../runtime/retry.ts'
 import { Backlog } from '../../runtime/backlog.ts'
-import { Backoff } from '../../runtime/retry.ts'
-import { NobodyListens, type Calls } from '../nats/calls.ts'
-import type { GatewayRoom } from './gatewayRoom.ts'
 import { FetchedOutcome } from './fetchedOutcome.ts'
 import { LargeResult } from '../protocol/largeResult.ts'
-import { decodeReply, encodeRequest, type PartitionReply } from '../protocol/partitionProtocol.ts'
-import type { Command } from '../../actor/command.ts'
+import type { PartitionReply } from '../protocol/partitionProtocol.ts'
+import {
+  GIVE_UP_MS,
+  RequestLane,
+  type RequestContents,
+  type CommandMail,
+  type OutgoingUpdate,
+  type PartitionClientParts,
+} from './requestLane.ts'
 import type { Outcome, Submitter } from '../../actor/port.ts'
 import type { Update } from '../../model/update.ts'
-import type { NumberedUpdate } from '../protocol/updateRows.ts'
 
 /**
  * The way from a gateway to the owner of one partition.
@@ -24,8 +27,9 @@ import type { NumberedUpdate } from '../protocol/updateRows.ts'
  * - LANE-1: A request is sent again, unchanged and under its number, until it is answered, or until nobody has
  *   answered for {@link GIVE_UP_MS}.
  * - LANE-2: Each update carries a stream and a number, so that sending it again applies it once (G9).
- * - LANE-3: Updates that wait behind others (backlog.ts) go into a request after all the others, and only as many as
- *   make it no slower than {@link BEHIND_MS}, but at least one. What arrives meanwhile waits for the answer.
+ * - LANE-3: Updates that wait behind others (backlog.ts) go into requests of their own, beside those of the others, and
+ *   only as many as make a request no slower than {@link BEHIND_MS}, but at least one. One whose device has an earlier
+ *   update among the others waits until that is answered.
  * - LANE-4: Every update that is accepted gets an answer: applied, refused, or 503 where the outcome is not known in
  *   time. In that case the updates behind it get 503 too, so nobody waits longer, and no later update of a device is
  *   applied before one that is sent again.
@@ -33,27 +37,6 @@ import type { NumberedUpdate } from '../protocol/updateRows.ts'
  *   one more attempt is made. Those of a backlog wait for others on purpose, and their time begins with their request.
  * - LANE-6: A result that is too large for a reply (owner/largeResults.ts) is fetched beside the requests that follow.
  */
-
-/** A waiting update. */
-export interface OutgoingUpdate extends NumberedUpdate {
-  readonly wanted: Submitter
-  /** The bytes that are counted in the bound. */
-  readonly bytes: number
-  /** When it was accepted, by `performance.now()` in whole milliseconds. */
-  readonly at: number
-}
-
-/** A waiting command. */
-export interface CommandMail extends Command {
-  /** Approximate bytes in which it came. */
-  readonly bytes: number
-  /** When it was accepted, by `performance.now()` in whole milliseconds. */
-  readonly at: number
-  /**
-   * @param result a result of the command's kind, or why it was refused
-   */
-  readonly done: (result: unknown) => void
-}
 
 /**
  * Decides when partition clients with many updates send: all clients of a gateway at the same time. A request costs
@@ -76,34 +59,7 @@ export class Departures {
   }
 }
 
-type Pause = (milliseconds: number) => Promise<unknown>
-
-/** Shared by the partition clients of a gateway. */
-export interface PartitionClientParts {
-  readonly calls: Calls
-  /** The name of the gateway; see {@link PartitionRequest.gateway}. */
-  readonly gateway: string
-  readonly registry: { readonly revision: number }
-  readonly mailbox: ByteBound
-  /** Called with each answer. */
-  readonly room: Pick<GatewayRoom, 'answered'>
-  /** How long the owner may be missing or silent before waiting updates are refused; {@link GIVE_UP_MS} if absent. */
-  readonly giveUpMs?: number
-  /** Called for each failure that is tried again. */
-  readonly troubled: (error: Error) => void
-  readonly pause?: Pause
-}
-
-/** See docs/adr/0030-the-engine-behind-a-port.md. */
-export const GIVE_UP_MS = 10_000
-/** A commit takes some milliseconds. An owner whose NATS servers elect a new leader takes seconds, and answers once. */
-const ANSWER_MS = 1000
-const PAUSES = { firstMs: 20, lastMs: 500 }
-/** The intended and the largest size of a request in bytes: NATS servers accept no message of more than a megabyte. */
-const REQUEST_BYTES = 256 * 1024
-const MOST_REQUEST_BYTES = 400 * 1024
-
-/** How long a request may take for its updates from the backlog, and the largest number of them. */
+/** How long a request with updates of the backlog may take, and the largest number of them. */
 const BEHIND_MS = 20
 const MOST_BEHIND = 256
 
@@ -112,38 +68,39 @@ const GATHER_MS = 10
 
 const APPLIED: Outcome = { user: '', events: [], repeated: false }
 
-interface Batch {
-  readonly updates: OutgoingUpdate[]
-  /** How many of the last updates in the request are from the backlog. */
-  readonly behind: number
-  readonly commands: CommandMail[]
-}
-
 export class PartitionClient {
-  readonly #subject: string
   readonly #parts: PartitionClientParts
   readonly #departures: Departures
+  readonly #lane: RequestLane
+  readonly #laneBehind: RequestLane
   #updates: OutgoingUpdate[] = []
   readonly #backlog = new Backlog<OutgoingUpdate>()
   /** How many updates of the backlog the next request may take. */
   #mostBehind = 1
   #commands: CommandMail[] = []
+  /** The updates of the requests in flight. Those of the backlog stay in it until they are answered. */
+  #inFlight: readonly OutgoingUpdate[] = []
+  #behindInFlight: readonly OutgoingUpdate[] = []
   #running: Promise<void> | undefined
+  #runningBehind: Promise<void> | undefined
+  /** Called when the request in flight is answered. */
+  #answered: (() => void)[] = []
   /** Results that were too large for a reply and are on their way. */
   readonly #fetched = new Set<Promise<void>>()
-  #number = 0
   /** The number of updates in the previous request. */
   #lastUpdates = 0
 
   constructor(subject: string, parts: PartitionClientParts, departures: Departures) {
-    this.#subject = subject
     this.#parts = parts
     this.#departures = departures
+    this.#lane = new RequestLane(subject, parts.gateway, parts)
+    this.#laneBehind = new RequestLane(subject, `${parts.gateway} behind`, parts)
   }
 
   /** Resolves when nothing waits. */
   async drained(): Promise<void> {
-    while (this.#running !== undefined) await this.#running
+    while (this.#running !== undefined || this.#runningBehind !== undefined)
+      await Promise.all([this.#running, this.#runningBehind])
     await Promise.all(this.#fetched)
   }
 
@@ -159,7 +116,8 @@ export class PartitionClient {
   }
 
   #start(): void {
-    this.#running ??= this.#run()
+    if (this.#updates.length + this.#commands.length > 0) this.#running ??= this.#run()
+    if (!this.#backlog.isEmpty) this.#runningBehind ??= this.#runBehind()
   }
 
   async #run(): Promise<void> {
@@ -168,21 +126,59 @@ export class PartitionClient {
       // so that updates that came together are sent together.
       if (this.#lastUpdates > 1) await this.#departures.next()
       else await nextTurn()
-      const { batch, request } = this.#take()
+      // What waited may have been refused in the meantime.
+      if (this.#updates.length + this.#commands.length === 0) break
+      const { batch, request } = this.#lane.next((budget) => this.#pick(budget))
+      this.#updates = this.#updates.slice(batch.updates.length)
+      this.#commands = this.#commands.slice(batch.commands.length)
+      this.#inFlight = batch.updates
       this.#lastUpdates = batch.updates.length
       const began = performance.now()
-      const reply = await this.#exchange(batch, request)
-      const took = performance.now() - began
-      if (batch.behind > 0) this.#adapt(batch.behind, took)
-      if (reply !== undefined) this.#parts.room.answered(bytesOf(batch), took)
+      const reply = await this.#lane.exchange(batch, request, acceptedAt(batch))
+      if (reply !== undefined) this.#parts.room.answered(bytesOf(batch), performance.now() - began)
+      this.#inFlight = []
       this.#settle(batch, reply)
-      if (reply === undefined) this.#settle(this.#takeAll(), undefined)
-    } while (this.#hasMail)
+      if (reply === undefined) this.#refuseWaiting()
+      for (const tell of this.#answered.splice(0)) tell()
+    } while (this.#updates.length + this.#commands.length > 0)
     this.#running = undefined
   }
 
-  get #hasMail(): boolean {
-    return this.#updates.length + this.#commands.length > 0 || !this.#backlog.isEmpty
+  async #runBehind(): Promise<void> {
+    while (!this.#backlog.isEmpty) {
+      await nextTurn()
+      if (this.#behind().length === 0) {
+        if (this.#backlog.isEmpty) break
+        await new Promise<void>((resolve) => this.#answered.push(resolve))
+        continue
+      }
+      const { batch, request } = this.#laneBehind.next((budget) => ({
+        updates: within(budget, this.#behind()),
+        commands: [],
+      }))
+      this.#behindInFlight = batch.updates
+      const began = performance.now()
+      const reply = await this.#laneBehind.exchange(batch, request, began)
+      const took = performance.now() - began
+      this.#adapt(batch.updates.length, took)
+      if (reply !== undefined) this.#parts.room.answered(bytesOf(batch), took)
+      this.#behindInFlight = []
+      for (const { update } of batch.updates) this.#backlog.taken(update.deviceId)
+      this.#settle(batch, reply)
+      if (reply === undefined) this.#refuseWaiting()
+    }
+    this.#runningBehind = undefined
+  }
+
+  /** Returns the next updates of the backlog, without those whose devices have an earlier update among the others. */
+  #behind(): OutgoingUpdate[] {
+    const most = this.#mostBehind
+    const others = new Set<string>()
+    for (const { update } of this.#inFlight) others.add(update.deviceId)
+    for (const { update } of this.#updates) others.add(update.deviceId)
+    if (others.size === 0) return this.#backlog.next(most)
+    const next = this.#backlog.next(MOST_BEHIND)
+    return next.filter(({ update }) => !others.has(update.deviceId)).slice(0, most)
   }
 
   /** Adapts to how long a request took that contained this many updates of the backlog. */
@@ -191,80 +187,29 @@ export class PartitionClient {
     else if (behind === this.#mostBehind) this.#mostBehind = Math.min(MOST_BEHIND, 2 * behind)
   }
 
-  #takeAll(): Batch {
-    const updates = [...this.#updates, ...this.#backlog.takeAll()]
-    const all = { updates, behind: 0, commands: this.#commands }
+  /**
+   * Refuses what waits, because nobody has answered in time. A request of the backlog that is in flight gets its own
+   * answer.
+   */
+  #refuseWaiting(): void {
+    const inFlight = new Set(this.#behindInFlight)
+    const waiting = this.#backlog.takeAll().filter((mail) => !inFlight.has(mail))
+    for (const mail of this.#behindInFlight) this.#backlog.push(mail)
+    const updates = [...this.#updates, ...waiting]
+    const commands = this.#commands
     this.#updates = []
     this.#commands = []
-    return all
+    this.#settle({ updates, commands }, undefined)
   }
 
-  /**
-   * The next request. The bytes of the updates are a good estimate of its size; if they are not good enough, fewer
-   * updates are sent.
-   */
-  #take(): { readonly batch: Batch; readonly request: Uint8Array } {
-    for (let budget = REQUEST_BYTES; ; budget /= 4) {
-      const batch = this.#pick(budget)
-      const { updates, behind, commands } = batch
-      const request = this.#encode(batch, this.#number + 1, false)
-      const isLone = updates.length + commands.length <= 1
-      if (!isLone && request.length > MOST_REQUEST_BYTES) continue
-      this.#number++
-      this.#updates = this.#updates.slice(updates.length - behind)
-      for (const { update } of updates.slice(updates.length - behind)) this.#backlog.taken(update.deviceId)
-      this.#commands = this.#commands.slice(commands.length)
-      return { batch, request }
-    }
-  }
-
-  #pick(budget: number): Batch {
-    let bytes = 0
-    const within = <M extends { readonly bytes: number }>(mails: readonly M[]): M[] => {
-      const picked: M[] = []
-      for (const mail of mails) {
-        if (bytes > 0 && bytes + mail.bytes > budget) break
-        bytes += mail.bytes
-        picked.push(mail)
-      }
-      return picked
-    }
-    const updates = within(this.#updates)
-    if (updates.length < this.#updates.length) return { updates, behind: 0, commands: [] }
-    // They come after all earlier updates of their devices, which are in this request or the previous one.
-    const behind = within(this.#backlog.next(this.#mostBehind))
+  #pick(budget: number): RequestContents {
+    const updates = within(budget, this.#updates)
     // A command never overtakes an update that came before it.
-    return { updates: [...updates, ...behind], behind: behind.length, commands: within(this.#commands) }
+    if (updates.length < this.#updates.length) return { updates, commands: [] }
+    return { updates, commands: within(budget - bytesOf({ updates }), this.#commands, updates.length > 0) }
   }
 
-  #encode({ updates, commands }: Batch, number: number, retried: boolean): Uint8Array {
-    const { gateway, registry } = this.#parts
-    const { revision } = registry
-    return encodeRequest({ gateway, number, retried, revision, updates, commands })
-  }
-
-  /** Sends the request until it is answered. Undefined if nobody answered in time. */
-  async #exchange(batch: Batch, request: Uint8Array): Promise<PartitionReply | undefined> {
-    const { calls, giveUpMs = GIVE_UP_MS, troubled, pause = sleep } = this.#parts
-    const deadline = acceptedAt(batch) + giveUpMs
-    let retried = false
-    const backoff = new Backoff(PAUSES)
-    for (;;) {
-      try {
-        const reply = decodeReply(await calls.ask(this.#subject, request, ANSWER_MS))
-        if (reply !== undefined) return reply
-      } catch (error) {
-        if (!(error instanceof NobodyListens)) {
-          troubled(error as Error)
-          if (!retried) request = this.#encode(batch, this.#number, (retried = true))
-        }
-      }
-      if (performance.now() >= deadline) return undefined
-      await pause(backoff.next())
-    }
-  }
-
-  #settle({ updates, commands }: Batch, reply: PartitionReply | undefined): void {
+  #settle({ updates, commands }: RequestContents, reply: PartitionReply | undefined): void {
     const { mailbox } = this.#parts
     const missing = reply === undefined ? unanswered() : undefined
     for (const [i, { update, wanted, bytes }] of updates.entries()) {
@@ -294,16 +239,32 @@ export class PartitionClient {
   }
 }
 
+/** When the oldest update or command was accepted, which waited for nothing but the previous request. */
+function acceptedAt({ updates, commands }: RequestContents): number {
+  return Math.min(updates[0]?.at ?? Infinity, commands[0]?.at ?? Infinity, performance.now())
+}
+
 /**
- * When the oldest update was accepted that waited for nothing but the previous request; the present time if none did.
+ * Returns the first mails that have at most this many bytes.
+ * @param mayBeNone whether the first is left out, too, if it is larger
  */
-function acceptedAt({ updates, behind, commands }: Batch): number {
-  const first = updates.length > behind ? updates[0]!.at : Infinity
-  return Math.min(first, commands[0]?.at ?? Infinity, performance.now())
+function within<M extends { readonly bytes: number }>(
+  budget: number,
+  mails: readonly M[],
+  mayBeNone = false,
+): M[] {
+  const picked: M[] = []
+  let bytes = 0
+  for (const mail of mails) {
+    if ((picked.length > 0 || mayBeNone) && bytes + mail.bytes > budget) break
+    bytes += mail.bytes
+    picked.push(mail)
+  }
+  return picked
 }
 
 /** The size of a batch's updates in bytes. */
-function bytesOf({ updates }: Batch): number {
+function bytesOf({ updates }: Pick<RequestContents, 'updates'>): number {
   return updates.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 

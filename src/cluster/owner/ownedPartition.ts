@@ -55,6 +55,8 @@ export interface OwnedParts {
   readonly scheduler: BatchScheduler
   /** Carries what the devices of the partition must report to trips. */
   readonly openDispatcher: (host: () => ActorHost) => TripDispatcher
+  /** Returns the bytes of events of all partitions of the process that are not published yet. */
+  readonly eventBacklog?: (() => number) | undefined
   /** Keeps the results of the process that are too large for a reply. */
   readonly largeResults: LargeResults
   /** Called for failures of requests. The requests are repeated. */
@@ -139,6 +141,7 @@ export class OwnedPartition {
       mailbox: this.#mailbox,
       clock,
       measurer: parts.measurer,
+      eventBacklog: parts.eventBacklog,
       scheduler,
     })
   }
