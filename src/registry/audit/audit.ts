@@ -4,7 +4,9 @@ import type { RegistryReplica } from '../store/replica.ts'
 import type { AuditedEdits } from './auditedEdits.ts'
 import { firstAuditId, isOfMany, type AuditRow } from './auditRows.ts'
 
-/** How many entries are examined in one step. */
+/** A page ends when its entries have this many characters: one entry may have half a million. */
+export const AUDIT_PAGE_CHARACTERS = 2_000_000
+/** Entries that are looked at in one step. */
 const LOOKED_AT = 500
 
 /** Which entries are wanted. All members that are present must match. */
@@ -14,6 +16,13 @@ export interface AuditQuery {
   readonly target?: string | undefined
   readonly before?: string | undefined
   readonly limit: number
+}
+
+/** How much is kept of one project. */
+export interface AuditBounds {
+  readonly entries: number
+  /** Of the values before and after. */
+  readonly bytes: number
 }
 
 type AuditHead = Omit<AuditRow, 'detail'>
@@ -27,7 +36,7 @@ export class Audit {
   readonly #clock: Clock
   readonly #heads
   readonly #detail
-  readonly #ids
+  readonly #sizes
   readonly #old
   readonly #projects
 
@@ -37,7 +46,8 @@ export class Audit {
     const { database } = replica
     const before = `FROM audit WHERE project = ? AND id < ? ORDER BY id DESC LIMIT ${LOOKED_AT}`
     this.#heads = database.prepare(`SELECT id, project, actor, action, target ${before}`)
-    this.#ids = database.prepare(`SELECT id ${before}`).pluck()
+    // SQLite knows the length of a value without reading it.
+    this.#sizes = database.prepare(`SELECT id, octet_length(detail) AS bytes ${before}`)
     this.#detail = database.prepare('SELECT detail FROM audit WHERE project = ? AND id = ?').pluck()
     this.#old = database
       .prepare('SELECT id FROM audit WHERE project = ? AND id < ? ORDER BY id LIMIT ?')
@@ -55,14 +65,17 @@ export class Audit {
     { actor, action, target, before = END, limit }: AuditQuery,
   ): Generator<void, { readonly rows: AuditRow[]; readonly hasMore: boolean }> {
     const rows: AuditRow[] = []
+    let characters = 0
     for (let next: string | undefined = before; next !== undefined;) {
       const heads = this.#heads.all(project, next) as AuditHead[]
       for (const head of heads) {
         if (actor !== undefined && head.actor !== actor) continue
         if (action !== undefined && head.action !== action) continue
         if (target !== undefined && head.target !== target) continue
-        if (rows.length === limit) return { rows, hasMore: true }
-        rows.push({ ...head, detail: this.#detail.get(project, head.id) as string })
+        if (rows.length === limit || characters >= AUDIT_PAGE_CHARACTERS) return { rows, hasMore: true }
+        const detail = this.#detail.get(project, head.id) as string
+        characters += detail.length
+        rows.push({ ...head, detail })
       }
       next = heads.length === LOOKED_AT ? heads.at(-1)!.id : undefined
       yield
@@ -76,19 +89,22 @@ export class Audit {
   }
 
   /**
-   * The ids of entries that are too many, newest first, some of them in each step.
-   * @param most how many entries of commits with many changes may stay, and how many others
+   * The ids of entries that are too many or take too much, newest first, some entries a step.
+   * @param most of commits of many changes, and of others
    */
-  *surplusSteps(project: number, most: number): Generator<void, string[]> {
+  *surplusSteps(project: number, most: AuditBounds): Generator<void, string[]> {
     const surplus: string[] = []
-    let [few, many] = [0, 0]
+    const few = { entries: 0, bytes: 0 }
+    const many = { entries: 0, bytes: 0 }
     for (let next: string | undefined = END; next !== undefined;) {
-      const ids = this.#ids.all(project, next) as string[]
-      for (const id of ids) {
-        const count = isOfMany(id) ? ++many : ++few
-        if (count > most) surplus.push(id)
+      const heads = this.#sizes.all(project, next) as { id: string; bytes: number }[]
+      for (const { id, bytes } of heads) {
+        const sum = isOfMany(id) ? many : few
+        sum.entries++
+        sum.bytes += bytes
+        if (sum.entries > most.entries || sum.bytes > most.bytes) surplus.push(id)
       }
-      next = ids.length === LOOKED_AT ? ids.at(-1) : undefined
+      next = heads.length === LOOKED_AT ? heads.at(-1)!.id : undefined
       yield
     }
     return surplus

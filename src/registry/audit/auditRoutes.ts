@@ -5,7 +5,7 @@ import { isoDate } from '../../model/isoDate.ts'
 import { projectOf } from '../../model/scope.ts'
 import { ConcurrencyLimit } from '../../runtime/concurrencyLimit.ts'
 import { inSlices } from '../../runtime/slices.ts'
-import type { Audit } from './audit.ts'
+import { AUDIT_PAGE_CHARACTERS, type Audit } from './audit.ts'
 import { timeOfAuditId, type AuditDetail, type AuditRow } from './auditRows.ts'
 
 /** How many lists are made at a time, in turns, and how many may wait. */
@@ -35,6 +35,12 @@ const Entry = Type.Object({
   live: Type.Optional(Type.Boolean()),
   before: Values,
   after: Values,
+  leftOut: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'The members that were too long to be kept, as `before.userIds`. If it names one of `before`, the record cannot be restored from this entry.',
+    }),
+  ),
 })
 
 /** The routes that read the audit. No route changes it. */
@@ -50,7 +56,8 @@ export function auditRoutes(audit: Audit): Route[] {
       summary: 'List what was changed, newest first',
       description:
         'Of both environments of the project. `before` and `after` are as the API shows the record, without secrets; a geofence, beacon or hook is ' +
-        'restored by a PUT of its `before` to its pair.',
+        'restored by a PUT of its `before` to its pair. Of a record with more than 256 KiB as JSON, the longest members are left out; `leftOut` names them. ' +
+        `A page has fewer entries than \`limit\`, with \`hasMore\` true, if they reach ${AUDIT_PAGE_CHARACTERS} characters.`,
       query: Type.Object({
         actor: Type.Optional(Name(256, 'The `id` of an actor.')),
         action: Type.Optional(Name(256)),
@@ -70,7 +77,7 @@ export function auditRoutes(audit: Audit): Route[] {
 }
 
 function entryOf({ id, action, target, detail }: AuditRow) {
-  const { actor, ip, requestId, live, before, after } = JSON.parse(detail) as AuditDetail
+  const { actor, ip, requestId, live, before, after, leftOut } = JSON.parse(detail) as AuditDetail
   return {
     _id: id,
     at: isoDate(timeOfAuditId(id)),
@@ -82,5 +89,6 @@ function entryOf({ id, action, target, detail }: AuditRow) {
     live,
     before,
     after,
+    leftOut,
   }
 }

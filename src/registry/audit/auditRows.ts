@@ -30,6 +30,8 @@ export interface AuditDetail {
   readonly live?: boolean | undefined
   readonly before?: unknown
   readonly after?: unknown
+  /** `before.userIds`: members that were too long to be kept. */
+  readonly leftOut?: readonly string[] | undefined
 }
 
 const TIME_DIGITS = 12

@@ -1,15 +1,12 @@
 import { every, type Job } from '../../jobs/port.ts'
 import { inSlices, Slice } from '../../runtime/slices.ts'
 import { MAX_CHANGES } from '../store/editLog.ts'
-import type { Audit } from './audit.ts'
+import type { Audit, AuditBounds } from './audit.ts'
 
 const HOUR_MS = 3_600_000
-/**
- * How many entries a project may have, from commits of many changes and from others. Beyond that, the oldest are
- * removed.
- */
-const MOST_ENTRIES = 200_000
-/** How many commits one run makes. Each removes some hundred entries. */
+/** The most of one project, from commits of many changes and from others; beyond that, the oldest are removed. */
+const MOST: AuditBounds = { entries: 200_000, bytes: 2 ** 30 }
+/** Commits of one run: each removes some hundred entries. */
 const MOST_COMMITS = 400
 
 /** The job that removes old entries of the audit. */
@@ -19,16 +16,13 @@ export class AuditSweep implements Job {
   readonly dueAt = every(HOUR_MS)
   readonly #audit: Audit
   readonly #days: number
-  readonly #mostEntries: number
+  readonly #most: AuditBounds
 
-  /**
-   * Keeps the newest entries.
-   * @param days how long entries are kept
-   */
-  constructor(audit: Audit, days: number, mostEntries = MOST_ENTRIES) {
+  /** @param days how long entries are kept */
+  constructor(audit: Audit, days: number, mostEntries = MOST.entries, mostBytes = MOST.bytes) {
     this.#audit = audit
     this.#days = days
-    this.#mostEntries = mostEntries
+    this.#most = { entries: mostEntries, bytes: mostBytes }
   }
 
   async run(): Promise<void> {
@@ -41,7 +35,7 @@ export class AuditSweep implements Job {
         if (!(await audit.edits.edit(() => audit.removeOld(project, this.#days)))) break
         await slice.next()
       }
-      const surplus = await inSlices(audit.surplusSteps(project, this.#mostEntries))
+      const surplus = await inSlices(audit.surplusSteps(project, this.#most))
       for (let at = 0; at < surplus.length && commits++ < MOST_COMMITS; at += MAX_CHANGES) {
         const ids = surplus.slice(at, at + MAX_CHANGES)
         await audit.edits.edit(() => audit.remove(project, ids))

@@ -2,6 +2,7 @@ import type { Clock } from '../../runtime/clock.ts'
 import { currentAuthor, type Author } from '../store/author.ts'
 import type { Change, EditLog } from '../store/editLog.ts'
 import type { RegistryReplica } from '../store/replica.ts'
+import { boundedValue } from './boundedValue.ts'
 import { auditId, type AuditActor, type AuditDetail, type AuditRow } from './auditRows.ts'
 
 /** A row as the audit shows it: without secrets, and as a client would send it to make it again. */
@@ -113,12 +114,20 @@ export class AuditedEdits implements EditLog {
     const known = after ?? before
     if (known === undefined) return undefined
     const [valueBefore, valueAfter] = [before?.value ?? initial, after?.value ?? initial]
-    if (JSON.stringify(valueBefore) === JSON.stringify(valueAfter)) return undefined
+    const [jsonBefore, jsonAfter] = [JSON.stringify(valueBefore), JSON.stringify(valueAfter)]
+    if (jsonBefore === jsonAfter) return undefined
+    const keptBefore = valueBefore && boundedValue(valueBefore, jsonBefore)
+    const keptAfter = valueAfter && boundedValue(valueAfter, jsonAfter)
+    const leftOut = [
+      ...(keptBefore?.leftOut ?? []).map((name) => `before.${name}`),
+      ...(keptAfter?.leftOut ?? []).map((name) => `after.${name}`),
+    ]
     const done = valueBefore === undefined ? 'created' : valueAfter === undefined ? 'deleted' : 'changed'
     return this.#put(author, known.project, `${singular}.${done}`, known.target, {
       live: known.live,
-      before: valueBefore,
-      after: valueAfter,
+      before: keptBefore?.value,
+      after: keptAfter?.value,
+      leftOut: leftOut.length === 0 ? undefined : leftOut,
       actor: before === undefined ? after?.actor : undefined,
       isOfMany,
     })
@@ -161,8 +170,8 @@ export class AuditedEdits implements EditLog {
   ): Change {
     author.hasEntered = true
     const { kind, id: actorId, label, ip, requestId } = author
-    const { live, before, after, actor = { kind, id: actorId, label } } = rest
-    const detail: AuditDetail = { actor, ip, requestId, live, before, after }
+    const { live, before, after, leftOut, actor = { kind, id: actorId, label } } = rest
+    const detail: AuditDetail = { actor, ip, requestId, live, before, after, leftOut }
     const id = auditId(this.#clock.now(), rest.isOfMany === true)
     const row: AuditRow = { id, project, actor: actor.id, action, target, detail: JSON.stringify(detail) }
     return { kind: 'audit', key: `${project}.${id}`, row }

@@ -10,7 +10,7 @@ import { Ago, Badge, Button, Empty, Failure, Loading } from '../../ui/parts.tsx'
 import { countText } from '../../ui/words.ts'
 import { Changes } from './changes.tsx'
 import { RestoreDialog } from './restoreDialog.tsx'
-import { isRestorable } from './restoring.ts'
+import { isRestorable, whyNotRestorable } from './restoring.ts'
 
 export type Entry = AnswerOf<'/v1/audit', 'get'>['audit'][number]
 
@@ -131,6 +131,7 @@ function Line({ entry, onRestore }: { readonly entry: Entry; readonly onRestore:
             </button>
           </p>
           {hasValues ? <Changes before={before} after={after} /> : <p class="quiet">It has no values.</p>}
+          {whyNotRestorable(entry) && <p class="notice">{whyNotRestorable(entry)}</p>}
           {isRestorable(entry) && (
             <div class="actions">
               <Button size="small" onClick={onRestore}>
