@@ -4,15 +4,24 @@ import { isRecordId } from '../model/recordId.ts'
 import type { ScopeId } from '../model/scope.ts'
 import { withFlush } from '../runtime/sqlite.ts'
 import { openEventTables } from './eventTables.ts'
-import { contentConditions, EventSearch, type CountStep } from './eventSearch.ts'
+import {
+  afterCursor,
+  contentConditions,
+  EventSearch,
+  orderOf,
+  type CountStep,
+  type TotalStep,
+} from './eventSearch.ts'
 import { OwnedEvents, type OwnedEvent } from './ownedEvents.ts'
 import { COLUMNS, type PackedEvents } from './packedEvents.ts'
 import { PAGE_CHARACTERS, READ_CHARACTERS } from './port.ts'
-import type { CountQuery, EventQuery, Scopes, Verification } from './port.ts'
+import type { CountQuery, EventFilters, EventQuery, Scopes, Verification } from './port.ts'
 
 /** How many events one transaction of a prune removes, so that whatever waits for it waits only milliseconds. */
 const PRUNE_CHUNK = 1_000
-/** How many bytes are copied at a time. */
+/** Events of one device or user that are counted in one step. */
+const OWNED_STEP = 4_000
+/** How much is copied at a time. */
 const COPIED_BYTES = 256 * 1024
 
 /**
@@ -166,7 +175,7 @@ export class EventDatabase {
     const offsets =
       query.userId === undefined && query.deviceId === undefined
         ? this.#offsetsOfAll(scope, query, cursor)
-        : this.#offsetsOfOwner(scope, query, cursor)
+        : this.#offsetsOfOwner(scope, { ...query, limit: query.limit + 1 }, cursor)
     const events: string[] = []
     let characters = 0
     // The offsets are read first, so that rows which are sorted but lie behind the page's end are not read.
@@ -196,6 +205,19 @@ export class EventDatabase {
     return this.#search.count(scope, query, cursor)
   }
 
+  /** One step of counting the events of a list, after the cursor of the step before. */
+  total(scope: ScopeId, filters: EventFilters, cursor: OwnedEvent | undefined): TotalStep {
+    if (filters.userId === undefined && filters.deviceId === undefined)
+      return this.#search.total(scope, filters, cursor)
+    const offsets = this.#offsetsOfOwner(scope, { ...filters, limit: OWNED_STEP }, cursor)
+    const last = offsets.length < OWNED_STEP ? undefined : offsets.at(-1)
+    return {
+      count: offsets.length,
+      examined: offsets.length,
+      cursor: last === undefined ? undefined : { offset: last, createdAt: this.#timeOf.get(last)! },
+    }
+  }
+
   /** Where the page begins; null if its `before` does not exist. */
   #cursorOf(scope: ScopeId, { before }: EventQuery): OwnedEvent | undefined | null {
     if (before === undefined) return undefined
@@ -221,8 +243,9 @@ export class EventDatabase {
       createdBefore,
       createdAfter,
       cursor,
+      isAscending: query.isAscending,
       ...conditions,
-      limit: query.limit + 1,
+      limit: query.limit,
     })
   }
 
@@ -234,17 +257,18 @@ export class EventDatabase {
     conditions.add('createdAt > ?', query.createdAfter)
     conditions.add('actualCreatedAt < ?', query.updatedBefore)
     conditions.add('actualCreatedAt > ?', query.updatedAfter)
-    // The first condition alone would be enough for an index to begin there.
-    conditions.add('createdAt <= ?', cursor?.createdAt)
-    conditions.add('(createdAt < ? OR rowid < ?)', cursor?.createdAt, cursor?.offset)
+    const { isAscending = false } = query
+    const [from, after] = afterCursor(isAscending)
+    conditions.add(from, cursor?.createdAt)
+    conditions.add(after, cursor?.createdAt, cursor?.offset)
     const where = conditions.conditions.join(' AND ')
     const index = indexFor(query)
-    const key = `${index} ${where}`
+    const key = `${index} ${isAscending} ${where}`
     let statement = this.#lists.get(key)
     if (statement === undefined) {
       statement = this.#database
         .prepare<unknown[], number>(
-          `SELECT rowid FROM events INDEXED BY ${index} WHERE ${where} ORDER BY createdAt DESC, rowid DESC LIMIT ?`,
+          `SELECT rowid FROM events INDEXED BY ${index} WHERE ${where} ORDER BY ${orderOf(isAscending)} LIMIT ?`,
         )
         .pluck()
       this.#lists.set(key, statement)

@@ -12,6 +12,7 @@ import type {
   CopyableEventIndex,
   CopyOptions,
   CountQuery,
+  EventFilters,
   EventIndex,
   EventList,
   EventQuery,
@@ -173,6 +174,20 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
       if (cursor === undefined) return { events, hasMore: false }
       if (step === SEARCH_STEPS) return { events, hasMore: true, next: found.lastId! }
     }
+  }
+
+  async total(scope: ScopeId, filters: EventFilters): Promise<number> {
+    let cursor: OwnedEvent | undefined
+    let count = 0
+    let examined = 0
+    do {
+      const step = await this.#behindAdded().call('total', scope, filters, cursor)
+      count += step.count
+      cursor = step.cursor
+      examined += step.examined
+      if (examined > MOST_COUNTED) throw new TooManyEvents(`more than ${MOST_COUNTED}`)
+    } while (cursor !== undefined)
+    return count
   }
 
   async count(scope: ScopeId, query: CountQuery): Promise<IntervalCounts[]> {

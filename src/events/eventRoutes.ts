@@ -4,7 +4,7 @@ import { listPage, listQuery, PageAnswers, unknownBefore } from '../http/listQue
 import { route } from '../http/route.ts'
 import type { Route } from '../http/route.ts'
 import { intervalsOf } from '../http/intervals.ts'
-import { dateText, Name, Page, Text } from '../http/schemas.ts'
+import { CountedPage, dateText, IncludeTotal, Name, Text } from '../http/schemas.ts'
 import { isoDate } from '../model/isoDate.ts'
 import { badParam, notFound } from '../runtime/errors.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
@@ -35,7 +35,7 @@ const VerdictBody = Type.Object({
 })
 
 const EventPageMeta = Type.Object({
-  ...Page.properties,
+  ...CountedPage.properties,
   next: Type.Optional(
     Type.String({ description: 'The `before` of the next page, if this one ended early.' }),
   ),
@@ -57,7 +57,7 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
       method: 'GET',
       path: '/v1/events',
       auth: 'secret',
-      summary: 'List events, newest first',
+      summary: 'List events',
       tag: 'Events',
       query: Type.Object({
         userId: Type.Optional(Name(256)),
@@ -68,34 +68,43 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
           'the time of its update, which is in the past for a replay',
           '`actualCreatedAt` (when it arrived at the server)',
         ),
+        order: Type.Optional(
+          Type.Enum(['asc', 'desc'], {
+            default: 'desc',
+            description: '`desc`: newest first, by `createdAt`.',
+          }),
+        ),
+        includeTotal: IncludeTotal,
       }),
       meta: EventPageMeta,
       description:
-        'Sorted by `createdAt`. To receive events as they happen, follow `GET /v1/events/stream` or create a webhook rather than ' +
+        'Sorted by `createdAt`, newest first unless `order` says otherwise. To receive events as they happen, follow `GET /v1/events/stream` or create a webhook rather than ' +
         'polling. If you poll, use `updatedAfter`, because events of replays are inserted behind newer ones.\n\n' +
         `A page has fewer records than \`limit\`, with \`hasMore\` true, if its events reach ${PAGE_CHARACTERS} characters. ` +
         'Filters by what is in events (`types`, `tag`, `region`, `chain`, `text` and so on) without a user or device look through the ' +
         'events of the time that `createdAfter` and `createdBefore` give. If there are many, a page may end early, even without records: ' +
-        'then `meta.next` is the `before` of the next page.',
+        'then `meta.next` is the `before` of the next page.\n\n' +
+        '`includeTotal` is refused with 400 if more than a million events would have to be counted: give a shorter time.',
       answers: { 200: Type.Object({ events: Type.Array(EventSchema) }), ...PageAnswers },
       async handler({ credentials, query }) {
         const { scope } = credentials!
-        const page = listPage(query)
+        const { limit, before, ...bounds } = listPage(query)
+        const { userId, deviceId, type } = query
+        const filters = { userId, deviceId, type, ...contentOf(query), ...bounds }
+        const isAscending = query.order === 'asc'
         const { events, hasMore, next } = await lists.run(() =>
-          index.list(scope, {
-            userId: query.userId,
-            deviceId: query.deviceId,
-            type: query.type,
-            ...contentOf(query),
-            ...page,
-          }),
+          index.list(scope, { ...filters, limit, before, isAscending }),
         )
         // This is checked last, because an event that was deleted in the meantime must not look like the end of the
         // list.
         if (query.before !== undefined && events.length === 0 && next === undefined) {
           if ((await index.offsetOf(scope, query.before)) === undefined) throw unknownBefore()
         }
-        return { meta: { hasMore, next }, pieces: listPieces('"events":', events) }
+        const total =
+          query.includeTotal === true
+            ? await lists.run(() => index.total(scope, filters)).catch(refuseTotal)
+            : undefined
+        return { meta: { hasMore, next, total }, pieces: listPieces('"events":', events) }
       },
     }),
     eventExportRoute(index, (work) => lists.run(work)),
@@ -188,6 +197,12 @@ export function eventRoutes(index: EventQueries, feed: Pick<EventFeed, 'forget'>
       },
     }),
   ]
+}
+
+function refuseTotal(error: unknown): never {
+  if (!(error instanceof TooManyEvents)) throw error
+  const sentence = `There are ${error.message} events to count. Give a shorter time with createdAfter and createdBefore.`
+  throw badParam('includeTotal', sentence, error)
 }
 
 function refuseTooMany(error: unknown): never {

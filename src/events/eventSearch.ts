@@ -1,6 +1,6 @@
 import type Database from 'better-sqlite3'
 import type { ScopeId } from '../model/scope.ts'
-import type { CountQuery, EventContent, EventQuery } from './port.ts'
+import type { CountQuery, EventContent, EventFilters, EventQuery } from './port.ts'
 import type { OwnedEvent } from './ownedEvents.ts'
 
 /**
@@ -13,7 +13,7 @@ import type { OwnedEvent } from './ownedEvents.ts'
 /** How many events one step examines, which takes some ten milliseconds of the thread. */
 const LOOKED_AT = 4000
 
-/** One step of a search, newest first. */
+/** One step of a search, in the order of the list. */
 export interface SearchStep {
   readonly offsets: readonly number[]
   /** The last event that was examined; undefined if none is left. */
@@ -26,6 +26,16 @@ export interface CountStep {
   readonly examined: number
   readonly cursor: OwnedEvent | undefined
 }
+
+/** One step of counting the events of a list. */
+export interface TotalStep {
+  readonly count: number
+  readonly examined: number
+  readonly cursor: OwnedEvent | undefined
+}
+
+/** A condition whose value is undefined does not count. */
+type Bound = readonly [condition: string, value: unknown]
 
 interface Looked extends OwnedEvent {
   readonly type: string
@@ -123,18 +133,11 @@ export class EventSearch {
 
   /** Some of the events that match, after the cursor. */
   find(scope: ScopeId, query: EventQuery, cursor: OwnedEvent | undefined): SearchStep {
-    const { createdBefore, createdAfter, updatedBefore, updatedAfter } = query
     const rows = this.#look(
-      query,
-      [
-        ['scope = ?', scope],
-        ['type = ?', query.type],
-        ['createdAt < ?', createdBefore],
-        ['createdAt > ?', createdAfter],
-        ['actualCreatedAt < ?', updatedBefore],
-        ['actualCreatedAt > ?', updatedAfter],
-      ],
+      hitsOf(query),
+      [...timesOf(scope, query), ...othersOf(query)],
       cursor,
+      query.isAscending,
     )
     const offsets: number[] = []
     for (const row of rows) {
@@ -149,7 +152,7 @@ export class EventSearch {
   count(scope: ScopeId, query: CountQuery, cursor: OwnedEvent | undefined): CountStep {
     const { from, to, stepMs } = query
     const rows = this.#look(
-      query,
+      hitsOf(query),
       [
         ['scope = ?', scope],
         ['createdAt >= ?', from],
@@ -169,24 +172,35 @@ export class EventSearch {
     return { counts: [...counts.values()], examined: rows.length, cursor: lastOf(rows) }
   }
 
+  /** Counts those of some thousand events after the cursor that a list has, newest first. */
+  total(scope: ScopeId, filters: EventFilters, cursor: OwnedEvent | undefined): TotalStep {
+    // Not as bounds: then a step would look for thousands of a type that is rare.
+    const rows = this.#look([...hitsOf(filters), ...othersOf(filters)], timesOf(scope, filters), cursor)
+    const count = rows.reduce((sum, { hit }) => sum + hit, 0)
+    return { count, examined: rows.length, cursor: lastOf(rows) }
+  }
+
+  /**
+   * @param hits what makes an event a hit
+   * @param bounds which events are looked at
+   */
   #look(
-    content: EventContent,
-    bounds: readonly (readonly [condition: string, value: unknown])[],
+    hits: readonly Bound[],
+    bounds: readonly Bound[],
     cursor: OwnedEvent | undefined,
+    isAscending = false,
   ): Looked[] {
-    const wanted = contentConditions(content, 'type', 'events.json').filter(
-      ([, value]) => value !== undefined,
-    )
+    const wanted = hits.filter(([, value]) => value !== undefined)
     const where = bounds.filter(([, value]) => value !== undefined)
     const conditions = where.map(([condition]) => condition)
     const values = where.map(([, value]) => value)
     if (cursor !== undefined) {
-      conditions.push('createdAt <= ?', '(createdAt < ? OR rowid < ?)')
+      conditions.push(...afterCursor(isAscending))
       values.push(cursor.createdAt, cursor.createdAt, cursor.offset)
     }
     const hit = wanted.length === 0 ? '1' : wanted.map(([condition]) => `(${condition})`).join(' AND ')
     const sql = `SELECT rowid AS offset, createdAt, type, coalesce(${hit}, 0) AS hit FROM events INDEXED BY eventsByTime
-       WHERE ${conditions.join(' AND ')} ORDER BY createdAt DESC, rowid DESC LIMIT ${LOOKED_AT}`
+       WHERE ${conditions.join(' AND ')} ORDER BY ${orderOf(isAscending)} LIMIT ${LOOKED_AT}`
     let statement = this.#statements.get(sql)
     if (statement === undefined) {
       statement = this.#database.prepare<unknown[], Looked>(sql)
@@ -194,6 +208,43 @@ export class EventSearch {
     }
     return statement.all(...wanted.map(([, value]) => value), ...values)
   }
+}
+
+function hitsOf(content: EventContent): readonly Bound[] {
+  return contentConditions(content, 'type', 'events.json')
+}
+
+/** The conditions that lead to a range of the index. */
+function timesOf(scope: ScopeId, { createdBefore, createdAfter }: EventFilters): Bound[] {
+  return [
+    ['scope = ?', scope],
+    ['createdAt < ?', createdBefore],
+    ['createdAt > ?', createdAfter],
+  ]
+}
+
+/** The other conditions on the columns of an event. */
+function othersOf({ type, updatedBefore, updatedAfter }: EventFilters): Bound[] {
+  return [
+    ['type = ?', type],
+    ['actualCreatedAt < ?', updatedBefore],
+    ['actualCreatedAt > ?', updatedAfter],
+  ]
+}
+
+/**
+ * Conditions for the events that follow another one in a list. Their values are its time, again its time, and its
+ * offset. The first condition alone would be enough for an index to begin there.
+ */
+export function afterCursor(isAscending: boolean): [string, string] {
+  const beyond = isAscending ? '>' : '<'
+  return [`createdAt ${beyond}= ?`, `(createdAt ${beyond} ? OR rowid ${beyond} ?)`]
+}
+
+/** The order of a list. */
+export function orderOf(isAscending: boolean): string {
+  const direction = isAscending ? 'ASC' : 'DESC'
+  return `createdAt ${direction}, rowid ${direction}`
 }
 
 function lastOf(rows: readonly Looked[]): OwnedEvent | undefined {

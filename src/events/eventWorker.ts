@@ -6,7 +6,7 @@ import type { PackedEvents } from './packedEvents.ts'
 /** The index's calls to its thread. They are answered in order, except for a copy, which lets others pass. */
 export interface EventThread extends Pick<
   EventDatabase,
-  'list' | 'search' | 'count' | 'read' | 'offsetOf' | 'get' | 'verify' | 'delete'
+  'list' | 'search' | 'total' | 'count' | 'read' | 'offsetOf' | 'get' | 'verify' | 'delete'
 > {
   /** @param rows come after those of {@link addLater} */
   add(logOffset: number, rows: PackedEvents, bytes: number): void
@@ -89,6 +89,7 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
         addLater: (rows) => void earlier.push(rows),
         list: (scope, query) => database.list(scope, query),
         search: (scope, query, cursor) => database.search(scope, query, cursor),
+        total: (scope, filters, cursor) => database.total(scope, filters, cursor),
         count: (scope, query, cursor) => database.count(scope, query, cursor),
         read: (scopes, after, limit) => database.read(scopes, after, limit),
         offsetOf: (scope, id) => database.offsetOf(scope, id),

@@ -7,8 +7,8 @@ import type { ScopeId } from '../model/scope.ts'
  * The obvious way is an index by device and time. Devices send in any order, so each event is on another page of it:
  * of the 13 µs that an event cost, 4 µs were for writing those pages twice, for some 30 bytes each. Here the events
  * of 32,768 successive offsets (a block) have their own index, which is small enough to be rewritten, and some
- * thousand events at a time are added to it, in its order. A query searches the blocks whose times can match, newest
- * first; usually these are few.
+ * thousand events at a time are added to it, in its order. A query searches the blocks whose times can match, in the
+ * order of its list; usually these are few.
  *
  * Owns: the tables `owners` and `blocks`, and up to which offset they are complete (`owned` in `meta`). Does not own:
  * events. When an event is deleted, a trigger removes its rows.
@@ -56,7 +56,9 @@ export interface OwnedQuery {
   readonly createdAfter?: number | undefined
   /** The event after which the list continues. */
   readonly cursor?: OwnedEvent | undefined
-  /** Conditions on the columns of the event, which is `e` in SQL, and their values. */
+  /** Oldest first. */
+  readonly isAscending?: boolean | undefined
+  /** Conditions on the columns of the event, `e`, and their values. */
   readonly conditions: readonly string[]
   readonly values: readonly unknown[]
   readonly limit: number
@@ -68,11 +70,19 @@ export interface OwnedEvent {
   readonly createdAt: number
 }
 
+/** A block with the times of its events. */
+interface Block {
+  readonly block: number
+  readonly oldest: number
+  readonly newest: number
+}
+
 export class OwnedEvents {
   readonly #database: Database.Database
   readonly #putIn: (from: number, to: number) => void
   readonly #forgetBlocks: Database.Statement
-  readonly #blocks: Database.Statement<[number, number], { readonly block: number; readonly newest: number }>
+  readonly #newestBlocks: Database.Statement<[number, number], Block>
+  readonly #oldestBlocks: Database.Statement<[number, number], Block>
   readonly #finds = new Map<string, Database.Statement<unknown[], OwnedEvent>>()
   #owned: number
 
@@ -101,9 +111,9 @@ export class OwnedEvents {
     this.#forgetBlocks = database.prepare(
       `DELETE FROM blocks WHERE block < (SELECT min(rowid) >> ${BLOCK_BITS} FROM events)`,
     )
-    this.#blocks = database.prepare(
-      'SELECT block, newest FROM blocks WHERE oldest < ? AND newest > ? ORDER BY newest DESC',
-    )
+    const blocks = 'SELECT block, oldest, newest FROM blocks WHERE oldest < ? AND newest > ?'
+    this.#newestBlocks = database.prepare(`${blocks} ORDER BY newest DESC`)
+    this.#oldestBlocks = database.prepare(`${blocks} ORDER BY oldest`)
     this.#owned = database.prepare<[], number>(`SELECT value FROM meta WHERE name = 'owned'`).pluck().get()!
   }
 
@@ -133,44 +143,55 @@ export class OwnedEvents {
     this.#forgetBlocks.run()
   }
 
-  /** The offsets of the matching events that were put in, ordered by createdAt and then offset, descending. */
+  /** The offsets of the requested events that were put in, by createdAt and then offset. */
   find(query: OwnedQuery): number[] {
-    const { limit } = query
-    const cursorTime = query.cursor?.createdAt ?? END_OF_TIME
-    const cursorOffset = query.cursor?.offset ?? END_OF_TIME
-    const before = Math.min(query.createdBefore ?? END_OF_TIME, cursorTime + 1)
-    const after = query.createdAfter ?? -END_OF_TIME
-    const statement = this.#statementFor(query.conditions)
-    const { scope, isUser, owner, values } = query
+    const { scope, isUser, owner, values, limit, cursor, isAscending = false } = query
+    const beginning = isAscending ? -END_OF_TIME : END_OF_TIME
+    const { createdAt: cursorTime, offset: cursorOffset } = cursor ?? {
+      createdAt: beginning,
+      offset: beginning,
+    }
+    const before = Math.min(query.createdBefore ?? END_OF_TIME, isAscending ? END_OF_TIME : cursorTime + 1)
+    const after = Math.max(query.createdAfter ?? -END_OF_TIME, isAscending ? cursorTime - 1 : -END_OF_TIME)
+    const statement = this.#statementFor(query.conditions, isAscending)
+    const blocks = isAscending ? this.#oldestBlocks : this.#newestBlocks
+    const order = isAscending ? byTime : (a: OwnedEvent, b: OwnedEvent) => byTime(b, a)
     let found: OwnedEvent[] = []
-    for (const { block, newest } of this.#blocks.all(before, after)) {
-      if (found.length === limit && found[limit - 1]!.createdAt > newest) break
+    for (const { block, oldest, newest } of blocks.all(before, after)) {
+      const last = found.length === limit ? found[limit - 1]!.createdAt : undefined
+      // The blocks that follow have only later events than those of the page.
+      if (last !== undefined && (isAscending ? last < oldest : last > newest)) break
       const key = [block, scope, isUser ? 1 : 0, owner]
       const rows = statement.all(...key, before, after, cursorTime, cursorOffset, ...values, limit)
-      if (rows.length > 0) found = found.concat(rows).toSorted(byTime).slice(0, limit)
+      if (rows.length > 0) found = found.concat(rows).toSorted(order).slice(0, limit)
     }
     return found.map(({ offset }) => offset)
   }
 
-  #statementFor(conditions: readonly string[]): Database.Statement<unknown[], OwnedEvent> {
+  #statementFor(
+    conditions: readonly string[],
+    isAscending: boolean,
+  ): Database.Statement<unknown[], OwnedEvent> {
     const key = conditions.join(' AND ')
-    let statement = this.#finds.get(key)
+    const name = `${isAscending} ${key}`
+    let statement = this.#finds.get(name)
     if (statement === undefined) {
-      // CROSS JOIN makes SQLite look up the events by the rows, whatever the conditions are.
+      const [beyond, direction] = isAscending ? ['>', 'ASC'] : ['<', 'DESC']
+      // CROSS, so that the events are looked up by the rows, whatever the conditions are.
       const events = key === '' ? '' : 'CROSS JOIN events e ON e.rowid = o.place'
       statement = this.#database.prepare(
         `SELECT o.place AS offset, o.createdAt FROM owners o ${events}
            WHERE o.block = ? AND o.scope = ? AND o.isUser = ? AND o.owner = ?
-             AND o.createdAt < ? AND o.createdAt > ? AND (o.createdAt < ? OR o.place < ?)
+             AND o.createdAt < ? AND o.createdAt > ? AND (o.createdAt ${beyond} ? OR o.place ${beyond} ?)
              ${key === '' ? '' : `AND ${key}`}
-           ORDER BY o.createdAt DESC, o.place DESC LIMIT ?`,
+           ORDER BY o.createdAt ${direction}, o.place ${direction} LIMIT ?`,
       )
-      this.#finds.set(key, statement)
+      this.#finds.set(name, statement)
     }
     return statement
   }
 }
 
 function byTime(a: OwnedEvent, b: OwnedEvent): number {
-  return b.createdAt - a.createdAt || b.offset - a.offset
+  return a.createdAt - b.createdAt || a.offset - b.offset
 }

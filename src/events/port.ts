@@ -112,10 +112,8 @@ export class TooManyEvents extends Error {
   override readonly name = 'TooManyEvents'
 }
 
-/** Filter and page of an event list. Bounds are exclusive, in epoch milliseconds. */
-export interface EventQuery extends EventContent {
-  /** The event after which the page begins. If there is none with that id, the page is empty. */
-  readonly before?: string | undefined
+/** Which events a list has; bounds are exclusive, epoch milliseconds. */
+export interface EventFilters extends EventContent {
   readonly userId?: string | undefined
   readonly deviceId?: string | undefined
   readonly type?: string | undefined
@@ -123,6 +121,14 @@ export interface EventQuery extends EventContent {
   readonly createdAfter?: number | undefined
   readonly updatedBefore?: number | undefined
   readonly updatedAfter?: number | undefined
+}
+
+/** Filter and page of an event list. */
+export interface EventQuery extends EventFilters {
+  /** The event after which the page begins; if there is none with that id, the page is empty. */
+  readonly before?: string | undefined
+  /** Oldest first. */
+  readonly isAscending?: boolean | undefined
   readonly limit: number
 }
 
@@ -180,12 +186,17 @@ export interface EventIndex {
   /** The offset of an event; undefined if there is none with that id. */
   offsetOf(scope: ScopeId, id: string): Promise<number | undefined>
   /**
-   * A page of events, newest first by createdAt. Among events with the same time, the later one in the log comes
-   * first. Each item is an event's JSON. A page also ends with the event that reaches {@link PAGE_CHARACTERS}.
+   * Newest first by createdAt; of events with the same time, the later in the log first; or the reverse. Each item is
+   * the event's JSON. A page also ends with the event that reaches {@link PAGE_CHARACTERS}.
    */
   list(scope: ScopeId, query: EventQuery): Promise<EventList>
   /**
-   * Counts the events of each interval. The earliest interval comes first.
+   * How many events a list has on all its pages.
+   * @throws {TooManyEvents}
+   */
+  total(scope: ScopeId, filters: EventFilters): Promise<number>
+  /**
+   * The events of each interval, the earliest first.
    * @throws {TooManyEvents}
    */
   count(scope: ScopeId, query: CountQuery): Promise<IntervalCounts[]>
@@ -206,7 +217,10 @@ export interface EventIndex {
 }
 
 /** What clients can do with events. */
-export type EventQueries = Pick<EventIndex, 'list' | 'count' | 'get' | 'offsetOf' | 'verify' | 'delete'>
+export type EventQueries = Pick<
+  EventIndex,
+  'list' | 'total' | 'count' | 'get' | 'offsetOf' | 'verify' | 'delete'
+>
 
 /** A client's change to an event: a deletion or a verdict. */
 export interface EventChange {

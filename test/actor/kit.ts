@@ -140,6 +140,10 @@ export class MemoryEvents implements EventIndex {
     return { events: this.all.map((event) => event.json), hasMore: false }
   }
 
+  async total(): Promise<number> {
+    return this.all.length
+  }
+
   async count(): Promise<IntervalCounts[]> {
     throw new Error('not counted here')
   }

@@ -55,6 +55,42 @@ t.test('events by types, pair and confidence', async (t) => {
   t.match(await get('/v1/events?tag=stores', KEYS.liveSecret), { events: [] }, 'G8')
 })
 
+t.test('events oldest first, and how many there are', async (t) => {
+  const list = async (query: string): Promise<Json> => get(`/v1/events?${query}`)
+  const all = (await list('limit=1000')).events.map(({ _id }: Json) => _id)
+  t.equal(all.length, 7)
+  for (const filter of ['', '&types=user.entered_geofence,user.exited_geofence', '&deviceId=d0', '&text=d0'])
+    for (const limit of [1, 2, 1000]) {
+      const wanted = (await list(`limit=1000${filter}`)).events.map(({ _id }: Json) => _id)
+      const seen: string[] = []
+      let hasMore = true
+      for (let before = ''; hasMore; before = `&before=${seen.at(-1)}`) {
+        const page = await list(`order=asc&includeTotal=true&limit=${limit}${filter}${before}`)
+        seen.push(...page.events.map(({ _id }: Json) => _id))
+        t.equal(page.meta.total, wanted.length, `${filter} ${limit}, on each page`)
+        hasMore = page.meta.hasMore
+      }
+      t.strictSame(seen, wanted.toReversed(), `${filter}, ${limit} at a time`)
+    }
+  for (const [query, total] of [
+    ['type=user.exited_geofence', 1],
+    ['type=user.entered_geofence&types=user.exited_geofence', 0],
+    ['tag=stores&minimumConfidence=2', 2],
+    [`createdAfter=${iso(START)}&createdBefore=${iso(START + 3 * MINUTE)}`, 2],
+    [`updatedBefore=${iso(START)}`, 0],
+    ['deviceId=d0&type=user.exited_geofence', 1],
+    ['userId=nobody', 0],
+  ] as const)
+    t.equal((await list(`includeTotal=true&limit=1&${query}`)).meta.total, total, query)
+  t.equal((await list('limit=1')).meta.total, undefined)
+  t.match((await get('/v1/events?includeTotal=true', KEYS.liveSecret)).meta, { total: 0 }, 'G8')
+  for (const [query, param] of [
+    ['order=up', 'order'],
+    ['includeTotal=perhaps', 'includeTotal'],
+  ] as const)
+    t.match(await call('GET', `/v1/events?${query}`), { status: 400, body: { meta: { param } } })
+})
+
 t.test('counts per interval', async (t) => {
   const time = `from=${iso(START)}&to=${iso(START + 11 * MINUTE)}`
   const { counts } = await get(`/v1/events/counts?${time}&step=240`)

@@ -56,8 +56,8 @@ function oracle(events: readonly StoredEvent[], scope: number, query: EventQuery
         (query.updatedBefore === undefined || each.actualCreatedAt < query.updatedBefore) &&
         (query.updatedAfter === undefined || each.actualCreatedAt > query.updatedAfter),
     )
-    .toReversed()
-    .toSorted((a, b) => b.createdAt - a.createdAt)
+    .toSorted((a, b) => a.createdAt - b.createdAt)
+  if (query.isAscending !== true) matching.reverse()
   return {
     events: matching.slice(0, query.limit).map(({ json }) => json),
     hasMore: matching.length > query.limit,
@@ -149,6 +149,7 @@ const queries = fc.array(
       updatedBefore: optional(time),
       updatedAfter: optional(time),
       ...content,
+      isAscending: optional(fc.boolean()),
       limit: fc.integer({ min: 1, max: 20 }),
     }),
     counted: fc.record({
@@ -197,6 +198,12 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
             )
           }
         }
+        for (const { scope, query } of asked) {
+          const all = oracle(events, base + scope, { ...query, limit: Infinity }).events.length
+          const total = await index.total(base + scope, query)
+          if (total !== all)
+            throw new Error(`a total of ${total}, expected ${all} for ${JSON.stringify(query)}`)
+        }
         for (const { scope, counted } of asked) {
           const { from, length, stepMs, ...wanted } = counted
           const query = { from, to: from + length, stepMs, ...wanted }
@@ -233,6 +240,15 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     t.equal(hasMore, false)
     const page = await index.list(0, { tag: 'rare', limit: 1 })
     t.equal(page.hasMore, true)
+    const oldest = await index.list(0, { tag: 'rare', limit: 2, isAscending: true })
+    t.same(
+      oldest.events.map((json) => Number.parseInt((JSON.parse(json) as { _id: string })._id, 16)),
+      [0, 3000],
+    )
+    t.equal(await index.total(0, { tag: 'rare' }), 3)
+    t.equal(await index.total(0, {}), many)
+    t.equal(await index.total(0, { deviceId: 'device' }), many, 'of a device, in several steps')
+    t.equal(await index.total(0, { deviceId: 'device', tag: 'usual' }), many - 3)
     const counts = await index.count(0, { from: 1_000_000, to: 1_002_000, stepMs: 1000, tag: 'usual' })
     t.same(counts, [{ 'user.entered_geofence': 6997 }, { 'user.entered_geofence': 2000 }])
   })

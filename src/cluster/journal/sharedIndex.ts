@@ -8,6 +8,7 @@ import type {
   EventChange,
   EventIndex,
   EventList,
+  EventFilters,
   EventQueries,
   EventQuery,
   IntervalCounts,
@@ -134,6 +135,10 @@ export class SharedIndex implements EventQueries {
 
   list(scope: ScopeId, query: EventQuery): Promise<EventList> {
     return this.#parts.index.list(scope, query)
+  }
+
+  total(scope: ScopeId, filters: EventFilters): Promise<number> {
+    return this.#parts.index.total(scope, filters)
   }
 
   count(scope: ScopeId, query: CountQuery): Promise<IntervalCounts[]> {
