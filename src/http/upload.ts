@@ -1,12 +1,18 @@
 import { Readable } from 'node:stream'
 import type { HttpResponse } from 'uWebSockets.js'
-import type { ApiError } from '../runtime/errors.ts'
+import { ApiError } from '../runtime/errors.ts'
 import { tooLarge } from './errors.ts'
 
 /** How many bytes the stream holds before it asks the socket to wait. */
 const HIGH_WATER_BYTES = 64 * 1024
 
-/** How many bytes of memory one upload may take: the above, and the 512 KB that uWebSockets.js reads at a time. */
+/**
+ * The most that waits for the reader here. Usually it is what one turn of the socket reads; but a client on the same
+ * machine may send as fast as uWebSockets.js reads, and then that does not end its turn, whatever it is asked.
+ */
+const MOST_WAITING_BYTES = 256 * 1024 * 1024
+
+/** What one upload may cost in memory: the above, and the 512 KB that uWebSockets.js reads at a time. */
 export const UPLOAD_MEMORY_BYTES = 1024 * 1024
 
 /**
@@ -61,6 +67,14 @@ export class Upload extends Readable {
     this.#received += chunk.byteLength
     if (this.#received > this.#maxBytes) {
       this.destroy(tooLarge(this.#maxBytes))
+      return
+    }
+    if (this.readableLength > MOST_WAITING_BYTES) {
+      this.destroy(
+        new ApiError(503, 'The body came faster than it can be stored. Send it more slowly.', {
+          retryAfter: 1,
+        }),
+      )
       return
     }
     const wantsMore = chunk.byteLength === 0 || this.push(Buffer.from(new Uint8Array(chunk)))

@@ -162,6 +162,34 @@ t.test('not counted in quotas; 200 a second for each address', async (t) => {
   t.match(body.paths['/v1/maps/tiles/{z}/{x}/{y}.mvt'].get.description, /200 requests a second/)
 })
 
+t.test('a flood of different tiles is bounded, and tracking goes on', async (t) => {
+  const { x, y } = tileAt(CITY, 16)
+  const over = new AbortController()
+  let slowest = 0
+  const tracking = (async () => {
+    for (let i = 0; !over.signal.aborted; i++) {
+      const began = performance.now()
+      const update = { deviceId: `d${i % 10}`, latitude: -34.9, longitude: -56.19, accuracy: 5 }
+      t.equal((await server.api('POST', '/v1/track', update)).status, 200)
+      slowest = Math.max(slowest, performance.now() - began)
+    }
+  })()
+  const answers = await Promise.all(
+    Array.from({ length: 1500 }, (_, i) => tile(`16/${x + (i % 40)}/${y + Math.floor(i / 40)}.mvt`)),
+  )
+  over.abort()
+  await tracking
+  const refused = answers.filter(({ status }) => status !== 200)
+  for (const { status, headers, bytes } of refused) {
+    t.equal(status, 503)
+    t.equal(headers.get('retry-after'), '1')
+    t.match(JSON.parse(new TextDecoder().decode(bytes)), { meta: { message: /at once/ } })
+  }
+  t.ok(refused.length < answers.length, `${refused.length} of ${answers.length} were refused`)
+  t.ok(slowest < 2000, `an update took ${Math.round(slowest)} ms`)
+  t.equal((await tile(`16/${x}/${y}.mvt`)).status, 200, 'it is over')
+})
+
 t.test('a region that comes and goes while tiles are asked for', async (t) => {
   const folder = mapRegionsFolder(server.data)
   const manifest = readManifest(folder)
