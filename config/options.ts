@@ -465,6 +465,15 @@ export const OPTIONS = {
       'Whether a start without any region builds the sample region, a city to try routing in, from data in the ' +
       'installed packages. See docs/guides/regions.md.',
   },
+  regionMaxBytes: {
+    type: 'integer',
+    default: 2048 * MIB,
+    low: 0,
+    high: 65536 * MIB,
+    env: 'RINGFENCE_REGION_MAX_BYTES',
+    value: 'BYTES',
+    help: 'Largest OpenStreetMap extract that is imported over HTTP; 0 imports none. Commands of the operator have no limit.',
+  },
   mapFiles: {
     type: 'list',
     default: [],

@@ -4,14 +4,13 @@ import { availableParallelism, constants, setPriority } from 'node:os'
 import { resolve } from 'node:path'
 import { loadOptions, OptionError } from '../config/options.ts'
 import { memoryShortage } from './geo/extract/importNeeds.ts'
-import { NoRoom, mapRegionName } from './geo/extract/finishedBuild.ts'
+import { mapRegionName, NameTaken, NoRoom } from './geo/extract/finishedBuild.ts'
 import type { ImportProgress, ImportStage } from './geo/extract/importMapRegion.ts'
 import { AddressFileRefused } from './geo/addressFiles/rows.ts'
 import { ExtractRefused } from './geo/extract/osmPbfBlobs.ts'
 import {
   addAddresses,
   listRegions,
-  NameTaken,
   removeRegion,
   runImport,
   UnknownRegion,

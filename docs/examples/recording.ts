@@ -128,6 +128,12 @@ export class Recording {
     this.#errors[status] = body
   }
 
+  /** Sends an extract with the secret key of the live environment, and keeps no example of it. */
+  async sendExtract(path: string, content: Uint8Array): Promise<Json> {
+    const type = { 'content-type': 'application/octet-stream' }
+    return (await this.#server.api('PUT', path, content, KEYS.liveSecret, type)).body
+  }
+
   /** Begins an import whose file does not end; kept as no example. */
   slowImport = async (kind: string): Promise<{ readonly id: string; end(): Promise<void> }> => {
     const header =

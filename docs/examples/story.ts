@@ -3,7 +3,11 @@
  * deliveries in Montevideo, which is the sample region.
  * Every operation of the reference that answers JSON occurs; the first example of each is the one that it opens with.
  */
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { EXAMPLE } from '../../src/ops/welcome.ts'
+import { QUEENS, writeStreets } from '../../test/geodata/kit.ts'
 import { KEYS, type ServerOptions } from '../../test/kit/server.ts'
 import { Receiver } from './receiver.ts'
 import type { Recording } from './recording.ts'
@@ -669,11 +673,28 @@ async function people(recording: Recording): Promise<void> {
   await show('PATCH /v1/accounts/:id', 'May only look', { key, params, body: { role: 'read' } })
   await show('GET /v1/accounts', 'All', { key })
   await show('GET /v1/audit', 'The latest change', { key, query: { limit: 1 } })
+  const sent = await recording.sendExtract('/v1/map-regions/queens', await townExtract())
+  const region = { id: sent.mapRegionImport._id as string }
+  await show('POST /v1/map-regions/imports/:id/cancel', 'Nothing is left of it', { key, params: region })
+  await show('GET /v1/map-regions/imports/:id', 'It was canceled', { key, params: region })
+  await show('GET /v1/map-regions/imports', 'The history', { key })
   await show('DELETE /v1/accounts/:id', 'By its id', { key, params })
   await show('PUT /v1/account/password', 'One’s own', {
     key,
     body: { current: password, password: 'another horse battery staple' },
   })
+}
+
+/** An extract of a few streets. */
+async function townExtract(): Promise<Uint8Array> {
+  const folder = await mkdtemp(join(tmpdir(), 'ringfence-story-'))
+  try {
+    const path = join(folder, 'queens.osm.pbf')
+    writeStreets(path, QUEENS)
+    return await readFile(path)
+  } finally {
+    await rm(folder, { recursive: true })
+  }
 }
 
 /** What takes away, last. */

@@ -42,7 +42,7 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** List events, newest first */
+        /** List events */
         get: operations["getV1Events"];
         put?: never;
         /** Send a custom event (a conversion) */
@@ -1475,23 +1475,6 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
-    "/v1/system": {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        /** Get the state of the server */
-        get: operations["getV1System"];
-        put?: never;
-        post?: never;
-        delete?: never;
-        options?: never;
-        head?: never;
-        patch?: never;
-        trace?: never;
-    };
     "/v1/map-regions": {
         parameters: {
             query?: never;
@@ -1501,6 +1484,91 @@ export interface paths {
         };
         /** List the imported map regions */
         get: operations["getV1MapRegions"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/map-regions/{name}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        /** Import a map region */
+        put: operations["putV1MapRegionsByName"];
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/map-regions/imports": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** List imports of map regions over HTTP, newest first */
+        get: operations["getV1MapRegionsImports"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/map-regions/imports/{id}": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get an import of a map region with its progress */
+        get: operations["getV1MapRegionsImportsById"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/map-regions/imports/{id}/cancel": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Cancel the import of a map region */
+        post: operations["postV1MapRegionsImportsByIdCancel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/system": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** Get the state of the server */
+        get: operations["getV1System"];
         put?: never;
         post?: never;
         delete?: never;
@@ -3692,6 +3760,37 @@ export interface components {
                 website?: string;
             };
         };
+        /** MapRegionImport */
+        MapRegionImport: {
+            _id: string;
+            /** @description Of the region. */
+            name: string;
+            /**
+             * @description `completed`: the region is in service. In all other cases, those from before are. `interrupted`: the server ended meanwhile.
+             * @enum {unknown}
+             */
+            status: "uploading" | "importing" | "completed" | "failed" | "canceled" | "interrupted";
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            createdAt: string;
+            /**
+             * Format: date-time
+             * @example 2026-11-20T04:21:00.123Z
+             */
+            finishedAt?: string;
+            /** @description Bytes of the extract that have arrived. */
+            bytes: number;
+            /** @description While it is imported: what is done now, such as `building routing tiles`. */
+            stage?: string;
+            /** @description How much of the stage is done. */
+            progress?: number;
+            /** @description Why it did not complete. */
+            message?: string;
+            /** @description A sentence for each part of the extract that the region lacks, because the routing engine cannot read it. */
+            notes: string[];
+        };
         /** Webhook */
         Webhook: {
             _id: string;
@@ -4490,6 +4589,10 @@ export interface operations {
                 updatedBefore?: string | number;
                 /** @description Those whose `actualCreatedAt` (when it arrived at the server) is later. ISO 8601 text, a date as JavaScript prints it, or a Unix time in milliseconds (or seconds). */
                 updatedAfter?: string | number;
+                /** @description `desc`: newest first, by `createdAt`. */
+                order?: "asc" | "desc";
+                /** @description Whether `meta.total` is to be in the answer. */
+                includeTotal?: boolean;
             };
             header?: never;
             path?: never;
@@ -4508,6 +4611,8 @@ export interface operations {
                             code: number;
                             /** @description Whether more records match than `limit`. */
                             hasMore: boolean;
+                            /** @description How many records match the filters, on all pages: with `includeTotal`. */
+                            total?: number;
                             /** @description The `before` of the next page, if this one ended early. */
                             next?: string;
                         };
@@ -8452,6 +8557,8 @@ export interface operations {
                             after?: {
                                 [key: string]: unknown;
                             };
+                            /** @description The members that were too long to be kept, as `before.userIds`. If it names one of `before`, the record cannot be restored from this entry. */
+                            leftOut?: string[];
                         }[];
                     };
                 };
@@ -10379,6 +10486,163 @@ export interface operations {
             };
         };
     };
+    getV1MapRegions: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        mapRegions: {
+                            name: string;
+                            /** @description West, south, east, north in degrees. */
+                            bounds: number[];
+                            attribution: string;
+                            /** @description `routing`, `geocoding`, `maps`. */
+                            products: string[];
+                        }[];
+                    };
+                };
+            };
+        };
+    };
+    putV1MapRegionsByName: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /** @description Of the region: small letters, digits, `.`, `_` and `-`, with a letter or a digit at both ends. */
+                name: string;
+            };
+            cookie?: never;
+        };
+        /** @description The extract, as it is. At most 2048 MiB. */
+        requestBody: {
+            content: {
+                "application/octet-stream": string;
+            };
+        };
+        responses: {
+            /** @description Success. */
+            202: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        mapRegionImport: components["schemas"]["MapRegionImport"];
+                    };
+                };
+            };
+        };
+    };
+    getV1MapRegionsImports: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        mapRegionImports: components["schemas"]["MapRegionImport"][];
+                    };
+                };
+            };
+        };
+    };
+    getV1MapRegionsImportsById: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `_id` of the import.
+                 * @example 7321e68de78329a1e56c5b2c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        mapRegionImport: components["schemas"]["MapRegionImport"];
+                    };
+                };
+            };
+        };
+    };
+    postV1MapRegionsImportsByIdCancel: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                /**
+                 * @description The `_id` of the import.
+                 * @example 7321e68de78329a1e56c5b2c
+                 */
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Success. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": {
+                        meta: {
+                            code: number;
+                        };
+                    } & {
+                        mapRegionImport: components["schemas"]["MapRegionImport"];
+                    };
+                };
+            };
+        };
+    };
     getV1System: {
         parameters: {
             query?: never;
@@ -10428,39 +10692,6 @@ export interface operations {
                                 [key: string]: number;
                             };
                         };
-                    };
-                };
-            };
-        };
-    };
-    getV1MapRegions: {
-        parameters: {
-            query?: never;
-            header?: never;
-            path?: never;
-            cookie?: never;
-        };
-        requestBody?: never;
-        responses: {
-            /** @description Success. */
-            200: {
-                headers: {
-                    [name: string]: unknown;
-                };
-                content: {
-                    "application/json": {
-                        meta: {
-                            code: number;
-                        };
-                    } & {
-                        mapRegions: {
-                            name: string;
-                            /** @description West, south, east, north in degrees. */
-                            bounds: number[];
-                            attribution: string;
-                            /** @description `routing`, `geocoding`, `maps`. */
-                            products: string[];
-                        }[];
                     };
                 };
             };

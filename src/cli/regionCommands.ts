@@ -1,6 +1,7 @@
 /** The commands of `npm run region`, except for reading their arguments. */
 import fs from 'node:fs'
 import { join } from 'node:path'
+import { refuseOtherKind } from '../geo/extract/finishedBuild.ts'
 import { importAddresses, type AddressImport } from '../geo/extract/importAddresses.ts'
 import { importMapRegion, type MapRegionImport } from '../geo/extract/importMapRegion.ts'
 import { SourceMissing, updateMapRegion, type MapRegionUpdate } from '../geo/extract/updateMapRegion.ts'
@@ -22,12 +23,7 @@ export class UnknownRegion extends Error {
   override name = 'UnknownRegion'
 }
 
-/** The name belongs to a region of another kind. */
-export class NameTaken extends Error {
-  override name = 'NameTaken'
-}
-
-/** The commands work on the folder of all map regions. Its lock is held, except for {@link listRegions}. */
+/** The commands, on the folder of all map regions; its lock is held, except for {@link listRegions}. */
 export interface RegionCommands {
   readonly folder: string
   /**
@@ -58,7 +54,7 @@ export async function runImport(
   job: Omit<MapRegionImport, 'folder' | 'isSample' | 'onNote'>,
 ): Promise<void> {
   const { folder, print } = commands
-  refuseOther(folder, job.name, 'extract')
+  refuseOtherKind(folder, job.name, 'extract')
   await report(commands, await importMapRegion({ ...job, folder, isSample: false, onNote: print }))
 }
 
@@ -71,7 +67,7 @@ export async function addAddresses(
   job: Omit<AddressImport, 'folder' | 'isSample' | 'onNote'>,
 ): Promise<void> {
   const { folder, print } = commands
-  refuseOther(folder, job.name, 'addresses')
+  refuseOtherKind(folder, job.name, 'addresses')
   await report(commands, await importAddresses({ ...job, folder, isSample: false, onNote: print }))
 }
 
@@ -82,20 +78,6 @@ async function report(
   await withoutServer(() => sweepBuilds(folder))
   print(`The region ${record.name} is ready. A running server uses it within a second:`)
   for (const line of described(record)) print(line)
-}
-
-/**
- * Refuses to replace an extract by addresses, or addresses by an extract, because both can be in service.
- * @throws {NameTaken}
- */
-function refuseOther(folder: string, name: string, kind: 'extract' | 'addresses'): void {
-  const region = readManifest(folder).regions.find((one) => one.name === name)
-  if (region === undefined) return
-  const hasRoads = readRecord(join(folder, region.folder)).stages.routing !== undefined
-  if (hasRoads === (kind === 'extract')) return
-  throw new NameTaken(
-    `${name} is a region of ${hasRoads ? 'an extract' : 'added addresses'}. Give another name with --name: both are used.`,
-  )
 }
 
 /**

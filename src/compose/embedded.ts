@@ -207,6 +207,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
       registry.audit,
     ),
     geo,
+    importer: options.regionMaxBytes > 0 ? map.uploads : 'The option regionMaxBytes turns this off.',
     sync: [...sync.routes, ...notifications.routes],
     checks: [
       { name: 'commit log', check: () => ({ ok: true, detail: `durability: ${options.durability}` }) },
@@ -311,6 +312,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
   lifecycle.add(api.streamServer)
   lifecycle.add(map.world)
   lifecycle.add(map.sample)
+  lifecycle.add(map.uploads)
   lifecycle.add(api.dashboard)
   lifecycle.add(api.simulations)
   lifecycle.handleSignals()

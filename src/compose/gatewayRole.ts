@@ -126,6 +126,8 @@ export function openGatewayApi(
     secret: streams.secret,
     webhooks: remoteRoutes(managed, calls, webhooksSubject, nobody),
     geo,
+    importer:
+      'In the distributed engine, each process has its own map regions: run `npm run region -- import` for each data folder.',
     sync,
     checks: [...distributedChecks(parts), ...otherChecks, roomIn(mailbox), ...checks],
     metrics,

@@ -3,7 +3,7 @@ import { availableParallelism } from 'node:os'
 import type { Options } from '../../config/options.ts'
 import type { Route } from '../http/route.ts'
 import type { MapRegion, MapRegions } from '../geo/extract/port.ts'
-import type { ShownMapRegion } from '../ops/systemRoutes.ts'
+import type { ShownMapRegion } from '../ops/mapRegionRoutes.ts'
 import type { ReadinessCheck } from '../ops/healthRoutes.ts'
 import type { Metrics } from '../ops/metrics.ts'
 import {

@@ -8,6 +8,7 @@ import { CellAtlas } from '../geo/atlas/cellAtlas.ts'
 import { CellThreads } from '../geo/atlas/cellThreads.ts'
 import { PlaceFiles } from '../geo/atlas/placeFiles.ts'
 import type { MapRegions } from '../geo/extract/port.ts'
+import type { RegionUploads } from '../geo/extract/regionUploads.ts'
 import { CityFiles } from '../geo/ip/cityFiles.ts'
 import { IpFacts } from '../geo/ip/ipFacts.ts'
 import { ProxyLists } from '../geo/ip/proxyLists.ts'
@@ -35,6 +36,8 @@ export interface MapData {
   readonly services: readonly Service[]
   /** Builds the sample. It starts when the server listens, because tracking does not wait for it. */
   readonly sample: Service
+  /** Imports over HTTP; used by the embedded engine. */
+  readonly uploads: RegionUploads
 }
 
 /**
@@ -82,7 +85,7 @@ const KEEP = 'keep their places and enter none'
 export function openMapData(parts: { readonly options: Options; readonly logger: Logger }): MapData {
   const { options, logger } = parts
   const world = new WorldData(resolve(options.data), time, logger)
-  const { regions, sample, check } = openMapRegions({ ...parts, world: () => world.file() })
+  const { regions, sample, uploads, check } = openMapRegions({ ...parts, world: () => world.file() })
   const cells = new CellThreads(regions, () => world.file(), logger)
   const cities = new CityFiles(options.ipCityFile, { clock, logger })
   const proxies = new ProxyLists(
@@ -107,5 +110,5 @@ export function openMapData(parts: { readonly options: Options; readonly logger:
   const services = [regions, placeFiles, cells, cities, proxies]
   const checks = [check, worldCheck]
   const imports = (): readonly string[] => regions.imports
-  return { regions, imports, world, atlas, placeFiles, cities, proxies, checks, services, sample }
+  return { regions, imports, world, atlas, placeFiles, cities, proxies, checks, services, sample, uploads }
 }

@@ -6,6 +6,7 @@ import type { Options } from '../../config/options.ts'
 import { mapRegionsFolder } from '../geo/extract/mapRegionFiles.ts'
 import type { MapRegion } from '../geo/extract/port.ts'
 import { MapRegionStore } from '../geo/extract/mapRegionStore.ts'
+import { RegionUploads } from '../geo/extract/regionUploads.ts'
 import { SampleMapRegion } from '../geo/extract/sampleMapRegion.ts'
 import { wantsSample } from '../geo/extract/samples.ts'
 import { whyMissing } from '../geo/extract/valhallaTools.ts'
@@ -19,6 +20,7 @@ export interface OpenMapRegions {
   readonly regions: MapRegionStore
   /** Builds the sample. It starts when the server listens, because tracking does not wait for it. */
   readonly sample: Service
+  readonly uploads: RegionUploads
   readonly check: ReadinessCheck
 }
 
@@ -53,6 +55,15 @@ export function openMapRegions({
     logger,
   })
   const nothing: Service = { name: sample.name, stop() {} }
+  const uploads = new RegionUploads({
+    dataFolder,
+    // Requests must not wait for it.
+    lock: (folder) => lockStore(folder, 0),
+    imported: () => regions.look(),
+    memory: () => process.availableMemory(),
+    clock: time,
+    logger,
+  })
   const check: ReadinessCheck = {
     name: 'regions',
     // The process is ready without them, because tracking needs no roads.
@@ -62,7 +73,7 @@ export function openMapRegions({
       return { ok: true, detail: isComing ? `${names}; sample: ${sample.condition}` : names }
     },
   }
-  return { regions, sample: isWanted ? sample : nothing, check }
+  return { regions, sample: isWanted ? sample : nothing, uploads, check }
 }
 
 /** A region that an earlier version imported lacks products, or has some that this version cannot read. */

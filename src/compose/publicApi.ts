@@ -32,6 +32,7 @@ import { scopeId, type ScopeId } from '../model/scope.ts'
 import { registerReaderMetrics, registerServerMetrics } from '../ops/engineMetrics.ts'
 import { healthRoutes, type ReadinessCheck } from '../ops/healthRoutes.ts'
 import { statsRoutes } from '../ops/statsRoutes.ts'
+import { mapRegionRoutes, type MapRegionImporter } from '../ops/mapRegionRoutes.ts'
 import { systemRoutes } from '../ops/systemRoutes.ts'
 import { UpdateCounts } from '../ops/updateCounts.ts'
 import type { UpdateTotals } from '../model/updateTotals.ts'
@@ -105,6 +106,8 @@ export interface PublicApiParts {
    */
   readonly totalsOf?: (own: UpdateTotals) => UpdateTotals
   readonly geo: GeoServices
+  /** Or a sentence that says why map regions are not imported over HTTP. */
+  readonly importer: MapRegionImporter | string
   readonly sync: readonly Route[]
   readonly checks: readonly ReadinessCheck[]
   readonly metrics: Metrics
@@ -151,6 +154,10 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
   const userTrips = new UserTrips(parts.outcomes, parts.trips)
   const usersWithTrips = new UsersWithTrips(users, userTrips, registry.trips)
   const simulations = simulatedCities(registry, intake, geo.finder)
+  const operator = {
+    operatorProject: options.operatorProject,
+    firstProject: () => registry.keys.projects()[0]?.id,
+  }
   const definitions = [
     ...trackRoutes({
       intake,
@@ -187,15 +194,20 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
       events,
       totals: (scope) => totalsOf(registry, scope),
     }),
+    ...mapRegionRoutes({
+      ...operator,
+      mapRegions: geo.mapRegions,
+      importer: parts.importer,
+      // Without an importer, nothing is read of it.
+      maxBytes: Math.max(1, options.regionMaxBytes),
+    }),
     ...systemRoutes({
-      operatorProject: options.operatorProject,
-      firstProject: () => registry.keys.projects()[0]?.id,
+      ...operator,
       version: packageJson.version,
       engine: options.engine,
       folder: options.data,
       checks,
       metrics,
-      mapRegions: geo.mapRegions,
     }),
     ...simulationRoutes(simulations),
     asyncApiRoute(packageJson.version),

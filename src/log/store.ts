@@ -114,13 +114,14 @@ function makeFolder(folder: string): void {
 /**
  * Locks the folder for this process until the returned function is called: an exclusive transaction that is never
  * committed. The folder must exist; whether there is a store in it is not checked.
+ * @param waitMs how long this waits for it, without letting anything else happen
  * @throws {StoreLocked} {@link StoreRefused} if it cannot be read and written
  */
-export function lockStore(folder: string): () => void {
+export function lockStore(folder: string, waitMs = LOCK_WAIT_MS): () => void {
   let database: Database.Database
   try {
     fs.accessSync(folder, fs.constants.R_OK | fs.constants.W_OK | fs.constants.X_OK)
-    database = new Database(join(folder, 'lock'), { timeout: LOCK_WAIT_MS })
+    database = new Database(join(folder, 'lock'), { timeout: waitMs })
   } catch (error) {
     throw new StoreRefused(
       folder,

@@ -1,35 +1,19 @@
 import { statfs } from 'node:fs/promises'
 import { totalmem } from 'node:os'
 import Type from 'typebox'
-import type { Credentials } from '../http/credentials.ts'
 import { route, type Route } from '../http/route.ts'
 import { isoDate } from '../model/isoDate.ts'
-import { projectOf } from '../model/scope.ts'
-import { ApiError } from '../runtime/errors.ts'
 import { outcome, type ReadinessCheck } from './healthRoutes.ts'
 import type { Metrics } from './metrics.ts'
+import { checkOperator, type OperatorParts } from './operator.ts'
 
-/** A map region, as operators see it. */
-export interface ShownMapRegion {
-  readonly name: string
-  /** West, south, east and north in degrees. */
-  readonly bounds: readonly [number, number, number, number]
-  readonly attribution: string
-  readonly products: readonly string[]
-}
-
-export interface SystemParts {
-  /** The project whose admins may see the figures of the whole process; 0 means the first one. */
-  readonly operatorProject: number
-  /** The id of the first project. */
-  readonly firstProject: () => number | undefined
+export interface SystemParts extends OperatorParts {
   readonly version: string
   readonly engine: string
   /** The path of the data folder. */
   readonly folder: string
   readonly checks: readonly ReadinessCheck[]
   readonly metrics: Metrics
-  readonly mapRegions: () => readonly ShownMapRegion[]
 }
 
 const STARTED_AT = Date.now() - process.uptime() * 1000
@@ -48,21 +32,9 @@ const System = Type.Object({
     description: 'The metrics of this process that have no labels, by name, as in GET /metrics.',
   }),
 })
-const MapRegionSchema = Type.Object({
-  name: Type.String(),
-  bounds: Type.Array(Type.Number(), { description: 'West, south, east, north in degrees.' }),
-  attribution: Type.String(),
-  products: Type.Array(Type.String(), { description: '`routing`, `geocoding`, `maps`.' }),
-})
 
 /** Figures of the whole process, for admins of the operator's project. Others may not see them (G8). */
 export function systemRoutes(parts: SystemParts): Route[] {
-  const check = ({ scope }: Credentials) => {
-    const { operatorProject, firstProject } = parts
-    const operator = operatorProject === 0 ? firstProject() : operatorProject
-    if (projectOf(scope) !== operator)
-      throw new ApiError(403, 'Forbidden. This is for the project that the option operatorProject names.')
-  }
   return [
     route({
       method: 'GET',
@@ -75,7 +47,7 @@ export function systemRoutes(parts: SystemParts): Route[] {
         'Of the process that answers. Only for the project that the option `operatorProject` names.',
       answers: { 200: Type.Object({ system: System }) },
       async handler({ credentials }) {
-        check(credentials!)
+        checkOperator(credentials!, parts)
         const { version, engine, folder, checks, metrics } = parts
         const { bavail, blocks, bsize } = await statfs(folder)
         return {
@@ -92,21 +64,6 @@ export function systemRoutes(parts: SystemParts): Route[] {
             },
           },
         }
-      },
-    }),
-    route({
-      method: 'GET',
-      path: '/v1/map-regions',
-      auth: 'secret',
-      role: 'admin',
-      tag: TAG,
-      summary: 'List the imported map regions',
-      description:
-        'Only for the project that the option `operatorProject` names. `npm run region` imports them.',
-      answers: { 200: Type.Object({ mapRegions: Type.Array(MapRegionSchema) }) },
-      handler({ credentials }) {
-        check(credentials!)
-        return { body: { mapRegions: parts.mapRegions() } }
       },
     }),
   ]

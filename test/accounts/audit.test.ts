@@ -1,5 +1,8 @@
 /** Every change is in the audit, by whoever made it, without secrets; and what was deleted comes back from it. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import t from 'tap'
+import { QUEENS, writeStreets } from '../geodata/kit.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 import { Browser } from './kit.ts'
 import { seedPeople } from './seeded.ts'
@@ -285,6 +288,30 @@ t.test('each call that changes something is entered', async (t) => {
       await one('DELETE /v1/trips/{id}', '/v1/trips/T', 'DELETE /v1/trips/:id')
     },
   )
+
+  await t.test('a map region, by whoever imports it', async (t) => {
+    const operation = 'PUT /v1/map-regions/{name}'
+    tried.add(operation)
+    const path = join(t.testdir({}), 'town.osm.pbf')
+    writeStreets(path, QUEENS)
+    const put = (name: string) =>
+      fetch(`${server.url}/v1/map-regions/${name}`, {
+        method: 'PUT',
+        headers: {
+          cookie: admin.cookie,
+          origin: server.url,
+          'x-ringfence-environment': 'test',
+          'content-type': 'application/octet-stream',
+        },
+        body: readFileSync(path),
+      })
+    t.equal((await put('NOT-A-NAME')).status, 400)
+    t.equal((await put('town')).status, 202)
+    t.match(await audit('limit=1'), [
+      { action: 'PUT /v1/map-regions/:name', target: 'town', actor: { label: people.admin.email } },
+    ])
+    t.equal((await audit('target=NOT-A-NAME')).length, 0, 'what was refused is not entered')
+  })
 
   await t.test('nothing is left out, and no secret is in', async (t) => {
     const document: Json = await (await fetch(`${server.url}/v1/openapi.json`)).json()

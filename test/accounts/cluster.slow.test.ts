@@ -87,6 +87,35 @@ t.test('people on two gateways', { skip }, async (t) => {
     ])
   })
 
+  await t.test('a record of 700 kB is changed and deleted, and the audit says what it lacks', async (t) => {
+    const userIds = Array.from({ length: 10_000 }, (_, i) => `user-${'x'.repeat(58)}-${i}`)
+    const area = { description: 'Yard', type: 'circle', coordinates: [13, 52], radius: 100, userIds }
+    const path = '/v1/geofences/long/1'
+    for (const radius of [100, 200])
+      t.equal((await browsers.admin.call('PUT', path, { ...area, radius })).status, 200)
+    t.equal((await browsers.admin.call('DELETE', path)).status, 200)
+    const { body } = await browsers.admin.call('GET', '/v1/audit?target=long%2F1')
+    t.same(
+      body.audit.map(({ action, leftOut }: { action: string; leftOut: string[] }) => [action, leftOut]),
+      [
+        ['geofence.deleted', ['before.userIds']],
+        ['geofence.changed', ['before.userIds', 'after.userIds']],
+        ['geofence.created', ['after.userIds']],
+      ],
+    )
+  })
+
+  await t.test('map regions are not imported over HTTP, because each process has its own', async (t) => {
+    const answer = await fetch(`${one}/v1/map-regions/town`, {
+      method: 'PUT',
+      headers: { authorization: KEYS.liveSecret, 'content-type': 'application/octet-stream' },
+      body: 'x',
+    })
+    t.equal(answer.status, 409)
+    t.match(await answer.json(), { meta: { message: /npm run region -- import/ } })
+    t.match((await browsers.admin.call('GET', '/v1/map-regions/imports')).body, { mapRegionImports: [] })
+  })
+
   await t.test('statistics count the updates of both gateways', async (t) => {
     const updates = async (browser: Browser): Promise<number> => {
       const { stats } = (await browser.call('GET', '/v1/stats?step=3600')).body

@@ -108,6 +108,7 @@ t.test('every setting is read from its flag, its variable and its key', async (t
     tile38Password: ['open sesame', 'open sesame'],
     dashboard: ['off', false, 'off'],
     sampleRegion: ['off', false, 'off'],
+    regionMaxBytes: ['1048576', 1048576, 1048576],
     mapFiles: ['a.pmtiles, b.pmtiles', ['a.pmtiles', 'b.pmtiles'], ['a.pmtiles', 'b.pmtiles']],
     ipCityFile: ['/var/lib/GeoLite2-City.mmdb', '/var/lib/GeoLite2-City.mmdb'],
     ipProxyFiles: ['a.txt, b.txt', ['a.txt', 'b.txt'], ['a.txt', 'b.txt']],

@@ -1,7 +1,10 @@
 /** Trips, beacons, the sync, the system and the audit: what people do on these pages. */
+import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import t from 'tap'
+import { QUEENS, writeStreets } from '../geodata/kit.ts'
 import { skipWithoutChromium } from '../kit/chromium.ts'
 import { until } from '../kit/waiting.ts'
 import { invite } from './people.ts'
@@ -131,6 +134,52 @@ t.test('pages of records', { skip: skipWithoutChromium() }, async (t) => {
     await page.getByLabel('Search in the numbers').fill('log bytes')
     t.equal(await page.getByRole('region', { name: 'Numbers of this process' }).getByRole('row').count(), 2)
     await page.getByText('Updates per minute').waitFor()
+    t.strictSame(complaints, [])
+  })
+
+  await t.test('an admin imports a map region, sees how it goes, and is told what is wrong', async (t) => {
+    const { page, complaints } = await openPage(t, plain, server)
+    const person = await invite(server, 'rita@example.com', 'admin')
+    await person.signIn(page, '/system')
+    const regions = page.getByRole('region', { name: 'Map regions' }).first()
+    const choose = async (name: string, buffer: Buffer) => {
+      await regions.getByRole('button', { name: 'Import a region' }).click()
+      await page
+        .locator('dialog input[type=file]')
+        .setInputFiles({ name, mimeType: 'application/octet-stream', buffer })
+      await page.getByRole('button', { name: 'Import', exact: true }).click()
+    }
+    await choose('nonsense.osm.pbf', Buffer.from('nonsense, and more of it'))
+    await page.getByRole('alert').getByText('is not an OpenStreetMap PBF file').waitFor()
+    await page.getByLabel('Name of the region').fill('Not A Name')
+    await page.getByRole('button', { name: 'Import', exact: true }).click()
+    await page.getByText('name: Must be small letters').waitFor()
+    await page.getByRole('button', { name: 'Close' }).last().click()
+    const path = join(t.testdir({}), 'queens.osm.pbf')
+    writeStreets(path, QUEENS)
+    await choose('Queens-latest.osm.pbf', readFileSync(path))
+    await page.getByText('queens is being imported.').waitFor()
+    await regions.getByText('completed').waitFor()
+    await regions.getByText('routing', { exact: true }).waitFor()
+    const { body } = await server.api('GET', '/v1/map-regions')
+    t.match(body.mapRegions, [{ name: 'queens' }])
+    t.strictSame(
+      complaints.filter((text) => !/status of 400/.test(text)),
+      [],
+    )
+  })
+
+  await t.test('what was too long for the audit cannot be restored, and the page says so', async (t) => {
+    const { page, complaints } = await openPage(t, plain, server)
+    const person = await invite(server, 'otto@example.com', 'admin')
+    const userIds = Array.from({ length: 8000 }, (_, i) => `user-${'x'.repeat(50)}-${i}`)
+    const yard = { description: 'Yard', type: 'circle', coordinates: [13, 52], radius: 100 }
+    await server.api('PUT', '/v1/geofences/long/1', { ...yard, userIds })
+    await server.api('DELETE', '/v1/geofences/long/1')
+    await person.signIn(page, '/audit?target=long%2F1')
+    await page.getByText('geofence deleted').click()
+    await page.getByText('Too long to be kept: userIds. So it cannot be restored from here.').waitFor()
+    t.equal(await page.getByRole('button', { name: 'Restore what was before' }).count(), 0)
     t.strictSame(complaints, [])
   })
 

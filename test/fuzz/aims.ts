@@ -126,6 +126,8 @@ export const AIMS: Readonly<Record<string, Arbitrary<Aimed>>> = {
       tag: oneOf('shop', 'depot'),
       minimumConfidence: oneOf(1, 3),
       before: draws.map((n) => `§event:${n}§`),
+      order: oneOf('asc', 'desc'),
+      includeTotal: fc.boolean(),
       createdAfter: daysFromNow(-3, 0),
       limit: oneOf(1, 100, 1000),
     }),
@@ -177,6 +179,11 @@ export const AIMS: Readonly<Record<string, Arbitrary<Aimed>>> = {
         [`POST ${before}{id}/cancel`, path(known(before, `${kind}running`, '/cancel'))],
       ]
     }),
+  ),
+  'PUT /v1/map-regions/{name}': path(oneOf('/v1/map-regions/town', '/v1/map-regions/village')),
+  'GET /v1/map-regions/imports/{id}': path(known('/v1/map-regions/imports/', 'regionimport')),
+  'POST /v1/map-regions/imports/{id}/cancel': path(
+    known('/v1/map-regions/imports/', 'regionimport', '/cancel'),
   ),
   'PATCH /v1/settings': body(settings),
   'POST /v1/keys/{kind}/rotate': fc.record({

@@ -4,6 +4,7 @@ import type { Json, Operation } from '../e2e/contract.ts'
 import fc from '../kit/fastCheck.ts'
 import { escaped } from './placeholders.ts'
 import { jsonText, mutated, mutations, spoilings } from './schema.ts'
+import { extracts } from './extracts.ts'
 import { filesFor } from './tables.ts'
 
 /** What a request says about its body, and the body with placeholders as text. */
@@ -17,6 +18,7 @@ export type Encoding = (value: unknown) => Content
 
 const JSON_TYPE = 'application/json'
 const FORM = 'application/x-www-form-urlencoded'
+const OCTETS = 'application/octet-stream'
 const NOTHING: Content = { contentType: undefined, body: undefined }
 
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text)
@@ -36,7 +38,7 @@ export function encodingsOf({ path, definition }: Operation): Arbitrary<Encoding
   if (content[JSON_TYPE] !== undefined) choices.push(...valueEncodings)
   for (const type of Object.keys(content)) {
     if (type === JSON_TYPE || type === FORM) continue
-    const file = filesFor(path, type).map(utf8)
+    const file = type === OCTETS ? extracts : filesFor(path, type).map(utf8)
     const as = (body: Uint8Array) => () => ({ contentType: type, body })
     choices.push(
       { weight: 8, arbitrary: file.map(as) },

@@ -17,6 +17,12 @@ const NAME = /^[\w.-]{1,40}$/
 const ENDED: ReadonlySet<string> = new Set(['completed', 'canceled', 'expired'])
 const COOKIE = /^ringfence_session=([^;]+);/
 
+/** The kind in placeholders of what an answer calls otherwise. */
+function nameOf(kind: string, record: Json): string {
+  if (kind === 'import') return `${record.kind}import`
+  return kind === 'mapRegionImport' ? 'regionimport' : kind
+}
+
 /** By kind and scope. The oldest are dropped. */
 export class Known {
   readonly #lists = new Map<string, string[]>()
@@ -87,7 +93,7 @@ export class Known {
   }
 
   #record(kind: string, scope: ScopeName, record: Json): void {
-    this.add(kind === 'import' ? `${record.kind}import` : kind, scope, record._id)
+    this.add(nameOf(kind, record), scope, record._id)
     const { tag, externalId } = record
     // Others would have to be escaped in a path.
     if (NAME.test(tag) && NAME.test(externalId))

@@ -2,6 +2,7 @@
 import type { Api, Json } from '../e2e/contract.ts'
 import { PASSWORD } from './aims.ts'
 import { keyOf } from './callers.ts'
+import { town } from './extracts.ts'
 import type { Known, ScopeName } from './known.ts'
 
 export interface ScopeKey {
@@ -88,7 +89,10 @@ export async function furnish(world: Furnished, live: boolean, round = 0): Promi
   await make('PUT', '/v1/geofence-sync', { protocol: 'http', http: { urls: [url] }, run: true })
   await make('POST', '/v1/events', { name: 'bought', deviceId: 'device-1' })
   await make('POST', '/v1/sessions', { key }, null)
-  if (live) return
+  if (live) {
+    await make('PUT', '/v1/map-regions/made', town, key, { 'content-type': 'application/octet-stream' })
+    return
+  }
   const person = { email: `made-${round}@example.com`, name: 'Made', role: 'admin' }
   const { invitation } = await make('POST', '/v1/accounts', person, null, world.cookie)
   const token = new URL(invitation.url).hash.slice('#invitation='.length)

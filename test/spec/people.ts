@@ -13,7 +13,7 @@ write | also geofences, beacons, imports, users, events, redelivery | accounts/r
 admin | also settings, keys, webhooks, hooks, accounts, audit | accounts/roles.test.ts: roles and endpoints
 no session, role too low | 401, 403 | accounts/roles.test.ts: roles and endpoints
 accounts and audit | for sessions only | accounts/accounts.test.ts: accounts belong to one project, and keys cannot manage them
-the whole process | admins of the operator's project | e2e/numbers.test.ts: the state of the server is for the project of its operator
+the whole process | admins of the operator's project | e2e/numbers.test.ts: the state of the server is for the project of its operator; geodata/regionUploads.slow.test.ts: who may: admins of the operator’s project, with an account or the key of live
 
 # Endpoints (people)
 POST /v1/sessions | with e-mail and password, or a secret key; who, role, environments, cookie; wrong in any way: 401, one text | accounts/sessions.test.ts: signing in with a secret key works before there is any account; accounts/sessions.test.ts: what is wrong with a sign-in is told only where it tells nothing
@@ -45,6 +45,6 @@ Authorization, WebSocket | the cookie is not read | accounts/sessions.test.ts: t
 passwords | 12 to 256 characters after NFKC, not the commonest, not the e-mail | accounts/accounts.test.ts: new passwords: 12 to 256 characters, not the commonest, not the address
 scrypt | N 2^17, r 8, p 1, two at a time, parameters stored, rehashed where weaker | accounts/accounts.test.ts: the standard work: N 2^17, r 8, p 1, and two at a time; accounts/accounts.test.ts: hashes: scrypt with its parameters, rehashed at the next sign-in if they are weaker
 failures | 5 per e-mail, 20 per address in 15 minutes, then 429, for unknown e-mails alike | accounts/accounts.test.ts: brute force: 5 failures of an address, 20 from an IP address, in 15 minutes
-audit | each change in its transaction, and each sign-in; secrets as set or not | accounts/audit.test.ts: each call that changes something is entered; accounts/auditSweep.test.ts: the oldest ones beyond the bound go; those of an import leave the others in place; accounts/cluster.slow.test.ts: a change on one gateway is in the audit of the other
+audit | each change in its transaction, and each sign-in; secrets as set or not | accounts/audit.test.ts: each call that changes something is entered; accounts/auditSweep.test.ts: the oldest ones beyond the bound go; those of an import leave the others in place; accounts/auditLong.test.ts: long records over HTTP; accounts/cluster.slow.test.ts: a change on one gateway is in the audit of the other
 audit | auditDays: older entries are deleted | accounts/auditSweep.test.ts: entries older than auditDays go, and the others stay
 `)

@@ -3,7 +3,13 @@ import { randomBytes } from 'node:crypto'
 import fs from 'node:fs'
 import { basename, join } from 'node:path'
 import { wholeMegabytes } from './importNeeds.ts'
-import { finishBuild, readManifest, writeManifest, type MapRegionManifest } from './mapRegionFiles.ts'
+import {
+  finishBuild,
+  readManifest,
+  readRecord,
+  writeManifest,
+  type MapRegionManifest,
+} from './mapRegionFiles.ts'
 
 /** The least room that is needed on the disk, in bytes. */
 const ROOM_BYTES = 100e6
@@ -11,6 +17,25 @@ const ROOM_BYTES = 100e6
 /** There is not enough room on the disk. */
 export class NoRoom extends Error {
   override name = 'NoRoom'
+}
+
+/** The name belongs to a region of another kind. */
+export class NameTaken extends Error {
+  override name = 'NameTaken'
+}
+
+/**
+ * An extract must not be replaced by addresses, nor the reverse: both can be in service.
+ * @throws {NameTaken}
+ */
+export function refuseOtherKind(folder: string, name: string, kind: 'extract' | 'addresses'): void {
+  const region = readManifest(folder).regions.find((one) => one.name === name)
+  if (region === undefined) return
+  const hasRoads = readRecord(join(folder, region.folder)).stages.routing !== undefined
+  if (hasRoads === (kind === 'extract')) return
+  throw new NameTaken(
+    `${name} is a region of ${hasRoads ? 'an extract' : 'added addresses'}. Give another name with --name: both are used.`,
+  )
 }
 
 /**

@@ -95,8 +95,8 @@ interface Progress {
 
 const ATTRIBUTION = '© OpenStreetMap contributors'
 const LICENCE = 'ODbL 1.0, https://www.openstreetmap.org/copyright'
-/** The room that a build needs for each byte of the extract, as far as its size tells. */
-const ROOM_PER_BYTE = 6
+/** Room that a build needs, by the size of the extract as far as that tells. */
+export const ROOM_PER_BYTE = 6
 
 /**
  * Imports the extract. A map region of that name is replaced and keeps its precedence. A new one comes before all

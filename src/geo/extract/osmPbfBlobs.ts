@@ -19,6 +19,8 @@ export interface OsmBlob {
 /** The largest size that the format allows. */
 const MAX_HEADER_BYTES = 64 << 10
 const MAX_BLOB_BYTES = 32 << 20
+/** The most that {@link beginsLikeExtract} takes. */
+export const MOST_BEGINNING_BYTES = MAX_HEADER_BYTES + 4
 
 /**
  * The blocks of an OSM PBF file in order, https://wiki.openstreetmap.org/wiki/PBF_Format.
@@ -63,6 +65,22 @@ export async function* osmPbfBlobs(
     }
   } finally {
     await file.close()
+  }
+}
+
+/**
+ * Whether a file that begins with these bytes may be an OSM PBF file; or how many bytes it takes to say. So a file of
+ * another kind is refused before gigabytes of it have been sent.
+ */
+export function beginsLikeExtract(bytes: Buffer): boolean | number {
+  if (bytes.length < 4) return 4
+  const size = bytes.readUInt32BE()
+  if (size > MAX_HEADER_BYTES) return false
+  if (bytes.length < 4 + size) return 4 + size
+  try {
+    return blobHeader(bytes.subarray(4, 4 + size)).type === 'OSMHeader'
+  } catch {
+    return false
   }
 }
 

@@ -195,6 +195,10 @@ A setting is taken from the first that has it: flag, environment variable, file,
       Whether a start without any region builds the sample region, a city to try routing
       in, from data in the installed packages. See docs/guides/regions.md. Default on.
       RINGFENCE_SAMPLE_REGION
+  --region-max-bytes BYTES
+      Largest OpenStreetMap extract that is imported over HTTP; 0 imports none. Commands
+      of the operator have no limit. From 0 to 68719476736, default 2147483648.
+      RINGFENCE_REGION_MAX_BYTES
   --map-files FILES
       PMTiles files with vector tiles, in the Protomaps basemap schema, that maps show
       before the imported regions; of several, the first that has a tile. See

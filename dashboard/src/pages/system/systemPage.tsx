@@ -5,11 +5,12 @@ import { environment } from '../../api/environment.ts'
 import { useQuery } from '../../api/useQuery.ts'
 import { isDark } from '../../theme/theme.ts'
 import { Chart } from '../../ui/chart.tsx'
-import { CallButton, Code } from '../../ui/code.tsx'
-import { Ago, Badge, Empty, Failure, Loading } from '../../ui/parts.tsx'
+import { CallButton } from '../../ui/code.tsx'
+import { Ago, Badge, Failure, Loading } from '../../ui/parts.tsx'
 import { Stat, Stats } from '../../ui/stats.tsx'
 import { Table } from '../../ui/table.tsx'
 import { countText } from '../../ui/words.ts'
+import { Regions } from './regions.tsx'
 import { bytesText, metricText } from './systemWords.ts'
 
 type System = AnswerOf<'/v1/system', 'get'>['system']
@@ -206,65 +207,6 @@ function Metrics({ metrics }: Pick<System, 'metrics'>) {
             { title: 'Now', kind: 'number', cell: ({ name, value }) => metricText(name, value) },
           ]}
         />
-      </div>
-    </section>
-  )
-}
-
-function Regions() {
-  const { data, failure } = useQuery(
-    'map regions',
-    async (signal) => (await call('get', '/v1/map-regions', { signal })).mapRegions,
-  )
-  if (failure) return null
-  return (
-    <section class="card" aria-label="Map regions">
-      <header>
-        <h2>Map regions</h2>
-      </header>
-      {data === undefined && <Loading lines={2} />}
-      {data?.length === 0 && (
-        <Empty title="No region is imported">
-          <p>
-            Routes, addresses and detailed maps need one. The background shows outlines of the world until
-            then.
-          </p>
-        </Empty>
-      )}
-      {data !== undefined && data.length > 0 && (
-        <Table
-          caption="Map regions"
-          rows={data}
-          keyOf={({ name }) => name}
-          columns={[
-            { title: 'Region', cell: ({ name }) => <strong>{name}</strong> },
-            {
-              title: 'For',
-              cell: ({ products }) => (
-                <span class="chips">
-                  {products.map((product) => (
-                    <Badge key={product}>{product}</Badge>
-                  ))}
-                </span>
-              ),
-            },
-            {
-              title: 'West, south, east, north',
-              wide: true,
-              cell: ({ bounds }) => (
-                <span class="mono">{bounds.map((one) => one.toFixed(3)).join(', ')}</span>
-              ),
-            },
-            { title: 'Credits', kind: 'cut', cell: ({ attribution }) => attribution },
-          ]}
-        />
-      )}
-      <div class="body">
-        <p class="quiet">
-          Import an extract of OpenStreetMap on the server; requests go on meanwhile. The{' '}
-          <a href="/docs/guides/regions">guide</a> says where to get one.
-        </p>
-        <Code text="npm run region -- import berlin berlin-latest.osm.pbf" />
       </div>
     </section>
   )

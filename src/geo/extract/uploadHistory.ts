@@ -1,0 +1,86 @@
+import fs from 'node:fs'
+import { join } from 'node:path'
+
+/** How an import over HTTP stands. */
+export type UploadStatus = 'uploading' | 'importing' | 'completed' | 'failed' | 'canceled' | 'interrupted'
+
+/** An import of an extract that was sent to the server. */
+export interface RegionUpload {
+  readonly id: string
+  /** Of the region. */
+  readonly name: string
+  /** Epoch milliseconds. */
+  readonly createdAt: number
+  readonly finishedAt?: number | undefined
+  readonly status: UploadStatus
+  /** Of the extract, so far. */
+  readonly bytes: number
+  /** While it is imported. */
+  readonly stage?: string | undefined
+  /** Of the stage, 0 to 1. */
+  readonly share?: number | undefined
+  /** Why it did not complete. */
+  readonly message?: string | undefined
+  /** The parts of the extract that the region lacks, a sentence each. */
+  readonly notes: readonly string[]
+}
+
+/** The newest imports that are kept. */
+const MOST = 20
+
+/** Whether it has not ended yet. */
+export function isUnderWay({ status }: RegionUpload): boolean {
+  return status === 'uploading' || status === 'importing'
+}
+
+/**
+ * The newest imports over HTTP, in the file `imports.json` beside the regions, so that after a crash it is known which
+ * one was under way. It is replaced at the beginning and the end of each; the progress is only in memory.
+ */
+export class UploadHistory {
+  readonly #path: string
+  readonly #failed: (error: Error) => void
+  #all: readonly RegionUpload[] = []
+
+  /** @param failed called if the file cannot be read or written: the imports themselves do not depend on it */
+  constructor(folder: string, failed: (error: Error) => void) {
+    this.#path = join(folder, 'imports.json')
+    this.#failed = failed
+    try {
+      if (fs.existsSync(this.#path)) this.#all = parse(fs.readFileSync(this.#path, 'utf8'))
+    } catch (error) {
+      failed(error as Error)
+    }
+  }
+
+  /** Newest first. */
+  get all(): readonly RegionUpload[] {
+    return this.#all
+  }
+
+  get(id: string): RegionUpload | undefined {
+    return this.#all.find((one) => one.id === id)
+  }
+
+  /** Adds it, or replaces the one with its id. */
+  put(upload: RegionUpload): void {
+    const at = this.#all.findIndex(({ id }) => id === upload.id)
+    this.#all = at < 0 ? [upload, ...this.#all].slice(0, MOST) : this.#all.with(at, upload)
+  }
+
+  /** Writes the file. */
+  save(): void {
+    try {
+      fs.writeFileSync(`${this.#path}.tmp`, `${JSON.stringify({ format: 1, imports: this.#all }, null, 2)}\n`)
+      fs.renameSync(`${this.#path}.tmp`, this.#path)
+    } catch (error) {
+      this.#failed(error as Error)
+    }
+  }
+}
+
+function parse(text: string): readonly RegionUpload[] {
+  const { format, imports } = JSON.parse(text) as { format?: unknown; imports?: unknown }
+  if (format === 1 && Array.isArray(imports)) return imports as RegionUpload[]
+  throw new Error('it is of another format')
+}
