@@ -23,7 +23,7 @@ export interface SyncRowsThread {
 /** How many rows a batch has. The other thread needs a few milliseconds for it. */
 const BATCH_ROWS = 256
 const BATCH_CHARACTERS = 128 * 1024
-/** Of all files; they take less than 200 MB. */
+/** Of all files; they take 135 MB, and twice that while the last file is read. */
 const MOST_PAIRS = 5_000_000
 const SNIFFED_BYTES = 4096
 const LINE_FEED = 0x0a
@@ -48,10 +48,15 @@ export function serveSyncRows(port: MessagePort): void {
  * Reads files twice: first to the end, to see whether they can be taken and which rows are named again later; then row
  * by row.
  */
-class RowsReader {
+export class RowsReader {
+  readonly #mostPairs: number
   /** For each pair its last row, as counted in the last file that names it, and the files that name it. */
   #pairs = new PairTable()
   #batches: AsyncGenerator<RowBatch> | undefined
+
+  constructor(mostPairs = MOST_PAIRS) {
+    this.#mostPairs = mostPairs
+  }
 
   async survey(files: readonly string[]): Promise<readonly (SourceProblem | undefined)[]> {
     const problems: (SourceProblem | undefined)[] = []
@@ -82,6 +87,8 @@ class RowsReader {
     const endsWithLine = sniff(file)
     /** The rows of this file. They only count once the file was read to its end. */
     const pairs = new PairTable()
+    /** Those that no earlier file names. */
+    let added = 0
     let columns: CsvColumns | undefined
     let count = 0
     let last: CsvRow | undefined
@@ -95,8 +102,10 @@ class RowsReader {
         count++
         last = row
         if (tag === undefined || externalId === undefined) continue
-        pairs.put(pairHash(tag, externalId), count, 2 ** index)
-        if (pairs.size + this.#pairs.size > MOST_PAIRS) throw new TooManyPairs(row.line)
+        const hash = pairHash(tag, externalId)
+        if (!pairs.has(hash) && !this.#pairs.has(hash)) added++
+        pairs.put(hash, count, 2 ** index)
+        if (added + this.#pairs.size > this.#mostPairs) throw new TooManyPairs(row.line, this.#mostPairs)
       }
     }
     if (columns === undefined) throw new CsvUnreadable(1, 'It is empty; its first row must name the columns.')
@@ -157,8 +166,8 @@ class RowsReader {
 
 /** The sources name more pairs than are remembered. */
 class TooManyPairs extends Error {
-  constructor(line: number) {
-    super(`Line ${line}: The sources have more than ${MOST_PAIRS} geofences together.`)
+  constructor(line: number, most: number) {
+    super(`Line ${line}: The sources have more than ${most} geofences together.`)
   }
 }
 
