@@ -7,6 +7,7 @@ import { parseArgs } from 'node:util'
 import { RUNNER_OPTIONS } from './kit/nodeOptions.ts'
 import { mayShare } from './kit/sharedFiles.ts'
 import { runTestFiles, type FileResult, type RunningFiles } from './kit/testFile.ts'
+import { recordGreen } from './kit/testRecord.ts'
 
 /** Values that `--slow` sets if the environment does not. */
 const SLOW_SIZES = { RINGFENCE_TEST_RUNS: '2', RINGFENCE_CRASH_ROUNDS: '3' }
@@ -117,7 +118,9 @@ async function runAll(
     for (let paths = waiting.shift(); paths !== undefined; paths = waiting.shift()) {
       const started = runTestFiles(paths, patience)
       running.add(started)
-      for (const result of await started.results) {
+      const ended = await started.results
+      recordGreen(ended)
+      for (const result of ended) {
         results.push(result)
         report(result, `${results.length}/${files.length}`)
       }

@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { Parser } from 'tap-parser'
+import { onGreen } from './testRecord.ts'
 import { beginOf } from './sharedFiles.ts'
 
 const SHARED_CHILD = fileURLToPath(new URL('./sharedChild.ts', import.meta.url))
@@ -10,6 +11,8 @@ const SHARED_CHILD = fileURLToPath(new URL('./sharedChild.ts', import.meta.url))
 /** How one test file ended. */
 export interface FileResult {
   readonly path: string
+  /** The titles of the tests that passed, at any depth. */
+  readonly green: ReadonlySet<string>
   readonly passed: number
   /**
    * How many assertions failed. It is also 1 if the file ended with an error or tested nothing, without naming a
@@ -87,6 +90,7 @@ export function runTestFiles(paths: readonly string[], patience: number): Runnin
   }, 1000)
 
   const parser = new Parser()
+  onGreen(parser, (title) => counts[at]!.green.add(title))
   parser.on('pass', () => counts[at]!.passed++)
   parser.on('fail', () => counts[at]!.failed++)
   parser.on('skip', ({ name, skip }: { name: string; skip: string | true }) =>
@@ -132,6 +136,7 @@ export function runTestFiles(paths: readonly string[], patience: number): Runnin
 /** What is known so far of a file. */
 class FileCount implements FileResult {
   readonly path: string
+  readonly green = new Set<string>()
   readonly skipped: Skipped[] = []
   passed = 0
   failed = 0

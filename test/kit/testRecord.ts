@@ -21,19 +21,17 @@ interface FileRecord {
 /** By path from the root of the repository, such as `test/e2e/tracking.test.ts`. */
 export type TestRecord = Readonly<Record<string, FileRecord>>
 
-/** Collects the titles of the tests that pass, at any depth. A test in which something was skipped did not pass. */
-export function greenTitles(parser: Parser): Set<string> {
-  const titles = new Set<string>()
-  const follow = (of: Parser) => {
-    of.on('child', (child: Parser) => {
-      follow(child)
-      child.on('complete', ({ ok, skip, count }: { ok: boolean; skip: number; count: number }) => {
-        if (ok && skip === 0 && count > 0) titles.add(child.name)
-      })
+/**
+ * Calls `add` with the title of each test that passes, at any depth. A test in which something was skipped did not
+ * pass.
+ */
+export function onGreen(parser: Parser, add: (title: string) => void): void {
+  parser.on('child', (child: Parser) => {
+    onGreen(child, add)
+    child.on('complete', ({ ok, skip, count }: { ok: boolean; skip: number; count: number }) => {
+      if (ok && skip === 0 && count > 0) add(child.name)
     })
-  }
-  follow(parser)
-  return titles
+  })
 }
 
 /** Adds the results of test files to the record. Results of other files stay. */
