@@ -1,3 +1,10 @@
+/**
+ * How SQLite files are opened: the server's own data, which lasts and grows ({@link openSqlite}), and the files that an
+ * import writes once ({@link createSqlite}) and everybody afterwards only reads ({@link openFinishedSqlite}).
+ *
+ * Three files are opened where they are used, because nothing here fits them: the lock of the log's folder, the borders
+ * that a tool of Valhalla has written, and the files in a backup, which are checked without an upgrade.
+ */
 import Database from 'better-sqlite3'
 
 /** How the files of one kind are recognised, and how their tables are created. */
@@ -73,6 +80,32 @@ function upgrade(database: Database.Database, format: SqliteFormat, from: number
   database.pragma(`application_id = ${applicationId}`)
   database.pragma(`user_version = ${upgrades.length + 1}`)
   database.exec('COMMIT')
+}
+
+/**
+ * Creates a file that is written once. It has no journal and is not flushed, so it is lost if the process ends early;
+ * the caller gives it its final name after it is complete.
+ * @param file must not exist yet
+ * @param pageBytes 4096 if absent
+ */
+export function createSqlite(file: string, pageBytes?: number): Database.Database {
+  const database = new Database(file)
+  if (pageBytes !== undefined) database.pragma(`page_size = ${pageBytes}`)
+  database.pragma('journal_mode = OFF')
+  database.pragma('synchronous = OFF')
+  return database
+}
+
+/**
+ * Opens a complete file for reading. It is not mapped into memory, because the system would end the process if a mapped
+ * file were cut off.
+ * @param cacheKibibytes how much of the file is kept in memory; 2000 if absent
+ * @throws the errors of SQLite, also if the file does not exist
+ */
+export function openFinishedSqlite(file: string, cacheKibibytes?: number): Database.Database {
+  const database = new Database(file, { readonly: true, fileMustExist: true })
+  if (cacheKibibytes !== undefined) database.pragma(`cache_size = -${cacheKibibytes}`)
+  return database
 }
 
 /**

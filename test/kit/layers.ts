@@ -221,8 +221,8 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   ],
   ['geo/text', []],
   ['geo/records', ['model', 'geometry', 'geo/text']],
-  ['geo/placeDatabase', ['model', 'geometry', 'geo/text', 'geo/records']],
-  ['geo/mapFile', ['model', 'geo/records']],
+  ['geo/placeDatabase', ['model', 'runtime', 'geometry', 'geo/text', 'geo/records']],
+  ['geo/mapFile', ['model', 'runtime', 'geo/records']],
   [
     'geo/world',
     ['model', 'runtime', 'geometry', 'geo/text', 'geo/records', 'geo/placeDatabase', 'geo/mapFile'],

@@ -1,10 +1,11 @@
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate } from 'node:timers/promises'
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { joinPieces } from '../addressFiles/edgePieces.ts'
 import type { EdgeRow, EdgeSide, HouseRow } from '../addressFiles/rows.ts'
 import type { Position } from '../../model/geofence.ts'
+import { createSqlite } from '../../runtime/sqlite.ts'
 import { houseNumbers } from '../records/addressTags.ts'
 import type { AddressRecord, StreetImportance } from '../records/records.ts'
 import { packLines, unpackLines } from '../placeDatabase/shapes.ts'
@@ -66,13 +67,8 @@ export class AddressStaging {
    * @param countryAt returns the alpha-2 code of a position's country
    */
   constructor(folder: string, countryAt: (longitude: number, latitude: number) => string | undefined) {
-    const open = (name: string): Database.Database => {
-      const database = new Database(join(folder, name))
-      database.pragma('journal_mode = OFF')
-      database.pragma('synchronous = OFF')
-      return database
-    }
-    const [database, pieces] = [open('staging.db'), open('pieces.db')]
+    const database = createSqlite(join(folder, 'staging.db'))
+    const pieces = createSqlite(join(folder, 'pieces.db'))
     this.#database = database
     this.#pieces = pieces
     this.#countryAt = countryAt

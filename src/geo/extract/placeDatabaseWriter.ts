@@ -1,6 +1,7 @@
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import type { Position } from '../../model/geofence.ts'
 import type { Chain } from '../../model/place.ts'
+import { createSqlite } from '../../runtime/sqlite.ts'
 import {
   AREA_KINDS,
   type AddressRecord,
@@ -58,11 +59,9 @@ export class PlaceDatabaseWriter implements RecordSink {
    * @param file must not exist yet
    */
   constructor(file: string) {
-    const database = new Database(file)
+    const database = createSqlite(file)
     this.#database = database
     this.#file = file
-    database.pragma('journal_mode = OFF')
-    database.pragma('synchronous = OFF')
     database.exec(PLACE_SCHEMA)
     database.exec('BEGIN')
     const into = (table: string, columns: number): Database.Statement =>

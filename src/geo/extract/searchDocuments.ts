@@ -1,5 +1,5 @@
-import Database from 'better-sqlite3'
 import type { Position } from '../../model/geofence.ts'
+import { openFinishedSqlite } from '../../runtime/sqlite.ts'
 import { PlaceDatabase } from '../placeDatabase/reader.ts'
 import { UNITS } from '../placeDatabase/schema.ts'
 import type { SearchDocument } from '../placeDatabase/searchIndex.ts'
@@ -33,7 +33,7 @@ export function* searchDocuments(
   file: string,
   spellings: ReadonlyMap<number, readonly string[]>,
 ): Generator<SearchDocument> {
-  const database = new Database(file, { readonly: true })
+  const database = openFinishedSqlite(file)
   const areas = new PlaceDatabase(file)
   const contextAt = (position: Position, own: readonly (string | null | undefined)[]): Word[] => [
     ...wordsOfAll(own),

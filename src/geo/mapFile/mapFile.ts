@@ -2,8 +2,9 @@
  * A map file: the blocks of a map region, or of the world, as a SQLite file that is written once and then only read.
  * Most numbers in a block have one or two bytes, and compression reduces it to two thirds.
  */
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { constants, zstdCompressSync, zstdDecompressSync } from 'node:zlib'
+import { openFinishedSqlite } from '../../runtime/sqlite.ts'
 import { BlockReader } from './block.ts'
 import type { Level } from './grid.ts'
 
@@ -23,6 +24,8 @@ const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 19 } }
 
 /** Columns and rows of cells are below 2^14. */
 const CELL_BITS = 14
+/** How much of the file each connection keeps in memory. */
+const CACHE_KIBIBYTES = 8192
 
 /**
  * The number of a block.
@@ -46,9 +49,7 @@ export class MapFile {
    * @throws the errors of SQLite
    */
   constructor(file: string) {
-    this.#database = new Database(file, { readonly: true, fileMustExist: true })
-    // The file is not mapped into memory, because the system would end the process if a mapped file were cut off.
-    this.#database.pragma('cache_size = -8192')
+    this.#database = openFinishedSqlite(file, CACHE_KIBIBYTES)
     this.#block = this.#database.prepare('SELECT bytes FROM block WHERE id = ?').pluck()
   }
 

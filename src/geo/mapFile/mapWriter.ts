@@ -2,9 +2,10 @@
  * Writes the map file of a map region. The contents of a cell arrive at any time while an extract is read, so they are
  * sorted by cell on the disk, and only one cell is in memory.
  */
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import fs from 'node:fs'
 import type { Position } from '../../model/geofence.ts'
+import { createSqlite } from '../../runtime/sqlite.ts'
 import { BlockReader, writeBlock, type MapFeature, type Part } from './block.ts'
 import { cutToCells } from './cells.ts'
 import { doubleArea } from './clip.ts'
@@ -49,9 +50,7 @@ export class MapWriter {
   constructor(staging: string, levels: readonly Level[] = REGION_LEVELS) {
     this.#levels = levels
     this.#stagingFile = staging
-    this.#staging = new Database(staging)
-    this.#staging.pragma('journal_mode = OFF')
-    this.#staging.pragma('synchronous = OFF')
+    this.#staging = createSqlite(staging)
     this.#staging.exec('CREATE TABLE piece (block INTEGER NOT NULL, bytes BLOB NOT NULL); BEGIN')
     this.#add = this.#staging.prepare('INSERT INTO piece VALUES (?, ?)')
   }
@@ -147,11 +146,8 @@ export class MapWriter {
 
 /** Writes the blocks as a map file. The caller makes it durable. */
 export function writeMapFile(file: string, blocks: Iterable<BlockRow>): void {
-  const database = new Database(file)
+  const database = createSqlite(file, MAP_PAGE_BYTES)
   try {
-    database.pragma(`page_size = ${MAP_PAGE_BYTES}`)
-    database.pragma('journal_mode = OFF')
-    database.pragma('synchronous = OFF')
     database.exec(`${BLOCK_SCHEMA}; BEGIN`)
     const add = database.prepare('INSERT INTO block VALUES (?, ?)')
     for (const { id, bytes } of blocks) add.run(id, bytes)

@@ -1,4 +1,5 @@
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
+import { openFinishedSqlite } from '../../runtime/sqlite.ts'
 import { ADDRESS_BOXES, UNITS } from './schema.ts'
 
 /** West, south, east and north, in degrees. */
@@ -25,6 +26,8 @@ export interface MapPlace {
 
 /** The most records of each kind in one box. More would not be readable, and a hostile extract may have any number. */
 const MOST = 4000
+/** How much of the file each connection keeps in memory. */
+const CACHE_KIBIBYTES = 8192
 
 interface PlaceRow {
   readonly name: string
@@ -47,10 +50,8 @@ export class MapRecords {
    * @throws the errors of SQLite
    */
   constructor(file: string) {
-    const database = new Database(file, { readonly: true, fileMustExist: true })
+    const database = openFinishedSqlite(file, CACHE_KIBIBYTES)
     this.#database = database
-    // The file is not mapped into memory, for the reason that reader.ts gives.
-    database.pragma('cache_size = -8192')
     const within = 'west <= ? AND east >= ? AND south <= ? AND north >= ?'
     this.#houses = ADDRESS_BOXES.map((box) =>
       database

@@ -1,8 +1,9 @@
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
 import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
 import type { Chain } from '../../model/place.ts'
+import { openFinishedSqlite } from '../../runtime/sqlite.ts'
 import { nearestOnLine } from '../records/areas.ts'
 import { hasParity } from '../records/numberRanges.ts'
 import { signedMeters } from '../records/placeExtent.ts'
@@ -46,7 +47,7 @@ const MOST_RANGES = 200
 const MOST_KEPT = 4000
 
 /** The size of SQLite's cache for each database of each thread. The system keeps more of the file. */
-const CACHE_KILOBYTES = 16_384
+const CACHE_KIBIBYTES = 16_384
 
 /** A place database that is open for reading. It is synchronous, so it must be used in a separate thread. */
 export class PlaceDatabase implements PlaceRecords {
@@ -75,10 +76,8 @@ export class PlaceDatabase implements PlaceRecords {
    * @throws the errors of SQLite, or an error if the file has another version
    */
   constructor(file: string) {
-    const database = new Database(file, { readonly: true, fileMustExist: true })
+    const database = openFinishedSqlite(file, CACHE_KIBIBYTES)
     this.#database = database
-    // The file is not mapped into memory, because the system would end the process if a mapped file were cut off.
-    database.pragma(`cache_size = -${CACHE_KILOBYTES}`)
     // The file does not change. Outside of a transaction, each question would lock it and look for a journal, which
     // takes longer than most questions.
     database.exec('BEGIN')

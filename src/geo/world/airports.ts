@@ -1,8 +1,9 @@
 /** Airports with an IATA code in the world database: their table, how it is filled, and how it is queried. */
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { join } from 'node:path'
 import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
+import { openFinishedSqlite } from '../../runtime/sqlite.ts'
 import { boxesAround } from '../placeDatabase/boxes.ts'
 import { UNITS } from '../placeDatabase/schema.ts'
 import { unitsOf } from '../placeDatabase/shapes.ts'
@@ -44,7 +45,7 @@ interface SourceRow {
  * @param folder the folder of the installed package
  */
 export function addAirports(database: Database.Database, folder: string): void {
-  const source = new Database(join(folder, 'dist/airports.sqlite'), { readonly: true })
+  const source = openFinishedSqlite(join(folder, 'dist/airports.sqlite'))
   try {
     const rows = source
       .prepare(

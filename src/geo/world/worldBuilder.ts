@@ -1,5 +1,5 @@
 import { borders, iso1A2Code } from '@rapideditor/country-coder'
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import fs from 'node:fs'
 import { randomUUID } from 'node:crypto'
 import { createRequire } from 'node:module'
@@ -9,6 +9,7 @@ import { SearchIndexWriter } from '../placeDatabase/searchIndex.ts'
 import { packLines, unitsOf } from '../placeDatabase/shapes.ts'
 import { pointInside } from '../records/areas.ts'
 import { packageFolder, packageVersion } from '../../runtime/packageFolder.ts'
+import { createSqlite } from '../../runtime/sqlite.ts'
 import { addAirports, AIRPORT_PACKAGE } from './airports.ts'
 import { addMarketAreas } from './marketAreas.ts'
 import {
@@ -97,10 +98,8 @@ export function buildWorld(folder: string): string {
   // have left its files under it.
   const unfinished = `${file}.${randomUUID()}`
   const map = new WorldMapBuilder(folder, require('topojson-client'), parsed)
-  const database = new Database(unfinished)
+  const database = createSqlite(unfinished)
   try {
-    database.pragma('journal_mode = OFF')
-    database.pragma('synchronous = OFF')
     database.exec(WORLD_SCHEMA)
     database.exec('BEGIN')
     addCities(database)

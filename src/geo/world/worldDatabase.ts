@@ -1,4 +1,4 @@
-import Database from 'better-sqlite3'
+import type Database from 'better-sqlite3'
 import { LRUCache } from 'lru-cache'
 import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
@@ -10,6 +10,7 @@ import { MarketAreaTable } from './marketAreas.ts'
 import { LARGE_POPULATION } from './schema.ts'
 import { SearchIndex, type SearchHit } from '../placeDatabase/searchIndex.ts'
 import type { Bounds } from '../../geometry/bounds.ts'
+import { openFinishedSqlite } from '../../runtime/sqlite.ts'
 import type { PostalArea, UsArea, UsCounty, World, WorldCity, WorldItem } from './port.ts'
 import { fold } from '../text/words.ts'
 import { ALL_PROVINCES, provinceOf, STATE_CODES } from './usNames.ts'
@@ -34,6 +35,8 @@ const CELL_METERS = 8000
 /** How many cells are kept, at some kilobytes each. */
 const MOST_CELLS = 200
 const MOST_ITEMS = 5000
+/** How much of the file each connection keeps in memory. */
+const CACHE_KIBIBYTES = 16_384
 
 type CityRow = WorldCity & Point
 type Point = { readonly x: number; readonly y: number }
@@ -61,10 +64,8 @@ export class WorldDatabase implements World {
    * @throws the errors of SQLite
    */
   constructor(file: string) {
-    const database = new Database(file, { readonly: true, fileMustExist: true })
+    const database = openFinishedSqlite(file, CACHE_KIBIBYTES)
     this.#database = database
-    // The file is not mapped into memory, because the system would end the process if a mapped file were cut off.
-    database.pragma('cache_size = -16384')
     // One transaction spans all reads, for the reason that the reader of place databases gives.
     database.exec('BEGIN')
     const near = (table: string, box: string, columns: string, more = ''): Database.Statement =>

@@ -1,5 +1,5 @@
-import Database from 'better-sqlite3'
 import type { Position } from '../../model/geofence.ts'
+import { openFinishedSqlite } from '../../runtime/sqlite.ts'
 import { UNITS } from '../placeDatabase/schema.ts'
 import type { SearchDocument } from '../placeDatabase/searchIndex.ts'
 import { areaImportance } from '../records/importance.ts'
@@ -17,7 +17,7 @@ interface Point {
  * @param file the file with all tables
  */
 export function* worldDocuments(file: string): Generator<SearchDocument> {
-  const database = new Database(file, { readonly: true })
+  const database = openFinishedSqlite(file)
   const rows = <Row>(sql: string): Iterable<Row & Point & { id: number }> =>
     database.prepare(sql).iterate() as Iterable<Row & Point & { id: number }>
   type City = { name: string; country: string; population: number; region: string | null }
