@@ -14,7 +14,7 @@ import { rounded } from './figures.ts'
 import type { AddressesAdded } from './load/addAddressesChild.ts'
 import { done, progress } from './progress.ts'
 
-/** To reach. */
+/** The figures that this bench must reach. */
 const STATED = { seconds: 60, peakMegabytes: 1000, bytesPerAddress: 300 }
 const TOWNS = 100
 const STREETS_PER_TOWN = 80

@@ -33,7 +33,7 @@ const { values: options, positionals } = parseArgs({
     /** Duration of one window. */
     seconds: { type: 'string' },
     seed: { type: 'string', default: '1' },
-    /** Only this case: `http`, `stream` or `evaluated`. */
+    /** Runs only this case: `http`, `stream` or `evaluated`. */
     only: { type: 'string' },
     /** Updates per second; default: a share of what the slowest server answers. */
     rate: { type: 'string' },
@@ -48,7 +48,7 @@ const size = options.smoke
 const rounds = Number(options.rounds ?? size.rounds)
 const seconds = Number(options.seconds ?? size.seconds)
 const number = Number(options.seed)
-/** While servers warm up on a machine that others use. */
+/** How far the servers may fall behind the schedule, generous because they warm up on a machine that others use. */
 const MAX_LAG_MS = 20_000
 /** The first round makes the devices; after the others, compilers and zones have settled. */
 const WARM_UP_ROUNDS = 3
@@ -80,7 +80,7 @@ interface Row {
 }
 
 interface Case {
-  /** For `--only`. */
+  /** The name by which `--only` selects the case. */
   readonly name: string
   /** Modules that are loaded before the servers. */
   readonly preloads: readonly string[]

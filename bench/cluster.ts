@@ -35,13 +35,15 @@ const { values: options } = parseArgs({
     /** Windows of each engine. */
     rounds: { type: 'string' },
     seed: { type: 'string', default: '1' },
-    /** The common rate of the CPU windows, updates per second; default: a share of what the slower engine answers. */
+    /**
+     * The common rate of the CPU windows in updates per second; by default a share of what the slower engine answers.
+     */
     rate: { type: 'string' },
     geofences: { type: 'string' },
     devices: { type: 'string' },
-    /** Only rows with this number of actor hosts. */
+    /** Runs only the rows with this number of actor hosts. */
     hosts: { type: 'string' },
-    /** Only rows with this sync interval. */
+    /** Runs only the rows with this sync interval. */
     sync: { type: 'string' },
     /** Skips the search for the highest rate. */
     cost: { type: 'boolean', default: false },
@@ -96,7 +98,7 @@ interface Parts {
   readonly made: Made
 }
 
-/** The counters of the actors. */
+/** What the counters of the actors say. */
 interface Made {
   readonly updates: number
   readonly events: number
@@ -104,9 +106,9 @@ interface Made {
   readonly frames: number
 }
 
-/** Medians over the windows of one contender. */
+/** The medians over the windows of one contender. */
 interface Medians {
-  /** Microseconds per update, by process. */
+  /** The microseconds per update, by process. */
   readonly shares: Readonly<Record<string, number>>
   readonly eventsPerUpdate: number
   readonly updatesPerFrame: number
@@ -115,14 +117,14 @@ interface Medians {
 interface Result extends Medians {
   readonly single: Case
   readonly outcome: Outcome
-  /** Of the engine with Tile38. */
+  /** The same for the engine that copies its devices to Tile38. */
   readonly withTile38?: Medians | undefined
 }
 
 /** A case that could not be measured. */
 interface Failure {
   readonly case: string
-  /** Why. */
+  /** The reason, as it is printed. */
   readonly failed: string
 }
 
@@ -158,7 +160,7 @@ async function main(): Promise<number> {
       (options.sync === undefined || sync === options.sync) &&
       (!options.smoke || (hosts === 1 && sync === '2m')),
   )
-  // While no process has it open.
+  // The folder is copied while no process has it open.
   const registryOf = join(folder, 'seed')
   cpSync(join(folder, 'data'), registryOf, { recursive: true })
   const generator = await startStreamGenerator(workload.trackBodies, devices * SENT_ROUNDS)

@@ -23,7 +23,7 @@ import { done, progress } from './progress.ts'
 
 /** CPU of an update beside ten dashboards, as a multiple of that without, at most. */
 const STATED_RATIO = 1.1
-/** Of the page. */
+/** A page in a browser must be usable after this time. */
 const STATED_USABLE_SECONDS = 3
 const STATED_FRAMES = 30
 const STATED_MAIN_SHARE = 0.8
@@ -32,7 +32,10 @@ const DASHBOARDS = 10
 /** Side of a viewport, as a share of that of the city. */
 const VIEWPORT = 0.4
 const CONNECTIONS = 64
-/** After the last update, glides and news are over. */
+/**
+ * When this time has passed after the last update, all devices have finished their glides and the page has shown the
+ * news.
+ */
 const CALM_MS = 4000
 
 const { values: options } = parseArgs({
@@ -55,7 +58,7 @@ const seconds = Number(options.seconds ?? size.seconds)
 const rate = Number(options.rate ?? size.rate)
 const devices = Number(options.devices ?? size.devices)
 
-/** Sends the updates of the workload, on and on. */
+/** Sends the updates of the workload one after another, starting over at its end. */
 class Traffic {
   readonly #generator: Generator
   readonly #workload: Workload
@@ -68,7 +71,10 @@ class Traffic {
     this.#server = server
   }
 
-  /** @param perSecond 0: as fast as they are answered. @returns CPU of the server, microseconds per update */
+  /**
+   * @param perSecond updates per second; 0: as fast as they are answered
+   * @returns the server's CPU in microseconds per update
+   */
   async send(
     count: number,
     perSecond: number,

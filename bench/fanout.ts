@@ -27,7 +27,7 @@ interface Case {
   readonly readers: number
   /** Each reader wants the events of one of {@link DEVICES} devices. */
   readonly filtered: boolean
-  /** One more reader subscribes to everything a hundred times, and reads nothing. */
+  /** One more reader subscribes to everything a hundred times, and never reads. */
   readonly stalled: boolean
 }
 
@@ -46,7 +46,7 @@ const DELIVERIES_PER_SECOND: Readonly<Record<Transport, number>> = {
 }
 const MAX_EVENTS_PER_SECOND = 200
 const STALLED_SUBSCRIPTIONS = 100
-/** Fills the buffers of a reader that does not read: more than 20 MB. */
+/** The load that fills the buffers of a reader that does not read: more than 20 MB. */
 const FILL = { rate: 200, seconds: 2 }
 
 const { values: options } = parseArgs({
@@ -58,9 +58,9 @@ const { values: options } = parseArgs({
     seconds: { type: 'string' },
     /** Windows of each server. */
     rounds: { type: 'string' },
-    /** Only these: websocket, sse or webhook. */
+    /** Runs only this transport: websocket, sse or webhook. */
     transport: { type: 'string' },
-    /** Only with this number of readers. */
+    /** Runs only the rows with this number of readers. */
     readers: { type: 'string' },
   },
 })
@@ -108,7 +108,7 @@ class Contender {
   readonly server: ServerProcess
   readonly #generator: LineChild<FanoutCommand>
   #windows: Window[] = []
-  /** CPU of the updates alone, microseconds per event. */
+  /** The CPU of the updates alone, in microseconds per event. */
   #updateMicros: number[] = []
 
   constructor(name: string, server: ServerProcess, generator: LineChild<FanoutCommand>) {
@@ -139,7 +139,10 @@ class Contender {
     if (port !== undefined) for (let i = 0; i < readers; i++) await this.#createWebhook(port, i)
   }
 
-  /** @param rate events per second */
+  /**
+   * Runs one window.
+   * @param rate events per second
+   */
   async window(rate: number): Promise<void> {
     this.#windows.push(await this.#run(rate))
   }
@@ -226,10 +229,10 @@ interface Window {
 }
 
 interface Figures {
-  /** Without the cost of the updates. */
+  /** The cost of the updates themselves has been subtracted. */
   readonly cpuMicrosPerDelivery: number
   readonly cpuMillisPerEvent: number
-  /** For an update that makes an event which nobody reads. */
+  /** The cost of an update whose event nobody reads. */
   readonly cpuMicrosPerUpdate: number
   readonly p50Ms: number
   readonly p99Ms: number

@@ -26,9 +26,15 @@ import { measureTracking } from './load/trackedServer.ts'
 import { askIp, STATED_LOOKUPS } from './geocodeIp.ts'
 import { done, progress } from './progress.ts'
 
-/** To reach: milliseconds of a question for all layers at p50, questions a second, bytes and microseconds an address. */
+/**
+ * The figures to reach: milliseconds of a question for all layers at p50, questions per second, and bytes and
+ * microseconds per address.
+ */
 const STATED = { p50Ms: 1, perSecond: 2000, bytesPerAddress: 300, microsPerAddress: 60 }
-/** CPU of an update beside searches, as a multiple of that alone, and milliseconds of its p99 more, at most. */
+/**
+ * The limits beside searches: the CPU of an update as a multiple of that alone, and by how many milliseconds its p99
+ * may grow.
+ */
 const STATED_BESIDE = { ratio: 1.05, p99Ms: 2 }
 /** How far beyond it `--strict` lets a noisy machine measure. */
 const TOLERANCE = 0.1

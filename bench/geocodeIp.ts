@@ -8,7 +8,7 @@ import { systemClock as clock } from '../src/runtime/clock.ts'
 import { createLogger } from '../src/runtime/logger.ts'
 import { quantile, rounded } from './figures.ts'
 
-/** To reach: look-ups a second. */
+/** The look-ups per second that must be reached. */
 export const STATED_LOOKUPS = 50_000
 
 /** A row for the table of geocoding: the whole answer, with place, texts, clock and whether it is a proxy. */

@@ -82,7 +82,10 @@ async function contender(geofences: number, zones: boolean): Promise<Contender> 
   return one
 }
 
-/** @returns CPU microseconds of the server per update */
+/**
+ * Loads one server for one window.
+ * @returns CPU microseconds of the server per update
+ */
 async function load({ session, server, geofences }: Contender, perSecond: number, count: number) {
   const before = server.cpuSeconds()
   const result = await session.run({ rate: perSecond, count, maxLagMs: 10_000 })

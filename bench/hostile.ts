@@ -106,7 +106,7 @@ async function main(): Promise<number> {
 
 interface Started {
   readonly server: ServerProcess
-  /** Of the processes whose stretches count. */
+  /** The ports of the processes whose uninterrupted stretches count. */
   readonly probePorts: readonly number[]
 }
 

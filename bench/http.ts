@@ -26,7 +26,7 @@ const { values: options } = parseArgs({
   options: {
     strict: { type: 'boolean', default: false },
     smoke: { type: 'boolean', default: false },
-    /** Of one measuring window. */
+    /** Duration of one window. */
     seconds: { type: 'string' },
     seed: { type: 'string', default: '1' },
     /** The common rate of the CPU windows, updates per second; default: a share of what the slowest answers. */

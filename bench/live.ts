@@ -278,7 +278,10 @@ async function pointsOf(here: MappedCity, there: MappedCity | undefined) {
 const BATCH = 500
 const SETTLE_MS = 4000
 
-/** Bytes of memory that a device takes more in a place and four regions: of servers that have read their devices from the disk. */
+/**
+ * The additional memory of a device that is in a place and four regions, in bytes. The servers that are compared have
+ * read their devices from the disk.
+ */
 async function memoryOf(mapped: MappedCity) {
   const resident: Record<'off' | 'on', number> = { off: 0, on: 0 }
   const env = SNAPSHOTS_AT_ONCE

@@ -39,7 +39,7 @@ const BATCHES = [32, 256] as const
 /** The common rate, as a share of what the slowest answers without a pause. */
 const OFFERED_SHARE = 0.85
 const CIRCLE_CORNERS = 64
-/** Geofences that Tile38 receives in one pipeline. */
+/** The number of geofences that Tile38 receives in one pipeline. */
 const GIVEN_AT_ONCE = 256
 const MIB = 1024 * 1024
 
@@ -79,7 +79,7 @@ class Contender {
   readonly server: ServerProcess
   readonly #generator: LineChild<PeerCommand>
   readonly #session: number
-  /** Without a pause, by batch size. */
+  /** The windows without a pause, by batch size. */
   readonly closed = new Map<number, Window[]>()
   readonly atRate: Window[] = []
   visits: Visits = { entered: 0, exited: 0 }
@@ -217,7 +217,10 @@ function objectOf(fields: Record<string, unknown>): string {
   return command('SET', GEOFENCES_KEY, String(fields['externalId']), 'OBJECT', geoJson(fields))
 }
 
-/** @returns the seconds that it took */
+/**
+ * Sends the geofences to a server.
+ * @returns the seconds that it took
+ */
 async function give(name: string, port: number, asCommand: (fields: Record<string, unknown>) => string) {
   const connection = new RespConnection(port)
   const start = performance.now()
@@ -247,12 +250,15 @@ async function tile38Version(port: number): Promise<string> {
   const connection = new RespConnection(port)
   const [reply] = await connection.send([command('SERVER')])
   connection.close()
-  // Keys and values in turn.
+  // The reply contains keys and values in turn.
   const words = reply as readonly Reply[]
   return words.includes('version') ? String(words[words.indexOf('version') + 1]) : 'unknown'
 }
 
-/** All of them take the same updates. @returns the common rate */
+/**
+ * All contenders take the same updates.
+ * @returns the common rate
+ */
 async function measure(contenders: readonly Contender[]): Promise<number> {
   const [small] = BATCHES
   for (const contender of contenders) {

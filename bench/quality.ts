@@ -34,9 +34,9 @@ interface Row {
   readonly settings: Partial<Settings>
 }
 
-/** For updates every few seconds. */
+/** The recommended settings for updates every few seconds. */
 const RECOMMENDED: Partial<Settings> = { bufferExits: true, exitDelaySeconds: 15, maxAccuracyMeters: 50 }
-/** For updates a minute apart, where an exit delay costs a whole update. */
+/** The recommended settings for updates a minute apart, where an exit delay costs a whole update. */
 const RECOMMENDED_SPARSE: Partial<Settings> = {
   bufferExits: true,
   maxAccuracyMeters: 50,
@@ -139,7 +139,7 @@ function honestShare(scene: Scene, tracks: readonly Fix[][]): number {
 
 type Table = ReturnType<typeof tableOf>
 
-/** Markdown, in the form of bench/README.md. */
+/** Prints the table as Markdown, in the form of bench/README.md. */
 function print(title: string, table: Table): void {
   const columns = Object.keys(table[0]!) as (keyof Table[number])[]
   const cells = table.map((row) => columns.map((column) => String(row[column])))

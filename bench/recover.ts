@@ -50,12 +50,12 @@ interface Row {
   readonly secondsMin: number
   readonly secondsMax: number
   readonly cpuSeconds: number
-  /** Reading the files that a start reads, from the system's cache like the start itself. */
+  /** The seconds that it takes to read the files that a start reads, from the system's cache like the start itself. */
   readonly bareReadSeconds: number
   readonly logMiB: number
   readonly snapshotMiB: number
   readonly devices: number
-  /** Measured three seconds after it is ready. */
+  /** The resident memory, measured three seconds after the server is ready. */
   readonly rssMiB: number
 }
 

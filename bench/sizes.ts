@@ -27,7 +27,7 @@ const { values } = parseArgs({
 const STATED_CIRCLE_BYTES = 400
 /** Memory of a polygon, at most, as a multiple of its raw coordinates. */
 const STATED_POLYGON_SHARE = 1.5
-/** For a device that is not in a geofence and does not move. */
+/** The memory of a device that is not in a geofence and does not move. */
 const STATED_DEVICE_BYTES = 1024
 /** How far above it `--strict` lets the resident set measure. */
 const TOLERANCE = 0.1

@@ -40,7 +40,7 @@ const CALM_SHARE = 0.4
 const WARM_UP_SHARE = 1 / 3
 /** A drift below this share of the resident set does not count. */
 const NOISE_SHARE = 0.05
-/** Between two faults. */
+/** The pause between two faults. */
 const PAUSE_MS = 10_000
 
 const { values: options } = parseArgs({
@@ -60,7 +60,7 @@ const devices = Number(options.devices)
 if (!(minutes > 0)) throw new Error('--minutes: a number above 0')
 if (!(rate > 0)) throw new Error('--rate: a number above 0')
 
-/** Those that need no other cluster than this one. */
+/** The faults of the fault suite that need no other cluster than this one. */
 const FAULTS: readonly Scenario[] = [
   ownerKilled,
   gatewayKilled,
@@ -226,7 +226,7 @@ interface Store {
   readonly consumers: number
 }
 
-/** Undefined while the server cannot be reached. */
+/** Reads the monitoring page of a server; undefined while the server cannot be reached. */
 function storeOf({ options: { readyUrl } }: Member): Promise<Store | undefined> {
   return fetch(readyUrl.replace('healthz', 'jsz'), { signal: AbortSignal.timeout(WINDOW_MS) })
     .then((answer) => answer.json() as Promise<Store>)

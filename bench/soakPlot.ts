@@ -2,20 +2,20 @@
 
 export interface Series {
   readonly name: string
-  /** One per time; NaN leaves a gap. */
+  /** One value for each time; NaN leaves a gap. */
   readonly values: readonly number[]
   readonly color: string
 }
 
 export interface Panel {
-  /** Including the unit. */
+  /** The title, including the unit. */
   readonly title: string
   readonly series: readonly Series[]
 }
 
 export interface PlotOptions {
   readonly title: string
-  /** One sentence below the title. */
+  /** One sentence, which is shown below the title. */
   readonly verdict: string
   /** Seconds from the start, ascending. */
   readonly seconds: readonly number[]
@@ -106,7 +106,7 @@ function path(
   return text
 }
 
-/** About that many round numbers, from low to at most high. */
+/** About this many round numbers between low and high. */
 function ticks(low: number, high: number, count: number): number[] {
   const rough = (high - low) / count
   const power = 10 ** Math.floor(Math.log10(rough))

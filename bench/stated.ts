@@ -134,7 +134,10 @@ const FIGURES: readonly StatedFigure[] = [
   })),
 ]
 
-/** @param result by the name of its bench; undefined if there is none */
+/**
+ * The table of stated figures.
+ * @param result returns the result of the bench with this name; undefined if there is none
+ */
 export function statedRows(result: (bench: string) => BenchResult | undefined): Rows {
   return FIGURES.map(({ figure, bench, least, most, measured, limit }) => {
     const found = result(bench)

@@ -54,11 +54,11 @@ const { values: options } = parseArgs({
     /** Windows of each server. */
     rounds: { type: 'string' },
     seed: { type: 'string', default: '1' },
-    /** Only rows of this encoding. */
+    /** Runs only the rows of this encoding. */
     encoding: { type: 'string' },
-    /** Only rows with this number of updates per frame. */
+    /** Runs only the rows with this number of updates per frame. */
     frame: { type: 'string' },
-    /** Only the rows for which a figure is stated. */
+    /** Runs only the rows for which a figure is stated. */
     stated: { type: 'boolean', default: false },
     /** The common rate of the CPU windows, updates per second; default: a share of what the slower answers. */
     rate: { type: 'string' },
@@ -99,8 +99,8 @@ const TOLERANCE = 0.1
 
 const PLAIN = { events: false, skip: 'with the skip' as Skip, density: 1 }
 /**
- * Like a country instead of a city: one in twelve places lies in a geofence, and a driving device meets one every
- * five minutes.
+ * The density in a country instead of a city: one in twelve places lies in a geofence, and a driving device meets one
+ * every five minutes.
  */
 const SPARSE = 0.1
 const CASES: readonly Case[] = [
@@ -122,12 +122,12 @@ function statedRatio(single: Case): number | undefined {
   return updatesPerFrame === 1 && connections === size.most ? 0.6 : undefined
 }
 
-/** JSON, and the cases that must not be slower than it. */
+/** A figure is stated for JSON, and for the cases that must not be slower than it. */
 function isStated(single: Case): boolean {
   return statedRatio({ ...single, encoding: 'json' }) !== undefined
 }
 
-/** Without a flush, and with one. */
+/** Two bare servers: one acknowledges without a flush, the other flushes first. */
 type BareServers = { readonly bare: ServerProcess; readonly bareFsync: ServerProcess }
 type Result = { single: Case; outcome: Outcome; skipRate: number; eventsPerUpdate: number }
 

@@ -43,9 +43,9 @@ const REST_MS = options.smoke ? 1_000 : 15_000
 /** At its start a server removes old entries of the audit, of which the first run made a million. */
 const SETTLE_MS = options.smoke ? 0 : 15_000
 const LOOK_MS = 500
-/** Of the rows, one in so many has changed in the last case. */
+/** In the last case, one row in this many has changed. */
 const CHANGED = 100
-/** One geofence in so many is a polygon. */
+/** One geofence in this many is a polygon. */
 const POLYGONS = 10
 const CORNERS = 8
 const TOLERANCE = 0.1

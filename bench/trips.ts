@@ -37,7 +37,7 @@ const { values: options } = parseArgs({
   options: {
     strict: { type: 'boolean', default: false },
     smoke: { type: 'boolean', default: false },
-    /** Of one measuring window. */
+    /** Duration of one measuring window. */
     seconds: { type: 'string' },
     windows: { type: 'string' },
     /** Updates per second, of each window. */

@@ -34,9 +34,9 @@ const { values: options } = parseArgs({
 })
 const DAYS = options.smoke ? 5 : 300
 const DRIVE_BYS = options.smoke ? 20 : 1000
-/** Metres within which 68 % of the locations are. */
+/** The errors of the receivers: metres within which 68 % of the locations are. */
 const ERRORS = [5, 15, 40]
-/** Other places within 75 m of a place. */
+/** How many other places are within 75 m of a place. */
 const DENSITIES = [
   ['0 to 2', 0, 2],
   ['3 to 9', 3, 9],
@@ -45,7 +45,10 @@ const DENSITIES = [
 const NEIGHBOUR_METERS = 75
 const METHODS = { engine: visitsByEngine, 'nearest within 50 m': visitsByNearest }
 
-/** At an error of 15 m: shares of the stays of more than 10 minutes, and false visits in 100 drives past a place. */
+/**
+ * The figures at an error of 15 m: shares of the stays of more than 10 minutes, and false visits in 100 drives past a
+ * place.
+ */
 const STATED = { errorMeters: 15, rightOrAlternate: 0.9, right: 0.75, falseVisits: 2 }
 
 type Method = keyof typeof METHODS

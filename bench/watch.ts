@@ -17,10 +17,10 @@ import { done, progress } from './progress.ts'
 
 /** Server CPU of a watch in batches, as a share of that with single messages, at most. */
 const STATED_SHARE = 0.25
-/** CPU of the client with batches, seconds a second, at most. */
+/** Limit of the client's CPU with batches, in seconds per second. */
 const STATED_CLIENT = 0.4
 const TOLERANCE = 0.1
-/** Around the city, on each side. */
+/** How far the area reaches beyond the city on each side. */
 const MARGIN_METERS = 10_000
 const KINDS = ['none', 'single', 'batched'] as const
 
@@ -43,11 +43,11 @@ const seconds = Number(options.seconds ?? size.seconds)
 const devices = Number(options.devices ?? size.devices)
 
 interface Window {
-  /** CPU seconds of the server a second. */
+  /** The server's CPU seconds per second. */
   readonly server: number
   readonly client: number
   readonly positions: number
-  /** Updates that were acknowledged a second. */
+  /** The updates per second that were acknowledged. */
   readonly updates: number
 }
 
@@ -121,7 +121,7 @@ async function measure(
   }
 }
 
-/** All of it: the devices stay inside. */
+/** An area that contains the whole city, so that the devices stay inside. */
 function city(): { type: 'box'; box: [number, number, number, number] } {
   const region = regionOf(size.geofences)
   const low = cityPlace(region, -MARGIN_METERS, -MARGIN_METERS)
@@ -156,7 +156,7 @@ function report(windows: Readonly<Record<(typeof KINDS)[number], readonly Window
     { figure: 'positions a second, batches', stated: '', measured: Math.round(of('batched', 'positions')) },
   ]
   console.table(rows)
-  // Figures of a machine that cannot take so many are those of something else.
+  // If the machine could not take the rate, its figures say nothing about the stated ones.
   const partial = KINDS.some((kind) => of(kind, 'updates') < devices * (1 - TOLERANCE))
   if (partial)
     console.error(`fewer than ${thousands(devices)} updates a second were taken: nothing is stored`)

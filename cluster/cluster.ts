@@ -35,7 +35,7 @@ export class Cluster {
   readonly gateways: readonly Member[]
   readonly actors: readonly Member[]
   readonly deliveries: readonly Member[]
-  /** None or one. Its data is in the folder `tile38`. */
+  /** The Tile38 server, if there is one. Its data is in the folder `tile38`. */
   readonly tile38: readonly Member[]
 
   private constructor(members: Pick<Cluster, 'nats' | 'gateways' | 'actors' | 'deliveries' | 'tile38'>) {

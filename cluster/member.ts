@@ -9,17 +9,19 @@ export interface MemberOptions {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** The file for all output, of all its runs. */
+  /** The path of the file that receives the output of all runs. */
   readonly logFile: string
   /** The address of the process. */
   readonly url: string
-  /** Answers with 200 once the process is ready. */
+  /** An address that answers with 200 once the process is ready. */
   readonly readyUrl: string
   /** What the process prints once it listens. Without it, the answer might come from another program. */
   readonly listens?: RegExp
 }
 
-/** Generous, because servers that start together share the machine. */
+/**
+ * How long a process may take to become ready. It is generous, because servers that start together share the machine.
+ */
 const READY_MS = 60_000
 const LOOK_AGAIN_MS = 50
 

@@ -61,7 +61,7 @@ async function main(): Promise<void> {
   makeFilesPrivate()
   const folder = kept === undefined ? mkdtempSync(join(tmpdir(), 'ringfence-cluster-')) : resolve(kept)
   mkdirSync(folder, { recursive: true })
-  // Folders of an earlier start, because the servers create files with whatever umask they find.
+  // An earlier start may have left open folders, because the servers create files with whatever umask they find.
   closeFolder(folder)
   if (kept === undefined) process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
   const interrupted = interruption()
@@ -90,7 +90,10 @@ async function main(): Promise<void> {
   if (failed.length > 0) process.exitCode = 1
 }
 
-/** @throws {UsageError} if the gateway could not listen there: another server would answer in its place */
+/**
+ * Makes sure that the port is free.
+ * @throws {UsageError} if the gateway could not listen there: another server would answer in its place
+ */
 async function checkPort(port: number): Promise<void> {
   const probe = createServer()
   const code = await new Promise<string>((done) => {
@@ -102,7 +105,7 @@ async function checkPort(port: number): Promise<void> {
   throw new UsageError(`--port ${port}: ${why}. Choose another one.`)
 }
 
-/** If there is a Tile38 server on this machine. */
+/** The command of the Tile38 server on this machine, if there is one. */
 async function tile38Server(): Promise<ClusterOptions['tile38']> {
   try {
     const command = await serverBinary(TILE38_SERVER)

@@ -28,9 +28,9 @@ interface IntegerOption extends OptionBase {
 
 interface TextOption extends OptionBase {
   readonly type: 'text'
-  /** An empty default means none, and then an empty value is accepted. */
+  /** The default; an empty one means that there is none, and then an empty value is accepted. */
   readonly default: string
-  /** As for a list. */
+  /** What is wrong with the text, or undefined. The sentence never contains a secret. */
   readonly problem?: (text: string) => string | undefined
 }
 
@@ -40,13 +40,13 @@ interface ChoiceOption extends OptionBase {
   readonly values: readonly string[]
 }
 
-/** `on` or `off`, as a boolean. */
+/** A setting that is `on` or `off`, and a boolean in the program. */
 interface SwitchOption extends OptionBase {
   readonly type: 'switch'
   readonly default: boolean
 }
 
-/** Comma-separated; in a file also an array. */
+/** A list whose items are separated by commas; in a file it may also be an array. */
 interface ListOption extends OptionBase {
   readonly type: 'list'
   readonly default: readonly string[]
@@ -54,7 +54,10 @@ interface ListOption extends OptionBase {
   readonly problem?: (list: readonly string[]) => string | undefined
 }
 
-/** Comma-separated `name=number`; in a file an object. `off` is Infinity. Empty means all defaults. */
+/**
+ * Numbers by name, written `name=number` with commas between them; in a file an object. `off` is Infinity, and empty
+ * means all defaults.
+ */
 interface RatesOption extends OptionBase {
   readonly type: 'rates'
   readonly default: Readonly<Record<string, number>>
@@ -734,7 +737,7 @@ export interface LoadedOptions {
   readonly unknownVariables: readonly string[]
 }
 
-/** Used by the import command, which sends requests to a running server. */
+/** Variables that are no settings, because the import command reads them, which sends requests to a running server. */
 const OTHER_VARIABLES = ['RINGFENCE_SECRET_KEY']
 
 /**
@@ -796,7 +799,7 @@ export function helpText(): string {
 
 const OPTION_NAMES = Object.keys(OPTIONS) as OptionName[]
 
-/** `maxBodyBytes` → `--max-body-bytes`. */
+/** Writes a name as a flag: `maxBodyBytes` becomes `--max-body-bytes`. */
 function flagOf(name: string): string {
   return `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }
@@ -957,7 +960,7 @@ function rolesProblem(roles: readonly string[]): string | undefined {
   return known && roles.length > 0 ? undefined : `must be of ${ROLES.join(', ')}, all`
 }
 
-/** The sentence contains none of the URLs, because they may contain a password. */
+/** What is wrong with the URLs. The sentence contains none of them, because they may contain a password. */
 function natsProblem(urls: readonly string[]): string | undefined {
   const parsed = urls.map((text) => (URL.canParse(text) ? new URL(text) : undefined))
   if (!parsed.every((url) => url && ['nats:', 'tls:'].includes(url.protocol) && url.hostname !== '')) {

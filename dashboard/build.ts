@@ -11,7 +11,7 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import { sourceStamp, STAMP_FILE } from '../src/dashboard/sourceStamp.ts'
 
 const FOLDER = import.meta.dirname
-/** Below the best quality, which takes five times as long for three per cent. */
+/** The best quality would take five times as long for three per cent. */
 const BROTLI_QUALITY = 9
 
 const stamp = process.argv[2] ?? sourceStamp(FOLDER)
@@ -40,7 +40,7 @@ async function make(): Promise<void> {
   takePlace()
 }
 
-/** Where several processes build at once, the first of those with the same sources is enough. */
+/** Moves the files into place. If several processes build the same sources at once, the first one is enough. */
 function takePlace(): void {
   rmSync(place, { recursive: true, force: true })
   try {

@@ -4,12 +4,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface DemoEvent {
   readonly _id: string
   readonly type: string
-  /** ISO 8601: the time of the update. */
+  /** The time of the update in ISO 8601. */
   readonly createdAt: string
   readonly user?: { readonly deviceId?: string }
   readonly geofence?: { readonly tag: string; readonly externalId: string; readonly description: string }
   readonly confidence?: number
-  /** Minutes; only on exits. */
+  /** The duration of the visit in minutes; only exits have it. */
   readonly duration?: number
 }
 
@@ -52,7 +52,10 @@ export class Api {
   readonly url: string
   private readonly key: string
 
-  /** @param url without a slash at its end */
+  /**
+   * Makes a client.
+   * @param url without a slash at its end
+   */
   constructor(url: string, key: string) {
     this.url = url
     this.key = key

@@ -48,7 +48,7 @@ interface Sample {
 
 export interface CityOptions {
   readonly devices: number
-  /** How long they drive; undefined: until the signal. */
+  /** How many seconds they drive; undefined: until the signal. */
   readonly seconds: number | undefined
   /** Keeps the geofences and users on the server. */
   readonly keep: boolean
@@ -159,7 +159,7 @@ class Traffic {
     this.endedAt = performance.now()
   }
 
-  /** Call it after {@link run}. */
+  /** Describes the results; must be called after {@link run}. */
   summary(): string {
     const seconds = (this.endedAt - this.startedAt) / 1000
     const refused = this.refused === 0 ? '' : `, ${this.refused} refused (${this.refusal})`

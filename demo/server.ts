@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export interface DemoServer {
   readonly url: string
   readonly key: string
-  /** Started by the demo, with a data folder that is removed at the end. */
+  /** Whether the demo started it, with a data folder that is removed at the end. */
   readonly temporary: boolean
   stop(): Promise<void>
 }

@@ -68,7 +68,7 @@ const comments = readFileSync(FILE, 'utf8')
 const written = readMarketAreas().map(({ code, name }) => {
   const found = byMarket.get(Number(code)) ?? []
   byMarket.delete(Number(code))
-  // So that a wrong name is seen.
+  // The counties are printed, so that a wrong name is noticed.
   console.log(code, name, ...new Set(found.map((fips) => STATE_CODES[fips.slice(0, 2)])))
   return [`${code} ${name}:`, ...found].join(' ')
 })

@@ -12,7 +12,10 @@ const ROOT = join(__dirname, '..')
 const MAJOR = 22
 const MINOR = 18
 
-/** @returns {string | undefined} */
+/**
+ * What prevents this Node from running the program, as a sentence.
+ * @returns {string | undefined}
+ */
 function obstacle() {
   const packages = join(ROOT, 'node_modules')
   const { platform, arch, versions } = process

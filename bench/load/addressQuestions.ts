@@ -8,7 +8,7 @@ export interface House {
   readonly number: string
   readonly street: string
   readonly streetId: number
-  /** Of its own tags. */
+  /** The city that the house's own tags name. */
   readonly city: string | null
   readonly position: Position
 }
@@ -46,7 +46,7 @@ export function metersBetween([x, y]: Position, [px, py]: Position): number {
 
 /** How addresses are written in a region. */
 export interface Manner {
-  /** After the last comma, for houses without a city of their own. */
+  /** For houses whose tags name no city: what follows the last comma. */
   readonly city: string
   readonly isNumberFirst: boolean
 }

@@ -22,11 +22,11 @@ const MORE: readonly (readonly [zone: string, country: string])[] = [
 ]
 const STATES = '_plotly_geo/package_data/cb_2016_us_state_500k'
 const ANTARCTICA = -60
-/** Of the fifty states and the capital; the shapes have the islands, too. */
+/** The fifty states and the capital; the shapes also contain the islands. */
 const STATE_COUNT = 51
 
 export function measureAreas(job: {
-  /** With `node_modules/geo-tz` and `_plotly_geo`. */
+  /** A folder that contains `node_modules/geo-tz` and `_plotly_geo`. */
   readonly shapes: string
   readonly world: string
   readonly count: number
@@ -104,7 +104,10 @@ function countriesAround(shapes: string, random: () => number): () => Truth {
   }
 }
 
-/** Of Natural Earth at 1:10,000,000: what is left out near coasts and counted at sea does not matter. */
+/**
+ * The land of Natural Earth at 1:10,000,000. It is coarse, but what it misses near coasts and what it counts at sea
+ * does not matter here.
+ */
 function landShapes(): Pick<Shape, 'box' | 'rings'>[] {
   const require = createRequire(import.meta.url)
   const topology = require('world-atlas/land-10m.json')

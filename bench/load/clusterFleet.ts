@@ -17,7 +17,7 @@ export interface Taken {
   readonly acknowledged: number
   /** Updates that were due while too many others waited. They were never sent. */
   readonly skipped: number
-  /** Milliseconds from an update to its acknowledgement. */
+  /** Milliseconds from sending an update to its acknowledgement. */
   readonly p50Ms: number
   readonly p99Ms: number
 }
@@ -29,7 +29,7 @@ export class Fleet {
   readonly #devices: number
   readonly #streams: readonly RingfenceStream[]
   readonly #refused: (sentence: string) => void
-  /** By device: the number of its last update that was sent, and of the last that was acknowledged. */
+  /** For each device, the number of its last update that was sent, and of the last that was acknowledged. */
   readonly #sent: Uint32Array
   readonly #ledger: Uint32Array
   readonly #stopped = new AbortController()

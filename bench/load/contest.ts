@@ -33,7 +33,7 @@ export interface LoadWindow {
   readonly sent: number
   /** Answered correctly. */
   readonly ok: number
-  /** Not sent, because the server was too far behind. */
+  /** Updates that were not sent, because the server was too far behind. */
   readonly unsent: number
   readonly seconds: number
   readonly perSecond: number
@@ -103,7 +103,7 @@ export interface Outcome {
   /** Updates per second of the CPU windows. */
   readonly offeredRatePerSecond: number
   readonly halfRatePerSecond: number
-  /** By name of the contender. */
+  /** The standings by the name of the contender. */
   readonly standings: Readonly<Record<string, Standing>>
 }
 

@@ -4,7 +4,7 @@ import { startNats, startRingfence, startTile38, type ServerProcess } from './se
 
 /** The distributed engine under load: one NATS server with one replica, one gateway, some actor hosts, perhaps Tile38. */
 export interface Distributed {
-  /** By name: `gateway`, `host-1`, …, `nats`, `tile38`. */
+  /** The processes by name: `gateway`, `host-1`, …, `nats`, `tile38`. */
   readonly processes: ReadonlyMap<string, ServerProcess>
   /** All processes as one server: the gateway's port, the CPU time and memory of all, and the last output of each. */
   readonly whole: ServerProcess
@@ -13,16 +13,16 @@ export interface Distributed {
 export interface DistributedOptions {
   /** Path of nats-server. */
   readonly binary: string
-  /** Path of tile38-server; absent: without Tile38. */
+  /** The path of tile38-server; if absent, the engine runs without Tile38. */
   readonly tile38?: string | undefined
-  /** See {@link startNats}. */
+  /** How often NATS flushes, as {@link startNats} takes it. */
   readonly sync: string
   readonly hosts: number
   /** The data folder of an embedded engine that is not running. Its registry becomes the shared one. */
   readonly registryOf: string
   /** Environment variables for the Ringfence processes. */
   readonly env?: Readonly<Record<string, string>>
-  /** Further ones of the process with that name. */
+  /** Further environment variables for the process with that name. */
   readonly envOf?: (name: string) => Readonly<Record<string, string>>
   /** Modules that are loaded before the Ringfence processes. */
   readonly preloads?: readonly string[]

@@ -10,7 +10,7 @@ type Point = readonly [longitude: number, latitude: number]
 /** Between two updates. */
 const STEP_SECONDS = 5
 const LEAST_METERS = 3000
-/** Of an ETA that is shorter, a share says little: it is shown in tenths of a minute. */
+/** For a shorter ETA a relative error says little, because it is shown in tenths of a minute. */
 const LEAST_MINUTES = 1.5
 const TRIES_PER_WAY = 50
 

@@ -7,7 +7,7 @@ export const DEVICE_PREFIX = 'fanout-'
 const DIGITS = 6
 export const DEVICE_ID_LENGTH = DEVICE_PREFIX.length + DIGITS
 
-/** Far away from all other geofences. */
+/** A geofence that is far away from all others. */
 export const HUB = {
   tag: 'bench',
   externalId: 'hub',

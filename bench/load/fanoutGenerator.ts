@@ -44,15 +44,15 @@ export interface FanoutResult {
   readonly events: number
   /** Deliveries to the readers that read. */
   readonly expected: number
-  /** Within ten seconds after the last event. */
+  /** The deliveries that arrived within ten seconds after the last event. */
   readonly delivered: number
   readonly seconds: number
   readonly bytesReceived: number
   /** CPU time of the generator. */
   readonly cpuSeconds: number
-  /** From the time when the update was due to the arrival of its event. */
+  /** The time from when the update was due to the arrival of its event. */
   readonly latencyMs: { readonly p50: number; readonly p99: number; readonly max: number }
-  /** The generator could not keep to the schedule. */
+  /** Whether the generator could not keep to the schedule. */
   readonly generatorWasLimit: boolean
 }
 
@@ -66,7 +66,7 @@ const NEEDLE = Buffer.from(DEVICE_PREFIX)
 /** All readers read into this buffer, one after another. */
 const shared = Buffer.allocUnsafe(256 * 1024)
 
-/** What is due, and what has arrived. */
+/** Compares what is due with what has arrived. */
 class Tally {
   /** When each update of a device was due in the current run. */
   readonly due: number[][] = Array.from({ length: DEVICES }, () => [])

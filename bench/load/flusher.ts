@@ -20,9 +20,10 @@ export class Flusher<Waiting> {
   #busy = false
 
   /**
-   * @param rowBytes of a row, 24 or more
-   * @param gatherMs how long a batch gathers if the previous one held more than one row (docs/adr/0012),
-   * milliseconds; 0: not at all
+   * Opens the file.
+   * @param rowBytes the size of a row, 24 or more
+   * @param gatherMs how long a batch gathers if the previous one held more than one row (docs/adr/0012), milliseconds;
+   * 0: not at all
    * @param answer called with those that waited for a flush, in order, once it is done
    */
   constructor(path: string, rowBytes: number, gatherMs: number, answer: (batch: readonly Waiting[]) => void) {

@@ -78,7 +78,7 @@ function readWhole(path: string): Buffer {
 
 const requests = new Requests(options.requests, options.head, Number(options.group), Number(options.offset))
 const free: Connection[] = []
-/** Milliseconds, one per answer. */
+/** The latency of each answer, in milliseconds. */
 const latencies: number[] = []
 const delays: number[] = []
 const statuses: Record<string, number> = {}

@@ -24,13 +24,13 @@ export interface QualityRow {
   readonly region: string
   readonly question: string
   readonly asked: number
-  /** Of the answers that are right; of interpolation, of the houses within 20 m. */
+  /** The share of the answers that are right; for interpolation, the share of the houses that are within 20 m. */
   readonly percent: number
-  /** To reach; undefined where nothing is stated. */
+  /** The percentage to reach; undefined where none is stated. */
   readonly least: number | undefined
 }
 
-/** To reach, per cent. */
+/** The percentages to reach, by row. */
 const LEAST: Readonly<Record<string, number>> = {
   'as written': 99,
   'in lower case': 99,
@@ -44,7 +44,7 @@ const LEAST_COMPLETED_WEIGHTED = 93
 const LEAST_NEAREST = 99.9
 const LEAST_INTERPOLATED = 90
 const INTERPOLATED_METERS = 20
-/** As in the rule of interpolation. */
+/** The distance between two known numbers, as in the rule of interpolation. */
 const MOST_NUMBERS_APART = 200
 const MOST_LOOKED_AT = 100
 const LETTERS_SHARE = 0.6
@@ -128,7 +128,7 @@ function positionOf({ latitude, longitude }: { latitude: number; longitude: numb
   return [longitude, latitude]
 }
 
-/** How often the answer is no further away than the nearest of all houses. */
+/** Counts how often the answer is no further away than the nearest of all houses. */
 function nearest(
   records: PlaceRecords,
   houses: readonly House[],
@@ -149,12 +149,12 @@ function nearest(
   return right
 }
 
-/** Quicker than the exact distance, and right to a per cent within a kilometre. */
+/** An approximation that is quicker than the exact distance, and right to a per cent within a kilometre. */
 function flatMeters([x, y]: Position, [px, py]: Position): number {
   return Math.hypot((px - x) * Math.cos((y * Math.PI) / 180), py - y) * 111_195
 }
 
-/** So many of them at random, each once. */
+/** Draws this many of the houses at random, each at most once. */
 function someOf(houses: readonly House[], count: number, random: () => number): House[] {
   const left = [...houses]
   return Array.from({ length: Math.min(count, left.length) }, () => {
@@ -171,7 +171,7 @@ interface LeftOut {
   readonly atBest: number
 }
 
-/** Only those that are placed between known numbers. */
+/** Measures only the houses that are placed between known numbers. */
 function leftOut(records: PlaceRecords, houses: readonly House[]): LeftOut[] {
   return houses.flatMap((house) => {
     const value = numberValue(house.number)

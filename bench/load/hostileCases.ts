@@ -8,7 +8,7 @@ import { CROWD, FAT, FEW, RINGS, star, USERS, zigzag, type WorldSize } from './h
 import { readerCases } from './hostileReaders.ts'
 import { BENCH_KEYS } from './servers.ts'
 
-/** Status and bytes of an answer. */
+/** The status of an answer, and its size in bytes. */
 export interface Answered {
   readonly status: number
   readonly bytes: number
@@ -78,7 +78,7 @@ function tracking(size: WorldSize): HostileCase[] {
   ]
 }
 
-/** Bodies of a megabyte, to an endpoint that needs none of it. */
+/** Sends bodies of a megabyte to an endpoint that needs none of it. */
 function bodies(): HostileCase[] {
   const fill = (open: string, item: (i: number) => string, close: string) => {
     const items: string[] = []
@@ -129,7 +129,7 @@ function bodies(): HostileCase[] {
   ]
 }
 
-/** Streams that send as fast as they can for some seconds, whatever the answers. */
+/** Opens streams that send as fast as they can for some seconds, whatever the answers are. */
 function floods(): HostileCase[] {
   const flooding = (name: string, crossing?: Coordinates): HostileCase => ({
     name,

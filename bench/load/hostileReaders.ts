@@ -14,7 +14,7 @@ import { BENCH_KEYS } from './servers.ts'
 
 const { testPublishable, testSecret } = BENCH_KEYS
 const headers = { authorization: testSecret, 'content-type': 'application/json' }
-/** How long to read. */
+/** How long each client reads. */
 const READING_MS = 5000
 /** Updates of a replay into and out of the few geofences. Each makes an event with each of them. */
 const UPDATES = 100
@@ -79,7 +79,7 @@ export function readerCases(size: WorldSize): HostileCase[] {
   ]
 }
 
-/** Requests in the sample region. */
+/** Asks the routing engine about the sample region. */
 function routing(): HostileCase[] {
   const places = (count: number) =>
     Array.from(
@@ -114,7 +114,7 @@ function routing(): HostileCase[] {
         const init = { method: 'PUT', headers, body: JSON.stringify(body) }
         return async () => {
           const answer = await answered(port, '/v1/geofences/hostile/isochrone', init)
-          // It is computed after the answer.
+          // The routes are computed after the answer.
           await sleep(1000)
           return answer
         }

@@ -14,7 +14,7 @@ const GENERATOR_SHARE = 0.95
 export class HttpContender implements Contender {
   readonly name: string
   readonly server: ServerProcess
-  /** For each window at a rate. */
+  /** The bytes per answer of each window at a rate. */
   readonly bytesPerAnswer: number[] = []
   readonly #workload: Workload
   readonly #generator: Generator
@@ -33,7 +33,7 @@ export class HttpContender implements Contender {
     return { ...result, generatorWasLimit: result.cpuSeconds / result.seconds > GENERATOR_SHARE }
   }
 
-  /** One round, so that every device exists and the code is compiled. */
+  /** Sends one round, so that every device exists and the code is compiled. */
   async warmUp(): Promise<void> {
     const { devices } = this.#workload
     const load = { rate: 0, count: devices, maxLagMs: 1000 }

@@ -29,11 +29,12 @@ export class Lane {
   readonly #rounds: readonly Round[]
   /** Bytes between two updates, which also follow the last one of a batch. */
   readonly #separator: number
-  /** Rounds that are completed. */
+  /** The number of rounds that are completed. */
   #walked = 0
   #at = 0
 
   /**
+   * Prepares the walk.
    * @param rounds each with every device of the lane
    * @param separator bytes between two updates of a batch
    */
@@ -49,7 +50,10 @@ export class Lane {
     })
   }
 
-  /** @param most maximum number of updates, at least 1 */
+  /**
+   * Takes the next batch.
+   * @param most maximum number of updates, at least 1
+   */
   take(most: number): Batch {
     const { bytes, ends, devices } = this.#round
     const from = this.#at

@@ -12,9 +12,9 @@ export interface LoadResult {
   readonly ok: number
   readonly statuses: Readonly<Record<string, number>>
   readonly connectionErrors: number
-  /** Sent, but not answered within 5 s after the last one was sent. */
+  /** Requests that were sent, but not answered within 5 s after the last one was sent. */
   readonly unanswered: number
-  /** Not sent because the run was given up. */
+  /** Requests that were not sent because the run was given up. */
   readonly unsent: number
   /** The schedule was more than `maxLagMs` ahead of the server, so the run was given up. */
   readonly saturated: boolean
@@ -24,7 +24,7 @@ export interface LoadResult {
   readonly bytesReceived: number
   /** CPU time of the generator itself. */
   readonly cpuSeconds: number
-  /** From the time when the request was due. */
+  /** The time from when a request was due to its answer. */
   readonly latencyMs: {
     readonly p50: number
     readonly p90: number
@@ -53,9 +53,9 @@ export interface LoadOptions {
 
 export interface Generator {
   readonly kind: 'native' | 'node'
-  /** Why it is not the native one. */
+  /** Why the native generator is not used. */
   readonly reason?: string
-  /** Command and first arguments. */
+  /** The command, and its first arguments. */
   readonly program: readonly string[]
   run(options: LoadOptions, onProgress?: (done: number, total: number) => void): Promise<LoadResult>
 }

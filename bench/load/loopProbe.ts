@@ -44,7 +44,7 @@ if (port !== undefined && isMainThread) {
     .unref()
 }
 
-/** Of this thread so far. */
+/** The CPU time that this thread has used so far. */
 function cpuMicroseconds(): number {
   const { user, system } = process.threadCpuUsage()
   return user + system

@@ -11,13 +11,16 @@ const NO_STATES = new Uint8Array()
 
 export interface MapDisk {
   readonly fileBytes: number
-  /** Packed blocks, by the zoom of their level. */
+  /** The bytes of packed blocks, by the zoom of their level. */
   readonly levels: Readonly<Record<string, number>>
   /** Bytes that a layer takes when it is packed by itself: together a little more than the blocks. */
   readonly layers: Readonly<Record<string, number>>
 }
 
-/** @param file of a map region */
+/**
+ * Measures a map file.
+ * @param file the path of a region's map file
+ */
 export function mapDisk(file: string): MapDisk {
   const levels: Record<string, number> = {}
   const layers: Record<string, number> = {}

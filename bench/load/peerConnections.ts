@@ -17,7 +17,7 @@ import { frameHead, MessageReader, TEXT, textFrame, upgradeRequest } from './web
 export const PEERS = ['ringfence', 'channels', 'search'] as const
 export type Peer = (typeof PEERS)[number]
 
-/** In Tile38. */
+/** The name of the collection of moving objects in Tile38. */
 export const MOVING_KEY = 'fleet'
 export const GEOFENCES_KEY = 'geofences'
 
@@ -30,7 +30,7 @@ export interface Visits {
 /** Receives what comes over a connection. */
 export interface PeerOwner {
   readonly visits: Visits
-  /** The oldest batch is answered. */
+  /** Called when the oldest batch is answered. */
   answered(): void
   problem(text: string): void
 }
@@ -64,7 +64,7 @@ function setPoint({ deviceId, latitude, longitude }: WorkloadUpdate): string {
   return command('SET', MOVING_KEY, deviceId, 'POINT', String(latitude), String(longitude))
 }
 
-/** Avoids the default limit of a hundred results. */
+/** Asks with a limit of its own, because by default at most a hundred results are returned. */
 function intersects({ latitude, longitude }: WorkloadUpdate): string {
   const place = JSON.stringify({ type: 'Point', coordinates: [longitude, latitude] })
   return command('INTERSECTS', GEOFENCES_KEY, 'LIMIT', '1000000', 'IDS', 'OBJECT', place)
@@ -163,9 +163,9 @@ async function openPipelines(peer: Peer, port: number, owner: PeerOwner): Promis
   const reader = new ReplyReader()
   const repliesPerUpdate = peer === 'search' ? 2 : 1
   const pending: Batch[] = []
-  /** Replies to the oldest of them. */
+  /** How many replies to the oldest batch have arrived. */
   let replies = 0
-  /** By device of the lane. */
+  /** For each device of the lane, the geofences that it was in after its last move. */
   const inside: (readonly string[])[] = []
   const take = (reply: Reply) => {
     if (reply instanceof Error) owner.problem(reply.message)

@@ -34,9 +34,9 @@ export interface PeerTarget {
 export interface PeerLoad {
   /** Updates per second; 0: without a pause, with {@link MAX_ON_THEIR_WAY} in flight. */
   readonly rate: number
-  /** For each connection. */
+  /** The number of updates on each connection. */
   readonly updatesPerConnection: number
-  /** Maximum in a frame or pipeline. */
+  /** The maximum number of updates in a frame or pipeline. */
   readonly batch: number
 }
 
@@ -47,11 +47,11 @@ export type PeerCommand =
 export interface PeerResult {
   /** All of them were answered. */
   readonly updates: number
-  /** Until the last was answered. */
+  /** The seconds until the last update was answered. */
   readonly seconds: number
   /** CPU time of the generator, which does a part of the work for `search`. */
   readonly cpuSeconds: number
-  /** Since the session was opened. */
+  /** The visits since the session was opened. */
   readonly visits: Visits
 }
 
@@ -176,7 +176,10 @@ class Session {
     }
   }
 
-  /** @returns the time when that happened */
+  /**
+   * Resolves once every update is answered.
+   * @returns the time when that happened
+   */
   async #allAnswered(): Promise<number> {
     const isDone = () =>
       this.#courses.every(({ left, batchesOnTheirWay }) => left === 0 && batchesOnTheirWay === 0)

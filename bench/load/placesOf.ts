@@ -2,7 +2,10 @@ import { mkdirSync } from 'node:fs'
 import { readExtract } from '../../src/geo/extract/extractReader.ts'
 import { buildProducts } from '../../src/geo/extract/products.ts'
 
-/** Builds the place database of an extract into a new folder. @returns its bounds: west, south, east, north */
+/**
+ * Builds the place database of an extract into a new folder.
+ * @returns its bounds: west, south, east, north
+ */
 export async function buildPlacesOf(
   extract: string,
   folder: string,

@@ -30,7 +30,7 @@ export class ReplyReader {
     this.#buffer = this.#buffer.subarray(taken)
   }
 
-  /** Undefined if it is not complete yet. */
+  /** Reads the next reply; undefined if it is not complete yet. */
   #read(): Reply | undefined {
     const end = this.#buffer.indexOf(CR, this.#at)
     if (end < 0 || end + 2 > this.#buffer.length) return undefined

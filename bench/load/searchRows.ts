@@ -10,7 +10,7 @@ import { quantile, rounded } from '../figures.ts'
 import { progress } from '../progress.ts'
 import { distinctHouses, SPELLINGS, type House } from './addressQuestions.ts'
 
-/** To reach. */
+/** The figures to reach. */
 export const STATED_SEARCHES: Readonly<
   Record<string, { readonly p50Ms: number; readonly p99Ms?: number; readonly perSecond?: number }>
 > = {

@@ -79,7 +79,7 @@ export function seedGeofences(
 }
 
 export interface RingfenceOptions {
-  /** In addition to what every bench sets. */
+  /** Environment variables in addition to those that every bench sets. */
   readonly env?: Readonly<Record<string, string>>
   /** Modules that are loaded before the server, as paths from the checkout's root. */
   readonly preloads?: readonly string[]

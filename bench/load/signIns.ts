@@ -18,10 +18,13 @@ interface Attempts {
   readonly refused: number
 }
 
-/** Medians of windows that take turns. @returns p99 of tracks in milliseconds, and how many sign-ins were in a window */
+/**
+ * Measures in windows that take turns, and takes their medians.
+ * @returns the p99 of tracks in milliseconds, and how many sign-ins were in a window
+ */
 export async function signedInBeside(parts: {
   readonly server: ServerProcess
-  /** Its data folder. */
+  /** The data folder of the server. */
   readonly data: string
   readonly generator: Generator
   readonly workload: Workload
@@ -71,7 +74,7 @@ export async function signedInBeside(parts: {
   }
 }
 
-/** The first admin, whose link the command prints. */
+/** Makes the account of the first admin by the link that the command prints. */
 async function makeAccount(url: string, data: string): Promise<void> {
   const command = [join(import.meta.dirname, '../../src/main.ts'), 'accounts', 'add', EMAIL, '--data', data]
   const output = execFileSync(process.execPath, command, { encoding: 'utf8' })
@@ -89,7 +92,10 @@ function headersOf(url: string): Record<string, string> {
   return { origin: url, 'content-type': 'application/json', 'x-ringfence-environment': 'test' }
 }
 
-/** At a constant rate, whatever the answers take. @returns how many were answered */
+/**
+ * Signs in at a constant rate, whatever the answers take.
+ * @returns how many were answered
+ */
 async function signInAgainAndAgain(url: string, stopped: AbortSignal): Promise<Attempts> {
   let [answered, refused] = [0, 0]
   const waiting: Promise<void>[] = []
@@ -100,7 +106,8 @@ async function signInAgainAndAgain(url: string, stopped: AbortSignal): Promise<A
       body: JSON.stringify({ email: EMAIL, password: PASSWORD }),
     })
     await answer.arrayBuffer()
-    // Refused if more are under way than an address may have, or than are hashed: that is a part of what is measured.
+    // A sign-in is refused if too many are in progress for its address or being hashed; that is a part of what is
+    // measured.
     if (answer.status === 200) answered++
     else if (answer.status === 429 || answer.status === 503) refused++
     else throw new Error(`a sign-in was answered ${answer.status}`)

@@ -8,7 +8,7 @@ export type Encoding = (typeof ENCODINGS)[number]
 
 /** Writes a track frame. The parts that are the same in each are encoded before the measurement begins. */
 export interface FrameEncoder {
-  /** The updates of a frame, without what comes before them. */
+  /** Encodes the updates of a frame, without what comes before them. */
   body(updates: readonly object[]): Buffer
   /** The parts before and after a body. Together they are one message. */
   around(id: number, body: Buffer, updates: number, events: boolean): readonly [before: Buffer, after: Buffer]
@@ -17,7 +17,10 @@ export interface FrameEncoder {
 const NOTHING = Buffer.alloc(0)
 const packr = new Packr({ useRecords: false, variableMapSize: true })
 
-/** @param proto path of ringfence.proto */
+/**
+ * Prepares an encoder.
+ * @param proto path of ringfence.proto
+ */
 export function frameEncoder(encoding: Encoding, proto: string): FrameEncoder {
   switch (encoding) {
     case 'json':

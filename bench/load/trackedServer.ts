@@ -17,7 +17,7 @@ const CLIENTS = 2
 const MAX_LAG_MS = 5000
 
 export interface TrackedLoad {
-  /** Of a request, such as `matrices`. */
+  /** The name of a kind of request, such as `matrices`. */
   readonly name: string
   /** The path of the next request, with its query. */
   readonly draw: (random: () => number) => string

@@ -28,7 +28,7 @@ export interface BurstOptions {
 const MAX_LAG_MS = 5000
 /** Longer than any ETA is waited for. */
 const SETTLE_MS = 1500
-/** By turns; each change of the mode makes the next update of the trip want another ETA. */
+/** The modes that take turns. Each change of the mode makes the next update of the trip want another ETA. */
 const MODES = ['truck', 'car']
 const LEAST_WANTED = 0.95
 

@@ -143,7 +143,7 @@ function appendAll(
   })
 }
 
-/** As the actor host passes them: some parts of unequal length, together `size` bytes. */
+/** Bytes as the actor host passes them: some parts of unequal length, together `size` bytes. */
 function randomParts(size: number, seed: number): Uint8Array[] {
   const bytes = new Uint8Array(size)
   let state = seed | 1

@@ -13,7 +13,7 @@ import type { Place, TrueWay } from './truth.ts'
 export interface Fix extends Place {
   /** Seconds since the way began. */
   readonly second: number
-  /** Metres. */
+  /** The reported accuracy in metres. */
   readonly accuracy: number
 }
 

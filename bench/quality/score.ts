@@ -17,9 +17,9 @@ export class Score {
   stays = 0
   /** The stays that lasted for {@link LONG_SECONDS}. */
   longStays = 0
-  /** Stays with an entry. */
+  /** True stays for which there was an entry. */
   detected = 0
-  /** Long stays without an entry. */
+  /** Long stays for which there was no entry. */
   missedLong = 0
   /** Entries without a stay. */
   falseEntries = 0

@@ -14,11 +14,14 @@ const MOST_PLACES = 1_000_000
 export interface PlacedCity {
   readonly atlas: Atlas
   readonly places: readonly GroundedPlace[]
-  /** Degrees, of all places. */
+  /** The box around all places, in degrees. */
   readonly bounds: Bounds
 }
 
-/** @param file its place database */
+/**
+ * Opens a city.
+ * @param file its place database
+ */
 export function placedCity(file: string): PlacedCity {
   const database = new PlaceDatabase(file)
   const world = { west: -180, south: -90, east: 180, north: 90 }
@@ -34,7 +37,7 @@ function boundsOf(places: readonly GroundedPlace[]): Bounds {
   return [least(xs), least(ys), most(xs), most(ys)]
 }
 
-/** Reads each cell when it is asked for: a bench may wait. */
+/** An atlas that reads each cell when it is asked for; a bench may wait. */
 class ReadAtlas implements Atlas {
   readonly revision = 1
   readonly #regions: readonly PlaceRegion[]

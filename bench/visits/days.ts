@@ -8,7 +8,7 @@ import type { Place as Point } from '../quality/truth.ts'
 
 export interface TrueVisit {
   readonly place: GroundedPlace
-  /** Seconds since the day began, the last one not included. */
+  /** Seconds since the day began; the last second is not included. */
   readonly from: number
   readonly to: number
 }
@@ -23,18 +23,18 @@ const LEAST_STAY_SECONDS = 120
 const MOST_STAY_SECONDS = 3600
 const WALK_SPEED = 1.4
 const DRIVE_SPEED = 9
-/** Farther legs are driven. */
+/** Legs that are longer than this are driven. */
 const WALK_METERS = 1000
-/** Two visits in a row are so far apart, at least and at most. */
+/** The least and the greatest distance between two visits in a row. */
 const LEAST_LEG_METERS = 250
 const MOST_LEG_METERS = 5000
-/** Waits at lights: one in so many metres on average, of so many seconds. */
+/** Waits at lights: on average there is one in this many metres, and each takes this many seconds. */
 const LIGHTS_METERS = 600
 const LEAST_WAIT_SECONDS = 10
 const MOST_WAIT_SECONDS = 90
-/** Inside of a place of which only the point is known, people are so far from it: one standard deviation. */
+/** If only the point of a place is known, people are about this far from it: one standard deviation. */
 const POINT_SPREAD_METERS = 6
-/** A street is so far from the edge of a place that is driven past. */
+/** The distance of a street from the edge of a place that is driven past. */
 const STREET_METERS = 10
 const DRIVE_BY_METERS = 500
 
@@ -78,7 +78,7 @@ function nextPlace(places: readonly GroundedPlace[], at: Point, random: () => nu
   }
 }
 
-/** Somewhere in the place. */
+/** Draws a point in the place. */
 function seatIn({ position, rings }: GroundedPlace, random: () => number): Point {
   const points = rings.flat()
   for (let i = 0; rings.length > 0 && i < 200; i++) {

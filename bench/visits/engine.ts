@@ -15,7 +15,7 @@ export interface FoundVisit {
   readonly place: string
   readonly alternates: readonly string[]
   readonly from: number
-  /** Infinity: not over when the day was. */
+  /** The end of the visit; Infinity if it was not over when the day was. */
   to: number
 }
 
@@ -64,7 +64,7 @@ export function visitsByEngine({ atlas }: PlacedCity, reports: readonly Report[]
 
 const NEAREST_METERS = 50
 
-/** For comparison: whoever is within 50 m of a place visits the nearest one. */
+/** A simple rule, for comparison: whoever is within 50 m of a place visits the nearest one. */
 export function visitsByNearest({ atlas }: PlacedCity, reports: readonly Report[]): FoundVisit[] {
   const visits: FoundVisit[] = []
   let open: FoundVisit | undefined

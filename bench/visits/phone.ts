@@ -3,23 +3,29 @@ import type { Place as Point } from '../quality/truth.ts'
 
 /** What a phone reports of its way: a location with an error, and whether its SDK holds that it has stopped. */
 export interface Report extends Point {
-  /** Since the day began. */
+  /** Seconds since the day began. */
   readonly second: number
   readonly accuracy: number
   readonly stopped: boolean
 }
 
 const INTERVAL_SECONDS = 30
-/** Two errors so far apart have 0.37 in common: a receiver indoors is off in one direction for a while. */
+/**
+ * Two errors that are this far apart have a correlation of 0.37: indoors, a receiver is off in one direction for a
+ * while.
+ */
 const DRIFT_SECONDS = 120
-/** The defaults of the SDKs: a device has stopped when it has been within so many metres for so long. */
+/** The defaults of the SDKs: a device has stopped when it has been within this many metres for this long. */
 const STOP_METERS = 70
 const STOP_SECONDS = 140
 /** The reported accuracy is the radius of 68 % of the errors, times a random error of its own. */
 const ACCURACY_SPREAD = 0.2
 const RADIUS_68 = Math.sqrt(-2 * Math.log(1 - 0.68))
 
-/** @param error metres within which 68 % of the locations are */
+/**
+ * Simulates the phone on a way.
+ * @param error metres within which 68 % of the locations are
+ */
 export function reportsOf(way: readonly Point[], error: number, random: () => number): Report[] {
   const gauss = () => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random())
   const kept = Math.exp(-INTERVAL_SECONDS / DRIFT_SECONDS)
@@ -38,7 +44,10 @@ export function reportsOf(way: readonly Point[], error: number, random: () => nu
   return reports
 }
 
-/** By the rule of the SDKs. @param reports those before */
+/**
+ * Decides by the rule of the SDKs whether the phone has stopped.
+ * @param reports the earlier ones
+ */
 export function hasStopped(
   reports: readonly Report[],
   { latitude, longitude }: Point,

@@ -1,7 +1,7 @@
 import type { TrueVisit } from './days.ts'
 import type { FoundVisit } from './engine.ts'
 
-/** Only of these it is stated how many must be found. */
+/** Stays of this length are the only ones for which it is stated how many must be found. */
 const LONG_SECONDS = 600
 /** A phone notices late that it has left: a visit that began by then belongs to the stay before. */
 const LATE_SECONDS = 60
@@ -10,16 +10,19 @@ const LATE_SECONDS = 60
 export class VisitScore {
   visits = 0
   long = 0
-  /** Of the long ones. */
+  /** Long stays that were found with the right place. */
   longRight = 0
   longRightOrAlternate = 0
   right = 0
   wrong = 0
   missed = 0
-  /** Found where nobody stayed. */
+  /** Visits that were found where nobody stayed. */
   false = 0
 
-  /** @param found of the whole day */
+  /**
+   * Adds a true visit.
+   * @param found all visits that were found on that day
+   */
   add(visit: TrueVisit, found: readonly FoundVisit[]): void {
     const best = found
       .filter(({ from, to }) => from < visit.to && to > visit.from)

@@ -35,7 +35,7 @@ function Content() {
   const isOutside = name === '' || name === 'sign-in' || (name === 'welcome' && !isInvitation)
   useEffect(() => {
     if (value === null && name !== 'sign-in' && !isInvitation) {
-      // Back to the wanted page after signing in.
+      // After signing in, the person gets to the page that was wanted.
       const wanted = name === '' ? '' : `?to=${encodeURIComponent(location.pathname + location.search)}`
       go(`/sign-in${wanted}`, { replace: true })
     }
@@ -79,6 +79,6 @@ function Page({ name }: { readonly name: string }) {
     )
   if (failure) return <Failure failure={{ message: failure }} retry={() => location.reload()} />
   if (loaded?.name !== name) return <Loading />
-  // With a key: another environment starts from scratch and shows nothing of this one.
+  // With this key, a change of the environment makes the page start anew, so that it shows nothing of the other one.
   return <loaded.Page key={environment.value} parts={place.value.parts.slice(1)} />
 }

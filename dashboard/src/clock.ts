@@ -1,6 +1,6 @@
 import { signal } from '@preact/signals'
 
-/** Answers say the time in whole seconds, and take a while to come: less is no difference. */
+/** A smaller difference is ignored, because answers say the time in whole seconds and take a while to arrive. */
 const LEAST_LEAD_MS = 30_000
 
 /**
@@ -9,12 +9,15 @@ const LEAST_LEAD_MS = 30_000
  */
 export const clockLead = signal(0)
 
-/** What the server's clock says now, epoch milliseconds. */
+/** The time by the server's clock, in epoch milliseconds. */
 export function serverNow(): number {
   return Date.now() - clockLead.peek()
 }
 
-/** Compares the clocks. @param date the header `Date` of an answer that has just come */
+/**
+ * Compares the clocks.
+ * @param date the header `Date` of an answer that has just come
+ */
 export function compareClocks(date: string | null): void {
   const server = Date.parse(date ?? '')
   if (Number.isNaN(server)) return

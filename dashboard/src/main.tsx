@@ -1,4 +1,4 @@
-// First, before anything makes a script.
+// This must be the first import, because the policy must be there before anything makes a script.
 // oxlint-disable-next-line import/no-unassigned-import
 import './trustedTypes.ts'
 // oxlint-disable-next-line import/no-unassigned-import

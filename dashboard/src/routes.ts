@@ -10,11 +10,11 @@ export interface PageProps {
 interface PageEntry {
   readonly title: string
   readonly icon: IconName
-  /** The call without which there is nothing to show. */
+  /** The call that the page is useless without. */
   readonly needs: string
-  /** Of one environment, or of the project and its server. */
+  /** The page belongs to the project and its server, not to one environment. */
   readonly isShared?: true
-  /** The letter after `g`. */
+  /** The letter that opens the page after `g`. */
   readonly key?: string
   readonly group: 'watch' | 'set' | 'project'
   readonly load: () => Promise<{ readonly default: ComponentType<PageProps> }>

@@ -8,7 +8,10 @@ export function backoffMs(attempt: number, baseMs: number, capMs: number): numbe
   return Math.random() * Math.min(capMs, baseMs * 2 ** attempt)
 }
 
-/** @throws the signal's reason, at once when it aborts */
+/**
+ * Waits.
+ * @throws the signal's reason, at once when it aborts
+ */
 export function sleep(ms: number, signal: AbortSignal | undefined): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) {

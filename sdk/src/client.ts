@@ -19,22 +19,24 @@ export type RingfenceOptions = RingfenceServers & (RingfenceKey | RingfenceSessi
 
 interface RingfenceServers {
   /**
-   * Of the server, e.g. `https://ringfence.example.com`, or of several gateways of one cluster: when one fails, calls
-   * and streams go to the next.
+   * The address of the server, e.g. `https://ringfence.example.com`, or the addresses of several gateways of one
+   * cluster: when one fails, calls and streams go to the next.
    */
   readonly url: string | readonly string[]
-  /** For Node 20, which has none of its own: that of the package `ws`. */
+  /** The constructor of sockets, for Node 20, which has none of its own: that of the package `ws`. */
   readonly WebSocket?: WebSocketConstructor
 }
 
 interface RingfenceKey {
-  /** `prj_…`: a publishable key in apps and browsers, a secret one on servers only. */
+  /** The key `prj_…`: a publishable one in apps and browsers, a secret one on servers only. */
   readonly key: string
 }
 
-/** For pages that the server itself serves: whoever signs in by `POST /v1/sessions` is known by a cookie. */
+/**
+ * The options for pages that the server itself serves: whoever signs in by `POST /v1/sessions` is known by a cookie.
+ */
 interface RingfenceSession {
-  /** Which environment calls and streams are about. */
+  /** The environment that calls and streams are about. */
   readonly session: 'test' | 'live'
 }
 

@@ -1,12 +1,12 @@
 /** What the server refused: an answer with a status other than 2xx, or an update of a stream. */
 export class RingfenceError extends Error {
-  /** As HTTP has it. */
+  /** The HTTP status of the answer. */
   readonly status: number
-  /** The parameter that is wrong, where one is. */
+  /** The name of the parameter that is wrong, if the error is about one. */
   readonly param: string | undefined
-  /** On 429: the window that was exceeded, e.g. `second`. */
+  /** The window that was exceeded, e.g. `second`; only with status 429. */
   readonly type: string | undefined
-  /** Seconds after which it may be tried again. */
+  /** The seconds after which it may be tried again. */
   readonly retryAfter: number | undefined
 
   constructor(

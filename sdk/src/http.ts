@@ -5,13 +5,13 @@ import type { Servers } from './servers.ts'
 
 /** One call, as it goes out. */
 export interface Call {
-  /** In upper case. */
+  /** The HTTP method in upper case. */
   readonly method: string
   readonly path: string
-  /** By name in the path: `{id}`. */
+  /** The values of the parts of the path, by name: `{id}`. */
   readonly params?: Readonly<Record<string, string>>
   readonly query?: Readonly<Record<string, unknown>>
-  /** Text and Blobs go out as CSV, the rest as JSON. */
+  /** The body. Texts and Blobs are sent as CSV, everything else as JSON. */
   readonly body?: unknown
   readonly signal?: AbortSignal | undefined
 }
@@ -19,7 +19,7 @@ export interface Call {
 const ATTEMPTS = 4
 const BASE_MS = 250
 const CAP_MS = 5000
-/** Seconds. If the server asks for a longer wait, the caller gets an error that says so. */
+/** The longest wait in seconds. If the server asks for a longer one, the caller gets an error that says so. */
 const MAX_RETRY_AFTER = 30
 
 /**
@@ -80,7 +80,7 @@ export async function callOnce(
   return isJson ? JSON.parse(text) : text
 }
 
-/** The error of an answer; one that does not come from Ringfence has no `meta`. */
+/** Makes an error of an answer; one that does not come from Ringfence has no `meta`. */
 function refusal(answer: Response, json: string): RingfenceError {
   const { meta = {} } = JSON.parse(json) as {
     readonly meta?: { readonly message?: string; readonly param?: string; readonly type?: string }
@@ -93,7 +93,7 @@ function refusal(answer: Response, json: string): RingfenceError {
   })
 }
 
-/** Milliseconds to wait before another attempt; undefined: it would fail again. */
+/** The milliseconds to wait before another attempt; undefined if it would fail again. */
 function retryMs(error: unknown, attempt: number): number | undefined {
   const backoff = backoffMs(attempt, BASE_MS, CAP_MS)
   if (error instanceof ConnectionError) return backoff
@@ -105,7 +105,7 @@ function retryMs(error: unknown, attempt: number): number | undefined {
   return retryAfter <= MAX_RETRY_AFTER ? retryAfter * 1000 + backoff : undefined
 }
 
-/** Whether to do it twice is as good as once. An update with its number in a stream is applied once. */
+/** Whether a call may be made twice with the same result. An update with its number in a stream is applied once. */
 function isRepeatable({ method, path, body }: Call): boolean {
   if (method === 'GET' || method === 'PUT' || method === 'DELETE') return true
   return path === '/v1/track' && (body as { readonly stream?: string }).stream !== undefined
@@ -119,7 +119,7 @@ function pathOf(path: string, params: Call['params']): string {
   })
 }
 
-/** `?a=1&b=x,y&metadata[k]=v`; what is undefined is left out. */
+/** Writes the query, such as `?a=1&b=x,y&metadata[k]=v`. Undefined values are left out. */
 function queryOf(query: Call['query'] = {}): string {
   const search = new URLSearchParams()
   for (const [name, value] of Object.entries(query)) {

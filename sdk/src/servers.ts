@@ -7,7 +7,10 @@ export class Servers {
   readonly #urls: readonly string[]
   #at: number
 
-  /** @throws TypeError where there is none */
+  /**
+   * Chooses one of the addresses.
+   * @throws TypeError if there is none
+   */
   constructor(urls: string | readonly string[]) {
     this.#urls = [urls].flat().map((url) => url.replace(/(?<!\/)\/+$/, ''))
     if (this.#urls.length === 0) throw new TypeError('url: at least one address is needed')
@@ -19,7 +22,10 @@ export class Servers {
     return this.#urls[this.#at]!
   }
 
-  /** The server at that address cannot be used: the next one is, unless that was noticed before. */
+  /**
+   * Must be called when the server at that address cannot be used: the next one is used, unless that was noticed
+   * before.
+   */
   failed(url: string): void {
     if (url === this.url) this.#at = (this.#at + 1) % this.#urls.length
   }

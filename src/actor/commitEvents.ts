@@ -24,7 +24,7 @@ const MANY_CHARACTERS = 512 * 1024
 /** The events of an update into or out of very many geofences. They are made one by one when they are written. */
 interface Emitted {
   readonly transitions: readonly Transition[]
-  /** Of each: see {@link EventTexts.partOf}. */
+  /** The part of each event, as {@link EventTexts.partOf} makes it. */
   readonly parts: readonly string[]
   readonly written: EventTexts
   /** The texts of those that were made. */

@@ -55,7 +55,7 @@ export interface ShapeIndex<T extends Named> {
   slotOf(id: string): number
   /** The item in a slot, without its shape. Objects are replaced, never changed. */
   geofence(slot: number): T
-  /** The same, for who looks at each item once: it does not count as being used. */
+  /** Like the call above, for callers that look at each item once: it does not count as being used. */
   glimpse(slot: number): T
   /** A copy of its shape, as it was put. */
   shape(slot: number): Shape

@@ -10,7 +10,7 @@ export interface SlotStore<T> {
   has(slot: number): boolean
   /** The item in a slot that is in use. */
   get(slot: number): T
-  /** The same, for who looks at each item once: it does not count as being used. */
+  /** Like the call above, for callers that look at each item once: it does not count as being used. */
   glimpse(slot: number): T
   /** Adds an item, or replaces the one with its id. Returns its slot. */
   put(item: T): number

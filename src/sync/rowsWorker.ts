@@ -23,7 +23,7 @@ export interface SyncRowsThread {
 /** How many rows a batch has. The other thread needs a few milliseconds for it. */
 const BATCH_ROWS = 256
 const BATCH_CHARACTERS = 128 * 1024
-/** Of all files; they take 135 MB, and twice that while the last file is read. */
+/** The limit for all files together; they take 135 MB, and twice that while the last file is read. */
 const MOST_PAIRS = 5_000_000
 const SNIFFED_BYTES = 4096
 const LINE_FEED = 0x0a

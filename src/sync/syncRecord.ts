@@ -87,7 +87,7 @@ export const SyncBody = Type.Object(
   { title: 'GeofenceSyncDefinition', additionalProperties: false, allOf: SYNC_NEEDS },
 )
 
-/** Without secrets. */
+/** The settings as users see them, without secrets. */
 const SyncSchema = Type.Object(
   {
     enabled: Type.Boolean(),

@@ -102,7 +102,7 @@ export class Tile38Positions implements Positions {
     return watched
   }
 
-  /** After a new connection: looks up the devices in the area, and informs the observer. */
+  /** Looks up the devices in the area after a new connection, and informs the observer. */
   async #openAgain(watched: Watched): Promise<void> {
     await this.#listen(watched)
     while (!(await this.#isWhole())) if (watched.viewer.isEnded || !this.#tile38.isConnected) return

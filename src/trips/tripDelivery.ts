@@ -225,7 +225,7 @@ interface Telling {
   readonly row: UpdateRow
   /** Whether some of its trips may have received it before. */
   readonly isAgain: boolean
-  /** See {@link ToldRow}. */
+  /** Whether telling it was in vain, as {@link ToldRow} describes. */
   isInVain: boolean
 }
 

@@ -71,7 +71,7 @@ createServer((socket) => {
       text = text.slice(read.length)
       const isFirst = !client.isListening
       out += answer(client, read.words)
-      // As the real server does: what follows a connection's first SUBSCRIBE in the same packet is lost.
+      // This does what the real server does: whatever follows a connection's first SUBSCRIBE in the same packet is lost.
       if (isFirst && client.isListening) text = ''
     }
     socket.write(out, 'latin1')

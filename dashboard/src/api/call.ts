@@ -2,12 +2,12 @@ import type { AnswerOf, Arguments, Method, PathOf } from '../../../sdk/src/types
 import { compareClocks } from '../clock.ts'
 import { environment } from './environment.ts'
 
-/** An answer that is an error, in the words of the server. */
+/** An answer that is an error; its message is that of the server. */
 export class CallFailure extends Error {
   override readonly name = 'CallFailure'
-  /** 0 if there was no answer. */
+  /** The status of the answer; 0 if there was none. */
   readonly status: number
-  /** The field that is wrong, if it is one. */
+  /** The name of the field that is wrong, if the error is about one. */
   readonly param: string | undefined
   readonly requestId: string | undefined
 
@@ -32,7 +32,7 @@ export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener
 }
 
-/** Called when the server has refused what the page offered: the role may have changed. */
+/** Called when the server has refused what the page offered, because the role may have changed. */
 let onForbidden: () => void = () => {}
 export function whenForbidden(listener: () => void): void {
   onForbidden = listener

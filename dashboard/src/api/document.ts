@@ -27,7 +27,7 @@ export interface JsonSchema {
 /** The document of this server; undefined until it has been read. */
 export const apiDocument = signal<ApiDocument | undefined>(undefined)
 
-/** Reads it once. */
+/** Reads the document, unless that has been done. */
 export async function loadDocument(): Promise<void> {
   if (apiDocument.value !== undefined) return
   const answer = await fetch('/v1/openapi.json')

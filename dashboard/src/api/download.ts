@@ -1,7 +1,10 @@
 import { CallFailure } from './call.ts'
 import { environment } from './environment.ts'
 
-/** Saves an answer as a file. A plain link would come without the session's environment. @throws CallFailure */
+/**
+ * Saves an answer as a file. A plain link would not carry the environment of the session.
+ * @throws CallFailure
+ */
 export async function download(path: string, fileName: string): Promise<void> {
   const answer = await fetch(path, { headers: { 'X-Ringfence-Environment': environment.value } })
   if (!answer.ok) {

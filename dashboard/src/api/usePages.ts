@@ -16,6 +16,7 @@ interface Page<T> {
 }
 
 /**
+ * Shows a list page by page.
  * @param key what the list depends on
  * @param ask for the page after the record with this `_id`
  */

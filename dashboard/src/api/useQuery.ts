@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { CallFailure } from './call.ts'
 import { environment } from './environment.ts'
 
-/** A question to the server, as a page sees it. What was there stays while it is asked again. */
+/** A question to the server, as a page sees it. The last answer stays while the question is asked again. */
 export interface Query<T> {
   readonly data: T | undefined
   readonly failure: CallFailure | undefined
@@ -41,7 +41,7 @@ export function useQuery<T>(
 
   useEffect(() => {
     const stop = new AbortController()
-    // Nothing of another environment or another record is shown, not even for a moment.
+    // An answer for another environment or another record must not be shown, not even for a moment.
     setState((before) =>
       before.key === whole
         ? { ...before, isLoading: true }

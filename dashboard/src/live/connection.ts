@@ -8,14 +8,14 @@ import { environment } from '../api/environment.ts'
 import { containsBox, widened, type Box } from '../map/geometry.ts'
 import type { Fleet } from './fleet.ts'
 
-/** How much more than the screen is watched, on each side. */
+/** The watched box is larger than the screen by this share on each side. */
 const MARGIN = 0.3
-/** Events that are kept; older ones are on their page. */
+/** How many events are kept; older ones can be found on the page of events. */
 const KEPT_EVENTS = 500
-/** The first positions of a new watch come within this time; then the old one ends. */
+/** The old watch ends after this time, because by then the new one has delivered its first positions. */
 const OVERLAP_MS = 1200
 
-/** How it is about the connection. */
+/** The state of the connection. */
 export type LiveState =
   | { readonly status: 'connecting' | 'open' }
   | { readonly status: 'lost'; readonly since: Date; readonly reason: string }
@@ -32,9 +32,9 @@ export interface WatchFilterValues {
  */
 export class LiveConnection {
   readonly state = signal<LiveState>({ status: 'connecting' })
-  /** The newest first. */
+  /** The events, beginning with the newest. */
   readonly events = signal<readonly Event[]>([])
-  /** Why there are no positions, in the words of the server. */
+  /** Why no positions arrive, in the words of the server. */
   readonly trouble = signal<string | undefined>(undefined)
   readonly #fleet: Fleet
   readonly #onPositions: () => void
@@ -73,7 +73,7 @@ export class LiveConnection {
     const old = this.#watch
     const watch = (this.#watch = new AbortController())
     if (!isSame) {
-      // What no longer matches is not shown, not even for a moment.
+      // Devices that no longer match must not be shown, not even for a moment.
       this.#fleet.clear()
       old?.abort()
     }
@@ -85,7 +85,7 @@ export class LiveConnection {
     }, OVERLAP_MS)
   }
 
-  /** Watches nothing: there is too much to show each. */
+  /** Ends the watch, because there are too many devices to show each. */
   hide(): void {
     this.#watch?.abort()
     this.#watch = undefined
@@ -97,7 +97,7 @@ export class LiveConnection {
   /** Follows events from now on. */
   follow(filter: EventFilter): void {
     this.#eventWatch?.abort()
-    // What another filter let through is not shown.
+    // Events that only the earlier filter let through must not be shown.
     this.#waiting = []
     this.events.value = []
     const { signal: stop } = (this.#eventWatch = new AbortController())

@@ -1,16 +1,16 @@
 import type { Position } from '../../../sdk/src/stream/messages.ts'
 import { isInBox, mercatorX, mercatorY, type Box } from '../map/geometry.ts'
 
-/** How long a device takes on the screen to where its new position is. */
+/** How long a device takes on the screen to reach its new position. */
 const GLIDE_MS = 1000
 const FIRST_SLOTS = 1024
 
 /**
- * The devices on the map: a slot of typed arrays each, so that 20,000 of them cost no objects. What is painted lies
- * between where a device was seen and where it is.
+ * The devices on the map. Each has a slot in typed arrays, so that 20,000 of them cost no objects. A device is painted
+ * between its previous and its present position.
  */
 export class Fleet {
-  /** Slots in use are 0 to size - 1. */
+  /** The number of slots in use, which are 0 to size - 1. */
   size = 0
   fromX = new Float64Array(FIRST_SLOTS)
   fromY = new Float64Array(FIRST_SLOTS)
@@ -28,7 +28,10 @@ export class Fleet {
   /** How long a glide takes; 0 if devices jump. */
   readonly glideMs: number
 
-  /** @param isStill devices jump instead of gliding, for people who want no motion */
+  /**
+   * Makes an empty fleet.
+   * @param isStill devices jump instead of gliding, for people who want no motion
+   */
   constructor(isStill: boolean) {
     this.glideMs = isStill ? 0 : GLIDE_MS
   }
@@ -44,7 +47,7 @@ export class Fleet {
     return this.#slots.get(deviceId)
   }
 
-  /** Removes what is outside of a box: the watch that knew of it has ended. */
+  /** Removes the devices outside of a box, because the watch that reported them has ended. */
   keepOnly(box: Box): void {
     for (let slot = this.size - 1; slot >= 0; slot--) {
       const { location, user } = this.positions[slot]!
@@ -79,7 +82,7 @@ export class Fleet {
       const share = this.progress(slot, now)
       this.fromX[slot] = this.fromX[slot]! + (this.toX[slot]! - this.fromX[slot]!) * share
       this.fromY[slot] = this.fromY[slot]! + (this.toY[slot]! - this.fromY[slot]!) * share
-      // Across the antimeridian a device jumps rather than travel around the world.
+      // At the antimeridian a device jumps, because it would otherwise travel around the world.
       if (Math.abs(this.fromX[slot]! - x) > 0.5) this.fromX[slot] = x
       if (this.fromX[slot] !== x || this.fromY[slot] !== y) this.glidesUntil = now + this.glideMs
     }
@@ -91,7 +94,7 @@ export class Fleet {
     this.positions[slot] = position
   }
 
-  /** The last slot takes the place of the one that goes. */
+  /** Removes a device; the last slot takes its place. */
   #remove(deviceId: string): void {
     const slot = this.#slots.get(deviceId)
     if (slot === undefined) return

@@ -30,7 +30,7 @@ function centerOf(x: number, y: number, zoom: number): LngLat {
   return [((x + 0.5) / side) * 360 - 180, (Math.atan(Math.sinh(north)) * 180) / Math.PI]
 }
 
-/** `812`, `1.2k`, `48k` */
+/** A count in few characters: `812`, `1.2k`, `48k`. */
 function countWord(count: number): string {
   if (count < 1000) return String(count)
   return count < 10_000 ? `${(count / 1000).toFixed(1)}k` : `${Math.round(count / 1000)}k`

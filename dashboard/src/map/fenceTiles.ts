@@ -3,7 +3,7 @@ import { colorOf } from './colors.ts'
 import type { OpenMap } from './map.ts'
 
 const SOURCE = 'fence-tiles'
-/** How often it is asked whether geofences have changed. */
+/** How often the layer asks whether geofences have changed. */
 const ASK_MS = 10_000
 /** A tile without geofences: its tag alone says whether any tile has changed. */
 const PROBE = '/v1/geofences/tiles/16/0/0.mvt'
@@ -18,7 +18,10 @@ export class FenceTileLayer {
   readonly #timer: number
   #tag: string | undefined
 
-  /** @param isFaint as a background of others, without names */
+  /**
+   * Makes the layer.
+   * @param isFaint draws it as a background of other geofences, without names
+   */
   constructor(
     opened: OpenMap,
     onChoose?: (id: string) => void,

@@ -3,15 +3,15 @@
 export type LngLat = readonly [longitude: number, latitude: number]
 
 const METERS_PER_DEGREE = 111_195
-/** Enough that no circle on a screen shows its corners. */
+/** The number of corners of a drawn circle, which is enough that none is seen on a screen. */
 const CIRCLE_CORNERS = 72
 
-/** Of the world in Mercator: 0 to 1 from west to east. */
+/** The position in the Mercator square of the world, from 0 in the west to 1 in the east. */
 export function mercatorX(longitude: number): number {
   return (longitude + 180) / 360
 }
 
-/** 0 to 1 from north to south. */
+/** The position in the Mercator square of the world, from 0 in the north to 1 in the south. */
 export function mercatorY(latitude: number): number {
   const bounded = Math.max(-85.0511, Math.min(85.0511, latitude))
   const sine = Math.sin((bounded * Math.PI) / 180)
@@ -31,7 +31,7 @@ export function circleRing([longitude, latitude]: LngLat, radiusMeters: number):
   return [...ring, ring[0]!]
 }
 
-/** West, south, east, north. */
+/** A box in degrees. */
 export type Box = readonly [west: number, south: number, east: number, north: number]
 
 /** The box around points; undefined without a point. */

@@ -7,11 +7,11 @@ import type { LngLat } from './geometry.ts'
  */
 
 const METERS_PER_DEGREE = 111_195
-/** Samples of a disc, of which each stands for the same area. */
+/** The number of samples of a disc; each stands for the same area. */
 const SAMPLES = 220
-/** Cells on the longer side of the picture of confidences. */
+/** The number of cells on the longer side of the picture of confidences. */
 const CELLS = 34
-/** Corners times cells that are worth waiting for; beyond it the picture is coarser. */
+/** The largest product of corners and cells that is worth waiting for; beyond it the picture is coarser. */
 const MOST_WORK = 3_000_000
 
 type Point = readonly [x: number, y: number]
@@ -20,7 +20,7 @@ type Point = readonly [x: number, y: number]
 export interface GhostVerdict {
   /** Metres to the boundary, negative inside. */
   readonly distance: number
-  /** Share of the accuracy disc that is covered. */
+  /** The share of the accuracy disc that is covered. */
   readonly coverage: number
   readonly isInside: boolean
   /** The confidence of an entry if it is inside, else of an exit. */
@@ -33,7 +33,10 @@ export interface ConfidenceCell {
   readonly confidence: Confidence
 }
 
-/** @param ring closed */
+/**
+ * Judges one fix.
+ * @param ring closed
+ */
 export function judgeFix(ring: readonly LngLat[], at: LngLat, accuracy: number): GhostVerdict {
   const plane = new Plane(ring)
   const point = plane.to(at)
@@ -75,7 +78,7 @@ export function confidenceCells(ring: readonly LngLat[], accuracy: number): Conf
   return found
 }
 
-/** Metres around the middle of a ring. */
+/** A plane in metres around the middle of a ring. */
 class Plane {
   readonly #points: readonly Point[]
   readonly #origin: LngLat
@@ -111,7 +114,7 @@ class Plane {
     ]
   }
 
-  /** To the boundary, negative inside. */
+  /** Metres to the boundary, negative inside. */
   distance(point: Point): number {
     let least = Infinity
     for (let i = 1; i < this.#points.length; i++)
@@ -124,7 +127,7 @@ class Plane {
     if (distance >= accuracy) return 0
     let inside = 0
     for (let i = 0; i < samples; i++) {
-      // A spiral of the golden angle: each sample stands for the same area.
+      // The samples lie on a spiral of the golden angle, so that each stands for the same area.
       const radius = accuracy * Math.sqrt((i + 0.5) / samples)
       const angle = i * 2.399963
       if (this.#contains([x + radius * Math.cos(angle), y + radius * Math.sin(angle)])) inside++

@@ -26,7 +26,10 @@ export interface OpenMap {
   close(): void
 }
 
-/** @returns undefined if the browser has no WebGL */
+/**
+ * Opens a map.
+ * @returns undefined if the browser has no WebGL
+ */
 export function openMap(
   container: HTMLElement,
   view: View = WORLD,

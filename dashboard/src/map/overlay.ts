@@ -6,15 +6,15 @@ import type { OpenMap } from './map.ts'
 /** One thing that a page draws on a map. */
 export type Mark = {
   readonly color: ColorToken
-  /** Stands beside a point, and in an area. */
+  /** The text beside a point, or in an area. */
   readonly name?: string | undefined
-  /** Stands in a point. */
+  /** The sign in a point. */
   readonly sign?: string | undefined
-  /** Passed on to whoever is interested in clicks. */
+  /** The id that clicks on the mark report. */
   readonly id?: string | undefined
   readonly isStrong?: boolean
   readonly isDashed?: boolean
-  /** Of an area: no line around it. */
+  /** Draws an area without a line around it. */
   readonly isBare?: boolean
 } & (
   | { readonly shape: 'point'; readonly at: LngLat }
@@ -31,7 +31,10 @@ export class Overlay {
   readonly #name: string
   #marks: readonly Mark[] = []
 
-  /** @param name distinguishes several of one map */
+  /**
+   * Makes the overlay.
+   * @param name distinguishes several overlays of one map
+   */
   constructor(opened: OpenMap, name: string, onChoose?: (id: string) => void) {
     this.#opened = opened
     this.#name = name

@@ -3,16 +3,16 @@ import { serverNow } from '../clock.ts'
 import type { Fleet } from '../live/fleet.ts'
 import { discSprite, HEADINGS, type Sprite } from './sprites.ts'
 
-/** Glides are painted this often. */
+/** The time between two paintings during glides. */
 const FRAME_MS = 33
-/** Devices are smaller where there are more, and have a nose where there are few. */
+/** From this number of devices in view on, they are drawn smaller and without noses. */
 const SMALL_FROM = 8000
 const NOSES_BELOW = 500
 const RADIUS = 5
 const SMALL_RADIUS = 2.5
 /** A device that has been silent for this long is grey. */
 const SILENT_MS = 10 * 60_000
-/** How near a click must be. */
+/** The greatest distance between a click and the device that it chooses. */
 const HIT_PX = 14
 
 interface Colors {
@@ -24,11 +24,11 @@ interface Colors {
 
 /** A sprite for the image of this width. */
 interface Stamp extends Sprite {
-  /** Of each pixel from the centre, in the image. */
+  /** The offset in the image of each pixel from the centre. */
   readonly offset: Int32Array
 }
 
-/** How a device is painted, by {@link HEADINGS} and without. */
+/** The sprites of a device, one for each of the {@link HEADINGS} and one without a heading. */
 interface SpriteSet {
   readonly plain: Stamp
   readonly small: Stamp
@@ -67,19 +67,19 @@ export class Points {
     this.#pixels = new Uint32Array(this.#image.data.buffer)
     map.getCanvasContainer().append(this.#canvas)
     map.on('resize', () => this.#resize())
-    // In the map's own frame, so that points do not swim.
+    // The positions are painted in the frame of the map, so that points do not swim.
     map.on('move', () => this.#paint(performance.now()))
     this.#resize()
   }
 
-  /** After a change of the theme. */
+  /** Takes the colours of another theme. */
   restyle(colors: Colors): void {
     this.#colors = colors
     this.#sprites = undefined
     this.changed()
   }
 
-  /** Something of the fleet has changed: paints now, and until the last device has arrived. */
+  /** Must be called after a change of the fleet: paints now, and until the last device has arrived. */
   changed(): void {
     if (this.#frame === 0) this.#frame = requestAnimationFrame((now) => this.#step(now))
   }
@@ -125,7 +125,7 @@ export class Points {
     return { scale, left: (lng + 180) / 360 - clientWidth / 2 / scale, top: y - clientHeight / 2 / scale }
   }
 
-  /** From the left edge, in the copy of the world that is shown. */
+  /** The pixels from the left edge, in the copy of the world that is shown. */
   #onScreen(x: number, left: number): number {
     const offset = x - left
     return offset - Math.floor(offset)
@@ -158,7 +158,7 @@ export class Points {
     const hasNoses = fleet.size < NOSES_BELOW
     const silentBefore = this.isStale ? Infinity : serverNow() - SILENT_MS
     pixels.fill(0)
-    // This runs for each of 50,000 devices, 30 times a second: without functions and objects of their own.
+    // This loop runs for 50,000 devices 30 times a second, so it makes no objects and calls no functions.
     const { size, fromX, fromY, toX, toY, startedAt, updatedAt, glideMs } = fleet
     for (let slot = 0; slot < size; slot++) {
       const age = now - startedAt[slot]!
@@ -167,7 +167,7 @@ export class Points {
       const beginY = fromY[slot]!
       const wayX = toX[slot]! - beginX
       const wayY = toY[slot]! - beginY
-      // In the copy of the world that is shown.
+      // The copy of the world that is shown decides where the device is painted.
       const east = beginX + wayX * share - left
       const x = Math.round((east - Math.floor(east)) * pixelScale)
       const y = Math.round((beginY + wayY * share - top) * pixelScale)

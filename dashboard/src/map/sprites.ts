@@ -3,14 +3,14 @@ export interface Sprite {
   /** The offset of the pixel from the centre. */
   readonly dx: Int16Array
   readonly dy: Int16Array
-  /** As the image has it in memory: alpha, blue, green, red. */
+  /** The colour as the image has it in memory: alpha, blue, green, red. */
   readonly color: Uint32Array
-  /** No pixel is farther from the centre, in either direction. */
+  /** The greatest distance of a pixel from the centre, in either direction. */
   readonly reach: number
 }
 
 export const HEADINGS = 16
-/** Below this opacity a pixel of an edge is left out. */
+/** Pixels at an edge with a lower opacity are left out. */
 const MIN_ALPHA = 100
 
 /**

@@ -6,7 +6,7 @@ import { environment, type Environment } from '../api/environment.ts'
 
 export type SignedIn = AnswerOf<'/v1/sessions/current', 'get'>
 
-/** Who has signed in; null: nobody; undefined: not known yet. */
+/** The person who has signed in; null if nobody has, and undefined while it is not known yet. */
 export const session = signal<SignedIn | null | undefined>(undefined)
 
 const RANKS = { read: 0, write: 1, admin: 2 } as const
@@ -16,7 +16,7 @@ whenForbidden(() => void readRole())
 
 /** Finds out who has signed in, with the cookie that the page does not see. */
 export async function loadSession(): Promise<void> {
-  // That of the address. A session with a key has one environment, so it may be refused.
+  // The address names the environment. A session with a key has only one, so the server may refuse it.
   const wanted = environment.peek()
   for (const tried of [wanted, wanted === 'test' ? 'live' : 'test'] as const) {
     environment.value = tried
@@ -41,14 +41,20 @@ async function readRole(): Promise<void> {
   }
 }
 
-/** @throws CallFailure */
+/**
+ * Signs in.
+ * @throws CallFailure
+ */
 export async function signIn(
   proof: { readonly key: string } | { readonly email: string; readonly password: string },
 ): Promise<void> {
   opened(await call('post', '/v1/sessions', { body: proof }))
 }
 
-/** Accepts an invitation. @throws CallFailure */
+/**
+ * Accepts an invitation.
+ * @throws CallFailure
+ */
 export async function accept(token: string, password: string, name: string): Promise<void> {
   const body = { password, ...(name !== '' && { name }) }
   opened(await call('post', '/v1/invitations/{token}', { params: { token }, body }))

@@ -9,7 +9,7 @@ const STORED = 'ringfence.keys'
 /** The time in which the letter after `g` counts. */
 const PAUSE_MS = 1500
 
-/** People who dictate, or who use keys for something else, turn them off. */
+/** Whether the keys are on. People who dictate, or who use keys for something else, turn them off. */
 const areOn = signal(read())
 
 /**
@@ -90,7 +90,7 @@ export function HelpDialog({ onClose }: { readonly onClose: () => void }) {
           try {
             localStorage.setItem(STORED, on ? 'on' : 'off')
           } catch {
-            // Without storage it holds until the page is closed.
+            // Without storage, the choice holds until the page is closed.
           }
         }}
       />

@@ -5,9 +5,9 @@ export type Theme = 'system' | 'light' | 'dark'
 const KEY = 'ringfence.theme'
 const dark = matchMedia('(prefers-color-scheme: dark)')
 
-/** What the person chose. */
+/** The theme that the person has chosen. */
 export const theme = signal<Theme>(stored())
-/** What is shown. */
+/** Whether the dark theme is shown. */
 export const isDark = signal(false)
 
 export function startTheme(): void {
@@ -20,7 +20,7 @@ export function setTheme(next: Theme): void {
   try {
     localStorage.setItem(KEY, next)
   } catch {
-    // Without storage it holds until the page is closed.
+    // Without storage, the choice holds until the page is closed.
   }
   show()
 }

@@ -7,9 +7,9 @@ import UPlot, { type AlignedData, type Options, type Series } from 'uplot'
 
 export interface ChartSeries {
   readonly name: string
-  /** A colour of the theme. */
+  /** The name of a colour of the theme. */
   readonly color: string
-  /** One for each time; null where nothing is known. */
+  /** One value for each time; null where nothing is known. */
   readonly values: readonly (number | null)[]
 }
 
@@ -107,7 +107,7 @@ function optionsOf(
         ...(kind === 'bars'
           ? { fill: color(token), ...(bars && { paths: bars }) }
           : { fill: faint(color(token)) }),
-        // Of a stack, the legend says the part and not the sum.
+        // In a stack, the legend shows the value of the series and not the sum that is drawn.
         value: (_, _value, _index, at) => {
           const value = at === null ? undefined : values[at]
           return value === null || value === undefined ? '' : format(value)

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { Button, Dialog, Segments } from './parts.tsx'
 import { say } from './toast.tsx'
 
-/** A text to copy. */
+/** A text, with a button that copies it. */
 export function Code({ text, label = 'Copy' }: { readonly text: string; readonly label?: string }) {
   return (
     <div style={{ display: 'grid', gap: '8px' }}>
@@ -35,7 +35,7 @@ export interface ShownCall {
   readonly body?: unknown
 }
 
-/** `</>`: shows the call as curl and with the client. */
+/** The button `</>`, which shows the call as curl and with the client. */
 export function CallButton({ call }: { readonly call: ShownCall }) {
   return (
     <TextsButton
@@ -47,7 +47,7 @@ export function CallButton({ call }: { readonly call: ShownCall }) {
   )
 }
 
-/** `</>` with texts of one's own, by language. */
+/** The button `</>` with texts of the caller's choice, by language. */
 export function TextsButton(props: {
   readonly texts: readonly (readonly [language: string, text: string])[]
 }) {

@@ -4,7 +4,7 @@ import { useId } from 'preact/hooks'
 interface FieldProps {
   readonly label: string
   readonly help?: ComponentChildren
-  /** What the server says is wrong with it. */
+  /** The server's sentence about what is wrong with the field. */
   readonly wrong?: string | undefined
 }
 

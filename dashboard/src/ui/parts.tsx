@@ -18,7 +18,7 @@ export function Button(props: {
   readonly type?: 'button' | 'submit'
   readonly pressed?: boolean
   readonly disabled?: boolean
-  /** Why it is disabled, or what else it is good to know. */
+  /** Why the button is disabled, or what else is good to know. */
   readonly title?: string | undefined
   readonly onClick?: () => void
 }) {
@@ -107,7 +107,7 @@ export function Loading({ lines = 5 }: { readonly lines?: number }) {
   )
 }
 
-/** The sentence of the server, and the way to try again. */
+/** Shows the sentence of the server, and a button that tries again. */
 export function Failure(props: {
   readonly failure: { readonly message: string; readonly requestId?: string | undefined }
   readonly retry?: () => void
@@ -190,7 +190,7 @@ export function Dialog(props: {
   )
 }
 
-/** A choice of few, of which one holds. */
+/** A choice between few values, one of which is chosen. */
 export function Segments<T extends string>(props: {
   readonly label: string
   readonly value: T

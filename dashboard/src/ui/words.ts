@@ -26,12 +26,12 @@ export const EVENT_SIGNS: Readonly<Record<EventKind, string>> = {
 
 const NUMBERS = new Intl.NumberFormat('en')
 
-/** `12,408` */
+/** A count with separators, such as `12,408`. */
 export function countText(value: number): string {
   return NUMBERS.format(value)
 }
 
-/** `14 m`, `2.4 km` */
+/** A distance as text, such as `14 m` or `2.4 km`. */
 export function metersText(meters: number): string {
   const size = Math.abs(meters)
   if (size < 10) return `${meters.toFixed(1)} m`
@@ -59,7 +59,7 @@ export function userName(user: {
   return user.userId || user.deviceId || user._id || 'unknown'
 }
 
-/** `12 min`, `3 h`, `2 d`. */
+/** A time span as text, such as `12 min`, `3 h` or `2 d`. */
 export function spanText(seconds: number): string {
   if (seconds < 60) return `${Math.round(seconds)} s`
   if (seconds < 3600) return `${Math.round(seconds / 60)} min`

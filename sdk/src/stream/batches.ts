@@ -8,9 +8,9 @@ import { merged, WatchListener } from './watchListener.ts'
  * Whoever is slow gets one batch with the newest change of each device.
  */
 export class BatchIterator extends WatchListener<readonly Position[]> {
-  /** A message as it came, while nothing else waits. */
+  /** The last message, unchanged, while nothing else waits. */
   #message: readonly Position[] | undefined
-  /** By device: what waits beyond that. */
+  /** The positions that wait beyond that, by device. */
   readonly #waiting = new Map<string, Position>()
 
   protected put(positions: readonly Position[]): void {

@@ -4,7 +4,7 @@ import { Inlet } from './inlet.ts'
 import type { Listener, ListenerHost } from './listener.ts'
 import type { EventFilter, ServerMessage } from './messages.ts'
 
-/** Events that may wait to be taken; past it the subscription is given up until they are. */
+/** How many events may wait to be taken; with more, the subscription is given up until they are. */
 const MAX_WAITING = 1000
 
 /**
@@ -21,13 +21,16 @@ export class EventIterator implements AsyncIterableIterator<Event, undefined>, L
   readonly #isBatched: boolean
   readonly #inlet: Inlet<Event>
   #waiting: Event[] = []
-  /** Where to go on: after an event, or at a place that the server has named. */
+  /** Where to continue: after an event, or at a place that the server has named. */
   #from: string
-  /** Of the subscription under way; a new one gets a new name, so that what still comes of the old is not mixed up. */
+  /**
+   * The name of the present subscription. A new one gets a new name, so that late events of the old one are not mixed
+   * up with it.
+   */
   #name: string | undefined
-  /** Given up until what waits is taken. */
+  /** Whether the subscription is given up until the waiting events are taken. */
   #isPaused = false
-  /** Of a subscription for which the server had no room, or was not ready. */
+  /** The timer of a subscription for which the server had no room, or was not ready. */
   #retryTimer: ReturnType<typeof setTimeout> | undefined
 
   constructor(host: ListenerHost, filter: EventFilter, from: string, isBatched: boolean) {
@@ -46,7 +49,7 @@ export class EventIterator implements AsyncIterableIterator<Event, undefined>, L
     return this.#inlet.next()
   }
 
-  /** Unsubscribes. */
+  /** Ends the subscription. */
   return(): Promise<IteratorResult<Event, undefined>> {
     return this.#inlet.return()
   }

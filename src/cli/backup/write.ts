@@ -31,11 +31,11 @@ export interface BackupOptions {
   readonly source: BackupSource
   /** The version of this Ringfence. */
   readonly version: string
-  /** In epoch milliseconds. */
+  /** The time of the backup, in epoch milliseconds. */
   readonly now: number
   /** Reads and checks the log in a folder. Returns the offset of its last frame, or throws. */
   readonly checkLog: (folder: string, storeId: string) => number
-  /** See {@link ReadOptions}. */
+  /** How fast files are read, as {@link ReadOptions} describes. */
   readonly bytesPerSecond: number
   readonly progress: (done: number, total: number) => void
   readonly signal: AbortSignal

@@ -6,7 +6,7 @@ export class LargeResult {
   readonly process: string
   readonly id: number
   readonly hasEvents: boolean
-  /** Undefined: it is to be fetched. */
+  /** Undefined if the gateway has to fetch it. */
   readonly user: string | undefined
   readonly repeated: boolean
   readonly verdict: Outcome['verdict']

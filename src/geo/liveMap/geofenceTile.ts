@@ -41,7 +41,7 @@ const EARTH_METERS = 40_075_017
 
 interface Square {
   count: number
-  /** Of the first geofence in it. */
+  /** The slot of the first geofence in it. */
   readonly slot: number
   readonly x: number
   readonly y: number

@@ -64,7 +64,7 @@ export const EndpointBody = Type.Object(
   { additionalProperties: false },
 )
 
-/** The endpoint in a record: without its secrets. */
+/** The endpoint as a record shows it, without its secrets. */
 export const EndpointRecord = Type.Object({
   url: Type.String(),
   subject: Type.Optional(Type.String()),

@@ -88,12 +88,12 @@ export class SyncRegistry {
     for (const row of this.#statements.activeRuns.all() as RunRow[]) this.#active.set(row.scope, runOf(row))
   }
 
-  /** See {@link EditLog}. */
+  /** Does what {@link EditLog} describes. */
   edit<T>(work: () => T): Promise<T> {
     return this.#edits.edit(work)
   }
 
-  /** See {@link EditLog}. */
+  /** Does what {@link EditLog} describes. */
   get isShared(): boolean {
     return this.#edits.isShared
   }

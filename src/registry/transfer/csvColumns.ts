@@ -83,7 +83,7 @@ export class CsvColumns implements RowReader<CsvRow> {
   }
 
   /**
-   * What is reported of a row that was refused.
+   * The report about a row that was refused.
    * @param row below the header, counted from 1
    * @param param the field that breaks a rule; undefined for the row as a whole
    */

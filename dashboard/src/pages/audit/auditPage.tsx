@@ -145,13 +145,13 @@ function Line({ entry, onRestore }: { readonly entry: Entry; readonly onRestore:
   )
 }
 
-/** A key has no name, only its last characters. */
+/** The name of the actor. A key has none, only its last characters. */
 function actorName({ kind, label }: Entry['actor']): string {
   if (kind === 'key') return `key …${label}`
   return label || kind
 }
 
-/** `geofence.changed` → `geofence changed` */
+/** The action in words: `geofence.changed` becomes `geofence changed`. */
 function actionText(action: string): string {
   return action.includes(' ') ? action : action.replace('.', ' ').replace('changedMany', 'changed many')
 }

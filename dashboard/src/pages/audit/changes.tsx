@@ -5,7 +5,7 @@ type Values = Readonly<Record<string, unknown>>
 
 /** Longer values are cut; the call has all of it. */
 const MAX_LENGTH = 300
-/** These change with every write. */
+/** Members that change with every write, so that showing them says nothing. */
 const NOISE: ReadonlySet<string> = new Set(['updatedAt', '_id', 'createdAt', 'live'])
 
 /** The members of a record that differ: struck out as they were, and as they became. */

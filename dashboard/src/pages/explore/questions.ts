@@ -2,7 +2,7 @@ import type { AnswerOf } from '../../../../sdk/src/types.ts'
 import { call } from '../../api/call.ts'
 import type { LngLat } from '../../map/geometry.ts'
 
-/** What somebody asks. */
+/** The question that somebody asks. */
 export interface Asked {
   readonly points: readonly LngLat[]
   readonly text: string
@@ -33,12 +33,12 @@ interface ShownRequest {
 interface Question {
   readonly title: string
   readonly help: string
-  /** What is to be done before it can be asked. */
+  /** What the person must do before the question can be asked. */
   readonly missing: string
-  /** The label of the text, if it has one. */
+  /** The label of the text field, if the question has one. */
   readonly hasText?: string
   readonly hasMode?: true
-  /** How many points at most. */
+  /** The maximum number of points. */
   readonly points: number
   isReady(asked: Asked): boolean
   callOf(asked: Asked): ShownRequest
@@ -161,7 +161,7 @@ export function pointText([longitude, latitude]: LngLat): string {
   return `${latitude.toFixed(5)},${longitude.toFixed(5)}`
 }
 
-/** The points of a text; what is none is left out. */
+/** The points in a text. Whatever is not a point is left out. */
 export function pointsIn(text: string): LngLat[] {
   return text.split('|').flatMap((part): LngLat[] => {
     const [latitude, longitude] = part

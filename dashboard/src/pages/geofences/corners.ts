@@ -3,7 +3,10 @@ import type { LngLat } from '../../map/geometry.ts'
 
 /** Corners of a polygon as people type them: a line each, latitude before longitude as on most maps. */
 
-/** @param ring closed, or empty */
+/**
+ * Writes the corners.
+ * @param ring closed, or empty
+ */
 export function cornersText(ring: readonly LngLat[]): string {
   return ring
     .slice(0, -1)

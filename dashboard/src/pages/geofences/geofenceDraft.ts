@@ -8,13 +8,13 @@ export interface GeofenceDraft {
   readonly description: string
   readonly tag: string
   readonly externalId: string
-  /** For a circle, and for an isochrone the place to which it leads. */
+  /** The centre of a circle, or the place to which an isochrone leads. */
   readonly latitude: string
   readonly longitude: string
-  /** Metres, or minutes of an isochrone. */
+  /** The radius in metres, or the minutes of an isochrone. */
   readonly radius: string
   readonly mode: string
-  /** For a polygon; closed. */
+  /** The closed ring of a polygon. */
   readonly ring: readonly LngLat[]
   readonly enabled: boolean
   readonly userIds: string
@@ -22,9 +22,9 @@ export interface GeofenceDraft {
   readonly dwellThreshold: string
   readonly disableAfter: string
   readonly deleteAfter: string
-  /** Lines of `name: value`. */
+  /** The metadata as lines of `name: value`. */
   readonly metadata: string
-  /** By day: `08:00-12:00, 13:00-18:00`; empty: closed. */
+  /** The opening hours of each day, such as `08:00-12:00, 13:00-18:00`; empty means closed. */
   readonly hours: Readonly<Record<string, string>>
 }
 
@@ -78,7 +78,7 @@ export function draftOf(fence: Geofence): GeofenceDraft {
   }
 }
 
-/** What is sent. What is wrong with it, the server says. */
+/** The body to send. It is not checked here, because the server names the field that is wrong. */
 export function definitionOf(draft: GeofenceDraft): GeofenceDefinition {
   const { type, description, tag, externalId, enabled } = draft
   const center = [number(draft.longitude), number(draft.latitude)]
@@ -119,7 +119,7 @@ export function draftRing(draft: GeofenceDraft): readonly LngLat[] | undefined {
   return Number.isFinite(radius) && radius > 0 ? circleRing(center, radius) : undefined
 }
 
-/** A text that is not a number stays one, so that the server names the field. */
+/** The number in a text. Any other text is returned unchanged, so that the server names the field. */
 function number(text: string): number {
   const trimmed = text.trim()
   return trimmed === '' || Number.isNaN(Number(trimmed)) ? (text as unknown as number) : Number(trimmed)

@@ -133,7 +133,7 @@ function DraftMap({
     let isOver = false
     // The library of drawing is loaded when somebody draws.
     void import('./drawing.ts').then(({ PolygonDrawing: Drawing }) => {
-      // Again after a change of the theme, which removes its layers.
+      // The drawing starts anew after a change of the theme, which removes its layers.
       opened.onStyle(() => {
         if (isOver) return
         drawing.current?.close()
@@ -151,7 +151,7 @@ function DraftMap({
     }
   }, [opened, draft.type])
   useEffect(() => {
-    // Corners that were typed.
+    // Only corners that were typed have to be shown on the map.
     if (draft.ring === drawn.current) return
     drawn.current = draft.ring
     drawing.current?.show(draft.ring)

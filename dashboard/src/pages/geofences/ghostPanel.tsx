@@ -106,7 +106,7 @@ function Ghost({ opened, ring }: { readonly opened: OpenMap; readonly ring: read
   )
 }
 
-/** What the settings make of it. */
+/** The sentence that says what the settings make of the fix. */
 function Sentence(props: {
   readonly verdict: GhostVerdict
   readonly isStopped: boolean
@@ -128,10 +128,13 @@ function sentenceOf({ distance, coverage, isInside, confidence }: GhostVerdict):
   return `${where}; ${covered}; confidence ${confidence}, ${WORDS[confidence]}.`
 }
 
-/** Calls with where the ghost is dragged to. @returns what ends it */
+/**
+ * Calls with the places that the ghost is dragged to.
+ * @returns a function that ends it
+ */
 function followDrag({ map }: OpenMap, onDrag: (at: LngLat) => void): () => void {
   const down = map.on('mousedown', 'ghost-points', (event) => {
-    // The map stays where it is.
+    // Otherwise the map would be dragged along.
     event.preventDefault()
     const move = map.on('mousemove', ({ lngLat }) => onDrag([lngLat.lng, lngLat.lat]))
     map.once('mouseup', () => move.unsubscribe())

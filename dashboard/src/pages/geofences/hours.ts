@@ -1,6 +1,6 @@
 /** Opening hours of a day as the form has them, `08:00-12:00, 13:00-18:00`, and as hours of a grid. */
 
-/** Minutes of the day: the first belongs to it, the second does not. */
+/** A span in minutes of the day; the first minute belongs to it, the second does not. */
 type Span = readonly [open: number, close: number]
 
 export type HourState = 'open' | 'part' | 'closed'
@@ -8,7 +8,10 @@ export type HourState = 'open' | 'part' | 'closed'
 const HOURS = 24
 const HOUR = 60
 
-/** @returns undefined for what the grid cannot show: a text that is not finished, or a span past midnight */
+/**
+ * Reads the text of a day.
+ * @returns undefined for what the grid cannot show: a text that is not finished, or a span past midnight
+ */
 function spansOf(text: string): Span[] | undefined {
   const spans: Span[] = []
   for (const part of text.split(',').map((one) => one.trim())) {
@@ -55,7 +58,7 @@ export function withHour(text: string, hour: number, isOpen: boolean): string {
   return changed.map(([open, close]) => `${timeText(open)}-${timeText(close)}`).join(', ')
 }
 
-/** In order, and those that touch as one. */
+/** Sorts the spans, and joins those that touch. */
 function merged(spans: readonly Span[]): Span[] {
   const result: Span[] = []
   for (const [open, close] of spans.toSorted(([a], [b]) => a - b)) {
@@ -70,7 +73,7 @@ function timeText(minutes: number): string {
   return `${hourText(Math.floor(minutes / HOUR))}:${String(minutes % HOUR).padStart(2, '0')}`
 }
 
-/** `08` */
+/** The hour in two digits, such as `08`. */
 export function hourText(hour: number): string {
   return String(hour).padStart(2, '0')
 }

@@ -11,7 +11,7 @@ import { runImport, type Import, type ImportedKind } from './runImport.ts'
 
 const SHOWN_ERRORS = 100
 
-/** Whether this server reads GeoJSON, too. */
+/** Whether this server reads GeoJSON in addition to CSV. */
 export function readsGeoJson(kind: ImportedKind): boolean {
   return kind === 'geofences' && hasCall('POST /v1/imports/geofences/{id}/cancel')
 }
@@ -19,7 +19,7 @@ export function readsGeoJson(kind: ImportedKind): boolean {
 /** A file, checked first without changing anything, then imported. */
 export function ImportDialog(props: {
   readonly kind: ImportedKind
-  /** One that was dropped on the page. */
+  /** A file that was dropped on the page. */
   readonly dropped?: File | undefined
   readonly onClose: () => void
   readonly onDone: () => void
@@ -52,7 +52,7 @@ export function ImportDialog(props: {
     setResult(undefined)
     if (chosen !== undefined) void run(chosen, true)
   }
-  // Once, with the file that opened the dialog.
+  // The import begins once, with the file that opened the dialog.
   const [isBegun, setBegun] = useState(false)
   if (dropped !== undefined && !isBegun) {
     setBegun(true)

@@ -29,7 +29,7 @@ export async function runImport(
   ).finally(() => {
     over.abort()
   })
-  // A check is in no history.
+  // A check is not in the history, so its progress cannot be followed.
   if (!dryRun) void follow()
   return (await answer).import as Import
 

@@ -4,7 +4,7 @@ import { Table } from '../../ui/table.tsx'
 import { countText, metersText, userName } from '../../ui/words.ts'
 import type { LiveMap } from './liveMap.ts'
 
-/** Nobody reads more rows than these. */
+/** The maximum number of rows, because nobody reads more. */
 const SHOWN = 200
 
 /** The twin of the map for everybody: the devices in view as a table. */

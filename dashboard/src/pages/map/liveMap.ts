@@ -16,7 +16,7 @@ const NEWS_MS = 250
 
 /** With more devices in view, there are counts per cell. */
 const MAX_SINGLE = 50_000
-/** How often these are counted again. */
+/** How often the devices in each cell are counted again. */
 const RECOUNT_MS = 5000
 
 /** What the map page shows of the fleet. */
@@ -202,7 +202,7 @@ export class LiveMap {
     if (slot === undefined || this.opened === undefined) return
     const [longitude, latitude] = this.fleet.positions[slot]!.location.coordinates
     const { lng, lat } = this.opened.map.getCenter()
-    // A jump to where it is would draw everything again.
+    // A jump of the map to where it already is would draw everything again.
     if (Math.abs(lng - longitude) + Math.abs(lat - latitude) > 1e-7)
       this.opened.map.jumpTo({ center: [longitude, latitude] })
   }
@@ -217,7 +217,7 @@ export class LiveMap {
   }
 }
 
-/** As the server reads it: longitudes of one world. */
+/** The box as the server reads it, with longitudes of one world. */
 function boxText([west, south, east, north]: Box): string {
   if (east - west >= 360) return `-180,${Math.max(-90, south)},180,${Math.min(90, north)}`
   const wrap = (x: number) => ((((x + 180) % 360) + 360) % 360) - 180

@@ -19,7 +19,7 @@ import { LiveMap } from './liveMap.ts'
 import { MapCall } from './mapCall.tsx'
 import { SimulatedCity, useSimulation, Welcome } from './welcome.tsx'
 
-/** Enough to see where the geofences are. */
+/** The number of geofences that is enough to see where they are. */
 const MAX_FENCES = 200
 
 /** The home of the dashboard: devices as they move, geofences, and events as they happen. */
@@ -36,7 +36,7 @@ export default function MapPage() {
       onFence: (id) => go(pagePath(`geofences/${id}`)),
     })
     setLive(opened)
-    // For measurements from outside.
+    // The bench and the tests of pages read the map here.
     ;(window as { ringfenceMap?: LiveMap }).ringfenceMap = opened
     return () => opened.close()
   }, [])
@@ -174,7 +174,7 @@ function Trouble({ live }: { readonly live: LiveMap }) {
   return null
 }
 
-/** Where the address says; else where the devices or geofences are. */
+/** Shows the view that the address names, otherwise the devices or geofences. */
 function useFirstView(live: LiveMap | undefined, fences: readonly Geofence[] | undefined): void {
   const isDone = useRef(place.value.query.has('at'))
   useEffect(() => {

@@ -4,7 +4,10 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from '../../ui/parts.tsx'
 import { openMap, type OpenMap } from '../../map/map.ts'
 
-/** A map within a page. @param onOpen gets the map once, and returns what ends its work */
+/**
+ * A map within a page.
+ * @param onOpen gets the map once, and returns what ends its work
+ */
 export function MapBox(props: {
   readonly label: string
   readonly onOpen: (opened: OpenMap) => (() => void) | void
@@ -22,7 +25,7 @@ export function MapBox(props: {
       return undefined
     }
     setOpened(made)
-    // For measurements from outside.
+    // The tests of pages read the map here.
     ;(container.current as { openMap?: OpenMap } | null)!.openMap = made
     const end = onOpen(made)
     return () => {
@@ -42,7 +45,7 @@ export function MapBox(props: {
   )
 }
 
-/** Zooming without a wheel or keys. */
+/** Buttons for those who zoom without a wheel or keys. */
 function ZoomButtons({ map }: Pick<OpenMap, 'map'>) {
   return (
     <div class="panel zoom">

@@ -195,7 +195,7 @@ function JsonSetting(props: {
   )
 }
 
-/** `exitDelaySeconds` → `Exit delay seconds` */
+/** The label of a setting: `exitDelaySeconds` becomes `Exit delay seconds`. */
 function labelOf(name: string): string {
   const words = name.replaceAll(/([A-Z])/g, ' $1').toLowerCase()
   return words.charAt(0).toUpperCase() + words.slice(1)

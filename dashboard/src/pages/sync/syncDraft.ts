@@ -48,7 +48,7 @@ export function syncDraftOf({ http, s3, protocol = 'http', ...sync }: Sync): Syn
   }
 }
 
-/** What is sent. Secrets that nobody typed are left out, so they stay. */
+/** The body to send. Secrets that nobody typed are left out, so they stay. */
 export function settingsOf(draft: SyncDraft) {
   const { enabled, protocol, time, timeZone, deleteMissing, maxDeleteShare, notify } = draft
   return {

@@ -12,7 +12,7 @@ const MODES = ['car', 'truck', 'foot', 'bike', 'motorbike'] as const
 interface Draft {
   readonly externalId: string
   readonly userId: string
-  /** `tag/externalId`, or several stops, one a line. */
+  /** The destination as `tag/externalId`, or several stops, one on each line. */
   readonly stops: string
   readonly mode: string
   readonly approachingThreshold: string
@@ -129,7 +129,7 @@ function draftOf(trip: Trip | undefined): Draft {
   }
 }
 
-/** What is sent. What is wrong with it, the server says. */
+/** The body to send. It is not checked here, because the server names the field that is wrong. */
 function bodyOf(draft: Draft, trip: Trip | undefined) {
   const stops = draft.stops
     .split('\n')

@@ -23,7 +23,7 @@ export function isActive({ status }: Pick<Trip, 'status'>): boolean {
   return (ACTIVE as readonly string[]).includes(status)
 }
 
-/** `18 min`, `2 h 5 min` */
+/** Minutes as text, such as `18 min` or `2 h 5 min`. */
 export function minutesText(minutes: number): string {
   const whole = Math.round(minutes)
   if (whole < 60) return `${whole} min`

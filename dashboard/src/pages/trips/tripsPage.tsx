@@ -27,7 +27,7 @@ import {
 
 const LIMIT = 100
 const EVERY_MS = 4000
-/** More at once nobody tells apart. */
+/** The maximum number of trips on the map, because nobody can tell more of them apart. */
 const MAX_ON_MAP = 100
 
 export default function TripsPage({ parts: [id] }: PageProps) {

@@ -14,7 +14,7 @@ import { metersText, recordName, userName } from '../../ui/words.ts'
 
 type Candidate = AnswerOf<'/v1/users/{id}/explain', 'get'>['explanation']['candidates'][number]
 
-/** More are not drawn; the list has all. */
+/** The maximum number of geofences on the map; the list has all of them. */
 const DRAWN = 60
 
 /** Why the last update of a user caused what it caused: in sentences, and on the map. */
@@ -138,7 +138,7 @@ function ExplainMap(props: {
   const [layer, setLayer] = useState<FenceLayer | undefined>()
   const fences = useQuery(`geofences ${ids.join()}`, async (signal) => {
     const found = await Promise.all(
-      // One that was deleted since is left out.
+      // A geofence that was deleted meanwhile is left out.
       ids.map((id) => call('get', '/v1/geofences/{id}', { params: { id }, signal }).catch(() => undefined)),
     )
     return found.flatMap((answer): Geofence[] => (answer === undefined ? [] : [answer.geofence]))

@@ -40,7 +40,7 @@ function useOutlines(inside: readonly Inside[]): Outlines {
   return data ?? new Map()
 }
 
-/** Undefined if it was deleted, or has no area yet. */
+/** The outline of a geofence; undefined if it was deleted, or has no area yet. */
 async function outlineOf(id: string, signal: AbortSignal): Promise<readonly LngLat[] | undefined> {
   try {
     const { geofence } = await call('get', '/v1/geofences/{id}', { params: { id }, signal })
