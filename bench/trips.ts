@@ -40,8 +40,8 @@ const { values: options } = parseArgs({
     /** Duration of one measuring window. */
     seconds: { type: 'string' },
     windows: { type: 'string' },
-    /** Updates per second, of each window. */
-    rate: { type: 'string', default: '1000' },
+    /** Updates per second of each window; by default half of what the slowest server answers without a pause. */
+    rate: { type: 'string' },
     seed: { type: 'string', default: '1' },
     /** Only this part: `cpu`, `bursts`, `etas` or `memory`. */
     only: { type: 'string' },
@@ -61,7 +61,7 @@ const size = options.smoke
     }
 const windows = Number(options.windows ?? size.windows)
 const seconds = Number(options.seconds ?? size.seconds)
-const rate = Number(options.rate)
+const rate = options.rate === undefined ? undefined : Number(options.rate)
 const seed = Number(options.seed)
 const DRIVERS = { name: 'drivers', from: 0, to: size.trips } as const
 /** As many devices, which are on no trip. */
@@ -69,7 +69,11 @@ const PEERS = { name: 'peers', from: size.trips, to: 2 * size.trips } as const
 const OTHERS = { name: 'others', from: size.trips, to: size.devices } as const
 /** Longer than a run takes. */
 const NEVER_SECONDS = 3600
+/** Updates of others per second, while many trips want an ETA at once. */
+const BURST_RATE = 1000
 const SETTLE_MS = options.smoke ? 500 : 3000
+/** A minute after its last change, a trip forgets the events that could be told again. */
+const REST_MS = options.smoke ? 0 : 75_000
 /** Clock ticks per second of /proc/<pid>/stat. */
 const TICKS_PER_SECOND = 100
 
@@ -104,7 +108,7 @@ async function main(): Promise<number> {
       ...size,
       windows,
       seconds,
-      rate,
+      burstRate: BURST_RATE,
       seed,
       geofences: GEOFENCES,
       generator: generator.kind,
@@ -149,7 +153,12 @@ async function cpuOf(folder: string, parts: Parts, generator: Generator) {
   const withTrips = [told, untold]
   const engineBefore = engineSeconds(withTrips)
   const waysBefore = await sumOfWays(withTrips)
-  const turns = await inTurns('trips', contenders, { rounds: windows, seconds, closedCount: 0, rate })
+  const turns = await inTurns('trips', contenders, {
+    rounds: windows,
+    seconds,
+    closedCount: size.trips,
+    rate,
+  })
   const engine = engineSeconds(withTrips) - engineBefore
   const ways = await sumOfWays(withTrips)
   const road = ways.road - waysBefore.road
@@ -172,7 +181,7 @@ function cpuReport(
   const { engine, road, wanted, shown } = ways
   const same = turns.ratio('again', 'plain')
   const othersBound = rounded(Math.max(STATED.others, 1 + Math.abs(same - 1)), 3)
-  const updates = 2 * windows * seconds * rate
+  const updates = 2 * windows * seconds * turns.rate
   const micros = (name: string) => turns.microsOf(name)
   const engineMicros = rounded((engine / updates) * 1e6, 1)
   return {
@@ -280,7 +289,7 @@ async function burstsOn(server: ServerProcess, folder: string, parts: Parts, gen
     server,
     generator,
     others: parts.others,
-    rate,
+    rate: BURST_RATE,
     seconds,
     part,
     updates,
@@ -327,7 +336,12 @@ function etaReport(etas: readonly ShownEta[]) {
 
 async function memoryOf(generator: Generator) {
   const folder = benchFolder('trips-idle')
-  const bytes = await idleTripBytes(folder, generator, { trips: size.idle, settleMs: SETTLE_MS, seed })
+  const bytes = await idleTripBytes(folder, generator, {
+    trips: size.idle,
+    restMs: REST_MS,
+    settleMs: SETTLE_MS,
+    seed,
+  })
   return { rows: [row('memory of a trip at rest, bytes', bytes, STATED.idleBytes)], notes: [], details: {} }
 }
 

@@ -20,12 +20,19 @@ const STARTS = 3
 export async function idleTripBytes(
   folder: string,
   generator: Generator,
-  options: { readonly trips: number; readonly settleMs: number; readonly seed: number },
+  options: {
+    readonly trips: number
+    /** How long a trip is at rest before it is measured. */
+    readonly restMs: number
+    readonly settleMs: number
+    readonly seed: number
+  },
 ): Promise<number> {
-  const { trips, settleMs, seed } = options
+  const { trips, restMs, settleMs, seed } = options
   const few = Math.round(trips * FEW_SHARE)
   const all = { name: 'idle', from: 0, to: trips }
   const standing = writeStanding(folder, all, seed)
+  const spare = writeStanding(folder, { name: 'spare', from: trips, to: 2 * trips }, seed)
   seedGeofences(folder, cityGeofences(seed), () => {})
   const session = async (work: (server: ServerProcess) => Promise<void>) => {
     const server = await startRingfence(folder, { env: SNAPSHOTS_AT_ONCE })
@@ -36,6 +43,9 @@ export async function idleTripBytes(
     session(async (server) => {
       await postTrips(server, generator, folder, { ...all, to }, seed)
       await new HttpContender('idle', server, standing, generator).warmUp()
+      await sleep(restMs)
+      // Others move, so that snapshots are written again.
+      await new HttpContender('spare', server, spare, generator).warmUp()
       await snapshotsWritten(join(folder, 'data'))
     })
   const resident = async () => {

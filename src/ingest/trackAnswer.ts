@@ -27,6 +27,8 @@ const FOREGROUND = Buffer.from(',"foreground":')
 const STOPPED = Buffer.from(',"stopped":')
 const UPDATED_AT = Buffer.from(',"updatedAt":"')
 const ACTUAL_UPDATED_AT = Buffer.from('","actualUpdatedAt":"')
+const TRIP = Buffer.from('","trip":')
+const BEACONS_AFTER_TRIP = Buffer.from('},"nearbyBeacons":')
 const BEACONS = Buffer.from('"},"nearbyBeacons":')
 const TRUE = Buffer.from('true')
 const FALSE = Buffer.from('false')
@@ -40,14 +42,16 @@ const CLOSE = 0x7d
  * Writes an answer.
  * @param events each is finished JSON
  * @param beacons finished JSON of a list
+ * @param trip finished JSON of the trip that the user is on
  * @returns bytes that are valid until the next call; undefined if there might be too many
  */
 export function trackAnswer(
   user: UserParts,
   events: readonly string[],
   beacons: string,
+  trip: string | null = null,
 ): Uint8Array | undefined {
-  let characters = user.head.length + beacons.length
+  let characters = user.head.length + beacons.length + (trip?.length ?? 0)
   for (let i = 0; i < events.length; i++) characters += events[i]!.length + 1
   if (characters * BYTES_PER_CHARACTER + REST > ROOM) return undefined
   at = 0
@@ -74,7 +78,12 @@ export function trackAnswer(
   writeDate(user.updatedAt, sent)
   copy(ACTUAL_UPDATED_AT)
   writeDate(user.receivedAt, received)
-  copy(BEACONS)
+  if (trip === null) copy(BEACONS)
+  else {
+    copy(TRIP)
+    at += bytes.write(trip, at)
+    copy(BEACONS_AFTER_TRIP)
+  }
   if (beacons.length === 2) {
     bytes[at++] = 0x5b
     bytes[at++] = 0x5d

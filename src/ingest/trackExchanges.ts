@@ -61,30 +61,32 @@ export class TrackExchange implements Submitter {
   }
 
   applied(outcome: Outcome, update: Update): void {
-    const { parts, events, verdict, feed } = outcome
-    if (feed !== undefined) {
-      void this.#appliedToTrips(outcome, update, feed)
-      return
-    }
-    const isPlain = this.#nearby === 0 && verdict === undefined
-    const content = isPlain && parts && trackAnswer(parts, events, this.#beaconsAround(update))
-    if (content) {
-      this.#reply.send({ bytes: { contentType: JSON_CONTENT_TYPE, content } })
-      return
-    }
-    const surroundings = around(this.#registry, update, this.#nearby, verdict)
-    void answer(this.#reply, events, userOf(outcome), surroundings)
+    const { feed } = outcome
+    if (feed === undefined) this.#answer(outcome, update, NO_TRIP)
+    else void this.#appliedToTrips(outcome, update, feed)
   }
 
   /** Answers once its trips have moved, too. */
   async #appliedToTrips(outcome: Outcome, update: Update, feed: number): Promise<void> {
     try {
-      const { trip, events } = await this.#trips.after(update, feed)
-      const surroundings = around(this.#registry, update, this.#nearby, outcome.verdict)
-      await answer(this.#reply, [...outcome.events, ...events], userOf(outcome, trip), surroundings)
+      this.#answer(outcome, update, await this.#trips.after(update, feed))
     } catch (error) {
       this.#reply.fail(error as Error)
     }
+  }
+
+  #answer(outcome: Outcome, update: Update, ofTrips: FeedOutcome): void {
+    const { parts, verdict } = outcome
+    const { trip } = ofTrips
+    const events = ofTrips.events.length === 0 ? outcome.events : [...outcome.events, ...ofTrips.events]
+    const isPlain = this.#nearby === 0 && verdict === undefined
+    const content = isPlain && parts && trackAnswer(parts, events, this.#beaconsAround(update), trip)
+    if (content) {
+      this.#reply.send({ bytes: { contentType: JSON_CONTENT_TYPE, content } })
+      return
+    }
+    const surroundings = around(this.#registry, update, this.#nearby, verdict)
+    void answer(this.#reply, events, userOf(outcome, trip), surroundings)
   }
 
   #beaconsAround({ scope, latitude, longitude }: Update): string {

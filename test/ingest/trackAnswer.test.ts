@@ -3,14 +3,21 @@ import assert from 'node:assert/strict'
 import t from 'tap'
 import { userJson } from '../../src/actor/userRecord.ts'
 import { trackAnswer } from '../../src/ingest/trackAnswer.ts'
+import { userWithTrip } from '../../src/trips/usersWithTrips.ts'
 import type { UserParts } from '../../src/actor/port.ts'
 import fc from '../kit/fastCheck.ts'
 
 const runs = (count: number) => ({ numRuns: count * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1) })
 
 /** The same answer, made in the slow way. */
-function text(user: UserParts, events: readonly string[], beacons: string): string {
-  return `{"meta":{"code":200},"events":[${events.join(',')}],"user":${userJson(user)},"nearbyBeacons":${beacons}}`
+function text(
+  user: UserParts,
+  events: readonly string[],
+  beacons: string,
+  trip: string | null = null,
+): string {
+  const json = userWithTrip(userJson(user), trip)
+  return `{"meta":{"code":200},"events":[${events.join(',')}],"user":${json},"nearbyBeacons":${beacons}}`
 }
 
 const decimals = (most: number, places: number) =>
@@ -53,14 +60,15 @@ const user = fc.record({
   updatedAt: time,
   receivedAt: time,
 })
+const trip = fc.option(piece)
 const beacons = fc.array(piece, { maxLength: 2 }).map((list) => `[${list.join(',')}]`)
 
 t.test('the bytes equal those of the text', async (t) => {
   fc.assert(
-    fc.property(user, fc.array(piece, { maxLength: 3 }), beacons, (drawn, events, around) => {
-      const bytes = trackAnswer(drawn, events, around)
+    fc.property(user, fc.array(piece, { maxLength: 3 }), beacons, trip, (drawn, events, around, on) => {
+      const bytes = trackAnswer(drawn, events, around, on)
       assert.ok(bytes)
-      assert.equal(Buffer.from(bytes).toString(), text(drawn, events, around))
+      assert.equal(Buffer.from(bytes).toString(), text(drawn, events, around, on))
     }),
     runs(20_000),
   )
@@ -76,4 +84,5 @@ t.test('an answer that might not fit is left to the slow way', async (t) => {
     if (length > 10_900) t.equal(bytes, undefined, `${length} characters do not`)
     if (bytes) t.equal(Buffer.from(bytes).toString(), text(one!, events, '[]'))
   }
+  t.equal(trackAnswer(one!, [], '[]', JSON.stringify('漢'.repeat(10_900))), undefined, 'nor a long trip')
 })
