@@ -35,15 +35,17 @@ async function type({ send }: DrivenPage, text: string): Promise<void> {
 /** Clicks on the map, at a share of its width and height. */
 async function clickMap({ run, send }: DrivenPage, x: number, y: number): Promise<void> {
   const [left, top] = (await run(`(() => {
+    $('#map').scrollIntoView({ block: 'center' })
     const box = $('#map').getBoundingClientRect()
     return [box.left + box.width * ${x}, box.top + box.height * ${y}]
   })()`)) as [number, number]
+  await send('Input.dispatchMouseEvent', { type: 'mouseMoved', x: left, y: top })
   for (const kind of ['mousePressed', 'mouseReleased'])
     await send('Input.dispatchMouseEvent', { type: kind, x: left, y: top, button: 'left', clickCount: 1 })
 }
 
 t.test('the playground in a browser', { skip }, async (t) => {
-  const page = await opened(t, WEBGL_FLAGS)
+  const page = await opened(t, ['--window-size=1400,1000', ...WEBGL_FLAGS])
   const { run, until, complaints } = page
   await until(`$('#map canvas') !== null && text('#credit').includes('OpenStreetMap')`)
 
