@@ -7,8 +7,15 @@ const SLICE_MS = 2
  * Cuts the long work of one request into slices (G7): it works for a slice, then everything else that waits gets a
  * turn.
  *
- * ```ts const slice = new Slice() for (const one of many) { if (slice.isOver) await slice.next() … }
- * ``` Data may change between two slices.
+ * ```ts
+ * const slice = new Slice()
+ * for (const one of many) {
+ *   if (slice.isOver) await slice.next()
+ *   …
+ * }
+ * ```
+ *
+ * Data may change between two slices.
  */
 export class Slice {
   #began = performance.now()

@@ -6,9 +6,11 @@ import type { ErrorMessage, TrackMessage } from './messages.ts'
  * The updates that are not acknowledged yet, and the frames in which they are sent. It is a state machine without a
  * clock or a connection: `stream.ts` sends what {@link Outbox.next} returns and reports the answers.
  *
- * Invariants 1. Updates are sent in the order in which they were added, each under the same number every time, so an
- * update that is sent twice is applied once. 2. Each update is settled once: resolved when it is durable, rejected
- * when it is refused or the stream fails. 3. What waits is bounded, in bytes and in frames that are not answered.
+ * Invariants
+ * 1. Updates are sent in the order in which they were added, each under the same number every time, so an update that
+ *    is sent twice is applied once.
+ * 2. Each update is settled once: resolved when it is durable, rejected when it is refused or the stream fails.
+ * 3. What waits is bounded, in bytes and in frames that are not answered.
  */
 
 /**

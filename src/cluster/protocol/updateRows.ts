@@ -12,11 +12,14 @@ import type { Sender, Update } from '../../model/update.ts'
  * out so that senders are found by their bytes, like those of a stream (ADR 28), and only one small object is
  * unpacked.
  *
- * ``` row [u16 flags, u32 scope, f64 latitude, longitude, receivedAt, sequence, f64 accuracy?, f64 updatedAt?,
- * text ip, text stream, u16 named, text of each field that is named]
- * or, of an update that has more than that to say: [u16 WHOLE | flags, u32 length, what `whole` makes of it] text [u8
- * length, printable ASCII characters]
- * ``` Numbers are little endian.
+ * ```
+ * row   [u16 flags, u32 scope, f64 latitude, longitude, receivedAt, sequence, f64 accuracy?, f64 updatedAt?,
+ *       text ip, text stream, u16 named, text of each field that is named]
+ *       or, for an update with other fields: [u16 WHOLE | flags, u32 length, what `whole` makes of it]
+ * text  [u8 length, printable ASCII characters]
+ * ```
+ *
+ * Numbers are little endian.
  */
 
 /** What is wanted for an update besides its application. */
