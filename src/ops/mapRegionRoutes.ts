@@ -25,7 +25,7 @@ interface ShownImport {
   readonly status: string
   readonly bytes: number
   readonly stage?: string | undefined
-  /** Of the stage, 0 to 1. */
+  /** How much of the stage is done, from 0 to 1. */
   readonly share?: number | undefined
   readonly message?: string | undefined
   readonly notes: readonly string[]

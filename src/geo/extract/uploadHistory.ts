@@ -7,17 +7,17 @@ export type UploadStatus = 'uploading' | 'importing' | 'completed' | 'failed' | 
 /** An import of an extract that was sent to the server. */
 export interface RegionUpload {
   readonly id: string
-  /** Of the region. */
+  /** The name of the map region. */
   readonly name: string
   /** Epoch milliseconds. */
   readonly createdAt: number
   readonly finishedAt?: number | undefined
   readonly status: UploadStatus
-  /** Of the extract, so far. */
+  /** The bytes of the extract that have arrived so far. */
   readonly bytes: number
-  /** While it is imported. */
+  /** The present stage, while the extract is imported. */
   readonly stage?: string | undefined
-  /** Of the stage, 0 to 1. */
+  /** How much of the stage is done, from 0 to 1. */
   readonly share?: number | undefined
   /** Why it did not complete. */
   readonly message?: string | undefined

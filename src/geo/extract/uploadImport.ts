@@ -17,10 +17,10 @@ export type UploadNews =
 
 /** The extract that was received. */
 export interface ReceivedExtract {
-  /** Of all map regions. */
+  /** The folder of all map regions. */
   readonly folder: string
   readonly path: string
-  /** Of the region. */
+  /** The name of the map region. */
   readonly name: string
 }
 
@@ -28,7 +28,7 @@ export interface ReceivedExtract {
 const LOCKING = { pauses: { firstMs: 1000, lastMs: 1000 }, attempts: 30 }
 /** How often the progress of a stage is told. */
 const TELL_MS = 500
-/** Of the two, the system ends this process rather than the server, if memory runs out. */
+/** If memory runs out, the system ends this process rather than the server. */
 const FIRST_TO_BE_KILLED = '1000'
 
 /** Errors whose sentence is for the user. */

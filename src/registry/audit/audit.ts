@@ -21,7 +21,7 @@ export interface AuditQuery {
 /** How much is kept of one project. */
 export interface AuditBounds {
   readonly entries: number
-  /** Of the values before and after. */
+  /** The size of the values before and after. */
   readonly bytes: number
 }
 

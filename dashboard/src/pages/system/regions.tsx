@@ -15,7 +15,7 @@ type Import = AnswerOf<'/v1/map-regions/imports', 'get'>['mapRegionImports'][num
 
 const IMPORT = 'PUT /v1/map-regions/{name}'
 const EVERY_MS = 3000
-/** Of the history. */
+/** How many uploads of the history are shown. */
 const SHOWN = 5
 const TONES: Readonly<Record<Import['status'], Tone>> = {
   uploading: 'accent',
