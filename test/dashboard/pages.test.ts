@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { QUEENS, writeStreets } from '../geodata/kit.ts'
 import { skipWithoutChromium } from '../kit/chromium.ts'
@@ -62,6 +63,46 @@ t.test('pages of records', { skip: skipWithoutChromium() }, async (t) => {
     t.strictSame(body.trips[0].legs[1].destination.location.coordinates, [-56.18, -34.91])
     t.strictSame(complaints, [])
   })
+
+  await t.test(
+    'trips are filtered, their ETA is seen over time, and they are changed and canceled',
+    async (t) => {
+      for (const [externalId, userId] of [
+        ['late-1', 'zoe'],
+        ['late-2', 'max'],
+      ])
+        await server.api('POST', '/v1/trips', {
+          externalId,
+          userId,
+          destinationGeofenceTag: 'depot',
+          destinationGeofenceExternalId: 'main',
+        })
+      await server.api('PATCH', '/v1/settings', { tripUpdateSeconds: 0 })
+      for (const north of [0.05, 0.04, 0.03]) {
+        const at = { ...HERE, latitude: HERE.latitude - north }
+        await server.api('POST', '/v1/track', { ...at, deviceId: 'van-2', userId: 'zoe' })
+        await sleep(1100)
+      }
+      const { page, complaints } = await openPage(t, plain, server)
+      await signIn(page, '/test/trips')
+      await page.getByRole('link', { name: 'late-1' }).waitFor()
+      await page.getByRole('link', { name: 'late-2' }).waitFor()
+      await page.getByLabel('User id').first().fill('zoe')
+      await page.getByRole('link', { name: 'late-2' }).waitFor({ state: 'detached' })
+      await page.getByRole('link', { name: 'late-1' }).click()
+      await page.getByRole('heading', { name: 'late-1' }).waitFor()
+      await page.getByRole('region', { name: 'Expected arrival over time' }).waitFor()
+      await page.getByRole('button', { name: 'Change' }).click()
+      await page.getByLabel('By', { exact: true }).selectOption('bike')
+      await page.getByRole('button', { name: 'Save' }).click()
+      await page.getByText('The trip was changed.').waitFor()
+      await page.getByRole('button', { name: 'Cancel it' }).click()
+      await page.getByText('canceled', { exact: true }).first().waitFor()
+      const { body } = await server.api('GET', '/v1/trips/late-1')
+      t.match(body.trip, { mode: 'bike', status: 'canceled' })
+      t.strictSame(complaints, [])
+    },
+  )
 
   await t.test('a beacon is made; errors are at their field', async (t) => {
     const { page, complaints } = await openPage(t, plain, server)
