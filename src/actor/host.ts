@@ -224,6 +224,11 @@ export class ActorHost implements Intake {
     return !isEmpty || (backlog.isReady && this.#takesBacklog)
   }
 
+  /** Approximate bytes of the events in the frame that is not durable yet. */
+  get eventBytesUnderWay(): number {
+    return this.#flushing ? this.partitions.reduce((sum, { events }) => sum + events.bytes, 0) : 0
+  }
+
   /** Whether the backlog may be evaluated. */
   get #takesBacklog(): boolean {
     return this.#pendingBytes <= BACKLOG_EVENT_BYTES
@@ -268,7 +273,7 @@ export class ActorHost implements Intake {
   }
 
   #run(): void {
-    if (this.#batch.evaluate(this.#takesBacklog)) return this.#close()
+    if (this.#batch.evaluate(this.#mailboxes.backlog.isReady && this.#takesBacklog)) return this.#close()
     this.#flushing = true
     setImmediate(this.#writeMore)
   }

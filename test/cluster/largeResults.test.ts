@@ -146,3 +146,27 @@ t.test('what is kept is bounded, and forgotten', async (t) => {
   t.equal(results.bytes, 0, 'nobody has asked for the second')
   t.equal(await results.answer({ id: second.id, what: 0, from: 0 }), undefined)
 })
+
+t.test(
+  'an update with many events waits for those before it to be published, and others do not',
+  async (t) => {
+    let unpublished = 10 * 1024 * 1024
+    const random = new Random(7)
+    const calls = new SimulatedCalls(random, FAIR)
+    const world = crowdedWorld()
+    const clock = new ManualClock(NOON)
+    const hosts = new Hosts(random, calls, { world, clock }, { eventBacklog: () => unpublished })
+    await hosts.start()
+    const gateway = gatewayOf(calls, world, { pause: (milliseconds) => sleep(Math.min(milliseconds, 1)) })
+    let isTold = false
+    const expensive = track(gateway, update({ clock }, 'crowded', HERE), { isBehind: true }).then((told) => {
+      isTold = true
+      return outcome(told)
+    })
+    for (let i = 0; i < 20; i++) outcome(await track(gateway, update({ clock }, `other-${i}`, AWAY)))
+    t.notOk(isTold)
+    unpublished = 0
+    t.equal((await expensive).events.length, GEOFENCES)
+    await gateway.drained()
+  },
+)

@@ -105,6 +105,7 @@ export class PartitionServer implements OwnershipHandlers {
         ...this.#parts,
         scheduler: this.#scheduler,
         largeResults: this.#largeResults,
+        eventBacklog: () => this.#eventBacklog,
       })
     } catch (error) {
       await log.close()
@@ -160,6 +161,16 @@ export class PartitionServer implements OwnershipHandlers {
     this.#parts.lost(owned.number)
     for (const requests of served.requests)
       requests.stop().catch((error: Error) => this.#parts.troubled(error))
+  }
+
+  /**
+   * The bytes of events that are not published yet, or not even durable: many partitions may evaluate an expensive update
+   * in the same turn.
+   */
+  get #eventBacklog(): number {
+    let bytes = this.#parts.eventBacklog?.() ?? 0
+    for (const { owned } of this.#served.values()) bytes += owned.host.eventBytesUnderWay
+    return bytes
   }
 
   /** Answers questions about large results. A result stays in this process when its partition moves. */
