@@ -199,7 +199,7 @@ t.test('hands', { skip: skipWithoutChromium() }, async (t) => {
       await page.getByText('1 here').waitFor()
       await until(async () => Number(await page.evaluate('window.ringfenceMap.points.painted')) > 0)
       const { x, y } = (await page.evaluate(
-        `(({ x, y }) => ({ x, y }))(window.ringfenceMap.opened.map.project(${JSON.stringify(HERE)}))`,
+        `(({ x, y }) => ({ x: x * devicePixelRatio, y: y * devicePixelRatio }))(window.ringfenceMap.opened.map.project(${JSON.stringify(HERE)}))`,
       )) as { x: number; y: number }
       const pixel = await page.evaluate(
         `[...document.querySelector('canvas.points').getContext('2d').getImageData(${Math.round(x)}, ${Math.round(y)}, 1, 1).data].slice(0, 3).join(', ')`,
