@@ -32,6 +32,9 @@ const CONTENTS = [
   HEADER + rows(250, 270, 200) + rows(270, 450, 100) + rows(450, 710, 100),
 ]
 
+/** A run has at least so many points, and is killed at each of them. */
+const FEWEST_POINTS = 15
+
 t.test('killed at each step and begun again, in the embedded engine', async (t) => {
   const folder = folderOf(t)
   await killedEverywhere(t, () => ({ folder }))
@@ -66,14 +69,19 @@ async function killedEverywhere(t: Test, host: () => Pick<ChildOrder, 'folder' |
   t.equal(expected.geofences.filter(([, radius]) => radius === 200).length, 20)
   t.equal(expected.marks.length, 463)
   t.equal(expected.subjects.length, 2)
-  t.ok(points.length > 14, points.join(', '))
+  t.ok(points.length >= FEWEST_POINTS, points.join(', '))
 
   for (const [i, name] of points.entries()) {
     const round = i + 1
     const step = `point ${round}, ${name}`
     serveChanging(web, round)
     const order = orderOf(round, round)
-    t.equal(await childOf(t, order), 'killed', step)
+    const first = await childOf(t, order)
+    if (first !== 'killed') {
+      // Edits that were gathered into one append make fewer points than the whole run had: this one came to its end.
+      t.ok(first.points.length < round && round > FEWEST_POINTS, step)
+      continue
+    }
     const again = await childOf(t, { ...order, ...host(), killAt: 0 })
     if (again === 'killed') throw new Error(`${step}: the next process was killed, too`)
     const { runs, points: _, ...rest } = again
