@@ -3,7 +3,7 @@
  * when visits begin and end.
  */
 import { connect, type Socket } from 'node:net'
-import type { Batch, EncodedUpdate } from './lane.ts'
+import type { Batch, EncodedUpdate } from './updateSequence.ts'
 import { command, ReplyReader, type Reply } from './resp.ts'
 import { frameHead, MessageReader, TEXT, textFrame, upgradeRequest } from './webSocket.ts'
 
@@ -165,7 +165,7 @@ async function openPipelines(peer: Peer, port: number, owner: PeerOwner): Promis
   const pending: Batch[] = []
   /** How many replies to the oldest batch have arrived. */
   let replies = 0
-  /** For each device of the lane, the geofences that it was in after its last move. */
+  /** For each device of the sequence, the geofences that it was in after its last move. */
   const inside: (readonly string[])[] = []
   const take = (reply: Reply) => {
     if (reply instanceof Error) owner.problem(reply.message)
@@ -198,7 +198,7 @@ function compare(was: readonly string[], is: readonly string[], visits: Visits):
   return is
 }
 
-/** The updates of a round, for that many lanes. A device is always in the same lane. */
+/** The updates of a round, for that many lanes. A device is always in the same sequence. */
 export function lanesOf(
   updates: readonly WorkloadUpdate[],
   numbers: ReadonlyMap<string, number>,

@@ -10,7 +10,7 @@
  */
 import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
-import { Lane } from './lane.ts'
+import { UpdateSequence } from './updateSequence.ts'
 import {
   lanesOf,
   openPeer,
@@ -72,18 +72,18 @@ const numbers = new Map(updates.slice(0, devices).map(({ deviceId }, i) => [devi
 
 /** A connection, and what is sent over it. */
 class Course {
-  readonly lane: Lane
+  readonly sequence: UpdateSequence
   connection!: PeerConnection
   /** Updates of the current run that are still to be sent. */
   left = 0
   batchesOnTheirWay = 0
 
-  constructor(lane: Lane) {
-    this.lane = lane
+  constructor(sequence: UpdateSequence) {
+    this.sequence = sequence
   }
 
   send(batch: number): number {
-    const taken = this.lane.take(Math.min(batch, this.left))
+    const taken = this.sequence.take(Math.min(batch, this.left))
     this.left -= taken.devices.length
     this.batchesOnTheirWay++
     this.connection.send(taken)
@@ -122,10 +122,10 @@ class Session {
     )
     this.#courses = Array.from(
       { length: connections },
-      (_, lane) =>
+      (_, sequence) =>
         new Course(
-          new Lane(
-            rounds.map((round) => round[lane]!),
+          new UpdateSequence(
+            rounds.map((round) => round[sequence]!),
             separator,
           ),
         ),

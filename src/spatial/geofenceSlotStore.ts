@@ -25,7 +25,7 @@ const PLAIN = 3
  * hundred bytes, although most geofences have no device near them for days.
  *
  * Invariants
- * - SHELF-1: An unpacked geofence is equal to its bytes. Each slot has one place in which it may be kept unpacked.
+ * - UNPACK-1: An unpacked geofence is equal to its bytes. Each slot has one place in which it may be kept unpacked.
  *   Slots share places once there are more slots than places.
  */
 export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { WebSocketServer } from 'ws'
-import { Lane } from '../../bench/load/lane.ts'
+import { UpdateSequence } from '../../bench/load/updateSequence.ts'
 import { startLineChild } from '../../bench/load/lineChild.ts'
 import type { Peer } from '../../bench/load/peerConnections.ts'
 import type { PeerCommand, PeerResult } from '../../bench/load/peersGenerator.ts'
@@ -179,7 +179,7 @@ t.test('replies in pieces that end anywhere', async (t) => {
 
 t.test('a batch ends with its round', async (t) => {
   const round = (letters: string) => [...letters].map((text, device) => ({ text, device }))
-  const lane = new Lane([round('abc'), round('def')], ',')
-  const texts = Array.from({ length: 5 }, () => lane.take(2).bytes.toString())
+  const sequence = new UpdateSequence([round('abc'), round('def')], ',')
+  const texts = Array.from({ length: 5 }, () => sequence.take(2).bytes.toString())
   t.strictSame(texts, ['a,b', 'c', 'd,e', 'f', 'a,b'])
 })

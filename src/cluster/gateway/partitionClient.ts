@@ -7,12 +7,12 @@ import { LargeResult } from '../protocol/largeResult.ts'
 import type { PartitionReply } from '../protocol/partitionProtocol.ts'
 import {
   GIVE_UP_MS,
-  RequestLane,
+  RequestSequence,
   type RequestContents,
   type CommandMail,
   type OutgoingUpdate,
   type PartitionClientParts,
-} from './requestLane.ts'
+} from './requestSequence.ts'
 import type { Outcome, Submitter } from '../../actor/port.ts'
 import type { Update } from '../../model/update.ts'
 
@@ -24,18 +24,18 @@ import type { Update } from '../../model/update.ts'
  * So batches grow with the load, and the order of a device's updates is kept whatever gets lost.
  *
  * Invariants
- * - LANE-1: A request is sent again, unchanged and under its number, until it is answered, or until nobody has
+ * - SENDER-1: A request is sent again, unchanged and under its number, until it is answered, or until nobody has
  *   answered for {@link GIVE_UP_MS}.
- * - LANE-2: Each update carries a stream and a number, so that sending it again applies it once (G9).
- * - LANE-3: Updates that wait behind others (backlog.ts) go into requests of their own, beside those of the others, and
+ * - SENDER-2: Each update carries a stream and a number, so that sending it again applies it once (G9).
+ * - SENDER-3: Updates that wait behind others (backlog.ts) go into requests of their own, beside those of the others, and
  *   only as many as make a request no slower than {@link BEHIND_MS}, but at least one. One whose device has an earlier
  *   update among the others waits until that is answered.
- * - LANE-4: Every update that is accepted gets an answer: applied, refused, or 503 where the outcome is not known in
+ * - SENDER-4: Every update that is accepted gets an answer: applied, refused, or 503 where the outcome is not known in
  *   time. In that case the updates behind it get 503 too, so nobody waits longer, and no later update of a device is
  *   applied before one that is sent again.
- * - LANE-5: What waited for a request before its own has used up so much of its time: after {@link GIVE_UP_MS} in all,
+ * - SENDER-5: What waited for a request before its own has used up so much of its time: after {@link GIVE_UP_MS} in all,
  *   one more attempt is made. Those of a backlog wait for others on purpose, and their time begins with their request.
- * - LANE-6: A result that is too large for a reply (owner/largeResults.ts) is fetched beside the requests that follow.
+ * - SENDER-6: A result that is too large for a reply (owner/largeResults.ts) is fetched beside the requests that follow.
  */
 
 /**
@@ -71,8 +71,8 @@ const APPLIED: Outcome = { user: '', events: [], repeated: false }
 export class PartitionClient {
   readonly #parts: PartitionClientParts
   readonly #departures: Departures
-  readonly #lane: RequestLane
-  readonly #laneBehind: RequestLane
+  readonly #requests: RequestSequence
+  readonly #requestsBehind: RequestSequence
   #updates: OutgoingUpdate[] = []
   readonly #backlog = new Backlog<OutgoingUpdate>()
   /** How many updates of the backlog the next request may take. */
@@ -93,8 +93,8 @@ export class PartitionClient {
   constructor(subject: string, parts: PartitionClientParts, departures: Departures) {
     this.#parts = parts
     this.#departures = departures
-    this.#lane = new RequestLane(subject, parts.gateway, parts)
-    this.#laneBehind = new RequestLane(subject, `${parts.gateway} behind`, parts)
+    this.#requests = new RequestSequence(subject, parts.gateway, parts)
+    this.#requestsBehind = new RequestSequence(subject, `${parts.gateway} behind`, parts)
   }
 
   /** Resolves when nothing waits. */
@@ -128,13 +128,13 @@ export class PartitionClient {
       else await nextTurn()
       // What waited may have been refused in the meantime.
       if (this.#updates.length + this.#commands.length === 0) break
-      const { batch, request } = this.#lane.next((budget) => this.#pick(budget))
+      const { batch, request } = this.#requests.next((budget) => this.#pick(budget))
       this.#updates = this.#updates.slice(batch.updates.length)
       this.#commands = this.#commands.slice(batch.commands.length)
       this.#inFlight = batch.updates
       this.#lastUpdates = batch.updates.length
       const began = performance.now()
-      const reply = await this.#lane.exchange(batch, request, acceptedAt(batch))
+      const reply = await this.#requests.exchange(batch, request, acceptedAt(batch))
       if (reply !== undefined) this.#parts.room.answered(bytesOf(batch), performance.now() - began)
       this.#inFlight = []
       this.#settle(batch, reply)
@@ -152,13 +152,13 @@ export class PartitionClient {
         await new Promise<void>((resolve) => this.#answered.push(resolve))
         continue
       }
-      const { batch, request } = this.#laneBehind.next((budget) => ({
+      const { batch, request } = this.#requestsBehind.next((budget) => ({
         updates: within(budget, this.#behind()),
         commands: [],
       }))
       this.#behindInFlight = batch.updates
       const began = performance.now()
-      const reply = await this.#laneBehind.exchange(batch, request, began)
+      const reply = await this.#requestsBehind.exchange(batch, request, began)
       const took = performance.now() - began
       this.#adapt(batch.updates.length, took)
       if (reply !== undefined) this.#parts.room.answered(bytesOf(batch), took)

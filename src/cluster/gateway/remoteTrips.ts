@@ -5,7 +5,7 @@ import type { Calls } from '../nats/calls.ts'
 import { tripsSubject } from '../nats/subjects.ts'
 import { decodePlainAnswer, encodeQuestion } from '../protocol/partitionProtocol.ts'
 import { askOwners } from './askOwners.ts'
-import { GIVE_UP_MS } from './requestLane.ts'
+import { GIVE_UP_MS } from './requestSequence.ts'
 
 /** The trips of all hosts. Each host answers for its own partitions. */
 export interface RemoteTripsParts {

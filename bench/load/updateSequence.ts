@@ -5,7 +5,7 @@ interface Round {
   readonly bytes: Buffer
   /** Where each update ends. */
   readonly ends: Uint32Array
-  /** The device of each update, as a number within the lane. */
+  /** The device of each update, as a number within the sequence. */
   readonly devices: Uint32Array
 }
 
@@ -25,7 +25,7 @@ export interface EncodedUpdate {
  * An endless walk through the rounds of the workload, forwards and then backwards, so that no device jumps. A batch
  * ends with its round, so a device is in it once.
  */
-export class Lane {
+export class UpdateSequence {
   readonly #rounds: readonly Round[]
   /** Bytes between two updates, which also follow the last one of a batch. */
   readonly #separator: number
@@ -35,7 +35,7 @@ export class Lane {
 
   /**
    * Prepares the walk.
-   * @param rounds each with every device of the lane
+   * @param rounds each with every device of the sequence
    * @param separator bytes between two updates of a batch
    */
   constructor(rounds: readonly (readonly EncodedUpdate[])[], separator: string) {

@@ -62,15 +62,15 @@ export interface RequestContents {
 }
 
 /** The requests of a gateway to the owner of a partition, one after the other, under ascending numbers. */
-export class RequestLane {
+export class RequestSequence {
   readonly #subject: string
   readonly #gateway: string
   readonly #parts: PartitionClientParts
   #number = 0
 
   /**
-   * A lane that has sent nothing.
-   * @param gateway the sender of the requests; two lanes to the same owner have different ones
+   * A sequence from which nothing has been sent.
+   * @param gateway the sender of the requests; two sequences to the same owner have different ones
    */
   constructor(subject: string, gateway: string, parts: PartitionClientParts) {
     this.#subject = subject
