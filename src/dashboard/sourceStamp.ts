@@ -1,34 +1,50 @@
 import { createHash } from 'node:crypto'
-import { readdirSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 
 /** The file of the build that says which sources it was made of. */
 export const STAMP_FILE = 'stamp'
 
 /** Names in the folder that are not sources. */
-const OTHERS: ReadonlySet<string> = new Set(['dist', 'node_modules'])
+const OTHERS: ReadonlySet<string> = new Set(['node_modules'])
+/** The relative imports of a module that have an effect. Those of types alone leave nothing in a build. */
+const IMPORT = /\b(?:import|export)\s+(?!type\b)[^'";]*?from\s*'(\.[^'?]+\.tsx?)'/g
 
 /**
- * A digest of everything that the dashboard is made of: its own sources, and the versions of the packages, which are
- * in the lock file. Two folders with the same stamp have the same build.
+ * A digest of everything that the dashboard is made of: its own sources, the modules elsewhere that they import, and
+ * the versions of the packages, which are in the lock file. Two folders with the same stamp have the same build.
  * @param folder contains the sources
  */
 export function sourceStamp(folder: string): string {
   const hash = createHash('sha256')
-  const add = (inner: string) => {
-    const entries = readdirSync(join(folder, inner), { withFileTypes: true })
-    for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
-      const path = join(inner, entry.name)
-      if (inner === '' && (OTHERS.has(entry.name) || entry.name.startsWith('dist'))) continue
-      if (entry.isDirectory()) add(path)
-      else
-        hash
-          .update(`${path}\0`)
-          .update(readFileSync(join(folder, path)))
-          .update('\0')
-    }
-  }
-  add('')
+  for (const [path, content] of [...contentsOf(folder)].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    hash
+      .update(`${relative(folder, path)}\0`)
+      .update(content)
+      .update('\0')
   hash.update(readFileSync(join(folder, '..', 'package-lock.json')))
   return hash.digest('hex')
+}
+
+/** The content of each source, by its path. */
+function contentsOf(folder: string): Map<string, Buffer> {
+  const contents = new Map<string, Buffer>()
+  const waiting = filesOf(folder, true)
+  for (const path of waiting) {
+    // A module that is missing is the fault of the build, which says so.
+    if (contents.has(path) || !existsSync(path)) continue
+    const content = readFileSync(path)
+    contents.set(path, content)
+    if (!/\.tsx?$/.test(path)) continue
+    for (const [, name] of content.toString().matchAll(IMPORT)) waiting.push(join(dirname(path), name!))
+  }
+  return contents
+}
+
+function filesOf(folder: string, isTop = false): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (isTop && (OTHERS.has(entry.name) || entry.name.startsWith('dist'))) return []
+    const path = join(folder, entry.name)
+    return entry.isDirectory() ? filesOf(path) : [path]
+  })
 }
