@@ -20,7 +20,7 @@ import { loadGenerator } from './load/load.ts'
 import * as servers from './load/servers.ts'
 import { openStreams, type StreamCase } from './load/streamContender.ts'
 import { startStreamGenerator } from './load/streamLoad.ts'
-import { inTurns } from './load/turns.ts'
+import { interleave } from './load/interleaved.ts'
 import { drawGeofences, writeWorkload, type Workload } from './load/workload.ts'
 import { done, progress } from './progress.ts'
 
@@ -186,19 +186,24 @@ async function overStreams(title: string, started: Servers, workload: Workload):
   return row
 }
 
-/** The windows of all servers, in turns. */
+/** The windows of all servers, in turn. */
 async function compare(title: string, started: Servers, open: Open): Promise<Row> {
   const contenders: Contender[] = []
   for (const [name, server] of Object.entries(started)) contenders.push(await open(name as Names, server))
   const rate = options.rate === undefined ? undefined : Number(options.rate)
-  const turns = await inTurns(title, contenders, { rounds, seconds, rate, closedCount: size.closedCount })
+  const interleaved = await interleave(title, contenders, {
+    rounds,
+    seconds,
+    rate,
+    closedCount: size.closedCount,
+  })
   const row = {
     case: title,
-    rate: turns.rate,
-    beforeMicros: turns.microsOf('before'),
-    micros: turns.microsOf('now'),
-    ratio: turns.ratio('now', 'before'),
-    sameRatio: turns.ratio('beforeAgain', 'before'),
+    rate: interleaved.rate,
+    beforeMicros: interleaved.microsOf('before'),
+    micros: interleaved.microsOf('now'),
+    ratio: interleaved.ratio('now', 'before'),
+    sameRatio: interleaved.ratio('beforeAgain', 'before'),
   }
   done(`${title}: ${row.ratio}, and ${row.sameRatio} for the same commit`)
   return row

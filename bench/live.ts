@@ -24,7 +24,7 @@ import { BENCH_KEYS, seedGeofences, startRingfence, type ServerProcess } from '.
 import { SNAPSHOTS_AT_ONCE, snapshotsWritten } from './load/snapshots.ts'
 import { openStreams, type StreamCase } from './load/streamContender.ts'
 import { startStreamGenerator } from './load/streamLoad.ts'
-import { inTurns, type Turns } from './load/turns.ts'
+import { interleave, type Interleaved } from './load/interleaved.ts'
 import { drawGeofences, writeWorkload, type Workload } from './load/workload.ts'
 import { done, progress } from './progress.ts'
 
@@ -205,7 +205,7 @@ async function send(server: ServerProcess, method: string, path: string, body: o
   return JSON.parse(text)
 }
 
-function rowOf(title: string, turns: Turns, stated: number): Row {
+function rowOf(title: string, turns: Interleaved, stated: number): Row {
   const row = {
     case: title,
     rate: turns.rate,
@@ -225,7 +225,7 @@ async function overStreams(
   { name: city }: MappedCity,
   started: Readonly<Record<Name, ServerProcess>>,
   workload: Workload,
-): Promise<Turns> {
+): Promise<Interleaved> {
   const generator = await startStreamGenerator(workload.trackBodies, size.devices * SENT_ROUNDS)
   const contenders: Contender[] = []
   const closes: (() => Promise<void>)[] = []
@@ -237,7 +237,7 @@ async function overStreams(
     requireClean(contender, await contender.offer(load))
     contenders.push(contender)
   }
-  const turns = await inTurns(`${city}, stream`, contenders, {
+  const turns = await interleave(`${city}, stream`, contenders, {
     rounds,
     seconds,
     closedCount: size.devices * 2,
@@ -251,7 +251,7 @@ async function overHttp(
   { name: city }: MappedCity,
   started: Readonly<Record<Name, ServerProcess>>,
   workload: Workload,
-): Promise<Turns> {
+): Promise<Interleaved> {
   const generator = await loadGenerator()
   const contenders: HttpContender[] = []
   for (const name of NAMES) {
@@ -259,7 +259,7 @@ async function overHttp(
     await contender.warmUp()
     contenders.push(contender)
   }
-  return inTurns(`${city}, HTTP`, contenders, { rounds, seconds, closedCount: size.devices })
+  return interleave(`${city}, HTTP`, contenders, { rounds, seconds, closedCount: size.devices })
 }
 
 /** Points per second of which the regions are found. */

@@ -270,19 +270,19 @@ async function measure(contenders: readonly Contender[]): Promise<number> {
   }
   for (const batch of BATCHES) {
     for (const contender of contenders) contender.closed.set(batch, [])
-    await inTurns(contenders, `without a pause, batches of ${batch}`, async (contender) => {
+    await interleave(contenders, `without a pause, batches of ${batch}`, async (contender) => {
       contender.closed.get(batch)!.push(await contender.run({ rate: 0, batch }, updatesPerWindow))
     })
   }
   const slowest = Math.min(...contenders.map((contender) => contender.perSecond(small)))
   const rate = Number(options.rate ?? Math.floor(OFFERED_SHARE * slowest))
-  await inTurns(contenders, `${thousands(rate)}/s`, async (contender) => {
+  await interleave(contenders, `${thousands(rate)}/s`, async (contender) => {
     contender.atRate.push(await contender.run({ rate, batch: small }, rate * seconds))
   })
   return rate
 }
 
-async function inTurns(
+async function interleave(
   contenders: readonly Contender[],
   what: string,
   take: (contender: Contender) => Promise<void>,

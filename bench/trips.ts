@@ -3,7 +3,7 @@
  *
  * All devices drive in the sample city. Four servers have the same geofences and devices. Two have no trips: the
  * difference between them is what a difference means on this machine. On the third, each update of a device on a trip
- * makes user.updated_trip, on the fourth next to none does. They take turns (load/turns.ts). The road engines are
+ * makes user.updated_trip, on the fourth next to none does. They take turns (load/interleaved.ts). The road engines are
  * processes of their own, so their CPU is not in the figures; it is counted apart.
  */
 import { readdirSync, readFileSync } from 'node:fs'
@@ -27,7 +27,7 @@ import {
   writeStanding,
   writeTripWorkloads,
 } from './load/tripWorkload.ts'
-import { inTurns, type Turns } from './load/turns.ts'
+import { interleave, type Interleaved } from './load/interleaved.ts'
 import { done, progress } from './progress.ts'
 
 const STATED = { told: 2.0, untold: 1.6, others: 1.02, burstMs: 5, etaOff: 0.15, idleBytes: 1024 }
@@ -153,7 +153,7 @@ async function cpuOf(folder: string, parts: Parts, generator: Generator) {
   const withTrips = [told, untold]
   const engineBefore = engineSeconds(withTrips)
   const waysBefore = await sumOfWays(withTrips)
-  const turns = await inTurns('trips', contenders, {
+  const turns = await interleave('trips', contenders, {
     rounds: windows,
     seconds,
     closedCount: size.trips,
@@ -169,7 +169,7 @@ async function cpuOf(folder: string, parts: Parts, generator: Generator) {
 }
 
 function cpuReport(
-  turns: Turns,
+  turns: Interleaved,
   ways: {
     /** CPU seconds of the road engines. */
     readonly engine: number

@@ -145,7 +145,7 @@ export async function contest(
     for (const course of courses) course.highest = await highestRate(title, course, options)
   const halfRate = Math.floor(courses.at(-1)!.highest.rate / 2)
   if (halfRate > 0) {
-    await inTurns(courses, options, async ({ contender, half }, round) => {
+    await interleave(courses, options, async ({ contender, half }, round) => {
       progress(`${title}: ${contender.name} at half the rate, ${round} of ${options.windows}`)
       half.push(await offer(contender, halfRate, options.seconds, MAX_LAG_MS))
     })
@@ -188,7 +188,7 @@ async function cpuWindows(
   for (const { cpuMicros, windows, othersShares } of courses)
     for (const measured of [cpuMicros, windows, othersShares]) measured.length = 0
   try {
-    await inTurns(courses, options, async (course, round) => {
+    await interleave(courses, options, async (course, round) => {
       const { contender } = course
       progress(`${title}: ${contender.name} at ${thousands(rate)}/s, ${round} of ${options.windows}`)
       const machineBefore = machineCpuSeconds()
@@ -260,7 +260,7 @@ export function requireClean(contender: Contender, window: LoadWindow): void {
   )
 }
 
-async function inTurns(
+async function interleave(
   courses: readonly Course[],
   { windows }: ContestOptions,
   take: (course: Course, round: number) => Promise<void>,

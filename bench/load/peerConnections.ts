@@ -198,17 +198,17 @@ function compare(was: readonly string[], is: readonly string[], visits: Visits):
   return is
 }
 
-/** The updates of a round, for that many lanes. A device is always in the same sequence. */
-export function lanesOf(
+/** The updates of a round, for that many connections. A device is always in the same one. */
+export function sequencesOf(
   updates: readonly WorkloadUpdate[],
   numbers: ReadonlyMap<string, number>,
-  lanes: number,
+  connections: number,
   encode: (update: WorkloadUpdate) => string,
 ): EncodedUpdate[][] {
-  const result: EncodedUpdate[][] = Array.from({ length: lanes }, () => [])
+  const result: EncodedUpdate[][] = Array.from({ length: connections }, () => [])
   for (const update of updates) {
     const number = numbers.get(update.deviceId)!
-    result[number % lanes]!.push({ device: Math.floor(number / lanes), text: encode(update) })
+    result[number % connections]!.push({ device: Math.floor(number / connections), text: encode(update) })
   }
   return result
 }

@@ -12,7 +12,7 @@ import { createInterface } from 'node:readline'
 import { parseArgs } from 'node:util'
 import { UpdateSequence } from './updateSequence.ts'
 import {
-  lanesOf,
+  sequencesOf,
   openPeer,
   openVisits,
   peerEncoding,
@@ -118,7 +118,7 @@ class Session {
   private constructor(peer: Peer, connections: number) {
     const { encode, separator } = peerEncoding(peer)
     const rounds = Array.from({ length: Number(options.rounds) }, (_, i) =>
-      lanesOf(updates.slice(i * devices, (i + 1) * devices), numbers, connections, encode),
+      sequencesOf(updates.slice(i * devices, (i + 1) * devices), numbers, connections, encode),
     )
     this.#courses = Array.from(
       { length: connections },

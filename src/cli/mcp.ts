@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { serveStdio } from '@modelcontextprotocol/server/stdio'
 import packageJson from '../../package.json' with { type: 'json' }
 import { assistantServers } from '../mcp/assistantServer.ts'
-import { MCP_PATH, mcpHttpServer } from '../mcp/httpFront.ts'
+import { MCP_PATH, mcpHttpServer } from '../mcp/mcpHttpServer.ts'
 import { AssistantApi } from '../mcp/assistantApi.ts'
 
 const HELP = `Usage: npm run --silent mcp -- [options]

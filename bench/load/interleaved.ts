@@ -7,7 +7,7 @@ const OFFERED_SHARE = 0.5
 /** On a machine that others use, a server may fall behind for seconds; its cost is the same. */
 const MAX_LAG_MS = 20_000
 
-export interface TurnsOptions {
+export interface InterleavedOptions {
   readonly rounds: number
   /** Duration of one window. */
   readonly seconds: number
@@ -18,7 +18,7 @@ export interface TurnsOptions {
 }
 
 /** CPU of servers that take the same updates at the same rate. */
-export class Turns {
+export class Interleaved {
   readonly rate: number
   readonly #micros: ReadonlyMap<string, readonly number[]>
 
@@ -40,11 +40,11 @@ export class Turns {
 }
 
 /** One window of each server is a round; their order changes from round to round, so what other processes do counts for all. */
-export async function inTurns(
+export async function interleave(
   title: string,
   contenders: readonly Contender[],
-  options: TurnsOptions,
-): Promise<Turns> {
+  options: InterleavedOptions,
+): Promise<Interleaved> {
   const { rounds, seconds } = options
   const rate = options.rate ?? Math.floor(OFFERED_SHARE * (await slowest(contenders, options)))
   const micros = new Map(contenders.map(({ name }) => [name, [] as number[]]))
@@ -55,10 +55,13 @@ export async function inTurns(
       micros.get(contender.name)!.push(await cpuMicros(contender, rate, seconds))
     }
   }
-  return new Turns(rate, micros)
+  return new Interleaved(rate, micros)
 }
 
-async function slowest(contenders: readonly Contender[], { closedCount }: TurnsOptions): Promise<number> {
+async function slowest(
+  contenders: readonly Contender[],
+  { closedCount }: InterleavedOptions,
+): Promise<number> {
   const answered: number[] = []
   for (const contender of contenders) {
     const window = await contender.offer({ rate: 0, count: closedCount, maxLagMs: MAX_LAG_MS })
