@@ -184,7 +184,7 @@ async function main(): Promise<number> {
   return report(results, failures, flushMs(folder), results.length < CASES.length)
 }
 
-interface CaseParts {
+interface CaseSetup {
   /** Path of nats-server. */
   readonly binary: string
   /** Path of tile38-server. */
@@ -195,13 +195,13 @@ interface CaseParts {
 }
 
 /** One case, taking turns with the embedded engine. */
-async function measure(single: Case, parts: CaseParts): Promise<Result> {
+async function measure(single: Case, setup: CaseSetup): Promise<Result> {
   const title = nameOf(single)
   const begun: Begun[] = []
   try {
-    if (parts.tile38 !== undefined) begun.push(await begin(WITH_TILE38, single, parts))
-    begun.push(await begin('distributed', single, { ...parts, tile38: undefined }))
-    const outcome = await contest(title, [parts.embedded, ...begun.map(({ contender }) => contender)], {
+    if (setup.tile38 !== undefined) begun.push(await begin(WITH_TILE38, single, setup))
+    begun.push(await begin('distributed', single, { ...setup, tile38: undefined }))
+    const outcome = await contest(title, [setup.embedded, ...begun.map(({ contender }) => contender)], {
       windows,
       seconds,
       searchSteps,
@@ -229,7 +229,7 @@ interface Begun {
 async function begin(
   name: string,
   single: Case,
-  { binary, tile38, registryOf, generator }: CaseParts,
+  { binary, tile38, registryOf, generator }: CaseSetup,
 ): Promise<Begun> {
   progress(`${nameOf(single)}: starting`)
   const { profiles } = options
