@@ -6,6 +6,17 @@ const LONG_SECONDS = 600
 /** A phone notices late that it has left: a visit that began by then belongs to the stay before. */
 const LATE_SECONDS = 60
 
+/** Whether a stay is one of those for which it is stated how many must be found. */
+export function isLong({ from, to }: TrueVisit): boolean {
+  return to - from > LONG_SECONDS
+}
+
+/** The visit that was found during most of a stay; undefined if there is none. */
+export function bestOf(visit: TrueVisit, found: readonly FoundVisit[]): FoundVisit | undefined {
+  const seconds = ({ from, to }: FoundVisit) => Math.min(to, visit.to) - Math.max(from, visit.from)
+  return found.filter((one) => seconds(one) > 0).toSorted((a, b) => seconds(b) - seconds(a))[0]
+}
+
 /** What became of true visits. */
 export class VisitScore {
   visits = 0
@@ -24,10 +35,7 @@ export class VisitScore {
    * @param found all visits that were found on that day
    */
   add(visit: TrueVisit, found: readonly FoundVisit[]): void {
-    const best = found
-      .filter(({ from, to }) => from < visit.to && to > visit.from)
-      .map((one) => ({ ...one, seconds: Math.min(one.to, visit.to) - Math.max(one.from, visit.from) }))
-      .toSorted((a, b) => b.seconds - a.seconds)[0]
+    const best = bestOf(visit, found)
     const { key } = visit.place
     const isRight = best?.place === key
     const isNamed = isRight || best?.alternates.includes(key) === true
@@ -35,7 +43,7 @@ export class VisitScore {
     if (best === undefined) this.missed++
     else if (isRight) this.right++
     else this.wrong++
-    if (visit.to - visit.from <= LONG_SECONDS) return
+    if (!isLong(visit)) return
     this.long++
     if (isRight) this.longRight++
     if (isNamed) this.longRightOrAlternate++
