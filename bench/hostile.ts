@@ -11,8 +11,8 @@
  * With `--distributed` the same for a gateway and an actor host beside a NATS server; the stretch is the longer one of
  * the two.
  *
- * `node bench/hostile.ts [--distributed] [--smoke] [--strict] [--rounds N] [--only TEXT]`; `--strict` exits 1 if a
- * stretch is longer than stated.
+ * `node bench/hostile.ts [--distributed] [--smoke] [--strict] [--rounds N] [--only TEXT] [--profile]`; `--strict` exits
+ * 1 if a stretch is longer than stated; `--profile` says which functions took the longest stretch of each round.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
@@ -36,6 +36,7 @@ const { values: options } = parseArgs({
     rounds: { type: 'string' },
     /** Only cases whose names match this pattern. */
     only: { type: 'string' },
+    profile: { type: 'boolean', default: false },
   },
 })
 const size: WorldSize = options.smoke
@@ -60,7 +61,10 @@ interface Round extends Answered {
 }
 
 /** The answer of the probe. */
-type Stretch = Pick<Round, 'stretchMs' | 'collectedMs'>
+interface Stretch extends Pick<Round, 'stretchMs' | 'collectedMs'> {
+  /** What took the time, if that was to be found out. */
+  readonly functions?: readonly string[]
+}
 
 async function main(): Promise<number> {
   const folder = benchFolder('hostile')
@@ -111,6 +115,7 @@ interface Started {
 }
 
 const PRELOADS = ['bench/load/loopProbe.ts']
+const PROBE_ENV = { LOOP_PROBE_PROFILE: options.profile ? 'on' : 'off' }
 const GATEWAY_ENV = {
   RINGFENCE_SAMPLE_REGION: 'on',
   RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1',
@@ -119,7 +124,7 @@ const GATEWAY_ENV = {
 async function startAlone(folder: string): Promise<Started> {
   const probePort = await freePort()
   const server = await startRingfence(folder, {
-    env: { ...GATEWAY_ENV, LOOP_PROBE_PORT: String(probePort) },
+    env: { ...GATEWAY_ENV, ...PROBE_ENV, LOOP_PROBE_PORT: String(probePort) },
     preloads: PRELOADS,
     // With only one processor its threads would wait for each other, which is not what this measures.
     unpinned: true,
@@ -138,6 +143,7 @@ async function startCluster(folder: string): Promise<Started> {
     preloads: PRELOADS,
     envOf: (name) => ({
       ...(name === 'gateway' && GATEWAY_ENV),
+      ...PROBE_ENV,
       LOOP_PROBE_PORT: String(probes[name]),
     }),
   })
@@ -187,7 +193,8 @@ class Watch {
     const seconds = (performance.now() - began) / 1000
     await sleep(REST_MS)
     const cpuMs = (this.#server.cpuSeconds() - cpuBefore) * 1000
-    const { stretchMs, collectedMs } = await this.#stretch()
+    const { stretchMs, collectedMs, functions = [] } = await this.#stretch()
+    if (functions.length > 0) done(`  ${stretchMs} ms\n    ${functions.join('\n    ')}`)
     const { worstMs, failed } = await this.#stalls()
     if (failed > 0) throw new Error(`${failed} normal tracks failed.\n${this.#server.output()}`)
     return { ...answered, seconds, cpuMs, stretchMs, collectedMs, stallMs: worstMs }

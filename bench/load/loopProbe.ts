@@ -7,10 +7,14 @@
  * processes on the machine do not. With it comes how much of that time the garbage collector took, in wall-clock
  * time. It is only active with `LOOP_PROBE_PORT` in the environment, and only in the main
  * thread.
+ *
+ * With `LOOP_PROBE_PROFILE=on` it also takes a CPU profile, and each answer says which functions took the time of the
+ * longest work.
  */
 import { createServer } from 'node:http'
 import { PerformanceObserver } from 'node:perf_hooks'
 import { isMainThread } from 'node:worker_threads'
+import { LoopProfile } from './loopProfile.ts'
 
 const port = process.env['LOOP_PROBE_PORT']
 
@@ -30,13 +34,15 @@ if (port !== undefined && isMainThread) {
     for (const { startTime, duration } of list.getEntries())
       collections.push({ from: startTime, to: startTime + duration })
   }).observe({ entryTypes: ['gc'] })
+  const profile = process.env['LOOP_PROBE_PROFILE'] === 'on' ? new LoopProfile() : undefined
   createServer((_, response) => {
     const { microseconds, from, to } = longest
     const collected = collections.reduce(
       (sum, gc) => sum + Math.max(0, Math.min(gc.to, to) - Math.max(gc.from, from)),
       0,
     )
-    response.end(JSON.stringify({ stretchMs: microseconds / 1000, collectedMs: collected }))
+    const functions = profile?.take(from, to)
+    response.end(JSON.stringify({ stretchMs: microseconds / 1000, collectedMs: collected, functions }))
     longest = { microseconds: 0, from: 0, to: 0 }
     collections = []
   })

@@ -1,6 +1,7 @@
 import type { Intake } from '../actor/port.ts'
 import type { KeyedBound, Share } from '../runtime/keyedBound.ts'
 import { FairQueue, type Waiting } from './fairQueue.ts'
+import { MessageBuffers } from './messageBuffers.ts'
 
 /** A message that waits for its turn, or a gap where messages were refused. */
 export interface WaitingMessage extends Waiting {
@@ -25,6 +26,12 @@ export interface AdmissionClient {
  * than the server, and block everything else.
  */
 const TURN_BYTES = 512 * 1024
+/**
+ * How many bytes of messages are set aside in one turn, which takes a few milliseconds. After that, a stream may still
+ * set aside its share: so a client that sends little is not refused because others flood.
+ */
+const ASIDE_BYTES = 4 * 1024 * 1024
+const ASIDE_SHARE_BYTES = 256 * 1024
 /** The time until the next attempt to find room in milliseconds, because streams are not notified of it. */
 const ROOM_WAIT_MS = 2
 
@@ -41,6 +48,10 @@ export class Admission {
   readonly #bound: KeyedBound
   /** How many bytes were read in this turn of the event loop. */
   #spent = 0
+  /** How many bytes were set aside in this turn: of all streams, and of each. */
+  #aside = 0
+  readonly #asideOf = new Map<AdmissionClient, number>()
+  readonly #buffers = new MessageBuffers()
   #isTurnOver = true
   #isTimed = false
 
@@ -74,11 +85,22 @@ export class Admission {
   }
 
   /**
+   * Whether one more message of the client may be queued in this turn. Otherwise a frame is to be refused unread: all
+   * that sockets have received would be copied in one turn, some megabytes of each.
+   */
+  maySetAside(client: AdmissionClient): boolean {
+    return this.#aside < ASIDE_BYTES || (this.#asideOf.get(client) ?? 0) < ASIDE_SHARE_BYTES
+  }
+
+  /**
    * Queues a message.
    * @param bytes may become invalid after this returns
    */
   push(client: AdmissionClient, bytes: Uint8Array | undefined, cost: number, receivedAt: number): void {
-    const message = bytes && Buffer.from(bytes)
+    const message = bytes && this.#buffers.copy(bytes)
+    this.#aside += cost
+    this.#asideOf.set(client, (this.#asideOf.get(client) ?? 0) + cost)
+    this.#countTurn()
     this.#queue.push(client.keyName, client, { message, bytes: cost, receivedAt })
     this.#later()
   }
@@ -96,12 +118,18 @@ export class Admission {
       this.#spend(item.bytes)
       owner.waiting.release(item.bytes)
       owner.turn(item)
+      if (item.message !== undefined) this.#buffers.release(item.message)
     }
     if (!this.#queue.isEmpty) this.#later()
   }
 
   #spend(bytes: number): void {
     this.#spent += bytes
+    this.#countTurn()
+  }
+
+  /** What was read and set aside counts until the next turn of the event loop. */
+  #countTurn(): void {
     if (!this.#isTurnOver) return
     this.#isTurnOver = false
     setImmediate(this.#nextTurn)
@@ -109,7 +137,8 @@ export class Admission {
 
   readonly #nextTurn = (): void => {
     this.#isTurnOver = true
-    this.#spent = 0
+    this.#spent = this.#aside = 0
+    this.#asideOf.clear()
     this.pump()
   }
 

@@ -1,21 +1,18 @@
 import type { Encoded } from '../events/fanoutGroup.ts'
-import type { Intake } from '../actor/port.ts'
-import { keyName, type RequestQuotas } from '../http/authenticate.ts'
+import { keyName } from '../http/authenticate.ts'
 import type { KeyHolder } from '../http/keyWatch.ts'
-import type { ErrorLog } from '../runtime/logger.ts'
 import type { Socket, SocketReceiver, SocketRequest } from '../http/socket.ts'
 import type { Stamp } from '../wire/trackSchema.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Credentials } from '../http/credentials.ts'
-import type { Senders } from '../wire/senders.ts'
-import type { Clock } from '../runtime/clock.ts'
 import { includes } from '../model/role.ts'
 import { ApiError, badParam } from '../runtime/errors.ts'
-import type { KeyedBound, Share } from '../runtime/keyedBound.ts'
-import type { Admission, AdmissionClient, WaitingMessage } from './admission.ts'
+import type { Share } from '../runtime/keyedBound.ts'
+import type { AdmissionClient, WaitingMessage } from './admission.ts'
 import { CLOSE } from './closeCodes.ts'
 import type { ErrorMessage, RawMessage, ServerMessage } from './messages.ts'
-import type { Codec, FeatureEntry, StreamConnection, StreamCounters } from './port.ts'
+import type { Codec, StreamConnection } from './port.ts'
+import type { ConnectionParts } from './connectionParts.ts'
 import { FrameReceipt, type FrameOwner } from './receipt.ts'
 import { frameId, readTrack, type TrackFrame } from '../wire/trackFrame.ts'
 import { OpenFeatures } from './openFeatures.ts'
@@ -42,34 +39,6 @@ const MAX_IN_FLIGHT_BYTES = 4 * 1024 * 1024
 const FRAME_OVERHEAD_BYTES = 512
 /** In seconds. */
 const BUSY_RETRY = 1
-/** What all connections of a server share. */
-export interface ConnectionParts {
-  readonly intake: Pick<Intake, 'submit'>
-  readonly quotas: RequestQuotas
-  readonly clock: Clock
-  /** The senders of the host. */
-  readonly senders: Senders
-  readonly log: ErrorLog
-  /** Whether the limit of updates per device applies. */
-  readonly rateLimited: boolean
-  /** The features by the type of their messages. */
-  readonly features: ReadonlyMap<string, FeatureEntry>
-  readonly counters: StreamCounters
-  readonly admission: Admission
-  /** The memory of subscriptions and watches. */
-  readonly kept: KeyedBound
-  /** How many bytes clients have not read. */
-  readonly unread: KeyedBound
-  /** Calls {@link Connection.flush} when all frames of the same commit have been reported. */
-  flushSoon(connection: Connection): void
-  /**
-   * Called when the connection stops reading and sending. Its socket may stay open until the client has read the
-   * reason, and `closed` follows.
-   */
-  ended(code: number): void
-  closed(connection: Connection): void
-}
-
 /** What an error refers to. */
 type Subject = Pick<ErrorMessage, 'id' | 'subscription' | 'watch'>
 
@@ -101,8 +70,8 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   #frames: FrameReceipt[] = []
   #first = 0
   #inFlightBytes = 0
-  /** Whether frames after the waiting ones were refused. */
-  #hasGap = false
+  /** The first frame behind the waiting ones that was refused. All after it are refused until it has come again. */
+  #refusedId: number | undefined
   #flushes = false
 
   constructor(socket: Socket, request: SocketRequest, codec: Codec, parts: ConnectionParts) {
@@ -155,19 +124,32 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     const held = this.#inFlightBytes + this.waiting.used
     const fits = held === 0 || held + size <= MAX_IN_FLIGHT_BYTES
     const isFirst = this.waiting.used === 0
-    if (fits && isFirst && admission.passes(size)) this.#read(buffer, receivedAt)
-    else if (fits && this.waiting.tryAcquire(size) === undefined)
+    const awaited = this.#refusedId ?? (this.#busy && isFirst ? this.#nextId : undefined)
+    const id = awaited === undefined ? undefined : this.codec.peekTrack(buffer)
+    if (id !== undefined && id > awaited!) return this.#refuseBusy(id, BUSY_RETRY)
+    if (fits && isFirst && admission.passes(size)) {
+      this.#came(id)
+      this.#read(buffer, receivedAt)
+    } else if (fits && this.#maySetAside(buffer) && this.waiting.tryAcquire(size) === undefined) {
+      this.#came(id)
       admission.push(this, bytes, size, receivedAt)
-    else this.#refuseUnread(buffer)
+    } else this.#refuseUnread(buffer)
+  }
+
+  /** Only frames can be refused unread. */
+  #maySetAside(bytes: Buffer): boolean {
+    return this.#parts.admission.maySetAside(this) || this.codec.peekTrack(bytes) === undefined
+  }
+
+  /** The refused frame may have come again. */
+  #came(id: number | undefined): void {
+    if (id !== undefined && id === this.#refusedId) this.#refusedId = undefined
   }
 
   turn({ message, receivedAt }: WaitingMessage): void {
     if (this.#stopped) return
     if (message !== undefined) this.#read(message, receivedAt)
-    else {
-      this.#hasGap = false
-      this.#busy = true
-    }
+    else this.#busy = true
   }
 
   /** Refuses a message for which there is no room, without decoding it. */
@@ -177,10 +159,12 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
       this.close(CLOSE.tryAgainLater, 'Too much of this stream waits. Wait for acknowledgements.')
       return
     }
-    if (this.waiting.used > 0 && !this.#hasGap) {
-      this.#hasGap = true
-      this.#parts.admission.push(this, undefined, 0, 0)
-    } else if (this.waiting.used === 0) {
+    if (this.waiting.used > 0) {
+      if (this.#refusedId === undefined || id < this.#refusedId) {
+        this.#refusedId = id
+        this.#parts.admission.push(this, undefined, 0, 0)
+      }
+    } else {
       try {
         if (!this.#isTurn(id)) return
       } catch (error) {

@@ -7,6 +7,7 @@ import t from 'tap'
 import type { Socket } from '../../src/http/socket.ts'
 import type { Submitter } from '../../src/actor/port.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
+import { MessageBuffers } from '../../src/stream/messageBuffers.ts'
 import { StreamServer } from '../../src/stream/streamServer.ts'
 import { Engine } from '../actor/kit.ts'
 import { decode, encode, ENCODINGS, type Encoding } from '../kit/stream.ts'
@@ -143,6 +144,96 @@ t.test('a stream that sends little is served before the waiting messages of floo
   t.ok(updates <= 40_000, `${updates} of 120,000 updates of the floods are through`)
   for (const { connection } of [...floods, quiet]) connection.close(1000, '')
   await engine.host.drained()
+})
+
+t.test('a turn sets aside a few megabytes of floods, and refuses none who sends little', async (t) => {
+  const engine = new Engine({ partitions: 8 })
+  const streams = serverOf(engine)
+  const floods = Array.from({ length: 6 }, () => open(streams))
+  for (const [i, { send }] of floods.entries())
+    for (let id = 1; id <= 40; id++) send(frameOf(id, `flood-${i}`))
+  const FRAME_BYTES = JSON.stringify(frameOf(1, 'flood-0')).length
+  const waiting = streams.waitingBytes
+  t.ok(waiting > 4 * 1024 * 1024, `${waiting} bytes wait`)
+  const most = 4 * 1024 * 1024 + 6 * (256 * 1024 + 2 * FRAME_BYTES)
+  t.ok(waiting <= most, `${waiting} bytes wait, of ${6 * 40 * FRAME_BYTES} that came in one turn`)
+  const quiet = open(streams)
+  for (const id of [1, 2, 3])
+    quiet.send({
+      type: 'track',
+      id,
+      updates: [{ deviceId: `quiet-${id}`, latitude: 1, longitude: 1, accuracy: 5 }],
+    })
+  while (quiet.answers.at(-1)?.id !== 3) await new Promise((resolve) => setImmediate(resolve))
+  t.ok(
+    quiet.answers.every(({ type }) => type === 'ack'),
+    'nothing of the others is refused',
+  )
+  for (const { connection } of [...floods, quiet]) connection.close(1000, '')
+  await engine.host.drained()
+  t.equal(streams.waitingBytes, 0)
+})
+
+t.test('frames behind a refused one are refused until it has come again, and again if it was', async (t) => {
+  const engine = new Engine({ partitions: 8 })
+  const streams = serverOf(engine)
+  const { answers, send, state } = open(streams)
+  const long = { description: 'x'.repeat(800) }
+  let refused = 0
+  for (let id = 1; refused === 0; id++) {
+    send(frameOf(id, 'd', long))
+    refused = answers.find(({ type }) => type === 'busy')?.id ?? 0
+  }
+  t.ok(streams.waitingBytes > 0)
+  // There is room for a short frame, but its turn is after the refused one.
+  send(frameOf(refused + 1, 'd'))
+  t.match(answers.splice(0).at(-1), { type: 'busy', id: refused + 1 })
+  // The refused one comes again as a short one, and the next one has no room.
+  send(frameOf(refused, 'd'))
+  for (let id = refused + 1; answers.length === 0; id++) send(frameOf(id, 'd', long))
+  const again = answers.splice(0).at(-1)!
+  t.match(again, { type: 'busy' })
+  send(frameOf(again.id + 1, 'd'))
+  t.match(answers.splice(0).at(-1), { type: 'busy', id: again.id + 1 })
+  await engine.host.drained()
+  while (streams.waitingBytes > 0) await new Promise((resolve) => setImmediate(resolve))
+  for (const id of [again.id, again.id + 1]) send(frameOf(id, 'd'))
+  while (answers.at(-1)?.id !== again.id + 1) await new Promise((resolve) => setImmediate(resolve))
+  t.ok(
+    answers.every(({ type }) => type === 'ack'),
+    'each frame in its order, and none is an error',
+  )
+  t.equal(engine.host.counters.updates, (again.id + 1) * FRAME, 'each update once')
+  t.equal(state.closed, 0)
+})
+
+t.test('memory of waiting messages is used again', (t) => {
+  const buffers = new MessageBuffers()
+  const message = (length: number, fill: number) => new Uint8Array(length).fill(fill)
+  const first = buffers.copy(message(100_000, 1))
+  t.strictSame(Uint8Array.from(first), message(100_000, 1))
+  buffers.release(first)
+  t.ok(buffers.freeBytes >= 100_000)
+  const second = buffers.copy(message(99_000, 2))
+  t.equal(second.buffer, first.buffer)
+  t.strictSame(Uint8Array.from(second), message(99_000, 2))
+  t.equal(buffers.freeBytes, 0)
+  const third = buffers.copy(message(99_000, 3))
+  t.not(third.buffer, second.buffer, 'nobody else uses it meanwhile')
+  t.strictSame(Uint8Array.from(second), message(99_000, 2))
+  let most = 0
+  const copies = Array.from({ length: 300 }, (_, i) => buffers.copy(message(20_000 + 3000 * i, i % 256)))
+  for (const [i, copy] of copies.entries()) {
+    if (copy[0] !== i % 256 || copy.length !== 20_000 + 3000 * i) t.fail('a copy is not its message')
+    buffers.release(copy)
+    most = Math.max(most, buffers.freeBytes)
+  }
+  t.ok(most <= 16 * 1024 * 1024, `${most} bytes are kept`)
+  const small = buffers.copy(message(100, 4))
+  const { freeBytes } = buffers
+  buffers.release(small)
+  t.equal(buffers.freeBytes, freeBytes, 'small ones share their memory')
+  t.end()
 })
 
 for (const encoding of ENCODINGS) {
