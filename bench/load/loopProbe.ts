@@ -45,6 +45,9 @@ if (port !== undefined && isMainThread) {
     response.end(JSON.stringify({ stretchMs: microseconds / 1000, collectedMs: collected, functions }))
     longest = { microseconds: 0, from: 0, to: 0 }
     collections = []
+    // Taking a profile is work, too.
+    last = cpuMicroseconds()
+    lastAt = performance.now()
   })
     .listen(Number(port), '127.0.0.1')
     .unref()
