@@ -127,7 +127,8 @@ const soak: Scenario = {
       const { name, story, play } = FAULTS[turn % FAULTS.length]!
       progress(`${Math.round(left() / 1000)} s left; ${name}: ${story}`)
       const before = stage.happenings.length
-      await play(stage)
+      // What happened until then is still compared, and the table tells it.
+      await play(stage).catch((error: unknown) => stage.fault(`${name} did not end: ${String(error)}`))
       const row = rowOf(stage.happenings.slice(before))
       played.set(name, [...(played.get(name) ?? []), row])
       await sleep(Math.max(0, Math.min(left(), PAUSE_MS)))

@@ -21,8 +21,9 @@ export interface MemberOptions {
 
 /**
  * How long a process may take to become ready. It is generous, because servers that start together share the machine.
+ * A NATS server that was killed first fetches what it missed from the others, while they serve all clients.
  */
-const READY_MS = 60_000
+const READY_MS = 300_000
 const LOOK_AGAIN_MS = 50
 
 /** A process of a cluster, which can be ended and started again with the same address and data. */
