@@ -397,8 +397,6 @@ t.test('a wrong request is explained, and changes nothing', { buffered: true }, 
     ]
       .concat(['http://10.0.0.1/', 'http://[::1]/', 'http://2130706434/', 'http://169.254.169.254/'])
       .map((url) => ['POST', '', { url }, 400, 'url'] as const),
-    ['POST', '', { url: 'http://a.example', mode: 'many' }, 400, 'mode'],
-    ['POST', '', { url: 'http://a.example', types: { a: 1 } }, 400, 'types'],
     [
       'POST',
       '',
@@ -406,18 +404,14 @@ t.test('a wrong request is explained, and changes nothing', { buffered: true }, 
       400,
       'tags',
     ],
-    ['POST', '', { url: 'http://a.example', enabled: 'perhaps' }, 400, 'enabled'],
     ['PATCH', `/${_id}`, { url: 'http://127.0.0.2/' }, 400, 'url'],
     ['PATCH', `/${_id}`, { type: ['user.entered_geofence'] }, 400, 'type'],
     ['PATCH', '/nowhere', { enabled: false }, 404],
     ['POST', '/nowhere/test', {}, 404],
     ['POST', `/${_id}/redeliver`, {}, 400, 'from'],
-    ['POST', `/${_id}/redeliver`, { from: 'yesterday' }, 400, 'from'],
     ['POST', `/${_id}/redeliver`, { from: 1, deliveryId: 'f'.repeat(24) }, 400, 'from'],
     ['POST', `/${_id}/redeliver`, { from: '2026-01-02', to: '2026-01-01' }, 400, 'from'],
     ['POST', `/${_id}/redeliver`, { deliveryId: 'f'.repeat(24) }, 404],
-    ['GET', `/${_id}/deliveries?status=lost`, undefined, 400, 'status'],
-    ['GET', `/${_id}/deliveries?limit=0`, undefined, 400, 'limit'],
   ]
   for (const [method, path, body, code, param] of CASES) {
     const answer = await server.api(method, `/v1/webhooks${path}`, body)

@@ -37,7 +37,7 @@ interface Missing {
 }
 
 /** One body with all fields that can be combined, and the expected result without each of them. */
-interface Case {
+export interface Case {
   readonly body: Json
   /** Then it is refused, whatever is left out. */
   readonly unknown: string | undefined
@@ -95,7 +95,7 @@ export async function faultsOf(
  * One case for each value that decides which fields are required, and for each field of a group of which one is
  * required.
  */
-function casesOf(api: Api, schema: Json, known: Known): Case[] {
+export function casesOf(api: Api, schema: Json, known: Known): Case[] {
   const conditions = ((schema.allOf ?? []) as Json[]).filter((part) => part.if !== undefined)
   const always = ((schema.allOf ?? []) as Json[]).filter((part) => part.if === undefined)
   if (conditions.length === 0) return casesFor(api, schema, always, {}, known)

@@ -144,92 +144,36 @@ t.test('a live key creates live records', async (t) => {
   t.equal((await api.track({ deviceId: 'sk', ...at(here) }, testSecret)).user.live, false, 'a secret key may')
 })
 
-const nine = '9'.repeat(400)
-/** Parameter → JSON texts that are refused with it as `meta.param`; `undefined` means left out. */
-const BAD: Record<string, (string | undefined)[]> = {
-  deviceId: [
-    undefined,
-    'null',
-    '""',
-    '5',
-    'true',
-    '[]',
-    '{}',
-    '["a"]',
-    `"${'d'.repeat(257)}"`,
-    '"a\\u0000b"',
-    '"\\ud800"',
-  ],
-  userId: ['5', 'true', '[]', '{}', `"${'u'.repeat(257)}"`, '"\\u0000"', '"\\udfff"'],
-  latitude: [
-    undefined,
-    'null',
-    '"50"',
-    '"NaN"',
-    'true',
-    '[]',
-    '{}',
-    '90.0001',
-    '-90.0001',
-    '1e999',
-    nine,
-    '-1e308',
-  ],
-  longitude: [undefined, 'null', '"50"', '""', 'false', '[1]', '{}', '180.0001', '-180.0001', '-1e999', nine],
-  accuracy: [undefined, 'null', '0', '-0', '-1', '"5"', 'true', '[]', '{}', '1e999', '-1e9'],
-  foreground: ['"true"', '1', '0', '"yes"', '[]', '{}'],
-  stopped: ['"false"', '1', '""', '[]', '{}'],
-  description: ['5', 'false', '[]', '{}', `"${'d'.repeat(2001)}"`, '"\\u0000"', '"a\\ud83d"'],
-  metadata: [
-    '5',
-    '"text"',
-    'true',
-    '[]',
-    '["a"]',
-    '{"":1}',
-    `{"${'k'.repeat(257)}":1}`,
-    `{${Array.from({ length: 33 }, (_, i) => `"k${i}":${i}`).join()}}`,
-  ],
+/**
+ * Parameter → JSON texts that are refused with it as `meta.param`. Values of another type, too long or out of range are
+ * in requiredFields.test.ts.
+ */
+const BAD: Record<string, string[]> = {
+  latitude: ['"50"', '"NaN"', '1e999', '9'.repeat(400), '-1e308'],
+  longitude: ['"50"', '""', '-1e999'],
+  accuracy: ['-0', '"5"', '1e999'],
+  foreground: ['"true"', '1', '0'],
+  metadata: ['["a"]', '{"":1}', `{"${'k'.repeat(257)}":1}`],
   'metadata.a': [
     `{"a":"${'x'.repeat(4097)}"}`,
     '{"a":{}}',
     '{"a":[]}',
-    '{"a":{"b":1}}',
-    '{"a":[1]}',
     '{"a":"\\u0000"}',
     '{"a":"\\udc00"}',
     '{"a":1e999}',
   ],
-  deviceType: ['"Windows"', '"ios"', '5', 'true', '[]', '{}'],
-  updatedAt: [
-    '"yesterday"',
-    '""',
-    '"2026-13-01"',
-    '"2026-02-30T00:00:00Z"',
-    'true',
-    '[]',
-    '{}',
-    '1e999',
-    '1e300',
-    '"NaN"',
-  ],
-  replayed: ['"true"', '1', '[]', '{}'],
-  deviceOS: ['17', 'true', '[]', '{}', `"${'o'.repeat(257)}"`],
-  deviceMake: ['17', 'true', '[]', '{}', '"\\u0000"'],
-  deviceModel: ['17', 'true', '[]', '{}', '"\\ud800x"'],
-  installId: ['17', 'true', '[]', '{}'],
+  deviceType: ['"ios"'],
+  updatedAt: ['""', '1e999', '1e300', '"NaN"'],
 }
 
-t.test('each parameter missing, of the wrong type, out of range, null', async (t) => {
+t.test('numbers that are texts or not finite, and metadata that are not flat', async (t) => {
   for (const [param, texts] of Object.entries(BAD)) {
     const name = param.split('.')[0]!
     for (const text of texts) {
       const members = { deviceId: '"bad"', latitude: '50', longitude: '10', accuracy: '5', [name]: text }
-      const body = Object.entries(members)
-        .filter(([, value]) => value !== undefined)
-        .map(([key, value]) => `"${key}":${value}`)
+      const body = Object.entries(members).map(([key, value]) => `"${key}":${value}`)
       const answer = await call('POST', '/v1/track', `{${body.join()}}`, testPublishable)
-      const what = `${param}: ${text?.slice(0, 40)}`
+      const what = `${param}: ${text.slice(0, 40)}`
       t.equal(answer.status, 400, what)
       t.equal(answer.body.meta.param, param, what)
       t.ok(answer.body.meta.message?.startsWith(`${param}: `), `${what}: ${answer.body.meta.message}`)
@@ -245,7 +189,19 @@ t.test('each parameter missing, of the wrong type, out of range, null', async (t
 })
 
 t.test('null means absent, and unknown fields are ignored', async (t) => {
-  const nulls = Object.fromEntries(Object.keys(BAD).map((name) => [name.split('.')[0], null]))
+  const names = [
+    'userId',
+    'foreground',
+    'stopped',
+    'description',
+    'metadata',
+    'deviceType',
+    'updatedAt',
+    'replayed',
+  ]
+  const nulls = Object.fromEntries(
+    [...names, 'deviceOS', 'deviceMake', 'deviceModel', 'installId'].map((name) => [name, null]),
+  )
   const { user } = await api.track({
     ...nulls,
     ...at(place()),

@@ -292,12 +292,6 @@ t.test('bad input is 400 and names the parameter; nothing changes', async (t) =>
     t.match([status, answer.meta], [400, { code: 400, param }], JSON.stringify(body).slice(0, 100))
   }
   t.strictSame((await get(`/${id}`)).body, before)
-  for (const externalId of [undefined, '', null, 'x'.repeat(257), 5])
-    t.match(
-      (await post({ externalId, ...HOME })).body.meta,
-      { code: 400, param: 'externalId' },
-      String(externalId),
-    )
   t.equal((await get('?status=moving')).body.meta.param, 'status')
   t.equal((await get('?before=nothing')).status, 404)
   t.equal((await server.api('POST', '/v1/trips', '[]')).status, 400)
@@ -517,7 +511,6 @@ t.test('list: filters, order, pages', async (t) => {
   const unknown = await track({ deviceId: 'list-d', tripOptions: { externalId: 'list-d' } })
   t.strictSame(await ids(`userId=${unknown._id}`), [unknown.trip._id], 'of one without a userId')
   t.strictSame(await ids(`userId=${unknown._id}&status=pending`), [])
-  t.equal((await get('?limit=1001')).body.meta.param, 'limit')
 })
 
 t.test('list: those that are late', async (t) => {
@@ -565,20 +558,6 @@ t.test('settings of trips', async (t) => {
     tripEtaSeconds: 5.5,
   }
   t.match((await settings(change)).body.settings, change)
-  for (const [setting, value] of [
-    ['tripApproachingThreshold', 0],
-    ['tripApproachingThreshold', 1441],
-    ['tripExpirationMinutes', 0],
-    ['tripDelayThreshold', -1],
-    ['tripWrongDestinationEvents', 'maybe'],
-    ['tripUpdateSeconds', -1],
-    ['tripEtaSeconds', 1e9],
-  ] as const)
-    t.match(
-      (await settings({ [setting]: value })).body.meta,
-      { code: 400, param: setting },
-      `${setting} ${value}`,
-    )
   t.match((await settings(standard)).body.settings, standard)
 })
 

@@ -251,27 +251,12 @@ t.test('without near, the place of the IP address counts, if it is known', async
   t.notOk('distance' in (await first({}, 'nonsense')))
 })
 
-t.test('wrong parameters are named; what cannot be found is an empty list', async (t) => {
-  for (const [path, query, param] of [
-    ['geocode/forward', {}, 'query'],
-    ['geocode/forward', { query: ' ' }, 'query'],
-    ['geocode/forward', { query: 'x'.repeat(1001) }, 'query'],
-    ['geocode/forward', { query: 'x', layers: 'planet' }, 'layers'],
-    ['geocode/forward', { query: 'x', country: 'URU' }, 'country'],
-    ['geocode/forward', { query: 'x', country: 'ZZ' }, 'country'],
-    ['geocode/forward', { query: 'x', lang: 'xx' }, 'lang'],
-    ['search/autocomplete', { query: '' }, 'query'],
-    ['search/autocomplete', { query: 'x', countryCode: 'U' }, 'countryCode'],
-    ['search/autocomplete', { query: 'x', near: '91,0' }, 'near'],
-    ['search/autocomplete', { query: 'x', near: 'here' }, 'near'],
-    ...['0', '101', '1.5', 'abc'].map(
-      (limit) => ['search/autocomplete', { query: 'x', limit }, 'limit'] as const,
-    ),
-  ] as const) {
-    const { status, body } = await served.get(`/v1/${path}`, query)
-    t.equal(status, 400, `${path} ${JSON.stringify(query).slice(0, 60)}`)
-    t.equal(body.meta.param, param)
-  }
+t.test('what cannot be found is an empty list', async (t) => {
+  for (const path of ['geocode/forward', 'search/autocomplete'])
+    t.match(await served.get(`/v1/${path}`, { query: ' ' }), {
+      status: 400,
+      body: { meta: { param: 'query' } },
+    })
   for (const query of ['!', '"', '*', '(', '-', '—', '😀', "'; DROP TABLE words; --", 'مرحبا', '\u202e'])
     for (const path of ['geocode/forward', 'search/autocomplete'])
       t.strictSame(await addresses(`/v1/${path}`, { query }), [], `${path} ${query}`)

@@ -168,24 +168,7 @@ t.test('beyond a kilometre nothing is found; without a region, the data of the w
   )
 })
 
-t.test('wrong parameters are named', async (t) => {
-  for (const [query, param] of [
-    [{}, 'coordinates'],
-    [{ coordinates: '' }, 'coordinates'],
-    [{ coordinates: '1' }, 'coordinates'],
-    [{ coordinates: '91,0' }, 'coordinates'],
-    [{ coordinates: '0,181' }, 'coordinates'],
-    [{ coordinates: '1e,2' }, 'coordinates'],
-    [{ coordinates: '0,0', layers: 'planet' }, 'layers'],
-    [{ coordinates: '0,0', layers: 'address,,__proto__' }, 'layers'],
-    [{ coordinates: '0,0', layers: 'address,'.repeat(100) }, 'layers'],
-    [{ coordinates: '0,0', lang: 'xx' }, 'lang'],
-    [{ coordinates: '0,0', lang: 'constructor' }, 'lang'],
-  ] as const) {
-    const { status, body } = await served.get('/v1/geocode/reverse', query)
-    t.equal(status, 400, JSON.stringify(query).slice(0, 80))
-    t.equal(body.meta.param, param)
-  }
+t.test('empty parameters are absent, languages are in any case, and others are ignored', async (t) => {
   t.equal(
     (await served.get('/v1/geocode/reverse', { coordinates: '0,0', layers: '', lang: 'EN', other: 'x' }))
       .status,

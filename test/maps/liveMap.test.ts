@@ -103,14 +103,9 @@ t.test('devices are counted by cells', async (t) => {
   t.same((await get('box=179,52,-179,53&zoom=10')).body.cells, [cell(-179.99, 1)])
   t.same((await get('box=13,52,14,53&zoom=10', liveSecret)).body.cells, [], 'G8')
   for (const [query, param] of [
-    ['box=13,52,14&zoom=3', 'box'],
-    ['box=13,52,14,x&zoom=3', 'box'],
     ['box=13,53,14,52&zoom=3', 'box'],
     ['box=13,52,190,53&zoom=3', 'box'],
     ['box=-180,-80,180,80&zoom=20', 'zoom'],
-    ['box=13,52,14,53&zoom=21', 'zoom'],
-    ['box=13,52,14,53', 'zoom'],
-    ['zoom=3', 'box'],
   ] as const) {
     const answer = await get(query)
     t.equal(answer.status, 400, query)

@@ -133,7 +133,6 @@ t.test('POST /v1/notifications/test', async (t) => {
   const refused = (await test({ email: 'nobody@example.com' })).body.notification
   t.match(refused, { status: 'failed', error: /No such mailbox/ })
   t.match((await test({ email: 'no address' })).body.meta, { code: 400, param: 'email' })
-  t.match((await test({})).body.meta, { code: 400, param: 'email' })
   t.equal((await test({ email: 'x@example.com' }, KEYS.testPublishable)).status, 403)
   for (let i = 0; i < 3; i++) t.equal((await test({ email: 'me@example.com' })).status, 200)
   const tooMany = await test({ email: 'me@example.com' })

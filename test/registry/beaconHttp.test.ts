@@ -190,8 +190,6 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
   await clear(t)
   const BROKEN: readonly (readonly [param: string, change: object, sentence: RegExp])[] = [
     ['description', { description: undefined }, /^description: Required\.$/],
-    ['description', { description: '' }, /Required/],
-    ['description', { description: 'x'.repeat(1001) }, /at most 1000/],
     ['type', { type: undefined }, /^type: Required\.$/],
     ['type', { type: 'iBeacon' }, /Valid values: ibeacon, eddystone/],
     ['uuid', { uuid: null }, /Required for an ibeacon/],
@@ -202,14 +200,11 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
     ],
     ['uuid', { uuid: 'e2' }, /^uuid: Invalid uuid\. .*; "e2" is none\.$/],
     ['uuid', { uuid: `g${UUID.slice(1)}` }, /32 hexadecimal digits/],
-    ['uuid', { uuid: 'x'.repeat(65) }, /at most 64/],
-    ['uuid', { uuid: 5 }, /uuid/],
     ['major', { major: undefined }, /Required for an ibeacon/],
     ['major', { major: 65_536 }, /Invalid major\. Valid range: \[0, 65535\]\./],
     ['major', { major: '-1' }, /Valid range/],
     ['minor', { minor: 'x' }, /must be a number/],
     ['minor', { minor: 1.5 }, /whole number/],
-    ['minor', { minor: '' }, /Required/],
     ['uid', { ...EDDYSTONE, uid: undefined }, /Required for an eddystone/],
     ['uid', { ...EDDYSTONE, uid: `${EDDYSTONE.uid}0` }, /A uid is 20 hexadecimal digits/],
     ['instance', { ...EDDYSTONE, instance: null }, /Required for an eddystone/],
@@ -228,8 +223,6 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
       /Invalid latitude\. Valid range: \[-90, 90\]\. A position is \[longitude, latitude\]\./,
     ],
     ['coordinates', { coordinates: '1,2' }, /valid JSON/],
-    ['coordinates', { coordinates: { x: 1 } }, /coordinates/],
-    ['enabled', { enabled: 'yes' }, /must be true or false/],
     ['metadata', { metadata: { a: {} } }, /strings, booleans or numbers/],
     [
       'metadata',
@@ -237,8 +230,6 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
       /at most 16/,
     ],
     ['metadata', { metadata: '[1]' }, /dictionary/],
-    ['tag', { tag: 'x'.repeat(257) }, /at most 256/],
-    ['externalId', { externalId: 7 }, /externalId/],
   ]
   for (const [param, change, sentence] of BROKEN) {
     const name = `${param}: ${JSON.stringify(change).slice(0, 80)}`
@@ -329,11 +320,6 @@ t.test('lists: filters, dates, pages', async (t) => {
   const middle = (await ask('externalId=3')).beacons[0]
   t.strictSame(names(await ask(`createdAfter=${middle.createdAt}`)), ['6', '5', '4'])
   t.strictSame(names(await ask(`updatedBefore=${middle.updatedAt}`)), ['2', '1', '0'])
-  for (const query of ['limit=0', 'limit=1001', 'limit=x', 'createdBefore=yesterday']) {
-    const { status, body } = await server.api('GET', `/v1/beacons?${query}`)
-    t.equal(status, 400, query)
-    t.equal(body.meta.param, query.split('=')[0], query)
-  }
 })
 
 t.test(
@@ -385,19 +371,6 @@ t.test(
     t.equal(live.beacons.length, 1)
     t.strictSame(live.meta.settings.beacons, { uuids: [], uids: [] }, 'of its own environment')
     t.equal(live.beacons[0].live, true)
-    for (const [param, query] of [
-      ['near', ''],
-      ['near', 'near=91,0'],
-      ['near', 'near=x'],
-      ['radius', 'near=0,0&radius=0'],
-      ['radius', 'near=0,0&radius=100001'],
-      ['limit', 'near=0,0&limit=101'],
-      ['limit', 'near=0,0&limit=0'],
-    ] as const) {
-      const { status, body } = await server.api('GET', `/v1/search/beacons?${query}`)
-      t.equal(status, 400, query)
-      t.equal(body.meta.param, param, query)
-    }
   },
 )
 

@@ -285,6 +285,7 @@ t.test('every field: what is accepted, and how it comes back', async (t) => {
   t.equal((await call('GET', `/v1/geofences/${pair}`)).status, 200)
 })
 
+// Values of another type, too long or out of range: test/e2e/requiredFields.test.ts.
 t.test('every rule broken: 400 that names the field, and nothing changes', async (t) => {
   const { call, registry, keys } = await serve(t)
   await call('POST', '/v1/geofences', CIRCLE)
@@ -293,21 +294,9 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
   const polygon = (coordinates: unknown) => ({ type: 'polygon', coordinates })
   const CASES: readonly (readonly [param: string, fields: object, message?: RegExp])[] = [
     ['description', { description: undefined }, /Required/],
-    ['description', { description: null }],
-    ['description', { description: '' }],
-    ['description', { description: 7 }],
-    ['description', { description: 'd'.repeat(1001) }],
-    ['description', { description: 'a\0b' }],
-    ['description', { description: '\ud800' }],
     ['type', { type: undefined }, /Required/],
     ['type', { type: 'square' }, /circle, polygon, isochrone/],
-    ['type', { type: 'Circle' }],
-    ['type', { type: ['circle'] }],
     ['tag', { tag: null }, /Required/],
-    ['tag', { tag: 5 }],
-    ['tag', { tag: 't'.repeat(257) }],
-    ['externalId', { externalId: undefined }],
-    ['externalId', { externalId: {} }],
     ['coordinates', { coordinates: undefined }, /One of coordinates, address and placeId/],
     ['coordinates', { coordinates: [] }],
     ['coordinates', { coordinates: [1] }],
@@ -315,8 +304,6 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
     ['coordinates', { coordinates: 'here' }, /JSON/],
     ['coordinates', { coordinates: '1,2' }],
     ['coordinates', { coordinates: '{"a":1}' }],
-    ['coordinates', { coordinates: {} }],
-    ['coordinates', { coordinates: 5 }],
     ['coordinates', { coordinates: [181, 0] }, /longitude.*\[-180, 180\]/],
     ['coordinates', { coordinates: [0, 90.1] }, /latitude.*\[-90, 90\]/],
     ['coordinates', { coordinates: ['x', 0] }],
@@ -326,11 +313,7 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
     ['radius', { radius: undefined }, /^radius: One of radius and placeId is required for a circle\.$/],
     ['radius', { radius: 9.99 }, /Valid range: \[10, 10000\]/],
     ['radius', { radius: 10_001 }, /Valid range: \[10, 10000\]/],
-    ['radius', { radius: -1 }],
-    ['radius', { radius: 'wide' }],
     ['radius', { radius: '0x20' }],
-    ['radius', { radius: true }],
-    ['radius', { radius: [100] }],
     [
       'coordinates',
       polygon(undefined),
@@ -383,14 +366,8 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
     ['radius', { type: 'isochrone', mode: 'car', radius: 121 }, /\[1, 120\]/],
     ['mode', { type: 'isochrone', mode: undefined }, /isochrone/],
     ['mode', { mode: 'rocket' }, /car, truck, foot, bike, motorbike/],
-    ['mode', { mode: 3 }],
-    ['enabled', { enabled: 'yes' }],
-    ['enabled', { enabled: 1 }],
-    ['stopDetection', { stopDetection: 'on' }],
-    ['stopDetection', { stopDetection: {} }],
     ['metadata', { metadata: 'x' }],
     ['metadata', { metadata: '[1]' }],
-    ['metadata', { metadata: [] }],
     ['metadata', { metadata: { a: {} } }, /strings, booleans or numbers/],
     ['metadata', { metadata: { a: [1] } }],
     ['metadata', { metadata: '{"a":1e999}' }],
@@ -403,7 +380,6 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
       { metadata: Object.fromEntries(Array.from({ length: 17 }, (_, i) => [`k${i}`, i])) },
       /at most 16 keys/,
     ],
-    ['operatingHours', { operatingHours: [] }],
     ['operatingHours', { operatingHours: '{' }],
     ['operatingHours', { operatingHours: `{"Sun":${DEEP}}` }, /nested deeper than 64/],
     ['metadata', { metadata: DEEP }, /nested deeper than 64/],
@@ -412,26 +388,12 @@ t.test('every rule broken: 400 that names the field, and nothing changes', async
     ['operatingHours', { operatingHours: { Someday: [] } }, /is not a day/],
     ['operatingHours', { operatingHours: { Sun: [], Sunday: [] } }, /same day/],
     ['operatingHours', { operatingHours: { Sun: [['9', '17']] } }, /not a time/],
-    ['disableAfter', { disableAfter: 'soon' }],
-    ['disableAfter', { disableAfter: '2026-02-30' }],
-    ['disableAfter', { disableAfter: true }],
-    ['deleteAfter', { deleteAfter: '2026-13-01T00:00:00Z' }],
-    ['deleteAfter', { deleteAfter: {} }],
-    ['userId', { userId: 5 }],
-    ['userId', { userId: 'u'.repeat(257) }],
-    ['userIds', { userIds: 5 }],
     ['userIds', { userIds: [5] }],
-    ['userIds', { userIds: {} }],
     ['ip', { ip: '10.0.0' }, /"10\.0\.0" is not an IP address/],
     ['ip', { ip: '10.0.0.0/33' }],
     ['ip', { ip: '10.*.0.1' }],
-    ['ip', { ip: 5 }],
     ['dwellThreshold', { dwellThreshold: 0 }, /greater than 0/],
-    ['dwellThreshold', { dwellThreshold: -5 }],
-    ['dwellThreshold', { dwellThreshold: 'long' }],
     ['tripApproachingThreshold', { tripApproachingThreshold: 0 }],
-    ['placeId', { placeId: 5 }],
-    ['address', { address: 5 }],
   ]
   for (const [param, fields, message] of CASES) {
     const { status, body } = await call('POST', '/v1/geofences', { ...CIRCLE, externalId: 'new', ...fields })
@@ -571,20 +533,6 @@ t.test('lists: filters, pages, bounds', async (t) => {
   await call('PUT', '/v1/geofences/even/0', { ...CIRCLE, tag: null, externalId: null })
   t.equal(await ids(`updatedAfter=${iso(11)}`), '0 false')
   t.equal(await ids(`updatedBefore=${iso(2)}`), '1 false')
-  const BAD = [
-    'limit=0',
-    'limit=1001',
-    'limit=x',
-    'limit=1.5',
-    'createdBefore=x',
-    'updatedAfter=2026-99-01',
-    'metadata=x',
-  ]
-  for (const query of BAD) {
-    const { status, body } = await call('GET', `/v1/geofences?${query}`)
-    t.equal(status, 400, query)
-    t.equal(body.meta.param, query.split('=')[0])
-  }
 })
 
 for (const path of ['/v1/geofences', '/v1/search/geofences'])
@@ -671,26 +619,7 @@ t.test('search: nearest first by the boundary, filters, limits', async (t) => {
   const withGeometry = await call('GET', '/v1/search/geofences?near=0,0&limit=1')
   t.equal(withGeometry.body.geofences[0].geometry.coordinates[0].length, 33)
 
-  const BAD: readonly (readonly [query: string, param: string])[] = [
-    ['', 'near'],
-    ['near=', 'near'],
-    ['near=0', 'near'],
-    ['near=0,0,0', 'near'],
-    ['near=a,b', 'near'],
-    ['near=91,0', 'near'],
-    ['near=0,181', 'near'],
-    ['near=NaN,0', 'near'],
-    ['near=0,0&limit=101', 'limit'],
-    ['near=0,0&limit=101&includeGeometry=true', 'limit'],
-    ['near=0,0&limit=1001&includeGeometry=false', 'limit'],
-    ['near=0,0&limit=0', 'limit'],
-    ['near=0,0&radius=0', 'radius'],
-    ['near=0,0&radius=-1', 'radius'],
-    ['near=0,0&radius=x', 'radius'],
-    ['near=0,0&radius=1e999', 'radius'],
-    ['near=0,0&includeGeometry=2', 'includeGeometry'],
-  ]
-  for (const [query, param] of BAD) t.equal(await search(query), `400 ${param}`, query)
+  t.equal(await search('near=0,0&limit=101&includeGeometry=true'), '400 limit')
   registry.geofences.sweep()
   t.equal(await search('near=0,0'), 'inside,big,near,other,far', 'the same after the sweep')
 })
@@ -935,20 +864,8 @@ t.test('settings: defaults, partial changes, every rule', async (t) => {
   t.equal((await call('PATCH', '/v1/settings', {})).status, 200)
 
   const CASES: readonly (readonly [param: string, values: readonly unknown[]])[] = [
-    ['stopDetection', ['yes', 1, [], {}]],
-    ['bufferEntries', [0]],
-    ['bufferExits', ['x']],
-    ['restrictToOperatingHours', [2]],
-    ['dwellEvents', ['on']],
-    ['dwellThreshold', [0, -1, 'x', true]],
     ['beaconUuids', ['a', ['xyz'], [5], ['x'.repeat(65)], Array.from({ length: 101 }, (_, i) => `${i}`), {}]],
     ['beaconUids', [7, [null], [UUID], `${'0'.repeat(20)},1`]],
-    ['minimumConfidence', [0, 4, 1.5, 'x', true]],
-    ['entryDelaySeconds', [-1, 86_401, 'x']],
-    ['exitDelaySeconds', [-0.1, {}]],
-    ['maxAccuracyMeters', [0, -5, 'x']],
-    ['detectCrossings', ['maybe']],
-    ['maxGapSeconds', [0, 86_401, []]],
     ['stopDetections', [true]],
     ['constructor', [1]],
   ]

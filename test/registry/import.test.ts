@@ -52,7 +52,6 @@ t.test('a dry run tells what an import would do, and writes nothing', async (t) 
   const done = await imported(server, 'geofences', file)
   for (const name of ['rows', 'created', 'updated', 'refused', 'errors'])
     t.strictSame(done[name], body.import[name], `the import does what the dry run said: ${name}`)
-  t.match(await dry('dryRun=perhaps'), { status: 400, body: { meta: { param: 'dryRun' } } })
   await clear(server, 'geofences')
 })
 
@@ -425,9 +424,6 @@ t.test('the history, per kind and environment', async (t) => {
   )
   t.same((await server.api('GET', '/v1/imports/geofences', undefined, KEYS.liveSecret)).body.imports, [])
   t.equal((await server.api('GET', '/v1/imports/geofences', undefined, KEYS.testPublishable)).status, 403)
-  t.match((await server.api('GET', '/v1/imports/geofences?createdBefore=x')).body.meta, {
-    param: 'createdBefore',
-  })
 })
 
 t.test('imports and tracking at the same time', async (t) => {

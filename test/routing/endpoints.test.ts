@@ -489,7 +489,6 @@ t.test('wrong requests are refused with a message that names the parameter', asy
       400,
       /^geometryPoints: Invalid geometryPoints\. Valid range: \[2, 10000\]\.$/,
     ],
-    ['distance', 'departureTime', 'tomorrow', 400, /^departureTime: /],
     [
       'distance',
       'departureTime',
@@ -508,7 +507,6 @@ t.test('wrong requests are refused with a message that names the parameter', asy
     ['matrix', 'mode', undefined, 400, /^mode: Required\.$/],
     ['matrix', 'mode', 'car,foot', 400, /^mode: Must be one of car, truck, foot, bike, motorbike\.$/],
     ['matrix', 'origins', `${at('a')}|x`, 400, /^origins: Number 2: Must be latitude,longitude\.$/],
-    ['matrix', 'origins', `${at('a')}|`, 400, /^origins: Number 2: /],
     [
       'matrix',
       'destinations',
@@ -527,7 +525,6 @@ t.test('wrong requests are refused with a message that names the parameter', asy
     ['directions', 'locations', `${along('a', 'b')}|${sea}`, 404, /^locations: Number 3: The nearest road /],
     ['directions', 'locations', along('a', 'P'), 404, /^locations: There is no route for mode car\./],
     ['directions', 'heading', 361, 400, /^heading: Invalid heading\. Valid range: \[0, 360\]\.$/],
-    ['directions', 'heading', -1, 400, /^heading: /],
     ['directions', 'lang', 'it', 400, /^lang: Must be one of de, en, es, fr, ja, ko, pt, ru\.$/],
     ['directions', 'alternatives', 'perhaps', 400, /^alternatives: Must be a boolean\.$/],
     ['optimize', 'locations', at('a'), 400, /^locations: At least 2 /],
@@ -562,14 +559,12 @@ t.test('wrong requests are refused with a message that names the parameter', asy
     ],
     [{ path: [point(), point('x')] }, 'path.1.createdAt', 400, /date/],
     [{ path: [point(), { ...point(), accuracy: 0 }] }, 'path.1.accuracy', 400, /greater than 0/],
-    [{ path: [point(), point()], mode: 'ship' }, 'mode', 400, /one of/],
     [
       { path: [point(), point()], roadAttributes: 'names,colour' },
       'roadAttributes',
       400,
       /some of speedLimit, names, roadClass/,
     ],
-    [{ path: [point(), point()], geometry: 'wkt' }, 'geometry', 400, /one of/],
     [{ path: [point(), { coordinates: at('P') }] }, 'path', 400, /No point is within 2000 m/],
     [{ path: [{ coordinates: sea }, { coordinates: sea }] }, 'path', 404, /not along roads for mode car/],
     [

@@ -69,18 +69,8 @@ t.test('a simulated city', async (t) => {
     t.pass()
   })
 
-  await t.test('not in live, not too many, not with a publishable key', async (t) => {
+  await t.test('not in live, and not with a publishable key', async (t) => {
     t.equal((await server.api('POST', '/v1/simulations', {}, KEYS.liveSecret)).status, 403)
-    for (const [body, param] of [
-      [{ devices: 501 }, 'devices'],
-      [{ devices: 0 }, 'devices'],
-      [{ minutes: 0 }, 'minutes'],
-      [{ minutes: 121 }, 'minutes'],
-    ] as const) {
-      const answer = await server.api('POST', '/v1/simulations', body)
-      t.equal(answer.status, 400)
-      t.equal(answer.body.meta.param, param)
-    }
     t.equal((await server.api('POST', '/v1/simulations', {}, KEYS.testPublishable)).status, 403)
   })
 

@@ -7,15 +7,15 @@ import { readItems } from './item.ts'
 export const GEO_ITEMS = readItems(`
 # Geo parameters (geocoding)
 lists | separated by commas, trimmed, in any case | geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
-query | missing, blank or above 1,000 characters is a 400 that names it | geocoding/forward.test.ts: wrong parameters are named; what cannot be found is an empty list
-layers | unknown words are a 400; a result's layer is one that was asked for | geocoding/reverse.test.ts: wrong parameters are named; geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
-country, countryCode | anything but alpha-2 codes is a 400 | geocoding/forward.test.ts: wrong parameters are named; what cannot be found is an empty list
-lang | one of ten languages; the region of a language tag is ignored; anything else is a 400 | geocoding/reverse.test.ts: wrong parameters are named; geocoding/reverse.test.ts: places: inside, nearest, in the language of the answer; labels without syntax
-coordinates | two numbers in range, otherwise a 400 | geocoding/reverse.test.ts: wrong parameters are named
-limit, radius | a number out of range is a 400 | geocoding/searchPlaces.test.ts: wrong parameters are named; geocoding/forward.test.ts: wrong parameters are named; what cannot be found is an empty list
-nothing found | 200 with an empty list; punctuation in a query is text | geocoding/forward.test.ts: wrong parameters are named; what cannot be found is an empty list
+query | missing, blank or above 1,000 characters is a 400 that names it | geocoding/forward.test.ts: what cannot be found is an empty list; e2e/requiredFields.test.ts: each wrong value of each parameter of a query or path is refused by name
+layers | unknown words are a 400; a result's layer is one that was asked for | e2e/requiredFields.test.ts: each wrong value of each parameter of a query or path is refused by name; geocoding/reverse.test.ts: every layer, in the order of preference, whatever the order of the words
+country, countryCode | anything but alpha-2 codes is a 400 | e2e/requiredFields.test.ts: each wrong value of each parameter of a query or path is refused by name
+lang | one of ten languages; the region of a language tag is ignored; anything else is a 400 | e2e/requiredFields.test.ts: each wrong value of each parameter of a query or path is refused by name; geocoding/reverse.test.ts: places: inside, nearest, in the language of the answer; labels without syntax
+coordinates | two numbers in range, otherwise a 400 | e2e/requiredFields.test.ts: each wrong value of each parameter of a query or path is refused by name
+limit, radius | a number out of range is a 400 | e2e/requiredFields.test.ts: each wrong value of each parameter of a query or path is refused by name
+nothing found | 200 with an empty list; punctuation in a query is text | geocoding/forward.test.ts: what cannot be found is an empty list
 layers without words | address and the coarse layers; forward and autocomplete also street, intersection and neighborhood | geocoding/forward.test.ts: layers, countries and languages
-any value | in any parameter: 200, or a 400 that names it | geocoding/badInput.test.ts: any value in any parameter; geocoding/badInput.test.ts: limits of numbers
+any value | in any parameter: 200, or a 400 that names it | geocoding/badInput.test.ts: any value in any parameter; e2e/requiredFields.test.ts: each wrong value of each parameter of a query or path is refused by name
 versions | what does not depend on the time has an ETag | geocoding/badInput.test.ts: versions: what does not depend on the time is asked for again for nothing
 imports | in /readyz; a difference between processes is a warning | cluster/comparedImports.test.ts: the same in all, a difference, and the same again
 missing package | 503 that names it | install/slim.slow.test.ts: npm install restores; only for tracking: below 180 MB, and a track
@@ -82,7 +82,7 @@ proxy | lists of the operator, Tor, networks of hosts and VPNs, less the allow l
 
 # Search of places (geocoding)
 iataCode | that airport alone; unknown: an empty list; not three letters: 400 | geocoding/searchPlaces.test.ts: airports: by code in any case, of the region, else of the world
-near | required, with one of chains, categories, groups; kinds are all required, values are alternatives | geocoding/searchPlaces.test.ts: chains, categories, groups: each kind must fit, any value of it; others fit nothing; geocoding/searchPlaces.test.ts: wrong parameters are named; geocoding/searchPlaces.test.ts: the nearest first, then by _id, within the radius, up to the limit; geocoding/placeSearch.test.ts: places by chain, category and group: all within the distance, the nearest first
+near | required, with one of chains, categories, groups; kinds are all required, values are alternatives | geocoding/searchPlaces.test.ts: chains, categories, groups: each kind must fit, any value of it; others fit nothing; geocoding/searchPlaces.test.ts: without a point or a kind, what is missing is named; e2e/requiredFields.test.ts: each wrong value of each parameter of a query or path is refused by name; geocoding/searchPlaces.test.ts: the nearest first, then by _id, within the radius, up to the limit; geocoding/placeSearch.test.ts: places by chain, category and group: all within the distance, the nearest first
 record | _id, name, categories, location, chain, address, group, operatingHours, metadata | geocoding/searchPlaces.test.ts: a place with everything that is known about it; geocoding/openingHours.test.ts: property: any weekly plan is read again, and a geofence takes it; geocoding/openingHours.test.ts: everything else is no weekly plan
 _id | 24 hexadecimal digits, the same after each import | geocoding/searchPlaces.test.ts: airports: by code in any case, of the region, else of the world; geocoding/records.test.ts: what an object is: street, area, place, with ids that stay
 categories | slugs from the root; a parent finds its children; groups of airports | geocoding/searchPlaces.test.ts: chains, categories, groups: each kind must fit, any value of it; others fit nothing; geocoding/searchPlaces.test.ts: airports: by code in any case, of the region, else of the world
@@ -90,7 +90,7 @@ chain | by Wikidata, otherwise by name, where the chain is present; slugs | geoc
 settings | chainMappings, chainMetadata, placeFilters | registry/http.test.ts: settings of places: in settings and at the root, each replaced as a whole, every rule; geocoding/searchPlaces.test.ts: settings: own ids and data of chains; the filter by data compares texts
 
 # Validation of addresses (addresses)
-parameters | those of the interface; US and CA only; addressLabel wins | geocoding/validate.test.ts: wrong parameters are named
+parameters | those of the interface; US and CA only; addressLabel wins | geocoding/validate.test.ts: another country is refused, and an address without number or street; e2e/requiredFields.test.ts: each wrong value of each parameter of a query or path is refused by name
 output | capitals, as the postal services write; plus4 is returned as sent | geocoding/validate.test.ts: a verified address, as the postal service writes it; geocoding/validate.test.ts: boxes, routes, general delivery
 postal code unknown | unverified | geocoding/validate.test.ts: unknown codes, wrong states, and places without addresses are unverified
 PO box, route, general delivery | partially verified if code, city and state agree | geocoding/validate.test.ts: boxes, routes, general delivery

@@ -263,10 +263,10 @@ directions | up to 25 locations | routing/endpoints.test.ts: 25 locations
 optimize | up to 10 locations | spec/conformance.test.ts: parameters
 
 # Sizes: geocoding (geocoding)
-autocomplete limit | 1 to 100, default 10 | geocoding/forward.test.ts: wrong parameters are named; what cannot be found is an empty list
+autocomplete limit | 1 to 100, default 10 | e2e/requiredFields.test.ts: each wrong value of each parameter of a query or path is refused by name
 
 # Sizes: places (places and regions)
-search places | limit 1 to 100, radius 1 to 10000 | geocoding/searchPlaces.test.ts: wrong parameters are named
+search places | limit 1 to 100, radius 1 to 10000 | e2e/requiredFields.test.ts: each wrong value of each parameter of a query or path is refused by name
 
 # Versioning
 path prefix | /v1 | e2e/native.test.ts: the paths with /api of geofences and beacons

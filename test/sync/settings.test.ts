@@ -116,15 +116,12 @@ t.test('settings: every rule of every field', async (t) => {
     [{ ...HTTP, time: '24:00' }, 'time'],
     [{ ...HTTP, timeZone: 'Berlin' }, 'timeZone'],
     [{ ...HTTP, timeZone: '+01:00' }, 'timeZone'],
-    [{ ...HTTP, deleteMissing: 'perhaps' }, 'deleteMissing'],
     [{ ...HTTP, maxDeleteShare: 1.1 }, 'maxDeleteShare'],
     [{ ...HTTP, maxDeleteShare: -0.1 }, 'maxDeleteShare'],
     [{ ...HTTP, emails: ['nobody'] }, 'emails'],
     [{ ...HTTP, emails: ['a@example.com\r\nBcc: x@example.com'] }, 'emails'],
     [{ ...HTTP, emails: many(11, (i) => `a${i}@example.com`) }, 'emails'],
     [{ ...HTTP, notify: 'never' }, 'notify'],
-    [{ ...HTTP, enabled: 'perhaps' }, 'enabled'],
-    [{ ...HTTP, run: 'perhaps' }, 'run'],
     [{ ...HTTP, deleteMising: true }, 'deleteMising'],
   ]
   for (const [body, param] of bad) {
