@@ -52,6 +52,7 @@ const HEAP_MEGABYTES = 12_000
 const [name, ...args] = process.argv.slice(2)
 const file = name === undefined || !Object.hasOwn(BENCHES, name) ? undefined : BENCHES[name]
 if (name === undefined || file === undefined) {
+  if (name !== undefined) console.error(`There is no bench ${JSON.stringify(name)}.\n`)
   console.error(
     `Usage: npm run bench -- <${Object.keys(BENCHES).join(' | ')}> [--strict] [--smoke] [--seconds N]`,
   )

@@ -11,6 +11,11 @@ import { recordGreen } from './kit/testRecord.ts'
 
 /** Values that `--slow` sets if the environment does not. */
 const SLOW_SIZES = { RINGFENCE_TEST_RUNS: '2', RINGFENCE_CRASH_ROUNDS: '3' }
+/**
+ * Files at a time by default, on two cores. A fifth of the quick ones wait for most of their time; the slow ones start clusters
+ * and browsers, whose memory must be enough.
+ */
+const JOBS = { quick: 3, slow: 2 }
 /** Files that run in one process, if they may share one. */
 const SHARING = 12
 /** Matches files whose size these values decide. */
@@ -31,7 +36,7 @@ also be run by itself: node test/config/options.test.ts
 
   --slow        the files *.slow.test.ts, and those that draw, with ${SLOW_SIZES.RINGFENCE_TEST_RUNS} times the draws: what npm run test:slow does
   --draw N      one of N of these files, drawn by RINGFENCE_SEED; without a seed anew each time
-  --jobs N      files at a time; default 2
+  --jobs N      files at a time; default ${JOBS.quick}, and ${JOBS.slow} with --slow
   --patience S  ends a file after S seconds without any progress; default 300
   --list        prints the files and runs none
 `
@@ -42,13 +47,13 @@ function options() {
     options: {
       slow: { type: 'boolean', default: false },
       draw: { type: 'string', default: '1' },
-      jobs: { type: 'string', default: '2' },
+      jobs: { type: 'string' },
       patience: { type: 'string', default: '300' },
       list: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
-  const jobs = Number(values.jobs)
+  const jobs = Number(values.jobs ?? (values.slow ? JOBS.slow : JOBS.quick))
   const patience = Number(values.patience)
   const share = Number(values.draw)
   if (!Number.isInteger(share) || share < 1) throw new TypeError('--draw: a whole number above 0')
@@ -57,7 +62,8 @@ function options() {
   const found = globSync('test/**/*.test.ts')
     .filter((path) => positionals.length > 0 || (values.slow ? isSlow(path) || draws(path) : !isSlow(path)))
     .filter((path) => positionals.length === 0 || positionals.some((part) => path.includes(part)))
-  if (found.length === 0) throw new TypeError('no test file has such a path')
+  const unknown = positionals.find((part) => !found.some((path) => path.includes(part)))
+  if (unknown !== undefined) throw new TypeError(`no test file has ${JSON.stringify(unknown)} in its path`)
   // Slow files first, for the same reason as in processesOf.
   const files = drawn(found, share).toSorted(
     (a, b) => Number(isSlow(b)) - Number(isSlow(a)) || a.localeCompare(b, 'en'),

@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readFileSync,
   realpathSync,
   rmSync,
   statSync,
@@ -14,13 +15,14 @@ import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { loadOptions } from '../../config/options.ts'
+import { loadOptions, type OptionError } from '../../config/options.ts'
 import { controlAddress } from '../../src/cli/control/address.ts'
 import { connectControl } from '../../src/cli/control/client.ts'
 import { openStore } from '../../src/log/store.ts'
 import { ACCOUNTS_USAGE } from '../../src/cli/accountCommands.ts'
 import { KEYS_USAGE, PROJECTS_USAGE } from '../../src/cli/registryCommands.ts'
 import { commandHelp, operate } from '../../src/cli/operator.ts'
+import { failureSentence } from '../../src/runtime/errors.ts'
 import { command, type Ended } from './command.ts'
 import { KEYS, startServer, type Server } from '../kit/server.ts'
 
@@ -37,15 +39,21 @@ async function status(server: Server, key: string): Promise<number> {
   return (await server.api('GET', '/v1/geofences', undefined, key)).status
 }
 
-/** Runs `npm run <line> -- --data <data>` in this process. An error is what the command would print at its end. */
-async function run(data: string, ...line: string[]): Promise<Ended> {
-  const { options } = loadOptions({ argv: ['--data', data], env: {}, readFile: () => '' })
+/** Runs `npm run <line> -- --data <data>` in this process, with the same result. */
+function run(data: string, ...line: string[]): Promise<Ended> {
+  return main([...line, '--data', data])
+}
+
+/** What src/main.ts does with these arguments, if they do not start a server. An error is what it would print. */
+async function main(argv: readonly string[]): Promise<Ended> {
   const lines: string[] = []
   try {
-    const code = await operate(line, options, (text) => lines.push(text))
+    const readFile = (path: string) => readFileSync(path, 'utf8')
+    const { options, positionals } = loadOptions({ argv, env: {}, readFile })
+    const code = await operate(positionals, options, (text) => lines.push(text))
     return { code, output: lines.join('\n') }
   } catch (error) {
-    return { code: 1, output: (error as Error).message }
+    return { code: (error as Partial<OptionError>).exitCode ?? 1, output: failureSentence(error) }
   }
 }
 
@@ -187,6 +195,8 @@ t.test('a wrong command is answered with the list of commands, whatever the fold
       'rotate does not accept the argument "2".',
     ],
     [['keys', 'list', 'x'], 'list does not accept the argument "x".'],
+    [['projects', 'list', 'x'], 'list does not accept the argument "x".'],
+    [['accounts', 'list', 'x'], 'list does not accept the argument "x".'],
     [['projects', 'create', ' '], 'create needs a name.'],
     [['projects', 'create', 'Second', 'shop'], 'Put the name into quotes: "Second shop".'],
     [['projects', 'create', 'x'.repeat(257)], 'A name has at most 256 characters, on one line.'],
@@ -219,7 +229,7 @@ t.test('a wrong command is answered with the list of commands, whatever the fold
   for (const name of ['backup', 'restore']) t.match(commandHelp(name), `Usage: npm run ${name} --`)
   t.equal(commandHelp('constructor'), undefined)
   t.strictSame(await command(['keys', '--help']), { code: 0, output: `${KEYS_USAGE}\n` })
-  t.match(await command(['projects', 'quota', '2', '-5', '--data', data]), {
+  t.match(await run(data, 'projects', 'quota', '2', '-5'), {
     code: 2,
     output: /^quota needs a whole number of requests, or none, not "-5"\./,
   })
@@ -227,15 +237,19 @@ t.test('a wrong command is answered with the list of commands, whatever the fold
     code: 2,
     output: /^backup needs a folder\.\n\nUsage: npm run backup/,
   })
+  t.match(await run(data, 'backup', 'a', 'b'), {
+    code: 2,
+    output: /^backup does not accept the argument "b"\.\n\nUsage: npm run backup/,
+  })
   t.match(await run(data, 'restore', 'a', 'b'), {
     code: 2,
     output: /^restore does not accept the argument "b"\.\n\nUsage: npm run restore/,
   })
-  t.match(await command(['keyz', '--data', data]), { code: 2, output: /unknown command "keyz"/ })
+  t.match(await run(data, 'keyz'), { code: 2, output: /unknown command "keyz"/ })
   const under = import.meta.filename
-  t.match(await command(['keys', 'list', '--data', under]), {
+  t.match(await run(under, 'keys', 'list'), {
     code: 1,
-    output: `ringfence: ${under}/control.sock: a part of its path is not a folder.\n`,
+    output: `${under}/control.sock: a part of its path is not a folder.`,
   })
   const unusable = /: the data folder cannot be (?:made|read and written): /
   writeFileSync(join(data, 'file'), '')
@@ -245,12 +259,13 @@ t.test('a wrong command is answered with the list of commands, whatever the fold
   }
   // A folder where Node's mkdir with `recursive` never returns.
   t.match(await command(['--data', '/proc/ringfence']), { code: 1, output: unusable })
-  t.match(await command(['--config', join(data, 'none.json')]), {
+  t.match(await main(['--config', join(data, 'none.json')]), {
     code: 2,
     output: /none\.json: cannot be read: there is no such file or folder/,
   })
   t.match(await run(data, 'restore', join(data, 'none')), { code: 1, output: /there is no such folder/ })
   const none = /There is no .*registry\.sqlite: start the server once/
+  t.match(await run(data, 'keys', 'list'), { code: 1, output: none })
   t.match(await command(['keys', 'list', '--data', data]), { code: 1, output: none })
   t.match(await run(join(data, 'none'), 'keys', 'list'), { code: 1, output: none })
 })
@@ -277,6 +292,34 @@ t.test('the socket', async (t) => {
     const server = await startServer(t, { data })
     const path = join(data, 'control.sock')
     t.equal(statSync(path).mode & 0o777, 0o600)
+    await t.test('survives clients that send nonsense or incomplete requests', async (t) => {
+      const say = async (text: string): Promise<string> => {
+        const socket = connect({ path: join(data, 'control.sock'), allowHalfOpen: true })
+        socket.write(text)
+        let said = ''
+        socket.setEncoding('utf8').on('data', (part: string) => (said += part))
+        if (!text.includes('\n')) socket.end()
+        await once(socket, 'end')
+        socket.end()
+        return said
+      }
+      t.equal(await say('no JSON\n'), '{"refused":"The command must be a JSON object on one line."}\n')
+      const unknown = 'The server does not know this command. Is it another version?'
+      for (const text of [
+        '{"neither":1}',
+        'null',
+        '5',
+        '"run"',
+        '[]',
+        '{"run":"x"}',
+        '{"run":[1]}',
+        '{"hold":1}',
+      ])
+        t.equal(await say(`${text}\n`), `{"refused":"${unknown}"}\n`, text)
+      t.match(await say('{"run":["frob"]}\n'), /^{"print":"Usage/)
+      t.equal(await say('{"run":'), '')
+      t.equal((await server.api('GET', '/v1/geofences')).status, 200)
+    })
     await server.kill9()
     t.ok(existsSync(path))
     t.equal(await connectControl(data), undefined, 'nobody answers')
@@ -308,36 +351,5 @@ t.test('the socket', async (t) => {
     const server = await startServer(t, { data })
     t.match(server.output, /no operator socket: operator commands only work while the server is stopped/)
     t.match(await run(data, 'keys', 'list'), { code: 1, output: /in use by another process/ })
-  })
-
-  await t.test('survives clients that send nonsense or incomplete requests', async (t) => {
-    const data = join(home, 'noise')
-    const server = await startServer(t, { data })
-    const say = async (text: string): Promise<string> => {
-      const socket = connect({ path: join(data, 'control.sock'), allowHalfOpen: true })
-      socket.write(text)
-      let said = ''
-      socket.setEncoding('utf8').on('data', (part: string) => (said += part))
-      if (!text.includes('\n')) socket.end()
-      await once(socket, 'end')
-      socket.end()
-      return said
-    }
-    t.equal(await say('no JSON\n'), '{"refused":"The command must be a JSON object on one line."}\n')
-    const unknown = 'The server does not know this command. Is it another version?'
-    for (const text of [
-      '{"neither":1}',
-      'null',
-      '5',
-      '"run"',
-      '[]',
-      '{"run":"x"}',
-      '{"run":[1]}',
-      '{"hold":1}',
-    ])
-      t.equal(await say(`${text}\n`), `{"refused":"${unknown}"}\n`, text)
-    t.match(await say('{"run":["frob"]}\n'), /^{"print":"Usage/)
-    t.equal(await say('{"run":'), '')
-    t.equal((await server.api('GET', '/v1/geofences')).status, 200)
   })
 })

@@ -12,15 +12,18 @@ import { again, reconnecting } from './jetStreamKit.ts'
 import { persistently } from '../../src/cluster/nats/jetStreamConnection.ts'
 
 const skip = await skipWithout(NATS_SERVER)
+// Each has its own server, and they wait for most of their time.
+t.jobs = 4
+const options = { skip, buffered: true }
 const TTL_MS = 1200
 
 /** A process that wants the lease from now on, and records what it does with it. */
 async function contender(t: Test, server: NatsServer, name: string, work = () => Promise.resolve()) {
   const connection = await reconnecting(t, [server])
   const notes: string[] = []
-  const options = { connection, name: 'delivery', holderId: name, ttlMs: TTL_MS, troubled() {} }
+  const claim = { connection, name: 'delivery', holderId: name, ttlMs: TTL_MS, troubled() {} }
   await persistently(() => makeLeases(connection, 1, TTL_MS), again)
-  const lease = await Lease.open(options, {
+  const lease = await Lease.open(claim, {
     async begin() {
       notes.push('begun')
       await work()
@@ -33,7 +36,7 @@ async function contender(t: Test, server: NatsServer, name: string, work = () =>
   return { connection, lease, notes }
 }
 
-t.test('one process has the lease until it releases it or is gone', { skip }, async (t) => {
+t.test('one process has the lease until it releases it or is gone', options, async (t) => {
   const server = await natsServer(t)
   const a = await contender(t, server, 'a')
   await until(() => a.lease.isHeld)
@@ -55,7 +58,7 @@ t.test('one process has the lease until it releases it or is gone', { skip }, as
   t.strictSame([b.notes, d.notes], [['begun', 'ended'], []], 'who gives up waiting never has it')
 })
 
-t.test('a process that loses the lease waits for it again', { skip }, async (t) => {
+t.test('a process that loses the lease waits for it again', options, async (t) => {
   const server = await natsServer(t)
   const a = await contender(t, server, 'a')
   await until(() => a.lease.isHeld)
@@ -67,7 +70,7 @@ t.test('a process that loses the lease waits for it again', { skip }, async (t) 
   t.strictSame(a.notes, ['begun', 'ended', 'begun'])
 })
 
-t.test('work that cannot begin is ended and tried again', { skip }, async (t) => {
+t.test('work that cannot begin is ended and tried again', options, async (t) => {
   const server = await natsServer(t)
   let failures = 2
   const a = await contender(t, server, 'a', async () => {
@@ -80,7 +83,7 @@ t.test('work that cannot begin is ended and tried again', { skip }, async (t) =>
 
 t.test(
   'one of several processes does a shared job, and another one when that one is gone',
-  { skip },
+  options,
   async (t) => {
     const server = await natsServer(t)
     const processes = await Promise.all(['a', 'b', 'c'].map((name) => working(t, server, name)))

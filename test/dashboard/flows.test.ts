@@ -1,5 +1,6 @@
 /**
- * What people do: draw a geofence and get its event, import a file, change settings, try e-mails, ask why, invite, be refused.
+ * What people do without a map: type a geofence and get its event, import a file, change settings, try e-mails and webhooks.
+ * What needs a map: mapFlows.slow.test.ts.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -7,7 +8,7 @@ import t from 'tap'
 import { skipWithoutChromium } from '../kit/chromium.ts'
 import { until } from '../kit/waiting.ts'
 import { MailServer } from '../notify/mailServer.ts'
-import { drawingIsReady, openBrowser, openPage, signIn, startWithDashboard, WITHOUT_WEBGL } from './kit.ts'
+import { openBrowser, openPage, signIn, startWithDashboard, WITHOUT_WEBGL } from './kit.ts'
 
 const HERE = { latitude: -34.9, longitude: -56.17, accuracy: 8 }
 
@@ -16,13 +17,11 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
   const server = await startWithDashboard(t, {
     env: { ...mail.env, RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.0/8' },
   })
-  const browser = await openBrowser(t)
-  // For what is not done on a map.
-  const plain = await openBrowser(t, WITHOUT_WEBGL)
+  const browser = await openBrowser(t, WITHOUT_WEBGL)
   await server.api('POST', '/v1/track', { ...HERE, deviceId: 'van-1', userId: 'ann' })
 
   await t.test('a geofence round a device gets its entry event; errors are at their field', async (t) => {
-    const { page, complaints } = await openPage(t, plain, server)
+    const { page, complaints } = await openPage(t, browser, server)
     await signIn(page, '/test/geofences/new')
     await page.getByLabel('Name').fill('Depot')
     await page.getByLabel('Tag').fill('depot')
@@ -64,31 +63,8 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
     t.strictSame(complaints, [])
   })
 
-  await t.test('a polygon is drawn with the mouse', async (t) => {
-    const { page, complaints } = await openPage(t, browser, server)
-    await signIn(page, '/test/geofences/new')
-    await page.getByRole('button', { name: 'Polygon' }).click()
-    await page.getByLabel('Name').fill('Yard')
-    await page.getByLabel('Tag').fill('yard')
-    await page.getByLabel('Your id').fill('1')
-    const map = page.getByRole('region', { name: 'The geofence on the map' })
-    const box = (await map.boundingBox())!
-    const at = async (x: number, y: number) => {
-      await page.mouse.move(box.x + x, box.y + y, { steps: 4 })
-      await page.mouse.click(box.x + x, box.y + y)
-    }
-    await drawingIsReady(page)
-    await at(150, 200)
-    await at(300, 200)
-    await at(300, 320)
-    await at(150, 320)
-    await page.keyboard.press('Enter')
-    await page.getByText(/^[34] of at most/).waitFor()
-    t.strictSame(complaints, [])
-  })
-
   await t.test('a CSV with bad rows is checked first, and the good ones are imported', async (t) => {
-    const { page, complaints } = await openPage(t, plain, server)
+    const { page, complaints } = await openPage(t, browser, server)
     await signIn(page, '/test/geofences')
     await page.getByRole('button', { name: 'Import', exact: true }).click()
     const csv = [
@@ -124,7 +100,7 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
         coordinates: [-56.3, -34.7],
         radius: 50,
       })
-    const { page, complaints } = await openPage(t, plain, server)
+    const { page, complaints } = await openPage(t, browser, server)
     await signIn(page, '/test/geofences')
     await page.getByLabel('Tag').fill('many')
     await page.waitForURL(/tag=many/)
@@ -155,7 +131,7 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
   })
 
   await t.test('settings have the sentences of the API; the server’s error is at its field', async (t) => {
-    const { page, complaints } = await openPage(t, plain, server)
+    const { page, complaints } = await openPage(t, browser, server)
     await signIn(page, '/test/settings')
     await page.getByText('An entry or exit below it does not happen yet.').waitFor()
     await page.getByLabel('Minimum confidence').fill('9')
@@ -169,7 +145,7 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
   })
 
   await t.test('a test e-mail is sent, and what the mail server answers is said', async (t) => {
-    const { page, complaints } = await openPage(t, plain, server)
+    const { page, complaints } = await openPage(t, browser, server)
     await signIn(page, '/test/settings')
     const notifications = page.getByRole('region', { name: 'Notifications' })
     await notifications.getByLabel('Notification emails').fill('ops@example.com')
@@ -198,18 +174,6 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
     t.strictSame(complaints, [])
   })
 
-  await t.test('why did it happen, and why nothing?', async (t) => {
-    const { page, complaints } = await openPage(t, browser, server)
-    const { body } = await server.api('GET', '/v1/users?deviceId=van-1')
-    await signIn(page, `/test/users/${body.users[0]._id}`)
-    await page.getByRole('region', { name: 'The user on the map' }).waitFor()
-    await page.goto(`/test/users/${body.users[0]._id}/explain`)
-    await page.getByRole('button', { name: /Depot/ }).click()
-    await page.getByLabel(/Why nothing/).fill('elsewhere')
-    await page.getByText('It was too far away to matter').waitFor()
-    t.strictSame(complaints, [])
-  })
-
   await t.test('a webhook sends a test to a receiver', async (t) => {
     let received = 0
     const receiver = createServer((request, response) => {
@@ -219,7 +183,7 @@ t.test('flows', { skip: skipWithoutChromium() }, async (t) => {
     })
     await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
     t.teardown(() => receiver.close())
-    const { page, complaints } = await openPage(t, plain, server)
+    const { page, complaints } = await openPage(t, browser, server)
     await signIn(page, '/test/webhooks')
     await page.getByRole('button', { name: 'New webhook' }).click()
     const url = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hook`

@@ -1,9 +1,8 @@
-/** The live map: devices, events, following, pausing, and a connection that is lost and comes back. */
-import t, { type Test } from 'tap'
-import type { Page } from 'playwright-core'
+/** The live map: devices, which move, and events beside it. What else it does: mapInUse.slow.test.ts. */
+import t from 'tap'
 import { skipWithoutChromium } from '../kit/chromium.ts'
 import { until } from '../kit/waiting.ts'
-import { CENTER, drive, placeOf, sendAll } from './fleet.ts'
+import { CENTER, drive, sendAll } from './fleet.ts'
 import { openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
 
 const DEPOT = {
@@ -14,29 +13,11 @@ const DEPOT = {
 }
 const AT = `at=${CENTER.longitude},${CENTER.latitude}&zoom=13`
 const DEVICES = 40
-/** After a move of the map, the watch of its old place ends later, which paints once more. */
-const CALM_MS = 1500
-
-/** After the last way that points glide has been painted to its end, which takes some frames on a busy machine. */
-async function paintsNothing(t: Test, page: Page, why: string): Promise<void> {
-  const painted = () => page.evaluate('window.ringfenceMap.points.painted')
-  let frames = await painted()
-  await until(async () => {
-    const earlier = frames
-    await page.waitForTimeout(CALM_MS)
-    frames = await painted()
-    return frames === earlier
-  })
-  await page.waitForTimeout(800)
-  t.equal(await painted(), frames, why)
-}
-
 t.test('the live map', { skip: skipWithoutChromium() }, async (t) => {
   const server = await startWithDashboard(t, { sample: true })
   const browser = await openBrowser(t)
   await server.api('PUT', '/v1/geofences/depot/main', DEPOT)
   await sendAll(server, DEVICES, 0)
-  const count = 'window.ringfenceMap?.news.value.count'
 
   await t.test('devices are there, move, and events come beside', async (t) => {
     const { page, complaints } = await openPage(t, browser, server)
@@ -56,91 +37,6 @@ t.test('the live map', { skip: skipWithoutChromium() }, async (t) => {
     await until(async () => Number(await page.evaluate('window.ringfenceMap.points.painted')) > 2)
     const height = await page.evaluate('document.documentElement.scrollHeight - innerHeight')
     t.ok(Number(height) <= 0, 'the page does not scroll, however many events there are')
-    await page.getByRole('button', { name: 'Pause' }).click()
-    await paintsNothing(t, page, 'a paused map paints nothing')
-    await page.getByRole('button', { name: 'Go on' }).click()
     t.strictSame(complaints, [])
-  })
-
-  await t.test(
-    'a device is chosen with the mouse, followed, and opened; nothing is painted while nothing moves',
-    async (t) => {
-      await sendAll(server, DEVICES, 0)
-      const { page, complaints } = await openPage(t, browser, server)
-      await signIn(page, `/test/map?${AT}`)
-      await page.getByText(`${DEVICES} here`).waitFor()
-      const { latitude, longitude } = placeOf(3, DEVICES, 0)
-      const { x, y } = (await page.evaluate(
-        `(() => { const { x, y } = window.ringfenceMap.opened.map.project([${longitude}, ${latitude}]); return { x, y } })()`,
-      )) as { x: number; y: number }
-      const frame = (await page.locator('.map-frame').boundingBox())!
-      await page.mouse.click(frame.x + x, frame.y + y)
-      await page.getByRole('heading', { name: 'van-4', exact: true }).waitFor()
-      await page.getByRole('button', { name: 'Follow' }).click()
-      await server.api('POST', '/v1/track', {
-        deviceId: 'van-4',
-        accuracy: 8,
-        latitude: -34.91,
-        longitude: -56.2,
-      })
-      await until(async () => {
-        const [lng, lat] = (await page.evaluate(
-          'window.ringfenceMap.opened.map.getCenter().toArray()',
-        )) as number[]
-        return Math.abs(lng! + 56.2) < 0.001 && Math.abs(lat! + 34.91) < 0.001
-      })
-      await paintsNothing(t, page, 'nothing moves')
-      await page.getByRole('button', { name: 'The devices as a list' }).click()
-      await page.getByRole('region', { name: /Devices in view/ }).waitFor()
-      await page.getByRole('link', { name: 'Open', exact: true }).click()
-      await page.waitForURL(/\/test\/users\//)
-      t.strictSame(complaints, [])
-    },
-  )
-
-  await t.test('the address filters, and the other environment shows nothing of this one', async (t) => {
-    await server.api('POST', '/v1/track', { deviceId: 'car', userId: 'ann', accuracy: 8, ...CENTER })
-    const { page, complaints } = await openPage(t, browser, server)
-    await signIn(page, `/test/map?${AT}&user=ann`)
-    await page.getByText('1 here').waitFor()
-    t.equal(await page.evaluate(count), 1)
-    // Beside the map, events of one type alone.
-    const events = page.getByRole('region', { name: 'Events as they happen' }).getByRole('button')
-    await page.getByLabel('Only events of this type').selectOption('user.exited_geofence')
-    await page.waitForURL(/type=user\.exited_geofence/)
-    await until(async () => {
-      const texts = await events.allTextContents()
-      return texts.every((text) => text.includes('exited geofence'))
-    })
-    await server.api('POST', '/v1/track', {
-      deviceId: 'car',
-      userId: 'ann',
-      accuracy: 8,
-      latitude: 0,
-      longitude: 0,
-    })
-    await events.filter({ hasText: 'exited geofence Depot' }).filter({ hasText: 'ann' }).waitFor()
-    await page.getByRole('button', { name: 'The call behind this view' }).click()
-    await page.getByText(/"types":\["user\.exited_geofence"\]/).waitFor()
-    await page.getByText(/filter: \{"userIds":\["ann"\]\}/).waitFor()
-    t.strictSame(complaints, [])
-  })
-
-  await t.test('a lost connection is told, heals, and what was missed comes', async (t) => {
-    const { page, complaints } = await openPage(t, browser, server)
-    await signIn(page, `/test/map?${AT}`)
-    // Events are missed only by somebody who has subscribed.
-    await page.getByText(/^[1-9]\d* here/).waitFor()
-    await page.waitForTimeout(1000)
-    await server.kill9()
-    await page.getByText(/Not connected since/).waitFor()
-    await server.restart()
-    await server.api('POST', '/v1/track', { deviceId: 'late', userId: 'bob', accuracy: 8, ...CENTER })
-    await page.getByText(/Not connected since/).waitFor({ state: 'hidden' })
-    await page.getByRole('button', { name: /entered geofence Depot bob/ }).waitFor()
-    t.strictSame(
-      complaints.filter((text) => !/WebSocket|ERR_CONNECTION|Failed to fetch/.test(text)),
-      [],
-    )
   })
 })

@@ -197,7 +197,9 @@ t.test('each event comes once and in order, despite kills and restarts', async (
 })
 
 t.test('a reader that hangs up leaves nothing behind', async (t) => {
-  const own = await startServer(t)
+  const own = server
+  // Those of the other tests have hung up.
+  await until(async () => (await metric(own, 'event_readers')) === 0)
   for (let round = 0; round < 3; round++) {
     const sources = await Promise.all(Array.from({ length: 50 }, () => EventSource.open(own)))
     t.equal(await metric(own, 'event_readers'), 50)
@@ -247,7 +249,7 @@ t.test('a stream of a key that was replaced ends when that key expires, not befo
   const own = await startServer(t)
   const source = await EventSource.open(own)
   const socket = await Stream.open(own)
-  const oldKeyValidUntil = Date.now() + 4000
+  const oldKeyValidUntil = Date.now() + 2000
   const { body } = await own.api('POST', '/v1/keys/secret/rotate', { oldKeyValidUntil })
   const event = await own.api('POST', '/v1/events', { name: 'on', deviceId: 'd' }, body.key.key)
   t.equal((await source.next())?.id, event.body.event._id)
@@ -259,7 +261,7 @@ t.test('a stream of a key that was replaced ends when that key expires, not befo
 })
 
 t.test('a reader that stalls keeps some kilobytes waiting, and gets the rest when it reads', async (t) => {
-  const own = await startServer(t)
+  const own = server
   const source = await EventSource.open(own)
   source.response.pause()
   const metadata = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`k${i}`, 'x'.repeat(4000)]))

@@ -6,11 +6,11 @@ import type { Webhook } from '../../src/model/webhook.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import { Outgoing } from '../../src/runtime/outgoing.ts'
 import { whole } from '../events/contract.ts'
-import fc from '../kit/fastCheck.ts'
+import fc, { draws } from '../kit/fastCheck.ts'
 import { Receiver, World } from './webhookKit.ts'
 import { until } from '../kit/waiting.ts'
 
-const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 10)
+const RUNS = draws(10)
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
@@ -426,8 +426,8 @@ t.test(
         ),
         fc.constantFrom('single' as const, 'multiple' as const),
         fc.infiniteStream(fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true })),
-        async (phases, mode, draws) => {
-          const draw = () => draws.next().value!
+        async (phases, mode, numbers) => {
+          const draw = () => numbers.next().value!
           const arrived: number[] = []
           const idOf = new Map<string, string>()
           let failing = 0

@@ -47,13 +47,17 @@ export interface Case {
 /** How a body is sent. */
 export type Format = 'json' | 'form'
 
-/** The differences between the server and a body's schema, one sentence each. */
+/**
+ * The differences between the server and a body's schema, one sentence each.
+ * @param most cases that are tried
+ */
 export async function faultsOf(
   api: Api,
   operation: Operation,
   schema: Json,
   known: Known,
   formats: readonly Format[],
+  most = Infinity,
 ): Promise<string[]> {
   const faults: string[] = []
   const send = async (body: Json, format: Format) => {
@@ -64,7 +68,7 @@ export async function faultsOf(
     if (answer.status === 200) await known.undo(answer.body)
     return answer
   }
-  for (const { body, unknown, missing } of casesOf(api, schema, known)) {
+  for (const { body, unknown, missing } of casesOf(api, schema, known).slice(0, most)) {
     for (const format of formats) {
       const told = (what: string, { status, body: answer }: Json) =>
         faults.push(

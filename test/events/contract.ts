@@ -7,9 +7,9 @@ import type {
   Scopes,
   StoredEvent,
 } from '../../src/events/port.ts'
-import fc from '../kit/fastCheck.ts'
+import fc, { draws } from '../kit/fastCheck.ts'
 
-const RUNS = Math.ceil(Number(process.env.RINGFENCE_TEST_RUNS ?? 1) * 25)
+const RUNS = draws(25)
 
 /** An event with the given number as its id. */
 export function event(number: number, detail: Partial<StoredEvent> = {}): StoredEvent {

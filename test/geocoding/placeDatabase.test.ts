@@ -14,9 +14,9 @@ import { isInside, nearestOnLine } from '../../src/geo/records/areas.ts'
 import type { AddressRecord, AreaRecord, PlaceRecord, WayRecord } from '../../src/geo/records/records.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import type { Position } from '../../src/model/geofence.ts'
-import fc from '../kit/fastCheck.ts'
+import fc, { draws } from '../kit/fastCheck.ts'
 
-const numRuns = 30 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
+const numRuns = draws(30)
 const QUEENS = join(import.meta.dirname, '../../../shared/data/queens-village.osm.pbf')
 /** Coordinates are stored to a centimetre. */
 const ROUNDING_METERS = 0.03

@@ -11,13 +11,13 @@ import { TileFile } from '../../src/geo/maps/tileFile.ts'
 import { TileFiles } from '../../src/geo/maps/tileFiles.ts'
 import { buildWorld } from '../../src/geo/world/worldBuilder.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
-import fc from '../kit/fastCheck.ts'
+import fc, { draws } from '../kit/fastCheck.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 import { WORLD } from '../kit/world.ts'
 import { featuresOf, tileAt } from './kit.ts'
 import { tileFileBytes, type TileFileParts } from './pmtilesFile.ts'
 
-const numRuns = 300 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
+const numRuns = draws(300)
 
 buildWorld(WORLD)
 const folder = mkdtempSync(join(tmpdir(), 'ringfence-pmtiles-'))

@@ -13,10 +13,10 @@ import { importFile } from '../../src/registry/transfer/importRun.ts'
 import { openRegistry } from '../../src/registry/registry.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createGeofenceIndex } from '../../src/spatial/geofenceIndex.ts'
-import fc from '../kit/fastCheck.ts'
+import fc, { draws } from '../kit/fastCheck.ts'
 import { NO_AREAS } from './areaFinders.ts'
 
-const RUNS = 300 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
+const RUNS = draws(300)
 
 /** All rows of a file that arrives in pieces, cut at these positions, and the error that ended it. */
 async function read(bytes: Uint8Array | string, cuts: readonly number[] = []) {

@@ -1,12 +1,12 @@
 /** Export over a real server: importing it again gives the same records, and any map can draw it. */
 import t from 'tap'
-import fc from '../kit/fastCheck.ts'
+import fc, { draws } from '../kit/fastCheck.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 import { clear, exported, imported, records } from './importKit.ts'
 import type { Json } from './importKit.ts'
 import { placeId } from '../../src/geo/records/objectRecords.ts'
 
-const RUNS = 8 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
+const RUNS = draws(8)
 
 /** Text that file formats often get wrong. */
 const Nasty = (max: number) =>

@@ -26,13 +26,13 @@ import type { Valhalla } from '../../src/geo/routing/valhalla.ts'
 import { ValhallaProcess } from '../../src/geo/routing/valhallaProcess.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
-import fc from '../kit/fastCheck.ts'
+import fc, { draws } from '../kit/fastCheck.ts'
 import { skipUnless } from '../kit/goServers.ts'
 import { startValhalla, valhallaServer } from '../kit/valhallaServer.ts'
 import { buildGridCity, crossing, DEAD_END, ISLAND, OCEAN } from './gridCity.ts'
 
 const MIB = 1024 * 1024
-const RUNS = 100 * Number(process.env.RINGFENCE_TEST_RUNS ?? 1)
+const RUNS = draws(100)
 const SILENT = { asked() {} }
 const logger = createLogger('silent')
 

@@ -9,8 +9,9 @@ import { apiTypes } from '../../sdk/generate.ts'
 import { ConnectionError, Ringfence, RingfenceError, verifyWebhook } from '../../sdk/src/index.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 
+const server = await startServer(t)
+
 t.test('the committed types match the document', async (t) => {
-  const server = await startServer(t)
   const { body } = await server.api('GET', '/v1/openapi.json', undefined, null)
   const committed = readFileSync(new URL('../../sdk/src/api.ts', import.meta.url), 'utf8')
   // Not t.equal, because for a difference it would print both texts.
@@ -18,7 +19,6 @@ t.test('the committed types match the document', async (t) => {
 })
 
 t.test('calls with every kind of parameter, and their errors', async (t) => {
-  const server = await startServer(t)
   const client = new Ringfence({ url: `${server.url}/`, key: KEYS.testSecret })
   const circle = { type: 'circle', coordinates: [13.4, 52.5], radius: 100 }
 
@@ -206,16 +206,16 @@ async function failingServer(
 ): Promise<{ url: string; seen: string[]; answer: (how: Handler) => void }> {
   const seen: string[] = []
   let handler: Handler | undefined
-  const server = createServer((request, response) => {
+  const failing = createServer((request, response) => {
     seen.push(request.url!)
     request.resume()
     handler?.(request, response)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => failing.listen(0, '127.0.0.1', resolve))
   t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
+    failing.closeAllConnections()
+    failing.close()
   })
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const url = `http://127.0.0.1:${(failing.address() as AddressInfo).port}`
   return { url, seen, answer: (how) => (handler = how) }
 }

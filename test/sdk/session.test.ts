@@ -4,6 +4,7 @@ import { WebSocket } from 'ws'
 import { Ringfence, RingfenceError, type Position } from '../../sdk/src/index.ts'
 import { KEYS, startServer } from '../kit/server.ts'
 
+const server = await startServer(t)
 const BERLIN = { latitude: 52.5, longitude: 13.4, accuracy: 5 }
 const AREA = { type: 'circle', center: [13.4, 52.5], radius: 1000 } as const
 
@@ -26,7 +27,6 @@ function inBrowser(test: Test, origin: string): void {
 }
 
 t.test('calls and streams of somebody who has signed in, until the session ends', async (t) => {
-  const server = await startServer(t)
   inBrowser(t, server.url)
   const page = new Ringfence({ url: server.url, session: 'test', WebSocket })
   await t.rejects(page.get('/v1/settings'), ENDED)
@@ -50,7 +50,6 @@ t.test('calls and streams of somebody who has signed in, until the session ends'
 })
 
 t.test('batches of the devices that a filter wants', async (t) => {
-  const server = await startServer(t)
   const client = new Ringfence({ url: server.url, key: KEYS.testSecret, WebSocket })
   await client.putGeofence('store', '1', {
     type: 'circle',
