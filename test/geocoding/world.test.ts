@@ -9,11 +9,11 @@ import { boroughOf, countyName, provinceOf } from '../../src/geo/world/usNames.t
 import { WorldDatabase } from '../../src/geo/world/worldDatabase.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
 import type { Position } from '../../src/model/geofence.ts'
-import fc, { draws } from '../kit/fastCheck.ts'
+import fc from '../kit/fastCheck.ts'
 import { buildRegion, serveGeocoding, worldFile } from './kit.ts'
 
 const require = createRequire(import.meta.url)
-const numRuns = draws(100)
+const numRuns = 100 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 const QUEENS = join(import.meta.dirname, '../../../shared/data/queens-village.osm.pbf')
 
 const file = worldFile()
