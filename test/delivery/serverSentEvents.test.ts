@@ -261,7 +261,7 @@ t.test('a stream of a key that was replaced ends when that key expires, not befo
 })
 
 t.test('a reader that stalls keeps some kilobytes waiting, and gets the rest when it reads', async (t) => {
-  const own = server
+  const own = await startServer(t)
   const source = await EventSource.open(own)
   source.response.pause()
   const metadata = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`k${i}`, 'x'.repeat(4000)]))
