@@ -8,8 +8,8 @@
  * count. `collectedMs`: how long the garbage collector worked in that time, and `stallMs`: both are wall clock, so
  * other processes do count. The median of the rounds counts.
  *
- * With `--distributed` the same for a gateway and an actor host beside a NATS server; the stretch is the longer one of
- * the two.
+ * With `--distributed` the same for a gateway, an actor host and a process that delivers, beside a NATS server; the
+ * stretch is the longest one of the three.
  *
  * `node bench/hostile.ts [--distributed] [--smoke] [--strict] [--rounds N] [--only TEXT] [--profile]`; `--strict` exits
  * 1 if a stretch is longer than stated; `--profile` says which functions took the longest stretch of each round.
@@ -116,15 +116,13 @@ interface Started {
 
 const PRELOADS = ['bench/load/loopProbe.ts']
 const PROBE_ENV = { LOOP_PROBE_PROFILE: options.profile ? 'on' : 'off' }
-const GATEWAY_ENV = {
-  RINGFENCE_SAMPLE_REGION: 'on',
-  RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1',
-}
+const GATEWAY_ENV = { RINGFENCE_SAMPLE_REGION: 'on' }
+const DELIVERY_ENV = { RINGFENCE_WEBHOOK_PRIVATE_ADDRESSES: '127.0.0.1' }
 
 async function startAlone(folder: string): Promise<Started> {
   const probePort = await freePort()
   const server = await startRingfence(folder, {
-    env: { ...GATEWAY_ENV, ...PROBE_ENV, LOOP_PROBE_PORT: String(probePort) },
+    env: { ...GATEWAY_ENV, ...DELIVERY_ENV, ...PROBE_ENV, LOOP_PROBE_PORT: String(probePort) },
     preloads: PRELOADS,
     // With only one processor its threads would wait for each other, which is not what this measures.
     unpinned: true,
@@ -134,15 +132,21 @@ async function startAlone(folder: string): Promise<Started> {
 
 async function startCluster(folder: string): Promise<Started> {
   const binary = await serverBinary(NATS_SERVER)
-  const probes: Readonly<Record<string, number>> = { gateway: await freePort(), 'host-1': await freePort() }
+  const probes: Readonly<Record<string, number>> = {
+    gateway: await freePort(),
+    'host-1': await freePort(),
+    delivery: await freePort(),
+  }
   const { whole } = await startDistributed(folder, {
     binary,
     sync: '2m',
     hosts: 1,
+    delivery: true,
     registryOf: join(folder, 'data'),
     preloads: PRELOADS,
     envOf: (name) => ({
       ...(name === 'gateway' && GATEWAY_ENV),
+      ...(name === 'delivery' && DELIVERY_ENV),
       ...PROBE_ENV,
       LOOP_PROBE_PORT: String(probes[name]),
     }),

@@ -4,7 +4,7 @@ import { startNats, startRingfence, startTile38, type ServerProcess } from './se
 
 /** The distributed engine under load: one NATS server with one replica, one gateway, some actor hosts, perhaps Tile38. */
 export interface Distributed {
-  /** The processes by name: `gateway`, `host-1`, …, `nats`, `tile38`. */
+  /** The processes by name: `gateway`, `host-1`, …, `delivery`, `nats`, `tile38`. */
   readonly processes: ReadonlyMap<string, ServerProcess>
   /** All processes as one server: the gateway's port, the CPU time and memory of all, and the last output of each. */
   readonly whole: ServerProcess
@@ -20,6 +20,8 @@ export interface DistributedOptions {
   readonly hosts: number
   /** The data folder of an embedded engine that is not running. Its registry becomes the shared one. */
   readonly registryOf: string
+  /** Whether a process delivers webhooks and hooks. */
+  readonly delivery?: boolean
   /** Environment variables for the Ringfence processes. */
   readonly env?: Readonly<Record<string, string>>
   /** Further environment variables for the process with that name. */
@@ -33,7 +35,7 @@ export interface DistributedOptions {
  * The first host brings the registry, so the others start after it.
  */
 export async function startDistributed(folder: string, options: DistributedOptions): Promise<Distributed> {
-  const { binary, sync, hosts, registryOf, preloads = [] } = options
+  const { binary, sync, hosts, registryOf, delivery = false, preloads = [] } = options
   const nats = await startNats(folder, binary, sync, true)
   const tile38 = options.tile38 && (await startTile38(folder, 'tile38', options.tile38, true))
   const env = {
@@ -51,6 +53,7 @@ export async function startDistributed(folder: string, options: DistributedOptio
   const processes = new Map<string, ServerProcess>()
   cpSync(registryOf, join(folder, 'host-1', 'data'), { recursive: true })
   for (let i = 1; i <= hosts; i++) processes.set(`host-${i}`, await start(`host-${i}`, 'actors'))
+  if (delivery) processes.set('delivery', await start('delivery', 'delivery'))
   const gateway = await start('gateway', 'gateway')
   processes.set('gateway', gateway).set('nats', nats)
   if (tile38) processes.set('tile38', tile38)
@@ -58,7 +61,7 @@ export async function startDistributed(folder: string, options: DistributedOptio
   const sum = (value: (one: ServerProcess) => number) => all.reduce((total, one) => total + value(one), 0)
   const end = async (how: 'stop' | 'kill') => {
     await gateway[how]()
-    for (const [name, one] of processes) if (name.startsWith('host-')) await one[how]()
+    for (const [name, one] of processes) if (name === 'delivery' || name.startsWith('host-')) await one[how]()
     await nats[how]()
     if (tile38) await tile38[how]()
   }

@@ -37,8 +37,11 @@ export interface UpdateCounters {
   rateLimited: number
 }
 
-/** A frame is closed when it reaches this size; the rest waits for the next. */
-const FRAME_BYTES = 4 * 1024 * 1024
+/**
+ * A frame is closed when it reaches this size; the rest waits for the next. With its last update it stays below the 4 MB
+ * up to which its memory is used again.
+ */
+const FRAME_BYTES = 3 * 1024 * 1024
 /** Evaluating such a frame takes milliseconds, and writing it more, so others get a turn in between. */
 const LARGE_FRAME_BYTES = 1024 * 1024
 /**

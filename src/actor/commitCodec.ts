@@ -107,6 +107,13 @@ export class FrameWriter {
     this.#buffer.set(bytes, at)
   }
 
+  /**
+   * Makes room for many bytes at once. If it grew while they are written, the frame would be copied again and again.
+   */
+  expect(bytes: number): void {
+    this.#reserve(bytes)
+  }
+
   event(event: CommittedEvent): void {
     this.#reserve(8 + event.json.length * 3)
     this.#buffer.writeUInt32LE(event.scope, this.#at)

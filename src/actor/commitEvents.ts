@@ -14,6 +14,8 @@ import { MAX_EVENT_CHARACTERS, TOO_MANY_EVENTS, Unwritten } from './refusal.ts'
 /** Writing this many bytes of events takes milliseconds. */
 const LONG_BYTES = 1024 * 1024
 const BYTES_A_TURN = 256 * 1024
+/** The bytes of an event in a frame besides its text. */
+const EVENT_BYTES = 8
 
 /** Characters of geofence texts for events that are kept, in each of two generations. */
 export const GEOFENCE_TEXT_CHARACTERS = 8 * 1024 * 1024
@@ -85,6 +87,8 @@ export class CommitEvents {
   /** Writes some of the events, and appends them to `events`; returns whether there are more. */
   write(writer: FrameWriter, events: StoredEvent[]): boolean {
     const newEvents = this.#newEvents
+    if (this.#written + this.#writtenOfNext === 0 && this.areLong)
+      writer.expect(this.bytes + EVENT_BYTES * this.#eventIndex)
     let bytes = 0
     while (this.#written < newEvents.length && bytes < BYTES_A_TURN) {
       const event = this.#next(newEvents[this.#written]!)

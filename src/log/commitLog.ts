@@ -1,4 +1,5 @@
 import { basename } from 'node:path'
+import { inSlices, Slice } from '../runtime/slices.ts'
 import type { CommitLog, Committed, CopyableLog, LogEvent, LogFiles, LogFrame } from './port.ts'
 import type { Files } from './files.ts'
 import type { FrameHeader } from './frame.ts'
@@ -51,8 +52,10 @@ export interface CommitLogOptions {
   readonly files?: Files
 }
 
-/** Encoding such a frame takes milliseconds, and writing it more, so other work gets a turn in between. */
+/** Encoding such a frame takes milliseconds, and writing it more, so both are done in turns with other work. */
 const LARGE_FRAME_BYTES = 1024 * 1024
+/** How many bytes of a large frame are written at a time. */
+const PIECE_BYTES = 1024 * 1024
 const READ_BYTES = 64 * 1024
 /**
  * Zeros that a segment is extended by before its frames reach its end. A flush then has neither a size nor a new
@@ -180,17 +183,23 @@ class SegmentLog implements CommitLog, CopyableLog {
     this.#events = events
     this.#size = size
     const end = this.#newest.end
-    if (end > SEGMENT_HEADER_BYTES && end + size > this.#segmentBytes) {
-      const frame = this.#encoder.encode(parts, payloadBytes, this.#offset + 1, SEGMENT_HEADER_BYTES)
+    const isRotated = end > SEGMENT_HEADER_BYTES && end + size > this.#segmentBytes
+    const byteOffset = isRotated ? SEGMENT_HEADER_BYTES : end
+    let write: () => void | Promise<void>
+    if (size < LARGE_FRAME_BYTES) {
+      const frame = this.#encoder.encode(parts, payloadBytes, this.#offset + 1, byteOffset)
+      write = () => this.#write(frame)
+    } else {
+      const steps = this.#encoder.encodeInSteps(parts, payloadBytes, this.#offset + 1, byteOffset)
+      steps.next()
+      write = () => this.#writeLarge(steps)
+    }
+    if (!isRotated) void write()
+    else
       this.#maintain(async () => {
         await this.#rotate()
-        this.#write(frame)
+        await write()
       })
-    } else {
-      const frame = this.#encoder.encode(parts, payloadBytes, this.#offset + 1, end)
-      if (size < LARGE_FRAME_BYTES) this.#write(frame)
-      else setImmediate(() => this.#write(frame))
-    }
   }
 
   #write(frame: Uint8Array): void {
@@ -198,11 +207,32 @@ class SegmentLog implements CommitLog, CopyableLog {
       const end = this.#newest.end
       if (end + frame.length > this.#allocated) this.#extend(end + frame.length)
       writeAll(this.#files, this.#descriptor, frame, end)
-      if (this.#flushes) this.#files.datasync(this.#descriptor, this.#flushed)
-      else setImmediate(this.#flushed, null)
+      this.#flush()
     } catch (error) {
       this.#fail(error as Error)
     }
+  }
+
+  /** Encodes and writes a large frame in turns. Never rejects. */
+  async #writeLarge(steps: Generator<void, Buffer>): Promise<void> {
+    try {
+      const frame = await inSlices(steps)
+      const end = this.#newest.end
+      if (end + frame.length > this.#allocated) this.#extend(end + frame.length)
+      const slice = new Slice()
+      for (let at = 0; at < frame.length; at += PIECE_BYTES) {
+        if (slice.isOver) await slice.next()
+        writeAll(this.#files, this.#descriptor, frame.subarray(at, at + PIECE_BYTES), end + at)
+      }
+      this.#flush()
+    } catch (error) {
+      this.#fail(error as Error)
+    }
+  }
+
+  #flush(): void {
+    if (this.#flushes) this.#files.datasync(this.#descriptor, this.#flushed)
+    else setImmediate(this.#flushed, null)
   }
 
   /**

@@ -34,6 +34,8 @@ const MASKED = 1
 const TWO_32 = 2 ** 32
 /** A larger frame is encoded in a separate buffer, so that it does not stay allocated for ever. */
 const KEPT_BUFFER_BYTES = 4 * 1024 * 1024
+/** How many bytes of a large frame are encoded in a step. */
+const STEP_BYTES = 1024 * 1024
 
 /** How many bytes a frame takes in its segment. */
 export function frameBytes(payloadBytes: number): number {
@@ -60,32 +62,64 @@ export class FrameEncoder {
    * @param byteOffset where in its file the frame will be, which decides which of its bytes share a sector
    */
   encode(parts: readonly Uint8Array[], payloadBytes: number, offset: number, byteOffset: number): Buffer {
-    const size = frameBytes(payloadBytes)
-    const bytes = this.#buffer(size)
+    const bytes = this.#copy(parts, payloadBytes)
+    const tail = bytes.length - TAIL_BYTES
+    const crc = this.#writeHeader(bytes, payloadBytes, offset, byteOffset)
+    if (isMasked(bytes)) mask(bytes, FRAME_HEADER_BYTES, tail, firstMask(crc))
+    writeTail(bytes, crc32(bytes.subarray(FRAME_HEADER_BYTES, tail), crc))
+    return bytes
+  }
+
+  /**
+   * Encodes a large frame in steps, each of which takes a millisecond. The first one copies the parts.
+   * @param byteOffset see {@link encode}
+   */
+  *encodeInSteps(
+    parts: readonly Uint8Array[],
+    payloadBytes: number,
+    offset: number,
+    byteOffset: number,
+  ): Generator<void, Buffer, undefined> {
+    const bytes = this.#copy(parts, payloadBytes)
+    yield
+    const tail = bytes.length - TAIL_BYTES
+    let crc = this.#writeHeader(bytes, payloadBytes, offset, byteOffset)
+    let state = firstMask(crc)
+    for (let from = FRAME_HEADER_BYTES; from < tail; from += STEP_BYTES) {
+      yield
+      const to = Math.min(tail, from + STEP_BYTES)
+      if (isMasked(bytes)) state = mask(bytes, from, to, state)
+      crc = crc32(bytes.subarray(from, to), crc)
+    }
+    writeTail(bytes, crc)
+    return bytes
+  }
+
+  /** A frame with nothing but its payload and zeros up to the tail. */
+  #copy(parts: readonly Uint8Array[], payloadBytes: number): Buffer {
+    const bytes = this.#buffer(frameBytes(payloadBytes))
     let end = FRAME_HEADER_BYTES
     for (let i = 0; i < parts.length; i++) {
       const part = parts[i]!
       bytes.set(part, end)
       end += part.length
     }
-    const tail = size - TAIL_BYTES
-    bytes.fill(0, end, tail)
+    bytes.fill(0, end, bytes.length - TAIL_BYTES)
+    return bytes
+  }
 
+  /** Writes the header of a frame with an unmasked payload. Returns its CRC. */
+  #writeHeader(bytes: Buffer, payloadBytes: number, offset: number, byteOffset: number): number {
     bytes.writeUInt32LE(MAGIC, 0)
     bytes.writeUInt32LE(payloadBytes, 4)
     bytes.writeUInt32LE(offset % TWO_32, 8)
     bytes.writeUInt32LE(Math.floor(offset / TWO_32), 12)
-    const masked = hasSparseSector(bytes, tail, byteOffset)
-    bytes.writeUInt32LE(masked ? MASKED : 0, 16)
+    bytes.writeUInt32LE(hasSparseSector(bytes, bytes.length - TAIL_BYTES, byteOffset) ? MASKED : 0, 16)
     bytes.writeUInt32LE(0, 20)
-    const headerCrc = crc32(bytes.subarray(0, 24), this.#seed)
-    bytes.writeUInt32LE(headerCrc, 24)
+    const crc = crc32(bytes.subarray(0, 24), this.#seed)
+    bytes.writeUInt32LE(crc, 24)
     bytes.set(HEAD, 28)
-    if (masked) mask(bytes, FRAME_HEADER_BYTES, tail, headerCrc)
-
-    bytes.writeUInt32LE(crc32(bytes.subarray(FRAME_HEADER_BYTES, tail), headerCrc), tail)
-    bytes.set(TAIL, tail + 4)
-    return bytes
+    return crc
   }
 
   #buffer(size: number): Buffer {
@@ -93,6 +127,16 @@ export class FrameEncoder {
     if (size > this.#kept.length) this.#kept = Buffer.alloc(2 ** Math.ceil(Math.log2(size)))
     return this.#kept.subarray(0, size)
   }
+}
+
+function isMasked(bytes: Buffer): boolean {
+  return bytes.readUInt32LE(16) === MASKED
+}
+
+function writeTail(bytes: Buffer, crc: number): void {
+  const tail = bytes.length - TAIL_BYTES
+  bytes.writeUInt32LE(crc, tail)
+  bytes.set(TAIL, tail + 4)
 }
 
 /** The contents of a complete header with a correct CRC. */
@@ -152,7 +196,7 @@ export function isBodyUnwritten(bytes: Buffer, byteOffset: number, header: Frame
 /** The payload of a whole frame at `offset`: a view of `bytes`, unmasked in place. */
 export function readPayload(bytes: Buffer, byteOffset: number, header: FrameHeader): Uint8Array {
   const from = byteOffset + FRAME_HEADER_BYTES
-  if (header.masked) mask(bytes, from, byteOffset + header.size - TAIL_BYTES, header.crc)
+  if (header.masked) mask(bytes, from, byteOffset + header.size - TAIL_BYTES, firstMask(header.crc))
   return bytes.subarray(from, from + header.payloadBytes)
 }
 
@@ -186,13 +230,18 @@ function hasSparseSector(bytes: Buffer, tail: number, byteOffset: number): boole
   return false
 }
 
-/** Masks with a xorshift32 sequence (Marsaglia 2003). It is its own inverse. */
-function mask(bytes: Uint8Array, from: number, to: number, seed: number): void {
-  let state = seed | 1
+/** The state of {@link mask} at the beginning of the payload of a frame. */
+function firstMask(headerCrc: number): number {
+  return headerCrc | 1
+}
+
+/** Masks with a xorshift32 sequence (Marsaglia 2003). It is its own inverse. Returns the state for what follows. */
+function mask(bytes: Uint8Array, from: number, to: number, state: number): number {
   for (let i = from; i < to; i++) {
     state ^= state << 13
     state ^= state >>> 17
     state ^= state << 5
     bytes[i] = bytes[i]! ^ (state & 255)
   }
+  return state
 }
