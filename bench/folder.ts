@@ -1,5 +1,6 @@
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { exitBySignal } from '../cluster/exitBySignal.ts'
 
 /**
  * A folder for a run, on the disk of the checkout. It is removed when the process ends, also by a signal. It is not
@@ -10,6 +11,6 @@ export function benchFolder(name: string): string {
   mkdirSync(base, { recursive: true })
   const folder = mkdtempSync(join(base, `${name}-`))
   process.once('exit', () => rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }))
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(130))
+  exitBySignal()
   return folder
 }

@@ -63,7 +63,7 @@ const heap = `--max-old-space-size=${HEAP_MEGABYTES}`
 const child = spawn(process.execPath, [heap, join(import.meta.dirname, file), ...args], {
   stdio: ['inherit', 'pipe', 'inherit'],
 })
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => child.kill(signal))
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => child.kill(signal))
 let output = ''
 child.stdout.setEncoding('utf8').on('data', (text: string) => {
   output += text

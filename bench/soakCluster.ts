@@ -13,6 +13,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { jetstreamManager } from '@nats-io/jetstream'
+import { exitBySignal } from '../cluster/exitBySignal.ts'
 import type { Member } from '../cluster/member.ts'
 import { natsDiskFull, natsKilled, natsMajorityKilled } from '../test/clusterFaults/natsServers.ts'
 import {
@@ -344,6 +345,7 @@ function report(faults: readonly string[]): number {
   return faults.length > 0 || (options.strict && growing.length > 0) ? 1 : 0
 }
 
+exitBySignal()
 const { faults } = await Stage.play(soak, Number(options.seed), progress)
 if (samples.length === 0) {
   for (const sentence of faults) done(sentence)

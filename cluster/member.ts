@@ -69,7 +69,8 @@ export class Member {
     closeSync(log)
     this.#child = child
     const end = () => void child.kill('SIGKILL')
-    process.once('exit', end)
+    // Before handlers that remove its folder.
+    process.prependOnceListener('exit', end)
     child.once('exit', () => process.off('exit', end))
   }
 

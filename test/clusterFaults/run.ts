@@ -1,5 +1,6 @@
 /** `npm run test:faults`: see {@link HELP}. */
 import { parseArgs } from 'node:util'
+import { exitBySignal } from '../../cluster/exitBySignal.ts'
 import { Seeded } from '../crash/seeded.ts'
 import type { Scenario } from './scenario.ts'
 import { SCENARIOS } from './scenarios.ts'
@@ -78,6 +79,7 @@ async function main(): Promise<void> {
   process.exitCode = 1
 }
 
+exitBySignal()
 try {
   await main()
 } catch (error) {

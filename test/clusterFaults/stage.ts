@@ -41,6 +41,9 @@ const LOOK_AGAIN_MS = 100
 const LONGEST_COMMIT_MS = 10
 const ANSWERED_MS = 200
 
+/** A process that was just killed may still be writing. */
+const REMOVAL = { recursive: true, force: true, maxRetries: 5, retryDelay: 50 }
+
 /** The result of a scenario. */
 export interface Outcome {
   readonly seconds: number
@@ -124,6 +127,9 @@ export class Stage {
   static async play(scenario: Scenario, seed: number, say: (line: string) => void): Promise<Outcome> {
     const began = performance.now()
     const folder = mkdtempSync(join(tmpdir(), 'ringfence-faults-'))
+    // For an end by a signal: in that case, nobody looks at it.
+    const remove = () => rmSync(folder, REMOVAL)
+    process.once('exit', remove)
     const receiver = new Receiver()
     let cluster: Cluster | undefined
     let streams: Streams | undefined
@@ -151,7 +157,8 @@ export class Stage {
       await streams?.close()
       await cluster?.kill()
       await receiver.down()
-      if (faults.length === 0) rmSync(folder, { recursive: true })
+      process.off('exit', remove)
+      if (faults.length === 0) remove()
       else say(`data and logs are in ${folder}`)
     }
     return { seconds: (performance.now() - began) / 1000, faults }

@@ -1,0 +1,9 @@
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const
+
+/**
+ * From now on, a signal that asks this process to end makes it exit. Without that it would end at once, and without
+ * its handlers of `exit`, which kill the processes that it has started and remove their folders.
+ */
+export function exitBySignal(): void {
+  for (const signal of SIGNALS) process.once(signal, () => process.exit(130))
+}
