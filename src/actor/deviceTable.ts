@@ -176,6 +176,14 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   }
 
   /**
+   * The profile like {@link peek}, but the number of its newest mark may be old. It is for code that runs for every
+   * update, because writing that number into the profile takes about as long as a usual update.
+   */
+  peekUnsettled(row: number): Profile {
+    return this.#profiles.peek(row)
+  }
+
+  /**
    * False if the profile contains no such id (24 hex) of a geofence or beacon; true if it may. It is for scans, which
    * would otherwise unpack every idle profile.
    */

@@ -365,8 +365,9 @@ export class ActorHost implements Intake {
     for (let i = 0; i < mails.length; i++) {
       const result = results[i]!
       if (result instanceof ApiError || result.repeated) continue
-      const { deviceId } = mails[i]!.update
-      observer.moved(this.#position.at(this.partitionOf(deviceId).table, result.row, deviceId))
+      const { update } = mails[i]!
+      const { table } = this.#parts.partitions[this.#mailboxes.indexOf(update)]!
+      observer.moved(this.#position.at(table, result.row, update.deviceId))
     }
   }
 }

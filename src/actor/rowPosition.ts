@@ -1,4 +1,5 @@
 import type { LivePosition } from './port.ts'
+import type { Profile } from '../model/device.ts'
 import type { Metadata } from '../model/metadata.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { DeviceTable } from './deviceTable.ts'
@@ -10,6 +11,7 @@ export class RowPosition implements LivePosition {
   #table!: DeviceTable
   #row = 0
   #deviceId: string | undefined
+  #profile: Profile | undefined
 
   /**
    * Moves to a row.
@@ -19,7 +21,13 @@ export class RowPosition implements LivePosition {
     this.#table = table
     this.#row = row
     this.#deviceId = deviceId
+    this.#profile = undefined
     return this
+  }
+
+  /** The profile. Its marks may be old, and are not read here. */
+  get #record(): Profile {
+    return (this.#profile ??= this.#table.peekUnsettled(this.#row))
   }
 
   get scope(): ScopeId {
@@ -27,15 +35,15 @@ export class RowPosition implements LivePosition {
   }
 
   get deviceId(): string {
-    return (this.#deviceId ??= this.#table.peek(this.#row).deviceId)
+    return (this.#deviceId ??= this.#record.deviceId)
   }
 
   get recordId(): string {
-    return this.#table.peek(this.#row).id
+    return this.#record.id
   }
 
   get userId(): string | undefined {
-    return this.#table.peek(this.#row).userId
+    return this.#record.userId
   }
 
   get latitude(): number {
@@ -55,10 +63,10 @@ export class RowPosition implements LivePosition {
   }
 
   get metadata(): Metadata | undefined {
-    return this.#table.peek(this.#row).metadata
+    return this.#record.metadata
   }
 
   get geofenceIds(): readonly string[] {
-    return this.#table.peek(this.#row).visits.map(({ geofenceId }) => geofenceId)
+    return this.#record.visits.map(({ geofenceId }) => geofenceId)
   }
 }

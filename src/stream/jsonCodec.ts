@@ -3,6 +3,7 @@ import { ApiError, badParam } from '../runtime/errors.ts'
 import { rawMessage } from './codec.ts'
 import { scanJsonTrack } from '../wire/jsonScanner.ts'
 import type { PositionsMessage, RawMessage, ServerMessage, WatchedPosition } from './messages.ts'
+import { JsonBatchWriter } from './jsonBatch.ts'
 import type { Codec } from './port.ts'
 
 /** The members that start a frame, in either order. */
@@ -33,6 +34,8 @@ export const jsonCodec: Codec = {
     return found === null ? undefined : Number(found[1] ?? found[2])
   },
 
+  batch: new JsonBatchWriter(),
+
   encode(message): string {
     // Records are JSON already, so they are not serialized again.
     switch (message.type) {
@@ -56,10 +59,6 @@ function ackText({ id, events, omittedEvents }: Extract<ServerMessage, { type: '
   return `{"type":"ack","id":${id},"events":[${events.join(',')}]${omitted}}`
 }
 
-/**
- * The positions as text. They are written by hand, because a message may have thousands of them, several times a
- * second.
- */
 function positionsText({ watch, positions }: PositionsMessage): string {
   if (positions.length === 0) return `{"type":"positions","watch":${JSON.stringify(watch)},"positions":[]}`
   return `{"type":"positions","watch":${JSON.stringify(watch)},"positions":[{${positions.map(positionText).join('},{')}}]}`

@@ -136,6 +136,22 @@ export interface WrittenPosition {
   json: string | undefined
 }
 
+/** A device as codecs write it into a batch, without an object for each position. */
+export interface ShownDevice {
+  readonly deviceId: string
+  readonly recordId: string
+  readonly userId: string | undefined
+  /** In degrees. */
+  readonly latitude: number
+  readonly longitude: number
+  /** In metres; NaN if it is unknown. */
+  readonly accuracy: number
+  /** The time t, in epoch milliseconds. */
+  readonly updatedAt: number
+  /** What a codec has made of `recordId`, `userId` and `deviceId`; undefined if these have changed. */
+  head: string | Uint8Array | undefined
+}
+
 /** A device in a watched area. */
 export interface WatchedPosition {
   readonly change: 'enter' | 'move' | 'leave'

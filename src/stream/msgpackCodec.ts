@@ -5,6 +5,7 @@ import type { RawMessage, ServerMessage, WatchedPosition } from './messages.ts'
 import { checkMsgpack } from './msgpackCheck.ts'
 import { scanMsgpackTrack } from '../wire/msgpackScanner.ts'
 import type { Codec } from './port.ts'
+import { ObjectBatchWriter } from './shownDevice.ts'
 
 /** Writes plain maps with texts as keys, which every library can read. */
 const packr = new Packr({ useRecords: false, variableMapSize: true, int64AsType: 'number' })
@@ -45,6 +46,8 @@ export const msgpackCodec: Codec = {
     if (tag === 0xce) return bytes.readUInt32BE(at + 1)
     return tag === 0xcf ? Number(bytes.readBigUInt64BE(at + 1)) : undefined
   },
+
+  batch: new ObjectBatchWriter((message) => msgpackCodec.encode(message)),
 
   encode(message): Uint8Array {
     return packr.pack(plain(message))

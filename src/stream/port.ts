@@ -5,7 +5,7 @@ import type { Stamp } from '../wire/trackSchema.ts'
 import type { Validator } from '../http/validate.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Share } from '../runtime/keyedBound.ts'
-import type { RawMessage, ServerMessage } from './messages.ts'
+import type { RawMessage, ServerMessage, ShownDevice, WatchedPosition } from './messages.ts'
 import type { TrackFrame } from '../wire/trackFrame.ts'
 
 /** An encoding, chosen by the subprotocol of a connection. */
@@ -31,6 +31,17 @@ export interface Codec {
    */
   peekTrack(bytes: Buffer): number | undefined
   encode(message: ServerMessage): Encoded
+  /** Writes batches of positions. All connections share it. */
+  readonly batch: BatchWriter
+}
+
+/** Writes a PositionsMessage from devices, because a message may have thousands of them, several times a second. */
+export interface BatchWriter {
+  /** Begins a message, instead of one that was begun before. */
+  begin(watch: string): void
+  add(change: WatchedPosition['change'], device: ShownDevice): void
+  /** Returns the message. It is valid until the next one begins. */
+  end(): Encoded
 }
 
 /** An open connection, as message handlers see it. After its end, sending and closing have no effect. */

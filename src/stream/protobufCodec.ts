@@ -2,6 +2,7 @@ import protobuf from 'protobufjs/light.js'
 import { ApiError, badParam } from '../runtime/errors.ts'
 import type { RawMessage, ServerMessage, WatchedPosition } from './messages.ts'
 import type { Codec } from './port.ts'
+import { ObjectBatchWriter } from './shownDevice.ts'
 import { scanProtobufTrack } from '../wire/protobufScanner.ts'
 import schema from './protobufSchema.json' with { type: 'json' }
 
@@ -46,6 +47,8 @@ export const protobufCodec: Codec = {
     if (length === undefined || bytes[length.end] !== ID_TAG) return undefined
     return varint(bytes, length.end + 1)?.value
   },
+
+  batch: new ObjectBatchWriter((message) => protobufCodec.encode(message)),
 
   encode(message): Uint8Array {
     const { type, ...body } = message

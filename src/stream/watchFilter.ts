@@ -18,12 +18,15 @@ export const WatchFilterSchema = Type.Object(
   { additionalProperties: false },
 )
 
+/** What a test reads of a position. */
+export type TestedPosition = Pick<LivePosition, 'userId' | 'metadata' | 'geofenceIds'>
+
 /** Tells which devices are wanted. Each part that is present must match. */
 export interface DeviceTest {
   /** Whether it reads `metadata` and `geofenceIds` of positions. */
   readonly readsRecords: boolean
   /** Whether the device is wanted; undefined if the position does not tell. */
-  matches(position: LivePosition): boolean | undefined
+  matches(position: TestedPosition): boolean | undefined
 }
 
 /**

@@ -14,7 +14,9 @@ import type { RawMessage, WatchMessage } from './messages.ts'
 import { SlowReaderTimer } from './slowReader.ts'
 import type { StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
 import { rotate } from './rotation.ts'
-import { Watch, type Stay, type WatchOwner } from './watch.ts'
+import { BatchedWatch } from './batchedWatch.ts'
+import { SingleWatch } from './singleWatch.ts'
+import type { Stay, Watch, WatchOwner } from './watch.ts'
 import { AreaSchema, readWatched } from './watchArea.ts'
 import { deviceTest, watchFilterBytes, WatchFilterSchema } from './watchFilter.ts'
 import { WatchedScope } from './watchedScope.ts'
@@ -137,7 +139,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   moved(position: LivePosition): void {
     const scope = this.#scopes.get(position.scope)
     if (scope === undefined || scope.watches === 0) return
-    scope.moved(position, this.#parts.clock.now(), this.#changed)
+    scope.moved(position, this.#parts.clock, this.#changed)
     this.#sendSoon()
   }
 
@@ -163,6 +165,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   tick(): void {
     if (++this.#ticks % GEOFENCE_TICKS === 0) this.#followGeofences()
     const now = this.#parts.clock.now()
+    for (const scope of this.#scopes.values()) scope.tick(now)
     for (const watch of this.#watches) watch.send(now)
   }
 
@@ -275,10 +278,8 @@ class ConnectionWatches implements StreamFeature, WatchOwner {
       throw badParam('id', `A connection may have ${MAX_WATCHES} watches at one time.`)
     const { scope } = this.connection
     const test = deviceTest(filter, (geofenceId) => this.#all.tagOf(scope, geofenceId))
-    const watch = new Watch(
-      { id, intervalMs: minIntervalMs, isBatched: batch, test, testBytes: watchFilterBytes(filter) },
-      this,
-    )
+    const terms = { id, intervalMs: minIntervalMs, test, testBytes: watchFilterBytes(filter) }
+    const watch = batch ? new BatchedWatch(terms, this) : new SingleWatch(terms, this)
     this.#all.begin(watch, this.#scope, readWatched(area))
     this.#watches.set(id, watch)
     this.connection.send({ type: 'watching', id })

@@ -1,0 +1,269 @@
+/** Batches of positions: what each encoding writes, and which stays are sent when. */
+import assert from 'node:assert/strict'
+import t from 'tap'
+import { HostPositions } from '../../src/actor/hostPositions.ts'
+import { JsonBatchWriter } from '../../src/stream/jsonBatch.ts'
+import { jsonCodec } from '../../src/stream/jsonCodec.ts'
+import type { ShownDevice } from '../../src/stream/messages.ts'
+import { msgpackCodec } from '../../src/stream/msgpackCodec.ts'
+import { protobufCodec } from '../../src/stream/protobufCodec.ts'
+import { positionOf } from '../../src/stream/shownDevice.ts'
+import { StayQueue } from '../../src/stream/stayQueue.ts'
+import type { Stay } from '../../src/stream/watch.ts'
+import { Watches } from '../../src/stream/watches.ts'
+import { Engine, removeRecord } from '../actor/kit.ts'
+import fc from '../kit/fastCheck.ts'
+import { decode } from '../kit/stream.ts'
+import { FakeConnection } from './fakeConnection.ts'
+
+const CODECS = { json: jsonCodec, msgpack: msgpackCodec, protobuf: protobufCodec } as const
+const CHANGES = ['enter', 'move', 'leave'] as const
+
+const text = fc.string({ unit: 'binary', maxLength: 20 }).map((drawn) => drawn.toWellFormed())
+/** Numbers with few digits, which are usual, and any others. */
+const number = fc.oneof(
+  fc
+    .tuple(fc.integer({ min: -1_800_000_000, max: 1_800_000_000 }), fc.nat(9))
+    .map(([digits, places]) => digits / 10 ** places),
+  fc.double({ noNaN: true, noDefaultInfinity: true }),
+  fc.constantFrom(0, -0, 1e-7, 1e-6, 0.1, -0.1, 180, -180, 99_999_999.9999999, 1e8, 1e21, 5e-324),
+)
+const shown: fc.Arbitrary<ShownDevice> = fc.record({
+  deviceId: text,
+  recordId: fc.constantFrom('65f0c0ffee0000000000abcd', '65f0c0ffee0000000000abce'),
+  userId: fc.option(text, { nil: undefined }),
+  latitude: number,
+  longitude: number,
+  accuracy: fc.oneof(number, fc.constant(NaN)),
+  // Also before 1970 and after the year 9999.
+  updatedAt: fc.oneof(
+    fc.integer({ min: -1e12, max: 2e12 }),
+    fc.integer({ min: 2.5e14, max: 2.6e14 }),
+    fc.integer({ min: 1.7e12, max: 1.7e12 + 9000 }),
+  ),
+  head: fc.constant(undefined),
+})
+const batches = fc.array(fc.tuple(fc.constantFrom(...CHANGES), shown), { minLength: 1, maxLength: 20 })
+
+for (const [encoding, codec] of Object.entries(CODECS)) {
+  t.test(`${encoding}: a batch of devices is the message with their positions`, async (t) => {
+    fc.assert(
+      fc.property(text, batches, (watch, drawn) => {
+        const devices = drawn.map(([change, device]) => [change, { ...device }] as const)
+        const positions = drawn.map(([change, device]) => positionOf(change, device))
+        const expected = Buffer.from(codec.encode({ type: 'positions', watch, positions }))
+        // The second time, what was kept of the first is used.
+        for (let round = 0; round < 2; round++) {
+          codec.batch.begin(watch)
+          for (const [change, device] of devices) codec.batch.add(change, device)
+          const bytes = Buffer.from(codec.batch.end())
+          const name = encoding as keyof typeof CODECS
+          assert.deepStrictEqual(decode(name, bytes), decode(name, expected))
+        }
+      }),
+      { numRuns: 300 },
+    )
+    t.pass('all of them')
+  })
+}
+
+t.test('numbers in a batch are written as JSON.stringify writes them', async (t) => {
+  fc.assert(
+    fc.property(number, (value) => {
+      const writer = new JsonBatchWriter()
+      writer.begin('w')
+      const place = { latitude: value, longitude: value, accuracy: value, updatedAt: 0 }
+      writer.add('move', { deviceId: 'd', recordId: 'r', userId: undefined, head: undefined, ...place })
+      const written = JSON.stringify(value)
+      const message = writer.end().toString()
+      assert.ok(message.includes(`[${written},${written}]`), message)
+      assert.ok(message.includes(`"locationAccuracy":${written},`), message)
+    }),
+    { numRuns: 3000 },
+  )
+  t.pass('all of them')
+})
+
+t.test('a batch may be larger than the buffer, which is given back afterwards', async (t) => {
+  const writer = new JsonBatchWriter()
+  const device = (i: number): ShownDevice => ({
+    deviceId: `${'ü'.repeat(200)}${i}`,
+    recordId: 'r',
+    userId: undefined,
+    latitude: 1,
+    longitude: 2,
+    accuracy: 3,
+    updatedAt: 4,
+    head: undefined,
+  })
+  writer.begin('w')
+  for (let i = 0; i < 10_000; i++) writer.add('move', device(i))
+  const large = writer.end()
+  const { positions } = JSON.parse(large.toString())
+  t.equal(positions.length, 10_000)
+  t.equal(positions[9999].user.deviceId, device(9999).deviceId)
+  writer.begin('w')
+  t.ok(writer.end().buffer.byteLength < large.length / 10)
+})
+
+function aStay(): Stay {
+  const marks = { isOver: false, isDue: false, isResting: false }
+  return { ...marks, isInside: true, isTold: false, hasMoved: false, restsUntil: 0 } as Stay
+}
+
+t.test('property: a queue has stays in their order, without those that are over', async (t) => {
+  const steps = fc.array(fc.oneof(fc.constant('take'), fc.nat(40)), { maxLength: 300 })
+  fc.assert(
+    fc.property(steps, (script) => {
+      const queue = new StayQueue('isDue')
+      let expected: Stay[] = []
+      for (const step of script) {
+        if (step === 'take') assert.equal(queue.take(), expected.shift())
+        else if (Number(step) % 3 === 0 && expected.length > 0) {
+          const ended = expected[Number(step) % expected.length]!
+          ended.isOver = true
+          queue.forget(ended)
+          expected = expected.filter((one) => one !== ended)
+        } else {
+          const stay = aStay()
+          queue.put(stay)
+          expected.push(stay)
+        }
+        assert.equal(queue.first, expected[0])
+        assert.ok(expected.every(({ isDue }) => isDue))
+      }
+    }),
+    { numRuns: 300 },
+  )
+  t.pass('all of them')
+})
+
+t.test('a queue does not grow with stays that are over, nor with those that were taken', async (t) => {
+  const queue = new StayQueue('isResting')
+  const last = aStay()
+  queue.put(last)
+  for (let i = 0; i < 100_000; i++) {
+    const stay = aStay()
+    queue.put(stay)
+    stay.isOver = true
+    queue.forget(stay)
+  }
+  t.ok(queue.places < 5000, `${queue.places} places with stays that are over`)
+  t.equal(queue.take(), last)
+  for (let i = 0; i < 100_000; i++) {
+    queue.put(aStay())
+    queue.take()
+  }
+  t.ok(queue.places < 5000, `${queue.places} places with stays that were taken`)
+  t.equal(queue.take(), undefined)
+})
+
+/** A batched watch of the longitudes from 0 to 9, and a single one beside it if wanted. */
+function world(filter?: object) {
+  const engine = new Engine({ partitions: 1 })
+  const watches = new Watches({
+    positions: new HostPositions(engine.host),
+    registry: engine.world,
+    clock: engine.clock,
+  })
+  const connection = new FakeConnection()
+  const feature = watches.open(connection)
+  const area = { type: 'box', box: [0, -1, 9, 1] }
+  const watch = (id: string, batch: boolean) =>
+    feature.receive({ type: 'watch', id, area, batch, minIntervalMs: 0, ...(filter && { filter }) })
+  return {
+    engine,
+    watches,
+    feature,
+    watch,
+    move: (deviceId: string, longitude: number, userId?: string) => {
+      engine.clock.advance(1)
+      return engine.track(engine.update({ deviceId, latitude: 0, longitude, userId }))
+    },
+    /** What the batched watches are sent at the next tick. */
+    tick(): string[] {
+      const from = connection.sent.length
+      watches.tick()
+      return connection.sent
+        .slice(from)
+        .flatMap(({ positions = [] }) => positions)
+        .map(({ change, user, location }) => `${change} ${user.deviceId} ${location.coordinates[0]}`)
+    },
+    sent: () =>
+      connection.sent
+        .filter(({ type }) => type === 'position')
+        .map(({ change, user, location }) => `${change} ${user.deviceId} ${location.coordinates[0]}`),
+  }
+}
+
+t.test('at a tick, only the latest position of each device counts, in the order of the first', async (t) => {
+  const { move, tick, watch, feature } = world()
+  watch('w', true)
+  await move('a', 1)
+  await move('b', 1)
+  await move('a', 2)
+  t.same(tick(), ['enter a 2', 'enter b 1'])
+  for (const longitude of [3, 20, 4]) await move('a', longitude)
+  t.same(tick(), ['move a 4'], 'it left and came back')
+  for (const longitude of [20, 5, 30]) await move('a', longitude)
+  await move('c', 20)
+  t.same(tick(), ['leave a 30'])
+  for (const longitude of [6, 40]) await move('a', longitude)
+  t.same(tick(), [], 'it was inside for a moment')
+  feature.closed()
+})
+
+t.test('a device whose record is removed after it has moved is gone at the tick', async (t) => {
+  const { engine, move, tick, watch, feature } = world()
+  watch('w', true)
+  const id = async (moved: ReturnType<typeof move>) => {
+    const applied = (await moved) as { readonly row: number }
+    return engine.host.partitions[0]!.table.recordId(applied.row)
+  }
+  await move('a', 1)
+  t.same(tick(), ['enter a 1'])
+  const first = await id(move('a', 2))
+  await removeRecord(engine.host, first)
+  t.same(tick(), ['leave a 2'])
+  await move('b', 1)
+  t.same(tick(), ['enter b 1'])
+  const second = await id(move('b', 20))
+  await removeRecord(engine.host, second)
+  t.same(tick(), ['leave b 20'])
+  await move('b', 3)
+  t.same(tick(), ['enter b 3'], 'a new device')
+  feature.closed()
+})
+
+t.test('a single watch beside a batched one is told at once, and both see the same', async (t) => {
+  const { watches, move, tick, sent, watch, feature } = world()
+  watch('batched', true)
+  watch('single', false)
+  await move('a', 1)
+  await move('a', 20)
+  await new Promise(setImmediate)
+  t.same(sent(), ['enter a 1', 'leave a 20'], 'at once')
+  t.same(tick(), [], 'who has left before the tick was not there')
+  await move('a', 2)
+  t.same(tick(), ['enter a 2'])
+  await move('a', 3)
+  feature.receive({ type: 'unwatch', id: 'batched' })
+  await move('a', 20)
+  await new Promise(setImmediate)
+  t.same(sent().slice(2), ['enter a 2', 'move a 3', 'leave a 20'])
+  feature.receive({ type: 'unwatch', id: 'single' })
+  t.equal(watches.devicesBytes, 0, 'nothing is kept of what moved since the last tick')
+  feature.closed()
+})
+
+t.test('a filter of users counts for the latest position', async (t) => {
+  const { move, tick, watch, feature } = world({ userIds: ['u'] })
+  watch('w', true)
+  await move('a', 1, 'u')
+  await move('b', 1, 'other')
+  t.same(tick(), ['enter a 1'])
+  await move('a', 2, 'other')
+  await move('b', 2, 'u')
+  t.same(tick().toSorted(), ['enter b 2', 'leave a 2'])
+  feature.closed()
+})
