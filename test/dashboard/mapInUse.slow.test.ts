@@ -79,6 +79,20 @@ t.test('the live map in use', { skip: skipWithoutChromium() }, async (t) => {
         return Math.abs(lng! + 56.2) < 0.001 && Math.abs(lat! + 34.91) < 0.001
       })
       await paintsNothing(t, page, 'nothing moves')
+      // A centimetre is less than a pixel.
+      const painted = await page.evaluate('window.ringfenceMap.points.painted')
+      const other = placeOf(4, DEVICES, 0)
+      await server.api('POST', '/v1/track', {
+        deviceId: 'van-5',
+        accuracy: 8,
+        latitude: other.latitude + 1e-7,
+        longitude: other.longitude,
+      })
+      const arrived = `window.ringfenceMap.fleet.positions.some(({ user, location }) =>
+        user.deviceId === 'van-5' && location.coordinates[1] === ${other.latitude + 1e-7})`
+      await until(async () => (await page.evaluate(arrived)) === true)
+      await page.waitForTimeout(CALM_MS)
+      t.equal(await page.evaluate('window.ringfenceMap.points.painted'), painted, 'no pixel differs')
       await page.getByRole('button', { name: 'The devices as a list' }).click()
       await page.getByRole('region', { name: /Devices in view/ }).waitFor()
       await page.getByRole('link', { name: 'Open', exact: true }).click()

@@ -1,15 +1,15 @@
 import type { Map as MapLibre } from 'maplibre-gl'
 import { serverNow } from '../clock.ts'
 import type { Fleet } from '../live/fleet.ts'
-import { discSprite, HEADINGS, type Sprite } from './sprites.ts'
+import { PointImage, RADIUS } from './pointImage.ts'
 
-/** The time between two paintings during glides. */
-const FRAME_MS = 33
-/** From this number of devices in view on, they are drawn smaller and without noses. */
-const SMALL_FROM = 8000
-const NOSES_BELOW = 500
-const RADIUS = 5
-const SMALL_RADIUS = 2.5
+/** The least time between two paintings during glides, and the greatest that is waited for. Frames come in steps of the screen. */
+const MIN_FRAME_MS = 14
+const MAX_FRAME_MS = 29
+/** Between two paintings is as many times the time that one takes. */
+const REST = 3
+/** How much one painting counts in the average of the time that it takes. */
+const NEWEST_SHARE = 0.1
 /** A device that has been silent for this long is grey. */
 const SILENT_MS = 10 * 60_000
 /** The greatest distance between a click and the device that it chooses. */
@@ -22,17 +22,10 @@ interface Colors {
   readonly ring: string
 }
 
-/** A sprite for the image of this width. */
-interface Stamp extends Sprite {
-  /** The offset in the image of each pixel from the centre. */
-  readonly offset: Int32Array
-}
-
-/** The sprites of a device, one for each of the {@link HEADINGS} and one without a heading. */
-interface SpriteSet {
-  readonly plain: Stamp
-  readonly small: Stamp
-  readonly byHeading: readonly Stamp[]
+interface Disc {
+  readonly x: number
+  readonly y: number
+  readonly accuracy: number
 }
 
 /**
@@ -44,27 +37,28 @@ export class Points {
   readonly #fleet: Fleet
   readonly #canvas = document.createElement('canvas')
   readonly #context: CanvasRenderingContext2D
-  #image: ImageData
-  #pixels: Uint32Array
-  #sprites: { readonly live: SpriteSet; readonly silent: SpriteSet } | undefined
+  /** Undefined until it is painted with these colours in this size. */
+  #image: PointImage | undefined
   #colors: Colors | undefined
   #frame = 0
   #paintedAt = -Infinity
+  /** The milliseconds that a painting takes. */
+  #cost = 0
+  /** What is drawn around the chosen device. */
+  #drawnChosen = ''
   #ratio = 1
   /** The device whose disc of accuracy is shown. */
   chosen: string | undefined
   /** Whether no positions arrive, so that all points are grey. */
   isStale = false
-  /** How often it was painted, for measurements. */
+  /** How often something new was painted, for measurements. */
   painted = 0
 
   constructor(map: MapLibre, fleet: Fleet) {
     this.#map = map
     this.#fleet = fleet
     this.#canvas.className = 'points'
-    this.#context = this.#canvas.getContext('2d', { willReadFrequently: true })!
-    this.#image = new ImageData(1, 1)
-    this.#pixels = new Uint32Array(this.#image.data.buffer)
+    this.#context = this.#canvas.getContext('2d')!
     map.getCanvasContainer().append(this.#canvas)
     map.on('resize', () => this.#resize())
     // The positions are painted in the frame of the map, so that points do not swim.
@@ -75,7 +69,7 @@ export class Points {
   /** Takes the colours of another theme. */
   restyle(colors: Colors): void {
     this.#colors = colors
-    this.#sprites = undefined
+    this.#image = undefined
     this.changed()
   }
 
@@ -111,8 +105,10 @@ export class Points {
 
   #step(now: number): void {
     this.#frame = 0
-    if (now - this.#paintedAt >= FRAME_MS - 4) this.#paint(now)
-    if (now < this.#fleet.glidesUntil + FRAME_MS) this.changed()
+    // What is cheap is painted with each frame of the screen; what is not leaves time for all else.
+    const rest = Math.max(MIN_FRAME_MS, Math.min(MAX_FRAME_MS, this.#cost * REST))
+    if (now - this.#paintedAt >= rest) this.#paint(now)
+    if (now < this.#fleet.glidesUntil + MAX_FRAME_MS) this.changed()
   }
 
   /** The corner of the map in Mercator, and the pixels of the world. */
@@ -138,63 +134,56 @@ export class Points {
     this.#canvas.height = Math.max(1, Math.round(clientHeight * this.#ratio))
     this.#canvas.style.width = `${clientWidth}px`
     this.#canvas.style.height = `${clientHeight}px`
-    this.#image = new ImageData(this.#canvas.width, this.#canvas.height)
-    this.#pixels = new Uint32Array(this.#image.data.buffer)
-    this.#sprites = undefined
+    this.#image = undefined
     this.changed()
   }
 
   #paint(now: number): void {
     if (this.#colors === undefined) return
     this.#paintedAt = now
-    this.painted++
-    const fleet = this.#fleet
-    const { scale, left, top } = this.#view()
-    const { width, height } = this.#image
-    const sprites = (this.#sprites ??= this.#makeSprites(this.#colors))
-    const pixels = this.#pixels
-    const pixelScale = scale * this.#ratio
-    const isSmall = fleet.size > SMALL_FROM
-    const hasNoses = fleet.size < NOSES_BELOW
+    const begin = performance.now()
+    const { width, height } = this.#canvas
+    const isNew = this.#image === undefined
+    const image = (this.#image ??= new PointImage(width, height, this.#ratio, this.#colors))
+    const view = this.#view()
+    const { scale, left, top } = view
     const silentBefore = this.isStale ? Infinity : serverNow() - SILENT_MS
-    pixels.fill(0)
-    // This loop runs for 50,000 devices 30 times a second, so it makes no objects and calls no functions.
-    const { size, fromX, fromY, toX, toY, startedAt, updatedAt, glideMs } = fleet
-    for (let slot = 0; slot < size; slot++) {
-      const age = now - startedAt[slot]!
-      const share = age >= glideMs || glideMs === 0 ? 1 : age / glideMs
-      const beginX = fromX[slot]!
-      const beginY = fromY[slot]!
-      const wayX = toX[slot]! - beginX
-      const wayY = toY[slot]! - beginY
-      // The copy of the world that is shown decides where the device is painted.
-      const east = beginX + wayX * share - left
-      const x = Math.round((east - Math.floor(east)) * pixelScale)
-      const y = Math.round((beginY + wayY * share - top) * pixelScale)
-      if (x > width + 20 || y < -20 || y > height + 20) continue
-      const set = updatedAt[slot]! < silentBefore ? sprites.silent : sprites.live
-      let sprite = isSmall ? set.small : set.plain
-      if (hasNoses && (wayX !== 0 || wayY !== 0)) {
-        const turn = Math.atan2(wayY, wayX) / (2 * Math.PI)
-        sprite = set.byHeading[Math.round((turn + 1) * HEADINGS) % HEADINGS]!
-      }
-      stamp(pixels, width, height, sprite, x, y)
-    }
-    this.#context.putImageData(this.#image, 0, 0)
-    if (this.chosen !== undefined) this.#paintChosen(this.chosen, now, left, top, scale)
+    const pixelScale = scale * this.#ratio
+    const hasMoved = image.draw(this.#fleet, { left, top, pixelScale }, now, silentBefore)
+    const chosen = this.#chosenDisc(now, view)
+    const chosenText = JSON.stringify(chosen)
+    if (!isNew && !hasMoved && chosenText === this.#drawnChosen) return
+    this.#drawnChosen = chosenText
+    this.painted++
+    this.#context.putImageData(image.data, 0, 0)
+    if (chosen !== undefined) this.#paintChosen(chosen)
+    this.#cost += (performance.now() - begin - this.#cost) * NEWEST_SHARE
   }
 
-  /** The disc of accuracy and a ring around the chosen device. */
-  #paintChosen(deviceId: string, now: number, left: number, top: number, scale: number): void {
+  /** Where the chosen device is, with its accuracy; in pixels of CSS. */
+  #chosenDisc(
+    now: number,
+    { scale, left, top }: { scale: number; left: number; top: number },
+  ): Disc | undefined {
     const fleet = this.#fleet
-    const slot = fleet.slotOf(deviceId)
-    if (slot === undefined) return
+    const slot = this.chosen === undefined ? undefined : fleet.slotOf(this.chosen)
+    if (slot === undefined) return undefined
     const share = fleet.progress(slot, now)
     const x =
       this.#onScreen(fleet.fromX[slot]! + (fleet.toX[slot]! - fleet.fromX[slot]!) * share, left) * scale
     const y = (fleet.fromY[slot]! + (fleet.toY[slot]! - fleet.fromY[slot]!) * share - top) * scale
     const latitude = fleet.positions[slot]!.location.coordinates[1]
     const metersPerPixel = (40_075_017 * Math.cos((latitude * Math.PI) / 180)) / scale
+    const inTenths = (pixels: number) => Math.round(pixels * 10) / 10
+    return {
+      x: inTenths(x),
+      y: inTenths(y),
+      accuracy: inTenths(Math.min(fleet.accuracy[slot]! / metersPerPixel, 4000)),
+    }
+  }
+
+  /** The disc of accuracy and a ring around the chosen device. */
+  #paintChosen({ x, y, accuracy }: Disc): void {
     const context = this.#context
     context.save()
     context.scale(this.#ratio, this.#ratio)
@@ -206,44 +195,8 @@ export class Points {
     context.stroke()
     context.globalAlpha = 0.16
     context.beginPath()
-    context.arc(x, y, Math.min(fleet.accuracy[slot]! / metersPerPixel, 4000), 0, 2 * Math.PI)
+    context.arc(x, y, accuracy, 0, 2 * Math.PI)
     context.fill()
     context.restore()
-  }
-
-  #makeSprites({ device, silent, ring }: Colors) {
-    const { width } = this.#image
-    const stampOf = (radius: number, fill: string, heading?: number): Stamp => {
-      const sprite = discSprite(radius * this.#ratio, fill, ring, heading)
-      return { ...sprite, offset: Int32Array.from(sprite.dx, (dx, i) => sprite.dy[i]! * width + dx) }
-    }
-    const setOf = (fill: string): SpriteSet => ({
-      plain: stampOf(RADIUS, fill),
-      small: stampOf(SMALL_RADIUS, fill),
-      byHeading: Array.from({ length: HEADINGS }, (_, i) =>
-        stampOf(RADIUS, fill, (2 * Math.PI * i) / HEADINGS),
-      ),
-    })
-    return { live: setOf(device), silent: setOf(silent) }
-  }
-}
-
-function stamp(
-  pixels: Uint32Array,
-  width: number,
-  height: number,
-  { dx, dy, color, offset, reach }: Stamp,
-  x: number,
-  y: number,
-): void {
-  if (x >= reach && y >= reach && x < width - reach && y < height - reach) {
-    const center = y * width + x
-    for (let i = 0; i < color.length; i++) pixels[center + offset[i]!] = color[i]!
-    return
-  }
-  for (let i = 0; i < color.length; i++) {
-    const px = x + dx[i]!
-    const py = y + dy[i]!
-    if (px >= 0 && py >= 0 && px < width && py < height) pixels[py * width + px] = color[i]!
   }
 }
