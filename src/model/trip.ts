@@ -98,6 +98,8 @@ export interface Section {
   readonly meters: number
   /** The distance between its ends in a straight line, in metres. */
   readonly straightMeters: number
+  /** A point on it near its beginning, and the share of the section that comes before the point. */
+  readonly ahead?: { readonly location: Position; readonly share: number } | undefined
 }
 
 /** The place of an update. */

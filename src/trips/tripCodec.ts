@@ -42,7 +42,13 @@ type PackedLeg = readonly [
   metadata: Nil<Metadata>,
   destination: PackedDestination,
 ]
-type PackedSection = readonly [legId: string, minutes: number, meters: number, straightMeters: number]
+type PackedSection = readonly [
+  legId: string,
+  minutes: number,
+  meters: number,
+  straightMeters: number,
+  ahead?: readonly [longitude: number, latitude: number, share: number],
+]
 type PackedEstimate = readonly [
   time: number,
   latitude: number,
@@ -185,12 +191,10 @@ function unpackEta(packed: Nil<PackedEta>): Eta | undefined {
 }
 
 function packEstimate({ time, latitude, longitude, source, sections }: Estimate): PackedEstimate {
-  const packed = sections.map(({ legId, minutes, meters, straightMeters }): PackedSection => [
-    legId,
-    minutes,
-    meters,
-    straightMeters,
-  ])
+  const packed = sections.map(({ legId, minutes, meters, straightMeters, ahead }): PackedSection => {
+    if (ahead === undefined) return [legId, minutes, meters, straightMeters]
+    return [legId, minutes, meters, straightMeters, [...ahead.location, ahead.share]]
+  })
   return [time, latitude, longitude, source === 'road', packed]
 }
 
@@ -200,11 +204,12 @@ function unpackEstimate([time, latitude, longitude, isRoad, sections]: PackedEst
     latitude,
     longitude,
     source: isRoad ? 'road' : 'straight',
-    sections: sections.map(([legId, minutes, meters, straightMeters]) => ({
+    sections: sections.map(([legId, minutes, meters, straightMeters, ahead]) => ({
       legId,
       minutes,
       meters,
       straightMeters,
+      ...(ahead && { ahead: { location: [ahead[0], ahead[1]] as const, share: ahead[2] } }),
     })),
   }
 }

@@ -2,6 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { NoRoute, type RoutingEngine, type RoutingEngines } from '../../src/geo/routing/port.ts'
+import { pointDistance } from '../../src/geometry/distance.ts'
+import { encodePolyline, type LonLatPoint } from '../../src/geo/routing/polyline.ts'
 import { RoadWays } from '../../src/geo/routing/roadWays.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 
@@ -11,15 +13,31 @@ const WAY = {
   longitude: -56.19,
   stops: [{ location: [-56.15, -34.9] }],
 } as const
-const ANSWER = { trip: { legs: [{ summary: { time: 120, length: 2 } }] } }
+/** Two kilometres to the north, which take two minutes. */
+const NORTH: LonLatPoint[] = [
+  [-56.19, -34.9],
+  [-56.19, -34.9 + 2000 / 111_195],
+]
+const ANSWER = { trip: { legs: [{ summary: { time: 120, length: 2 }, shape: encodePolyline(NORTH, 6) }] } }
+const MEASURED = { minutes: 2, meters: 2000 }
 
 function waysOf(ask: () => Promise<unknown>): RoadWays {
   const engine = { attribution: undefined, ask } as unknown as RoutingEngine
   return new RoadWays({ containing: () => engine })
 }
 
-t.test('a way has minutes and metres for each stop', async (t) => {
-  t.strictSame(await waysOf(async () => ANSWER).measure(WAY), [{ minutes: 2, meters: 2000 }])
+t.test('a way has minutes and metres for each stop, and a point half a minute ahead', async (t) => {
+  const [leg] = ANSWER.trip.legs
+  const ways = waysOf(async () => ({ trip: { legs: [leg, leg] } }))
+  const sections = await ways.measure({ ...WAY, stops: [WAY.stops[0], WAY.stops[0]] })
+  const { ahead, ...first } = sections![0]!
+  t.strictSame([first, sections![1]], [MEASURED, MEASURED], 'only the first section needs the point')
+  t.equal(ahead!.share, 0.25)
+  t.equal(ahead!.location[0], -56.19)
+  const meters = pointDistance(-34.9, -56.19, ahead!.location[1], ahead!.location[0])
+  t.ok(Math.abs(meters - 500) < 0.01, `${meters} m`)
+  const near = waysOf(async () => ({ trip: { legs: [{ ...leg, summary: { time: 30, length: 2 } }] } }))
+  t.strictSame(await near.measure(WAY), [{ minutes: 0.5, meters: 2000 }], 'there is no such point')
 })
 
 t.test('no region, no way, or a failure of the engine: unknown', async (t) => {
@@ -66,7 +84,7 @@ t.test(
     const later = ways.measure(WAY)
     await sleep(0)
     answers.at(-1)!()
-    t.strictSame(await later, [{ minutes: 2, meters: 2000 }], 'and there is room again')
+    t.match(await later, [MEASURED], 'and there is room again')
     t.strictSame(ways.counters, { measured: 2, unknown: 599 })
   },
 )

@@ -65,6 +65,34 @@ t.test('in between it is scaled with the straight line, by two at most', async (
   t.match(driver.trip.eta, { duration: 120 })
 })
 
+t.test('on a way that winds it is scaled along the way', async (t) => {
+  const driver = inStatus('started')
+  driver.settings = { ...driver.settings, tripEtaSeconds: 100_000 }
+  driver.roads = [60]
+  // Half of the way leads away from the stop.
+  driver.ahead = { location: [0.75, 0], share: 0.5 }
+  driver.events([0.5, 0])
+  driver.events([0.55, 0])
+  t.match(driver.trip.eta, { duration: 54, distance: 900 }, 'instead of 66')
+  driver.events([0.75, 0])
+  t.match(driver.trip.eta, { duration: 30, distance: 500 })
+  driver.events([0.85, 0])
+  t.match(driver.trip.eta, { duration: 102 }, 'beyond the point the straight line counts')
+  driver.events([0.25, 0])
+  t.match(driver.trip.eta, { duration: 30 }, 'beside the way, too')
+  t.equal(driver.asked.length, 1)
+})
+
+t.test('on a way that is nearly straight, the straight line counts', async (t) => {
+  const driver = inStatus('started')
+  driver.settings = { ...driver.settings, tripEtaSeconds: 100_000 }
+  driver.roads = [60]
+  driver.ahead = { location: [0.4, 0], share: 0.22 }
+  driver.events([0.5, 0])
+  driver.events([0.4, 0])
+  t.match(driver.trip.eta, { duration: 48 }, 'and not 46.8')
+})
+
 t.test('before a trip is approaching, a way that is older than 5 s is measured again', async (t) => {
   const driver = inStatus('started')
   driver.settings = { ...driver.settings, tripEtaSeconds: 100_000 }

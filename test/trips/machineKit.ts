@@ -53,6 +53,8 @@ export class TripDriver {
   settings: Settings = { ...DEFAULT_SETTINGS, tripUpdateSeconds: 0, tripWrongDestinationEvents: true }
   /** Minutes of each section of a way, from the point on; undefined: as the crow flies. */
   roads: readonly number[] | undefined = [60]
+  /** The point ahead on the first section. */
+  ahead: MeasuredSection['ahead']
   readonly asked: EtaQuestion[] = []
   number = 0
 
@@ -114,6 +116,7 @@ export class TripDriver {
       const sections = result.stops.map((_, i): MeasuredSection => ({
         minutes: this.roads?.[i] ?? 60,
         meters: 1000,
+        ...(i === 0 && this.ahead && { ahead: this.ahead }),
       }))
       const way = { question: result, sections: this.roads && sections }
       result = moved(this.trip, move, this.surroundings, way)

@@ -1,3 +1,5 @@
+import { pointDistance } from '../../geometry/distance.ts'
+
 /** A point in the form of GeoJSON: longitude and latitude in degrees. */
 export type LonLatPoint = readonly [longitude: number, latitude: number]
 
@@ -10,15 +12,62 @@ export type PolylineDigits = 5 | 6
  * @throws RangeError if the text ends within a number, or has a character that is not in the format
  */
 export function decodePolyline(text: string, digits: PolylineDigits): LonLatPoint[] {
-  const scale = 10 ** digits
   const points: LonLatPoint[] = []
-  let place = 0
-  const difference = (): number => {
+  const reader = new PolylineReader(text, digits)
+  for (let point = reader.next(); point !== undefined; point = reader.next()) points.push(point)
+  return points
+}
+
+/**
+ * The point of a polyline that is so many metres after its beginning.
+ * @returns undefined if the polyline is shorter
+ */
+export function pointAfter(text: string, digits: PolylineDigits, meters: number): LonLatPoint | undefined {
+  const reader = new PolylineReader(text, digits)
+  let from = reader.next()
+  let left = meters
+  for (let to = reader.next(); from !== undefined && to !== undefined; to = reader.next()) {
+    const length = pointDistance(from[1], from[0], to[1], to[0])
+    if (length >= left && length > 0) {
+      const share = left / length
+      return [from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share]
+    }
+    left -= length
+    from = to
+  }
+  return undefined
+}
+
+/** Decodes a polyline one point after the other, so that nobody pays for points that are not read. */
+class PolylineReader {
+  readonly #text: string
+  readonly #scale: number
+  #place = 0
+  #latitude = 0
+  #longitude = 0
+
+  constructor(text: string, digits: PolylineDigits) {
+    this.#text = text
+    this.#scale = 10 ** digits
+  }
+
+  /**
+   * The next point; undefined after the last one.
+   * @throws RangeError as {@link decodePolyline} does
+   */
+  next(): LonLatPoint | undefined {
+    if (this.#place >= this.#text.length) return undefined
+    this.#latitude += this.#difference()
+    this.#longitude += this.#difference()
+    return [this.#longitude / this.#scale, this.#latitude / this.#scale]
+  }
+
+  #difference(): number {
     let value = 0
     let weight = 1
     for (;;) {
-      const group = text.charCodeAt(place++) - 63
-      if (!(group >= 0 && group < 64)) throw new RangeError(`no polyline at character ${place}`)
+      const group = this.#text.charCodeAt(this.#place++) - 63
+      if (!(group >= 0 && group < 64)) throw new RangeError(`no polyline at character ${this.#place}`)
       // It multiplies instead of shifting, because half a turn of longitude at six digits needs 29 bits, its zigzag
       // 30, and a bad text any number.
       value += (group & 31) * weight
@@ -26,14 +75,6 @@ export function decodePolyline(text: string, digits: PolylineDigits): LonLatPoin
       weight *= 32
     }
   }
-  let latitude = 0
-  let longitude = 0
-  while (place < text.length) {
-    latitude += difference()
-    longitude += difference()
-    points.push([longitude / scale, latitude / scale])
-  }
-  return points
 }
 
 /** The inverse of {@link decodePolyline}. Further digits are rounded. */

@@ -1,6 +1,7 @@
 import type { Position, TravelMode } from '../../model/geofence.ts'
 import { ConcurrencyLimit } from '../../runtime/concurrencyLimit.ts'
 import type { RoutingEngines } from './port.ts'
+import { pointAfter } from './polyline.ts'
 import { costingOf, locationOf } from './travel.ts'
 
 /** How many ways are measured at a time, and how many may wait. Beyond that, the engine counts as busy. */
@@ -8,6 +9,8 @@ const AT_ONCE = 4
 const MOST_WAITING = 500
 /** The longest time that somebody waits for a way. */
 const GIVE_UP_MS = 1000
+/** How far ahead on the way its point is that an answer names, in minutes: about until it is measured again. */
+const AHEAD_MINUTES = 0.5
 
 /** A way from a point through stops. */
 interface Way {
@@ -21,6 +24,8 @@ interface Way {
 interface Section {
   readonly minutes: number
   readonly meters: number
+  /** For the first section, a point on it, and the share of the section that comes before the point. */
+  readonly ahead?: { readonly location: Position; readonly share: number }
 }
 
 /**
@@ -65,8 +70,18 @@ export class RoadWays {
       costing: costingOf(mode),
       units: 'kilometers',
       directions_type: 'none',
-      shape_format: 'no_shape',
     })
-    return trip.legs.map(({ summary }) => ({ minutes: summary.time / 60, meters: summary.length * 1000 }))
+    return trip.legs.map(({ summary, shape }, i) => {
+      const section = { minutes: summary.time / 60, meters: summary.length * 1000 }
+      const ahead = i === 0 ? aheadOn(section, shape) : undefined
+      return ahead === undefined ? section : { ...section, ahead }
+    })
   }
+}
+
+/** The point ahead; undefined on a way that ends before it. */
+function aheadOn({ minutes, meters }: Section, shape: string): Section['ahead'] {
+  const share = AHEAD_MINUTES / minutes
+  const location = share < 1 ? pointAfter(shape, 6, meters * share) : undefined
+  return location && { location, share }
 }

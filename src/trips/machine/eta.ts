@@ -13,8 +13,9 @@ import {
 
 /**
  * How far a trip is from its stops. The way is measured from time to time, by the road engine or in a straight line.
- * In between, the measured way is scaled with the straight line to the next stop. Measuring takes time, so the sender
- * of the update does it, and the result comes back here as an {@link Estimate}.
+ * In between, the measured way is scaled with the straight line to the next stop. On a way that winds this would be
+ * wrong by half of it at times, so there a point ahead on the way takes the place of the stop. Measuring takes time, so
+ * the sender of the update does it, and the result comes back here as an {@link Estimate}.
  */
 
 /** By which factor a way is longer than the straight line, and the speed on it in kilometres per hour. */
@@ -32,6 +33,14 @@ const MOVED_METERS = 50
 const FRESH_MS = 5000
 /** The scaled way is at most this many times as long as the measured one. */
 const MAX_FACTOR = 2
+/**
+ * Whoever is on the measured way has it scaled along this way where the straight line to the stop differs by more than
+ * this share: the way winds, and leads away from the stop for a while.
+ */
+const STRAIGHT_ENOUGH = 0.05
+/** On the way is who makes a detour of no more than this by being there, as a factor and in metres. */
+const ON_THE_WAY = 1.3
+const ON_THE_WAY_METERS = 50
 
 /** A stop ahead. */
 export interface Stop {
@@ -53,6 +62,8 @@ export interface EtaQuestion {
 export interface MeasuredSection {
   readonly minutes: number
   readonly meters: number
+  /** As in `Section` of a trip. */
+  readonly ahead?: Section['ahead']
 }
 
 /** The stops ahead in the order in which they are visited: the current one first, without one that was reached. */
@@ -179,7 +190,8 @@ export function etasAt(
   for (const { legId, destination, stopMinutes } of stopsAhead(trip)) {
     const section = estimate.sections.find((one) => one.legId === legId)
     if (section === undefined || destination.location === undefined) break
-    const factor = isFirst && !isAtStop ? factorOf(section, destination.location, latitude, longitude) : 1
+    const isUnderWay = isFirst && !isAtStop
+    const factor = isUnderWay ? factorOf(section, estimate, destination.location, latitude, longitude) : 1
     isFirst = false
     minutes += section.minutes * factor
     meters += section.meters * factor
@@ -189,17 +201,36 @@ export function etasAt(
   return etas
 }
 
+/** What is left of a section, as a share of it. */
 function factorOf(
-  { straightMeters }: Section,
+  section: Section,
+  estimate: Estimate,
   [longitude, latitude]: Position,
   fromLatitude: number,
   fromLongitude: number,
 ): number {
+  const { straightMeters } = section
   if (straightMeters < 1) return 1
-  return Math.min(
-    MAX_FACTOR,
-    pointDistance(fromLatitude, fromLongitude, latitude, longitude) / straightMeters,
-  )
+  const left = pointDistance(fromLatitude, fromLongitude, latitude, longitude)
+  const straight = Math.min(MAX_FACTOR, left / straightMeters)
+  const along = factorAlong(section, estimate, fromLatitude, fromLongitude)
+  return along === undefined || Math.abs(straight - along) <= STRAIGHT_ENOUGH * along ? straight : along
+}
+
+/** The same for a point between the beginning of the section and the point ahead; undefined for all others. */
+function factorAlong(
+  { ahead }: Section,
+  estimate: Estimate,
+  latitude: number,
+  longitude: number,
+): number | undefined {
+  if (ahead === undefined) return undefined
+  const { location, share } = ahead
+  const length = pointDistance(estimate.latitude, estimate.longitude, location[1], location[0])
+  const done = pointDistance(estimate.latitude, estimate.longitude, latitude, longitude)
+  const left = pointDistance(latitude, longitude, location[1], location[0])
+  if (length < 1 || done + left > ON_THE_WAY * length + ON_THE_WAY_METERS) return undefined
+  return 1 - share + share * Math.min(1, left / length)
 }
 
 /** The ETA in the form of records. */
