@@ -3,6 +3,7 @@ import type { Verdict } from '../model/fraud.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
+import type { ShortcutOutcome } from './feedShortcut.ts'
 import type { Outcome, UserParts } from './port.ts'
 import { userHead, userHeadPieces, userJson } from './userRecord.ts'
 
@@ -23,6 +24,7 @@ export class AppliedForUser implements Applied {
   readonly row: number
   readonly verdict: Verdict | undefined
   readonly feed: number | undefined
+  readonly trips: ShortcutOutcome | undefined
 
   constructor(
     parts: UserParts,
@@ -31,6 +33,7 @@ export class AppliedForUser implements Applied {
     row: number,
     verdict?: Verdict,
     feed?: number,
+    trips?: ShortcutOutcome,
   ) {
     this.parts = parts
     this.events = events
@@ -38,6 +41,7 @@ export class AppliedForUser implements Applied {
     this.row = row
     this.verdict = verdict
     this.feed = feed
+    this.trips = trips
   }
 
   get user(): string {
@@ -55,6 +59,7 @@ export class AppliedWithManyVisits implements Applied {
   readonly row: number
   readonly verdict: Verdict | undefined
   readonly feed: number | undefined
+  readonly trips: ShortcutOutcome | undefined
   readonly #user: UserAfterUpdate
 
   constructor(
@@ -64,6 +69,7 @@ export class AppliedWithManyVisits implements Applied {
     row: number,
     verdict?: Verdict,
     feed?: number,
+    trips?: ShortcutOutcome,
   ) {
     this.#user = user
     this.events = events
@@ -71,6 +77,7 @@ export class AppliedWithManyVisits implements Applied {
     this.row = row
     this.verdict = verdict
     this.feed = feed
+    this.trips = trips
   }
 
   get user(): string {

@@ -6,6 +6,7 @@ import type { ApiError } from '../runtime/errors.ts'
 import type { Measurer } from '../spatial/port.ts'
 import type { RemovedRecord } from './command.ts'
 import { FrameWriter } from './commitCodec.ts'
+import type { FeedShortcut } from './feedShortcut.ts'
 import type { Mailboxes, PartitionCommand, UpdateMail } from './mailboxes.ts'
 import type { Applied } from './applied.ts'
 import type { Partition } from './partition.ts'
@@ -25,6 +26,8 @@ export interface BatchParts {
   readonly clock: Clock
   /** Measures geometry in place of the main thread if an update needs much of it. */
   readonly measurer?: Measurer | undefined
+  /** Moves trips in the frames of their updates. Without it, all are told by the feeds. */
+  readonly shortcut?: FeedShortcut | undefined
 }
 
 /** What an update needs before it can be applied. */
@@ -84,6 +87,8 @@ export class Batch {
   /** The partition whose commit has many events that are not all written; it is the last of the frame. */
   #unended: Partition | undefined
   #wasLarge = false
+  /** The server's time of the frame. */
+  #time = 0
   /** A time of `performance.now()`. */
   #evaluateUntil = 0
   /** The time of `performance.now()` at which the clock was last read. */
@@ -133,6 +138,8 @@ export class Batch {
     writer.begin(time)
     this.#emptyBytes = writer.bytes
     this.#applyCommands(waiting.beforeUpdates, time)
+    this.#parts.shortcut?.begin(time, this.#parts.registry)
+    this.#time = time
     const indices = waiting.waiting
     waiting.waiting = []
     this.#lookedAt = performance.now()
@@ -148,7 +155,10 @@ export class Batch {
     // They come after the partitions that had no turn at all.
     waiting.waiting.push(...unfinished)
     if (withBacklog) this.#applyBacklog(time)
-    this.#applyCommands(waiting.afterUpdates, time)
+    if (this.#unended === undefined) {
+      this.#moveTrips()
+      this.#applyCommands(waiting.afterUpdates, time)
+    }
     if (this.#unended !== undefined) return false
     this.#wasLarge = this.bytes >= LARGE_FRAME_BYTES
     return true
@@ -160,6 +170,7 @@ export class Batch {
     if (partition.events.write(this.#writer, this.events)) return false
     partition.end(this.#writer, this.events)
     this.#unended = undefined
+    this.#moveTrips()
     this.#wasLarge = this.bytes >= LARGE_FRAME_BYTES
     return true
   }
@@ -172,6 +183,13 @@ export class Batch {
     this.executed.length = 0
     this.removed.length = 0
     if (this.events.length > 0) this.events = []
+  }
+
+  /** Moves trips that need not wait, before anything else can change them. */
+  #moveTrips(): void {
+    const { shortcut, registry } = this.#parts
+    const { removed } = this
+    shortcut?.commit({ writer: this.#writer, time: this.#time, registry, removed }, this.events)
   }
 
   #applyUpdates(index: number, time: number): void {

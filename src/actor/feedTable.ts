@@ -17,7 +17,7 @@ import { DeviceMemory } from './deviceMemory.ts'
  * ```
  * PUT   kind u8 · the row as JSON
  * DONE  kind u8 · number f64 *: the rows with these numbers are acknowledged
- * LAST  kind u8 · number f64: of the last row, in snapshots
+ * LAST  kind u8 · number f64: of the last row, in snapshots, and of one whose trips moved in the same frame
  * ```
  * Little-endian.
  *
@@ -126,6 +126,19 @@ export class FeedTable implements ActorTable {
     return this.#bytes >= MAX_BYTES || (this.#ofDevice.get(deviceOf(scope, deviceId)) ?? 0) >= MAX_DEVICE_ROWS
   }
 
+  /** Whether rows of the device wait. */
+  hasRowsOf(scope: ScopeId, deviceId: string): boolean {
+    return this.#rows.size > 0 && this.#ofDevice.has(deviceOf(scope, deviceId))
+  }
+
+  /**
+   * Uses the next number for a row that need not wait, and writes to the commit that it is used. Returns the number.
+   */
+  skip(writer: FrameWriter): number {
+    writeLast(writer, ++this.#last)
+    return this.#last
+  }
+
   /** Adds a row, and writes it to the commit. Returns its number. */
   put(writer: FrameWriter, row: Omit<FeedRow, 'number'>): number {
     const numbered: FeedRow = { number: this.#last + 1, ...row }
@@ -160,10 +173,7 @@ export class FeedTable implements ActorTable {
 
   writeAll(writer: FrameWriter): void {
     if (this.#last === 0) return
-    const last = Buffer.alloc(1 + NUMBER_BYTES)
-    last[0] = LAST
-    last.writeDoubleLE(this.#last, 1)
-    writer.actorRow(FEEDS, last)
+    writeLast(writer, this.#last)
     for (const { json } of this.#rows.values()) writer.actorRow(FEEDS, Buffer.concat([Buffer.of(PUT), json]))
   }
 
@@ -205,6 +215,13 @@ export class FeedTable implements ActorTable {
     this.#bytes += bytes
     this.#memory.add(scope, bytes)
   }
+}
+
+const lastRow = Buffer.of(LAST, ...new Uint8Array(NUMBER_BYTES))
+
+function writeLast(writer: FrameWriter, number: number): void {
+  lastRow.writeDoubleLE(number, 1)
+  writer.actorRow(FEEDS, lastRow)
 }
 
 /** A name for a device that is unique over all scopes. */

@@ -13,6 +13,8 @@ export function movesTrips(update: Update, trips: ActiveTrips): boolean {
   return userId !== undefined && trips.hasUser(userId)
 }
 
+const NOWHERE: ReadonlySet<string> = new Set()
+
 /**
  * What trips learn from an update.
  * @param profile the device's profile after it
@@ -32,7 +34,7 @@ export function feedUpdateOf(
       const geofence = view.geofence(id)
       return geofence?.tag !== undefined && geofence.externalId !== undefined
     })
-  const isInside = new Set(inside)
+  const isInside = transitions.length === 0 ? NOWHERE : new Set(inside)
   const entered = transitions.flatMap((transition) => {
     if (transition.type !== 'user.entered_geofence' || !isInside.has(transition.geofence.id)) return []
     return [{ id: transition.geofence.id, confidence: transition.confidence }]

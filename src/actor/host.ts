@@ -5,8 +5,11 @@ import { TextCache } from '../runtime/textCache.ts'
 import type { StoredEvent } from '../events/port.ts'
 import type { AppendLog, Committed, CommittedConsumer } from '../log/port.ts'
 import { deviceHash } from '../model/deviceHash.ts'
+import type { ScopeId } from '../model/scope.ts'
 import type { GeofenceProperties } from '../model/geofence.ts'
 import type { Update } from '../model/update.ts'
+import type { Applied } from './applied.ts'
+import type { ShortcutOutcome } from './feedShortcut.ts'
 import { Batch, type BatchParts, type Missing, type UpdateCounters } from './batch.ts'
 import type { CommandKind, StoreShape } from './command.ts'
 import { Mailboxes, type UpdateMail } from './mailboxes.ts'
@@ -58,6 +61,8 @@ export interface HostParts extends BatchParts {
 export interface FeedDispatcher {
   /** Called when some partitions have new rows, all of which are durable. */
   committed(partitions: readonly Partition[]): void
+  /** Called for an update whose trips were moved with it (feedShortcut.ts), when that is durable. */
+  moved(scope: ScopeId, deviceId: string, number: number, outcome: ShortcutOutcome): void
 }
 
 export interface EventConsumer extends CommittedConsumer<StoredEvent> {
@@ -129,7 +134,10 @@ export class ActorHost implements Intake {
     this.#scheduler = parts.scheduler ?? new BatchScheduler(new LoopRest())
     this.#mailboxes = new Mailboxes(parts.partitions.length)
     this.#batch = new Batch(parts, this.#mailboxes, this.counters, this.#prepare)
-    for (const partition of parts.partitions) partition.events.geofenceTexts = this.#geofenceTexts
+    for (const partition of parts.partitions) {
+      partition.events.geofenceTexts = this.#geofenceTexts
+      partition.shortcut = parts.shortcut
+    }
   }
 
   /** The partition that handles all updates of a device. */
@@ -335,7 +343,10 @@ export class ActorHost implements Intake {
       const { update, submitter } = mails[i]!
       const result = results[i]!
       if (result instanceof ApiError) submitter.refused(result, update)
-      else submitter.applied(result, update)
+      else {
+        if (result.trips !== undefined) this.#moved(update, result)
+        submitter.applied(result, update)
+      }
     }
     for (const { command, result } of executed) {
       this.#parts.mailbox.release(command.bytes)
@@ -348,6 +359,10 @@ export class ActorHost implements Intake {
     for (const read of readers) read()
     if (this.#hasMail) this.#schedule()
     else this.#backlogLater()
+  }
+
+  #moved({ scope, deviceId }: Update, { feed, trips }: Applied): void {
+    this.#parts.dispatcher?.moved(scope, deviceId, feed!, trips!)
   }
 
   /**

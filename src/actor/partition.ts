@@ -13,6 +13,7 @@ import { ACTOR_TYPES, DEVICES } from './actorTypes.ts'
 import type { FrameWriter } from './commitCodec.ts'
 import { CommitEvents } from './commitEvents.ts'
 import type { DeviceMemory } from './deviceMemory.ts'
+import type { FeedShortcut, ShortcutOutcome } from './feedShortcut.ts'
 import { FEEDS, type FeedTable } from './feedTable.ts'
 import { feedUpdateOf, movesTrips } from './feeding.ts'
 import { writeMoved, writeNumbered, writeWhole } from './deviceRows.ts'
@@ -88,6 +89,8 @@ export class Partition {
   readonly evaluators = createEvaluators()
   /** The events of the current commit. */
   readonly events: CommitEvents
+  /** Moves trips at once, where that is possible. */
+  shortcut: FeedShortcut | undefined
   /** The transitions of the last update. */
   #transitions = NO_TRANSITIONS
 
@@ -237,19 +240,34 @@ export class Partition {
     const next = limited ? Math.max(allowedAt, update.receivedAt) + this.#intervalMs : allowedAt
     // A new record becomes the head of its device's chain.
     table.setNextAllowedAt(row < 0 ? at : first, next)
-    const feed = isTold ? this.#tell(at, update, view, time, writer) : undefined
-    return this.#told(at, view, update, wantsUser, events, false, feed)
+    if (!isTold) return this.#told(at, view, update, wantsUser, events, false, undefined)
+    const { number, trips } = this.#tell(at, update, view, time, writer)
+    return this.#told(at, view, update, wantsUser, events, false, number, trips)
   }
 
-  /** Reports the update to the trips of the device, in the same commit. Returns the number of the row. */
-  #tell(row: number, update: Update, view: ScopeView, time: number, writer: FrameWriter): number {
+  /** Reports the update to the trips of the device, at once or by a row of the feed, in the same commit. */
+  #tell(
+    row: number,
+    update: Update,
+    view: ScopeView,
+    time: number,
+    writer: FrameWriter,
+  ): { readonly number: number; readonly trips?: ShortcutOutcome } {
     const profile = this.table.profile(row)
+    const { feed, shortcut } = this
+    const { scope } = update
     const { id, userId, deviceId } = profile
-    return this.feed.put(writer, {
-      scope: update.scope,
+    const told = {
+      scope,
       user: { id, userId, deviceId },
       update: feedUpdateOf(update, profile, view, time, this.#transitions),
-    })
+    }
+    // A row of the device that waits comes first.
+    if (shortcut !== undefined && !feed.hasRowsOf(scope, deviceId)) {
+      const trips = shortcut.take({ number: feed.last + 1, ...told })
+      if (trips !== undefined) return { number: feed.skip(writer), trips }
+    }
+    return { number: feed.put(writer, told) }
   }
 
   #told(
@@ -260,8 +278,9 @@ export class Partition {
     events: readonly string[],
     repeated: boolean,
     feed: number | undefined,
+    trips?: ShortcutOutcome,
   ): Applied {
-    if (!wantsUser) return { user: '', events, repeated, row, feed }
+    if (!wantsUser) return { user: '', events, repeated, row, feed, trips }
     const { table } = this
     const now = update.receivedAt
     const { fraud } = view.settings
@@ -279,11 +298,12 @@ export class Partition {
           row,
           verdict,
           feed,
+          trips,
         )
       }
       head = this.#writeHead(row, view, now)
     }
-    return new AppliedForUser(userParts(table, row, head), events, repeated, row, verdict, feed)
+    return new AppliedForUser(userParts(table, row, head), events, repeated, row, verdict, feed, trips)
   }
 
   /**

@@ -5,6 +5,7 @@ import type { Update } from '../model/update.ts'
 import type { ApiError } from '../runtime/errors.ts'
 import type { LiveArea } from '../spatial/liveAreas.ts'
 import type { CommandKind } from './command.ts'
+import type { ShortcutOutcome } from './feedShortcut.ts'
 
 /**
  * The interface of the device actors for all other code. Nobody accesses devices directly: arguments and results are
@@ -39,6 +40,8 @@ export interface Outcome {
    * moves no trip.
    */
   readonly feed?: number | undefined
+  /** What the update has done to its trips, if they were moved with it. Otherwise whoever wants to know asks. */
+  readonly trips?: ShortcutOutcome | undefined
 }
 
 /** A user's JSON after an update, in parts, because a writer of bytes needs no text. */

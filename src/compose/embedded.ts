@@ -28,6 +28,7 @@ import { HostPositions } from '../actor/hostPositions.ts'
 import { HostUsers } from '../users/hostUsers.ts'
 import { HostTrips } from '../trips/hostTrips.ts'
 import { tripJobs } from '../trips/tripJobs.ts'
+import { TripShortcut } from '../trips/tripShortcut.ts'
 import { ALL_ACTOR_TYPES } from '../trips/tripTypes.ts'
 import { openEventIndex } from '../events/eventIndex.ts'
 import { EventFeed } from '../events/feed.ts'
@@ -155,6 +156,7 @@ export async function runEmbedded(options: Options, logger: Logger): Promise<voi
     clock,
     measurer,
     dispatcher,
+    shortcut: new TripShortcut(partitions, salt),
   })
   const users = new HostUsers(() => [host], { salt, registry, clock })
   const trips: HostTrips = new HostTrips(() => [host], { registry, clock })

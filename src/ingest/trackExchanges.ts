@@ -61,8 +61,8 @@ export class TrackExchange implements Submitter {
   }
 
   applied(outcome: Outcome, update: Update): void {
-    const { feed } = outcome
-    if (feed === undefined) this.#answer(outcome, update, NO_TRIP)
+    const { feed, trips } = outcome
+    if (feed === undefined || trips !== undefined) this.#answer(outcome, update, trips ?? NO_TRIP)
     else void this.#appliedToTrips(outcome, update, feed)
   }
 
@@ -136,8 +136,8 @@ export class ReplayExchange implements Submitter {
   }
 
   applied(outcome: Outcome, update: Update): void {
-    const { feed } = outcome
-    if (feed === undefined) return this.#take(outcome, update, NO_TRIP)
+    const { feed, trips } = outcome
+    if (feed === undefined || trips !== undefined) return this.#take(outcome, update, trips ?? NO_TRIP)
     void this.#trips.after(update, feed).then(
       (ofTrips) => this.#take(outcome, update, ofTrips),
       (error: Error) => this.#reply.fail(error),

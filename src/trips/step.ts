@@ -23,9 +23,16 @@ export interface Happened {
   readonly wrong?: readonly WrongGeofence[]
 }
 
+export interface StepOptions {
+  /**
+   * Whether the events are kept, so that they can be told again. If undefined, those of the step before stay.
+   */
+  readonly isTold?: boolean
+  readonly trail?: TrailChange
+}
+
 /**
  * Stores the trip and adds the events to the commit.
- * @param isTold whether the events are kept, so that they can be told again
  * @returns the events' JSON, in order
  */
 export function commitStep(
@@ -34,7 +41,7 @@ export function commitStep(
   trip: Trip,
   { events, confidence, wrong = [] }: Happened,
   cause: Cause,
-  { isTold = false, trail }: { readonly isTold?: boolean; readonly trail?: TrailChange } = {},
+  { isTold, trail }: StepOptions = {},
 ): readonly string[] {
   const view = registry.scope(trip.scope)
   const texts: string[] = []
@@ -50,7 +57,7 @@ export function commitStep(
     partition.events.add(event)
     texts.push(event.json)
   }
-  const told = isTold ? texts : trip.told
+  const told = isTold === undefined ? trip.told : isTold ? texts : []
   partition.tableOf(TRIPS).put(writer, told === trip.told ? trip : { ...trip, told }, trail)
   return texts
 }

@@ -1,6 +1,7 @@
 import type { FeedRow } from '../actor/feedTable.ts'
 import type { FeedDispatcher } from '../actor/host.ts'
 import type { Partition } from '../actor/partition.ts'
+import type { ScopeId } from '../model/scope.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import { Backoff } from '../runtime/retry.ts'
@@ -91,6 +92,10 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
       for (const { number, scope, user } of partition.feed.takeFresh())
         this.#post(partition, deviceOf(scope, user.deviceId), number)
     }
+  }
+
+  moved(scope: ScopeId, deviceId: string, number: number, { trip, events }: FeedOutcome): void {
+    this.#remember(deviceOf(scope, deviceId), { number, trip, events })
   }
 
   /** Stops telling. What is being told is told again by the next owner, and has no effect then. */

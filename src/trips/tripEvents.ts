@@ -10,7 +10,7 @@ import { isLive } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
 import { destinationOf, type Trip, type TripPlace, type TripUser } from '../model/trip.ts'
 import { TRIP_EVENTS, type Letter } from './machine/table.ts'
-import { tripContext } from './tripRecord.ts'
+import { tripJson } from './tripRecord.ts'
 
 /** The confidence of events that do not depend on a location. */
 const CERTAIN = 3
@@ -53,20 +53,22 @@ export function tripEvent(
   const userId = user?.userId ?? trip.userId
   const recordId = user?.id ?? strangerId(salt, scope, '', userId)
   const destination = destinationOf(trip)
-  const json = JSON.stringify({
+  const head = JSON.stringify({
     _id: id,
     type,
     createdAt: isoDate(time),
     actualCreatedAt: isoDate(receivedAt),
     live: isLive(scope),
     user: { _id: recordId, userId, deviceId: user?.deviceId, metadata: user?.metadata },
-    trip: tripContext(trip, { now: -Infinity, settings }),
+  })
+  const tail = JSON.stringify({
     geofence: wrong && geofenceContext(wrong.geofence, wrong.outline),
     location: place && { type: 'Point', coordinates: [place.longitude, place.latitude] },
     locationAccuracy: place?.accuracy,
     confidence,
     ...flags,
   })
+  const json = `${head.slice(0, -1)},"trip":${tripJson(trip, { now: -Infinity, settings })},${tail.slice(1)}`
   return {
     scope,
     id,

@@ -12,7 +12,7 @@ import { moved, type MeasuredWay, type MoveSurroundings, type TripMove } from '.
 import { seen } from './machine/places.ts'
 import { commitStep, knownGeofences, tripAtCommit } from './step.ts'
 import { TRIPS } from './tripActor.ts'
-import { tripContext } from './tripRecord.ts'
+import { tripJson } from './tripRecord.ts'
 import { OF_TRIP, type TripRef } from './tripRef.ts'
 import { isFreed, type Reservation } from './reservation.ts'
 
@@ -86,7 +86,7 @@ export const TRIP_MOVE: CommandKind<TripMoveCall, TripMoveResult> = {
     if (!isTheirs(trip, call)) return { is: 'foreign' }
     if (call.isNamed) trip = { ...trip, deviceId: user.deviceId, userId: trip.userId ?? user.userId }
     const view = commit.registry.scope(trip.scope)
-    const stepped = moved(trip, moveOf(call.row), surroundingsOf(view, commit.time), call.way)
+    const stepped = moved(trip, moveOf(call.row), moveSurroundings(view, commit.time), call.way)
     if (stepped !== undefined && 'stops' in stepped) return { is: 'question', question: stepped }
     if (stepped === undefined) {
       if (isNew) commitStep(partition, commit, trip, { events: [] }, causeOfRow(call.row))
@@ -135,17 +135,22 @@ function withOptions(trip: Trip, options: TripOptions, view: ScopeView): Trip {
 }
 
 /** Whether the device may move the trip. */
-function isTheirs(trip: Trip, { row: { user }, isNamed }: TripMoveCall): boolean {
+export function isTheirs(
+  trip: Trip,
+  { row: { user }, isNamed }: Pick<TripMoveCall, 'row' | 'isNamed'>,
+): boolean {
   if (trip.userId !== undefined) return trip.userId === user.userId
   return isNamed && (trip.deviceId === undefined || trip.deviceId === user.deviceId)
 }
 
-function moveOf({ user, number, update }: TripMoveCall['row']): TripMove {
+/** The update as trips see it. */
+export function moveOf({ user, number, update }: TripMoveCall['row']): TripMove {
   const { deviceId } = user
   return { deviceId, number, user, accuracy: undefined, ...update }
 }
 
-function causeOfRow({ user, update }: TripMoveCall['row']) {
+/** The update as the cause of events. */
+export function causeOfRow({ user, update }: TripMoveCall['row']) {
   const { metadata, latitude, longitude, accuracy, time, receivedAt } = update
   const { replayed, foreground, stopped } = update
   return {
@@ -159,7 +164,11 @@ function causeOfRow({ user, update }: TripMoveCall['row']) {
 
 const probe = new Probe()
 
-function surroundingsOf(view: ScopeView, now: number): MoveSurroundings {
+/**
+ * What a trip depends on besides the update.
+ * @param now the server's time
+ */
+export function moveSurroundings(view: ScopeView, now: number): MoveSurroundings {
   const { index, settings } = view
   return {
     now,
@@ -187,7 +196,7 @@ function resultOf(trip: Trip, { registry, time: now }: CommandCommit, events: re
     userId: trip.userId ?? null,
     hasEnded: isEnded(trip.status),
     isHeard: false,
-    trip: JSON.stringify(tripContext(trip, { now, settings })),
+    trip: tripJson(trip, { now, settings }),
     events,
   }
 }

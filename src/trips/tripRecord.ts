@@ -43,6 +43,24 @@ export function tripContext(trip: Trip, { now, settings }: RecordContext) {
   }
 }
 
+/**
+ * {@link tripContext} as JSON. The events of a step and the answer to it show the same trip, so its text is written
+ * once, unless it depends on the time.
+ */
+export function tripJson(trip: Trip, context: RecordContext): string {
+  const isTimeless = trip.scheduledArrivalAt === undefined
+  if (isTimeless && trip === lastTrip) return lastJson
+  const json = JSON.stringify(tripContext(trip, context))
+  if (isTimeless) {
+    lastTrip = trip
+    lastJson = json
+  }
+  return json
+}
+
+let lastTrip: Trip | undefined
+let lastJson = ''
+
 /** A leg as the API returns it. */
 export function legRecord(leg: Leg) {
   const { destination: to } = leg

@@ -1,6 +1,7 @@
 import type { EventIndex, IntervalCounts, Scopes, StoredEvent, EventPage } from '../../src/events/port.ts'
 import { storeSalt } from '../../src/events/ids.ts'
 import type { ActorType } from '../../src/actor/actorType.ts'
+import type { FeedShortcut } from '../../src/actor/feedShortcut.ts'
 import { ActorHost, type FeedDispatcher } from '../../src/actor/host.ts'
 import type { Intake, Submitter } from '../../src/actor/port.ts'
 import type { Applied } from '../../src/actor/applied.ts'
@@ -265,6 +266,8 @@ export interface EngineOptions {
   readonly measurer?: Measurer
   readonly types?: readonly ActorType[]
   readonly dispatcher?: FeedDispatcher
+  /** Makes what moves trips at once. Without it, all go through the feed. */
+  readonly shortcut?: ((partitions: readonly Partition[]) => FeedShortcut) | undefined
 }
 
 export class Engine {
@@ -298,6 +301,7 @@ export class Engine {
       mailbox: new ByteBound(options.mailboxBytes ?? 64 * 1024 * 1024),
       clock,
       measurer: options.measurer,
+      shortcut: options.shortcut?.(partitions),
       ...(options.dispatcher && { dispatcher: options.dispatcher }),
     })
   }

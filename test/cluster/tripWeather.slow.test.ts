@@ -19,6 +19,7 @@ import type { FeedOutcomes } from '../../src/trips/feedOutcome.ts'
 import { HostTrips } from '../../src/trips/hostTrips.ts'
 import type { Trips } from '../../src/trips/port.ts'
 import { TripDispatcher } from '../../src/trips/tripDispatcher.ts'
+import { TripShortcut } from '../../src/trips/tripShortcut.ts'
 import { TripDelivery } from '../../src/trips/tripDelivery.ts'
 import { TripService } from '../../src/trips/tripService.ts'
 import { ALL_ACTOR_TYPES } from '../../src/trips/tripTypes.ts'
@@ -91,7 +92,11 @@ function embedded() {
     partitions: PARTITIONS,
     clock,
     world,
-    dispatcher: { committed: (partitions) => dispatcher.committed(partitions) },
+    dispatcher: {
+      committed: (partitions) => dispatcher.committed(partitions),
+      moved: (...known) => dispatcher.moved(...known),
+    },
+    shortcut: (partitions) => new TripShortcut(partitions, SALT),
   })
   const { host } = engine
   const trips = new HostTrips(() => [host], { registry: world, clock })

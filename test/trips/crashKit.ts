@@ -5,6 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { FEED_ACK } from '../../src/actor/feedAck.ts'
 import type { CommandKind } from '../../src/actor/command.ts'
+import type { FeedDispatcher } from '../../src/actor/host.ts'
 import { REMOVAL } from '../../src/actor/removal.ts'
 import type { Intake } from '../../src/actor/port.ts'
 import type { Partition } from '../../src/actor/partition.ts'
@@ -77,10 +78,12 @@ export function directoryOf(world: World, clock: Clock): TripDirectory {
 function measured({ mode, latitude, longitude, stops }: EtaQuestion) {
   if (longitude < -0.5) return undefined
   let from = [longitude, latitude] as const
-  return stops.map(({ location }) => {
+  return stops.map(({ location }, i) => {
     const meters = 150_000 * Math.hypot(location[0] - from[0], location[1] - from[1])
+    const halfWay = [(from[0] + location[0]) / 2, (from[1] + location[1]) / 2] as const
     from = [location[0], location[1]]
-    return asTheCrowFlies(mode, meters)
+    const ahead = i === 0 ? { ahead: { location: halfWay, share: 0.4 } } : {}
+    return { ...asTheCrowFlies(mode, meters), ...ahead }
   })
 }
 
@@ -173,6 +176,11 @@ export class Life {
     else if (!this.#hasEnded) this.#dispatcher.committed(partitions)
   }
 
+  /** What the engine tells of trips that moved with an update. */
+  moved(...known: Parameters<FeedDispatcher['moved']>): void {
+    if (!this.#hasEnded) this.#dispatcher.moved(...known)
+  }
+
   get isCalm(): boolean {
     return this.#dispatcher.waiting === 0 && this.engine.partitions.every(({ feed }) => feed.size === 0)
   }
@@ -180,7 +188,8 @@ export class Life {
   /** An update as POST /v1/track answers it. */
   async track(update: Update): Promise<FeedOutcome & { readonly repeated: boolean }> {
     const told = applied(await this.#command('update', () => this.engine.track(update)))
-    const { feed, repeated } = told
+    const { feed, repeated, trips } = told
+    if (trips !== undefined) return { ...trips, repeated }
     if (feed === undefined) return { trip: null, events: [], repeated }
     const outcome = await this.#alive(this.#userTrips.after(update, feed))
     return { ...outcome, repeated }

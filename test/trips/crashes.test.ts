@@ -7,10 +7,12 @@
  */
 import assert from 'node:assert/strict'
 import t from 'tap'
+import type { FeedDispatcher } from '../../src/actor/host.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
+import { TripShortcut } from '../../src/trips/tripShortcut.ts'
 import { ALL_ACTOR_TYPES } from '../../src/trips/tripTypes.ts'
-import { aGeofence, Engine, MemoryEvents, MemoryLog, MINUTE, NOON, runs, World } from '../actor/kit.ts'
+import { aGeofence, Engine, MemoryEvents, MemoryLog, MINUTE, NOON, runs, SALT, World } from '../actor/kit.ts'
 import { Random } from '../actor/world.ts'
 import fc from '../kit/fastCheck.ts'
 import { until } from '../kit/waiting.ts'
@@ -37,10 +39,22 @@ class Scene {
   readonly #directory = directoryOf(this.world, this.clock)
   readonly #plan: () => ReadonlyMap<CrashPoint, number>
   readonly #seen: (point: CrashPoint) => void
+  readonly #isShort: boolean
   #log = new MemoryLog()
   #life: Life
 
-  constructor(plan: () => ReadonlyMap<CrashPoint, number>, ended: (point: CrashPoint) => void) {
+  /**
+   * Opens a scene.
+   * @param plan in each life, at which occurrence of a point the process ends
+   * @param ended called when it ends at one
+   * @param isShort whether trips are moved in the frame of their update where that is possible
+   */
+  constructor(
+    plan: () => ReadonlyMap<CrashPoint, number>,
+    ended: (point: CrashPoint) => void,
+    isShort: boolean,
+  ) {
+    this.#isShort = isShort
     this.#plan = plan
     this.#seen = ended
     this.world.set(0, { tripUpdateSeconds: 0, tripDelayThreshold: 5 })
@@ -86,7 +100,10 @@ class Scene {
 
   #start(): Life {
     const holder: { life?: Life } = {}
-    const engine = this.#engine(this.#log, (partitions) => holder.life?.committed(partitions))
+    const engine = this.#engine(this.#log, {
+      committed: (partitions) => holder.life?.committed(partitions),
+      moved: (...known) => holder.life?.moved(...known),
+    })
     const life = new Life(engine, this.#directory, this.#plan(), this.#seen)
     holder.life = life
     life.start()
@@ -98,14 +115,15 @@ class Scene {
     return life
   }
 
-  #engine(log: MemoryLog, committed: Life['committed'] | undefined): Engine {
+  #engine(log: MemoryLog, dispatcher: FeedDispatcher | undefined): Engine {
     return new Engine({
       types: ALL_ACTOR_TYPES,
       clock: this.clock,
       world: this.world,
       log,
       events: new MemoryEvents(),
-      ...(committed && { dispatcher: { committed } }),
+      shortcut: this.#isShort ? (partitions) => new TripShortcut(partitions, SALT) : undefined,
+      ...(dispatcher && { dispatcher }),
     })
   }
 }
@@ -145,10 +163,12 @@ t.test('property: a process that ends anywhere leaves the trips of one that neve
         if (left-- <= 0) return new Map<CrashPoint, number>()
         return new Map(CRASH_POINTS.map((point) => [point, 1 + chaos.below(8)]))
       }
-      const disturbed = new Scene(plan, (point) => void points.set(point, (points.get(point) ?? 0) + 1))
+      const ended = (point: CrashPoint) => void points.set(point, (points.get(point) ?? 0) + 1)
+      const disturbed = new Scene(plan, ended, chaos.chance(0.5))
       const calm = new Scene(
         () => new Map(),
         () => {},
+        chaos.chance(0.5),
       )
       const actual = await play(disturbed, phases)
       const expected = await play(calm, phases)

@@ -1,0 +1,33 @@
+import type { StoredEvent } from '../events/port.ts'
+import type { RegistryView } from '../rules/port.ts'
+import type { CommandCommit } from './command.ts'
+import type { FeedRow, FeedUpdate } from './feedTable.ts'
+
+/**
+ * Moves trips in the frame of the update that moves them, so that no row of a feed has to wait (feedTable.ts). That is
+ * possible where the trips are in partitions of the same host, because a frame is durable as a whole or not at all.
+ *
+ * trips/tripShortcut.ts implements it.
+ */
+export interface FeedShortcut {
+  /**
+   * Begins a frame.
+   * @param time the server's time
+   */
+  begin(time: number, registry: RegistryView): void
+  /**
+   * Finds out what an update does to its trips, and keeps that until {@link commit}.
+   * @returns undefined if its trips must be told by the feed. Otherwise the outcome, which {@link commit} completes
+   */
+  take(row: FeedRow & { readonly update: FeedUpdate }): ShortcutOutcome | undefined
+  /** Writes the commits of the trips that were taken, after those of their updates. */
+  commit(commit: CommandCommit, events: StoredEvent[]): void
+}
+
+/** What an update has done to its trips. Its texts are finished JSON. */
+export interface ShortcutOutcome {
+  /** The trip that the user is on; null if there is none. */
+  trip: string | null
+  /** The events of its trips, in order. */
+  events: readonly string[]
+}

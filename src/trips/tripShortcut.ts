@@ -1,0 +1,167 @@
+import type { CommandCommit } from '../actor/command.ts'
+import type { FeedShortcut, ShortcutOutcome } from '../actor/feedShortcut.ts'
+import type { FeedRow, FeedUpdate } from '../actor/feedTable.ts'
+import type { Partition } from '../actor/partition.ts'
+import { locateTrip, type StoreSalt } from '../events/ids.ts'
+import type { StoredEvent } from '../events/port.ts'
+import { isEnded, type Trip } from '../model/trip.ts'
+import type { RegistryView, ScopeView } from '../rules/port.ts'
+import { moved, type Moved } from './machine/move.ts'
+import { expiresAt } from './machine/status.ts'
+import { commitStep } from './step.ts'
+import { TRIPS } from './tripActor.ts'
+import { causeOfRow, isTheirs, moveOf, moveSurroundings } from './tripMove.ts'
+import { tripJson } from './tripRecord.ts'
+
+/**
+ * Moves trips in the frame of the update that moves them.
+ *
+ * The obvious way sends every update through the feed: two more commits, a text of the update and a timer, for a trip
+ * that is often in the same process. Here an update whose trips are all in partitions of the same host moves them at
+ * once. Both are in one frame, so none is durable without the other, and nothing needs to be told again. Whatever is
+ * not usual goes through the feed: a way that must be measured, a trip that is to be created, bound or expired, a
+ * second update of the same trip in the frame. The distributed engine does without it, because the partition of a
+ * device and that of its trip are seldom the same.
+ *
+ * Owns: which updates can do without the feed. Does not own: what they do to trips (machine/move.ts), what the feed
+ * does (tripDelivery.ts); both do the same to a trip.
+ *
+ * Invariants
+ * - SHORTCUT-1: A trip does not change between {@link take} and {@link commit}.
+ * - SHORTCUT-2: What it keeps is bounded: no more than {@link MOST_MOVES} trips a frame.
+ */
+export class TripShortcut implements FeedShortcut {
+  readonly #partitions: ReadonlyMap<number, Partition>
+  readonly #salt: StoreSalt
+  readonly #taken: Taken[] = []
+  /** The `_id`s of the trips in {@link #taken}. */
+  readonly #ids = new Set<string>()
+  #time = 0
+  #registry: RegistryView | undefined
+
+  /** Moves the trips of a host's partitions. */
+  constructor(partitions: readonly Partition[], salt: StoreSalt) {
+    this.#partitions = new Map(partitions.map((partition) => [partition.number, partition]))
+    this.#salt = salt
+  }
+
+  begin(time: number, registry: RegistryView): void {
+    this.#time = time
+    this.#registry = registry
+  }
+
+  take(row: UpdateRow): ShortcutOutcome | undefined {
+    const { scope, update } = row
+    const { trips, options, named } = update
+    if (options !== undefined && named === undefined) return undefined
+    const isOther = named !== undefined && !trips.includes(named)
+    const count = trips.length + (isOther ? 1 : 0)
+    if (count === 0 || this.#ids.size + count > MOST_MOVES) return undefined
+    const view = this.#registry!.scope(scope)
+    const moves: Move[] = []
+    for (const id of trips) {
+      const move = this.#moveOf(row, id, false, view)
+      if (move === undefined) return undefined
+      moves.push(move)
+    }
+    if (isOther) {
+      const move = this.#moveOf(row, named, true, view)
+      if (move === undefined) return undefined
+      moves.push(move)
+    }
+    if (moves.length > 1) moves.sort(byCreation)
+    for (const { moved: to } of moves) this.#ids.add(to.trip.id)
+    const outcome: ShortcutOutcome = { trip: null, events: [] }
+    this.#taken.push({ row, moves, outcome })
+    return outcome
+  }
+
+  commit(commit: CommandCommit, events: StoredEvent[]): void {
+    if (this.#taken.length === 0) return
+    const { writer, time, registry } = commit
+    let current: Partition | undefined
+    for (const { row, moves, outcome } of this.#taken) {
+      const { time: at, latitude, longitude, isInaccurate } = row.update
+      const trail = { added: isInaccurate ? undefined : { time: at, latitude, longitude } }
+      const cause = causeOfRow(row)
+      for (const { partition, moved: to } of moves) {
+        if (partition !== current) {
+          current?.end(writer, events)
+          partition.begin(writer, time, registry.revision)
+          current = partition
+        }
+        // Nobody asks for them again, because the row is not told again.
+        const texts = commitStep(partition, commit, to.trip, to, cause, { isTold: false, trail })
+        outcome.events = moves.length === 1 ? texts : [...outcome.events, ...texts]
+      }
+      const shown = shownOf(row.update, moves)
+      const { settings } = registry.scope(row.scope)
+      if (shown !== undefined) outcome.trip = tripJson(shown, { now: time, settings })
+    }
+    current?.end(writer, events)
+    this.#taken.length = 0
+    this.#ids.clear()
+  }
+
+  /** @returns undefined if the row must be told by the feed */
+  #moveOf(row: UpdateRow, id: string, isNamed: boolean, view: ScopeView): Move | undefined {
+    const partition = this.#partitions.get(locateTrip(this.#salt, id) ?? NOWHERE)
+    if (partition === undefined || this.#ids.has(id)) return undefined
+    const table = partition.tableOf(TRIPS)
+    const at = table.find(row.scope, id)
+    if (at < 0) return undefined
+    let trip = table.get(at)
+    const { user } = row
+    const isDue = expiresAt(trip, view.settings.tripExpirationMinutes) <= this.#time
+    if (isDue || isEnded(trip.status) || !isTheirs(trip, { row, isNamed })) return undefined
+    if (isNamed) {
+      // The directory must learn whose trip it is.
+      if (trip.userId === undefined && user.userId !== undefined) return undefined
+      trip = { ...trip, deviceId: user.deviceId }
+    }
+    const to = moved(trip, moveOf(row), moveSurroundings(view, this.#time), undefined)
+    return to === undefined || 'stops' in to ? undefined : { partition, moved: to }
+  }
+}
+
+/** Reading and writing so many trips takes milliseconds. */
+const MOST_MOVES = 1000
+/** The number of no partition. */
+const NOWHERE = -1
+
+type UpdateRow = FeedRow & { readonly update: FeedUpdate }
+
+interface Move {
+  readonly partition: Partition
+  readonly moved: Moved
+}
+
+/** An update whose trips move with it. */
+interface Taken {
+  readonly row: UpdateRow
+  /** One for each trip, the one that was created first comes first. */
+  readonly moves: readonly Move[]
+  readonly outcome: ShortcutOutcome
+}
+
+function byCreation({ moved: { trip: a } }: Move, { moved: { trip: b } }: Move): number {
+  return a.createdAt - b.createdAt || (a.id < b.id ? -1 : 1)
+}
+
+/** The trip that the answer shows. */
+function shownOf({ options, named }: FeedUpdate, moves: readonly Move[]): Trip | undefined {
+  let shown: Trip | undefined
+  for (const {
+    moved: { trip },
+  } of moves) {
+    if (!isUnderWay(trip)) continue
+    if (options !== undefined) {
+      if (trip.id === named) return trip
+    } else if (shown === undefined || (trip.startedAt ?? 0) > (shown.startedAt ?? 0)) shown = trip
+  }
+  return shown
+}
+
+function isUnderWay({ status }: Trip): boolean {
+  return status === 'started' || status === 'approaching' || status === 'arrived'
+}

@@ -1,0 +1,138 @@
+/** Trips that are moved in the frame of their update, without the feed. */
+import t from 'tap'
+import { DEVICES } from '../../src/actor/actorTypes.ts'
+import type { FeedDispatcher } from '../../src/actor/host.ts'
+import type { Update } from '../../src/model/update.ts'
+import { ManualClock } from '../../src/runtime/clock.ts'
+import { TripShortcut } from '../../src/trips/tripShortcut.ts'
+import { ALL_ACTOR_TYPES } from '../../src/trips/tripTypes.ts'
+import { aGeofence, applied, Engine, NOON, SALT, World } from '../actor/kit.ts'
+import { until } from '../kit/waiting.ts'
+import { directoryOf, Life } from './crashKit.ts'
+import { tripsOf } from './tripKit.ts'
+
+const HOME = { tag: 'store', externalId: 'home' }
+
+/** A process with a trip of mia under way, whose way was measured. */
+async function underWay() {
+  const clock = new ManualClock(NOON)
+  const world = new World(clock)
+  world.put(aGeofence(1, HOME))
+  world.set(0, { tripUpdateSeconds: 0 })
+  const holder: { life?: Life } = {}
+  const dispatcher: FeedDispatcher = {
+    committed: (partitions) => holder.life?.committed(partitions),
+    moved: (...known) => holder.life?.moved(...known),
+  }
+  const options = {
+    types: ALL_ACTOR_TYPES,
+    shortcut: (partitions: Engine['partitions']) => new TripShortcut(partitions, SALT),
+  }
+  const engine = new Engine({ ...options, clock, world, dispatcher })
+  const life = new Life(engine, directoryOf(world, clock), new Map(), () => {})
+  holder.life = life
+  const fields = { userId: 'mia', destination: HOME, metadata: { note: 1 } }
+  const wanted = { fields: { ...NOTHING, ...fields }, wantsLocations: false }
+  await life.service.post(0, 'order', wanted)
+  const update = (kilometers: number, deviceId = 'phone'): Update => ({
+    ...engine.update({ deviceId, latitude: 0, longitude: -kilometers / 111.195 }),
+    userId: 'mia',
+    accuracy: 5,
+  })
+  const first = applied(await engine.track(update(20)))
+  t.ok(first.feed === 1 && first.trips === undefined, 'its way is not known yet, so the feed tells it')
+  await until(() => life.isCalm)
+  // The acknowledgement may still be in flight.
+  await engine.host.drained()
+  clock.advance(2000)
+  const restarted = () => engine.restarted({ ...options, log: engine.log.killed() })
+  return { clock, engine, life, update, restarted }
+}
+
+const NOTHING = {
+  userId: undefined,
+  destination: undefined,
+  mode: undefined,
+  approachingThreshold: undefined,
+  scheduledArrivalAt: undefined,
+  metadata: undefined,
+  legs: undefined,
+}
+
+t.test('one frame has the update, the trip and its events, and nothing waits', async (t) => {
+  const { engine, life, update, restarted } = await underWay()
+  const frames = engine.log.frames.length
+  const { feed, trips } = applied(await engine.track(update(19.9)))
+  t.equal(engine.log.frames.length, frames + 1)
+  t.ok(life.isCalm)
+  const types = trips!.events.map((event) => JSON.parse(event).type)
+  t.strictSame(types, ['user.updated_trip'])
+  const shown = JSON.parse(trips!.trip!)
+  t.match(shown, { status: 'started', externalId: 'order' })
+  t.strictSame(JSON.parse(trips!.events[0]!).trip, shown)
+  const again = restarted()
+  t.strictSame(tripsOf(again.partitions), tripsOf(engine.partitions))
+  t.equal(again.events.all.filter(({ type }) => type === 'user.updated_trip').length, 1)
+  const next = applied(await again.track(update(19.8)))
+  t.ok(next.feed! > feed!, 'numbers ascend, whoever owns the partition')
+  t.equal(tripsOf(again.partitions)[0]!.heard[0]!.number, next.feed)
+})
+
+t.test('without its frame neither the device nor the trip has moved', async (t) => {
+  const { engine, update, restarted } = await underWay()
+  const before = tripsOf(engine.partitions)
+  engine.log.holding = true
+  void engine.track(update(19.9))
+  await until(() => engine.log.isFlushing)
+  const again = restarted()
+  t.strictSame(tripsOf(again.partitions), before)
+  const tables = again.partitions.map((partition) => partition.tableOf(DEVICES))
+  t.equal(
+    tables.reduce((sum, { count }) => sum + count, 0),
+    1,
+  )
+})
+
+t.test('the second update of a trip in a frame goes through the feed', async (t) => {
+  const { engine, life, update } = await underWay()
+  const both = await Promise.all([update(19.9), update(19.8, 'tablet')].map((one) => engine.track(one)))
+  const moved = both.map((one) => applied(one).trips !== undefined)
+  t.strictSame(moved.toSorted(), [false, true])
+  await until(() => life.isCalm)
+  const [trip] = tripsOf(engine.partitions)
+  t.strictSame(trip!.heard.map(({ deviceId }) => deviceId).toSorted(), ['phone', 'tablet'])
+  t.equal(engine.events.all.filter(({ type }) => type === 'user.updated_trip').length, 2)
+})
+
+t.test('a row of the device that waits comes first', async (t) => {
+  const { clock, engine, life, update } = await underWay()
+  // After 30 s its way is measured again.
+  clock.advance(30_000)
+  const [far, near] = await Promise.all([update(19), update(18.9)].map((one) => engine.track(one)))
+  t.strictSame([applied(far!).trips, applied(near!).trips], [undefined, undefined])
+  await until(() => life.isCalm)
+  const [trip] = tripsOf(engine.partitions)
+  t.equal(trip!.heard[0]!.number, applied(near!).feed)
+})
+
+t.test('no more than a thousand trips move in a frame', async (t) => {
+  const { clock, engine, life, update } = await underWay()
+  const users = Array.from({ length: 1001 }, (_, i) => `user-${i}`)
+  for (const userId of users) {
+    const fields = { ...NOTHING, userId, destination: HOME }
+    await life.service.post(0, userId, { fields, wantsLocations: false })
+  }
+  await Promise.all(users.map((userId) => engine.track({ ...update(20, userId), userId })))
+  await until(() => life.isCalm)
+  const { trips } = engine.world.scope(0)
+  const { latitude, longitude, receivedAt } = update(19.9)
+  const flags = { foreground: true, stopped: false, replayed: false, isInaccurate: false }
+  const shortcut = new TripShortcut(engine.partitions, SALT)
+  shortcut.begin(clock.now(), engine.world)
+  const taken = users.map((userId) => {
+    const move = { time: receivedAt, receivedAt, latitude, longitude, inside: [], entered: [], ...flags }
+    const user = { id: 'a'.repeat(24), userId, deviceId: userId }
+    return shortcut.take({ number: 1e6, scope: 0, user, update: { ...move, trips: trips.idsOfUser(userId) } })
+  })
+  t.strictSame([taken.filter((one) => one !== undefined).length, taken.at(-1)], [1000, undefined])
+})
