@@ -132,6 +132,11 @@ async function routesReady(port: number): Promise<void> {
   throw new Error('The sample region is not there after 150 s.')
 }
 
+/** How many updates are in one request: the distributed engine accepts no more with so many events. */
+const AT_ONCE = 60
+/** A cluster that is busy with the events of earlier requests refuses more. */
+const ATTEMPTS = 60
+
 /** Makes events with each of the few geofences. Returns the `_id` of the first. */
 async function replay(port: number, deviceId: string, count: number): Promise<string> {
   const now = Date.now()
@@ -142,10 +147,25 @@ async function replay(port: number, deviceId: string, count: number): Promise<st
     accuracy: 5,
     updatedAtMs: now - (count - i) * 1000,
   }))
+  let first: string | undefined
+  for (let from = 0; from < count; from += AT_ONCE) {
+    const id = await replaySome(port, replays.slice(from, from + AT_ONCE))
+    first ??= id
+  }
+  return first!
+}
+
+/** Sends a part of a replay until it is accepted. Returns the `_id` of its first event. */
+async function replaySome(port: number, replays: readonly object[]): Promise<string> {
   const init = { method: 'POST', headers, body: JSON.stringify({ replays }) }
-  const answer = await fetch(`http://127.0.0.1:${port}/v1/track/replay`, init)
-  const { events } = (await answer.json()) as { events: { _id: string }[] }
-  return events[0]!._id
+  for (let attempt = 1; ; attempt++) {
+    const answer = await fetch(`http://127.0.0.1:${port}/v1/track/replay`, init)
+    const { meta, events } = (await answer.json()) as { meta: object; events: { _id: string }[] }
+    if (answer.ok) return events[0]!._id
+    if (answer.status !== 503 || attempt === ATTEMPTS)
+      throw new Error(`A replay was answered ${answer.status}: ${JSON.stringify(meta)}`)
+    await sleep(1000)
+  }
 }
 
 async function readStream(port: number, from: string): Promise<Answered> {

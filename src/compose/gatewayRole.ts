@@ -16,6 +16,7 @@ import { RemotePositions } from '../cluster/gateway/remotePositions.ts'
 import { RemoteOutcomes } from '../cluster/gateway/remoteOutcomes.ts'
 import { RemoteTrips } from '../cluster/gateway/remoteTrips.ts'
 import { remoteRoutes } from '../cluster/gateway/remoteRoutes.ts'
+import { MOST_PUBLISHED_EVENTS } from '../ingest/replayBound.ts'
 import { webhooksSubject } from '../cluster/nats/subjects.ts'
 import { openEventIndex } from '../events/eventIndex.ts'
 import { EventFeed } from '../events/feed.ts'
@@ -129,6 +130,7 @@ export function openGatewayApi(
     importer:
       'In the distributed engine, each process has its own map regions: run `npm run region -- import` for each data folder.',
     sync,
+    mostReplayEvents: MOST_PUBLISHED_EVENTS,
     checks: [...distributedChecks(parts), ...otherChecks, roomIn(mailbox), ...checks],
     metrics,
   })

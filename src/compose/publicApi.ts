@@ -57,6 +57,7 @@ import { settingsRoutes } from '../registry/settings/settingsRoutes.ts'
 import type { ByteBound } from '../runtime/byteBound.ts'
 import { KeyedBound, type KeyedLimits } from '../runtime/keyedBound.ts'
 import { systemClock as clock } from '../runtime/clock.ts'
+import { waitingEventsBound } from '../actor/waitingEvents.ts'
 import type { Service } from '../runtime/lifecycle.ts'
 import type { Logger } from '../runtime/logger.ts'
 import { connectionRoom, openFileLimit } from '../runtime/openFiles.ts'
@@ -110,6 +111,8 @@ export interface PublicApiParts {
   readonly importer: MapRegionImporter | string
   readonly sync: readonly Route[]
   readonly checks: readonly ReadinessCheck[]
+  /** How many events one replay may cause, if they must be published within a time. */
+  readonly mostReplayEvents?: number
   readonly metrics: Metrics
 }
 
@@ -141,6 +144,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
   const signIn = new SignIn({ people, keys: registry.keys, clock, byKey: options.keySignIn })
   const fanoutGroups = new FanoutGroups(feed)
   const kept = new KeyedBound('Filters and areas', boundsOf(options.subscriptionBytes))
+  const waitingEvents = waitingEventsBound()
   const eventStreams = new ServerSentEvents(feed, fanoutGroups, keyWatch, kept)
   const tripService = new TripService({
     intake,
@@ -164,6 +168,8 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
       registry,
       rateLimits: options.rateLimits,
       measurer,
+      waitingEvents,
+      mostReplayEvents: parts.mostReplayEvents,
       trips: userTrips,
       scan: (body, stamp) => scanJsonUpdate(body, stamp, senders),
     }),
@@ -223,6 +229,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     features: [subscriptions, watches],
     keyWatch,
     kept,
+    waitingEvents,
     quotas: registry.projects,
     streamDeviceLimit: options.rateLimits && options.streamDeviceLimit,
     clock,
@@ -254,6 +261,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     subscriptions,
     watches,
     kept,
+    waitingEvents,
   })
   return { server, keyWatch, eventStreams, streamServer, simulations, dashboard }
 }

@@ -165,9 +165,17 @@ export class Exchange implements Reply, UnreadAnswer {
   }
 
   send(answer: Answer): void {
+    const sending = this.#send(answer)
+    if (answer.sent === undefined) return
+    if (sending === undefined) answer.sent()
+    else void sending.finally(answer.sent)
+  }
+
+  /** Sends an answer. Returns what resolves once its pieces are joined, if they are joined in turns. */
+  #send(answer: Answer): Promise<void> | undefined {
     const { status = 200, stream, bytes, text, pieces } = answer
     // A stream that nobody reads is left alone, because it holds nothing yet.
-    if (this.#answered || this.aborted) return
+    if (this.#answered || this.aborted) return undefined
     let content: string
     let headers: string | undefined
     try {
@@ -175,7 +183,7 @@ export class Exchange implements Reply, UnreadAnswer {
       if (stream !== undefined) {
         if (this.#isHead) this.#headAlone(status, stream.contentType, headers)
         else void this.#stream(status, stream, headers)
-        return
+        return undefined
       }
       if (bytes !== undefined) {
         if (bytes.etag !== undefined && hasVersion(this.#request.ifNoneMatch, bytes.etag))
@@ -186,19 +194,18 @@ export class Exchange implements Reply, UnreadAnswer {
           const kept = isLater ? Uint8Array.from(bytes.content) : bytes.content
           this.#write(status, bytes.contentType, kept, headers, isLater)
         }
-        return
+        return undefined
       }
-      if (pieces !== undefined && isManyKilobytes(pieces)) {
-        void this.#sendPieces(status, { ...answer, pieces }, headers)
-        return
-      }
+      if (pieces !== undefined && isManyKilobytes(pieces))
+        return this.#sendPieces(status, { ...answer, pieces }, headers)
       content = text === undefined ? successText(status, answer) : text.content
     } catch (error) {
       // An answer that cannot be written as JSON must not leave the request without one.
       this.fail(error)
-      return
+      return undefined
     }
     this.#write(status, text === undefined ? JSON_CONTENT_TYPE : text.contentType, content, headers)
+    return undefined
   }
 
   async #sendPieces(

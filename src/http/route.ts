@@ -69,6 +69,8 @@ export interface Answer {
    * other requests.
    */
   readonly pieces?: readonly string[]
+  /** Called once nothing of the answer is needed any more, also if nobody receives it. */
+  readonly sent?: () => void
   /** Instead of all others: a text that is not the API's JSON. */
   readonly text?: { readonly contentType: string; readonly content: string }
   /**

@@ -2,11 +2,13 @@ import { JSON_CONTENT_TYPE } from '../http/answerText.ts'
 import type { Reply } from '../http/route.ts'
 import type { Update } from '../model/update.ts'
 import { MAX_EVENT_CHARACTERS } from '../actor/refusal.ts'
+import { charactersOf } from '../actor/waitingEvents.ts'
 import type { Outcome, Submitter } from '../actor/port.ts'
 import { nearbyBeaconsJson } from '../registry/beacons/beaconRecord.ts'
 import type { RegistryView } from '../rules/port.ts'
 import { COUNTRY_BARRED_CODE } from '../runtime/countryErrors.ts'
 import type { ApiError } from '../runtime/errors.ts'
+import type { Share } from '../runtime/keyedBound.ts'
 import type { FeedOutcome } from '../trips/feedOutcome.ts'
 import type { UserTrips } from '../trips/userTrips.ts'
 import { trackAnswer } from './trackAnswer.ts'
@@ -110,12 +112,15 @@ export class ReplayExchange implements Submitter {
   readonly #trips: UserTrips
   readonly #nearby: number
   readonly #places: Map<Update, number>
+  readonly #kept: Share
+  readonly #leave: () => void
   /** The events of the updates, ordered by time. */
   readonly #events: (readonly string[])[] = []
   /** The latest update that was applied. */
   #last: { readonly outcome: Outcome; readonly update: Update; readonly trip: string | null } | undefined
   #open: number
   #characters = 0
+  #hasFailed = false
   #omitted = 0
   #barred = 0
   /** The index of the latest update that was applied. */
@@ -125,12 +130,23 @@ export class ReplayExchange implements Submitter {
    * Waits for the results.
    * @param updates ordered by time
    * @param nearby how many geofences around the latest update to list
+   * @param kept counts the events until they are sent
+   * @param leave called when all updates are applied, or one has failed
    */
-  constructor(reply: Reply, parts: ExchangeParts, updates: readonly Update[], nearby: number) {
+  constructor(
+    reply: Reply,
+    parts: ExchangeParts,
+    updates: readonly Update[],
+    nearby: number,
+    kept: Share,
+    leave: () => void,
+  ) {
     this.#reply = reply
     this.#registry = parts.registry
     this.#trips = parts.trips
     this.#nearby = nearby
+    this.#kept = kept
+    this.#leave = leave
     this.#places = new Map(updates.map((update, i) => [update, i]))
     this.#open = updates.length
   }
@@ -140,15 +156,28 @@ export class ReplayExchange implements Submitter {
     if (feed === undefined || trips !== undefined) return this.#take(outcome, update, trips ?? NO_TRIP)
     void this.#trips.after(update, feed).then(
       (ofTrips) => this.#take(outcome, update, ofTrips),
-      (error: Error) => this.#reply.fail(error),
+      (error: Error) => this.#fail(error),
     )
   }
+
+  /** Nobody receives the events then. */
+  #fail(error: Error): void {
+    if (!this.#hasFailed) this.#leave()
+    this.#hasFailed = true
+    this.#events.length = 0
+    this.#forget()
+    this.#reply.fail(error)
+  }
+
+  readonly #forget = (): void => this.#kept.release(this.#kept.used)
 
   #take(outcome: Outcome, update: Update, ofTrips: FeedOutcome): void {
     const events = ofTrips.events.length === 0 ? outcome.events : [...outcome.events, ...ofTrips.events]
     const place = this.#places.get(update)!
-    for (const event of events) this.#characters += event.length
-    const fits = this.#characters <= MAX_EVENT_CHARACTERS
+    const characters = charactersOf(events)
+    this.#characters += characters
+    const isWanted = !this.#hasFailed && !this.#reply.aborted && this.#characters <= MAX_EVENT_CHARACTERS
+    const fits = isWanted && this.#kept.tryAcquire(characters) === undefined
     if (!fits) this.#omitted += events.length
     this.#events[place] = fits ? events : []
     const dropped = place > this.#latest ? this.#last?.outcome : outcome
@@ -162,13 +191,14 @@ export class ReplayExchange implements Submitter {
 
   /** An update that is refused because of its country does not affect the others. */
   refused(error: ApiError): void {
-    if (error.code !== COUNTRY_BARRED_CODE) return this.#reply.fail(error)
+    if (error.code !== COUNTRY_BARRED_CODE) return this.#fail(error)
     this.#barred++
     this.#finished()
   }
 
   #finished(): void {
-    if (--this.#open > 0) return
+    if (--this.#open > 0 || this.#hasFailed) return
+    this.#leave()
     const reply = this.#reply
     const registry = this.#registry
     const nearby = this.#nearby
@@ -178,6 +208,14 @@ export class ReplayExchange implements Submitter {
       return reply.send({ meta: { refusedUpdates: barred }, body: { events: [] } })
     const { outcome, update, trip } = this.#last
     const surroundings = around(registry, update, nearby, outcome.verdict)
-    void answer(reply, this.#events.flat(), userOf(outcome, trip), surroundings, omitted, barred)
+    void answer(
+      reply,
+      this.#events.flat(),
+      userOf(outcome, trip),
+      surroundings,
+      omitted,
+      barred,
+      this.#forget,
+    )
   }
 }

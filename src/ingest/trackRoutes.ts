@@ -8,6 +8,9 @@ import type { Intake } from '../actor/port.ts'
 import { EventSchema } from '../events/eventSchema.ts'
 import { BeaconRecord } from '../registry/beacons/beaconRecord.ts'
 import { GeofenceRecord } from '../registry/geofences/geofenceRecord.ts'
+import { keyName } from '../http/authenticate.ts'
+import type { KeyedBound } from '../runtime/keyedBound.ts'
+import { waitingEventsBound } from '../actor/waitingEvents.ts'
 import type { Measurer } from '../spatial/port.ts'
 import { COUNTRY_BARRED_CODE } from '../runtime/countryErrors.ts'
 import { badParam, type ApiError } from '../runtime/errors.ts'
@@ -16,7 +19,7 @@ import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import { anonymousEvents, anonymousUser, trackAnonymously, type AnonymousResult } from './anonymous.ts'
 import { anonymousStays } from './anonymousStays.ts'
 import { ANONYMOUS } from '../model/device.ts'
-import { checkReplay, MAX_MEETINGS } from './replayBound.ts'
+import { checkReplay, MAX_MEETINGS, MOST_PUBLISHED_EVENTS, ReplayRoom } from './replayBound.ts'
 import { ReplayExchange, TrackExchange, Unreported, type ExchangeParts } from './trackExchanges.ts'
 import { answerOf, around } from './updateAnswer.ts'
 import { readTripOptions } from '../trips/tripFields.ts'
@@ -43,6 +46,10 @@ export interface TrackParts extends ExchangeParts {
   readonly intake: Intake
   /** Measures geometry in place of the main thread if an anonymous update needs much of it. */
   readonly measurer?: Measurer | undefined
+  /** The memory for events of replays that are not answered yet; a bound of its own if absent. */
+  readonly waitingEvents?: KeyedBound
+  /** How many events one replay may cause, if they must be published within a time. */
+  readonly mostReplayEvents?: number | undefined
   /** Reads the usual body. Returns undefined for all others. */
   readonly scan: (body: Buffer, stamp: Stamp) => Update | undefined
 }
@@ -58,6 +65,8 @@ export function trackRoutes(parts: TrackParts): Route[] {
     intake.submitOne(update, sizeOf(update), new TrackExchange(reply, parts, nearby))
     return LATER
   }
+  const waitingEvents = parts.waitingEvents ?? waitingEventsBound()
+  const room = new ReplayRoom(parts.mostReplayEvents ?? Infinity)
   const anonymousLimit = parts.rateLimits ? new RateLimiter(ANONYMOUS_PER_SECOND) : undefined
   const anonymousTracks = new ConcurrencyLimit(ANONYMOUS_TRACKS_AT_ONCE)
   const anonymousReplays = new ConcurrencyLimit(ANONYMOUS_AT_ONCE, MOST_ANONYMOUS_WAITING)
@@ -136,7 +145,8 @@ export function trackRoutes(parts: TrackParts): Route[] {
       description:
         'Applies all of the updates or none, in the order of their times (`updatedAtMs` or `updatedAt`). Returns every event ' +
         'that they caused, and the user of the latest update. A request whose updates meet geofences more than ' +
-        `${MAX_MEETINGS} times in all is refused; the message says how many updates to send at a time.`,
+        `${MAX_MEETINGS} times in all is refused; the message says how many updates to send at a time. In the distributed ` +
+        `engine, one that may cause more than ${MOST_PUBLISHED_EVENTS} events is refused, too.`,
       body: Type.Object({ replays: Type.Array(TrackBody, { minItems: 1, maxItems: MAX_REPLAYS }) }),
       meta: Type.Object({
         refusedUpdates: Type.Optional(
@@ -174,10 +184,9 @@ export function trackRoutes(parts: TrackParts): Route[] {
         if (stranger >= 0 && replays.some(({ body }) => body.deviceId === ANONYMOUS))
           throw badParam(`replays.${stranger}.deviceId`, `Must be ${ANONYMOUS} in all replays or in none.`)
         replays.sort((a, b) => timeOf(a.update) - timeOf(b.update))
-        checkReplay(
-          replays.map(({ update }) => update),
-          registry.scope(stamp.scope),
-        )
+        const sorted = replays.map(({ update }) => update)
+        const mostEvents = stranger < 0 ? Infinity : room.mostEvents
+        const mayCause = checkReplay(sorted, registry.scope(stamp.scope), mostEvents)
         if (stranger < 0) {
           anonymousLimit?.take(call.ip, call.receivedAt)
           return anonymousReplays.run(() => answerAnonymously(parts, replays, true))
@@ -187,7 +196,15 @@ export function trackRoutes(parts: TrackParts): Route[] {
         let bytes = 0
         for (const update of updates) bytes += sizeOf(update)
         const nearby = nearbyGeofencesLimit(replays.at(-1)!.body)
-        intake.submit(updates, bytes, new ReplayExchange(reply, parts, updates, nearby))
+        const key = keyName(call.credentials!)
+        const leave = room.enter(key, mayCause)
+        const kept = waitingEvents.share(key)
+        try {
+          intake.submit(updates, bytes, new ReplayExchange(reply, parts, updates, nearby, kept, leave))
+        } catch (error) {
+          leave()
+          throw error
+        }
         return LATER
       },
     }),

@@ -15,7 +15,10 @@ import { nearbyGeofences } from './nearby.ts'
 const NEARBY_AT_ONCE = 8
 const nearbyLimit = new ConcurrencyLimit(NEARBY_AT_ONCE)
 
-/** Sends the result of one or several updates. Never rejects. */
+/**
+ * Sends the result of one or several updates. Never rejects.
+ * @param sent called once nothing of it is needed any more
+ */
 export async function answer(
   reply: Reply,
   events: readonly string[],
@@ -23,11 +26,13 @@ export async function answer(
   surroundings: Promise<readonly string[]>,
   omitted = 0,
   barred = 0,
+  sent?: () => void,
 ): Promise<void> {
   try {
     const [pieces, near] = await Promise.all([user, surroundings])
-    reply.send(answerOf(events, pieces, near, omitted, barred))
+    reply.send({ ...answerOf(events, pieces, near, omitted, barred), ...(sent && { sent }) })
   } catch (error) {
+    sent?.()
     reply.fail(error as Error)
   }
 }

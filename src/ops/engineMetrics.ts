@@ -143,9 +143,11 @@ export function registerReaderMetrics(
     readonly watches: { readonly count: number; readonly devicesBytes: number }
     /** The memory of subscriptions, watches and server-sent events. */
     readonly kept: KeyedBound
+    /** The events of replays and frames that are not answered yet. */
+    readonly waitingEvents: KeyedBound
   },
 ): void {
-  const { streams, eventReaders, subscriptions, watches, kept } = parts
+  const { streams, eventReaders, subscriptions, watches, kept, waitingEvents } = parts
   metrics.gauge('stream_connections', 'Open streams.', () => streams.connections)
   metrics.total('stream_frames_total', 'Frames of updates taken in.', () => streams.counters.frames)
   metrics.total('stream_updates_total', 'Updates in those frames.', () => streams.counters.updates)
@@ -188,6 +190,11 @@ export function registerReaderMetrics(
     'subscription_limit_bytes',
     'Limit of that memory; beyond it, subscriptions are refused.',
     () => kept.bounds.all,
+  )
+  metrics.gauge(
+    'waiting_events_bytes',
+    'Events of replays, and of frames that want them, that are kept until the answer is sent, in bytes, about.',
+    () => waitingEvents.used,
   )
   metrics.gauge(
     'watched_devices_bytes',

@@ -57,6 +57,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
   readonly #parts: ConnectionParts
   /** Messages that wait for their turn. */
   readonly waiting: Share
+  readonly #events: Share
   readonly #writer: StreamWriter
   readonly #request: SocketRequest
   readonly #features: OpenFeatures
@@ -88,9 +89,14 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     this.messageBytes = request.messageBytes
     this.kept = parts.kept.share(this.keyName)
     this.waiting = parts.admission.share(this.keyName)
+    this.#events = parts.events.share(this.keyName)
     this.#features = new OpenFeatures(this, parts.features)
     const tooSlow = () => this.close(CLOSE.slowReader, 'The client does not read what is sent.')
     this.#writer = new StreamWriter(socket, codec, parts.unread.share(this.keyName), tooSlow)
+  }
+
+  get events(): Share | undefined {
+    return this.#ended ? undefined : this.#events
   }
 
   get bufferedBytes(): number {
@@ -376,6 +382,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     this.#parts.counters.inFlight -= this.#frames.length - this.#first
     this.#frames = []
     this.#first = 0
+    this.#events.release(this.#events.used)
     this.#features.closed()
     this.#parts.admission.leave(this)
     this.#parts.ended(code)

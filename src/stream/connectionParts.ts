@@ -24,6 +24,8 @@ export interface ConnectionParts {
   readonly admission: Admission
   /** The memory of subscriptions and watches. */
   readonly kept: KeyedBound
+  /** The events of frames that are not acknowledged yet. */
+  readonly events: KeyedBound
   /** How many bytes clients have not read. */
   readonly unread: KeyedBound
   /** Calls {@link Connection.flush} when all frames of the same commit have been reported. */

@@ -2,14 +2,15 @@ import type { Outcome, Submitter } from '../actor/port.ts'
 import type { Update } from '../model/update.ts'
 import type { ApiError } from '../runtime/errors.ts'
 import type { TrackFrame } from '../wire/trackFrame.ts'
+import type { Share } from '../runtime/keyedBound.ts'
+import { FrameEvents } from './frameEvents.ts'
 import type { AckMessage } from './messages.ts'
-
-/** How many characters of events an acknowledgement may have, because a string may not grow without a limit. */
-const MAX_EVENT_CHARACTERS = 4 * 1024 * 1024
 
 /** Waits for the end of frames. */
 export interface FrameOwner {
   readonly rateLimited: boolean
+  /** The memory for the events of its frames; undefined once nobody receives them. */
+  readonly events: Share | undefined
   /**
    * Called when all updates of a frame are durable or refused. Frames may end in a different order than they came in.
    */
@@ -31,8 +32,8 @@ export class FrameReceipt implements Submitter {
   readonly #updates: readonly Update[]
   readonly #places: readonly number[] | undefined
   #left: number
-  /** The events by the index of the update; undefined if the client does not want events. */
-  readonly #events: (readonly string[] | undefined)[] | undefined
+  /** The events; undefined if the client does not want events. */
+  readonly #events: FrameEvents | undefined
 
   constructor(owner: FrameOwner, frame: TrackFrame, bytes: number) {
     this.id = frame.id
@@ -42,7 +43,7 @@ export class FrameReceipt implements Submitter {
     this.#updates = frame.updates
     this.#places = frame.places
     this.#left = frame.updates.length
-    this.#events = frame.wantsEvents ? [] : undefined
+    if (frame.wantsEvents && owner.events !== undefined) this.#events = new FrameEvents(owner.events)
   }
 
   /** Whether all updates are durable or refused. */
@@ -55,7 +56,8 @@ export class FrameReceipt implements Submitter {
   }
 
   applied({ events }: Outcome, update: Update): void {
-    if (this.#events !== undefined && events.length > 0) this.#events[this.#updates.indexOf(update)] = events
+    if (this.#events !== undefined && events.length > 0 && this.#owner.events !== undefined)
+      this.#events.add(this.#updates.indexOf(update), events)
     if (--this.#left === 0) this.#owner.frameDone()
   }
 
@@ -73,16 +75,8 @@ export class FrameReceipt implements Submitter {
    * The acknowledgement of a frame whose client wants events: the events of its updates in order, as far as they fit.
    */
   toAck(): AckMessage {
-    const events: string[] = []
-    let characters = 0
-    let omitted = 0
-    for (const ofUpdate of this.#events ?? []) {
-      for (const event of ofUpdate ?? []) {
-        characters += event.length
-        if (characters <= MAX_EVENT_CHARACTERS) events.push(event)
-        else omitted++
-      }
-    }
+    const events = this.#events?.take() ?? []
+    const omitted = this.#events?.omitted ?? 0
     return { type: 'ack', id: this.id, events, omittedEvents: omitted === 0 ? undefined : omitted }
   }
 }

@@ -9,6 +9,7 @@ import type { Senders } from '../wire/senders.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { KeyedBound } from '../runtime/keyedBound.ts'
 import { ApiError } from '../runtime/errors.ts'
+import { waitingEventsBound } from '../actor/waitingEvents.ts'
 import { Admission } from './admission.ts'
 import { CLOSE } from './closeCodes.ts'
 import { Connection } from './connection.ts'
@@ -24,6 +25,8 @@ export interface StreamOptions {
   readonly keyWatch: KeyWatch
   /** How many bytes subscriptions and watches take. */
   readonly kept: KeyedBound
+  /** The memory for events of frames that are not acknowledged yet; a bound of its own if absent. */
+  readonly waitingEvents?: KeyedBound
   readonly quotas: RequestQuotas
   /** Whether the per-device limit of POST /v1/track also applies to streams. */
   readonly streamDeviceLimit: boolean
@@ -123,6 +126,7 @@ export class StreamServer implements SocketHandler {
       counters: this.counters,
       admission: this.#admission,
       kept: options.kept,
+      events: options.waitingEvents ?? waitingEventsBound(),
       unread: this.#unread,
       flushSoon: (connection) => {
         if (this.#toFlush.push(connection) === 1) queueMicrotask(this.#flush)
