@@ -159,43 +159,6 @@ t.test('deleted events are not sent to a reader that reconnects', async (t) => {
   other.hangUp()
 })
 
-t.test('each event comes once and in order, despite kills and restarts', async (t) => {
-  const own = await startServer(t)
-  const made = [(await record(own, 'first'))._id]
-  const got = [made[0]!]
-  const ROUND = 60
-  const ends: string[] = []
-  const hasAll = () => got.length >= 1 + 3 * ROUND
-  const reader = (async () => {
-    for (let turn = 1; !hasAll(); turn++) {
-      const source = await EventSource.open(own, { lastEventId: got.at(-1)! }).catch(() => undefined)
-      if (source?.status !== 200) {
-        await new Promise((resolve) => setTimeout(resolve, 20))
-        continue
-      }
-      for (let i = 0; i < 7 * turn && !hasAll(); i++) {
-        const event = await source.next()
-        if (event === undefined) {
-          ends.push(await source.end())
-          break
-        }
-        got.push(event.id)
-      }
-      source.hangUp()
-    }
-  })()
-  for (const how of ['kill9', 'stop', undefined] as const) {
-    for (let i = 0; i < ROUND; i++) made.push((await record(own, `${i}`))._id)
-    if (how === undefined) continue
-    await until(async () => (await metric(own, 'event_readers')) > 0)
-    await own[how]()
-    await own.restart()
-  }
-  await reader
-  t.same(got, made)
-  t.same(ends, ['cut', 'whole'], 'a kill cuts the stream off, a shutdown ends it')
-})
-
 t.test('a reader that hangs up leaves nothing behind', async (t) => {
   const own = server
   // Those of the other tests have hung up.
@@ -218,69 +181,111 @@ t.test('a reader that hangs up leaves nothing behind', async (t) => {
   t.equal(await metric(own, 'event_readers'), 0, 'who asks for the head alone is no reader')
 })
 
-t.test(
-  'a key that is rotated, and a project that may make no more requests, end their streams',
-  async (t) => {
+// They wait for most of their time: until keys are checked, and until servers are there again.
+t.test('with servers of their own', async (t) => {
+  t.jobs = 4
+
+  t.test('each event comes once and in order, despite kills and restarts', async (t) => {
     const own = await startServer(t)
-    const [rotated, live] = await Promise.all([
-      EventSource.open(own),
-      EventSource.open(own, { key: KEYS.liveSecret }),
-    ])
-    const { body } = await own.api('POST', '/v1/keys/secret/rotate')
-    const fresh = await EventSource.open(own, { key: body.key.key })
-    t.equal(await rotated.end(), 'whole', 'it is ended, not cut off')
-    t.match(rotated.lastComment, /^ The key is no longer valid/)
-    t.equal((await EventSource.open(own)).status, 401, 'who comes back is refused')
+    const made = [(await record(own, 'first'))._id]
+    const got = [made[0]!]
+    const ROUND = 60
+    const ends: string[] = []
+    const hasAll = () => got.length >= 1 + 3 * ROUND
+    const reader = (async () => {
+      for (let turn = 1; !hasAll(); turn++) {
+        const source = await EventSource.open(own, { lastEventId: got.at(-1)! }).catch(() => undefined)
+        if (source?.status !== 200) {
+          await new Promise((resolve) => setTimeout(resolve, 20))
+          continue
+        }
+        for (let i = 0; i < 7 * turn && !hasAll(); i++) {
+          const event = await source.next()
+          if (event === undefined) {
+            ends.push(await source.end())
+            break
+          }
+          got.push(event.id)
+        }
+        source.hangUp()
+      }
+    })()
+    for (const how of ['kill9', 'stop', undefined] as const) {
+      for (let i = 0; i < ROUND; i++) made.push((await record(own, `${i}`))._id)
+      if (how === undefined) continue
+      await until(async () => (await metric(own, 'event_readers')) > 0)
+      await own[how]()
+      await own.restart()
+    }
+    await reader
+    t.same(got, made)
+    t.same(ends, ['cut', 'whole'], 'a kill cuts the stream off, a shutdown ends it')
+  })
+
+  t.test(
+    'a key that is rotated, and a project that may make no more requests, end their streams',
+    async (t) => {
+      const own = await startServer(t)
+      const [rotated, live] = await Promise.all([
+        EventSource.open(own),
+        EventSource.open(own, { key: KEYS.liveSecret }),
+      ])
+      const { body } = await own.api('POST', '/v1/keys/secret/rotate')
+      const fresh = await EventSource.open(own, { key: body.key.key })
+      t.equal(await rotated.end(), 'whole', 'it is ended, not cut off')
+      t.match(rotated.lastComment, /^ The key is no longer valid/)
+      t.equal((await EventSource.open(own)).status, 401, 'who comes back is refused')
+      const event = await own.api('POST', '/v1/events', { name: 'on', deviceId: 'd' }, body.key.key)
+      t.equal((await fresh.next())?.id, event.body.event._id, 'streams of the new key go on')
+
+      const quota = await command(['projects', 'quota', '1', '9', '--data', own.data])
+      t.equal(quota.code, 0, quota.output)
+      while ((await own.api('GET', '/v1/geofences', undefined, KEYS.liveSecret)).status === 200);
+      for (const stream of [fresh, live]) {
+        t.equal(await stream.end(), 'whole')
+        t.match(stream.lastComment, /^ Payment required: the monthly quota of 9 requests is used up/)
+      }
+      await until(async () => (await metric(own, 'event_readers')) === 0)
+    },
+  )
+
+  t.test('a stream of a key that was replaced ends when that key expires, not before', async (t) => {
+    const own = await startServer(t)
+    const source = await EventSource.open(own)
+    const socket = await Stream.open(own)
+    const oldKeyValidUntil = Date.now() + 2000
+    const { body } = await own.api('POST', '/v1/keys/secret/rotate', { oldKeyValidUntil })
     const event = await own.api('POST', '/v1/events', { name: 'on', deviceId: 'd' }, body.key.key)
-    t.equal((await fresh.next())?.id, event.body.event._id, 'streams of the new key go on')
+    t.equal((await source.next())?.id, event.body.event._id)
+    t.equal(await source.end(), 'whole')
+    t.match(source.lastComment, /^ The key is no longer valid/)
+    t.match(await socket.closed, { code: 4401 })
+    t.ok(Date.now() >= oldKeyValidUntil, 'both stayed until then')
+    t.equal((await own.api('GET', '/v1/keys')).status, 401)
+  })
 
-    const quota = await command(['projects', 'quota', '1', '9', '--data', own.data])
-    t.equal(quota.code, 0, quota.output)
-    while ((await own.api('GET', '/v1/geofences', undefined, KEYS.liveSecret)).status === 200);
-    for (const stream of [fresh, live]) {
-      t.equal(await stream.end(), 'whole')
-      t.match(stream.lastComment, /^ Payment required: the monthly quota of 9 requests is used up/)
+  t.test('a reader that stalls keeps some kilobytes waiting, and gets the rest when it reads', async (t) => {
+    const own = await startServer(t)
+    const source = await EventSource.open(own)
+    source.response.pause()
+    const metadata = Object.fromEntries(Array.from({ length: 32 }, (_, i) => [`k${i}`, 'x'.repeat(4000)]))
+    const count = 150
+    let posted = 0
+    let most = 0
+    const post = async () => {
+      while (posted < count) {
+        posted++
+        await record(own, `${posted}`, `d${posted}`, { metadata })
+        if (posted % 5 === 0) most = Math.max(most, await metric(own, 'http_unread_bytes'))
+      }
     }
-    await until(async () => (await metric(own, 'event_readers')) === 0)
-  },
-)
-
-t.test('a stream of a key that was replaced ends when that key expires, not before', async (t) => {
-  const own = await startServer(t)
-  const source = await EventSource.open(own)
-  const socket = await Stream.open(own)
-  const oldKeyValidUntil = Date.now() + 2000
-  const { body } = await own.api('POST', '/v1/keys/secret/rotate', { oldKeyValidUntil })
-  const event = await own.api('POST', '/v1/events', { name: 'on', deviceId: 'd' }, body.key.key)
-  t.equal((await source.next())?.id, event.body.event._id)
-  t.equal(await source.end(), 'whole')
-  t.match(source.lastComment, /^ The key is no longer valid/)
-  t.match(await socket.closed, { code: 4401 })
-  t.ok(Date.now() >= oldKeyValidUntil, 'both stayed until then')
-  t.equal((await own.api('GET', '/v1/keys')).status, 401)
-})
-
-t.test('a reader that stalls keeps some kilobytes waiting, and gets the rest when it reads', async (t) => {
-  const own = await startServer(t)
-  const source = await EventSource.open(own)
-  source.response.pause()
-  const metadata = Object.fromEntries(Array.from({ length: 8 }, (_, i) => [`k${i}`, 'x'.repeat(4000)]))
-  const count = 600
-  let posted = 0
-  let most = 0
-  const post = async () => {
-    while (posted < count) {
-      posted++
-      await record(own, `${posted}`, `d${posted}`, { metadata })
-      if (posted % 20 === 0) most = Math.max(most, await metric(own, 'http_unread_bytes'))
-    }
-  }
-  await Promise.all(Array.from({ length: 8 }, post))
-  t.ok(most > 0, 'it is behind')
-  t.ok(most < 7_000_000, `${most} bytes wait for it: at most one stretch`)
-  source.response.resume()
-  const seen = new Set<string>()
-  for (let i = 0; i < count; i++) seen.add((await source.next())!.event)
-  t.equal(seen.size, count)
-  source.hangUp()
+    await Promise.all(Array.from({ length: 8 }, post))
+    t.ok(most > 0, 'it is behind')
+    t.ok(most < 7_000_000, `${most} bytes wait for it: at most one stretch`)
+    source.response.resume()
+    const seen = new Set<string>()
+    for (let i = 0; i < count; i++) seen.add((await source.next())!.event)
+    t.equal(seen.size, count)
+    source.hangUp()
+  })
 })
