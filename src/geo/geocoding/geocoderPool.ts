@@ -59,15 +59,15 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
   }
 
   reverse(question: ReverseQuestion): Promise<Geocoded> {
-    return this.#geocode({ kind: 'reverse', question }, ({ bounds }) => isAround(bounds, question.position))
+    return this.#geocode({ kind: 'reverse', question })
   }
 
   forward(question: ForwardQuestion): Promise<Geocoded> {
-    return this.#geocode({ kind: 'forward', question }, isAroundResult)
+    return this.#geocode({ kind: 'forward', question })
   }
 
   autocomplete(question: AutocompleteQuestion): Promise<Geocoded> {
-    return this.#geocode({ kind: 'autocomplete', question }, isAroundResult)
+    return this.#geocode({ kind: 'autocomplete', question })
   }
 
   places(question: PlacesQuestion): Promise<PlacesFound> {
@@ -79,8 +79,8 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
   }
 
   async validate(question: ValidationQuestion): Promise<{ validation: Validation; attribution: string }> {
-    const { answer, attribution } = await this.#ask({ kind: 'validate', question })
-    return { validation: answer as Validation, attribution }
+    const { answer, inService } = await this.#answerOf({ kind: 'validate', question })
+    return { validation: answer as Validation, attribution: creditOf(inService) }
   }
 
   async positionOf(address: string): Promise<Position | undefined> {
@@ -92,44 +92,48 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
       // The time only matters for time zones, which are not used here.
       now: 0,
     })
-    const [best] = addresses
+    const [best] = JSON.parse(addresses) as Address[]
     return best === undefined || best.confidence === 'fallback' ? undefined : best.geometry.coordinates
   }
 
   async placeArea(id: string): Promise<PlaceArea | undefined> {
-    const { answer } = await this.#ask({ kind: 'placeArea', question: id })
+    const { answer } = await this.#answerOf({ kind: 'placeArea', question: id })
     return answer as PlaceArea | undefined
   }
 
-  async #geocode(
-    question: GeocoderQuestion,
-    isUsed?: (region: MapRegion, answer: GeocoderAnswer) => boolean,
-  ): Promise<Geocoded> {
-    const { answer, attribution } = await this.#ask(question, isUsed)
-    return { addresses: answer as Address[], attribution }
+  async #geocode(question: GeocoderQuestion): Promise<Geocoded> {
+    const { reply, inService } = await this.#ask(question)
+    const { addresses, used } = reply as Extract<GeocoderReply, { addresses: string }>
+    return { addresses, attribution: creditOf(used.map((index) => inService[index]!)) }
   }
 
   async #findPlaces(question: GeocoderQuestion): Promise<PlacesFound> {
-    const isUsed = ({ bounds }: MapRegion, found: GeocoderAnswer): boolean =>
-      (found as FoundPlace[]).some(({ location }) => isAround(bounds, location.coordinates))
-    const { answer, attribution } = await this.#ask(question, isUsed)
+    const { answer, inService } = await this.#answerOf(question)
     const places = answer as FoundPlace[]
+    const used = inService.filter(({ bounds }) =>
+      places.some(({ location }) => isAround(bounds, location.coordinates)),
+    )
     const credits = [
-      attribution,
+      creditOf(used),
       ...(places.some(({ group }) => group !== undefined) ? [AIRPORT_ATTRIBUTION] : []),
       ...(places.some(({ chain }) => chain !== undefined) ? [CHAIN_ATTRIBUTION] : []),
     ]
     return { places, attribution: credits.join(', ') }
   }
 
-  /**
-   * Asks a thread.
-   * @param isUsed whether a map region may be the source of the answer
-   */
-  async #ask(
-    question: GeocoderQuestion,
-    isUsed: (region: MapRegion, answer: GeocoderAnswer) => boolean = () => true,
-  ): Promise<{ answer: GeocoderAnswer; attribution: string }> {
+  async #answerOf(question: GeocoderQuestion): Promise<{
+    readonly answer: GeocoderAnswer
+    readonly inService: readonly MapRegion[]
+  }> {
+    const { reply, inService } = await this.#ask(question)
+    return { answer: (reply as Extract<GeocoderReply, { answer: GeocoderAnswer }>).answer, inService }
+  }
+
+  /** Asks a thread. Resolves to its reply, and the map regions that it had. */
+  async #ask(question: GeocoderQuestion): Promise<{
+    readonly reply: GeocoderReply
+    readonly inService: readonly MapRegion[]
+  }> {
     const world = await this.#world()
     if (this.#pool.queueSize >= MOST_WAITING)
       throw new ApiError(503, 'Too many geocoding requests at once.', { retryAfter: 1 })
@@ -142,10 +146,7 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
         retryAfter: 10,
       })
     }
-    const { answer } = reply
-    const used = inService.filter((region) => isUsed(region, answer))
-    const credits = new Set([...used.map(({ attribution }) => attribution), WORLD_ATTRIBUTION])
-    return { answer, attribution: [...credits].join(', ') }
+    return { reply, inService }
   }
 
   /**
@@ -156,7 +157,7 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
   }
 }
 
-/** Whether a result may come from the map region. */
-function isAroundResult({ bounds }: MapRegion, answer: GeocoderAnswer): boolean {
-  return (answer as Address[]).some(({ latitude, longitude }) => isAround(bounds, [longitude, latitude]))
+/** The credit for map regions, and for the data of the world. */
+function creditOf(regions: readonly MapRegion[]): string {
+  return [...new Set([...regions.map(({ attribution }) => attribution), WORLD_ATTRIBUTION])].join(', ')
 }

@@ -1,3 +1,4 @@
+import type { Position } from '../../model/geofence.ts'
 import { OpenDatabases } from '../placeDatabase/openDatabases.ts'
 import type { PlaceRecords } from '../placeDatabase/port.ts'
 import type { World } from '../world/port.ts'
@@ -15,7 +16,7 @@ import type {
 import { airportOf, placesNear } from './places.ts'
 import { placeArea } from './placeArea.ts'
 import { reverse } from './reverse.ts'
-import { SearchSources, type SearchedRegion } from './sources.ts'
+import { isAround, SearchSources, type SearchedRegion } from './sources.ts'
 import { validate } from './validate.ts'
 import type { Validation, ValidationQuestion } from './validation.ts'
 
@@ -31,13 +32,21 @@ export type GeocoderQuestion =
   /** A place by its `_id`. */
   | { readonly kind: 'placeArea'; readonly question: string }
 
-/** The answer, by the kind of the question. */
-export type GeocoderAnswer = Address[] | FoundPlace[] | Validation | PlaceArea | undefined
+/** The answer to a question that is not for addresses, by its kind. */
+export type GeocoderAnswer = FoundPlace[] | Validation | PlaceArea | undefined
 
 /**
- * The reply of a thread: an answer, or why a database cannot be read. Errors would lose their codes between threads.
+ * The reply of a thread: addresses as JSON text, which costs the main thread less than objects; another answer; or why
+ * a database cannot be read. Errors would lose their codes between threads.
  */
-export type GeocoderReply = { readonly answer: GeocoderAnswer } | { readonly unreadable: string }
+export type GeocoderReply =
+  | {
+      readonly addresses: string
+      /** The indexes of the map regions that may have contributed to them. */
+      readonly used: readonly number[]
+    }
+  | { readonly answer: GeocoderAnswer }
+  | { readonly unreadable: string }
 
 /** A question to a thread. */
 export type GeocoderTask = GeocoderQuestion & {
@@ -73,7 +82,7 @@ export class GeocoderThread {
    */
   reply(task: GeocoderTask): GeocoderReply {
     try {
-      return { answer: this.#answer(task) }
+      return this.#reply(task)
     } catch (error) {
       if (error instanceof Unopened) return { unreadable: error.message }
       const { code, message } = error as { code?: unknown; message: string }
@@ -82,16 +91,17 @@ export class GeocoderThread {
     }
   }
 
-  #answer(task: GeocoderTask): GeocoderAnswer {
+  #reply(task: GeocoderTask): GeocoderReply {
     const sources = this.#sourcesOf(task)
-    if (task.kind === 'forward') return forward(sources, task.question)
-    if (task.kind === 'autocomplete') return autocomplete(sources, task.question)
-    if (task.kind === 'validate') return validate(sources, task.question)
-    if (task.kind === 'places') return placesNear(sources, task.question)
-    if (task.kind === 'airport') return airportOf(sources, task.question)
-    if (task.kind === 'placeArea') return placeArea(sources, task.question)
+    if (task.kind === 'forward') return addressReply(task, forward(sources, task.question))
+    if (task.kind === 'autocomplete') return addressReply(task, autocomplete(sources, task.question))
+    if (task.kind === 'validate') return { answer: validate(sources, task.question) }
+    if (task.kind === 'places') return { answer: placesNear(sources, task.question) }
+    if (task.kind === 'airport') return { answer: airportOf(sources, task.question) }
+    if (task.kind === 'placeArea') return { answer: placeArea(sources, task.question) }
     const { question } = task
-    return reverse({ regions: sources.around(question.position), world: sources.world }, question)
+    const around = { regions: sources.around(question.position), world: sources.world }
+    return addressReply(task, reverse(around, question), [question.position])
   }
 
   /** The sources, which stay those of the last task unless map regions were added or removed. */
@@ -117,6 +127,21 @@ export class GeocoderThread {
       throw new Unopened(`${file}: ${(cause as Error).message}`, { cause })
     }
   }
+}
+
+/**
+ * The reply with addresses.
+ * @param positions the points of which a map region has something if it is near
+ */
+function addressReply(
+  { regions }: GeocoderTask,
+  addresses: readonly Address[],
+  positions: readonly Position[] = addresses.map(({ latitude, longitude }) => [longitude, latitude]),
+): GeocoderReply {
+  const used = [...regions.keys()].filter((index) =>
+    positions.some((position) => isAround(regions[index]!.bounds, position)),
+  )
+  return { addresses: JSON.stringify(addresses), used }
 }
 
 /** A place database is missing, damaged or of another version. */

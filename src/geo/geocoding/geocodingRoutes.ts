@@ -15,7 +15,7 @@ import {
   REVERSE_LAYERS,
   SEARCH_LAYERS,
 } from './parameters.ts'
-import type { Address, Geocoder } from './port.ts'
+import type { Geocoded, Geocoder } from './port.ts'
 
 /** Returns where an IP address is used; undefined if that is not known. */
 type PlaceOfIp = (ip: string) => Promise<Position | undefined>
@@ -53,14 +53,14 @@ function forwardRoute(geocoder: Geocoder): Route {
     meta: AttributionMeta,
     answers: { 200: AddressesAnswer },
     handler: async ({ query, receivedAt }) => {
-      const { addresses, attribution } = await geocoder.forward({
+      const found = await geocoder.forward({
         query: parseQuery(query.query),
         layers: parseLayers(query.layers, SEARCH_LAYERS),
         countries: parseCountries('country', query.country),
         language: parseLanguage(query.lang),
         now: receivedAt,
       })
-      return answered(addresses, attribution)
+      return answered(found)
     },
   })
 }
@@ -85,13 +85,13 @@ function reverseRoute(geocoder: Geocoder): Route {
     answers: { 200: AddressesAnswer },
     handler: async ({ query, receivedAt }) => {
       const { latitude, longitude } = parseCoordinates('coordinates', query.coordinates)
-      const { addresses, attribution } = await geocoder.reverse({
+      const found = await geocoder.reverse({
         position: [longitude, latitude],
         layers: parseLayers(query.layers, REVERSE_LAYERS),
         language: parseLanguage(query.lang),
         now: receivedAt,
       })
-      return answered(addresses, attribution)
+      return answered(found)
     },
   })
 }
@@ -121,7 +121,7 @@ function autocompleteRoute(geocoder: Geocoder, placeOf: PlaceOfIp): Route {
     meta: AttributionMeta,
     answers: { 200: AddressesAnswer },
     handler: async ({ query, ip, receivedAt }) => {
-      const { addresses, attribution } = await geocoder.autocomplete({
+      const found = await geocoder.autocomplete({
         query: parseQuery(query.query),
         near: query.near === undefined ? await placeOf(ip) : parseNear(query.near),
         layers: parseLayers(query.layers, SEARCH_LAYERS),
@@ -133,7 +133,7 @@ function autocompleteRoute(geocoder: Geocoder, placeOf: PlaceOfIp): Route {
         language: parseLanguage(query.lang),
         now: receivedAt,
       })
-      return answered(addresses, attribution)
+      return answered(found)
     },
   })
 }
@@ -148,6 +148,10 @@ function parseNear(text: string): Position {
 }
 
 /** The answer. It must not be cached, because it contains the time of day at each result. */
-function answered(addresses: readonly Address[], attribution: string): Answer {
-  return { body: { addresses }, meta: { attribution }, headers: { 'Cache-Control': 'private, no-store' } }
+function answered({ addresses, attribution }: Geocoded): Answer {
+  return {
+    json: `"addresses":${addresses}`,
+    meta: { attribution },
+    headers: { 'Cache-Control': 'private, no-store' },
+  }
 }

@@ -160,7 +160,8 @@ export interface PlacesFound {
 
 /** Results, and the credit for their data. */
 export interface Geocoded {
-  readonly addresses: readonly Address[]
+  /** A list of {@link Address} as JSON text, as it was written where they were found. */
+  readonly addresses: string
   readonly attribution: string
 }
 
