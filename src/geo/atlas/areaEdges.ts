@@ -9,8 +9,8 @@
 export interface AreaEdges {
   /** The codes of the areas. Areas that touch have different codes. */
   readonly codes: readonly string[]
-  /** The index in {@link codes} of the area that contains the reference; −1 if there is none. */
-  readonly reference: number
+  /** The indexes in {@link codes} of the areas that contain the reference, in ascending order. */
+  readonly references: readonly number[]
   /** The longitudes and latitudes of both ends of each edge, in degrees: x, y, x, y. */
   readonly edges: Float64Array
   /** The index of each edge's area. */
@@ -22,20 +22,20 @@ export type Degrees = readonly [x: number, y: number]
 let parity = new Uint8Array(64)
 
 /**
- * The index of the area that contains a point; −1 if there is none.
+ * The index of the area that contains a point, the first one if there are several; −1 if there is none.
  * @param edges at least all edges in the box between the two points
  * @param reference the point whose area is known
  */
 export function areaAt(
-  { codes, reference: known, edges, areas }: AreaEdges,
+  { codes, references, edges, areas }: AreaEdges,
   reference: Degrees,
   x: number,
   y: number,
 ): number {
-  if (edges.length === 0) return known
+  if (edges.length === 0) return references[0] ?? -1
   if (parity.length < codes.length) parity = new Uint8Array(2 * codes.length)
   parity.fill(0, 0, codes.length)
-  if (known >= 0) parity[known] = 1
+  for (const known of references) parity[known] = 1
   const [rx, ry] = reference
   // First along the parallel of the reference, then along the meridian of the point.
   for (let i = 0; i < areas.length; i++) {

@@ -1,9 +1,10 @@
-/** The borders of all countries as edges, in memory: 26,000 of them. */
+/** The borders of all countries as edges: those of the file, and beyond them, at sea, those of country-coder, in memory. */
 import { borders } from '@rapideditor/country-coder'
 import Flatbush from 'flatbush'
 import type { Position } from '../../model/geofence.ts'
 import { pointInside } from '../records/areas.ts'
-import { countryAt } from '../world/countries.ts'
+import { countryBorders } from '../world/borders.ts'
+import { coarseCountryAt } from '../world/countries.ts'
 import type { AreaEdges } from './areaEdges.ts'
 import type { CellBounds } from './grid.ts'
 
@@ -18,25 +19,32 @@ interface CountryEdges {
 let made: CountryEdges | undefined
 
 /**
- * The borders that meet a box.
- * @param reference a point whose country is returned with them
+ * The borders that meet a box. An area by country-coder comes after all of the file, so it counts only where none of
+ * those is. So a country may be two areas.
+ * @param reference a point whose countries are returned with them
  */
 export function countryEdges(box: CellBounds, reference: Position): AreaEdges {
-  const all = (made ??= makeEdges())
-  const found = all.index.search(box.west, box.south, box.east, box.north)
-  const edges = new Float64Array(4 * found.length)
-  const areas = new Uint16Array(found.length)
-  const codes: string[] = []
+  const fine = countryBorders()
+  const near = fine.edgesIn(box)
+  const inside = fine.codesAt(reference)
+  const codes = fine.inOrder([...near.codes, ...inside])
+  const places = new Map(codes.map((code, place) => [code, place]))
+  const references = inside.map((code) => places.get(code)!)
+  const edges = [...near.edges]
+  const areas = near.codes.map((code) => places.get(code)!)
+  const first = codes.length
   const placeOf = (code: string): number => {
-    const place = codes.indexOf(code)
+    const place = codes.indexOf(code, first)
     return place < 0 ? codes.push(code) - 1 : place
   }
-  found.forEach((edge, i) => {
-    edges.set(all.edges.subarray(4 * edge, 4 * edge + 4), 4 * i)
-    areas[i] = placeOf(all.codes[all.areas[edge]!]!)
-  })
-  const country = countryAt(reference)
-  return { codes, reference: country === undefined ? -1 : placeOf(country.code), edges, areas }
+  const all = (made ??= makeEdges())
+  for (const edge of all.index.search(box.west, box.south, box.east, box.north)) {
+    edges.push(...all.edges.subarray(4 * edge, 4 * edge + 4))
+    areas.push(placeOf(all.codes[all.areas[edge]!]!))
+  }
+  const coarse = coarseCountryAt(reference)
+  if (coarse !== undefined) references.push(placeOf(coarse))
+  return { codes, references, edges: Float64Array.from(edges), areas: Uint16Array.from(areas) }
 }
 
 function makeEdges(): CountryEdges {
@@ -49,7 +57,7 @@ function makeEdges(): CountryEdges {
   for (const { geometry } of borders.features) {
     const polygons = (geometry as unknown as { coordinates: Position[][][] } | null)?.coordinates ?? []
     for (const rings of polygons) {
-      const code = countryAt(pointInside(rings))?.code
+      const code = coarseCountryAt(pointInside(rings))
       if (code === undefined) continue
       const at = codes.indexOf(code)
       const area = at < 0 ? codes.push(code) - 1 : at

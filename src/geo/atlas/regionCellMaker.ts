@@ -124,7 +124,7 @@ function areasAround(
 ): AreaEdges {
   const around = widened(bounds, MOST_CLEARANCE_METERS)
   const near = areaEdges(world.usAreasIn(kind, around), around, reference)
-  if (near.reference >= 0 && near.edges.length === 0) return near
+  if (near.references.length > 0 && near.edges.length === 0) return near
   const wide = widened(bounds, COAST_METERS + MOST_CLEARANCE_METERS)
   return areaEdges(world.usAreasIn(kind, wide), wide, reference)
 }
@@ -144,7 +144,12 @@ function areaEdges(areas: readonly UsArea[], box: CellBounds, reference: Positio
     if (contains && known < 0) known = place
     for (let i = before; i < edges.length; i += 4) places.push(place)
   }
-  return { codes, reference: known, edges: Float64Array.from(edges), areas: Uint16Array.from(places) }
+  return {
+    codes,
+    references: known < 0 ? [] : [known],
+    edges: Float64Array.from(edges),
+    areas: Uint16Array.from(places),
+  }
 }
 
 function addEdges(
@@ -173,7 +178,7 @@ function linesWithCodes(
     const place = codes.indexOf(code)
     for (let i = before; i < edges.length; i += 4) areas.push(place)
   }
-  return { codes, reference: -1, edges: Float64Array.from(edges), areas: Uint16Array.from(areas) }
+  return { codes, references: [], edges: Float64Array.from(edges), areas: Uint16Array.from(areas) }
 }
 
 /** The postal codes whose centre may be the nearest of a point of the cell. `isNear` says that every point has one. */

@@ -2,6 +2,7 @@ import { borders, iso1A2Code, iso1A3Code, emojiFlag } from '@rapideditor/country
 import type { Position } from '../../model/geofence.ts'
 import { nameKey } from '../text/words.ts'
 import { LANGUAGES, type Language } from '../records/names.ts'
+import { countryBorders } from './borders.ts'
 
 /** A country, or a territory with its own code, such as Hong Kong, Puerto Rico and Gibraltar. */
 export interface Country {
@@ -19,10 +20,18 @@ const displayNames = new Map<string, Intl.DisplayNames>()
 /** The names by country and language, so there are at most as many as pairs of them. */
 const countryNames = new Map<string, string>()
 
-/** The country of a position; undefined at sea. */
+/**
+ * The country of a position; undefined at sea. Where no country of the borders' file is, as at sea more than twelve miles
+ * off, it is that of country-coder.
+ */
 export function countryAt(position: Position): Country | undefined {
-  const code = iso1A2Code(position as [number, number], { level: 'territory' })
-  return code === null ? undefined : countryOf(code)
+  const code = countryBorders().codesAt(position)[0] ?? coarseCountryAt(position)
+  return code === undefined ? undefined : countryOf(code)
+}
+
+/** The code of the country that country-coder has at a position. Its borders are simplified by some kilometres. */
+export function coarseCountryAt(position: Position): string | undefined {
+  return iso1A2Code(position as [number, number], { level: 'territory' }) ?? undefined
 }
 
 /**
