@@ -1,6 +1,6 @@
 import { derive } from '../src/accounts/scrypt.ts'
-import { lowerPriority } from '../src/runtime/threadPriority.ts'
+import { lowestPriority } from '../src/runtime/threadPriority.ts'
 
-lowerPriority()
+lowestPriority()
 
 export default derive

@@ -1,4 +1,5 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
+import { availableParallelism } from 'node:os'
 import { Piscina } from 'piscina'
 import { PASSWORD_WORKER } from '../../workers/urls.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
@@ -8,15 +9,18 @@ import type { Cost, HashTask, PasswordHash } from './scrypt.ts'
 const STANDARD: Cost = { n: 2 ** 17, r: 8, p: 1 }
 const SALT_BYTES = 16
 const HASH_BYTES = 32
-/** How many hashes are computed at a time. Each takes 128 MiB. */
-const AT_ONCE = 2
+/**
+ * How many hashes are computed at a time. Each takes 128 MiB, and fills the caches of its processor. One processor is
+ * left to the event loop, if there are several.
+ */
+const AT_ONCE = Math.max(1, Math.min(2, availableParallelism() - 1))
 /** How many hashes may wait. With this many, the last one takes about ten seconds. */
-const MOST_WAITING = 40
+const MOST_WAITING = 20 * AT_ONCE
 /** A thread takes about 10 MB. It ends after this long without a password. */
 const IDLE_MS = 60_000
 
 /**
- * Hashes passwords in threads of low priority, so that tracking does not wait for them. Node's own threads would not do,
+ * Hashes passwords in threads of the lowest priority, so that tracking does not wait for them. Node's own threads would not do,
  * because they have the priority of the event loop and also write the log.
  */
 export class Passwords {
