@@ -11,6 +11,7 @@ import { numberKey, numberValue } from '../../src/geo/records/houseNumbers.ts'
 import { WorldDatabase } from '../../src/geo/world/worldDatabase.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { quantile, rounded } from '../figures.ts'
+import { StreetCourses } from './streetCourse.ts'
 import {
   distinctHouses,
   metersBetween,
@@ -100,15 +101,22 @@ export function measureQuality(job: {
   rows.push(row('a street after 60 % of its letters', count, completed(drawStreet), LEAST_COMPLETED))
   rows.push(row('the same, by houses', count, completed(draw), LEAST_COMPLETED_WEIGHTED))
   rows.push(row('the nearest house', count, nearest(records, houses, count, random), LEAST_NEAREST))
-  const errors = leftOut(records, drawn)
+  const courses = new StreetCourses(file)
+  const errors = leftOut(records, courses, drawn)
+  courses.close()
   const isNear = (meters: number): boolean => meters <= INTERPOLATED_METERS
   const [placed, best] = [errors.map(({ meters }) => meters), errors.map(({ atBest }) => atBest)]
+  const alongStreet = errors.map(({ atStreet }) => atStreet)
   const count20 = placed.filter(isNear).length
   rows.push(row('between its neighbours, 20 m', errors.length, count20, LEAST_INTERPOLATED))
   rows.push(row('the best place between them, 20 m', errors.length, best.filter(isNear).length, undefined))
+  rows.push(
+    row('the best place along the street, 20 m', errors.length, alongStreet.filter(isNear).length, undefined),
+  )
   for (const [question, meters] of [
     ['between its neighbours, median in metres', placed],
     ['the best place between them, median in metres', best],
+    ['the best place along the street, median in metres', alongStreet],
   ] as const) {
     const median = meters.length === 0 ? 0 : quantile(Float64Array.from(meters).sort(), 0.5)
     rows.push({
@@ -165,14 +173,18 @@ function someOf(houses: readonly House[], count: number, random: () => number): 
   })
 }
 
-/** How far from the truth a house that is left out is placed, and the best place on the line between its neighbours. */
+/**
+ * How far from the truth a house that is left out is placed, the best place on the line between its neighbours, and the
+ * best one along the street or on that line.
+ */
 interface LeftOut {
   readonly meters: number
   readonly atBest: number
+  readonly atStreet: number
 }
 
 /** Measures only the houses that are placed between known numbers. */
-function leftOut(records: PlaceRecords, houses: readonly House[]): LeftOut[] {
+function leftOut(records: PlaceRecords, courses: StreetCourses, houses: readonly House[]): LeftOut[] {
   return houses.flatMap((house) => {
     const value = numberValue(house.number)
     const key = numberKey(house.number)
@@ -186,8 +198,10 @@ function leftOut(records: PlaceRecords, houses: readonly House[]): LeftOut[] {
     const line = neighbours(without, house.streetId, value)
     const meters = metersBetween(house.position, between.position)
     // In a number range, the place is on the line of the range.
-    const atBest = line === undefined ? meters : nearestOnLine(line, house.position).meters
-    return [{ meters, atBest: Math.min(meters, atBest) }]
+    const onLine = line === undefined ? meters : nearestOnLine(line, house.position).meters
+    const atBest = Math.min(meters, onLine)
+    const along = line && courses.metersToBest(street.name, line, house.position)
+    return [{ meters, atBest, atStreet: Math.min(atBest, along ?? Infinity) }]
   })
 }
 

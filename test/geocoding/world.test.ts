@@ -55,10 +55,13 @@ t.test('the city of a point is that of a look at all cities', async (t) => {
           ratio: meters(point, loc.coordinates) / (2000 + (Math.sqrt(population) / 50) * 1000),
         }))
       const best = ratios.reduce((a, b) => (b.ratio < a.ratio ? b : a))
-      t.equal(
-        world.cityAt(point, country)?.name,
-        best.ratio <= 2.999 ? best.name : world.cityAt(point, country)?.name,
-      )
+      const found = world.cityAt(point, country)?.name
+      // Distances differ by less than a thousandth, so of two cities that are nearly alike either is right.
+      if (best.ratio <= 2.999)
+        t.ok(
+          ratios.some(({ name, ratio }) => name === found && ratio <= best.ratio * 1.001),
+          `${found} at ${point.join()}: ${best.name}`,
+        )
       if (best.ratio > 3.001) t.equal(world.cityAt(point, country), undefined)
     }),
     { numRuns },
