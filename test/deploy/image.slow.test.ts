@@ -11,7 +11,7 @@ import { run, text } from './tools.ts'
 
 const NAME = process.env.RINGFENCE_TEST_IMAGE ?? ''
 /** Bytes of an image without its base. */
-const BOUNDS = { all: 450e6, regions: 300e6, tracking: 160e6 }
+const BOUNDS = { all: 350e6, regions: 300e6, tracking: 160e6 }
 type Features = keyof typeof BOUNDS
 /** In the example geofence of a new server, and far from it. */
 const INSIDE = { latitude: 40.6892, longitude: -74.0445, accuracy: 20 }
@@ -122,6 +122,16 @@ t.test(
     const secret = /test secret +(\S+)/.exec(first.output)![1]!
     t.match(await first.call('/v1/track', key, { deviceId: 'visitor-1', ...INSIDE }), {
       events: [{ type: 'user.entered_geofence' }],
+    })
+    // From the compressed data of IP addresses.
+    t.match(await first.call('/v1/geocode/ip?ip=72.229.28.185', secret), {
+      meta: { code: 200 },
+      address: { stateCode: 'NY', countryCode: 'US' },
+      proxy: false,
+    })
+    t.match(await first.call('/v1/geocode/ip?ip=2600:1f18::1', secret), {
+      address: { countryCode: 'US' },
+      proxy: true,
     })
     await podman('healthcheck', 'run', first.name)
     t.match(await first.exec('node', 'src/main.ts', 'keys', 'list'), /testPublishable +…/)

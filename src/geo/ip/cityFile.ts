@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { Reader } from 'mmdb-lib'
 import { ipText, type IpAddress } from '../../model/ipAddress.ts'
 import type { Language } from '../records/names.ts'
 import { placeOfRecord, type GeoIp2Record, type PlainRecord } from './cityRecord.ts'
+import { readPacked } from './packedFile.ts'
 import type { IpPlaceFound } from './port.ts'
 
 /** The number of zero bytes between the tree and the data of a file. */
@@ -32,7 +32,7 @@ export class CityFile {
    * @throws Error that says what is wrong with the file
    */
   static async open(path: string): Promise<CityFile> {
-    const bytes = await readFile(path)
+    const bytes = await readPacked(path)
     try {
       return new CityFile(bytes)
     } catch (cause) {
