@@ -197,6 +197,20 @@ export async function startNats(
   return server.ready(async () => (readFileSync(log, 'utf8').includes('Server is ready') ? port : undefined))
 }
 
+export interface FeedOptions {
+  /** The port of the server in front of which it stands. */
+  readonly target: number
+  readonly devices: number
+  readonly geofences: number
+  readonly seed: number
+}
+
+/** Starts a recorded source of positions: positionFeed.ts. */
+export function startPositionFeed(folder: string, options: FeedOptions): Promise<ServerProcess> {
+  const args = Object.entries(options).flatMap(([name, value]) => [`--${name}`, String(value)])
+  return launchBare(folder, 'feed', ['bench/load/positionFeed.ts', ...args])
+}
+
 async function launchBare(folder: string, name: string, args: string[]): Promise<ServerProcess> {
   const log = join(folder, `${name}.log`)
   const server = await launchNode(args, log, {})
