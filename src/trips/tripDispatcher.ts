@@ -41,8 +41,11 @@ export interface DispatcherParts {
   readonly gatherMs?: number
 }
 
-/** How many devices are told about at a time. */
-const DEVICES_AT_ONCE = 256
+/**
+ * How many devices are told about at a time. Many more than ways may wait for the road engine, so that it is the engine
+ * that says it is busy, and at once. Devices that waited here for others' ways would not be answered in time.
+ */
+const DEVICES_AT_ONCE = 2048
 const PAUSES = { firstMs: 20, lastMs: 2000 }
 /** Rows are acknowledged together after this time, because each acknowledgement costs a commit. */
 const GATHER_MS = 50
