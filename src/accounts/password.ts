@@ -1,5 +1,4 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { availableParallelism } from 'node:os'
 import { Piscina } from 'piscina'
 import { PASSWORD_WORKER } from '../../workers/urls.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
@@ -9,13 +8,10 @@ import type { Cost, HashTask, PasswordHash } from './scrypt.ts'
 const STANDARD: Cost = { n: 2 ** 17, r: 8, p: 1 }
 const SALT_BYTES = 16
 const HASH_BYTES = 32
-/**
- * How many hashes are computed at a time. Each takes 128 MiB, and fills the caches of its processor. One processor is
- * left to the event loop, if there are several.
- */
-const AT_ONCE = Math.max(1, Math.min(2, availableParallelism() - 1))
+/** How many hashes are computed at a time. Each takes 128 MiB. */
+const AT_ONCE = 2
 /** How many hashes may wait. With this many, the last one takes about ten seconds. */
-const MOST_WAITING = 20 * AT_ONCE
+const MOST_WAITING = 40
 /** A thread takes about 10 MB. It ends after this long without a password. */
 const IDLE_MS = 60_000
 
