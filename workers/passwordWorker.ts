@@ -1,6 +1,6 @@
 import { derive } from '../src/accounts/scrypt.ts'
-import { lowestPriority } from '../src/runtime/threadPriority.ts'
+import { lowerPriority } from '../src/runtime/threadPriority.ts'
 
-lowestPriority()
+lowerPriority()
 
 export default derive

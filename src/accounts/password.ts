@@ -16,7 +16,7 @@ const MOST_WAITING = 40
 const IDLE_MS = 60_000
 
 /**
- * Hashes passwords in threads of the lowest priority, so that tracking does not wait for them. Node's own threads would not do,
+ * Hashes passwords in threads of low priority, so that tracking does not wait for them. Node's own threads would not do,
  * because they have the priority of the event loop and also write the log.
  */
 export class Passwords {

@@ -8,8 +8,3 @@ import { constants, setPriority } from 'node:os'
 export function lowerPriority(): void {
   if (process.platform === 'linux') setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
 }
-
-/** The same with the lowest priority, for work that may take every processor for seconds. */
-export function lowestPriority(): void {
-  if (process.platform === 'linux') setPriority(0, constants.priority.PRIORITY_LOW)
-}
