@@ -571,6 +571,14 @@ t.test('features are found however the file is cut', async () => {
   )
 })
 
+/** The first position is nearer to the last one than to the second, where the pieces meet. */
+const TURNING_BACK: Position[] = [
+  [-73.98656, 40.7],
+  [-73.98632, 40.69936],
+  [-73.98608, 40.69936],
+  [-73.98585, 40.69981],
+]
+
 t.test('pieces of a line, which overlap and go in any direction, are the line again', async () => {
   const line = fc
     .array(fc.tuple(fc.integer({ min: 20, max: 200 }), fc.integer({ min: -100, max: 100 })), {
@@ -604,5 +612,6 @@ t.test('pieces of a line, which overlap and go in any direction, are the line ag
         return isSame && whole.every((position) => nearestOnLine(joined, position).meters < 1)
       },
     ),
+    { examples: [[TURNING_BACK, 0, 0, false, false]] },
   )
 })

@@ -39,11 +39,14 @@ function extended(line: Line, piece: Line): Line | undefined {
   const end = line.at(-1)!
   if (nearestOnLine(piece, end).meters > GAP_METERS) return undefined
   for (const direction of [piece, piece.toReversed()]) {
-    const beyond = direction.slice(direction.findLastIndex((position) => isOn(line, position)) + 1)
+    const last = direction.findLastIndex((position) => isOn(line, position))
+    const beyond = direction.slice(last + 1)
     const [first] = beyond
-    // The piece must continue the line. It must not run beside it or into its other end.
-    if (first === undefined || distance(first, end) > distance(first, line[0]!)) continue
-    const touches = beyond.length < direction.length || nearestOnLine(direction, end).meters <= SAME_METERS
+    if (first === undefined) continue
+    const leavesAtEnd = last >= 0 && nearestOnLine(direction.slice(last, last + 2), end).meters <= SAME_METERS
+    // Otherwise the piece may run beside the line or into its other end, which does not continue it.
+    if (!leavesAtEnd && distance(first, end) > distance(first, line[0]!)) continue
+    const touches = last >= 0 || nearestOnLine(direction, end).meters <= SAME_METERS
     if (touches || distance(first, end) <= GAP_METERS) return [...line, ...beyond]
   }
   return undefined
