@@ -3,10 +3,11 @@ import { writeFileSync } from 'node:fs'
 import * as places from './pictures/places.ts'
 import * as routes from './pictures/routes.ts'
 import * as times from './pictures/times.ts'
+import * as visits from './pictures/visits.ts'
 
 /** By file name: every picture of the guides. */
 export function pictures(): Readonly<Record<string, string>> {
-  const drawn = [places, routes, times].flatMap((module) => Object.entries(module))
+  const drawn = [places, routes, times, visits].flatMap((module) => Object.entries(module))
   return Object.fromEntries(drawn.map(([name, draw]) => [`${name}.svg`, draw()]))
 }
 

@@ -5,7 +5,7 @@
  */
 import { decide, type Decision, type Fact } from '../../../src/rules/geofenceRules.ts'
 import { type Circumstances } from '../../../src/rules/circumstances.ts'
-import { destination } from '../../../src/geometry/distance.ts'
+import { destination, pointDistance } from '../../../src/geometry/distance.ts'
 import { Probe } from '../../../src/geometry/probe.ts'
 import type { Visit } from '../../../src/model/device.ts'
 import type { Geofence, Shape } from '../../../src/model/geofence.ts'
@@ -20,6 +20,13 @@ export type Offset = readonly [east: number, north: number]
 export function placeAt([east, north]: Offset): { readonly latitude: number; readonly longitude: number } {
   const bearing = (Math.atan2(east, north) * 180) / Math.PI
   return destination(CENTER.latitude, CENTER.longitude, bearing, Math.hypot(east, north))
+}
+
+/** The metres east and north of the centre of a place nearby. */
+export function offsetOf({ latitude, longitude }: ReturnType<typeof placeAt>): Offset {
+  const north = pointDistance(CENTER.latitude, longitude, latitude, longitude)
+  const east = pointDistance(latitude, CENTER.longitude, latitude, longitude)
+  return [longitude < CENTER.longitude ? -east : east, latitude < CENTER.latitude ? -north : north]
 }
 
 /** A geofence with the index that holds it. */
