@@ -2,9 +2,10 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { Ringfence, type Event, type User } from '../../sdk/src/index.ts'
 import { EventSource } from '../kit/eventSource.ts'
 import { KEYS, startServer } from '../kit/server.ts'
-import { Stream } from '../kit/stream.ts'
+import { ENCODINGS, sdkEncoding, Stream } from '../kit/stream.ts'
 import { until } from '../kit/waiting.ts'
 
 // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
@@ -186,4 +187,74 @@ t.test('/readyz says whether there are places', async (t) => {
   t.equal(await detail(), 'off')
   await good('PATCH', '/v1/settings', { places: true })
   t.match(await detail(), /montevideo|sample/i)
+})
+
+t.test('the client: types of all members, and filters of subscriptions in every encoding', async (t) => {
+  const client = new Ringfence({ url: server.url, key: KEYS.testSecret })
+  const { settings } = await client.patch('/v1/settings', {
+    body: {
+      places: true,
+      regions: true,
+      regionEvents: ['country'],
+      nearbyPlaceChains: ['mcdonalds'],
+      fraud: { enabled: true, blocked: ['thief'] },
+      segments: [{ description: 'Eaters', externalId: 'eaters', rule: { chain: 'mcdonalds' } }],
+      // @ts-expect-error -- there is no such setting
+      placesOn: true,
+    },
+  })
+  t.strictSame([settings.nearbyPlaceChains, settings.fraud.blocked], [['mcdonalds'], ['thief']])
+  for (const name of ENCODINGS) {
+    const stream = client.stream({ encoding: sdkEncoding(name) })
+    const deviceId = `client-${name}`
+    const visits = stream.events({ deviceIds: [deviceId], chains: ['mcdonalds'] })
+    const borders = stream.events({ deviceIds: [deviceId], regions: ['UY'] })
+    const frauds = stream.events({
+      deviceIds: [deviceId],
+      failureReasons: ['fraud_mocked_from_mock_provider'],
+    })
+    await Promise.all([visits.ready, borders.ready, frauds.ready])
+    const update = { deviceId, latitude, longitude, accuracy: 5, stopped: true, mocked: true }
+    await stream.track(update)
+    const next = async (events: AsyncIterator<Event>): Promise<Event> => (await events.next()).value
+    const came: Event[] = [await next(visits), await next(visits)]
+    const visit = came.find(({ type }) => type === 'user.entered_place')
+    t.strictSame(came.map(({ type }) => type).toSorted(), ['user.entered_place', 'user.nearby_place_chain'])
+    t.match(
+      [visit?.place?._id, visit?.place?.chain?.slug, visit?.place?.categories[0]],
+      [burger._id, 'mcdonalds', 'food-beverage'],
+      name,
+    )
+    for (const { name: other } of visit?.alternatePlaces ?? []) t.type(other, 'string')
+    // @ts-expect-error -- a place has no such member
+    t.equal(visit?.place?.title, undefined)
+    const border = await next(borders)
+    t.strictSame([border.type, border.region?.code], ['user.entered_region_country', 'UY'], name)
+    const fraud = await next(frauds)
+    t.strictSame(
+      [fraud.fraud?.passed, fraud.fraud?.mocked, fraud.failureReasons],
+      [false, true, ['fraud_mocked_from_mock_provider']],
+      name,
+    )
+    const { user }: { user: User } = await client.get('/v1/users/{id}', { params: { id: deviceId } })
+    t.strictSame(
+      [user.place?._id, user.country?.flag, user.nearbyPlaceChains?.[0]?.slug, user.topChains[0]?.slug],
+      [burger._id, '🇺🇾', 'mcdonalds', 'mcdonalds'],
+    )
+    t.strictSame([user.segments[0]?.externalId, user.fraud?.mocked], ['eaters', true])
+    t.equal(user.fraud?.lastMockedAt, user.updatedAt)
+    await stream.close()
+  }
+  const context = await client.get('/v1/context', {
+    query: { coordinates: `${latitude},${longitude}` },
+  })
+  t.strictSame([context.place?._id, context.country?.code], [burger._id, 'UY'])
+  const { passed } = await client.track({
+    deviceId: 'thief',
+    latitude,
+    longitude,
+    accuracy: 5,
+    verified: true,
+  })
+  t.equal(passed, false)
 })

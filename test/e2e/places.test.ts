@@ -99,6 +99,41 @@ t.test('a walk into a café: passing by, stopping, staying, leaving', async (t) 
   t.notHas(left.user, 'place')
 })
 
+t.test('explain says in which other places the user might be, and how close the runner-up was', async (t) => {
+  let compared = 0
+  for (const [i, one] of (await near('categories=food-beverage')).slice(0, 30).entries()) {
+    const deviceId = `explained-${i}`
+    const [event] = (await track(deviceId, pointOf(one), { stopped: true })).events
+    const { place } = (await good('GET', `/v1/users/${deviceId}/explain`)).explanation
+    const [first, second] = place.candidates
+    t.match(place, { events: ['user.entered_place'], confidence: event.confidence })
+    t.match(place.reason, new RegExp(`with confidence ${event.confidence}`))
+    t.equal(first.place._id, event.place._id)
+    t.ok(place.candidates.length <= 10)
+    const others = place.candidates.slice(1, 5).map((candidate: Json) => candidate.place._id)
+    t.strictSame(
+      event.alternatePlaces.map(({ _id }: Json) => _id),
+      others,
+    )
+    if (second === undefined) {
+      t.notHas(place, 'runnerUpMeters')
+      continue
+    }
+    compared++
+    t.equal(place.runnerUpMeters, second.distance - first.distance)
+    t.ok(second.distance <= 75)
+    for (const { distance, pointDistance: toPoint } of place.candidates) t.ok(distance <= toPoint)
+  }
+  t.ok(compared > 3, `${compared} with a runner-up`)
+  // One that is left: how far it is.
+  const burgers = await near('chains=mcdonalds')
+  await track('far', pointOf(burgers[0]), { stopped: true })
+  await track('far', away(pointOf(burgers[0]), 3000))
+  const { place } = (await good('GET', '/v1/users/far/explain')).explanation
+  t.match(place, { was: { _id: burgers[0]._id }, events: ['user.exited_place'] })
+  t.match(place.reason, /is far away, more than 125 m: left/)
+})
+
 t.test('without a stop: after placeMinimumStaySeconds as the first candidate at every update', async (t) => {
   t.strictSame(types(await track('slow', CAFE)), [])
   t.strictSame(types(await track('slow', CAFE, {}, 4)), [])

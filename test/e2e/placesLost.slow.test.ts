@@ -1,6 +1,8 @@
 /** A place database that is missing, damaged or replaced while users are in places. */
-import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import Database from 'better-sqlite3'
 import t from 'tap'
 import { destination } from '../../src/geometry/distance.ts'
 import { mapRegionsFolder } from '../../src/geo/extract/mapRegionFiles.ts'
@@ -135,4 +137,74 @@ t.test('a place database that is damaged while the server runs', async (t) => {
     t.equal(types(await track(`leaves ${name}`, 3000))[0], 'user.exited_place', name)
     await until(async () => (await server.api('GET', near)).status === 200)
   }
+})
+
+/** Puts another database in the place of the café's, as an import does: a new file with the same name. */
+function replaced(change: (database: Database.Database) => void): void {
+  for (const file of files) {
+    cpSync(`${file}.kept`, `${file}.new`)
+    const database = new Database(`${file}.new`)
+    change(database)
+    database.close()
+    renameSync(`${file}.new`, file)
+  }
+}
+
+const UNITS = 1e7
+const explained = async (deviceId: string): Promise<Json> =>
+  (await good('GET', `/v1/users/${deviceId}/explain`)).explanation.place
+
+t.test('a place database that is replaced while users are in the place', async (t) => {
+  const inside = async (...deviceIds: string[]) => {
+    for (const deviceId of deviceIds)
+      t.strictSame(types(await track(deviceId, 0)), ['user.entered_place'], deviceId)
+  }
+  await inside('same', 'removed', 'gone away')
+  const { place } = (await good('GET', '/v1/users/same')).user
+
+  replaced(() => {})
+  // The server looks at its files once a second.
+  for (let i = 0; i < 25; i++) {
+    const { user, events } = await track('same', i % 2)
+    t.strictSame([events, user.place], [[], place], 'the same places: nothing happens')
+    await sleep(100)
+  }
+
+  replaced((database) => database.prepare('DELETE FROM place WHERE key = ?').run(cafe._id))
+  await until(async () => (await track('removed', 1)).user.place?._id !== cafe._id)
+  t.notHas((await good('GET', '/v1/users/removed')).user, 'place', 'gone')
+  t.strictSame(
+    (await good('GET', '/v1/events?deviceId=removed&type=user.exited_place')).events,
+    [],
+    'silently',
+  )
+  const reason = /no longer in the data: it is left without an event/
+  t.match(await explained('removed'), { was: { _id: cafe._id }, events: [], reason })
+  t.match(
+    await track('gone away', 5000),
+    { events: [], user: { deviceId: 'gone away' } },
+    'also for a user who is far away at the next update',
+  )
+  const [other] = (await track('comes', 0)).events
+  t.not(other?.place._id, cafe._id, 'nobody enters it')
+
+  replaced(() => {})
+  let tries = 0
+  await until(async () => (await track(`back ${tries++}`, 0)).user.place?._id === cafe._id)
+  await inside('moved')
+  const [x, y] = [longitude * UNITS, latitude * UNITS].map(Math.round) as [number, number]
+  const north = Math.round((400 / 111_000) * UNITS)
+  replaced((database) => {
+    const id = database.prepare('SELECT id FROM place WHERE key = ?').pluck().get(cafe._id)
+    if (id === undefined) return
+    database
+      .prepare('UPDATE place SET x = ?, y = ?, rings = NULL, size = 0 WHERE id = ?')
+      .run(x, y + north, id)
+    database
+      .prepare('UPDATE ground_box SET south = ?, north = ? WHERE id = ?')
+      .run(y + north - 3000, y + north + 3000, id)
+  })
+  let left: Json
+  await until(async () => types((left = await track('moved', 2))).includes('user.exited_place'))
+  t.match(left.events[0], { place: { _id: cafe._id } }, 'it has moved away from the user')
 })
