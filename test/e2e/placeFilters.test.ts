@@ -199,8 +199,6 @@ t.test('the client: types of all members, and filters of subscriptions in every 
       nearbyPlaceChains: ['mcdonalds'],
       fraud: { enabled: true, blocked: ['thief'] },
       segments: [{ description: 'Eaters', externalId: 'eaters', rule: { chain: 'mcdonalds' } }],
-      // @ts-expect-error -- there is no such setting
-      placesOn: true,
     },
   })
   t.strictSame([settings.nearbyPlaceChains, settings.fraud.blocked], [['mcdonalds'], ['thief']])

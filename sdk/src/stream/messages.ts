@@ -20,6 +20,16 @@ export interface EventFilter {
   readonly externalIds?: readonly string[]
   readonly userIds?: readonly string[]
   readonly deviceIds?: readonly string[]
+  /** The `_id`s of the event's place. */
+  readonly placeIds?: readonly string[]
+  /** The slugs of the place's chain. */
+  readonly chains?: readonly string[]
+  /** The slugs of the place's categories. */
+  readonly categories?: readonly string[]
+  /** The codes or `_id`s of the event's region. */
+  readonly regions?: readonly string[]
+  /** The reasons of `user.failed_fraud`. */
+  readonly failureReasons?: readonly string[]
 }
 
 /** Which devices of a watched area are wanted. Each part that is given must match. */
