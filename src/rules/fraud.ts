@@ -14,7 +14,14 @@ import { Unfetched, Unknown, type Atlas, type IpHere } from './atlas.ts'
 import type { DeviceState } from './deviceState.ts'
 import type { Evaluator, Situation, Step } from './evaluator.ts'
 import { isListed, listsOf } from './fraudLists.ts'
-import { MAX_RADIUS_METERS, movedMeters, NOWHERE_SAFE, NO_LIMITS, type ZoneLimits } from './safeZone.ts'
+import {
+  LONGEST_DEGREE_METERS,
+  MAX_RADIUS_METERS,
+  movedMeters,
+  NOWHERE_SAFE,
+  NO_LIMITS,
+  type ZoneLimits,
+} from './safeZone.ts'
 import { evaluatedAccuracy } from '../geometry/confidence.ts'
 
 /** The source that Android names for a location that an app has made up. */
@@ -125,9 +132,13 @@ function isJump(
   { update, now, rows, row = -1 }: Situation,
   { jumpMeters, jumpSpeed }: FraudSettings,
 ): boolean {
+  const [latitude, longitude] = [rows!.latitude(row), rows!.longitude(row)]
+  const degrees = Math.abs(update.latitude - latitude) + Math.abs(update.longitude - longitude)
+  // Nearly every update: first along a meridian, then along the equator, it would not be that far.
+  if (degrees * LONGEST_DEGREE_METERS <= jumpMeters) return false
   const lastAccuracy = rows!.accuracy(row)
   const known = Number.isNaN(lastAccuracy) ? 0 : evaluatedAccuracy(lastAccuracy)
-  const way = pointDistance(rows!.latitude(row), rows!.longitude(row), update.latitude, update.longitude)
+  const way = pointDistance(latitude, longitude, update.latitude, update.longitude)
   const meters = way - known - now.accuracy
   if (meters <= jumpMeters) return false
   const seconds = Math.max(1, (now.time - rows!.updatedAt(row)) / 1000)

@@ -203,4 +203,4 @@ export function movedMeters(
  * The longest degree on WGS84, which is one of latitude at the pole (111,694 m). The longest degree of longitude is
  * 111,320 m.
  */
-const LONGEST_DEGREE_METERS = 111_700
+export const LONGEST_DEGREE_METERS = 111_700

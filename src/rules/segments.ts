@@ -77,7 +77,10 @@ export function stepSegments(
     if (verdict.isMember) members.push(segment.number)
     until = Math.min(until, verdict.until)
   }
-  const isSame = counts === before.counts && members.join() === before.members.join()
+  const isSame =
+    counts === before.counts &&
+    members.length === before.members.length &&
+    members.every((number, i) => number === before.members[i])
   return { segments: isSame ? before : staysOf(members, counts), until }
 }
 
@@ -154,14 +157,18 @@ function userAfter(
   { visits, regions, places }: Omit<DeviceState, 'segments'>,
   { view, now, metadata }: Situation,
 ): SegmentUser {
-  const [country, state] = codesIn(regions.codes)
-  // A user may be in thousands of geofences. They are read once, and only if a rule asks for them.
+  // Only if a rule asks for them; a user may be in thousands of geofences.
+  let codes: readonly (string | undefined)[] | undefined
   let inside: Set<string> | undefined
   return {
     time: now.time,
     metadata,
-    country,
-    state,
+    get country() {
+      return (codes ??= codesIn(regions.codes))[0]
+    },
+    get state() {
+      return (codes ??= codesIn(regions.codes))[1]
+    },
     place: places.stay?.place,
     isInside(tag, externalId) {
       if (inside === undefined) {
