@@ -52,7 +52,7 @@ export function candidatesAt(
 ): PlaceNear[] {
   const here = atlas.placesAt(latitude, longitude)
   if (!('near' in here)) throw new Error('the places are not known')
-  return candidatesAmong(here, DEFAULT_SETTINGS.placeFilters, 0)
+  return candidatesAmong(here, DEFAULT_SETTINGS.placeFilters, 0, Infinity)
 }
 
 /** The mean of the locations. The more accurate one is said to be, the more it counts. */

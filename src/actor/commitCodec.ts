@@ -8,14 +8,15 @@ import { DEVICE_TYPE, deviceRowEnd } from './deviceRows.ts'
  * ```
  * frame    version u8 · server time f64 · commit*
  * commit   partition u16 · sequence f64 · registry revision f64 · rows u32 · events u32 · row* · event*
- * row      of a device: see deviceRows.ts, kinds 1 to 4
+ * row      of a device: see deviceRows.ts, kinds 1 to 4 and 6
  *          of any other actor: ACTOR u8 · number of its type u8 · length u32 · what the type has written
  * event    scope u32 · length u32 · JSON
  * ```
- * Little-endian. Version 1 has rows of the kinds 1 to 3 only. Rows are applied as data, in order, never evaluated
- * again.
+ * Little-endian. Version 1 has rows of the kinds 1 to 3 only, version 2 has none of the kind 6. Rows are applied as
+ * data, in order, never evaluated again.
  */
-const VERSION = 2
+const VERSION = 3
+const OLDEST_VERSION = 1
 const ACTOR = 5
 /** The size of an actor row without the data that its type has written. */
 const ACTOR_BYTES = 6
@@ -169,7 +170,7 @@ export function readFrame(payload: Uint8Array, visitor: FrameVisitor): void {
   const buffer = Buffer.from(payload.buffer, payload.byteOffset, payload.byteLength)
   const view = viewOf(payload)
   const version = buffer[0]
-  if (version !== 1 && version !== VERSION)
+  if (version === undefined || version < OLDEST_VERSION || version > VERSION)
     throw new Error(`frame version ${version} is not ${VERSION}: written by a newer release?`)
   const frame: FrameBytes = { buffer, view }
   const time = view.getFloat64(1, true)

@@ -1,4 +1,5 @@
 import type { FrameBytes, FrameWriter } from './commitCodec.ts'
+import type { PlaceStays } from '../model/place.ts'
 import type { DeviceTable } from './deviceTable.ts'
 
 /**
@@ -9,8 +10,10 @@ import type { DeviceTable } from './deviceTable.ts'
  * WHOLE    as MOVED · scope u32 · length u32 · profile (profileCodec.ts)
  * REMOVED  kind u8 · row u32
  * NUMBERED as MOVED · sequence f64: the profile's newest mark has come to that number
+ * FIRST    as NUMBERED, or NaN if that number is the same · since f64 · length u8 · id: the profile has changed only in
+ *          the place that is first among the candidates; without an id, there is none
  * ```
- * Little-endian.
+ * Little-endian. The ids of places are ASCII.
  */
 /** The number of the actor type. */
 export const DEVICE_TYPE = 0
@@ -19,10 +22,14 @@ const MOVED = 1
 const WHOLE = 2
 const REMOVED = 3
 const NUMBERED = 4
+const FIRST = 6
 
 const REMOVED_BYTES = 5
 const MOVED_BYTES = 46
 const NUMBERED_BYTES = MOVED_BYTES + 8
+/** The size of a row of the kind FIRST without the id. */
+const FIRST_BYTES = NUMBERED_BYTES + 9
+const MAX_ID_BYTES = 255
 /** The size of a whole row without its profile. */
 const WHOLE_BYTES = MOVED_BYTES + 8
 
@@ -37,6 +44,39 @@ export function writeNumbered(writer: FrameWriter, table: DeviceTable, row: numb
   const at = writer.addRow(NUMBERED_BYTES)
   writeColumns(writer.view, at, NUMBERED, table, row)
   writer.view.setFloat64(at + MOVED_BYTES, table.sequence(row), true)
+}
+
+/**
+ * Whether a place can be written by {@link writeFirst}. Every id of a place can, unless a map region has been tampered
+ * with.
+ */
+export function fitsFirst(first: PlaceStays['first']): boolean {
+  if (first === undefined) return true
+  const { id } = first
+  if (id.length === 0 || id.length > MAX_ID_BYTES) return false
+  for (let i = 0; i < id.length; i++) if (id.charCodeAt(i) > 0x7f) return false
+  return true
+}
+
+/**
+ * Writes the columns, and the place that is first among the candidates.
+ * @param sequence the number of the newest mark; undefined if it is the same as before
+ */
+export function writeFirst(
+  writer: FrameWriter,
+  table: DeviceTable,
+  row: number,
+  first: PlaceStays['first'],
+  sequence: number | undefined,
+): void {
+  const { id, since } = first ?? { id: '', since: 0 }
+  const at = writer.addRow(FIRST_BYTES + id.length)
+  const { view } = writer
+  writeColumns(view, at, FIRST, table, row)
+  view.setFloat64(at + MOVED_BYTES, sequence ?? NaN, true)
+  view.setFloat64(at + NUMBERED_BYTES, since, true)
+  view.setUint8(at + FIRST_BYTES - 1, id.length)
+  for (let i = 0; i < id.length; i++) view.setUint8(at + FIRST_BYTES + i, id.charCodeAt(i))
 }
 
 /** Writes the whole row, including its profile. */
@@ -72,6 +112,8 @@ export function deviceRowEnd(view: DataView, at: number): number {
       return at + MOVED_BYTES
     case NUMBERED:
       return at + NUMBERED_BYTES
+    case FIRST:
+      return at + FIRST_BYTES + view.getUint8(at + FIRST_BYTES - 1)
     case REMOVED:
       return at + REMOVED_BYTES
     case WHOLE:
@@ -94,7 +136,14 @@ export function readDeviceRow(
   if (kind === REMOVED) return table.remove(row, time)
   if (kind === WHOLE)
     table.setPacked(row, view.getUint32(at + MOVED_BYTES, true), buffer.subarray(at + WHOLE_BYTES, end))
-  if (kind === NUMBERED) table.setSequence(row, view.getFloat64(at + MOVED_BYTES, true))
+  if (kind === FIRST) {
+    const id = buffer.toString('latin1', at + FIRST_BYTES, end)
+    table.readFirst(row, id === '' ? undefined : { id, since: view.getFloat64(at + NUMBERED_BYTES, true) })
+  }
+  if (kind === NUMBERED || kind === FIRST) {
+    const sequence = view.getFloat64(at + MOVED_BYTES, true)
+    if (!Number.isNaN(sequence)) table.setSequence(row, sequence)
+  }
   table.move(
     row,
     view.getFloat64(at + 6, true),

@@ -1,5 +1,6 @@
 import { DeviceMemory } from './deviceMemory.ts'
 import type { Profile } from '../model/device.ts'
+import type { PlaceStays } from '../model/place.ts'
 import type { ScopeId } from '../model/scope.ts'
 import type { Settings } from '../model/settings.ts'
 import type { Sender, Update } from '../model/update.ts'
@@ -9,6 +10,7 @@ import type { FrameBytes, FrameWriter } from './commitCodec.ts'
 import { DeviceColumns, OF_DEVICE, OF_USER } from './deviceColumns.ts'
 import { nameHash } from '../runtime/nameHash.ts'
 import { readDeviceRow, writeWhole } from './deviceRows.ts'
+import { profileWithFirst } from './profile.ts'
 import { ProfileStore } from './profileStore.ts'
 import { RowIndex } from '../runtime/rowIndex.ts'
 
@@ -62,6 +64,11 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   readonly replyHead: (ReplyHead | undefined)[] = []
   /** The sender of the last update of a record that is its device's only one. */
   readonly #senders: (Sender | undefined)[] = []
+  /**
+   * What rows of the log say about the first candidates of places, at most the last two for each record, until its
+   * profile is needed: reading and writing a profile takes as long as evaluating an update.
+   */
+  readonly #firsts = new Map<number, readonly PlaceStays['first'][]>()
   /** The stream of that update. */
   readonly #streams: (string | undefined)[] = []
   /** The first rows of the chains. */
@@ -156,7 +163,16 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   /** The profile, which stays unpacked. */
   profile(row: number): Profile {
-    this.#settleMark(row)
+    this.#settle(row)
+    return this.activeProfile(row)
+  }
+
+  /**
+   * The profile, which stays unpacked. The number of its newest mark may be old: writing it into the profile takes
+   * about as long as a usual update.
+   */
+  activeProfile(row: number): Profile {
+    if (this.#firsts.size > 0) this.#settle(row)
     if (this.#profiles.isUnpacked(row)) return this.#profiles.get(row)
     const before = this.#profiles.bytesOf(row)
     const profile = this.#profiles.get(row)
@@ -166,18 +182,18 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   /** `_id` of the user. */
   recordId(row: number): string {
-    return this.profile(row).id
+    return this.activeProfile(row).id
   }
 
   /** The profile. If it was packed, it stays packed; this is for scans. */
   peek(row: number): Profile {
-    this.#settleMark(row)
+    this.#settle(row)
     return this.#profiles.peek(row)
   }
 
   /**
-   * The profile like {@link peek}, but the number of its newest mark may be old. It is for code that runs for every
-   * update, because writing that number into the profile takes about as long as a usual update.
+   * The profile like {@link peek}, but the number of its newest mark and the first candidate of its places may be old.
+   * It is for code that runs for every update.
    */
   peekUnsettled(row: number): Profile {
     return this.#profiles.peek(row)
@@ -223,11 +239,26 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     const isNew = this.#open(row, scope)
     const userBefore = isNew ? undefined : this.#profiles.userId(row)
     const before = this.#profiles.bytesOf(row)
+    this.#firsts.delete(row)
     this.#profiles.set(row, profile)
     this.#countBytes(row, scope, before)
     this.setSequence(row, -1)
     this.candidateCache.forgetStays(row)
     this.#relink(row, scope, isNew, userBefore)
+  }
+
+  /**
+   * Changes only the place that is first among the candidates. Neither look-ups nor replies depend on it, so they stay
+   * as they are.
+   */
+  setFirst(row: number, first: PlaceStays['first']): void {
+    this.#replace(row, profileWithFirst(this.activeProfile(row), first))
+  }
+
+  /** Like {@link setFirst}, but leaves the profile as it is until it is needed: a start reads a million of them. */
+  readFirst(row: number, first: PlaceStays['first']): void {
+    const last = this.#firsts.get(row)?.at(-1)
+    this.#firsts.set(row, this.#firsts.has(row) ? [last, first] : [first])
   }
 
   /**
@@ -239,6 +270,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     const isKnown = !isNew && this.#profiles.isOfUserIn(row, packed)
     const userBefore = isNew || isKnown ? undefined : this.#profiles.userId(row)
     const before = this.#profiles.bytesOf(row)
+    this.#firsts.delete(row)
     this.#profiles.setPacked(row, packed)
     this.#countBytes(row, scope, before)
     this.setSequence(row, -1)
@@ -254,6 +286,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     const userId = this.#profiles.userId(row)
     if (userId !== undefined) this.#unlink(this.#users, OF_USER, row, nameHash(scope, userId))
     const before = this.#profiles.bytesOf(row)
+    this.#firsts.delete(row)
     this.#profiles.delete(row)
     this.#countBytes(row, scope, before)
     this.replyHead[row] = undefined
@@ -283,7 +316,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
     let packed = 0
     for (let row = 0; row < this.length; row++) {
       if (!this.#profiles.isUnpacked(row) || this.receivedAt(row) >= before) continue
-      this.#settleMark(row)
+      this.#settle(row)
       const bytes = this.#profiles.bytesOf(row)
       this.#profiles.pack(row)
       this.#countBytes(row, this.scope(row), bytes)
@@ -296,21 +329,34 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
 
   /** The profile as bytes, without unpacking an idle one; they are valid until the next call. */
   packedProfile(row: number): Uint8Array {
-    this.#settleMark(row)
+    this.#settle(row)
     return this.#profiles.packed(row)
   }
 
-  /** Writes the newest mark's number into the profile if its column is ahead. An idle profile stays packed. */
-  #settleMark(row: number): void {
+  /**
+   * Writes into the profile what is ahead of it: first candidates that were read, and the newest mark's number. An idle
+   * profile stays packed.
+   */
+  #settle(row: number): void {
+    const firsts = this.#firsts.size === 0 ? undefined : this.#firsts.get(row)
+    if (firsts !== undefined) {
+      this.#firsts.delete(row)
+      this.#replace(row, firsts.reduce(profileWithFirst, this.#profiles.peek(row)))
+    }
     const sequence = this.sequence(row)
     if (!(sequence >= 0) || !this.exists(row)) return
     const profile = this.#profiles.peek(row)
     const mark = profile.marks.at(-1)
     if (mark === undefined || mark.sequence >= sequence) return
-    const isIdle = !this.#profiles.isUnpacked(row)
     const marks = [...profile.marks.slice(0, -1), { stream: mark.stream, sequence }]
+    this.#replace(row, { ...profile, marks })
+  }
+
+  /** Replaces the profile by one of the same device and user. If it was packed, it stays packed. */
+  #replace(row: number, profile: Profile): void {
+    const isIdle = !this.#profiles.isUnpacked(row)
     const before = this.#profiles.bytesOf(row)
-    this.#profiles.set(row, { ...profile, marks })
+    this.#profiles.set(row, profile)
     if (isIdle) this.#profiles.pack(row)
     this.#countBytes(row, this.scope(row), before)
   }

@@ -16,7 +16,7 @@ import type { DeviceMemory } from './deviceMemory.ts'
 import type { FeedShortcut, ShortcutOutcome } from './feedShortcut.ts'
 import { FEEDS, type FeedTable } from './feedTable.ts'
 import { feedUpdateOf, movesTrips } from './feeding.ts'
-import { writeMoved, writeNumbered, writeWhole } from './deviceRows.ts'
+import { fitsFirst, writeFirst, writeMoved, writeNumbered, writeWhole } from './deviceRows.ts'
 import { FLAG_SETTLED, updateFlags, type DeviceTable } from './deviceTable.ts'
 import { circumstancesOf } from '../rules/circumstances.ts'
 import type { Measured } from '../rules/measured.ts'
@@ -24,7 +24,7 @@ import { Unready } from '../rules/unready.ts'
 import { createEvaluators, evaluate } from '../rules/evaluators.ts'
 import { identify, onlyRecord, timeOf } from './identity.ts'
 import { NO_STATE } from '../rules/deviceState.ts'
-import { isInNewestStream, profileAfter, saysNothingNew, textLength } from './profile.ts'
+import { isInNewestStream, profileAfter, profileChange, saysNothingNew, textLength } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
 import {
   COUNTRY_BARRED,
@@ -386,7 +386,7 @@ export class Partition {
     writing: 'before' | undefined,
   ): readonly string[] | Exclude<Refusal, typeof RATE_LIMITED> {
     const { table } = this
-    const before = table.exists(row) ? table.profile(row) : undefined
+    const before = table.exists(row) ? table.activeProfile(row) : undefined
     const now = circumstancesOf(update, time, view.settings)
     const rows = before === undefined ? undefined : table
     const metadata = update.metadata ?? before?.metadata
@@ -397,21 +397,29 @@ export class Partition {
     if (evaluated instanceof Unready) return evaluated
     const { state, zone, transitions } = evaluated
     this.#transitions = transitions
-    const profile = profileAfter(before, update, state, () =>
-      userRecordId(this.salt, update.receivedAt, this.number, row),
-    )
+    const { first } = state.places
+    let change = before === undefined ? 'more' : profileChange(before, update, state)
+    if (change === 'first' && !fitsFirst(first)) change = 'more'
+    const profile =
+      change === 'more'
+        ? profileAfter(before && table.profile(row), update, state, () =>
+            userRecordId(this.salt, update.receivedAt, this.number, row),
+          )
+        : before!
     const events =
       transitions.length === 0
         ? NO_EVENTS
         : this.events.emit(transitions, profile, update, view, time, writing)
     if (events === TOO_MANY_EVENTS || events instanceof Unwritten) return events
-    if (profile !== before) table.setProfile(row, update.scope, profile)
-    this.#move(row, update, view.settings, time, profile === before)
+    if (change === 'more') table.setProfile(row, update.scope, profile)
+    else if (change === 'first') table.setFirst(row, first)
+    this.#move(row, update, view.settings, time, change === 'nothing')
     this.#setZone(row, update, zone, view)
     for (const evaluator of this.evaluators) evaluator.remember?.(table, row, state)
-    if (profile === before) this.#write(row, update, writer)
+    if (change === 'nothing') this.#write(row, update, writer)
     else {
-      writeWhole(writer, table, row, packProfile(profile))
+      if (change === 'more') writeWhole(writer, table, row, packProfile(profile))
+      else writeFirst(writer, table, row, first, update.sequence)
       if (update.sequence !== undefined) table.setSequence(row, update.sequence)
     }
     return events

@@ -1,10 +1,11 @@
 import type { Profile, StreamMark } from '../model/device.ts'
 import { STREAM_MARKS } from '../model/device.ts'
 import { sameMetadata } from '../model/metadata.ts'
-import { NO_PLACES } from '../model/place.ts'
+import { NO_PLACES, type PlaceStays } from '../model/place.ts'
 import { NO_REGIONS } from '../model/region.ts'
 import type { Update } from '../model/update.ts'
 import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
+import { placesWith } from '../rules/placeStep.ts'
 
 /**
  * The state before the last update, except for what it crossed, and for beacons, fraud and segments, which are from after it.
@@ -48,7 +49,48 @@ export function isInNewestStream({ marks }: Profile, { stream }: Update): boolea
   return stream === undefined || marks.at(-1)?.stream === stream
 }
 
-/** The profile after an update; the same object if nothing changes except the newest mark's number. */
+/** What an update changes in a profile. */
+export type ProfileChange =
+  /** Nothing, except perhaps the newest mark's number. */
+  | 'nothing'
+  /**
+   * Also the place that is first among the candidates, and nothing else. A device that drives through a town changes
+   * it with most updates.
+   */
+  | 'first'
+  | 'more'
+
+export function profileChange(before: Profile, update: Update, state: DeviceState): ProfileChange {
+  const { places } = before
+  if (!isInNewestStream(before, update) || !isSameButPlaces(before, state) || !saysNothingNew(before, update))
+    return 'more'
+  if (places === state.places) return 'nothing'
+  const { stay, nearby, visited } = state.places
+  const isSame =
+    stay === places.stay && isSameList(nearby, places.nearby) && isSameList(visited, places.visited)
+  return isSame ? 'first' : 'more'
+}
+
+/** Whether both are the same array, or empty. */
+function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a === b || a.length + b.length === 0
+}
+
+/** The profile after an update that changes only the place that is first among the candidates. */
+export function profileWithFirst(before: Profile, first: PlaceStays['first']): Profile {
+  const { visits, approaches, regions, places } = before
+  return {
+    ...before,
+    visitsBefore: visits,
+    approachesBefore: approaches,
+    crossed: NO_STATE.crossed,
+    regionsBefore: regions,
+    places: placesWith({ ...places, first }),
+    placesBefore: places,
+  }
+}
+
+/** The profile after an update. */
 export function profileAfter(
   before: Profile | undefined,
   update: Update,
@@ -56,9 +98,6 @@ export function profileAfter(
   newId: () => string,
 ): Profile {
   const { visits, approaches } = before ?? NO_STATE
-  if (before !== undefined && isInNewestStream(before, update) && isSameState(before, state)) {
-    if (saysNothingNew(before, update)) return before
-  }
   return {
     id: before?.id ?? newId(),
     deviceId: update.deviceId,
@@ -107,14 +146,13 @@ export function textLength(
   return length
 }
 
-function isSameState(before: Profile, state: DeviceState): boolean {
+function isSameButPlaces(before: Profile, state: DeviceState): boolean {
   return (
     before.visits === state.visits &&
     before.approaches === state.approaches &&
     before.beacons === state.beacons &&
     before.regions === state.regions &&
     before.fraud === state.fraud &&
-    before.places === state.places &&
     before.segments === state.segments &&
     state.crossed.length === 0
   )

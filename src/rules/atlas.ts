@@ -59,6 +59,8 @@ export interface PlaceNear {
   readonly pointMeters: number
   /** The size of its area in square metres. */
   readonly area: number
+  /** Whether its area is a circle around its point, so that both distances always differ by the same. */
+  readonly isRound?: boolean
 }
 
 /** A place that is farther from a point, by its edge, need not be among the {@link PlacesHere}. */

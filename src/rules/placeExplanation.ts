@@ -6,9 +6,12 @@ import { CANDIDATE_ACCURACY_METERS, CANDIDATE_METERS, LEAVE_METERS } from './pla
 import { decideFirst, stepPlaces, type FirstCandidate, type PlaceFacts } from './placeStep.ts'
 
 /** How many candidates are explained. */
-const MOST_CANDIDATES = 10
+export const MOST_EXPLAINED = 10
 
-/** Why the user entered, kept or left a place at an update, or did not, and which other place came closest. */
+/**
+ * Why the user entered, kept or left a place at an update, or did not, and which other place came closest.
+ * @param facts with {@link MOST_EXPLAINED} candidates
+ */
 export function placeExplanation(
   before: PlaceStays,
   facts: PlaceFacts,
@@ -25,7 +28,7 @@ export function placeExplanation(
     runnerUpMeters: first && second && second.meters - first.meters,
     events: transitions.map(({ type }) => type),
     reason: reasonOf(before, facts, decision, now),
-    candidates: facts.candidates.slice(0, MOST_CANDIDATES).map(candidateOf),
+    candidates: facts.candidates.map(candidateOf),
   }
 }
 

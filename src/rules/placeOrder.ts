@@ -2,6 +2,7 @@ import type { PlaceFilters } from '../model/settings.ts'
 import { passesFilters } from '../model/place.ts'
 import { AROUND_METERS, type PlaceNear, type PlacesHere } from './atlas.ts'
 import type { Circumstances } from './circumstances.ts'
+import { movedMeters, zoneCosine } from './safeZone.ts'
 
 /** A place whose edge is farther away than this is not a candidate. */
 export const CANDIDATE_METERS = 75
@@ -16,13 +17,27 @@ const FAIR_ACCURACY_METERS = 65
 
 /**
  * The candidates for a location, the most likely first (docs/spec.md, "Places"). The code is pure.
+ *
+ * In a dense town there are dozens, and few of them are needed. So they are not sorted, but the first ones are picked.
  * @param accuracy the accuracy of the location in metres
+ * @param most how many of them are needed, at least 1
  */
-export function candidatesAmong({ near }: PlacesHere, filters: PlaceFilters, accuracy: number): PlaceNear[] {
+export function candidatesAmong(
+  { near }: PlacesHere,
+  filters: PlaceFilters,
+  accuracy: number,
+  most: number,
+): PlaceNear[] {
   if (accuracy > CANDIDATE_ACCURACY_METERS) return []
-  return near
-    .filter(({ meters, place }) => meters <= CANDIDATE_METERS && passesFilters(place, filters))
-    .sort(byLikelihood)
+  const first: PlaceNear[] = []
+  for (const one of near) {
+    if (one.meters > CANDIDATE_METERS || !passesFilters(one.place, filters)) continue
+    let at = first.length
+    if (at === most && byLikelihood(one, first[--at]!) > 0) continue
+    for (; at > 0 && byLikelihood(one, first[at - 1]!) < 0; at--) first[at] = first[at - 1]!
+    first[at] = one
+  }
+  return first
 }
 
 function byLikelihood(a: PlaceNear, b: PlaceNear): number {
@@ -75,12 +90,35 @@ export function firstStaysFor(
 
 /** How far the user may move before `other` may come before `first`. */
 function staysBehind(other: PlaceNear, first: PlaceNear): number {
-  if (other.meters > 0 || first.meters > 0) return outside(other.meters, first.meters)
-  // The user is in both. Which one is smaller, and whether they belong to chains, does not change.
+  // Which one is smaller, and whether they belong to chains, does not change.
   const isFixed =
     other.area !== first.area || (other.place.chain === undefined) !== (first.place.chain === undefined)
-  const meters = isFixed ? Infinity : (other.pointMeters - first.pointMeters) / 2
-  return Math.min(-first.meters, meters)
+  const areRound = other.isRound === true && first.isRound === true
+  const byPoint = (): number => leadLasts(other.pointMeters - first.pointMeters, other, first)
+  // Of two equal circles, the one with the nearer point comes first, outside and inside.
+  if (areRound && !isFixed) return byPoint()
+  if (other.meters <= 0 && first.meters <= 0) return Math.min(-first.meters, isFixed ? Infinity : byPoint())
+  const lead = other.meters - first.meters
+  return Math.min(other.meters, areRound ? leadLasts(lead, other, first) : lead / 2)
+}
+
+/**
+ * How far the user may move while one point stays nearer than another by more than some difference.
+ *
+ * Half the lead is always possible, because each distance changes by at most as much as the user moves. But two shops
+ * in a house are never much nearer than each other, from wherever one looks: with d1 and d2 the distances and D the one
+ * between the points, the difference changes by at most 2 D / (d1 + d2) of each metre (C. F. Dunkl and K. S. Williams,
+ * A simple norm inequality, American Mathematical Monthly 71, 1964), and after m metres d1 + d2 is at most 2 m smaller.
+ * @param lead by how many metres it is nearer now, less that difference
+ */
+function leadLasts(lead: number, other: PlaceNear, first: PlaceNear): number {
+  const [x, y] = other.place.position
+  const [firstX, firstY] = first.place.position
+  // An upper bound. Two places at the same point never change their order.
+  const apart = movedMeters(firstY, firstX, zoneCosine(firstY), y, x)
+  if (apart === 0) return Infinity
+  const both = other.pointMeters + first.pointMeters
+  return lead * Math.max(1 / 2, both / (2 * (apart + lead)))
 }
 
 /**

@@ -15,6 +15,8 @@ import { accuracyConfidence, CANDIDATE_METERS, visitConfidence, LEAVE_METERS } f
 
 /** How many places besides the entered one an event names. */
 const MOST_ALTERNATES = 4
+/** How many candidates a step needs. */
+export const MOST_NEEDED = 1 + MOST_ALTERNATES
 /** The confidence that an entry needs while the previous place is near. */
 const CLOSE_CONFIDENCE = 2
 
@@ -29,7 +31,7 @@ export type StayPosition =
 
 export interface PlaceFacts {
   readonly here: PlacesHere
-  /** The candidates, the most likely first. */
+  /** The candidates, the most likely first; at least {@link MOST_NEEDED} if there are as many. */
   readonly candidates: readonly PlaceNear[]
   /** Undefined if the user is in no place. */
   readonly stayAt: StayPosition | undefined

@@ -1,12 +1,13 @@
 import { pointDistance } from '../geometry/distance.ts'
 import type { PlaceTransition } from '../model/event.ts'
 import { passesFilters, shownPlace, type PlaceStay, type PlaceStays } from '../model/place.ts'
+import type { Update } from '../model/update.ts'
 import { Unfetched, Unknown, type Atlas, type NearestOfChain, type PlacesHere } from './atlas.ts'
 import type { Circumstances } from './circumstances.ts'
 import type { DeviceState } from './deviceState.ts'
 import type { Context, Evaluator, Explanation, Situation, Spot, Step } from './evaluator.ts'
 import { nearbyLimits, stepNearby } from './nearbyChains.ts'
-import { placeExplanation } from './placeExplanation.ts'
+import { MOST_EXPLAINED, placeExplanation } from './placeExplanation.ts'
 import {
   CANDIDATE_ACCURACY_METERS,
   CANDIDATE_METERS,
@@ -14,7 +15,14 @@ import {
   firstStaysFor,
   LEAVE_METERS,
 } from './placeOrder.ts'
-import { decideFirst, placesWith, stepPlaces, type PlaceFacts, type StayPosition } from './placeStep.ts'
+import {
+  decideFirst,
+  MOST_NEEDED,
+  placesWith,
+  stepPlaces,
+  type PlaceFacts,
+  type StayPosition,
+} from './placeStep.ts'
 import { NOWHERE_SAFE, NO_LIMITS, smallest, type ZoneLimits } from './safeZone.ts'
 
 interface Facts {
@@ -39,7 +47,8 @@ export class PlaceEvaluator implements Evaluator<Facts> {
     if (!isOn && places.stay === undefined && places.first === undefined && places.nearby.length === 0)
       return undefined
     const { latitude, longitude } = update
-    const place = settings.places ? placeFacts(places.stay, view.atlas, latitude, longitude, now) : undefined
+    const here = settings.places ? view.atlas.placesAt(latitude, longitude) : undefined
+    const place = here && placeFacts(here, places.stay, view.atlas, update, now, MOST_NEEDED)
     if (place instanceof Unfetched) return place
     const { nearbyPlaceChains } = settings
     const chains =
@@ -76,7 +85,8 @@ export class PlaceEvaluator implements Evaluator<Facts> {
 
   explain({ places }: DeviceState, { update, view, now }: Situation): Partial<Explanation> | Unfetched {
     if (!now.settings.places) return {}
-    const facts = placeFacts(places.stay, view.atlas, update.latitude, update.longitude, now)
+    const here = view.atlas.placesAround(update.latitude, update.longitude)
+    const facts = placeFacts(here, places.stay, view.atlas, update, now, MOST_EXPLAINED)
     if (facts instanceof Unfetched) return facts
     if (facts instanceof Unknown)
       return { placesNote: 'The data of places cannot be read at the moment: the user stays where it was.' }
@@ -88,23 +98,24 @@ export class PlaceEvaluator implements Evaluator<Facts> {
     const here = view.atlas.placesAt(latitude, longitude)
     if (here instanceof Unfetched) return here
     if (here instanceof Unknown) return here.isFailure ? { isBroken: true } : {}
-    const [first] = candidatesAmong(here, view.settings.placeFilters, 0)
+    const [first] = candidatesAmong(here, view.settings.placeFilters, 0, 1)
     return first === undefined ? {} : { place: shownPlace(first.place, view.settings) }
   }
 }
 
 const WITHOUT = { nearby: [], transitions: [] }
 
+/** @param most how many candidates are needed */
 function placeFacts(
+  here: PlacesHere | Unknown | Unfetched,
   stay: PlaceStay | undefined,
   atlas: Atlas,
-  latitude: number,
-  longitude: number,
+  { latitude, longitude }: Pick<Update, 'latitude' | 'longitude'>,
   { accuracy, settings }: Circumstances,
+  most: number,
 ): PlaceFacts | Unknown | Unfetched {
-  const here = atlas.placesAt(latitude, longitude)
   if (here instanceof Unknown || here instanceof Unfetched) return here
-  const candidates = candidatesAmong(here, settings.placeFilters, accuracy)
+  const candidates = candidatesAmong(here, settings.placeFilters, accuracy, most)
   if (stay === undefined) return { here, candidates, stayAt: undefined }
   const stayAt = positionOf(stay, here, atlas, latitude, longitude)
   return stayAt instanceof Unfetched ? stayAt : { here, candidates, stayAt }
@@ -124,8 +135,14 @@ function positionOf(
   const [x, y] = place.position
   const there = atlas.placesAt(y, x)
   if (there instanceof Unfetched) return there
-  if (!(there instanceof Unknown) && there.isCovered)
-    return there.near.some((one) => one.place.id === place.id) ? Infinity : 'gone'
+  if (!(there instanceof Unknown) && there.isCovered) {
+    if (there.near.some((one) => one.place.id === place.id)) return Infinity
+    // An import may also have moved it.
+    const moved = atlas.placeById(place.id)
+    if (moved instanceof Unfetched) return moved
+    if (moved instanceof Unknown) return 'unknown'
+    return moved === undefined ? 'gone' : Infinity
+  }
   // Without its data, only a user who is beyond its whole area has left it.
   const least = pointDistance(latitude, longitude, y, x) - place.extentMeters
   return least > LEAVE_METERS ? least : 'unknown'

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { FrameWriter, readFrame, type CommittedEvent } from '../../src/actor/commitCodec.ts'
-import { writeNumbered, writeWhole } from '../../src/actor/deviceRows.ts'
+import { fitsFirst, writeFirst, writeNumbered, writeWhole } from '../../src/actor/deviceRows.ts'
 import { DeviceTable, FLAG_IGNORED } from '../../src/actor/deviceTable.ts'
+import { profileWithFirst } from '../../src/actor/profile.ts'
 import { packProfile, unpackProfile } from '../../src/actor/profileCodec.ts'
 import { MAX_PARTITIONS } from '../../src/events/ids.ts'
 import type { Profile } from '../../src/model/device.ts'
 import { NO_FRAUD } from '../../src/model/fraud.ts'
-import { NO_PLACES } from '../../src/model/place.ts'
+import { NO_PLACES, type PlaceStays } from '../../src/model/place.ts'
 import { NO_SEGMENTS } from '../../src/model/segment.ts'
 import { NO_REGIONS } from '../../src/model/region.ts'
 import fc from '../kit/fastCheck.ts'
@@ -184,6 +185,8 @@ t.test('frames', async (t) => {
     readonly profile: Profile
     /** The number of the newest mark, if it has moved again. */
     readonly number: number | undefined
+    /** The first candidates of the updates after it, which changed nothing else. */
+    readonly firsts: readonly PlaceStays['first'][]
   }
   const number = fc.double({ noDefaultInfinity: true })
   const row: fc.Arbitrary<Row> = fc.record({
@@ -193,6 +196,12 @@ t.test('frames', async (t) => {
     scope: fc.integer({ min: 0, max: 2 ** 31 - 1 }),
     profile,
     number: fc.option(fc.maxSafeNat(), { nil: undefined }),
+    firsts: fc.array(
+      fc.option(fc.record({ id: fc.string({ minLength: 1, maxLength: 30 }), since: time }), {
+        nil: undefined,
+      }),
+      { maxLength: 3 },
+    ),
   })
   const commit = fc.record({
     partition: fc.integer({ min: 0, max: MAX_PARTITIONS - 1 }),
@@ -229,9 +238,12 @@ t.test('frames', async (t) => {
           for (const each of one.rows) {
             fill(table, each)
             writeWhole(writer, table, each.row, packProfile(each.profile))
-            if (each.number === undefined) continue
-            table.setSequence(each.row, each.number)
-            writeNumbered(writer, table, each.row)
+            const { number: newest, firsts } = each
+            if (newest !== undefined && newest % 2 === 0) {
+              table.setSequence(each.row, newest)
+              writeNumbered(writer, table, each.row)
+            }
+            for (const first of firsts) writeFirst(writer, table, each.row, first, newest)
           }
           for (const event of one.events) writer.event(event)
           if (!writer.endCommit()) continue
@@ -263,7 +275,9 @@ t.test('frames', async (t) => {
           assert.equal(found.head, `${one.partition} ${one.sequence} ${one.revision}`)
           assert.equal(JSON.stringify(found.events), JSON.stringify(one.events))
           assert.equal(found.table.count, one.rows.length)
-          for (const { row: at, profile: p, scope, flags, number: n } of one.rows) {
+          for (const { row: at, profile: given, scope, flags, number: newest, firsts } of one.rows) {
+            const p = firsts.reduce(profileWithFirst, given)
+            const n = firsts.length > 0 || (newest ?? 1) % 2 === 0 ? newest : undefined
             assert.equal(columnsOf(found.table, at), columnsOf(tables[i]!, at))
             assert.equal(found.table.scope(at), scope)
             assert.equal(found.table.flags(at), flags)
@@ -277,6 +291,15 @@ t.test('frames', async (t) => {
         })
       }),
       runs(100),
+    )
+  })
+
+  t.test('the first candidate fits into a row of its own if its id is short and ASCII', async (t) => {
+    const fits = (id: string) => fitsFirst({ id, since: 1 })
+    t.strictSame([fitsFirst(undefined), fits('0'.repeat(24)), fits('x'.repeat(255))], [true, true, true])
+    t.strictSame(
+      [fits(''), fits('x'.repeat(256)), fits('é'), fits('\u{1f69a}')],
+      [false, false, false, false],
     )
   })
 
@@ -314,7 +337,7 @@ t.test('frames', async (t) => {
     writer.endCommit()
     const frame = Uint8Array.from(writer.take())
     t.doesNotThrow(tooMuch(frame))
-    t.throws(tooMuch(Uint8Array.from([3, ...frame.subarray(1)])), /frame version 3 is not 2.*newer/)
+    t.throws(tooMuch(Uint8Array.from([4, ...frame.subarray(1)])), /frame version 4 is not 3.*newer/)
     for (let end = 10; end < frame.length; end++) t.throws(tooMuch(frame.subarray(0, end)), `cut at ${end}`)
   })
 })

@@ -59,7 +59,8 @@ export class RandomPlaces {
     const all = this.present.map(({ place, radius }): PlaceNear => {
       const [x, y] = place.position
       const pointMeters = pointDistance(latitude, longitude, y, x)
-      return { place, meters: pointMeters - radius, pointMeters, area: Math.PI * radius * radius }
+      const area = Math.PI * radius * radius
+      return { place, meters: pointMeters - radius, pointMeters, area, isRound: true }
     })
     const near = all.filter(({ meters }) => meters <= NEAR_METERS)
     const others = all.filter((one) => !near.includes(one)).map(({ meters }) => meters)

@@ -144,7 +144,7 @@ t.test('candidates: within 75 m, of the filters, with an accuracy up to 200 m', 
   const all = [near('a', 75), near('b', 75.01), near('c', -3)]
   const here = { isCovered: true, near: all, restMeters: 500 }
   const ids = (accuracy: number, filters = DEFAULT_SETTINGS.placeFilters) =>
-    candidatesAmong(here, filters, accuracy).map((one) => one.place.id)
+    candidatesAmong(here, filters, accuracy, 5).map((one) => one.place.id)
   t.strictSame(ids(200), ['c', 'a'])
   t.strictSame(ids(200.1), [])
   t.strictSame(ids(10, { chain: [], category: ['cafe'] }), ['c', 'a'])
@@ -162,7 +162,8 @@ t.test('order: distance outside, smaller area, chain, distance to the point, _id
     near('outside', 0.1, { area: 1 }),
   ]
   const here = { isCovered: true, near: ordered.toReversed(), restMeters: 500 }
-  t.strictSame(candidatesAmong(here, DEFAULT_SETTINGS.placeFilters, 1), ordered)
+  for (const most of [1, 2, 5, 6, 7])
+    t.strictSame(candidatesAmong(here, DEFAULT_SETTINGS.placeFilters, 1, most), ordered.slice(0, most))
 })
 
 t.test('confidence: by the accuracy and how much farther the second is', async (t) => {

@@ -80,7 +80,11 @@ export class CellAtlas implements Atlas {
   /** The lists of chains that are watched, by their number, for as long as somebody uses them. */
   readonly #watched = new Map<number, WeakRef<readonly string[]>>()
   readonly #numbers = new WeakMap<readonly string[], number>()
-  #lastNumber = 0
+  #lists = 0
+  /** The last question about chains, and its key. The next question is mostly about the same cell. */
+  #lastSlugs: readonly string[] | undefined
+  #lastNumber = -1
+  #lastKey = ''
 
   /**
    * An atlas without cells.
@@ -164,8 +168,13 @@ export class CellAtlas implements Atlas {
     latitude: number,
     longitude: number,
   ): readonly NearestOfChain[] | Unknown | Unfetched {
-    const key = `${this.#numberOf(slugs)}/${cellOf(latitude, longitude, PLACE_CELLS)}`
-    const cell = this.#chains.get(key)
+    const number = cellOf(latitude, longitude, PLACE_CELLS)
+    if (slugs !== this.#lastSlugs || number !== this.#lastNumber) {
+      this.#lastSlugs = slugs
+      this.#lastNumber = number
+      this.#lastKey = `${this.#numberOf(slugs)}/${number}`
+    }
+    const cell = this.#chains.get(this.#lastKey)
     if (cell instanceof Unknown || cell instanceof Unfetched) return cell
     return nearestOfChains(cell, latitude, longitude)
   }
@@ -201,7 +210,7 @@ export class CellAtlas implements Atlas {
   #numberOf(slugs: readonly string[]): number {
     let number = this.#numbers.get(slugs)
     if (number === undefined) {
-      number = ++this.#lastNumber
+      number = ++this.#lists
       this.#numbers.set(slugs, number)
       for (const [old, list] of this.#watched) if (list.deref() === undefined) this.#watched.delete(old)
       this.#watched.set(number, new WeakRef(slugs))
@@ -225,8 +234,8 @@ function bytesOfRegions({ countries, unitedStates }: RegionCell): number {
   return bytes + addresses.x.byteLength * 2 + addresses.coded.byteLength + addresses.starts.byteLength
 }
 
-function bytesOfPlaces({ places, starts, members, rest }: PlaceCell): number {
-  let bytes = CELL_BYTES + starts.byteLength + members.byteLength + rest.byteLength
+function bytesOfPlaces({ places, points, starts, members, rest }: PlaceCell): number {
+  let bytes = CELL_BYTES + points.byteLength + starts.byteLength + members.byteLength + rest.byteLength
   for (const { rings } of places)
     bytes += BYTES_A_PLACE + rings.reduce((sum, ring) => sum + ring.length * BYTES_A_CORNER, 0)
   return bytes

@@ -1,7 +1,8 @@
-import { pointDistance } from '../../geometry/distance.ts'
+import { surfaceDistance } from '../../geometry/distance.ts'
+import { Probe } from '../../geometry/probe.ts'
 import type { Position } from '../../model/geofence.ts'
 import type { Place } from '../../model/place.ts'
-import type { NearestOfChain, PlaceNear, PlacesHere } from '../../rules/atlas.ts'
+import { AROUND_METERS, type NearestOfChain, type PlaceNear, type PlacesHere } from '../../rules/atlas.ts'
 import { isInside, nearestOnLine } from '../records/areas.ts'
 import type { CellBounds } from './grid.ts'
 
@@ -20,6 +21,8 @@ export interface PlaceCell {
   readonly isCrowded: boolean
   /** The places in the cell and around it. */
   readonly places: readonly CellPlace[]
+  /** Their points, as {@link pointsOf} makes them. */
+  readonly points: Float64Array
   /** How far around the cell its places are complete, in metres. */
   readonly reachMeters: number
   /** For each square, row by row, the index of its first member. There is one more value at the end. */
@@ -36,6 +39,8 @@ export interface CellPlace {
   readonly area: number
   /** The radius around its point in metres. It is not used for a place whose area is known. */
   readonly radius: number
+  /** Every part of its area is within this distance of its point, in metres. */
+  readonly reachMeters: number
   /** Closed rings; empty if only the point is known. */
   readonly rings: readonly (readonly Position[])[]
 }
@@ -48,12 +53,21 @@ export const SQUARES = 16
  * @param latitude of a point in the cell, in degrees
  */
 export function placesOfCell(cell: PlaceCell, latitude: number, longitude: number): PlacesHere {
-  const { bounds, isCovered, places, starts, members, rest } = cell
+  const { bounds, isCovered, places, points, starts, members, rest } = cell
   const square = squareAt(bounds, latitude, longitude)
+  const end = starts[square + 1]!
   const near: PlaceNear[] = []
-  for (let i = starts[square]!; i < starts[square + 1]!; i++)
-    near.push(nearOf(places[members[i]!]!, latitude, longitude))
-  return { isCovered, near, restMeters: rest[square]! }
+  let restMeters = rest[square]!
+  probe.set(latitude, longitude)
+  for (let i = starts[square]!; i < end; i++) {
+    const at = members[i]!
+    const place = places[at]!
+    const pointMeters = metersToPoint(points, at)
+    const least = pointMeters - place.reachMeters
+    if (least > AROUND_METERS) restMeters = Math.min(restMeters, least)
+    else near.push(nearOf(place, pointMeters, latitude, longitude))
+  }
+  return { isCovered, near, restMeters }
 }
 
 /**
@@ -61,18 +75,24 @@ export function placesOfCell(cell: PlaceCell, latitude: number, longitude: numbe
  * @param latitude of a point in the cell, in degrees
  */
 export function allOfCell(cell: PlaceCell, latitude: number, longitude: number): PlacesHere {
-  const near = cell.places.map((place) => nearOf(place, latitude, longitude))
+  probe.set(latitude, longitude)
+  const near = cell.places.map((place, at) =>
+    nearOf(place, metersToPoint(cell.points, at), latitude, longitude),
+  )
   return { isCovered: cell.isCovered, near, restMeters: cell.reachMeters }
 }
 
-function nearOf({ place, area, radius, rings }: CellPlace, latitude: number, longitude: number): PlaceNear {
-  const [x, y] = place.position
-  const pointMeters = pointDistance(latitude, longitude, y, x)
-  if (rings.length === 0) return { place, area, pointMeters, meters: pointMeters - radius }
+function nearOf(
+  { place, area, radius, rings }: CellPlace,
+  pointMeters: number,
+  latitude: number,
+  longitude: number,
+): PlaceNear {
+  if (rings.length === 0) return { place, area, pointMeters, meters: pointMeters - radius, isRound: true }
   const point: Position = [longitude, latitude]
   let least = Infinity
   for (const ring of rings) least = Math.min(least, nearestOnLine(ring, point).meters)
-  return { place, area, pointMeters, meters: isInside(rings, point) ? -least : least }
+  return { place, area, pointMeters, meters: isInside(rings, point) ? -least : least, isRound: false }
 }
 
 function squareAt({ west, south, east, north }: CellBounds, latitude: number, longitude: number): number {
@@ -89,6 +109,8 @@ export interface ChainCell {
 
 interface ChainPlaces {
   readonly places: readonly Place[]
+  /** Their points, as {@link pointsOf} makes them. */
+  readonly points: Float64Array
   /** The least distance from any point of the cell to all other places of the chain, in metres. */
   readonly restMeters: number
 }
@@ -98,16 +120,39 @@ interface ChainPlaces {
  * @param latitude of a point in the cell, in degrees
  */
 export function nearestOfChains(cell: ChainCell, latitude: number, longitude: number): NearestOfChain[] {
-  return cell.chains.map(({ places, restMeters }) => {
+  probe.set(latitude, longitude)
+  return cell.chains.map(({ places, points, restMeters }) => {
     let nearest: Place | undefined
     let least = Infinity
-    for (const place of places) {
-      const [x, y] = place.position
-      const meters = pointDistance(latitude, longitude, y, x)
+    for (let i = 0; i < places.length; i++) {
+      const meters = metersToPoint(points, i)
       if (meters >= least) continue
       least = meters
-      nearest = place
+      nearest = places[i]
     }
     return least <= restMeters ? { place: nearest, meters: least } : { place: undefined, meters: restMeters }
   })
+}
+
+/** The point whose surroundings are looked at. */
+const probe = new Probe()
+
+/**
+ * The coordinates x, y, z of the points of places from the centre of the Earth, in metres. With them, a distance needs
+ * no trigonometry, which took most of the time in a dense town.
+ */
+export function pointsOf(places: readonly Pick<Place, 'position'>[]): Float64Array {
+  const points = new Float64Array(3 * places.length)
+  const point = new Probe()
+  places.forEach(({ position: [longitude, latitude] }, i) => {
+    const { x, y, z } = point.set(latitude, longitude)
+    points.set([x, y, z], 3 * i)
+  })
+  return points
+}
+
+/** The distance from the {@link probe} to a point in metres. */
+function metersToPoint(points: Float64Array, at: number): number {
+  const { x, y, z } = probe
+  return surfaceDistance(x, y, z, points[3 * at]!, points[3 * at + 1]!, points[3 * at + 2]!)
 }

@@ -6,7 +6,7 @@ import type { PlaceRecords, StoredPlace } from '../placeDatabase/port.ts'
 import type { GroundedPlace } from '../placeDatabase/placeGrounds.ts'
 import { radiusOf } from '../records/placeExtent.ts'
 import { boundsOfCell, CROWDED_CELLS, degreeMeters, PLACE_CELLS, widened, type CellBounds } from './grid.ts'
-import { SQUARES, type CellPlace, type ChainCell, type PlaceCell } from './placeCell.ts'
+import { pointsOf, SQUARES, type CellPlace, type ChainCell, type PlaceCell } from './placeCell.ts'
 
 /** A map region with places. */
 export interface PlaceRegion {
@@ -36,6 +36,10 @@ const MOST_REACH_METERS = 20_000
 const CHAIN_METERS = 15_100
 /** The most places of one chain in a cell. */
 const MOST_OF_CHAIN = 500
+
+/** How much nearer a ring may be than the distances of its corners from its point say. */
+const RING_SHARE = 1.01
+const RING_METERS = 1
 
 /** Distances between boxes are measured on a plane. The error is smaller than this share leaves. */
 const CERTAIN_SHARE = 0.99
@@ -120,7 +124,9 @@ function cellPlace({ key, name, categories, position, size, chain, rings }: Grou
       : Math.ceil(Math.max(...rings.flat().map(([px, py]) => pointDistance(y, x, py, px))))
   const place: Place = { id: key, name, categories, position, chain, extentMeters }
   const area = rings.length === 0 ? Math.PI * radius * radius : size
-  return { place, area, radius, rings }
+  // A ring is measured on a plane, so an edge may be a little nearer than its corners allow.
+  const reachMeters = rings.length === 0 ? radius : extentMeters * RING_SHARE + RING_METERS
+  return { place, area, radius, reachMeters, rings }
 }
 
 /** Sorts places into squares. */
@@ -154,6 +160,7 @@ function squared(
     isCovered,
     isCrowded: false,
     places,
+    points: pointsOf(places.map(({ place }) => place)),
     reachMeters: Math.max(0, reach),
     starts,
     members: Uint32Array.from(members),
@@ -219,7 +226,8 @@ export function makeChainCell(
       // No place beyond this can be the nearest one of any point of the cell.
       const most = Math.min(CHAIN_METERS + radius, (found[0]?.meters ?? Infinity) + 2 * radius)
       const kept = found.filter(({ meters }) => meters <= most)
-      return { places: kept.map(({ place }) => place), restMeters: CHAIN_METERS }
+      const places = kept.map(({ place }) => place)
+      return { places, points: pointsOf(places), restMeters: CHAIN_METERS }
     }),
   }
 }

@@ -1,6 +1,6 @@
 import { pointDistance, surfaceDistance } from '../../geometry/distance.ts'
 import { Probe } from '../../geometry/probe.ts'
-import { regionCodes } from '../../model/region.ts'
+import { regionCodes, type RegionCodes } from '../../model/region.ts'
 import type { RegionsHere } from '../../rules/atlas.ts'
 import { areaAt, metersToEdges, nearestArea, type AreaEdges, type Degrees } from './areaEdges.ts'
 import { nearestCode, type CodedPoints } from './codedPoints.ts'
@@ -112,8 +112,15 @@ export function regionsIn(cell: RegionCell, latitude: number, longitude: number)
   return here([country, state.code, market, postal.code], meters)
 }
 
+/** The codes of the last answer, and their text. Most answers are about the same regions as the one before. */
+const last: { codes: readonly (string | undefined)[]; text: RegionCodes } = { codes: [], text: '' }
+
 function here(codes: readonly (string | undefined)[], meters: number): RegionsHere {
-  return { codes: regionCodes(codes), clearanceMeters: Math.max(0, meters * CERTAIN_SHARE) }
+  if (codes.length !== last.codes.length || codes.some((code, i) => code !== last.codes[i])) {
+    last.codes = codes
+    last.text = regionCodes(codes)
+  }
+  return { codes: last.text, clearanceMeters: Math.max(0, meters * CERTAIN_SHARE) }
 }
 
 /** The distance in metres from a point in the cell to its edges. */
