@@ -55,7 +55,7 @@ const NAMED_BYTES = 4 * 1024 * 1024
 const CELL_BYTES = 2000
 /** The bytes of a place with its texts. */
 const BYTES_A_PLACE = 500
-const BYTES_A_CORNER = 50
+const BYTES_A_RING = 150
 const BYTES_A_CHAIN = 100
 /** The bytes of a name: its key and entry. */
 const BYTES_A_NAME = 300
@@ -237,7 +237,7 @@ function bytesOfRegions({ countries, unitedStates }: RegionCell): number {
 function bytesOfPlaces({ places, points, starts, members, rest }: PlaceCell): number {
   let bytes = CELL_BYTES + points.byteLength + starts.byteLength + members.byteLength + rest.byteLength
   for (const { rings } of places)
-    bytes += BYTES_A_PLACE + rings.reduce((sum, ring) => sum + ring.length * BYTES_A_CORNER, 0)
+    bytes += BYTES_A_PLACE + rings.reduce((sum, ring) => sum + BYTES_A_RING + ring.byteLength, 0)
   return bytes
 }
 

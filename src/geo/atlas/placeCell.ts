@@ -1,9 +1,7 @@
 import { surfaceDistance } from '../../geometry/distance.ts'
 import { Probe } from '../../geometry/probe.ts'
-import type { Position } from '../../model/geofence.ts'
 import type { Place } from '../../model/place.ts'
 import { AROUND_METERS, type NearestOfChain, type PlaceNear, type PlacesHere } from '../../rules/atlas.ts'
-import { isInside, nearestOnLine } from '../records/areas.ts'
 import type { CellBounds } from './grid.ts'
 
 /**
@@ -41,8 +39,8 @@ export interface CellPlace {
   readonly radius: number
   /** Every part of its area is within this distance of its point, in metres. */
   readonly reachMeters: number
-  /** Closed rings; empty if only the point is known. */
-  readonly rings: readonly (readonly Position[])[]
+  /** Closed rings, each as the longitudes and latitudes of its corners in degrees; empty if only the point is known. */
+  readonly rings: readonly Float64Array[]
 }
 
 /** The number of squares in each direction. */
@@ -89,10 +87,49 @@ function nearOf(
   longitude: number,
 ): PlaceNear {
   if (rings.length === 0) return { place, area, pointMeters, meters: pointMeters - radius, isRound: true }
-  const point: Position = [longitude, latitude]
-  let least = Infinity
-  for (const ring of rings) least = Math.min(least, nearestOnLine(ring, point).meters)
-  return { place, area, pointMeters, meters: isInside(rings, point) ? -least : least, isRound: false }
+  return { place, area, pointMeters, meters: signedMeters(rings, longitude, latitude), isRound: false }
+}
+
+/**
+ * The distance from the {@link probe} to the edge of an area in metres, negative inside. It is that of `nearestOnLine` and
+ * `isInside` of records/areas.ts, in one loop that makes no objects.
+ */
+function signedMeters(rings: readonly Float64Array[], x: number, y: number): number {
+  const scale = Math.cos((y * Math.PI) / 180)
+  let inside = false
+  let meters = Infinity
+  for (const ring of rings) {
+    let ax = ring[0]!
+    let ay = ring[1]!
+    let bestX = ax
+    let bestY = ay
+    let least = Infinity
+    for (let i = 2; i < ring.length; i += 2) {
+      const bx = ring[i]!
+      const by = ring[i + 1]!
+      if (ay > y !== by > y && x < ((bx - ax) * (y - ay)) / (by - ay) + ax) inside = !inside
+      const ux = (bx - ax) * scale
+      const uy = by - ay
+      const length = ux * ux + uy * uy
+      const share = length === 0 ? 0 : ((x - ax) * scale * ux + (y - ay) * uy) / length
+      const along = Math.min(1, Math.max(0, share))
+      const px = ax + (bx - ax) * along
+      const py = ay + uy * along
+      const dx = (px - x) * scale
+      const dy = py - y
+      const square = dx * dx + dy * dy
+      if (square < least) {
+        least = square
+        bestX = px
+        bestY = py
+      }
+      ax = bx
+      ay = by
+    }
+    edge.set(bestY, bestX)
+    meters = Math.min(meters, surfaceDistance(probe.x, probe.y, probe.z, edge.x, edge.y, edge.z))
+  }
+  return inside ? -meters : meters
 }
 
 function squareAt({ west, south, east, north }: CellBounds, latitude: number, longitude: number): number {
@@ -136,6 +173,8 @@ export function nearestOfChains(cell: ChainCell, latitude: number, longitude: nu
 
 /** The point whose surroundings are looked at. */
 const probe = new Probe()
+/** The nearest point of a ring. */
+const edge = new Probe()
 
 /**
  * The coordinates x, y, z of the points of places from the centre of the Earth, in metres. With them, a distance needs

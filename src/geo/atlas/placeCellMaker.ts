@@ -126,7 +126,7 @@ function cellPlace({ key, name, categories, position, size, chain, rings }: Grou
   const area = rings.length === 0 ? Math.PI * radius * radius : size
   // A ring is measured on a plane, so an edge may be a little nearer than its corners allow.
   const reachMeters = rings.length === 0 ? radius : extentMeters * RING_SHARE + RING_METERS
-  return { place, area, radius, reachMeters, rings }
+  return { place, area, radius, reachMeters, rings: rings.map((ring) => Float64Array.from(ring.flat())) }
 }
 
 /** Sorts places into squares. */
@@ -182,11 +182,14 @@ function groundBox({ place, radius, rings }: CellPlace, middle: number, scale: S
     return [x + turn - dx, y - dy, x + turn + dx, y + dy]
   }
   const box: [number, number, number, number] = [Infinity, Infinity, -Infinity, -Infinity]
-  for (const [px, py] of rings.flat()) {
-    box[0] = Math.min(box[0], px + turn)
-    box[1] = Math.min(box[1], py)
-    box[2] = Math.max(box[2], px + turn)
-    box[3] = Math.max(box[3], py)
+  for (const ring of rings) {
+    for (let i = 0; i < ring.length; i += 2) {
+      const [px, py] = [ring[i]! + turn, ring[i + 1]!]
+      box[0] = Math.min(box[0], px)
+      box[1] = Math.min(box[1], py)
+      box[2] = Math.max(box[2], px)
+      box[3] = Math.max(box[3], py)
+    }
   }
   return box
 }
