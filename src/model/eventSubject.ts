@@ -30,12 +30,38 @@ export const EVERY_SUBJECT = 'events.>'
  */
 export function subjectOf({ scope, type, deviceId }: Addressed): string {
   const environment = isLive(scope) ? 'live' : 'test'
-  const typeToken = type
+  return `events.${projectOf(scope)}.${environment}.${typeTokens.of(type)}.${deviceTokens.of(deviceId)}`
+}
+
+/** The tokens of texts, as many as are kept. One update may cause thousands of events of one type and device. */
+class Tokens {
+  readonly #make: (text: string) => string
+  readonly #most: number
+  readonly #tokens = new Map<string, string>()
+
+  constructor(most: number, make: (text: string) => string) {
+    this.#most = most
+    this.#make = make
+  }
+
+  of(text: string): string {
+    const known = this.#tokens.get(text)
+    if (known !== undefined) return known
+    if (this.#tokens.size >= this.#most) this.#tokens.clear()
+    const token = this.#make(text)
+    this.#tokens.set(text, token)
+    return token
+  }
+}
+
+/** Apps choose the types of conversions, so there may be any number. */
+const typeTokens = new Tokens(256, (type) =>
+  type
     .split('.')
     .map((part) => escape(part).replaceAll(':', '%3A'))
-    .join(':')
-  return `events.${projectOf(scope)}.${environment}.${typeToken}.${deviceId === '' ? NO_DEVICE : escape(deviceId)}`
-}
+    .join(':'),
+)
+const deviceTokens = new Tokens(1024, (deviceId) => (deviceId === '' ? NO_DEVICE : escape(deviceId)))
 
 /** The parts of a subject; undefined if it is not the subject of an event. */
 export function addressOf(subject: string): Addressed | undefined {

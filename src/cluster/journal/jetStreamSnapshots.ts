@@ -1,5 +1,5 @@
 import { StorageType } from '@nats-io/jetstream'
-import { Objm, type ObjectStore } from '@nats-io/obj'
+import { Objm, setSha256Backend, type ObjectStore } from '@nats-io/obj'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { SharedSnapshotStore, Snapshot } from '../../log/port.ts'
 import { SNAPSHOT_HEADER_BYTES, encodeHeader, snapshotProblem } from '../../log/snapshotFormat.ts'
@@ -13,6 +13,11 @@ const BUCKET = 'ringfence-snapshots'
 const SLOTS = [0, 1] as const
 /** The value for a slot without a complete snapshot. */
 const EMPTY = -1
+/** A snapshot is handed to the client in pieces of this many bytes, which is as many as the client sends at a time. */
+const PIECE_BYTES = 128 * 1024
+
+// Without this, the client computes the digest of every object in JavaScript.
+setSha256Backend('native')
 
 /**
  * Opens the object store.
@@ -50,8 +55,9 @@ class ObjectSnapshots implements SharedSnapshotStore {
   async write(partition: number, snapshot: Snapshot): Promise<void> {
     const [newest, oldest] = await this.#slots(partition)
     if (newest.offset >= snapshot.offset) return
-    const bytes = Buffer.concat([encodeHeader(this.#storeId, partition, snapshot), snapshot.bytes])
-    await this.#objects.putBlob({ name: oldest.name, metadata: { position: String(snapshot.offset) } }, bytes)
+    const header = encodeHeader(this.#storeId, partition, snapshot)
+    const content = ReadableStream.from(piecesOf(header, snapshot.bytes))
+    await this.#objects.put({ name: oldest.name, metadata: { position: String(snapshot.offset) } }, content)
   }
 
   async newest(partition: number): Promise<Snapshot | undefined> {
@@ -101,4 +107,10 @@ class ObjectSnapshots implements SharedSnapshotStore {
     )
     return slots.sort((a, b) => b.offset - a.offset) as [Slot, Slot]
   }
+}
+
+/** The bytes of an object, without a copy of the whole. */
+function* piecesOf(header: Uint8Array, bytes: Uint8Array): Generator<Uint8Array> {
+  yield header
+  for (let at = 0; at < bytes.length; at += PIECE_BYTES) yield bytes.subarray(at, at + PIECE_BYTES)
 }
