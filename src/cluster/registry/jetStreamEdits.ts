@@ -13,6 +13,7 @@ import {
   type StreamConfig,
 } from '@nats-io/jetstream'
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
+import { Slice } from '../../runtime/slices.ts'
 import type { EditStream, Entry, KeptEntry } from './editStream.ts'
 
 /** The bucket of the registry, by the name that the `nats kv` tools show. */
@@ -128,7 +129,10 @@ class JetStreamEdits implements EditStream {
   async append(edit: string, entries: readonly Entry[], after: number): Promise<number | undefined> {
     // Each copy that is sent is a separate batch, because the server remembers each for a while.
     const batch = `${edit}-${Math.floor(performance.now() * 1000).toString(36)}`
+    // Hundreds of records, or some megabytes, take long to send.
+    const slice = new Slice()
     for (const [i, { name, value }] of entries.entries()) {
+      if (slice.isOver) await slice.next()
       const head = headers()
       head.set(EDIT_HEADER, `${edit} ${i + 1} ${entries.length}`)
       if (value === undefined) head.set(OPERATION_HEADER, 'DEL')

@@ -5,6 +5,7 @@ import { Slice } from '../../runtime/slices.ts'
 import { type Change, type EditLog, MAX_ENTRIES } from '../../registry/store/editLog.ts'
 import type { EditStream, Entry, KeptEntry } from './editStream.ts'
 import { type EntryCodec, EntryUnreadable } from './entryCodec.ts'
+import { changesIn, inAnyOrder, receivedEntry, type ReceivedEntry } from './receivedEntries.ts'
 import type { RegistryReplica } from '../../registry/store/replica.ts'
 
 /**
@@ -68,7 +69,7 @@ export class ReplicatedEdits implements EditLog {
   /**
    * Received entries that are not in the replica yet, because their edit is incomplete or earlier entries are missing.
    */
-  #received: KeptEntry[] = []
+  #received: ReceivedEntry[] = []
   #isGapped = false
   #sent: { readonly edit: string; readonly after: number; fate: Fate } | undefined
   /** Called when the replica has changed. */
@@ -144,14 +145,15 @@ export class ReplicatedEdits implements EditLog {
 
   /** Makes the changes. Returns false if another edit came first, which is then in the replica. */
   async #make(changes: readonly Change[], until: number): Promise<boolean> {
-    const entries = entriesOf(this.#codec, changes, this.#stream.maxValueBytes)
     const sent = {
       edit: randomBytes(8).toString('hex'),
       after: this.#replica.revision,
       fate: 'unknown' as Fate,
     }
+    // From here on, received entries tell what becomes of the edit, also while its own entries are being written.
     this.#sent = sent
     try {
+      const entries = await entriesOf(this.#codec, changes, this.#stream.maxValueBytes)
       for (const backoff = new Backoff(this.#pauses); ;) {
         let answer: number | undefined | Error
         try {
@@ -241,9 +243,20 @@ export class ReplicatedEdits implements EditLog {
     if (entry.sequence < expected) return
     if (entry.sequence > expected) this.#isGapped = true
     this.#judge(entry)
-    this.#received.push(entry)
+    this.#received.push(this.#read(entry))
     const isEndOfEdit = entry.part === entry.parts
     if (isEndOfEdit && (!this.#isGapped || entry.behind === 0)) this.#takeUp()
+  }
+
+  /**
+   * Reads an entry when it arrives, together with the record that it stands for. Only SQLite and the memory are left for
+   * the end of an edit, which is taken up in one piece.
+   */
+  #read(entry: KeptEntry): ReceivedEntry {
+    const received = receivedEntry(this.#codec, entry)
+    const { content } = received
+    if (content === undefined || content instanceof EntryUnreadable) return received
+    return { ...received, content: this.#replica.withRecord(content) }
   }
 
   /** Finds out from a received entry what has become of the edit that was sent. */
@@ -260,7 +273,7 @@ export class ReplicatedEdits implements EditLog {
   /** Applies what was received to the replica. */
   #takeUp(): void {
     const received = this.#received
-    const changes = readChanges(this.#replica, this.#codec, received, this.#unreadable)
+    const changes = changesIn(this.#replica, this.#codec, received, this.#unreadable)
     const whole = this.#isGapped ? inAnyOrder(this.#replica, changes) : changes
     this.#replica.apply(whole, received.at(-1)!.sequence)
     this.#received = []
@@ -283,72 +296,22 @@ export class StreamBehind extends Error {
   }
 }
 
-/**
- * The changes in the entries. An entry that cannot be understood removes the record with its name, in every process
- * alike, and is remembered until another entry has the name.
- */
-export function readChanges(
-  replica: RegistryReplica,
-  codec: EntryCodec,
-  entries: readonly KeptEntry[],
-  unreadable: ReplicatedOptions['unreadable'],
-): Change[] {
-  const changes: Change[] = []
-  for (const entry of entries) {
-    if (OF_THE_FILLING.has(entry.name)) continue
-    try {
-      changes.push(codec.changeOf(entry))
-      replica.unreadable.remove(entry.name)
-    } catch (error) {
-      if (!(error instanceof EntryUnreadable)) throw error
-      replica.unreadable.add(entry.name, error.message)
-      unreadable(entry.name, error.message)
-      const removal = removalOf(codec, entry)
-      if (removal !== undefined) changes.push(removal)
-    }
-  }
-  return changes
-}
-
-/**
- * The names of two special entries: the one that says which registry it is, written once the registry is complete, and
- * the one that says which process is filling it.
- */
-export const ORIGIN = 'origin'
-export const FILLING = 'filling'
-export const OF_THE_FILLING: ReadonlySet<string> = new Set([ORIGIN, FILLING])
-
-/**
- * Orders changes of which some are missing because later ones have replaced them, so that their own order means
- * nothing. First, every record that they change is given a pair that conflicts with no other. Then new records come in
- * the order of creation. A record that changed in the meantime has several changes, and only the last one counts: a
- * removal, which has no time of creation, must not come before what it removes.
- */
-function inAnyOrder(replica: RegistryReplica, changes: readonly Change[]): Change[] {
-  const createdAt = ({ row }: Change): number => (row as { createdAt?: number } | undefined)?.createdAt ?? 0
-  const last = [...new Map(changes.map((change) => [`${change.kind}.${change.key}`, change])).values()]
-  const sorted = last.toSorted((a, b) => createdAt(a) - createdAt(b) || (a.key < b.key ? -1 : 1))
-  return [...last.flatMap((change) => replica.displaced(change) ?? []), ...sorted]
-}
-
-function removalOf(codec: EntryCodec, { name }: Entry): Change | undefined {
-  try {
-    return codec.changeOf({ name, value: undefined })
-  } catch {
-    return undefined
-  }
-}
-
 const RETRY = { retryAfter: RETRY_AFTER_SECONDS }
 
 function nothingChanged(): ApiError {
   return new ApiError(503, 'The registry cannot be changed at the moment. Nothing was changed.', RETRY)
 }
 
-/** One entry for each name: the last one. */
-function entriesOf(codec: EntryCodec, changes: readonly Change[], maxValueBytes: number): Entry[] {
+/** One entry for each name: the last one. They are written in turns, because an edit may have many large records. */
+async function entriesOf(
+  codec: EntryCodec,
+  changes: readonly Change[],
+  maxValueBytes: number,
+): Promise<Entry[]> {
   const entries = new Map<string, Entry>()
+  const slice = new Slice()
   for (const change of changes) {
+    if (slice.isOver) await slice.next()
     const entry = codec.entryOf(change)
     if ((entry.value?.length ?? 0) > maxValueBytes) {
       const sentence = `The record takes ${entry.value!.length} bytes; the registry's stream takes ${maxValueBytes}.`

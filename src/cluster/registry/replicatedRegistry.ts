@@ -7,15 +7,8 @@ import type { EditStream, Entry, KeptEntry } from './editStream.ts'
 import { EntryCodec } from './entryCodec.ts'
 import { RegistryReplica } from '../../registry/store/replica.ts'
 import type { KeySet } from '../../registry/projects/keys.ts'
-import {
-  FILLING,
-  OF_THE_FILLING,
-  ORIGIN,
-  readChanges,
-  ReplicatedEdits,
-  StreamBehind,
-  type ReplicatedOptions,
-} from './replicatedEdits.ts'
+import { FILLING, OF_THE_FILLING, ORIGIN, readChanges } from './receivedEntries.ts'
+import { ReplicatedEdits, StreamBehind, type ReplicatedOptions } from './replicatedEdits.ts'
 import { Registry, registryRows, type RegistrySurroundings } from '../../registry/registry.ts'
 
 /** What a process needs to take part in a registry that many share. */

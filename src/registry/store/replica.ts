@@ -57,6 +57,13 @@ export class RegistryReplica {
     }
   }
 
+  /** The change together with the record of its row, so that {@link apply} need not make it. */
+  withRecord(change: Change): Change {
+    const replica = this.#replicas.get(change.kind)
+    if (change.row === undefined || replica === undefined) return change
+    return { ...change, record: replica.recordOf(change.row) }
+  }
+
   /** Applies changes like {@link apply}, before anything is in memory. */
   applyRows(changes: readonly Change[], revision: number): void {
     this.database.write(() => {
