@@ -157,7 +157,7 @@ export class CommitEvents {
     // For a few events, keeping a text costs more than writing it, unless it was written before.
     const isKept = transitions.length >= MANY_TEXTS || writing === undefined
     const kept = isKept ? this.geofenceTexts : undefined
-    const written = new EventTexts(context, kept)
+    const written = new EventTexts(context, kept, transitions.length >= MANY_TEXTS)
     const parts: string[] = []
     let characters = 0
     for (const transition of transitions) {

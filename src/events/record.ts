@@ -84,9 +84,13 @@ export function eventJson(id: string, transition: Transition, context: EventCont
 export class EventTexts {
   readonly #context: EventContext
   readonly #geofences: TextCache<GeofenceProperties> | undefined
+  readonly #areMany: boolean
   readonly #first: string
   readonly #middle: string
   readonly #last: string
+  /** What was written last before and after the part of a record. It is nearly always the same for all events. */
+  #head: Head = NO_HEAD
+  #tail: Tail = NO_TAIL
   /** How many texts of geofences were written because they were not in the cache, and how many characters they have. */
   made = 0
   madeCharacters = 0
@@ -94,9 +98,11 @@ export class EventTexts {
   /**
    * Texts for the events of one update.
    * @param geofences the cache of geofences' texts, as {@link geofenceText} makes them
+   * @param areMany whether there are so many that it is worth while to make the common parts copyable in one piece
    */
-  constructor(context: EventContext, geofences?: TextCache<GeofenceProperties>) {
+  constructor(context: EventContext, geofences?: TextCache<GeofenceProperties>, areMany = false) {
     this.#geofences = geofences
+    this.#areMany = areMany
     const { accuracy, latitude, longitude } = context
     const { id: _id, userId, deviceId, metadata } = context.user
     this.#context = context
@@ -124,26 +130,63 @@ export class EventTexts {
     if (geofence !== undefined && transition.at !== undefined)
       return eventJson(NO_ID, transition, this.#context).slice(ID_END)
     if (geofence === undefined) return subjectOf(transition)
-    return `,"geofence":${this.#geofences?.get(geofence, this.#textOf) ?? this.#textOf(geofence)}`
+    return this.#geofences?.get(geofence, this.#textOf) ?? this.#textOf(geofence)
   }
 
   /** How many characters the record has. @param part see {@link partOf} */
   lengthOf(transition: Transition, part: string): number {
-    const { type, confidence } = transition
     if (isCrossing(transition)) return ID_END + part.length
-    const common = this.#first.length + this.#middle.length + this.#last.length
-    const more = moreOf(transition)
-    return ID_END + TYPE.length + type.length + common + part.length + String(confidence).length + more.length
+    return ID_END + this.#headOf(transition).length + part.length + this.#tailOf(transition).length
   }
 
   /** The event record of one of the update's transitions. @param part see {@link partOf} */
   json(id: string, transition: Transition, part: string = this.partOf(transition)): string {
-    const { type, confidence } = transition
     if (isCrossing(transition)) return `${ID}${id}${part}`
-    const more = moreOf(transition)
-    return `${ID}${id}${TYPE}${type}${this.#first}${part}${this.#middle}${confidence}${more}${this.#last}`
+    return `${ID}${id}${this.#headOf(transition)}${part}${this.#tailOf(transition)}`
+  }
+
+  #headOf({ type, geofence }: Transition): string {
+    if (type === this.#head.type) return this.#head.text
+    const text = `${TYPE}${type}${this.#first}${geofence === undefined ? '' : ',"geofence":'}`
+    this.#head = { type, text: this.#common(text) }
+    return this.#head.text
+  }
+
+  /** V8 keeps a text that was put together as a tree of its parts, and would walk that for each event. */
+  #common(text: string): string {
+    return this.#areMany ? Buffer.from(text).toString() : text
+  }
+
+  #tailOf(transition: Transition): string {
+    const { confidence, duration } = transition
+    const open = transition.geofence && transition.currentlyOperating
+    const known = this.#tail
+    if (confidence === known.confidence && duration === known.duration && open === known.open)
+      return known.text
+    const text = this.#common(`${this.#middle}${confidence}${moreOf(open, duration)}${this.#last}`)
+    this.#tail = { confidence, duration, open, text }
+    return text
   }
 }
+
+/** What a record has from the end of its id up to its part. */
+interface Head {
+  readonly type: string
+  readonly text: string
+}
+
+/** What a record has after its part. */
+interface Tail {
+  readonly confidence: number
+  readonly duration: number | undefined
+  /** See `currentlyOperating`. */
+  readonly open: boolean | undefined
+  readonly text: string
+}
+
+/** No event has this type or confidence. */
+const NO_HEAD: Head = { type: '', text: '' }
+const NO_TAIL: Tail = { confidence: 0, duration: undefined, open: undefined, text: '' }
 
 const ID = '{"_id":"'
 const TYPE = '","type":"'
@@ -157,13 +200,9 @@ function isCrossing(transition: Transition): boolean {
 }
 
 /** What may follow the confidence. */
-function moreOf(transition: Transition): string {
-  const { duration } = transition
-  let more = ''
-  if (transition.geofence !== undefined && transition.currentlyOperating !== undefined)
-    more = `,"currentlyOperating":${transition.currentlyOperating}`
-  if (duration !== undefined) more += `,"duration":${duration}`
-  return more
+function moreOf(currentlyOperating: boolean | undefined, duration: number | undefined): string {
+  const hours = currentlyOperating === undefined ? '' : `,"currentlyOperating":${currentlyOperating}`
+  return duration === undefined ? hours : `${hours},"duration":${duration}`
 }
 
 /** What an event without a geofence is about, as a member of its record. */

@@ -155,7 +155,7 @@ function decideOutside(fact: Fact, now: Circumstances, approachingSince: number 
   const { geofence, distance } = fact
   const { settings } = now
   const ineligible = ineligibility(geofence, now)
-  if (distance > entryReach(now)) return decision('outside', undefined, 1, ineligible, undefined, undefined)
+  if (distance > entryReach(now)) return decision('outside', 1, ineligible, undefined, undefined)
   const confidence = now.accuracyKnown ? entryConfidence(distance, fact.coverage, now.accuracy) : 1
   const open = operatingAt(geofence, now.time)
   const withheld =
@@ -165,12 +165,11 @@ function decideOutside(fact: Fact, now: Circumstances, approachingSince: number 
       : confidence < settings.minimumConfidence
         ? 'lowConfidence'
         : undefined)
-  if (withheld !== undefined)
-    return decision('entryWithheld', undefined, confidence, ineligible, withheld, open)
+  if (withheld !== undefined) return decision('entryWithheld', confidence, ineligible, withheld, open)
   const since = approachingSince ?? now.time
   if (now.time - since < delayMs(settings.entryDelaySeconds))
-    return decision('entryWithheld', undefined, confidence, undefined, 'delayed', open, since)
-  return decision('entered', 'user.entered_geofence', confidence, undefined, undefined, open)
+    return decision('entryWithheld', confidence, undefined, 'delayed', open, since)
+  return decision('entered', confidence, undefined, undefined, open)
 }
 
 function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
@@ -178,7 +177,7 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
   const { settings } = now
   const ineligible = ineligibility(geofence, now)
   if (ineligible === 'disabled' || ineligible === 'expired' || ineligible === 'otherUser')
-    return decision('dropped', undefined, 1, ineligible, undefined, undefined)
+    return decision('dropped', 1, ineligible, undefined, undefined)
 
   const open = operatingAt(geofence, now.time)
   // A buffered entry may be up to A outside, so an exit must also be more than A outside, or the state would
@@ -189,9 +188,8 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
   const leaves = beyond && leaving >= settings.minimumConfidence
   const since = leaves ? (visit.leavingSince ?? now.time) : undefined
   if (since !== undefined && now.time - since >= delayMs(settings.exitDelaySeconds)) {
-    if (ineligible !== undefined)
-      return decision('leftSilently', undefined, leaving, ineligible, ineligible, open)
-    return decision('exited', 'user.exited_geofence', leaving, undefined, undefined, open)
+    if (ineligible !== undefined) return decision('leftSilently', leaving, ineligible, ineligible, open)
+    return decision('exited', leaving, undefined, undefined, open)
   }
 
   // The device is still inside. A dwell has no rule about confidence or delay, but the location must be one that would
@@ -199,12 +197,12 @@ function decideInside(visit: Visit, fact: Fact, now: Circumstances): Decision {
   const staying = now.accuracyKnown ? entryConfidence(distance, fact.coverage, now.accuracy) : 1
   const due = isDwellDue(visit, geofence, now)
   if (due && ineligible === undefined && distance <= entryReach(now))
-    return decision('dwelled', 'user.dwelled_in_geofence', staying, undefined, undefined, open)
+    return decision('dwelled', staying, undefined, undefined, open)
   if (beyond) {
     const withheld = leaves ? 'delayed' : 'lowConfidence'
-    return decision('exitWithheld', undefined, leaving, ineligible, withheld, open, since)
+    return decision('exitWithheld', leaving, ineligible, withheld, open, since)
   }
-  return decision('inside', undefined, staying, ineligible, due ? (ineligible ?? 'outside') : undefined, open)
+  return decision('inside', staying, ineligible, due ? (ineligible ?? 'outside') : undefined, open)
 }
 
 /** How many metres outside the boundary a location still enters. */
@@ -226,14 +224,49 @@ export function needsStop(geofence: GeofenceProperties, settings: Settings): boo
   return geofence.stopDetection ?? settings.stopDetection
 }
 
+/** The events of the outcomes that cause one. */
+const EVENTS: Partial<Record<GeofenceOutcome, GeofenceEventType>> = {
+  entered: 'user.entered_geofence',
+  dwelled: 'user.dwelled_in_geofence',
+  exited: 'user.exited_geofence',
+}
+
+/** The decisions that need no explanation, by confidence. One update may come to thousands of them. */
+const PLAIN: Partial<Record<GeofenceOutcome, Readonly<Record<1 | 2 | 3, Decision>>>> = {
+  outside: plain('outside'),
+  entered: plain('entered'),
+  inside: plain('inside'),
+  dwelled: plain('dwelled'),
+  exited: plain('exited'),
+}
+
+function plain(outcome: GeofenceOutcome): Readonly<Record<1 | 2 | 3, Decision>> {
+  return { 1: made(outcome, 1), 2: made(outcome, 2), 3: made(outcome, 3) }
+}
+
 function decision(
   outcome: GeofenceOutcome,
-  event: GeofenceEventType | undefined,
   confidence: 1 | 2 | 3,
   ineligible: Ineligibility | undefined,
   withheld: Withheld | undefined,
   currentlyOperating: boolean | undefined,
   since?: number,
 ): Decision {
+  if ((ineligible ?? withheld ?? currentlyOperating ?? since) === undefined) {
+    const known = PLAIN[outcome]
+    if (known !== undefined) return known[confidence]
+  }
+  return made(outcome, confidence, ineligible, withheld, currentlyOperating, since)
+}
+
+function made(
+  outcome: GeofenceOutcome,
+  confidence: 1 | 2 | 3,
+  ineligible?: Ineligibility,
+  withheld?: Withheld,
+  currentlyOperating?: boolean,
+  since?: number,
+): Decision {
+  const event = EVENTS[outcome]
   return { outcome, event, confidence, ineligible, withheld, currentlyOperating, since }
 }

@@ -101,11 +101,14 @@ export function step(before: Stays, facts: StepFacts, now: Circumstances): StepR
     visits: changed ? stays : visits,
     approaches: sameOrSorted(before.approaches, approaches),
     crossed: crossings.length === 0 ? NONE_CROSSED : crossings.map(([entered]) => entered.geofence.id),
-    transitions:
-      crossings.length + exits.length + entries.length + dwells.length === 0
-        ? NO_TRANSITIONS
-        : [...crossings.flat(), ...exits, ...entries, ...dwells],
+    transitions: joined(crossings.flat(), exits, entries, dwells),
   }
+}
+
+/** All transitions, one list after the other. There may be thousands, so the only list that has some is not copied. */
+function joined(...lists: readonly GeofenceTransition[][]): readonly GeofenceTransition[] {
+  const full = lists.filter(({ length }) => length > 0)
+  return full.length > 1 ? full.flat() : (full[0] ?? NO_TRANSITIONS)
 }
 
 /** The crossings in the order of entry, and then of geofence ids. */
@@ -162,17 +165,16 @@ function minutesSince(visit: Visit, now: Circumstances): number {
   return (now.time - visit.enteredAt) / 60_000
 }
 
+/** There may be ten thousand transitions in one update, so nothing is made besides each of them. */
 function transition(
   type: GeofenceEventType,
-  fact: Fact,
-  decision: Decision,
+  { geofence }: Fact,
+  { confidence, currentlyOperating }: Decision,
   duration?: number,
 ): GeofenceTransition {
-  return {
-    type,
-    geofence: fact.geofence,
-    confidence: decision.confidence,
-    ...(decision.currentlyOperating !== undefined && { currentlyOperating: decision.currentlyOperating }),
-    ...(duration !== undefined && { duration }),
-  }
+  if (currentlyOperating === undefined)
+    return duration === undefined ? { type, geofence, confidence } : { type, geofence, confidence, duration }
+  return duration === undefined
+    ? { type, geofence, confidence, currentlyOperating }
+    : { type, geofence, confidence, currentlyOperating, duration }
 }
