@@ -269,11 +269,10 @@ export class Batch {
     const view = this.#parts.registry.scope(update.scope)
     const measuring = mail.measured ?? (this.#parts.measurer && 'elsewhere')
     const { zoneHits } = partition
-    const writing = mail.isWritten ? undefined : 'before'
-    const result = partition.apply(update, view, this.#writer, rateLimited, wantsUser, measuring, writing)
+    const result = partition.apply(update, view, this.#writer, rateLimited, wantsUser, measuring, mail)
     // Within a zone, an update takes hardly longer than reading the clock, except if a user with many stays is
-    // requested.
-    const isCheap = partition.zoneHits !== zoneHits && !wantsUser
+    // requested, or if trips are told about them.
+    const isCheap = partition.zoneHits !== zoneHits && !wantsUser && partition.meetings === 0
     if (!isCheap || this.mails.length % UPDATES_A_LOOK === 0) this.#look(submitter, partition.meetings)
     if (result instanceof Unready || result instanceof Unwritten) {
       this.#prepare(mail, result)

@@ -26,6 +26,7 @@ import { identify, onlyRecord, timeOf } from './identity.ts'
 import { NO_STATE } from '../rules/deviceState.ts'
 import { isInNewestStream, profileAfter, profileChange, saysNothingNew, textLength } from './profile.ts'
 import { packProfile } from './profileCodec.ts'
+import { doneBefore, NOTHING_BEFORE, type Prepared } from './prepared.ts'
 import {
   COUNTRY_BARRED,
   COUNTRY_UNKNOWN,
@@ -119,7 +120,10 @@ export class Partition {
     this.#earlyMs = EARLY_MS + 1000 - this.#intervalMs
   }
 
-  /** Geofences and beacons for which the last update was evaluated; 0 if the first tier handled it. */
+  /**
+   * Geofences and beacons for which the last update was evaluated, or of which its trips were told. 0 if the first tier
+   * handled it and it moves no trips.
+   */
   meetings = 0
 
   /** The actors of one of the partition's types. */
@@ -178,7 +182,8 @@ export class Partition {
    * @param wantsUser whether the user's JSON is made
    * @param measuring what was measured for its geofences; with `elsewhere`, nothing was measured yet, and the update
    * is refused if much must be measured
-   * @param writing with `before`, the update is refused if the texts of its geofences take long to write
+   * @param prepared what was done for the update before. If it is given, the update is refused if reading its geofences
+   * takes long, or writing their texts, and that was not done
    */
   apply(
     update: Update,
@@ -187,7 +192,7 @@ export class Partition {
     limited: boolean,
     wantsUser = true,
     measuring?: Measured | 'elsewhere',
-    writing?: 'before',
+    prepared = NOTHING_BEFORE,
   ): Applied | Refusal {
     const { table } = this
     this.meetings = 0
@@ -227,7 +232,7 @@ export class Partition {
       this.#write(row, update, writer)
     } else {
       if (row < 0) at = table.allocate(update.receivedAt)
-      const made = this.#evaluate(at, update, view, time, writer, measuring, writing)
+      const made = this.#evaluate(at, update, view, time, writer, measuring, prepared)
       if (typeof made === 'symbol' || made instanceof Unready || made instanceof Unwritten) {
         if (row < 0) table.giveBack(at, update.receivedAt)
         return made
@@ -254,6 +259,8 @@ export class Partition {
     writer: FrameWriter,
   ): { readonly number: number; readonly trips?: ShortcutOutcome } {
     const profile = this.table.profile(row)
+    // Each stay is looked up for it, even where the first tier has handled the update.
+    this.meetings += profile.visits.length
     const { feed, shortcut } = this
     const { scope } = update
     const { id, userId, deviceId } = profile
@@ -383,14 +390,14 @@ export class Partition {
     time: number,
     writer: FrameWriter,
     measuring: Measured | 'elsewhere' | undefined,
-    writing: 'before' | undefined,
+    { isRead, isWritten }: Prepared,
   ): readonly string[] | Exclude<Refusal, typeof RATE_LIMITED> {
     const { table } = this
     const before = table.exists(row) ? table.activeProfile(row) : undefined
     const now = circumstancesOf(update, time, view.settings)
     const rows = before === undefined ? undefined : table
     const metadata = update.metadata ?? before?.metadata
-    const situation = { update, view, now, metadata, rows, row, measuring }
+    const situation = { update, view, now, metadata, rows, row, measuring, reading: doneBefore(isRead) }
     const evaluated = evaluate(this.evaluators, before ?? NO_STATE, situation)
     for (const { meetings = 0 } of this.evaluators) this.meetings += meetings
     if (evaluated instanceof Barred) return evaluated.isCertain ? COUNTRY_BARRED : COUNTRY_UNKNOWN
@@ -409,7 +416,7 @@ export class Partition {
     const events =
       transitions.length === 0
         ? NO_EVENTS
-        : this.events.emit(transitions, profile, update, view, time, writing)
+        : this.events.emit(transitions, profile, update, view, time, doneBefore(isWritten))
     if (events === TOO_MANY_EVENTS || events instanceof Unwritten) return events
     if (change === 'more') table.setProfile(row, update.scope, profile)
     else if (change === 'first') table.setFirst(row, first)

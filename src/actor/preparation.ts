@@ -3,10 +3,12 @@ import type { GeofenceProperties } from '../model/geofence.ts'
 import { Unfetched } from '../rules/atlas.ts'
 import { measureElsewhere, Unmeasured } from '../rules/measured.ts'
 import type { RegistryView } from '../rules/port.ts'
+import { Unread } from '../rules/unread.ts'
 import type { Unready } from '../rules/unready.ts'
 import { Slice } from '../runtime/slices.ts'
 import type { TextCache } from '../runtime/textCache.ts'
 import type { Measurer } from '../spatial/port.ts'
+import { readInTurns } from '../spatial/readInTurns.ts'
 import type { UpdateMail } from './mailboxes.ts'
 import { Unwritten } from './refusal.ts'
 
@@ -30,7 +32,10 @@ export async function prepareUpdate(
     await writeTexts(mail, missing, registry, texts)
     mail.isWritten = true
   } else if (missing instanceof Unmeasured) mail.measured = await measureElsewhere(measurer!, missing)
-  else if (missing instanceof Unfetched) await missing.fetch()
+  else if (missing instanceof Unread) {
+    await readInTurns(registry.scope(mail.update.scope).index, missing.slots)
+    mail.isRead = true
+  } else if (missing instanceof Unfetched) await missing.fetch()
 }
 
 async function writeTexts(

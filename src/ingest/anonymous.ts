@@ -18,12 +18,14 @@ import { NO_STATE, type DeviceState } from '../rules/deviceState.ts'
 import type { Situation } from '../rules/evaluator.ts'
 import { createEvaluators, evaluate, type Evaluated } from '../rules/evaluators.ts'
 import { measureElsewhere, Unmeasured } from '../rules/measured.ts'
+import { Unread } from '../rules/unread.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { regionsOf } from '../rules/regions.ts'
 import { countryBarred, countryUnknown } from '../runtime/countryErrors.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { Slice } from '../runtime/slices.ts'
 import type { Measurer } from '../spatial/port.ts'
+import { readInTurns } from '../spatial/readInTurns.ts'
 import type { AnonymousStays } from './anonymousStays.ts'
 
 /**
@@ -95,10 +97,14 @@ async function evaluated(
   measurer: Measurer | undefined,
 ): Promise<Evaluated> {
   let measuring: Situation['measuring'] = measurer && 'elsewhere'
+  let reading: Situation['reading'] = 'before'
   for (;;) {
-    const result = evaluate(evaluators, before, { ...situation, measuring })
+    const result = evaluate(evaluators, before, { ...situation, measuring, reading })
     if (result instanceof Unmeasured) measuring = await measureElsewhere(measurer!, result)
-    else if (result instanceof Unfetched) await result.fetch()
+    else if (result instanceof Unread) {
+      await readInTurns(situation.view.index, result.slots)
+      reading = undefined
+    } else if (result instanceof Unfetched) await result.fetch()
     else if (result instanceof Barred) throw result.isCertain ? countryBarred() : countryUnknown()
     else return result as Evaluated
   }

@@ -28,6 +28,8 @@ export interface Situation {
    * be returned if there is much to measure.
    */
   readonly measuring?: Measured | 'elsewhere' | undefined
+  /** With `before`, {@link Unread} may be returned if there are many geofences to unpack. */
+  readonly reading?: 'before' | undefined
 }
 
 /** How an update changes an evaluator's part of the state. */
@@ -148,8 +150,8 @@ export interface Evaluator<Facts = unknown> {
   /**
    * Collects what the step needs to know about the world. It queries the index and measures, and changes nothing.
    * @returns undefined if the update does not concern this evaluator, which then costs nothing more; {@link Unready}:
-   * an `Unmeasured` if measuring takes long and the situation asks for another thread to do it first, an `Unfetched`
-   * if the atlas must fetch something first
+   * an `Unmeasured` or `Unread` if measuring or unpacking takes long and the situation asks for it to be done first, an
+   * `Unfetched` if the atlas must fetch something first
    */
   facts(before: DeviceState, situation: Situation): Facts | Unready | undefined
   /** Returns its new part of the state. It is pure: the same arguments give the same result. */

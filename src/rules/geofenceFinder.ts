@@ -5,10 +5,12 @@ import type { Circumstances } from './circumstances.ts'
 import type { Visit } from '../model/device.ts'
 import type { Waypoint } from '../model/event.ts'
 import type { GeofenceIndex } from '../spatial/port.ts'
+import { SlotMarks } from '../spatial/slotMarks.ts'
 import type { StepFacts } from './geofenceStep.ts'
 import { FEW, isMuch, Unmeasured, type Measured } from './measured.ts'
 import { MOST_STAYS, CachedCandidates, type CandidateCache } from './candidateCache.ts'
 import { CrossingFinder } from './crossingFinder.ts'
+import { FEW_TO_READ, unreadOf, type Unread } from './unread.ts'
 import { unchangedLimits } from './fastPath.ts'
 import type { DeviceState } from './deviceState.ts'
 import type { Situation } from './evaluator.ts'
@@ -24,6 +26,11 @@ export interface GeofenceFacts extends StepFacts {
 export interface NothingChanges {
   readonly limits: ZoneLimits
 }
+
+/** So few stays are searched in an array, which is faster than marking them. */
+const FEW_STAYS = 16
+/** The slots of many stays. All finders use the same marks, because each is done with them before another begins. */
+const stayMarks = new SlotMarks()
 
 /** A cached distance is not measured again if its error is at most this share of it. */
 const WORTH = 1 / 2
@@ -82,9 +89,9 @@ export class GeofenceFinder {
    */
   find(
     before: DeviceState,
-    { update, view, now, rows, row = -1, measuring }: Situation,
+    { update, view, now, rows, row = -1, measuring, reading }: Situation,
     from?: Waypoint,
-  ): GeofenceFacts | NothingChanges | Unmeasured {
+  ): GeofenceFacts | NothingChanges | Unmeasured | Unread {
     const { latitude, longitude } = update
     const { visits } = before
     this.#found = undefined
@@ -102,6 +109,11 @@ export class GeofenceFinder {
     this.#measureOthers(false)
     const mayChange = before.approaches.length > 0 || from !== undefined
     const limits = mayChange ? undefined : this.unchangedLimits(visits)
+    const unread = limits === undefined && reading === 'before' ? this.#unread() : undefined
+    if (unread !== undefined) {
+      this.meetings = 0
+      return unread
+    }
     const facts = limits === undefined ? this.#facts(from) : undefined
     this.meetings = this.#stays + this.#candidates + (facts?.crossed.length ?? 0)
     this.#found = { visits, facts }
@@ -231,13 +243,14 @@ export class GeofenceFinder {
     const candidates = this.#candidates
     const nearSlots = this.#nearSlots
     const nearMeters = this.#nearMeters
-    // Many stays are looked up in a set. For the usual few, an array is faster.
-    const seen = this.#stays > 16 ? new Set(this.staySlots.slice(0, this.#stays)) : undefined
+    const hasManyStays = this.#stays > FEW_STAYS
+    if (hasManyStays) this.#markStays()
     this.#nears = 0
     this.#others = 0
     for (let i = 0; i < candidates; i++) {
       const slot = slots[i]!
-      if (seen === undefined ? this.#isStay(slot) : seen.has(slot)) continue
+      // Each candidate is there once, so what is marked already is a stay.
+      if (hasManyStays ? !stayMarks.mark(slot) : this.#isStay(slot)) continue
       let least = -Infinity
       let isGood = false
       if (this.#isRecalled) {
@@ -259,6 +272,11 @@ export class GeofenceFinder {
     const nearest = this.#nearestOther()
     if (nearest >= 0) this.#measureOther(nearest)
     for (let i = 0; i < this.#others; i++) this.#measureOther(i)
+  }
+
+  #markStays(): void {
+    stayMarks.clear(this.#index.end)
+    for (let i = 0; i < this.#stays; i++) if (this.staySlots[i]! >= 0) stayMarks.mark(this.staySlots[i]!)
   }
 
   #isStay(slot: number): boolean {
@@ -336,6 +354,14 @@ export class GeofenceFinder {
   unchangedLimits(visits: readonly Visit[]): ZoneLimits | undefined {
     if (this.#nears > 0) return undefined
     return unchangedLimits(visits, this.staySlots, this.#stayMeters, this.#index, this.#clearance, this.#now)
+  }
+
+  /** The geofences of the facts that should be read before, if there are many. */
+  #unread(): Unread | undefined {
+    const stays = this.#stays
+    const nears = this.#nears
+    if (stays + nears <= FEW_TO_READ) return undefined
+    return unreadOf(this.#index, [...this.staySlots.slice(0, stays), ...this.#nearSlots.slice(0, nears)])
   }
 
   #facts(from?: Waypoint): GeofenceFacts {

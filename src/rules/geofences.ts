@@ -9,6 +9,7 @@ import { GeofenceFinder, type GeofenceFacts, type NothingChanges } from './geofe
 import { delayMs, isMeantFor } from './geofenceRules.ts'
 import { step } from './geofenceStep.ts'
 import type { Unmeasured } from './measured.ts'
+import type { Unread } from './unread.ts'
 import type { DeviceRows } from './port.ts'
 import { geofenceLimits, NOWHERE_SAFE, type ZoneLimits } from './safeZone.ts'
 
@@ -34,7 +35,7 @@ export class GeofenceEvaluator implements Evaluator<Facts> {
     return this.finder.meetings
   }
 
-  facts(before: DeviceState, situation: Situation): Facts | Unmeasured {
+  facts(before: DeviceState, situation: Situation): Facts | Unmeasured | Unread {
     if (!isTooInaccurate(situation.update, situation.now.settings))
       return this.finder.find(before, situation, lastPlace(situation))
     this.finder.skip()

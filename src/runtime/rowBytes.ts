@@ -50,11 +50,15 @@ export class RowBytes {
     return (this.#places[row]! % UNITS_PER_CHUNK) * UNIT + HEADER_BYTES
   }
 
+  /** How many bytes a row has. It must have some. */
+  length(row: number): number {
+    return this.buffer(row).readUInt32LE(this.start(row) - HEADER_BYTES + 4)
+  }
+
   /** All bytes of a row, valid until the next change. The row must have bytes. */
   bytes(row: number): Buffer {
-    const buffer = this.buffer(row)
     const from = this.start(row)
-    return buffer.subarray(from, from + buffer.readUInt32LE(from - HEADER_BYTES + 4))
+    return this.buffer(row).subarray(from, from + this.length(row))
   }
 
   /** Replaces the bytes of a row by a copy of the first `length` of `bytes`. */

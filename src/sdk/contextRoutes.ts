@@ -3,6 +3,7 @@ import { listPieces } from '../http/answerText.ts'
 import { route, type Route } from '../http/route.ts'
 import { CoordinatesText, parseCoordinates, Text } from '../http/schemas.ts'
 import { GeofenceContextSchema, PlaceSchema, RegionMembers } from '../events/fieldSchemas.ts'
+import { Probe } from '../geometry/probe.ts'
 import { countryBarred, countryUnknown } from '../runtime/countryErrors.ts'
 import { geofenceText, regionMembers } from '../events/record.ts'
 import { fetched } from '../rules/atlas.ts'
@@ -11,6 +12,8 @@ import { contextOf, createEvaluators } from '../rules/evaluators.ts'
 import type { RegistryView } from '../rules/port.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { mapInSlices } from '../runtime/slices.ts'
+import type { GeofenceIndex } from '../spatial/port.ts'
+import { readInTurns } from '../spatial/readInTurns.ts'
 
 const Context = {
   geofences: Type.Array(GeofenceContextSchema, { description: 'The enabled geofences around the location.' }),
@@ -54,6 +57,7 @@ export function contextRoutes(registry: RegistryView): Route[] {
         const { latitude, longitude } = parseCoordinates('coordinates', call.query.coordinates)
         const view = registry.scope(call.credentials!.scope)
         const { userId } = call.query
+        await readAround(view.index, latitude, longitude)
         const spot = { view, latitude, longitude, userId, receivedAt: call.receivedAt }
         const here = await fetched(() => contextOf(evaluators, spot))
         if (here instanceof Barred) throw here.isCertain ? countryBarred() : countryUnknown()
@@ -73,4 +77,15 @@ export function contextRoutes(registry: RegistryView): Route[] {
       },
     }),
   ]
+}
+
+/** Reads the geofences at a point in turns with other requests, because there may be thousands. */
+async function readAround(index: GeofenceIndex, latitude: number, longitude: number): Promise<void> {
+  const probe = new Probe().set(latitude, longitude)
+  const slots: number[] = []
+  index.candidates(probe, 0, slots)
+  await readInTurns(
+    index,
+    slots.filter((slot) => index.distanceAtLeast(slot, probe) <= 0),
+  )
 }

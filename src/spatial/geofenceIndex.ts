@@ -18,6 +18,10 @@ class GeofenceCells extends CellIndex<GeofenceProperties, GeofenceSlotStore> imp
     return this.slotStore.isPlain(slot)
   }
 
+  unreadBytes(slot: number): number {
+    return this.slotStore.unreadBytes(slot)
+  }
+
   createdAt(slot: number): number {
     return this.slotStore.createdAt(slot)
   }

@@ -76,6 +76,12 @@ export class GeofenceSlotStore implements SlotStore<GeofenceProperties> {
     return geofence
   }
 
+  /** How many bytes {@link get} must unpack; 0 if the geofence is kept unpacked. The slot must be in use. */
+  unreadBytes(slot: number): number {
+    const isKept = this.#keptSlots[slot & (this.#keptSlots.length - 1)] === slot
+    return isKept ? 0 : this.#bytes.length(slot)
+  }
+
   /** Objects of a million geofences that nobody needs again would take the places of those in use, and live long. */
   glimpse(slot: number): GeofenceProperties {
     const place = slot & (this.#keptSlots.length - 1)

@@ -125,6 +125,8 @@ export interface GeofenceIndex extends ShapeIndex<GeofenceProperties> {
    * dwell threshold of its own.
    */
   isPlain(slot: number): boolean
+  /** How many bytes must be unpacked for the item in a slot that is in use; 0 if it is kept unpacked. */
+  unreadBytes(slot: number): number
   /** In epoch milliseconds. */
   createdAt(slot: number): number
   /** Epoch milliseconds. */

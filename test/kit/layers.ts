@@ -161,7 +161,17 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
   ],
   [
     'sdk',
-    ['model', 'runtime', 'http', 'geometry', 'rules', 'events', 'registry/beacons', 'registry/geofences'],
+    [
+      'model',
+      'runtime',
+      'http',
+      'geometry',
+      'spatial',
+      'rules',
+      'events',
+      'registry/beacons',
+      'registry/geofences',
+    ],
   ],
   ['tile38', ['model', 'runtime', 'jobs', 'geometry', 'spatial', 'actor']],
   ['cluster/nats', ['runtime']],

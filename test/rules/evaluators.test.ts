@@ -10,6 +10,8 @@ import { NO_STATE, type DeviceState } from '../../src/rules/deviceState.ts'
 import type { Context, Evaluator, Explanation, Situation, Spot, Step } from '../../src/rules/evaluator.ts'
 import { contextOf, createEvaluators, evaluate, explain, type Evaluated } from '../../src/rules/evaluators.ts'
 import { measureElsewhere, Unmeasured } from '../../src/rules/measured.ts'
+import { Unread } from '../../src/rules/unread.ts'
+import { readInTurns } from '../../src/spatial/readInTurns.ts'
 import type { ZoneLimits } from '../../src/rules/safeZone.ts'
 import { BeaconStore } from '../../src/registry/beacons/beaconStore.ts'
 import { ScopeTrips } from '../../src/registry/trips/scopeTrips.ts'
@@ -138,6 +140,43 @@ t.test('what takes long is measured in a thread first, and the result is the sam
   const { state: same, transitions: events } = evaluate(list, NO_STATE, situation) as Evaluated
   t.equal(transitions.length, 602)
   t.strictSame({ state, transitions }, { state: same, transitions: events })
+})
+
+t.test('geofences that nobody has used are read in turns first, and the result is the same', async (t) => {
+  /** With as much metadata as a thousand usual geofences have. */
+  const metadata = Object.fromEntries(Array.from({ length: 16 }, (_, i) => [`key${i}`, 'x'.repeat(4000)]))
+  const worlds = [0, 1].map(() => {
+    const situation = entering()
+    for (let i = 0; i < 20; i++) situation.view.index.put(aGeofence(i + 2, { metadata }))
+    return situation
+  })
+  const list = createEvaluators()
+  const [cold, other] = worlds as [Situation, Situation]
+  const first = evaluate(list, NO_STATE, { ...cold, reading: 'before' })
+  if (!(first instanceof Unread)) return t.fail('they were read at once')
+  t.equal(first.slots.length, 21)
+  const { index } = cold.view
+  const bytes = () => first.slots.map((slot) => index.unreadBytes(slot))
+  t.ok(
+    bytes()
+      .slice(1)
+      .every((unread) => unread > 64_000),
+  )
+  await readInTurns(index, first.slots)
+  t.ok(bytes().every((unread) => unread === 0))
+  const { state, transitions } = evaluate(list, NO_STATE, { ...cold, reading: 'before' }) as Evaluated
+  const { state: same, transitions: events } = evaluate(list, NO_STATE, other) as Evaluated
+  t.equal(transitions.length, 22)
+  t.strictSame({ state, transitions }, { state: same, transitions: events })
+
+  // An edit between two updates makes one of them unread again, which does not take long.
+  index.put(aGeofence(2, { metadata, description: 'edited' }))
+  const after = evaluate(list, state, {
+    ...cold,
+    update: { ...cold.update, longitude: 9 },
+    reading: 'before',
+  })
+  t.notOk(after instanceof Unread)
 })
 
 t.test('explanations and contexts are put together', async (t) => {
