@@ -9,10 +9,12 @@
  * 2. A technology file reaches files, sockets, threads or a database. Only the composition roots, workers, tests and
  * benches import it from outside its folder; everybody else sees its port. A file that imports a technology of
  * runtime/ is itself a technology, in any folder.
- * 3. Pure code imports no `node:` module, reads no clock and draws no random number.
- * 4. Nothing under src/ imports anything outside it, except the composition roots (config/, workers/) and
- * technologies that start a thread (workers/urls.ts).
- * 5. No two files export the same name, so that a name means one thing wherever it is read.
+ * 3. Pure code imports no `node:` module and no technology, reads no clock, sets no timer and draws no random number.
+ * 4. Nothing under src/ imports anything outside it, except the composition roots (config/, package.json) and what starts a thread
+ * (workers/urls.ts). A file of the project is named by its relative path, so that the check sees it: a text with such a
+ * path counts as an import wherever it stands, and a path that is put together is refused.
+ * 5. No two files export the same name, so that a name means one thing wherever it is read. To export what another file
+ * declares by another name makes a name, too.
  */
 import { parseSync } from 'oxc-parser'
 import { posix } from 'node:path'
@@ -357,7 +359,6 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'geo/geocoding',
       'geo/maps',
       'geo/liveMap',
-      'geo/liveMap',
       'geo/ip',
       'geo/routing',
       'reference',
@@ -397,6 +398,9 @@ const ROOTS: ReadonlySet<string> = new Set(['src/main.ts', 'src/region.ts'])
 /** Folders whose files put technologies together and read the settings. */
 const ROOT_FOLDERS: ReadonlySet<string> = new Set(['cli', 'compose'])
 
+/** The options and the version, which only composition roots read. */
+const SETTINGS = /^(?:config\/|package\.json$)/
+
 /** The file that names the entry points of threads. */
 const WORKER_URLS = 'workers/urls.ts'
 
@@ -419,7 +423,7 @@ const PURE: readonly RegExp[] = [
   /^src\/geometry\//,
   /^src\/rules\//,
   /^src\/trips\/machine\//,
-  /^src\/events\/(?!event(?:Index|Database|Worker))/,
+  /^src\/events\/(?!event(?:Index|Database|Tables|Search|Worker)\.|(?:ownedEvents|fanoutGroup)\.)/,
 ]
 
 /**
@@ -435,7 +439,9 @@ export function layerViolations(sources: ReadonlyMap<string, string>): string[] 
       const problem = importProblem(path, specifier, technologies)
       if (problem !== undefined) violations.push(`${path} imports ${specifier}: ${problem}`)
     }
+    violations.push(...file.unreadable.map((text) => `${path} imports ${text}: a path that cannot be read`))
     if (isPure(path)) {
+      if (technologies.has(path)) violations.push(`${path} is pure and must not be a technology`)
       for (const impurity of file.impurities) violations.push(`${path} is pure and must not use ${impurity}`)
     }
   }
@@ -457,7 +463,8 @@ export function tableFaults(sources: ReadonlyMap<string, string>): string[] {
   const above = new Set<string>()
   for (const [folder, imports] of IMPORTS) {
     if (!folders.has(folder)) faults.push(`${folder} has a row and no file`)
-    for (const imported of imports) {
+    for (const [i, imported] of imports.entries()) {
+      if (imports.indexOf(imported) < i) faults.push(`${folder} names ${imported} twice`)
       if (!above.has(imported)) faults.push(`${folder} names ${imported}, which is no row above it`)
       if (!used.has(`${folder} ${imported}`)) faults.push(`${folder} does not import ${imported}`)
     }
@@ -493,14 +500,17 @@ export function doubleNames(sources: ReadonlyMap<string, string>): string[] {
   const places = new Map<string, Set<string>>()
   for (const [path, source] of sources) {
     const { module } = parseSync(path, source)
-    const imported = new Set(
-      module.staticImports.flatMap(({ entries }) => entries.map(({ localName }) => localName.value)),
+    const imported = new Map(
+      module.staticImports.flatMap(({ entries }) =>
+        entries.map(({ localName, importName }) => [localName.value, importName.name ?? '']),
+      ),
     )
-    for (const { moduleRequest, exportName, localName } of module.staticExports.flatMap(
+    for (const { moduleRequest, exportName, importName, localName } of module.staticExports.flatMap(
       ({ entries }) => entries,
     )) {
-      if (moduleRequest || exportName.kind !== 'Name' || imported.has(localName.name ?? '')) continue
-      const name = exportName.name!
+      const name = exportName.kind === 'Default' ? localName.name : exportName.name
+      const passedOn = moduleRequest ? importName.name : imported.get(localName.name ?? '')
+      if (name === null || passedOn === name) continue
       places.set(name, (places.get(name) ?? new Set()).add(path))
     }
   }
@@ -511,9 +521,11 @@ export function doubleNames(sources: ReadonlyMap<string, string>): string[] {
 }
 
 interface SourceFile {
-  /** The specifiers of static, dynamic and type imports and of re-exports. */
+  /** The specifiers of static, dynamic and type imports and of re-exports, and all other texts that are the path of a source file. */
   readonly imports: readonly string[]
-  /** Calls that read a clock or draw a random number, as they are written. */
+  /** Imports whose specifier is no plain text, as they are written. */
+  readonly unreadable: readonly string[]
+  /** What reads a clock, sets a timer or draws a random number, as it is written. */
   readonly impurities: readonly string[]
 }
 
@@ -522,16 +534,19 @@ function importProblem(
   specifier: string,
   technologies: ReadonlySet<string>,
 ): string | undefined {
+  if (/^(?:[/#]|file:|@?ringfence\b)/.test(specifier))
+    return 'files of this project are imported by a relative path'
   if (!specifier.startsWith('.')) {
     return specifier.startsWith('node:') && isPure(path) ? 'pure code imports no node: module' : undefined
   }
-  if (ROOTS.has(path)) return undefined
   const target = resolve(path, specifier)
   const from = folderOf(path)
   const to = folderOf(target)
-  const isRoot = from !== undefined && ROOT_FOLDERS.has(from)
+  const isRoot = ROOTS.has(path) || (from !== undefined && ROOT_FOLDERS.has(from))
   if (target === WORKER_URLS && (isRoot || technologies.has(path))) return undefined
-  if (to === undefined) return isRoot ? undefined : 'src/ imports nothing outside of it'
+  if (to === undefined)
+    return isRoot && SETTINGS.test(target) ? undefined : 'src/ imports nothing outside of it'
+  if (ROOTS.has(path)) return undefined
   const allowed = from === undefined ? undefined : MAY_IMPORT.get(from)
   if (from === undefined || allowed === undefined) return `${path} has no row in the import rules`
   if (from === to) return undefined
@@ -560,33 +575,77 @@ function technologyFiles(files: ReadonlyMap<string, SourceFile>): Set<string> {
   return found
 }
 
-/** Parses the file: text in comments and strings does not count. */
+/** The path of a source file, relative to another. */
+const SOURCE_PATH = /^\.{1,2}\/[^\s*]*\.[cm]?[jt]sx?$/
+/** Globals that pure code must not name. */
+const IMPURE: ReadonlySet<unknown> = new Set([
+  'process',
+  'crypto',
+  'globalThis',
+  'performance',
+  'setTimeout',
+  'setInterval',
+  'setImmediate',
+])
+
+/** Parses the file: what comments say does not count, except for references. */
 function read(path: string, source: string): SourceFile {
-  const { module, program, errors } = parseSync(path, source)
+  const { program, comments, errors } = parseSync(path, source)
   if (errors.length > 0) throw new Error(`${path}: ${errors[0]?.message}`)
-  const imports = module.staticImports.map((found) => found.moduleRequest.value)
-  for (const { entries } of module.staticExports) {
-    for (const { moduleRequest } of entries) if (moduleRequest) imports.push(moduleRequest.value)
-  }
+  const imports: string[] = []
+  const unreadable = comments
+    .filter(({ value }) => /^\/\s*<reference\s+path/.test(value))
+    .map(({ value }) => `/${value}`)
   const impurities: string[] = []
+  /** Where `Date` and `Math` stand as they may. */
+  const allowed = new Set<unknown>()
   visit(program, (node) => {
-    if (node.type === 'ImportExpression' || node.type === 'TSImportType') {
-      imports.push(String((node.source as { value?: unknown }).value))
-    }
     const text = () => source.slice(node.start, node.end)
-    if (node.type === 'MemberExpression' && /^(?:Date\.now|Math\.random|performance\.now)$/.test(text())) {
-      impurities.push(text())
+    const specifier = specifierOf(node)
+    if (specifier !== undefined) {
+      const plain = plainText(specifier)
+      if (plain === undefined) unreadable.push(text())
+      else imports.push(plain)
     }
-    const constructsDate =
-      (node.type === 'NewExpression' || node.type === 'CallExpression') &&
-      (node.callee as { name?: string }).name === 'Date' &&
-      (node.arguments as unknown[]).length === 0
-    if (constructsDate) impurities.push(text())
-    if (node.type === 'Identifier' && (node.name === 'process' || node.name === 'crypto')) {
-      impurities.push(text())
+    const plain = plainText(node)
+    if (plain !== undefined && SOURCE_PATH.test(plain)) imports.push(plain)
+    if (node.type === 'NewExpression' && (node.arguments as unknown[]).length > 0) allowed.add(node.callee)
+    if (node.type === 'TSTypeReference') allowed.add(node.typeName)
+    if (node.type === 'MemberExpression') {
+      if (/^(?:Math\.(?!random\b)\w+|Date\.(?:UTC|parse))$/.test(text())) allowed.add(node.object)
+      if (node.computed !== true) allowed.add(node.property)
     }
+    if (node.type !== 'Identifier' || allowed.has(node)) return
+    if (node.name === 'Date' || node.name === 'Math' || IMPURE.has(node.name)) impurities.push(text())
   })
-  return { imports: [...new Set(imports)], impurities }
+  return { imports: [...new Set(imports)], unreadable, impurities }
+}
+
+/** The node that names what a node imports, or undefined if the node is no import. */
+function specifierOf(node: AstNode): unknown {
+  switch (node.type) {
+    case 'ImportDeclaration':
+    case 'ExportAllDeclaration':
+    case 'ExportNamedDeclaration':
+    case 'ImportExpression':
+    case 'TSImportType':
+      return node.source ?? undefined
+    case 'TSExternalModuleReference':
+      return node.expression
+    default:
+      return undefined
+  }
+}
+
+/** The text of a literal, or of a template without anything put in. */
+function plainText(node: unknown): string | undefined {
+  const { type, value, quasis } = node as {
+    readonly type: string
+    readonly value?: unknown
+    readonly quasis?: readonly { readonly value: { readonly cooked: string } }[]
+  }
+  if (type === 'Literal' && typeof value === 'string') return value
+  return type === 'TemplateLiteral' && quasis?.length === 1 ? quasis[0]!.value.cooked : undefined
 }
 
 interface AstNode {
