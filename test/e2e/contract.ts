@@ -23,11 +23,28 @@ export class Api {
 
   /** The operations that need no session of a person; the others are tested in test/accounts. */
   get withoutPeople(): Operation[] {
-    return this.operations.filter(({ definition }) => !definition.tags.includes('People'))
+    return this.operations.filter((operation) => !isForPeople(operation))
+  }
+
+  /** Those that need one. */
+  get forPeople(): Operation[] {
+    return this.operations.filter(isForPeople)
   }
 
   /** {@link Server.api} */
   call = (...request: Parameters<Server['api']>): Promise<HttpAnswer> => this.server.api(...request)
+
+  /**
+   * The same server for a person who has signed in: requests have the session instead of a key.
+   * @param cookie of the session
+   */
+  withSession(cookie: string): Api {
+    const session = { cookie, origin: this.server.url, 'x-ringfence-environment': 'test' }
+    const api = new Api(this.server)
+    api.call = (method, path, body, _, headers) =>
+      this.call(method, path, body, null, { ...session, ...headers })
+    return api
+  }
 
   /** POST /v1/track with the test publishable key. Throws unless the answer is 200; resolves to events and user. */
   async track(
@@ -76,6 +93,10 @@ export class Api {
   resolve(schema: Json): Json {
     return this.#contract.resolve(schema)
   }
+}
+
+function isForPeople({ definition }: Operation): boolean {
+  return definition.tags.includes('People')
 }
 
 /** The latitude that many metres further north, accurate to a thousandth near 50° N. */

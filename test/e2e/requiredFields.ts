@@ -131,7 +131,10 @@ function casesFor(api: Api, schema: Json, needs: readonly Json[], fixed: Json, k
       const value = fixed[name] ?? known.values[`${of}.${name}`] ?? known.values[name]
       if (value === undefined) throw new Error(`no value is known for ${known.place} ${name}`)
       members.push([name, value])
-      const isNeeded = required.has(name) || isNeededBeside(schema, name)
+      const isNeeded =
+        required.has(name) ||
+        isNeededBeside(schema, name) ||
+        chosen.some((one) => needs.some(({ dependentRequired }) => dependentRequired?.[one]?.includes(name)))
       missing.push({ path: [name], blamed: unmetWithout(name)?.[0] ?? (isNeeded ? name : undefined) })
       missing.push(...missingInItems(api, name, part))
     }

@@ -36,7 +36,8 @@ export function strictCall(api: Api) {
   }
 }
 
-async function overdue(where: string): Promise<never> {
+/** Rejects when an answer to this request would be too late. */
+export async function overdue(where: string): Promise<never> {
   await sleep(DEADLINE_MS, undefined, { ref: false })
   throw new Error(`no answer within ${DEADLINE_MS} ms: ${where}`)
 }
