@@ -1,7 +1,9 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import { Piscina } from 'piscina'
+import type { Piscina } from 'piscina'
 import { PASSWORD_WORKER } from '../../workers/urls.ts'
 import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
+import type { Logger } from '../runtime/logger.ts'
+import { openThreadPool } from '../runtime/threadPool.ts'
 import { normalized } from './passwordRules.ts'
 import type { Cost, HashTask, PasswordHash } from './scrypt.ts'
 
@@ -12,8 +14,6 @@ const HASH_BYTES = 32
 const AT_ONCE = 2
 /** How many hashes may wait. With this many, the last one takes about ten seconds. */
 const MOST_WAITING = 40
-/** A thread takes about 10 MB. It ends after this long without a password. */
-const IDLE_MS = 60_000
 
 /**
  * Hashes passwords in threads of low priority, so that tracking does not wait for them. Node's own threads would not do,
@@ -22,22 +22,23 @@ const IDLE_MS = 60_000
 export class Passwords {
   readonly #cost: Cost
   readonly #limit = new ConcurrencyLimit(AT_ONCE, MOST_WAITING)
-  readonly #pool = new Piscina<HashTask, Uint8Array>({
-    filename: PASSWORD_WORKER.href,
-    minThreads: 0,
-    maxThreads: AT_ONCE,
-    idleTimeout: IDLE_MS,
-    recordTiming: false,
-  })
+  readonly #pool: Piscina<HashTask, Uint8Array>
   /** A hash that is compared if there is no account, so that the answer takes as long. */
   readonly #nobody: PasswordHash
 
   /**
    * Creates a queue without work.
    * @param cost lower in tests
+   * @param logger for threads that fail without a password
    */
-  constructor(cost: Cost = STANDARD) {
+  constructor(cost: Cost = STANDARD, logger?: Logger) {
     this.#cost = cost
+    this.#pool = openThreadPool({
+      worker: PASSWORD_WORKER,
+      thread: 'a password thread',
+      logger,
+      threads: AT_ONCE,
+    })
     const nothing = (bytes: number) => randomBytes(bytes).toString('base64')
     this.#nobody = { ...cost, salt: nothing(SALT_BYTES), hash: nothing(HASH_BYTES) }
   }

@@ -5,6 +5,7 @@ import type { Keys } from '../registry/projects/keys.ts'
 import type { Change } from '../registry/store/editLog.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
+import type { Logger } from '../runtime/logger.ts'
 import { Attempts, type SignInAttempt } from './attempts.ts'
 import { Passwords } from './password.ts'
 import { checkPassword, normalized } from './passwordRules.ts'
@@ -21,6 +22,8 @@ export interface SignInParts {
   readonly byKey: boolean
   /** The cost of hashing passwords; lower in tests. */
   readonly cost?: Cost
+  /** For failures of threads. */
+  readonly logger?: Logger
 }
 
 /** The message of every failed sign-in. It does not tell which part was wrong. */
@@ -42,7 +45,7 @@ export class SignIn {
   constructor(parts: SignInParts) {
     this.#parts = parts
     this.#attempts = new Attempts(parts.clock)
-    this.#passwords = new Passwords(parts.cost)
+    this.#passwords = new Passwords(parts.cost, parts.logger)
   }
 
   /** Whether secret keys may be used to sign in. */

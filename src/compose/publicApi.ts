@@ -141,7 +141,7 @@ export function openPublicApi(parts: PublicApiParts): PublicApi {
     quotas: registry.projects,
     clock,
   })
-  const signIn = new SignIn({ people, keys: registry.keys, clock, byKey: options.keySignIn })
+  const signIn = new SignIn({ people, keys: registry.keys, clock, byKey: options.keySignIn, logger })
   const fanoutGroups = new FanoutGroups(feed)
   const kept = new KeyedBound('Filters and areas', boundsOf(options.subscriptionBytes))
   const waitingEvents = waitingEventsBound()

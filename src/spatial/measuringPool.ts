@@ -1,8 +1,8 @@
-import { availableParallelism } from 'node:os'
-import { Piscina } from 'piscina'
+import type { Piscina } from 'piscina'
 import { GEOMETRY_WORKER } from '../../workers/urls.ts'
 import type { ShapeBatch } from '../geometry/shapeBatch.ts'
 import type { Logger } from '../runtime/logger.ts'
+import { openThreadPool } from '../runtime/threadPool.ts'
 import type { Measurer } from './port.ts'
 
 /**
@@ -10,8 +10,6 @@ import type { Measurer } from './port.ts'
  * at most about 100 KB.
  */
 const MOST_WAITING = 64
-/** A thread takes about 10 MB, so it ends after this long without a batch. */
-const IDLE_MS = 60_000
 
 /**
  * Threads that measure shapes in memory that all threads share. They start with the first batch, and most servers
@@ -27,16 +25,12 @@ export class MeasuringPool implements Measurer {
 
   constructor(logger: Logger) {
     this.#logger = logger
-    this.#pool = new Piscina({
-      filename: GEOMETRY_WORKER.href,
-      minThreads: 0,
-      maxThreads: Math.max(1, availableParallelism() - 1),
-      maxQueue: MOST_WAITING,
-      idleTimeout: IDLE_MS,
-      recordTiming: false,
+    this.#pool = openThreadPool({
+      worker: GEOMETRY_WORKER,
+      thread: 'a geometry thread',
+      logger,
+      mostWaiting: MOST_WAITING,
     })
-    // A thread ended by itself. Its batch, if any, is rejected separately.
-    this.#pool.on('error', (err) => logger.error({ err }, 'a geometry thread failed'))
   }
 
   async measure(batch: ShapeBatch): Promise<Float64Array | undefined> {

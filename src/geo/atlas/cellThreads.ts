@@ -1,17 +1,15 @@
-import { Piscina } from 'piscina'
+import type { Piscina } from 'piscina'
 import { ATLAS_WORKER } from '../../../workers/urls.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { openThreadPool } from '../../runtime/threadPool.ts'
 import type { MapRegions } from '../extract/port.ts'
 import type { CellReader } from './cellAtlas.ts'
 import type { CellTask } from './cellThread.ts'
 import type { FoundById } from './foundById.ts'
 import type { ChainCell, PlaceCell } from './placeCell.ts'
 import type { RegionCell } from './regionCell.ts'
-
-/** The thread takes about 40 MB, so it ends after this long without a cell. */
-const IDLE_MS = 60_000
 
 /** Reads cells in a thread of its own, so that neither tracking nor geocoding waits for it. It starts with the first cell. */
 export class CellThreads implements CellReader, Service {
@@ -28,15 +26,12 @@ export class CellThreads implements CellReader, Service {
   constructor(regions: Pick<MapRegions, 'all'>, world: () => Promise<string>, logger: Logger) {
     this.#regions = regions
     this.#world = world
-    this.#pool = new Piscina({
-      filename: ATLAS_WORKER.href,
-      minThreads: 0,
-      maxThreads: 1,
-      idleTimeout: IDLE_MS,
-      recordTiming: false,
+    this.#pool = openThreadPool({
+      worker: ATLAS_WORKER,
+      thread: 'the thread of the atlas',
+      logger,
+      threads: 1,
     })
-    // The thread ended by itself. Its cells, if any, are rejected separately.
-    this.#pool.on('error', (err) => logger.error({ err }, 'the thread of the atlas failed'))
   }
 
   readPlaces(cell: number): Promise<PlaceCell> {

@@ -1,9 +1,9 @@
-import { availableParallelism } from 'node:os'
-import { Piscina } from 'piscina'
+import type { Piscina } from 'piscina'
 import { GEOCODER_WORKER } from '../../../workers/urls.ts'
 import { ApiError } from '../../runtime/errors.ts'
 import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { openThreadPool } from '../../runtime/threadPool.ts'
 import type { Position } from '../../model/geofence.ts'
 import type { AreaFinder, PlaceArea } from '../../registry/geofences/areaFinder.ts'
 import type { MapRegion, MapRegions } from '../extract/port.ts'
@@ -27,8 +27,6 @@ import type { Validation, ValidationQuestion } from './validation.ts'
 const CHAIN_ATTRIBUTION = 'name-suggestion-index'
 /** How many questions may wait, besides those that are being answered. Each takes about a millisecond. */
 const MOST_WAITING = 256
-/** A thread takes about 40 MB, so it ends after this long without a question. */
-const IDLE_MS = 60_000
 
 /** Answers in threads, so that no question delays tracking. They start with the first question. */
 export class GeocoderPool implements Geocoder, AreaFinder, Service {
@@ -46,16 +44,12 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
     this.#regions = regions
     this.#world = world
     this.#logger = logger
-    this.#pool = new Piscina({
-      filename: GEOCODER_WORKER.href,
-      minThreads: 0,
-      maxThreads: Math.max(1, availableParallelism() - 1),
-      maxQueue: MOST_WAITING,
-      idleTimeout: IDLE_MS,
-      recordTiming: false,
+    this.#pool = openThreadPool({
+      worker: GEOCODER_WORKER,
+      thread: 'a geocoding thread',
+      logger,
+      mostWaiting: MOST_WAITING,
     })
-    // A thread ended by itself. Its question, if any, is rejected separately.
-    this.#pool.on('error', (err) => logger.error({ err }, 'a geocoding thread failed'))
   }
 
   reverse(question: ReverseQuestion): Promise<Geocoded> {

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { availableParallelism } from 'node:os'
-import { Piscina } from 'piscina'
+import type { Piscina } from 'piscina'
 import { MAP_WORKER } from '../../../workers/urls.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import { ApiError, failureFields } from '../../runtime/errors.ts'
 import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
+import { openThreadPool } from '../../runtime/threadPool.ts'
 import type { MapRegion, MapRegions } from '../extract/port.ts'
 import { LARGEST_ZOOM, tileBounds, type TileAddress } from '../mapFile/grid.ts'
 import { WORLD_ATTRIBUTION } from '../world/port.ts'
@@ -20,8 +20,6 @@ import { TileFiles } from './tileFiles.ts'
 
 /** How many parts may wait, besides those that are being made. Most take some milliseconds. */
 const MOST_WAITING = 256
-/** A thread takes about 30 MB, so it ends after this long without a question. */
-const IDLE_MS = 60_000
 /** How many bytes of the parts that were asked for last are kept, which is some thousand tiles. */
 const CACHE_BYTES = 32 * 1024 * 1024
 /** Approximate bytes of an entry besides its content. */
@@ -68,16 +66,12 @@ export class MapPool implements Maps, Service {
     this.#version = versionOf(regions.all, [])
     regions.onChange(change)
     this.#files.onChange(change)
-    this.#pool = new Piscina({
-      filename: MAP_WORKER.href,
-      minThreads: 0,
-      maxThreads: Math.max(1, availableParallelism() - 1),
-      maxQueue: MOST_WAITING,
-      idleTimeout: IDLE_MS,
-      recordTiming: false,
+    this.#pool = openThreadPool({
+      worker: MAP_WORKER,
+      thread: 'a thread of maps',
+      logger,
+      mostWaiting: MOST_WAITING,
     })
-    // A thread ended by itself. Its task, if any, is rejected separately.
-    this.#pool.on('error', (err) => logger.error({ err }, 'a thread of maps failed'))
   }
 
   get version(): string {
