@@ -1,6 +1,7 @@
 import type { LivePosition, PositionObserver, Positions, Roams } from '../actor/port.ts'
 import type { Hook } from '../model/hook.ts'
 import type { ScopeId } from '../model/scope.ts'
+import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import type { Time } from '../runtime/clock.ts'
 import { ApiError, failureFields } from '../runtime/errors.ts'
 import type { Logger } from '../runtime/logger.ts'
@@ -58,7 +59,8 @@ export class HookWatches implements PositionObserver {
   readonly #scopes = new Map<ScopeId, AreaScope>()
   #entries: HookEntry[] = []
   #stored: Promise<void> = Promise.resolve()
-  #turn: Promise<unknown> = Promise.resolve()
+  /** Changes are made one after the other. */
+  readonly #changes = new ConcurrencyLimit(1)
   readonly #timers = new Set<() => void>()
   /** The watches whose messages are being completed. */
   readonly #completing = new Set<RoamWatch>()
@@ -88,13 +90,13 @@ export class HookWatches implements PositionObserver {
    * devices are there. The attempt is repeated until it succeeds.
    */
   async put(hook: Hook): Promise<void> {
-    const watch = await this.#inTurn(() => this.#put(hook))
+    const watch = await this.#changes.run(() => this.#put(hook))
     if (watch !== undefined) await this.#attempt(watch)
   }
 
   /** Ends the watch of a hook that is gone, or has another subject now. */
   remove(hookId: string): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       await this.#end(hookId)
       await this.#parts.log.forget(hookId, true)
     })
@@ -104,7 +106,7 @@ export class HookWatches implements PositionObserver {
     this.#isStopped = true
     this.#parts.positions.observer = undefined
     for (const cancel of this.#timers) cancel()
-    await this.#turn
+    await this.#changes.run(() => Promise.resolve())
     for (const watch of this.#watches.values()) this.#close(watch)
     await this.#queue.done()
     await this.#stored
@@ -350,12 +352,6 @@ export class HookWatches implements PositionObserver {
       if (!this.#isStopped)
         this.#parts.logger.error(failureFields(error), 'the messages of hooks cannot be stored')
     })
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(work)
-    this.#turn = done.catch(() => {})
-    return done
   }
 
   /** Does the work now, and repeats it until it succeeds or the watch ends. */

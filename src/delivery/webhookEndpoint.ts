@@ -51,7 +51,8 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
   /** Once this is aborted, no more events are taken in or sent. */
   #run = new AbortController()
   readonly #waiting = new Set<() => void>()
-  #turn: Promise<unknown> = Promise.resolve()
+  /** Changes are made one after the other. */
+  readonly #changes = new ConcurrencyLimit(1)
 
   constructor(parts: EndpointParts<D>, webhook: D, state: WebhookState) {
     this.#parts = parts
@@ -101,12 +102,12 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
 
   /** Starts working, unless the webhook is disabled or paused. */
   start(): Promise<void> {
-    return this.#inTurn(() => this.#start(false))
+    return this.#changes.run(() => this.#start(false))
   }
 
   /** Waits some seconds for running requests, and cuts off the others, which are sent again after the next start. */
   stop(): Promise<void> {
-    return this.#inTurn(() => this.#stop())
+    return this.#changes.run(() => this.#stop())
   }
 
   /**
@@ -114,7 +115,7 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
    * @param change makes the new definition durable
    */
   change(change: () => Promise<D>): Promise<D> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       const { enabled, url, endpoint } = this.#webhook
       // Events that the old filter skipped stay skipped, even if the process ends now.
       await this.#save({})
@@ -134,7 +135,7 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
 
   /** Ends a pause: waiting deliveries are sent, with all their retries. */
   resume(): Promise<void> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       if (this.#state.pause === undefined) return
       await this.#idle()
       const { lostBefore } = this
@@ -147,12 +148,12 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
 
   /** Sends nothing until {@link resume}. */
   pause(reason: string): Promise<void> {
-    return this.#inTurn(async () => this.#pause(reason, this.#parts.time.now()))
+    return this.#changes.run(async () => this.#pause(reason, this.#parts.time.now()))
   }
 
   /** Sends a delivery once more, or a waiting one now. */
   redeliver(delivery: Delivery): Promise<Delivery> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       if (delivery.status === 'pending') {
         this.#attempts.lines.makeDue(delivery)
         this.#attempts.pump()
@@ -175,19 +176,12 @@ export class WebhookEndpoint<D extends DeliveryTarget = Webhook> {
 
   /** Sends a range of the log once more; returns false if another one is being sent. */
   redeliverRange(redelivery: Redelivery): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#changes.run(async () => {
       if (this.#state.redelivery !== undefined) return false
       await this.#save({ redelivery })
       if (this.running) this.#inBackground(this.#readAgain(this.#run.signal))
       return true
     })
-  }
-
-  /** One change after the other. */
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const done = this.#turn.then(work)
-    this.#turn = done.catch(() => {})
-    return done
   }
 
   /**
