@@ -11,7 +11,7 @@ import { parseArgs } from 'node:util'
 import { NATS_SERVER, serverBinary, ServerMissing, TILE38_SERVER } from '../test/kit/goServers.ts'
 import { median, rounded, thousands } from './figures.ts'
 import { benchFolder } from './folder.ts'
-import { contest, requireClean, warnOfNeighbours, type Contender, type Outcome } from './load/contest.ts'
+import { contest, requireClean, warnOfOtherLoad, type Contender, type Outcome } from './load/contest.ts'
 import { startDistributed } from './load/distributed.ts'
 import { BENCH_KEYS, seedGeofences, startRingfence, type ServerProcess } from './load/servers.ts'
 import { startStreamGenerator, type StreamGenerator } from './load/streamLoad.ts'
@@ -74,7 +74,7 @@ const WARM_UP_RATE = 10_000
 const WARM_UP_ROUNDS = 3
 /** How often to check whether all events have arrived, how long nothing may change until then, and for how long. */
 const LOOK_MS = 50
-const STILL_MS = 10_000
+const UNCHANGED_MS = 10_000
 const EVENTS_MS = 60_000
 /** What is above 0 while something is on its way. */
 const WAITING = ['event_backlog_bytes', 'event_index_pending_bytes', 'tile38_waiting'] as const
@@ -332,7 +332,7 @@ async function eventsArrived(servers: readonly ServerProcess[]): Promise<void> {
   const began = performance.now()
   let waiting = ''
   let changedAt = began
-  while (performance.now() - changedAt < STILL_MS && performance.now() - began < EVENTS_MS) {
+  while (performance.now() - changedAt < UNCHANGED_MS && performance.now() - began < EVENTS_MS) {
     await sleep(LOOK_MS)
     const each = await Promise.all(
       servers.map(async (server, i) => {
@@ -428,7 +428,7 @@ function report(
     }
   })
   console.table([...rows, ...failures])
-  warnOfNeighbours(results.map(({ outcome }) => outcome))
+  warnOfOtherLoad(results.map(({ outcome }) => outcome))
   // Missing if that case failed.
   const stated = rows.find((row) => row.case === nameOf(CASES[0]!))
   const missed = stated !== undefined && stated.ratio > STATED_RATIO * (1 + TOLERANCE)

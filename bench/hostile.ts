@@ -3,18 +3,18 @@
  * every few milliseconds. Measures what it costs the server, how long it occupies the event loop without a pause, and
  * how long the slowest of the normal tracks waited (G7: at most 20 ms and 100 ms).
  *
- * `cpuMs`: of all threads, from the request to its answer, including the normal tracks of that time. `stretchMs`: the
+ * `cpuMs`: of all threads, from the request to its answer, including the normal tracks of that time. `blockedMs`: the
  * longest uninterrupted work of the main thread (`load/loopProbe.ts`) in CPU time, so that other processes do not
  * count. `collectedMs`: how long the garbage collector worked in that time, and `stallMs`: both are wall clock, so
  * other processes do count. The median of the rounds counts.
  *
  * With `--distributed` the same for a gateway, an actor host and a process that delivers, beside a NATS server; the
- * stretch is the longest one of the three.
+ * time is the longest one of the three.
  *
  * A row that cannot be measured does not end the bench, but it exits 1 then.
  *
  * `node bench/hostile.ts [--distributed] [--smoke] [--strict] [--rounds N] [--only TEXT] [--profile]`; `--strict` exits
- * 1 if a stretch is longer than stated; `--profile` says which functions took the longest stretch of each round.
+ * 1 if the event loop was blocked for longer than stated; `--profile` says which functions took the longest of it in each round.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { join } from 'node:path'
@@ -46,7 +46,7 @@ const size: WorldSize = options.smoke
   : { few: 300, crowd: 10_000, rings: 100, fat: 200, strewn: 100_000, users: 100_000 }
 const rounds = Number(options.rounds ?? (options.smoke ? 1 : 3))
 /** Milliseconds. */
-const STATED_STRETCH = 20
+const STATED_BLOCKED_MS = 20
 const STATED_STALL = 100
 const TOLERANCE = 0.1
 /** Number of devices in every partition of the store. */
@@ -57,13 +57,13 @@ const REST_MS = options.smoke ? 20 : 300
 interface Round extends Answered {
   readonly seconds: number
   readonly cpuMs: number
-  readonly stretchMs: number
+  readonly blockedMs: number
   readonly collectedMs: number
   readonly stallMs: number
 }
 
 /** The answer of the probe. */
-interface Stretch extends Pick<Round, 'stretchMs' | 'collectedMs'> {
+interface Blocking extends Pick<Round, 'blockedMs' | 'collectedMs'> {
   /** What took the time, if that was to be found out. */
   readonly functions?: readonly string[]
 }
@@ -82,7 +82,7 @@ async function main(): Promise<number> {
     await sleep(1000)
     return { status: 200, bytes: 0 }
   })
-  done(`without any: stretch ${quiet.stretchMs} ms, stall ${quiet.stallMs} ms`)
+  done(`without any: blocked ${quiet.blockedMs} ms, stall ${quiet.stallMs} ms`)
   const rows = []
   const broken: string[] = []
   for (const hostile of hostileCases(size)) {
@@ -100,14 +100,14 @@ async function main(): Promise<number> {
     const row = rowOf(hostile.name, measured)
     rows.push(row)
     done(
-      `${row.case}: ${row.status}, ${row.cpuMs} ms of CPU, stretch ${row.stretchMs} ms (garbage ${row.collectedMs}), stall ${row.stallMs} ms`,
+      `${row.case}: ${row.status}, ${row.cpuMs} ms of CPU, blocked ${row.blockedMs} ms (garbage ${row.collectedMs}), stall ${row.stallMs} ms`,
     )
   }
   await bystander.terminate()
   await server.stop()
-  const missed = rows.filter(({ stretchMs }) => stretchMs > STATED_STRETCH * (1 + TOLERANCE))
+  const missed = rows.filter(({ blockedMs }) => blockedMs > STATED_BLOCKED_MS * (1 + TOLERANCE))
   const figures = {
-    statedStretchMs: STATED_STRETCH,
+    statedBlockedMs: STATED_BLOCKED_MS,
     statedStallMs: STATED_STALL,
     quiet,
     missed: missed.length,
@@ -124,7 +124,7 @@ async function main(): Promise<number> {
 
 interface Started {
   readonly server: ServerProcess
-  /** The ports of the processes whose uninterrupted stretches count. */
+  /** The ports of the processes whose event loop is watched. */
   readonly probePorts: readonly number[]
 }
 
@@ -184,7 +184,7 @@ function rowOf(name: string, measured: readonly Round[]) {
     kilobytes: middle(({ bytes }) => bytes / 1000, 0),
     seconds: middle(({ seconds }) => seconds, 3),
     cpuMs: middle(({ cpuMs }) => cpuMs, 0),
-    stretchMs: middle(({ stretchMs }) => stretchMs),
+    blockedMs: middle(({ blockedMs }) => blockedMs),
     collectedMs: middle(({ collectedMs }) => collectedMs),
     stallMs: middle(({ stallMs }) => stallMs),
   }
@@ -206,27 +206,27 @@ class Watch {
 
   async over(task: () => Promise<Answered>): Promise<Round> {
     await this.#stalls()
-    await this.#stretch()
+    await this.#blocking()
     const cpuBefore = this.#server.cpuSeconds()
     const began = performance.now()
     const answered = await task()
     const seconds = (performance.now() - began) / 1000
     await sleep(REST_MS)
     const cpuMs = (this.#server.cpuSeconds() - cpuBefore) * 1000
-    const { stretchMs, collectedMs, functions = [] } = await this.#stretch()
-    if (functions.length > 0) done(`  ${stretchMs} ms\n    ${functions.join('\n    ')}`)
+    const { blockedMs, collectedMs, functions = [] } = await this.#blocking()
+    if (functions.length > 0) done(`  ${blockedMs} ms\n    ${functions.join('\n    ')}`)
     const { worstMs, failed } = await this.#stalls()
     if (failed > 0) done(`  ${failed} normal tracks failed`)
     this.failed += failed
-    return { ...answered, seconds, cpuMs, stretchMs, collectedMs, stallMs: worstMs }
+    return { ...answered, seconds, cpuMs, blockedMs, collectedMs, stallMs: worstMs }
   }
 
   /** The longest of all processes. */
-  async #stretch(): Promise<Stretch> {
-    const stretches = await Promise.all(
-      this.#probes.map(async (probe) => (await (await fetch(probe)).json()) as Stretch),
+  async #blocking(): Promise<Blocking> {
+    const blockings = await Promise.all(
+      this.#probes.map(async (probe) => (await (await fetch(probe)).json()) as Blocking),
     )
-    return stretches.reduce((longest, one) => (one.stretchMs > longest.stretchMs ? one : longest))
+    return blockings.reduce((longest, one) => (one.blockedMs > longest.blockedMs ? one : longest))
   }
 
   #stalls(): Promise<Stalls> {

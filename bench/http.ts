@@ -9,7 +9,7 @@ import { parseArgs } from 'node:util'
 import { median, rounded, thousands } from './figures.ts'
 import { benchFolder } from './folder.ts'
 import { sampleAnswers, type AnswerShape } from './load/answerShape.ts'
-import { contest, limits, tableRow, warnOfNeighbours, type Outcome } from './load/contest.ts'
+import { contest, limits, tableRow, warnOfOtherLoad, type Outcome } from './load/contest.ts'
 import { CONNECTIONS, HttpContender } from './load/httpContender.ts'
 import { loadGenerator, type Generator } from './load/load.ts'
 import { BENCH_KEYS, seedGeofences, startBare, startRingfence } from './load/servers.ts'
@@ -110,7 +110,7 @@ function report(
     : `stated: ${STATED_RATIO}`
   console.log(`bare / Ringfence CPU per update: ${ratio.toFixed(3)} (${promise})`)
   console.log(`bare / bare with fdatasync:      ${ceiling.toFixed(3)} (the ceiling of that ratio)`)
-  warnOfNeighbours([outcome])
+  warnOfOtherLoad([outcome])
   const details = contenders.map(({ name, bytesPerAnswer }) => [
     name,
     { ...standings[name]!, bytesPerAnswer: Math.round(median(bytesPerAnswer)) },

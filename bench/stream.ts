@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util'
 import { rounded } from './figures.ts'
 import { benchFolder } from './folder.ts'
-import { contest, limits, requireClean, tableRow, warnOfNeighbours, type Outcome } from './load/contest.ts'
+import { contest, limits, requireClean, tableRow, warnOfOtherLoad, type Outcome } from './load/contest.ts'
 import {
   BENCH_KEYS,
   seedGeofences,
@@ -263,7 +263,7 @@ function report(results: readonly Result[], flushTimeMs: number): number {
     eventsPerUpdate: rounded(eventsPerUpdate, 3),
   }))
   console.table(rows)
-  warnOfNeighbours(results.map(({ outcome }) => outcome))
+  warnOfOtherLoad(results.map(({ outcome }) => outcome))
   const missed = rows.filter(({ ratio, stated }) => stated !== undefined && ratio < stated * (1 - TOLERANCE))
   for (const { case: name, ratio, stated } of missed)
     console.log(`${name}: ${ratio}${options.smoke ? ' (a smoke run)' : `; stated: ${stated}`}`)

@@ -10,7 +10,7 @@ import { join } from 'node:path'
 import { parseArgs } from 'node:util'
 import { parseGpx } from '../demo/gpx.ts'
 import { pointDistance } from '../src/geometry/distance.ts'
-import type { GroundedPlace } from '../src/geo/placeDatabase/placeGrounds.ts'
+import type { PlaceFootprint } from '../src/geo/placeDatabase/placeFootprints.ts'
 import { seededRandom } from '../src/simulation/streets.ts'
 import { samplePlaces } from '../test/kit/sampleRegion.ts'
 import { rounded } from './figures.ts'
@@ -70,7 +70,7 @@ interface Row {
   readonly falseIn100DriveBys?: number
 }
 
-function neighboursOf({ atlas }: PlacedCity, { key, position: [x, y] }: GroundedPlace): number {
+function neighboursOf({ atlas }: PlacedCity, { key, position: [x, y] }: PlaceFootprint): number {
   const here = atlas.placesAt(y, x)
   if (!('near' in here)) throw new Error('the places are not known')
   return here.near.filter(({ place }) => {

@@ -54,11 +54,11 @@ function options() {
     },
   })
   const jobs = Number(values.jobs ?? (values.slow ? JOBS.slow : JOBS.quick))
-  const patience = Number(values.patience)
+  const silentSeconds = Number(values.patience)
   const share = Number(values.draw)
   if (!Number.isInteger(share) || share < 1) throw new TypeError('--draw: a whole number above 0')
   if (!Number.isInteger(jobs) || jobs < 1) throw new TypeError('--jobs: a whole number above 0')
-  if (!(patience > 0)) throw new TypeError('--patience: a number of seconds above 0')
+  if (!(silentSeconds > 0)) throw new TypeError('--patience: a number of seconds above 0')
   const found = globSync('test/**/*.test.ts')
     .filter((path) => positionals.length > 0 || (values.slow ? isSlow(path) || draws(path) : !isSlow(path)))
     .filter((path) => positionals.length === 0 || positionals.some((part) => path.includes(part)))
@@ -69,7 +69,7 @@ function options() {
     (a, b) => Number(isSlow(b)) - Number(isSlow(a)) || a.localeCompare(b, 'en'),
   )
   // Each by itself where one looks for a fault.
-  return { ...values, jobs, patience, files, shared: positionals.length === 0 }
+  return { ...values, jobs, silentSeconds, files, shared: positionals.length === 0 }
 }
 
 /** One of `share` files, at least one: the order of their hashes with the seed decides. */
@@ -106,7 +106,7 @@ async function runAll(
   files: readonly string[],
   shared: boolean,
   jobs: number,
-  patience: number,
+  silentSeconds: number,
 ): Promise<FileResult[]> {
   const running = new Set<RunningFiles>()
   const results: FileResult[] = []
@@ -122,7 +122,7 @@ async function runAll(
   const waiting = processesOf(files, shared)
   const worker = async () => {
     for (let paths = waiting.shift(); paths !== undefined; paths = waiting.shift()) {
-      const started = runTestFiles(paths, patience)
+      const started = runTestFiles(paths, silentSeconds)
       running.add(started)
       const ended = await started.results
       recordGreen(ended)
@@ -171,7 +171,7 @@ function sum(results: readonly FileResult[], count: (result: FileResult) => numb
 }
 
 async function main(): Promise<boolean> {
-  const { files, shared, jobs, patience, slow, list, help } = options()
+  const { files, shared, jobs, silentSeconds, slow, list, help } = options()
   if (help || list) {
     console.log(help ? HELP : files.join('\n'))
     return true
@@ -184,12 +184,12 @@ async function main(): Promise<boolean> {
   process.once('exit', () => rmSync(compiled, { recursive: true, force: true }))
   const began = performance.now()
   console.log(`${files.length} test files, ${jobs} at a time.`)
-  const results = await runAll(files, shared, jobs, patience)
+  const results = await runAll(files, shared, jobs, silentSeconds)
 
   const failures = results.filter(({ failed }) => failed > 0)
   const quietest = results.reduce((a, b) => (b.longestSilence > a.longestSilence ? b : a))
   console.log(
-    `\nThe longest wait without progress was ${duration(quietest.longestSilence)}, in ${quietest.path}; ${patience} s are allowed.`,
+    `\nThe longest wait without progress was ${duration(quietest.longestSilence)}, in ${quietest.path}; ${silentSeconds} s are allowed.`,
   )
   for (const line of skippedLines(results)) console.log(line)
   for (const { path } of failures) console.log(`FAILED: ${path}`)

@@ -242,7 +242,7 @@ export function limits({ halfRatePerSecond, standings }: Outcome) {
 }
 
 /** Prints a warning if other processes used the machine meanwhile. */
-export function warnOfNeighbours(outcomes: readonly Outcome[]): void {
+export function warnOfOtherLoad(outcomes: readonly Outcome[]): void {
   const shares = outcomes.flatMap(({ standings }) => Object.values(standings).map((s) => s.othersCpuShare))
   const others = Math.max(...shares)
   if (others > QUIET_SHARE)

@@ -297,9 +297,9 @@ async function run({ rate, seconds }: FanoutLoad): Promise<FanoutResult> {
   while (tally.delivered < expected && performance.now() < deadline)
     await new Promise((resolve) => setTimeout(resolve, 2))
   // Events that nobody waits for must not reach the next readers.
-  const patience = performance.now() + ACKNOWLEDGED_MS
+  const acknowledgedBy = performance.now() + ACKNOWLEDGED_MS
   const last = frames
-  while (tally.acknowledged < last && performance.now() < patience)
+  while (tally.acknowledged < last && performance.now() < acknowledgedBy)
     await new Promise((resolve) => setTimeout(resolve, 2))
   const { user, system } = process.cpuUsage(cpu)
   const latencies = Float64Array.from(tally.latencies).sort()

@@ -42,7 +42,7 @@ if (port !== undefined && isMainThread) {
       0,
     )
     const functions = profile?.take(from, to)
-    response.end(JSON.stringify({ stretchMs: microseconds / 1000, collectedMs: collected, functions }))
+    response.end(JSON.stringify({ blockedMs: microseconds / 1000, collectedMs: collected, functions }))
     longest = { microseconds: 0, from: 0, to: 0 }
     collections = []
     // Taking a profile is work, too.

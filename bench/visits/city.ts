@@ -4,7 +4,7 @@ import { cellOf, CROWDED_CELLS, PLACE_CELLS } from '../../src/geo/atlas/grid.ts'
 import { placesOfCell, type PlaceCell } from '../../src/geo/atlas/placeCell.ts'
 import { makeCrowdedCell, makePlaceCell, type PlaceRegion } from '../../src/geo/atlas/placeCellMaker.ts'
 import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
-import type { GroundedPlace } from '../../src/geo/placeDatabase/placeGrounds.ts'
+import type { PlaceFootprint } from '../../src/geo/placeDatabase/placeFootprints.ts'
 
 type Bounds = readonly [west: number, south: number, east: number, north: number]
 
@@ -13,7 +13,7 @@ const MOST_PLACES = 1_000_000
 /** A city with its places, as the engine and the simulation see them. */
 export interface PlacedCity {
   readonly atlas: Atlas
-  readonly places: readonly GroundedPlace[]
+  readonly places: readonly PlaceFootprint[]
   /** The box around all places, in degrees. */
   readonly bounds: Bounds
 }
@@ -25,12 +25,12 @@ export interface PlacedCity {
 export function placedCity(file: string): PlacedCity {
   const database = new PlaceDatabase(file)
   const world = { west: -180, south: -90, east: 180, north: 90 }
-  const places = database.grounds.in(world, MOST_PLACES)
+  const places = database.footprints.in(world, MOST_PLACES)
   const bounds = boundsOf(places)
   return { places, bounds, atlas: new ReadAtlas([{ records: () => database, bounds }]) }
 }
 
-function boundsOf(places: readonly GroundedPlace[]): Bounds {
+function boundsOf(places: readonly PlaceFootprint[]): Bounds {
   const [xs, ys] = [places.map(({ position }) => position[0]), places.map(({ position }) => position[1])]
   const least = (values: readonly number[]) => values.reduce((a, b) => Math.min(a, b))
   const most = (values: readonly number[]) => values.reduce((a, b) => Math.max(a, b))

@@ -1,13 +1,13 @@
 import { destination, pointDistance } from '../../src/geometry/distance.ts'
 import type { Position } from '../../src/model/geofence.ts'
 import { isInside } from '../../src/geo/records/areas.ts'
-import type { GroundedPlace } from '../../src/geo/placeDatabase/placeGrounds.ts'
+import type { PlaceFootprint } from '../../src/geo/placeDatabase/placeFootprints.ts'
 import type { Place as Point } from '../quality/truth.ts'
 
 /** Where simulated people really are, second by second, and which places they visit. */
 
 export interface TrueVisit {
-  readonly place: GroundedPlace
+  readonly place: PlaceFootprint
   /** Seconds since the day began; the last second is not included. */
   readonly from: number
   readonly to: number
@@ -39,7 +39,7 @@ const STREET_METERS = 10
 const DRIVE_BY_METERS = 500
 
 /** Walks and drives between places of the city, and stays in them. */
-export function dayIn(places: readonly GroundedPlace[], random: () => number): Day {
+export function dayIn(places: readonly PlaceFootprint[], random: () => number): Day {
   const way: Point[] = []
   const visits: TrueVisit[] = []
   let at = pointOf(pick(places, random).position)
@@ -57,7 +57,7 @@ export function dayIn(places: readonly GroundedPlace[], random: () => number): D
 }
 
 /** A drive past a place, every other one with a wait at a light beside it. */
-export function driveBy(places: readonly GroundedPlace[], random: () => number): Day {
+export function driveBy(places: readonly PlaceFootprint[], random: () => number): Day {
   const way: Point[] = []
   const { position } = pick(places, random)
   const bearing = 360 * random()
@@ -69,7 +69,7 @@ export function driveBy(places: readonly GroundedPlace[], random: () => number):
   return { way, visits: [] }
 }
 
-function nextPlace(places: readonly GroundedPlace[], at: Point, random: () => number): GroundedPlace {
+function nextPlace(places: readonly PlaceFootprint[], at: Point, random: () => number): PlaceFootprint {
   for (;;) {
     const place = pick(places, random)
     const [x, y] = place.position
@@ -79,7 +79,7 @@ function nextPlace(places: readonly GroundedPlace[], at: Point, random: () => nu
 }
 
 /** Draws a point in the place. */
-function seatIn({ position, rings }: GroundedPlace, random: () => number): Point {
+function seatIn({ position, rings }: PlaceFootprint, random: () => number): Point {
   const points = rings.flat()
   for (let i = 0; rings.length > 0 && i < 200; i++) {
     const one = (axis: 0 | 1) => {

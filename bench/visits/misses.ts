@@ -1,4 +1,4 @@
-import type { GroundedPlace } from '../../src/geo/placeDatabase/placeGrounds.ts'
+import type { PlaceFootprint } from '../../src/geo/placeDatabase/placeFootprints.ts'
 import { candidatesAt, decidedBy } from './bounds.ts'
 import type { PlacedCity } from './city.ts'
 import type { Day, TrueVisit } from './days.ts'
@@ -20,7 +20,7 @@ export interface MissRow {
 /** Counts misses by cause. */
 export class Misses {
   readonly #city: PlacedCity
-  readonly #places: ReadonlyMap<string, GroundedPlace>
+  readonly #places: ReadonlyMap<string, PlaceFootprint>
   readonly #rows = new Map<string, MissRow>()
 
   constructor(city: PlacedCity) {

@@ -255,15 +255,15 @@ export class ActorHost implements Intake {
   #schedule(): void {
     if (this.#flushing || this.#scheduled) return
     this.#scheduled = true
-    if (this.#lastBatch > 1) this.#scheduler.gathered(this.#turn, this.#lastBatch)
-    else this.#scheduler.soon(this.#turn)
+    if (this.#lastBatch > 1) this.#scheduler.gathered(this.#runScheduled, this.#lastBatch)
+    else this.#scheduler.soon(this.#runScheduled)
   }
 
-  readonly #turn = (): void => {
+  readonly #runScheduled = (): void => {
     this.#scheduled = false
     if (this.#pendingBytes > EVENT_BACKLOG_BYTES) {
       this.#scheduled = true
-      setTimeout(this.#turn, EVENTS_WAIT_MS)
+      setTimeout(this.#runScheduled, EVENTS_WAIT_MS)
       return
     }
     if (this.#hasMail) this.#run()

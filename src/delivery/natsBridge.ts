@@ -10,7 +10,7 @@ import type { NatsOffset } from './natsOffset.ts'
 import { BATCH_MESSAGES, NatsStream, type NatsMessage } from './natsStream.ts'
 import { addressOf, subjectOf } from '../model/eventSubject.ts'
 
-/** Approximate bytes of one batch. Besides it, only one stretch of the feed is in memory. */
+/** Approximate bytes of one batch. Besides it, only one part of the feed is in memory. */
 const BATCH_BYTES = 2 * 1024 * 1024
 /** Bytes reserved for the headers of a message, and for settings of the stream that are not known. */
 const HEADER_BYTES = 1024

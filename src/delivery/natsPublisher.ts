@@ -1,4 +1,4 @@
-import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises'
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import {
   connect,
   credsAuthenticator,
@@ -75,7 +75,7 @@ export class NatsPublisher {
     connection.publish(subject, data, { headers: head })
     await connection.flush()
     // A refusal comes before the answer to the flush, and is reported by the library in a later turn.
-    await turn()
+    await nextTurn()
     if (refusals.count !== before) throw new Refused(NOT_ALLOWED)
   }
 

@@ -136,8 +136,8 @@ export class NatsStream {
 
   /** The last messages that still exist, newest first. */
   async *newest(count: number): AsyncGenerator<StoredMessage> {
-    const lowest = Math.max(this.#firstSequence, this.#lastSequence - count + 1, 1)
-    for (let sequence = this.#lastSequence; sequence >= lowest; sequence--) {
+    const earliest = Math.max(this.#firstSequence, this.#lastSequence - count + 1, 1)
+    for (let sequence = this.#lastSequence; sequence >= earliest; sequence--) {
       const message = await this.#messageAt(sequence)
       if (message !== undefined) yield message
     }

@@ -12,11 +12,11 @@ import type { EventList, EventQueries, EventQuery } from './port.ts'
 /** How many events a page has at most. It also ends after PAGE_CHARACTERS. */
 const PAGE_EVENTS = 1000
 
-/** Runs the work when it is its turn among other lists. */
-type InTurn = (work: () => Promise<EventList>) => Promise<EventList>
+/** Runs the work when there is room for it: only few lists are read at a time. */
+type Limited = (work: () => Promise<EventList>) => Promise<EventList>
 
 /** The route `GET /v1/exports/events`, which answers with all matching events as a file. */
-export function eventExportRoute(index: Pick<EventQueries, 'list' | 'offsetOf'>, inTurn: InTurn): Route {
+export function eventExportRoute(index: Pick<EventQueries, 'list' | 'offsetOf'>, limited: Limited): Route {
   return route({
     method: 'GET',
     path: '/v1/exports/events',
@@ -52,7 +52,7 @@ export function eventExportRoute(index: Pick<EventQueries, 'list' | 'offsetOf'>,
       const { scope } = credentials!
       const page = listPage({ ...query, limit: PAGE_EVENTS })
       const wish = { userId, deviceId, type, ...contentOf(query), ...page }
-      const pages = pagesOf(scope, wish, index, inTurn)
+      const pages = pagesOf(scope, wish, index, limited)
       return {
         stream: {
           contentType: format === 'csv' ? 'text/csv; charset=utf-8; header=present' : 'application/x-ndjson',
@@ -69,11 +69,11 @@ async function* pagesOf(
   scope: ScopeId,
   wish: EventQuery,
   index: Pick<EventQueries, 'list' | 'offsetOf'>,
-  inTurn: InTurn,
+  limited: Limited,
 ): AsyncGenerator<readonly string[]> {
   let before: string | undefined
   for (;;) {
-    const { events, hasMore, next } = await inTurn(() => index.list(scope, { ...wish, before }))
+    const { events, hasMore, next } = await limited(() => index.list(scope, { ...wish, before }))
     // An incomplete file must not look like a complete one.
     if (events.length === 0 && next === undefined && before !== undefined) {
       if ((await index.offsetOf(scope, before)) === undefined)

@@ -17,7 +17,7 @@ import type { LoggedEvent } from './port.ts'
  * its client reads.
  *
  * As long as the client reads everything at once, the reader is a member of its scope's fan-out. It is behind if the
- * client has not read what was sent, or comes back later. Then it reads the log by itself, each stretch after the
+ * client has not read what was sent, or comes back later. Then it reads the log by itself, each part after the
  * client has read the previous one, and joins the fan-out when it has reached it. In neither case is anything kept in
  * memory for it.
  */

@@ -25,7 +25,7 @@ import type { LoggedEvent, StoredEvent, EventPage } from './port.ts'
 /** How many events are read at a time. */
 const READ_EVENTS = 200
 /**
- * How many stretches are read in one turn of the event loop for readers that are behind. Each takes a millisecond or
+ * How many parts of the log are read in one turn of the event loop for readers that are behind. Each takes a millisecond or
  * two. One client may have thousands of such readers, and after a restart all of them come back at the same time.
  */
 const READS_PER_TURN = 2

@@ -21,7 +21,7 @@ import type { EventIndex, LoggedEvent, Scopes, StoredEvent, EventPage } from './
 const RECENT_BYTES = 32 * 1024 * 1024
 const EVENT_BYTES = 300
 /**
- * How many stretches are read from the index at a time. After a restart, all readers come back together. Neither
+ * How many parts of the log are read from the index at a time. After a restart, all readers come back together. Neither
  * memory nor the queue of the index's thread, where queries also wait, may grow with their number.
  */
 const READS_AT_ONCE = 16
@@ -131,7 +131,7 @@ export class EventFeed implements CommittedConsumer<StoredEvent> {
   }
 
   /**
-   * The events after an offset, including those yet to come, until `signal` is aborted. Stretches may be empty; they
+   * The events after an offset, including those yet to come, until `signal` is aborted. Parts may be empty; they
    * tell a reader that skips unwanted events how far it has come.
    */
   async *follow(

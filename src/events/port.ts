@@ -60,7 +60,7 @@ export interface EventPage {
 }
 
 /**
- * A stretch, or a page of a list, ends when its JSON has this many characters, even if it has few events. One event
+ * A part of the log that is read, or a page of a list, ends when its JSON has this many characters, even if it has few events. One event
  * may have 130,000, and what was sent to slow readers waits in memory.
  */
 export const READ_CHARACTERS = 256 * 1024

@@ -214,7 +214,7 @@ function nearestBetween(
   let fb = slopeTo
   let best = best2
   // Rounding begins at a slope of a hundredth of a micrometre times the speed along the edge.
-  const still = 1e-8 * Math.sqrt((slopeTo - slopeFrom) / (to - from))
+  const flat = 1e-8 * Math.sqrt((slopeTo - slopeFrom) / (to - from))
   let side = 0
   for (let i = 0; i < 60; i++) {
     const t = (a * fb - b * fa) / (fb - fa)
@@ -222,7 +222,7 @@ function nearestBetween(
     moveTo(lon + t * dLon, lat + t * dLat, dLon, dLat, probe)
     best = keepNearest(best)
     const f = at[4]!
-    if (Math.abs(f) < still) break
+    if (Math.abs(f) < flat) break
     if (f < 0) {
       a = t
       fa = f

@@ -24,8 +24,8 @@ const MAX_IN_ALL = 2000
 
 /** Each device sends this often: slightly more than the second that the limit of a device requires. */
 const INTERVAL_MS = 1200
-/** The share of the devices that send in one turn is one of this many. */
-const TURNS = 8
+/** The devices send in this many groups, one group after the other. */
+const GROUPS = 8
 /** The approximate size of an update in bytes. */
 const UPDATE_BYTES = 300
 const IP = '127.0.0.1'
@@ -118,7 +118,7 @@ interface SimulatedDevice {
   isKnown: boolean
 }
 
-/** A running simulation. Its updates are submitted in turns, so that they do not all come at the same moment. */
+/** A running simulation. Its devices send in groups, so that their updates do not all come at the same moment. */
 class Running {
   readonly #parts: SimulationParts
   readonly #scope: ScopeId
@@ -131,7 +131,7 @@ class Running {
   readonly #asking: Submitter
   #updates = 0
   #waiting = 0
-  #turn = 0
+  #group = 0
   #cancel = () => {}
   #onAnswered = () => {}
   #isOver = false
@@ -172,7 +172,7 @@ class Running {
 
   begin(): void {
     // All devices send at once, so that the map is full from the beginning.
-    for (let turn = 0; turn < TURNS; turn++) this.#submit(turn)
+    for (let group = 0; group < GROUPS; group++) this.#submit(group)
     this.#next()
   }
 
@@ -190,21 +190,21 @@ class Running {
   }
 
   #next(): void {
-    this.#cancel = this.#parts.time.after(INTERVAL_MS / TURNS, () => {
+    this.#cancel = this.#parts.time.after(INTERVAL_MS / GROUPS, () => {
       if (this.#isOver) return
       if (this.#parts.time.now() >= this.#endsAt) return this.#onEnd()
-      this.#turn = (this.#turn + 1) % TURNS
+      this.#group = (this.#group + 1) % GROUPS
       // Real updates have priority.
-      if (this.#parts.intake.hasRoom) this.#submit(this.#turn)
+      if (this.#parts.intake.hasRoom) this.#submit(this.#group)
       this.#next()
     })
   }
 
-  #submit(turn: number): void {
+  #submit(group: number): void {
     const now = this.#parts.time.now()
     for (const submitter of [this.#told, this.#asking]) {
       const devices = this.#devices.filter(
-        ({ isKnown }, i) => i % TURNS === turn && isKnown === (submitter === this.#told),
+        ({ isKnown }, i) => i % GROUPS === group && isKnown === (submitter === this.#told),
       )
       if (devices.length === 0) continue
       const updates = devices.map((device) => this.#updateOf(device, now))
@@ -212,7 +212,7 @@ class Running {
         this.#parts.intake.submit(updates, updates.length * UPDATE_BYTES, submitter)
         this.#waiting += updates.length
       } catch (error) {
-        // Too many updates wait. These devices have their next turn later.
+        // Too many updates wait. These devices send again when their group is next.
         if (!(error instanceof ApiError)) throw error
       }
     }

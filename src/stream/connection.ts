@@ -172,7 +172,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
       }
     } else {
       try {
-        if (!this.#isTurn(id)) return
+        if (!this.#isNext(id)) return
       } catch (error) {
         this.#tell(error, { id })
         return
@@ -218,7 +218,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
    */
   #track(id: number, bytes: number, stamp: Stamp, frame: TrackFrame | RawMessage): void {
     if (!this.#mayTrack) throw new ApiError(403, 'Forbidden. Updates need the role write.')
-    if (!this.#isTurn(id)) return
+    if (!this.#isNext(id)) return
     const { quotas } = this.#parts
     quotas.take(this.scope, stamp.receivedAt)
     const isTaken = this.#take('type' in frame ? this.#check(id, frame, stamp) : frame, bytes)
@@ -236,8 +236,8 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     }
   }
 
-  /** Whether it is this frame's turn. If not, the client has been told. */
-  #isTurn(id: number): boolean {
+  /** Whether this frame comes next. If not, the client has been told. */
+  #isNext(id: number): boolean {
     if (id === this.#nextId) return true
     if (id < this.#nextId || !this.#busy) {
       throw badParam('id', `The numbers of frames increase by one: ${this.#nextId} comes next, not ${id}.`)

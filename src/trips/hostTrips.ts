@@ -1,5 +1,5 @@
 import type { ActorHost } from '../actor/host.ts'
-import { answerInTurns } from '../users/hostUsers.ts'
+import { answerInSlices } from '../users/hostUsers.ts'
 import type { TripAnswer, TripQuestion, Trips } from './port.ts'
 import { mergeTripAnswers, tripAnswerSteps, type TripAnswerParts } from './tripQueries.ts'
 
@@ -19,7 +19,7 @@ export class HostTrips implements Trips {
 
   async ask(question: TripQuestion): Promise<TripAnswer> {
     const answers = this.#hosts().map((host) =>
-      answerInTurns(host, tripAnswerSteps(host.partitions, question, this.#parts)),
+      answerInSlices(host, tripAnswerSteps(host.partitions, question, this.#parts)),
     )
     return mergeTripAnswers(question, await Promise.all(answers))
   }

@@ -19,13 +19,15 @@ export class HostUsers implements Users {
   }
 
   async ask(question: UserQuestion): Promise<UserAnswer> {
-    const answers = this.#hosts().map((host) => answerInTurns(host, answerSteps(host, question, this.#parts)))
+    const answers = this.#hosts().map((host) =>
+      answerInSlices(host, answerSteps(host, question, this.#parts)),
+    )
     return mergeAnswers(question, await Promise.all(answers))
   }
 }
 
 /** Does the steps of a question between two batches, in slices, so that other work gets a turn. */
-export async function answerInTurns<A>(host: ActorHost, steps: Generator<Unfetched | void, A>): Promise<A> {
+export async function answerInSlices<A>(host: ActorHost, steps: Generator<Unfetched | void, A>): Promise<A> {
   const slice = new Slice()
   for (;;) {
     const step = await host.read(() => {

@@ -73,7 +73,7 @@ export function endZones({ table }: Partition): void {
 }
 
 /** Every update goes through the full step. */
-export function neverStill({ evaluators }: Partition): void {
+export function withoutZones({ evaluators }: Partition): void {
   const { finder } = evaluators.find((one) => one instanceof GeofenceEvaluator)!
   finder.unchangedLimits = () => undefined
 }

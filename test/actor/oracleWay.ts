@@ -48,7 +48,7 @@ function crossesEquator({ from, latitudes }: Way, start: number, end: number): b
 
 /** Half the length of a stretch that is short enough to count as the place of a touch. */
 export const FOUND_TO_METERS = 0.0005
-const MOST_STRETCHES = 20_000
+const MOST_PARTS = 20_000
 
 /** The search gave up because the way runs along the boundary. */
 export class TooClose extends Error {
@@ -60,11 +60,11 @@ export class TooClose extends Error {
  * from the end if `reverse`. Undefined if there is none.
  */
 export function touch(shape: Shape, way: Way, level: number, reverse: boolean): number | undefined {
-  let stretches = 0
+  let parts = 0
   return search(0, 1)
 
   function search(start: number, end: number): number | undefined {
-    if (++stretches > MOST_STRETCHES) throw new TooClose()
+    if (++parts > MOST_PARTS) throw new TooClose()
     const half = atMostMeters(way, start, end) / 2
     const middle = (start + end) / 2
     const distance = signedDistance(shape, placeOn(way, middle), half + Math.abs(level))

@@ -291,7 +291,7 @@ t.test('crossings: place and time, in the order of entry, before all other event
 })
 
 t.test('crossings: an index that returns no more than it must is enough', async (t) => {
-  let passages = 0
+  let crossings = 0
   fc.assert(
     fc.property(fc.integer(), (seed) => {
       const random = new Random(seed)
@@ -327,12 +327,12 @@ t.test('crossings: an index that returns no more than it must is enough', async 
         )
         if (found[0] !== found[1])
           throw new Error(`${found.join(' and ')} from ${JSON.stringify([from, to])}`)
-        passages += found[0] === '' ? 0 : found[0]!.split(',').length
+        crossings += found[0] === '' ? 0 : found[0]!.split(',').length
       }
     }),
     runs(60),
   )
-  t.ok(passages > 100, `${passages} passages`)
+  t.ok(crossings > 100, `${crossings} crossings`)
 })
 
 t.test('crossings at the antimeridian', async (t) => {

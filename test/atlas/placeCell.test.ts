@@ -113,7 +113,7 @@ function invented(points: readonly Position[]): PlaceRegion {
     rings: [],
   }))
   const reach = 0.0005
-  const grounds = {
+  const footprints = {
     in: (box: { west: number; south: number; east: number; north: number }, limit: number) =>
       places
         .filter(
@@ -125,7 +125,7 @@ function invented(points: readonly Position[]): PlaceRegion {
         )
         .slice(0, limit),
   }
-  return { records: () => ({ grounds }) as never, bounds: [0.4, 0.4, 0.6, 0.6] }
+  return { records: () => ({ footprints }) as never, bounds: [0.4, 0.4, 0.6, 0.6] }
 }
 
 t.test('where there are too many places for a cell, none is left out', async (t) => {

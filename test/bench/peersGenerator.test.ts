@@ -148,8 +148,8 @@ for (const peer of ['channels', 'search'] as const) {
     const moves = server.connections.flat()
     const ones = moves.filter(([, latitude]) => latitude === 1).length
     const isLeft = new Map(moves)
-    const still = [...isLeft.values()].filter((latitude) => latitude === 1).length
-    t.strictSame(visits, { entered: 2 * ones, exited: 2 * (ones - still) })
+    const stayed = [...isLeft.values()].filter((latitude) => latitude === 1).length
+    t.strictSame(visits, { entered: 2 * ones, exited: 2 * (ones - stayed) })
   })
 }
 

@@ -36,18 +36,18 @@ import { FAIR, gatewayOf, Hosts, outcome, PARTITIONS, SimulatedCalls, track } fr
 const STORE = { partitions: PARTITIONS, salt: SALT }
 
 /** What both engines have. */
-function ground() {
+function fixture() {
   const clock = new ManualClock(NOON)
   const world = new World(clock)
   world.set(0, { tripUpdateSeconds: 0, tripDelayThreshold: 5 })
   world.put(aGeofence(1, HOME))
   return { clock, world, directory: directoryOf(world, clock) }
 }
-type Ground = ReturnType<typeof ground>
+type Fixture = ReturnType<typeof fixture>
 
 /** The way of an update, a call and a removal through an engine. */
 function engineOf(
-  { clock, directory }: Ground,
+  { clock, directory }: Fixture,
   parts: {
     readonly intake: Intake
     readonly trips: Trips
@@ -85,7 +85,7 @@ const troubled = (error: Error) => {
 
 /** Everything in one process. */
 function embedded() {
-  const own = ground()
+  const own = fixture()
   const { clock, world, directory } = own
   const engine = new Engine({
     types: ALL_ACTOR_TYPES,
@@ -135,7 +135,7 @@ function refusal(error: unknown): undefined {
 
 /** Gateways and owners. */
 async function distributed(random: Random, calls: SimulatedCalls) {
-  const own = ground()
+  const own = fixture()
   const { clock, world, directory } = own
   const pause = () => new Promise((resolve) => setImmediate(resolve))
   const dispatchers = new Set<TripDispatcher>()

@@ -38,18 +38,18 @@ t.before(async () => {
 })
 
 /** As each of two gateways in turn. */
-const inTurn = (): Api => {
+const alternating = (): Api => {
   let asked = 0
   return (...call) => apis[asked++ % apis.length]!(...call)
 }
 
 t.test('the whole life of trips is the same in both engines', { skip }, async (t) => {
   const server = await startServer(t)
-  t.strictSame(await drive(inTurn()), await drive(tripApi(server.url)))
+  t.strictSame(await drive(alternating()), await drive(tripApi(server.url)))
 })
 
 t.test('owners are killed while devices move trips of other partitions', { skip }, async (t) => {
-  const api = inTurn()
+  const api = alternating()
   // Of each, device and trip are in different partitions.
   const couriers = Array.from({ length: 40 }, (_, i) => ({
     userId: `courier-${i}`,
@@ -117,7 +117,7 @@ t.test('owners are killed while devices move trips of other partitions', { skip 
 })
 
 t.test('a call is seen by tracks within a second, wherever they arrive', { skip }, async (t) => {
-  const api = inTurn()
+  const api = alternating()
   for (let i = 0; i < 10; i++) {
     const user = {
       userId: `quick-${i}`,

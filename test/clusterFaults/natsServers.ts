@@ -8,7 +8,7 @@ import type { Member } from '../../cluster/member.ts'
 import { EVENTS } from '../../src/cluster/journal/jetStreamStreams.ts'
 import type { Scenario } from './scenario.ts'
 import type { Stage } from './stage.ts'
-import { TcpProxy, type Passage } from './tcpProxy.ts'
+import { TcpProxy, type LinkState } from './tcpProxy.ts'
 
 const THREE = { nats: 3 } as const
 const LOOK_AGAIN_MS = 50
@@ -126,19 +126,19 @@ export const natsCut: Scenario = {
       await stage.ends(owner!)
       await stage.returns(owner!, { RINGFENCE_NATS_URL: proxy.url })
       await stage.settled()
-      const passages: readonly Passage[] = [
+      const states: readonly LinkState[] = [
         { kind: 'cut' },
         { kind: 'silent' },
         { kind: 'halfOpen' },
         { kind: 'late', milliseconds: 300 },
       ]
-      for (const passage of passages) {
-        await stage.happens(`the way from actors-1 to NATS is ${passage.kind}`, async () => {
-          proxy.passage = passage
+      for (const state of states) {
+        await stage.happens(`the way from actors-1 to NATS is ${state.kind}`, async () => {
+          proxy.state = state
           // Longer than hosts wait for each other.
           await sleep(6000)
         })
-        await stage.happens('the way is open', () => (proxy.passage = { kind: 'open' }))
+        await stage.happens('the way is open', () => (proxy.state = { kind: 'open' }))
         await stage.settled()
       }
       await stage.ends(owner!)

@@ -19,14 +19,14 @@ export const takeOver: Scenario = {
     await stage.happens('actors-1 is killed (10 s are allowed)', () => stage.kills(stage.actors[0]!))
     await stage.returns(stage.actors[0]!)
     await stage.settled()
-    for (let i = 0; i < SAMPLE; i++) await checkParked(stage, stage.random.integer(0, DEVICES - 1))
+    for (let i = 0; i < SAMPLE; i++) await checkQuiet(stage, stage.random.integer(0, DEVICES - 1))
   },
 }
 
 /** Devices that stand in a grid, far from all geofences. */
-function parked(n: number) {
+function quiet(n: number) {
   return {
-    deviceId: `parked-${n}`,
+    deviceId: `quiet-${n}`,
     latitude: -1 - Math.floor(n / 1000) / 1000,
     longitude: -1 - (n % 1000) / 1000,
   }
@@ -40,8 +40,8 @@ async function fill(stage: Stage): Promise<void> {
       for (let n = g; n < DEVICES; n += stage.gateways.length) {
         await stream.ready
         stream
-          .track({ ...parked(n), accuracy: 5 })
-          .catch((error: Error) => stage.fault(`parked-${n} was refused: ${error.message}`))
+          .track({ ...quiet(n), accuracy: 5 })
+          .catch((error: Error) => stage.fault(`quiet-${n} was refused: ${error.message}`))
       }
       await stream.close()
     }),
@@ -49,8 +49,8 @@ async function fill(stage: Stage): Promise<void> {
   stage.say(`${DEVICES} devices more after ${((performance.now() - began) / 1000).toFixed(1)} s`)
 }
 
-async function checkParked(stage: Stage, n: number): Promise<void> {
-  const { deviceId, latitude, longitude } = parked(n)
+async function checkQuiet(stage: Stage, n: number): Promise<void> {
+  const { deviceId, latitude, longitude } = quiet(n)
   const { status, body } = await stage.ask(`users/${deviceId}`)
   const is = body.user?.location.coordinates.join()
   if (is !== `${longitude},${latitude}`)

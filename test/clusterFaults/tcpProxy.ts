@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createConnection, createServer, type AddressInfo, type Socket } from 'node:net'
 
 /** What a proxy does with the bytes that it receives. */
-export type Passage =
+export type LinkState =
   | { readonly kind: 'open' }
   /** All connections are closed, and so are new ones. */
   | { readonly kind: 'cut' }
@@ -17,7 +17,7 @@ export class TcpProxy {
   readonly #server = createServer((socket) => this.#take(socket))
   readonly #target: URL
   readonly #pairs = new Set<readonly [client: Socket, server: Socket]>()
-  #passage: Passage = { kind: 'open' }
+  #state: LinkState = { kind: 'open' }
 
   private constructor(target: URL) {
     this.#target = target
@@ -40,26 +40,26 @@ export class TcpProxy {
    * Takes effect immediately. Bytes that were held back pass when the way is open again, unless the connection was
    * cut.
    */
-  set passage(passage: Passage) {
-    this.#passage = passage
+  set state(state: LinkState) {
+    this.#state = state
     for (const [client, server] of this.#pairs) {
-      if (passage.kind === 'cut') {
+      if (state.kind === 'cut') {
         client.destroy()
         server.destroy()
       }
-      hold(client, passage.kind === 'silent' || passage.kind === 'halfOpen')
-      hold(server, passage.kind === 'silent')
+      hold(client, state.kind === 'silent' || state.kind === 'halfOpen')
+      hold(server, state.kind === 'silent')
     }
   }
 
   async close(): Promise<void> {
-    this.passage = { kind: 'cut' }
+    this.state = { kind: 'cut' }
     this.#server.close()
     await once(this.#server, 'close')
   }
 
   #take(client: Socket): void {
-    const { kind } = this.#passage
+    const { kind } = this.#state
     if (kind === 'cut') return void client.destroy()
     const server = createConnection(Number(this.#target.port), this.#target.hostname)
     const pair = [client, server] as const
@@ -78,10 +78,10 @@ export class TcpProxy {
   }
 
   #pass(bytes: Buffer, to: Socket): void {
-    const passage = this.#passage
+    const state = this.#state
     const write = () => !to.destroyed && to.write(bytes)
     // All bytes are delayed equally, so they stay in order.
-    if (passage.kind === 'late') setTimeout(write, passage.milliseconds)
+    if (state.kind === 'late') setTimeout(write, state.milliseconds)
     else write()
   }
 }

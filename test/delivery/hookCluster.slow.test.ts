@@ -107,8 +107,8 @@ t.test('what changes while a part of the cluster is gone is told, once', { skip 
   await until(async () => (await encounters()).at(-1) === `nearby ${pair}`)
   await agrees('in the end', `entered_area ${one}`, `entered_area ${other}`)
   const met = await encounters()
-  const inTurn = met.map((_, i) => `${i % 2 === 0 ? 'nearby' : 'faraway'} ${pair}`)
-  t.strictSame(met, inTurn, 'no other pair met, and this one was near and far in turn')
+  const expected = met.map((_, i) => `${i % 2 === 0 ? 'nearby' : 'faraway'} ${pair}`)
+  t.strictSame(met, expected, 'no other pair met, and this one was near and far in turn')
   for (const name of ['circle', 'ring', 'roam'])
     await until(async () => {
       const { status, pending } = await standing(name)

@@ -95,17 +95,17 @@ t.test('every field of the fraud of a user; failing is an event, passing again i
       fraud: mocked.user.fraud,
     },
   ])
-  const still = await track('flags', BERLIN, { compromised: true, sharing: true })
-  t.strictSame(still.events, [], 'it failed before')
-  t.match(still.user.fraud, {
+  const again = await track('flags', BERLIN, { compromised: true, sharing: true })
+  t.strictSame(again.events, [], 'it failed before')
+  t.match(again.user.fraud, {
     mocked: false,
     compromised: true,
     sharing: true,
     lastMockedAt: mocked.user.updatedAt,
-    lastSharingAt: still.user.updatedAt,
+    lastSharingAt: again.user.updatedAt,
   })
   const passed = await track('flags', BERLIN)
-  t.match(passed, { events: [], user: { fraud: { passed: true, lastSharingAt: still.user.updatedAt } } })
+  t.match(passed, { events: [], user: { fraud: { passed: true, lastSharingAt: again.user.updatedAt } } })
   t.strictSame(types(await track('flags', BERLIN, { accuracy: 2000 })), ['user.failed_fraud'], 'again')
   const { events } = await good('GET', '/v1/events?type=user.failed_fraud&deviceId=flags')
   t.equal(events.length, 2)

@@ -77,7 +77,7 @@ export async function metrics<T extends readonly string[]>(
 }
 
 /** How long a server that should become idle may show no change. */
-const REST_PATIENCE_MS = 30_000
+const UNCHANGED_MS = 30_000
 
 /** Waits until nothing is in flight except this query itself, and nothing is held. */
 export async function settled(t: Test, api: Api): Promise<void> {
@@ -100,7 +100,7 @@ export async function settled(t: Test, api: Api): Promise<void> {
       since = performance.now()
       progress()
     }
-    if (isAtRest || performance.now() - since > REST_PATIENCE_MS) {
+    if (isAtRest || performance.now() - since > UNCHANGED_MS) {
       t.equal(inFlight, 1, 'requests in flight: this one')
       t.equal(held, 0, 'bytes of bodies held')
       t.equal(mailbox, 0, 'bytes in the mailbox')

@@ -367,10 +367,10 @@ export function eventIndexContract(t: Test, name: string, open: () => Promise<Ev
     for (const scopes of [0, 'all'] as const) {
       const read: string[] = []
       for (let offset = 0; offset < 70;) {
-        const stretch = await index.read(scopes, offset, 1000)
-        t.ok(stretch.events.length <= 3 && stretch.offset > offset, 'stretches of a quarter of a million')
-        offset = stretch.offset
-        read.push(...stretch.events.map((placed) => placed.event.id))
+        const part = await index.read(scopes, offset, 1000)
+        t.ok(part.events.length <= 3 && part.offset > offset, 'parts of a quarter of a million')
+        offset = part.offset
+        read.push(...part.events.map((placed) => placed.event.id))
       }
       t.same(
         read,

@@ -6,7 +6,7 @@ import type { EventFeed } from '../../src/events/feed.ts'
 import { whole } from './contract.ts'
 
 const LAST = 1000
-const STRETCH = 200
+const EVENTS_A_READ = 200
 
 /** A feed whose events are in memory: each read is done at once. */
 class CountingFeed {
@@ -15,11 +15,11 @@ class CountingFeed {
 
   async read(_scope: number, after: number) {
     this.reads++
-    const events = Array.from({ length: STRETCH }, (_, i) => ({
+    const events = Array.from({ length: EVENTS_A_READ }, (_, i) => ({
       offset: after + i + 1,
       event: whole(after + i),
     }))
-    return { events, offset: after + STRETCH }
+    return { events, offset: after + EVENTS_A_READ }
   }
 
   follow(): AsyncIterable<never> {
@@ -49,7 +49,7 @@ function readers(count: number) {
   return { feed, outlets, all }
 }
 
-t.test('in one turn of the event loop few stretches are read', async (t) => {
+t.test('in one turn of the event loop few parts are read', async (t) => {
   const { feed, outlets, all } = readers(500)
   let most = 0
   while (outlets.some(({ count }) => count < LAST)) {
@@ -58,7 +58,7 @@ t.test('in one turn of the event loop few stretches are read', async (t) => {
     most = Math.max(most, feed.reads - before)
   }
   t.ok(most <= 4, `${most} in one turn`)
-  t.equal(feed.reads, (500 * LAST) / STRETCH)
+  t.equal(feed.reads, (500 * LAST) / EVENTS_A_READ)
   t.ok(outlets.every(({ count }) => count === LAST))
   for (const reader of all) reader.end()
 })
@@ -67,6 +67,6 @@ t.test('readers that end while they wait are not read for', async (t) => {
   const { feed, all, outlets } = readers(500)
   for (const reader of all.slice(1)) reader.end()
   while (outlets[0]!.count < LAST) await turn()
-  t.ok(feed.reads <= LAST / STRETCH + 2, `${feed.reads} reads`)
+  t.ok(feed.reads <= LAST / EVENTS_A_READ + 2, `${feed.reads} reads`)
   all[0]!.end()
 })

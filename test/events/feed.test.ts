@@ -46,13 +46,13 @@ t.test(
             throw new Error(`${seen.length} of ${expected.length}`)
 
           async function readOn(): Promise<number> {
-            const stretch = await feed.read(scopes, offset, limit)
-            if (stretch.offset <= offset) throw new Error(`stuck at ${offset}`)
-            for (const { event, offset: its } of stretch.events) {
+            const part = await feed.read(scopes, offset, limit)
+            if (part.offset <= offset) throw new Error(`stuck at ${offset}`)
+            for (const { event, offset: its } of part.events) {
               if (its <= offset) throw new Error(`${its} again`)
               seen.push(event)
             }
-            return stretch.offset
+            return part.offset
           }
         },
       ),
@@ -168,7 +168,7 @@ t.test('however many readers are behind, only few read at a time, and none that 
   const staying = Array.from({ length: 100 }, () => feed.read(0, 0, 10))
   const leaving = Array.from({ length: 100 }, () => feed.read(0, 0, 10, gone.signal))
   gone.abort()
-  for (const stretch of await Promise.all(staying)) t.equal(stretch.events.length, 2)
+  for (const part of await Promise.all(staying)) t.equal(part.events.length, 2)
   await Promise.all(leaving)
   t.equal(most, 16)
   t.equal(reads, 100)

@@ -73,7 +73,7 @@ export async function runCampaign(options: CampaignOptions): Promise<CampaignRes
     for (; round < (options.rounds ?? Infinity) && (round === 0 || Date.now() < options.until); round++) {
       const seed = options.seed + round
       await hold(batches, BATCHES, seed, async (batch) => {
-        await world.tend()
+        await world.replenish()
         await exchanges.play(batch)
       })
       await hold(raids, ATTACK_BATCHES, seed, (raid) => hostile.play(raid))
@@ -120,7 +120,7 @@ async function insist(world: World, exchanges: Exchanges, operation: Operation, 
   if (exchanges.tally.isAccepted(operation)) return
   const drawn = fc.sample(requestsOf(world.api, operation), { numRuns: MOST_INSISTED, seed })
   for (let at = 0; at < drawn.length && !exchanges.tally.isAccepted(operation); at += INSISTED_AT_ONCE) {
-    await world.tend()
+    await world.replenish()
     await exchanges.play(drawn.slice(at, at + INSISTED_AT_ONCE))
   }
 }

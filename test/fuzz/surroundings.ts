@@ -66,7 +66,7 @@ export class RunningImports {
   }
 
   /** Begins those again that have ended. */
-  async tend(): Promise<void> {
+  async replenish(): Promise<void> {
     for (const kind of KINDS)
       for (const live of [false, true]) {
         const name = `${kind} ${live}`

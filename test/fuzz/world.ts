@@ -169,8 +169,8 @@ export class World implements Target {
   }
 
   /** Between two batches: makes again what requests may have ended and others need. */
-  async tend(): Promise<void> {
-    await this.#imports.tend()
+  async replenish(): Promise<void> {
+    await this.#imports.replenish()
     if (++this.#tended % FURNISH_EVERY === 0)
       for (const live of [false, true]) await furnish(this, live, this.#tended)
     const { status } = await this.api.call('GET', '/v1/sessions/current', undefined, null, this.cookie)

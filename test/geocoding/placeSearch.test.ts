@@ -1,4 +1,4 @@
-/** Places by what they are and by the ground that they take up, against a look at all records. */
+/** Places by what they are and by their footprint, against a look at all records. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -117,49 +117,52 @@ t.test('places by chain, category and group: all within the distance, the neares
   )
 })
 
-t.test('the ground of places: their areas, or circles by their categories; negative inside', async (t) => {
-  const inland = towns.filter(({ centre: [x] }) => Math.abs(x) < 179)
-  fc.assert(
-    fc.property(inland, ({ centre, places, questions }) => {
-      const at = ([dx, dy]: Position): Position => [centre[0] + dx, centre[1] + dy]
-      const records = places.map((one, i): PlaceRecord => {
-        const [x, y] = at(one.at)
-        const square = (side: number): Position[] => [
-          [x, y],
-          [x + side, y],
-          [x + side, y + side],
-          [x, y + side],
-          [x, y],
-        ]
-        return {
-          id: String(i).padStart(24, '0'),
-          name: `p${i}`,
-          names: new Map(),
-          categories: one.categories,
-          position: [x, y],
-          rings: one.side === undefined ? undefined : [square(one.side)],
-          size: one.side ?? 0,
-          details: {},
-          chain: undefined,
+t.test(
+  'the footprints of places: their areas, or circles by their categories; negative inside',
+  async (t) => {
+    const inland = towns.filter(({ centre: [x] }) => Math.abs(x) < 179)
+    fc.assert(
+      fc.property(inland, ({ centre, places, questions }) => {
+        const at = ([dx, dy]: Position): Position => [centre[0] + dx, centre[1] + dy]
+        const records = places.map((one, i): PlaceRecord => {
+          const [x, y] = at(one.at)
+          const square = (side: number): Position[] => [
+            [x, y],
+            [x + side, y],
+            [x + side, y + side],
+            [x, y + side],
+            [x, y],
+          ]
+          return {
+            id: String(i).padStart(24, '0'),
+            name: `p${i}`,
+            names: new Map(),
+            categories: one.categories,
+            position: [x, y],
+            rings: one.side === undefined ? undefined : [square(one.side)],
+            size: one.side ?? 0,
+            details: {},
+            chain: undefined,
+          }
+        })
+        const found = database(records)
+        for (const { at: where, reach } of questions) {
+          const point = at(where)
+          const near = found.placesAround(point, reach)
+          for (const { id, position, categories, rings = [] } of records) {
+            const meters = signedMeters({ position, categories, rings }, point)
+            const one = near.find(({ record }) => record.key === id)
+            if (Math.abs(meters - reach) < ROUNDING_METERS) continue
+            t.equal(one !== undefined, meters <= reach)
+            if (one !== undefined) t.ok(Math.abs(one.meters - meters) < ROUNDING_METERS)
+          }
         }
-      })
-      const found = database(records)
-      for (const { at: where, reach } of questions) {
-        const point = at(where)
-        const near = found.placesAround(point, reach)
-        for (const { id, position, categories, rings = [] } of records) {
-          const meters = signedMeters({ position, categories, rings }, point)
-          const one = near.find(({ record }) => record.key === id)
-          if (Math.abs(meters - reach) < ROUNDING_METERS) continue
-          t.equal(one !== undefined, meters <= reach)
-          if (one !== undefined) t.ok(Math.abs(one.meters - meters) < ROUNDING_METERS)
-        }
-      }
-      found.close()
-    }),
-    { numRuns },
-  )
-})
+        found.close()
+      }),
+      { numRuns },
+    )
+  },
+)
 
 t.test('how far a place reaches without an area', async (t) => {
   const meters = (...categories: string[]): number =>

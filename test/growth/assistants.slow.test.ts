@@ -28,7 +28,7 @@ const TICK_MS = 10
 
 t.test('arguments and bodies', { skip: SKIP }, async (t) => {
   const server = await startServer(t)
-  const front = spawn(
+  const mcp = spawn(
     'env',
     ['-u', 'NODE_OPTIONS', process.execPath, MCP, '--url', server.url, '--port', '0', '--write'],
     {
@@ -36,16 +36,16 @@ t.test('arguments and bodies', { skip: SKIP }, async (t) => {
     },
   )
   t.teardown(async () => {
-    front.kill()
-    await once(front, 'close')
+    mcp.kill()
+    await once(mcp, 'close')
   })
   let output = ''
-  front.stdout.setEncoding('utf8').on('data', (piece: string) => (output += piece))
+  mcp.stdout.setEncoding('utf8').on('data', (piece: string) => (output += piece))
   await until(() => output.includes('/mcp'))
   const port = Number(/:(\d+)\/mcp/.exec(output)![1])
   const client = new McpClient(port)
   t.teardown(() => client.close())
-  const spent = () => processorMs(front.pid!) + processorMs(server.pid)
+  const spent = () => processorMs(mcp.pid!) + processorMs(server.pid)
 
   const listed = resultOf(await client.ask(call('tools/list', {})))
   t.ok(listed.tools.length > 10, 'the tools are listed')

@@ -39,7 +39,7 @@ t.test('text parameters', async (t) => {
     if (found.length === 0) continue
     const client = new RawClient(world, operation)
     await t.test(`${operation.method} ${operation.path}`, async (t) => {
-      await world.tend()
+      await world.replenish()
       for (const parameter of found) {
         const trial = new Trial(world, client, parameter, shapesOf(parameters))
         t.strictSame(await trial.faults(), [], parameter.name)

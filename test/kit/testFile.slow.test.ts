@@ -9,13 +9,13 @@ import { until } from './waiting.ts'
 
 const TAP = `import t from '${import.meta.resolve('tap')}'\n`
 const WAITING = fileURLToPath(new URL('waiting.ts', import.meta.url))
-/** The patience in seconds. A start may take seconds on a loaded machine. */
-const PATIENCE = 8
+/** How many seconds a file may be silent. A start may take seconds on a loaded machine. */
+const SILENT_SECONDS = 8
 
 /** Runs a test file with this text. */
 function run(test: Test, text: string): Promise<FileResult> {
   const folder = test.testdir({ 'one.test.ts': text })
-  return runTestFile(join(folder, 'one.test.ts'), PATIENCE)
+  return runTestFile(join(folder, 'one.test.ts'), SILENT_SECONDS)
 }
 
 /** Whether the process has ended, even if nobody has collected its exit code yet. */
@@ -69,7 +69,7 @@ t.test('a file that hangs is ended with its processes, and reports the test', as
   )
   t.equal(result.failed > 0, true)
   t.match(result.output, /a wait without an end/)
-  t.match(result.output, `ended after ${PATIENCE} s without any progress`)
+  t.match(result.output, `ended after ${SILENT_SECONDS} s without any progress`)
   const child = Number(/child (\d+)/.exec(result.output)![1])
   await until(() => hasEnded(child))
 })
@@ -85,14 +85,14 @@ t.test('a slow file that makes progress is not ended, however long it takes', as
     `${TAP}import { progress } from '${WAITING}'
     import { setTimeout as sleep } from 'node:timers/promises'
     t.test('slow', async (t) => {
-      for (let i = 0; i < 6; i++) { await sleep(${PATIENCE * 250}); progress() }
+      for (let i = 0; i < 6; i++) { await sleep(${SILENT_SECONDS * 250}); progress() }
       t.pass()
-      await sleep(${PATIENCE * 500})
+      await sleep(${SILENT_SECONDS * 500})
       t.pass()
     })`,
   )
   t.match(result, { passed: 2, failed: 0 })
-  t.ok(result.seconds > PATIENCE, 'it took longer than a file may be silent')
+  t.ok(result.seconds > SILENT_SECONDS, 'it took longer than a file may be silent')
 })
 
 t.test('several files in one process: each has its own results and words', async (t) => {
@@ -103,7 +103,7 @@ t.test('several files in one process: each has its own results and words', async
     'd.test.ts': '',
   })
   const paths = ['a', 'b', 'c', 'd'].map((name) => join(folder, `${name}.test.ts`))
-  const [a, b, c, d] = await runTestFiles(paths, PATIENCE).results
+  const [a, b, c, d] = await runTestFiles(paths, SILENT_SECONDS).results
   t.match(a, { path: paths[0], passed: 2, failed: 0 })
   t.match(b, { path: paths[1], passed: 1, failed: 1, output: /one is two/ })
   t.notMatch(c!.output, 'one is two')
@@ -118,7 +118,7 @@ t.test('a file that ends the process is the one that failed, and those after it 
     'c.test.ts': `${TAP}t.pass()`,
   })
   const paths = ['a', 'b', 'c'].map((name) => join(folder, `${name}.test.ts`))
-  t.match(await runTestFiles(paths, PATIENCE).results, [
+  t.match(await runTestFiles(paths, SILENT_SECONDS).results, [
     { passed: 1, failed: 0 },
     { failed: 1 },
     { passed: 0, failed: 1 },

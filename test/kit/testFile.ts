@@ -45,16 +45,16 @@ export interface RunningFiles {
 const LAST_WORDS_MS = 5000
 
 /** Runs a test file as {@link runTestFiles} does. */
-export async function runTestFile(path: string, patience: number): Promise<FileResult> {
-  return (await runTestFiles([path], patience).results)[0]!
+export async function runTestFile(path: string, silentSeconds: number): Promise<FileResult> {
+  return (await runTestFiles([path], silentSeconds).results)[0]!
 }
 
 /**
  * Runs test files in one process, with the Node of this one. They may take as long as they make progress, however slow the
- * machine is. The process is ended only after `patience` seconds without a line of output or a call of `progress()`.
+ * machine is. The process is ended only after `silentSeconds` seconds without a line of output or a call of `progress()`.
  * @param paths several only if they may share a process; see sharedFiles.ts
  */
-export function runTestFiles(paths: readonly string[], patience: number): RunningFiles {
+export function runTestFiles(paths: readonly string[], silentSeconds: number): RunningFiles {
   const began = performance.now()
   const child = spawn(process.execPath, paths.length === 1 ? paths : [SHARED_CHILD, ...paths], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -82,7 +82,7 @@ export function runTestFiles(paths: readonly string[], patience: number): Runnin
     lastSign = performance.now()
   }
   const watch = setInterval(() => {
-    if (isHung || silence() < patience) return
+    if (isHung || silence() < silentSeconds) return
     isHung = true
     // tap answers this signal with the name of the running test and what keeps the process alive.
     child.kill('SIGALRM')
@@ -121,7 +121,7 @@ export function runTestFiles(paths: readonly string[], patience: number): Runnin
     // Kills the processes that the files left behind.
     kill()
     const last = counts[at]!
-    if (isHung) last.output += `\nended after ${patience} s without any progress\n`
+    if (isHung) last.output += `\nended after ${silentSeconds} s without any progress\n`
     if (signal !== null) last.output += `\nended by ${signal}\n`
     last.end()
     const isBad = code !== 0 || isHung || !parser.ok

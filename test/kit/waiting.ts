@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 /** Progress is reported at most this often. */
 const EVERY_MS = 1000
 /** How long a process that is waited for may show no sign of activity. */
-const PATIENCE_SECONDS = 60
+const UNCHANGED_SECONDS = 60
 
 let last = 0
 
@@ -62,9 +62,9 @@ export async function untilReady(
     if (now !== seen) {
       seen = now
       since = performance.now()
-    } else if (performance.now() - since > PATIENCE_SECONDS * 1000) {
+    } else if (performance.now() - since > UNCHANGED_SECONDS * 1000) {
       child.kill('SIGKILL')
-      throw new Error(`${name} is not ready and has done nothing for ${PATIENCE_SECONDS} s\n${output()}`)
+      throw new Error(`${name} is not ready and has done nothing for ${UNCHANGED_SECONDS} s\n${output()}`)
     }
     await sleep(20)
   }

@@ -37,7 +37,7 @@ await server.api('POST', '/v1/track', {
 })
 await server.api('POST', '/v1/track', { deviceId: 'in', userId: 'in-user', ...PLACE, accuracy: 10 })
 
-const frontArgs = [
+const mcpArguments = [
   `NODE_OPTIONS=${NODE_OPTIONS}`,
   process.execPath,
   MCP,
@@ -47,12 +47,12 @@ const frontArgs = [
   '0',
   '--write',
 ]
-const front = spawn('env', frontArgs, { stdio: ['ignore', 'pipe', 'inherit'] })
-t.teardown(() => front.kill())
-let frontOutput = ''
-front.stdout.setEncoding('utf8').on('data', (text: string) => (frontOutput += text))
-await until(() => frontOutput.includes('/mcp'))
-const url = new URL(/http:\S+/.exec(frontOutput)![0])
+const mcp = spawn('env', mcpArguments, { stdio: ['ignore', 'pipe', 'inherit'] })
+t.teardown(() => mcp.kill())
+let mcpOutput = ''
+mcp.stdout.setEncoding('utf8').on('data', (text: string) => (mcpOutput += text))
+await until(() => mcpOutput.includes('/mcp'))
+const url = new URL(/http:\S+/.exec(mcpOutput)![0])
 
 const era = (mode: 'legacy' | 'auto') => ({ versionNegotiation: { mode } })
 
@@ -303,7 +303,7 @@ t.test('a server that is gone is an answer, too', async (test) => {
   const client = await overHttp(test, KEYS.testSecret)
   await server.stop()
   test.match(await call(client, 'list_users'), { error: /cannot be reached/ })
-  front.kill('SIGTERM')
-  await once(front, 'close')
-  test.equal(front.exitCode, 0)
+  mcp.kill('SIGTERM')
+  await once(mcp, 'close')
+  test.equal(mcp.exitCode, 0)
 })

@@ -88,13 +88,13 @@ t.test('over stdio', { skip }, async (test) => {
 })
 
 t.test('over HTTP', { skip }, async (test) => {
-  const front = spawn(process.execPath, [MCP, '--url', server.url, '--port', '0'], {
+  const mcp = spawn(process.execPath, [MCP, '--url', server.url, '--port', '0'], {
     env: { ...process.env, NODE_OPTIONS: '' },
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  test.teardown(() => front.kill())
+  test.teardown(() => mcp.kill())
   let output = ''
-  front.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
+  mcp.stdout.setEncoding('utf8').on('data', (text: string) => (output += text))
   await until(() => output.includes('/mcp'))
   const url = /http:\S+/.exec(output)![0]
   await checked(test as typeof t, [

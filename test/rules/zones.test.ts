@@ -8,7 +8,7 @@ import { DEFAULT_FRAUD } from '../../src/model/fraud.ts'
 import { DEFAULT_SETTINGS, type Settings } from '../../src/model/settings.ts'
 import type { Update } from '../../src/model/update.ts'
 import fc from '../kit/fastCheck.ts'
-import { Driven, endZones, neverStill } from '../actor/driven.ts'
+import { Driven, endZones, withoutZones } from '../actor/driven.ts'
 import { Engine, MINUTE, runs } from '../actor/kit.ts'
 import { RandomAtlas } from '../actor/randomAtlas.ts'
 import {
@@ -374,7 +374,7 @@ t.test('zones change nothing but the work', async (t) => {
           })
         const zoned = new Driven(engine)
         const plain = new Driven(engine)
-        neverStill(plain.partition)
+        withoutZones(plain.partition)
         for (let id = 1; id <= 5; id++) world.putBeacon(randomBeacon(random, id, place, SPREAD))
         const walk = walker(random, place, world.geofences(0), theme.leap)
         let habits: Habits = { accuracy: random.magnitude(2, 300) }
@@ -487,7 +487,7 @@ t.test('a stay ends if an edit leaves an isochrone without an area', async (t) =
   const placeholder = { kind: 'circle' as const, center, radius: 10 }
   const pending: Geofence = { ...ready, type: 'isochrone', mode: 'car', isochrone, shape: placeholder }
   const [one, twin] = [new Driven(engine), new Driven(engine)]
-  neverStill(twin.partition)
+  withoutZones(twin.partition)
   const update = () => {
     clock.advance(1000)
     const sent = engine.update({ deviceId: 'd', latitude: 50, longitude: 10 })
@@ -510,7 +510,7 @@ t.test('a dwell at its exact millisecond: not yet, by the zone and by the step',
       world.set(0, { ...DEFAULT_SETTINGS, dwellEvents: true, dwellThreshold: isOwn ? null : minutes })
       world.put({ ...circle('a'.repeat(24)), ...(isOwn && { dwellThreshold: minutes }) })
       const [one, twin] = [new Driven(engine), new Driven(engine)]
-      neverStill(twin.partition)
+      withoutZones(twin.partition)
       const updateAfter = (milliseconds: number) => {
         clock.advance(milliseconds)
         const sent = engine.update({ deviceId: 'd', latitude: 50, longitude: 10 })

@@ -268,12 +268,12 @@ t.test('a reader that joins during a large delivery misses nothing and gets noth
 
 t.test('a reader that does not read for too long is closed, one that reads in time is not', async (t) => {
   const stalled = new FakeConnection()
-  const patience = new SlowReaderTimer(stalled, 1)
-  t.equal(patience.isTried, false)
+  const timer = new SlowReaderTimer(stalled, 1)
+  t.equal(timer.isTried, false)
   stalled.isStalled = true
   stalled.send({ type: 'pong' })
-  t.equal(patience.isTried, true)
-  t.equal(patience.isTried, true)
+  t.equal(timer.isTried, true)
+  t.equal(timer.isTried, true)
   while (stalled.closedWith === undefined) await new Promise((resolve) => setTimeout(resolve, 1))
   t.equal(stalled.closedWith, CLOSE.slowReader)
   const reads = new FakeConnection()

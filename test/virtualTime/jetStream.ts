@@ -103,7 +103,7 @@ export interface Doom {
   /** How many of these operations the host completes first. */
   readonly spared: number
   /** How long the host is stopped; undefined: it dies. */
-  readonly stillMs: number | undefined
+  readonly suspendedMs: number | undefined
 }
 
 /** One process. Results that it waits for come late while it is stopped, and never once it is dead. */
@@ -142,10 +142,10 @@ export class SimulatedHost {
   meets(isDoomed: boolean, moment: Moment): void {
     const doom = this.#doom
     if (!isDoomed || doom?.moment !== moment) return
-    const isDeath = doom.stillMs === undefined
+    const isDeath = doom.suspendedMs === undefined
     this.#met([doom.operation, moment, isDeath ? 'dies' : 'stands still'])
     if (isDeath) this.isDead = true
-    else this.#goesOnAt = this.#scheduler.now + doom.stillMs!
+    else this.#goesOnAt = this.#scheduler.now + doom.suspendedMs!
   }
 }
 

@@ -151,8 +151,13 @@ async function live(seed: number): Promise<void> {
   const points = [seed, Math.floor(draw() * 1e6), Math.floor(draw() * 1e6)]
   for (const [i, name] of ['a', 'b', 'c'].entries()) {
     const [operation, moment, fate] = CRASH_POINTS[points[i]! % CRASH_POINTS.length]!
-    const stillMs = fate === 'dies' ? undefined : draw() * 60_000
-    const doom = { operation, moment, spared: Math.floor(draw() * (operation === 'purge' ? 1 : 3)), stillMs }
+    const suspendedMs = fate === 'dies' ? undefined : draw() * 60_000
+    const doom = {
+      operation,
+      moment,
+      spared: Math.floor(draw() * (operation === 'purge' ? 1 : 3)),
+      suspendedMs,
+    }
     scheduler.after(draw() * 3000, () => void host(name, doom))
   }
   await scheduler.run(DAY_MS)

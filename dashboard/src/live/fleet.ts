@@ -30,10 +30,10 @@ export class Fleet {
 
   /**
    * Makes an empty fleet.
-   * @param isStill devices jump instead of gliding, for people who want no motion
+   * @param isMotionReduced devices jump instead of gliding, for people who want no motion
    */
-  constructor(isStill: boolean) {
-    this.glideMs = isStill ? 0 : GLIDE_MS
+  constructor(isMotionReduced: boolean) {
+    this.glideMs = isMotionReduced ? 0 : GLIDE_MS
   }
 
   apply(batch: readonly Position[], now: number): void {

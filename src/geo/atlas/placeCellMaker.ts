@@ -3,7 +3,7 @@ import type { Position } from '../../model/geofence.ts'
 import type { Place } from '../../model/place.ts'
 import { AROUND_METERS } from '../../rules/atlas.ts'
 import type { PlaceRecords, StoredPlace } from '../placeDatabase/port.ts'
-import type { GroundedPlace } from '../placeDatabase/placeGrounds.ts'
+import type { PlaceFootprint } from '../placeDatabase/placeFootprints.ts'
 import { radiusOf } from '../records/placeExtent.ts'
 import { boundsOfCell, CROWDED_CELLS, degreeMeters, PLACE_CELLS, widened, type CellBounds } from './grid.ts'
 import { pointsOf, SQUARES, type CellPlace, type ChainCell, type PlaceCell } from './placeCell.ts'
@@ -62,13 +62,13 @@ export function makePlaceCell(cell: number, regions: readonly PlaceRegion[]): Pl
   if (near.length === 0)
     return squared(bounds, false, [], Math.min(MOST_REACH_METERS, nearest - EXTENT_METERS))
   let reach = USUAL_REACH_METERS
-  let grounds = groundsAround(bounds, reach, near, MANY_PLACES)
-  if (grounds.length >= MANY_PLACES) {
+  let footprints = footprintsAround(bounds, reach, near, MANY_PLACES)
+  if (footprints.length >= MANY_PLACES) {
     reach = LEAST_REACH_METERS
-    grounds = groundsAround(bounds, reach, near, MOST_PLACES + 1)
+    footprints = footprintsAround(bounds, reach, near, MOST_PLACES + 1)
   }
-  if (grounds.length > MOST_PLACES) return { ...squared(bounds, nearest === 0, [], 0), isCrowded: true }
-  return squared(bounds, nearest === 0, grounds.map(cellPlace), reach)
+  if (footprints.length > MOST_PLACES) return { ...squared(bounds, nearest === 0, [], 0), isCrowded: true }
+  return squared(bounds, nearest === 0, footprints.map(cellPlace), reach)
 }
 
 /**
@@ -80,10 +80,10 @@ export function makeCrowdedCell(cell: number, regions: readonly PlaceRegion[]): 
   const near = regions
     .map((region) => ({ region, meters: metersBetween(bounds, region.bounds) }))
     .filter(({ meters }) => meters <= CROWDED_REACH_METERS + EXTENT_METERS)
-  const grounds = groundsAround(bounds, CROWDED_REACH_METERS, near, MOST_PLACES + 1)
-  if (grounds.length > MOST_PLACES) throw new CrowdedCell()
+  const footprints = footprintsAround(bounds, CROWDED_REACH_METERS, near, MOST_PLACES + 1)
+  if (footprints.length > MOST_PLACES) throw new CrowdedCell()
   const isCovered = near.some(({ meters }) => meters === 0)
-  return squared(bounds, isCovered, grounds.map(cellPlace), CROWDED_REACH_METERS)
+  return squared(bounds, isCovered, footprints.map(cellPlace), CROWDED_REACH_METERS)
 }
 
 /** A smaller cell with too many places. Nobody enters a place in it, and the log says so. */
@@ -96,26 +96,26 @@ export class CrowdedCell extends Error {
 }
 
 /** The areas of places around a cell. If map regions overlap, the first one counts. */
-function groundsAround(
+function footprintsAround(
   bounds: CellBounds,
   reach: number,
   regions: readonly { readonly region: PlaceRegion }[],
   limit: number,
-): GroundedPlace[] {
+): PlaceFootprint[] {
   const { west, south, east, north } = widened(bounds, reach)
-  const found = new Map<string, GroundedPlace>()
+  const found = new Map<string, PlaceFootprint>()
   for (const { region } of regions) {
     for (const turn of [0, -360, 360]) {
       if (west + turn > 180 || east + turn < -180) continue
       const box = { west: west + turn, south, east: east + turn, north }
-      for (const ground of region.records().grounds.in(box, limit))
-        if (!found.has(ground.key)) found.set(ground.key, ground)
+      for (const footprint of region.records().footprints.in(box, limit))
+        if (!found.has(footprint.key)) found.set(footprint.key, footprint)
     }
   }
   return [...found.values()].slice(0, limit)
 }
 
-function cellPlace({ key, name, categories, position, size, chain, rings }: GroundedPlace): CellPlace {
+function cellPlace({ key, name, categories, position, size, chain, rings }: PlaceFootprint): CellPlace {
   const radius = radiusOf(categories)
   const [x, y] = position
   const extentMeters =
@@ -138,7 +138,7 @@ function squared(
 ): PlaceCell {
   const { west, south, east, north } = bounds
   const scale = degreeMeters(Math.max(Math.abs(south), Math.abs(north)))
-  const boxes = places.map((one) => groundBox(one, (west + east) / 2, scale))
+  const boxes = places.map((one) => footprintBox(one, (west + east) / 2, scale))
   const [width, height] = [(east - west) / SQUARES, (north - south) / SQUARES]
   const starts = new Uint32Array(SQUARES * SQUARES + 1)
   const rest = new Float32Array(SQUARES * SQUARES)
@@ -173,7 +173,7 @@ interface Scale {
   readonly y: number
 }
 
-function groundBox({ place, radius, rings }: CellPlace, middle: number, scale: Scale): Box {
+function footprintBox({ place, radius, rings }: CellPlace, middle: number, scale: Scale): Box {
   const [x, y] = place.position
   // The place may be on the other side of the 180th meridian.
   const turn = x - middle > 180 ? -360 : x - middle < -180 ? 360 : 0
@@ -247,8 +247,8 @@ function nearestPlaces(records: PlaceRecords, slug: string, middle: Position, ra
 /** The place with that `_id`. If map regions overlap, the first one counts. */
 export function placeNamed(id: string, regions: readonly PlaceRegion[]): Place | undefined {
   for (const { records } of regions) {
-    const ground = records().grounds.get(id)
-    if (ground !== undefined) return cellPlace(ground).place
+    const footprint = records().footprints.get(id)
+    if (footprint !== undefined) return cellPlace(footprint).place
   }
   return undefined
 }

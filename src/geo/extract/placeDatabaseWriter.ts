@@ -24,7 +24,7 @@ import {
   PLACE_APPLICATION_ID,
   centreBox,
   crossingKey,
-  GROUND_BOX,
+  FOOTPRINT_BOX,
   INDEXES,
   PLACE_DATABASE_VERSION,
   PLACE_SCHEMA,
@@ -74,7 +74,7 @@ export class PlaceDatabaseWriter implements RecordSink {
       'way_box',
       'intersection_box',
       'place_box',
-      GROUND_BOX,
+      FOOTPRINT_BOX,
       'area_box',
       ...AREA_KINDS.map(centreBox),
     ]
@@ -140,7 +140,7 @@ export class PlaceDatabaseWriter implements RecordSink {
       JSON.stringify(details),
       chain,
     ])
-    this.#statements[GROUND_BOX]!.run(
+    this.#statements[FOOTPRINT_BOX]!.run(
       id,
       rings === undefined ? circleBox(position, radiusOf(categories)) : boxOf(rings),
     )

@@ -165,8 +165,8 @@ function ringOf(index: GeofenceIndex, slot: number, scale: number, left: number,
   const [centerX, centerY] = project(center)
   const [x, y] = [centerX * scale - left, centerY * scale - top]
   const unitsADegree = (2 ** WORLD_BITS * scale) / 360
-  const stretch = 1 / Math.cos((latitude * Math.PI) / 180)
-  const units = (radius / EARTH_METERS) * 360 * unitsADegree * stretch
+  const mercatorScale = 1 / Math.cos((latitude * Math.PI) / 180)
+  const units = (radius / EARTH_METERS) * 360 * unitsADegree * mercatorScale
   const isFlat = units <= FLAT_UNITS && Math.abs(latitude) <= FLAT_LATITUDE
   let corners = index.readCorners(slot, read)
   if (corners === 0 && isFlat) return circle(x, y, units)
@@ -180,7 +180,7 @@ function ringOf(index: GeofenceIndex, slot: number, scale: number, left: number,
     if (east > 180 || east < -180) east -= 360 * Math.round(east / 360)
     const atX = x + east * unitsADegree
     const atY = isFlat
-      ? y + (latitude - read[i + 1]!) * unitsADegree * stretch
+      ? y + (latitude - read[i + 1]!) * unitsADegree * mercatorScale
       : project([0, read[i + 1]!])[1] * scale - top
     if (Math.abs(atX - beforeX) < leastStep && Math.abs(atY - beforeY) < leastStep) continue
     beforeX = atX

@@ -58,7 +58,7 @@ export function styleLayers(source: string, palette: Palette, language: Language
     language === undefined ? get('name') : ['coalesce', get(`name:${language}`), get('name')]
   return [
     { id: 'sea', type: 'background', paint: { 'background-color': palette.sea } },
-    ...grounds(layer, palette),
+    ...landLayers(layer, palette),
     ...waters(layer, palette),
     ...roads(layer, palette),
     layer('borders', 'line', 'boundaries', {
@@ -80,7 +80,7 @@ type MakeLayer = (
   parts: Omit<StyleLayer, 'id' | 'type' | 'source' | 'source-layer'>,
 ) => StyleLayer
 
-function grounds(layer: MakeLayer, palette: Palette): StyleLayer[] {
+function landLayers(layer: MakeLayer, palette: Palette): StyleLayer[] {
   const uses: readonly (readonly [color: keyof Palette, ...kinds: string[]])[] = [
     ['residential', 'residential'],
     ['farmland', 'farmland', 'orchard', 'vineyard', 'allotments'],

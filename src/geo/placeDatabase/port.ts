@@ -3,7 +3,7 @@ import type { Position } from '../../model/geofence.ts'
 import type { Chain } from '../../model/place.ts'
 import type { NumberRange } from '../records/numberRanges.ts'
 import type { AreaKind, PlaceDetails, PropertyType, StreetImportance } from '../records/records.ts'
-import type { PlaceGrounds } from './placeGrounds.ts'
+import type { PlaceFootprints } from './placeFootprints.ts'
 import type { SearchIndex } from './searchIndex.ts'
 import type { TraitIndex } from './traitIndex.ts'
 
@@ -136,8 +136,8 @@ export interface PlaceRecords {
    * circle (see radiusOf). `meters` is the distance from the edge, negative inside.
    */
   placesAround(point: Position, maxMeters: number): Near<ShapedPlace>[]
-  /** Finds places by their ground. */
-  readonly grounds: PlaceGrounds
+  /** Finds places by their footprint. */
+  readonly footprints: PlaceFootprints
   /** Finds places by chain, category and group. */
   readonly traits: TraitIndex
   /** The areas that contain the point, the smallest first. */

@@ -22,13 +22,13 @@ import type {
 } from './port.ts'
 import { AreaCells } from './areaCells.ts'
 import { BoxSearch } from './boxSearch.ts'
-import { PlaceGrounds } from './placeGrounds.ts'
+import { PlaceFootprints } from './placeFootprints.ts'
 import { PostalCodeTables } from './postalCodes.ts'
 import { SearchIndex } from './searchIndex.ts'
 import {
   ADDRESS_BOXES,
   addressBox,
-  GROUND_BOX,
+  FOOTPRINT_BOX,
   PLACE_DATABASE_VERSION,
   UNITS,
   type RecordTable,
@@ -62,13 +62,13 @@ export class PlaceDatabase implements PlaceRecords {
   readonly #ranges: Database.Statement
   readonly #crossings: Database.Statement
   readonly #placeByKey: Database.Statement
-  readonly #grounds: BoxSearch
+  readonly #footprints: BoxSearch
   readonly #chains: ReadonlyMap<number, Chain>
   readonly #streets = new LRUCache<number, StoredStreet>({ max: MOST_KEPT })
   readonly #places = new LRUCache<number, StoredPlace>({ max: MOST_KEPT })
   readonly index: SearchIndex
   readonly traits: TraitIndex
-  readonly grounds: PlaceGrounds
+  readonly footprints: PlaceFootprints
   readonly postalCodes: PostalCodeTables
 
   /**
@@ -114,13 +114,13 @@ export class PlaceDatabase implements PlaceRecords {
     this.#areas = new AreaCells(database, (id) => areaOf(this.#row('area', id)))
     this.index = new SearchIndex(database)
     this.traits = new TraitIndex(database, UNITS)
-    this.#grounds = box(GROUND_BOX)
+    this.#footprints = box(FOOTPRINT_BOX)
     // There are some hundreds at most, because chains are few.
     const chains = database.prepare('SELECT id, slug, name, domain FROM chain').all() as (Row & Chain)[]
     this.#chains = new Map(
       chains.map(({ id, slug, name, domain }) => [id as number, { slug, name, domain: domain ?? undefined }]),
     )
-    this.grounds = new PlaceGrounds(database, this.#chains)
+    this.footprints = new PlaceFootprints(database, this.#chains)
     this.postalCodes = new PostalCodeTables(database)
     this.#street = database.prepare(
       `SELECT id, importance, x, y, low, high, ${['name', 'city', 'postalCode'].map(label).join()} FROM street WHERE id = ?`,
@@ -202,7 +202,7 @@ export class PlaceDatabase implements PlaceRecords {
   }
 
   placesAround(point: Position, maxMeters: number): Near<ShapedPlace>[] {
-    return this.#grounds
+    return this.#footprints
       .within(point, Math.max(0, maxMeters))
       .map((id) => {
         const record = this.#shapedPlace(this.#row('place', id))

@@ -43,7 +43,7 @@ export function centreBox(kind: AreaKind): string {
 }
 
 /** The table with the boxes of places: of their areas, or of the circles around their points. */
-export const GROUND_BOX = 'ground_box'
+export const FOOTPRINT_BOX = 'ground_box'
 
 export const PLACE_SCHEMA = `
   CREATE TABLE label (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
@@ -75,7 +75,7 @@ export const PLACE_SCHEMA = `
     x INTEGER NOT NULL, y INTEGER NOT NULL, size REAL NOT NULL, rings BLOB, details TEXT NOT NULL, chain INTEGER
   );
   CREATE VIRTUAL TABLE place_box USING rtree_i32(id, west, east, south, north);
-  CREATE VIRTUAL TABLE ${GROUND_BOX} USING rtree_i32(id, west, east, south, north);
+  CREATE VIRTUAL TABLE ${FOOTPRINT_BOX} USING rtree_i32(id, west, east, south, north);
   CREATE TABLE chain (id INTEGER PRIMARY KEY, slug TEXT NOT NULL, name TEXT NOT NULL, domain TEXT);
   ${TRAIT_SCHEMA}
   CREATE TABLE area (

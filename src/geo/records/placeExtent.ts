@@ -22,7 +22,7 @@ export function radiusOf(categories: readonly string[]): number {
 }
 
 /** What the extent of a place depends on. */
-export interface PlaceGround {
+export interface Footprint {
   readonly position: Position
   readonly categories: readonly string[]
   /** The rings; empty if only the point is known. */
@@ -30,7 +30,7 @@ export interface PlaceGround {
 }
 
 /** The distance of a point from the edge of a place, in metres: negative inside. */
-export function signedMeters({ position, categories, rings }: PlaceGround, point: Position): number {
+export function signedMeters({ position, categories, rings }: Footprint, point: Position): number {
   if (rings.length === 0)
     return pointDistance(point[1], point[0], position[1], position[0]) - radiusOf(categories)
   const meters = Math.min(...rings.map((ring) => nearestOnLine(ring, point).meters))

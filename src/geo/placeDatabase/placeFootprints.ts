@@ -1,11 +1,11 @@
 import type Database from 'better-sqlite3'
 import type { Position } from '../../model/geofence.ts'
 import type { Chain } from '../../model/place.ts'
-import { GROUND_BOX, UNITS } from './schema.ts'
+import { FOOTPRINT_BOX, UNITS } from './schema.ts'
 import { unitsOf, unpackLines } from './shapes.ts'
 
 /** A place with its area, and nothing else. */
-export interface GroundedPlace {
+export interface PlaceFootprint {
   readonly key: string
   readonly name: string
   readonly categories: readonly string[]
@@ -17,7 +17,7 @@ export interface GroundedPlace {
   readonly rings: readonly (readonly Position[])[]
 }
 
-interface Row extends Omit<GroundedPlace, 'categories' | 'position' | 'chain' | 'rings'> {
+interface Row extends Omit<PlaceFootprint, 'categories' | 'position' | 'chain' | 'rings'> {
   readonly categories: string
   readonly x: number
   readonly y: number
@@ -28,7 +28,7 @@ interface Row extends Omit<GroundedPlace, 'categories' | 'position' | 'chain' | 
 const COLUMNS = 'key, name, categories, x, y, size, rings, chain'
 
 /** Finds the places of a map region by their area: all places in a box at once. */
-export class PlaceGrounds {
+export class PlaceFootprints {
   readonly #inBox: Database.Statement
   readonly #byKey: Database.Statement
   readonly #chains: ReadonlyMap<number, Chain>
@@ -37,8 +37,8 @@ export class PlaceGrounds {
     this.#chains = chains
     this.#byKey = database.prepare(`SELECT ${COLUMNS} FROM place WHERE key = ?`)
     this.#inBox = database.prepare(
-      `SELECT ${COLUMNS} FROM ${GROUND_BOX} AS ground JOIN place USING (id)
-       WHERE ground.west <= @east AND ground.east >= @west AND ground.south <= @north AND ground.north >= @south LIMIT @limit`,
+      `SELECT ${COLUMNS} FROM ${FOOTPRINT_BOX} AS box JOIN place USING (id)
+       WHERE box.west <= @east AND box.east >= @west AND box.south <= @north AND box.north >= @south LIMIT @limit`,
     )
   }
 
@@ -46,22 +46,22 @@ export class PlaceGrounds {
   in(
     box: { readonly west: number; readonly south: number; readonly east: number; readonly north: number },
     limit: number,
-  ): GroundedPlace[] {
+  ): PlaceFootprint[] {
     const { west, south, east, north } = box
     const units = { west: unitsOf(west), south: unitsOf(south), east: unitsOf(east), north: unitsOf(north) }
-    return (this.#inBox.all({ ...units, limit }) as Row[]).map((row) => this.#groundOf(row))
+    return (this.#inBox.all({ ...units, limit }) as Row[]).map((row) => this.#footprintOf(row))
   }
 
   /**
    * The place with a key.
    * @param key the public `_id`
    */
-  get(key: string): GroundedPlace | undefined {
+  get(key: string): PlaceFootprint | undefined {
     const row = this.#byKey.get(key) as Row | undefined
-    return row && this.#groundOf(row)
+    return row && this.#footprintOf(row)
   }
 
-  #groundOf({ x, y, categories, chain, rings, ...row }: Row): GroundedPlace {
+  #footprintOf({ x, y, categories, chain, rings, ...row }: Row): PlaceFootprint {
     return {
       ...row,
       categories: categories.split(','),
