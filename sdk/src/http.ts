@@ -20,7 +20,7 @@ const ATTEMPTS = 4
 const BASE_MS = 250
 const CAP_MS = 5000
 /** The longest wait in seconds. If the server asks for a longer one, the caller gets an error that says so. */
-const MAX_RETRY_AFTER = 30
+const MAX_RETRY_AFTER_SECONDS = 30
 
 /**
  * Makes the call and reads its answer. What may be sent twice is sent again, up to three times, when the server cannot
@@ -102,7 +102,7 @@ function retryMs(error: unknown, attempt: number): number | undefined {
   if (status === 502 || status === 504) return backoff
   if (status !== 429 && status !== 503) return undefined
   if (retryAfter === undefined) return backoff
-  return retryAfter <= MAX_RETRY_AFTER ? retryAfter * 1000 + backoff : undefined
+  return retryAfter <= MAX_RETRY_AFTER_SECONDS ? retryAfter * 1000 + backoff : undefined
 }
 
 /** Whether a call may be made twice with the same result. An update with its number in a stream is applied once. */

@@ -28,7 +28,7 @@ import { readEvent } from './record.ts'
  * How long added events wait for more of them, in milliseconds; a query does not wait. Each transaction writes every
  * page that it changes once more, so fewer and larger transactions write less.
  */
-const GATHER = 200
+const GATHER_MS = 200
 /** The bytes of events in one transaction, which keep the thread busy for about twenty milliseconds. */
 const BATCH_BYTES = 2 << 20
 /**
@@ -270,7 +270,7 @@ class ThreadedEventIndex implements EventIndex, CopyableEventIndex {
       // Sending a large batch takes milliseconds, so it is not done in the turn that reported it, and only one batch
       // is sent at a time.
       this.#soon ??= setImmediate(() => this.#sendPiece())
-    } else this.#timer ??= setTimeout(() => this.#sendPiece(), GATHER)
+    } else this.#timer ??= setTimeout(() => this.#sendPiece(), GATHER_MS)
   }
 
   /** Sends a piece of the first batch. Its last one has it stored; further pieces follow in turns of their own. */

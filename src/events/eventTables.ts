@@ -5,7 +5,7 @@ import { OWNERS_SCHEMA } from './ownedEvents.ts'
 
 /** The file of the event index: its tables, its versions, and how it is opened. */
 
-const CACHE_KIB = 32_768
+const CACHE_BYTES = 32 * 1024 * 1024
 /**
  * The page size of a new file. Events are appended one after the other: with pages of 4 KB, twice as many must be
  * written, and events cost a ninth more.
@@ -56,7 +56,7 @@ const FORMAT: SqliteFormat = {
     'synchronous = NORMAL',
     // Checkpoints are only made by checkpoint(), because the durable position depends on them.
     'wal_autocheckpoint = 0',
-    `cache_size = -${CACHE_KIB}`,
+    `cache_size = -${CACHE_BYTES / 1024}`,
   ],
 }
 

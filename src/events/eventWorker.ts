@@ -40,7 +40,7 @@ export type EventNotice =
  * bytes of events. A checkpoint writes each changed page once, so fewer checkpoints write less. They only delay the
  * trimming of the log.
  */
-const CHECKPOINT_AFTER = 5_000
+const CHECKPOINT_AFTER_MS = 5_000
 const CHECKPOINT_BYTES = 32 << 20
 /** How many bytes lie between two progress reports of a copy. */
 const COPY_WORD_BYTES = 4 << 20
@@ -49,7 +49,7 @@ const COPY_WORD_BYTES = 4 << 20
  * system only interrupts a busy thread after its time slice of 4 ms, and an update would wait for it. A thread that
  * rests lets the update in at once.
  */
-const BREATH = 1
+const REST_MS = 1
 /** If this many bytes have been gathered, events come so fast that there is no time to rest. */
 const HURRIED_BYTES = 1 << 20
 const NEVER = new Int32Array(new SharedArrayBuffer(4))
@@ -70,7 +70,7 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
       unflushedBytes = 0
       notice({ is: 'durable', logOffset: database.checkpoint() })
     }
-    const breathe = (): void => void Atomics.wait(NEVER, 0, 0, BREATH)
+    const breathe = (): void => void Atomics.wait(NEVER, 0, 0, REST_MS)
     const hurry = (): void => {}
 
     return {
@@ -84,7 +84,7 @@ export function serveEventDatabase(port: MessagePort, file: string): void {
           unflushedBytes += bytes
           if (unflushedBytes >= CHECKPOINT_BYTES) checkpoint()
           // A thread ends when its port is closed.
-          else timer ??= setTimeout(() => guard(checkpoint), CHECKPOINT_AFTER).unref()
+          else timer ??= setTimeout(() => guard(checkpoint), CHECKPOINT_AFTER_MS).unref()
         },
         addLater: (rows) => void earlier.push(rows),
         list: (scope, query) => database.list(scope, query),

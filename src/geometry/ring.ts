@@ -8,7 +8,7 @@ export const MAX_RING_POSITIONS = 2000
 /** The limit of longitudes in an unwrapped ring, in degrees. */
 const MAX_LONGITUDE = 540
 /** Rings with a smaller area than this, in square metres, are refused: a square millimetre. */
-const MIN_AREA = 1e-6
+const MIN_SQUARE_METERS = 1e-6
 
 /** A ring ready for planar work: longitudes are continuous, and its inside is on the left of every edge. */
 export interface NormalizedRing {
@@ -153,7 +153,7 @@ function checkPlane(ring: NormalizedRing): string | undefined {
   const maxCos = Math.cos(Math.max(0, south, -north) * RADIANS)
   const squareMeters =
     Math.abs(planarArea(longitudes, latitudes)) * (RADIANS * MEAN_RADIUS_METERS) ** 2 * maxCos
-  return squareMeters > MIN_AREA ? undefined : 'The ring must enclose an area.'
+  return squareMeters > MIN_SQUARE_METERS ? undefined : 'The ring must enclose an area.'
 }
 
 /** The degrees with six decimals, which is a decimetre: enough to find the position on a map. */

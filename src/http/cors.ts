@@ -9,7 +9,7 @@ export const CORS_HEADERS =
 
 const ALLOWED_METHODS = 'GET, POST, PUT, PATCH, DELETE, OPTIONS'
 /** In seconds. Browsers have their own limits (two hours in Chromium). */
-const MAX_AGE = '86400'
+const MAX_AGE_SECONDS = '86400'
 const ALWAYS_ALLOWED =
   'Authorization, Content-Type, X-Radar-Device-Type, X-Radar-SDK-Version, X-Radar-Product'
 const NAME = /^(?:authorization|content-type|x-radar-[a-z0-9-]{1,64})$/i
@@ -29,6 +29,6 @@ export function preflightHeaders(requested: string): string {
   const allowed = names.length > 0 ? names.join(', ') : ALWAYS_ALLOWED
   return (
     `Access-Control-Allow-Methods: ${ALLOWED_METHODS}\r\nAccess-Control-Allow-Headers: ${allowed}\r\n` +
-    `Access-Control-Max-Age: ${MAX_AGE}\r\nVary: Access-Control-Request-Headers`
+    `Access-Control-Max-Age: ${MAX_AGE_SECONDS}\r\nVary: Access-Control-Request-Headers`
   )
 }

@@ -75,7 +75,7 @@ function differing(before: ReadonlySet<number> | undefined, now: readonly number
 /** How many requests with as many events as allowed may be in progress at once. */
 const AT_ONCE = 2
 /** In seconds. */
-const RETRY_AFTER = 2
+const RETRY_AFTER_SECONDS = 2
 
 /**
  * The events that all replays in progress may cause, for servers that must publish them within a time: beyond a bound,
@@ -111,7 +111,7 @@ export class ReplayRoom {
       const sentence =
         `This replay may cause ${events} events, and others that are in progress ${this.events}, which is too much at once. ` +
         'Nothing of it was applied. Try again when they have ended, or send fewer updates at a time.'
-      throw new ApiError(503, sentence, { retryAfter: RETRY_AFTER })
+      throw new ApiError(503, sentence, { retryAfter: RETRY_AFTER_SECONDS })
     }
     this.#bound.add(key, events)
     return () => this.#bound.add(key, -events)

@@ -12,7 +12,7 @@ import { isoDate } from '../model/isoDate.ts'
 /** A longer answer is written in the usual way. */
 const ROOM = 32 * 1024
 /** How many bytes the answer has without head, events and beacons. */
-const REST = 512
+const OTHER_BYTES = 512
 /** The most bytes of one character of a text. */
 const BYTES_PER_CHARACTER = 3
 
@@ -53,7 +53,7 @@ export function trackAnswer(
 ): Uint8Array | undefined {
   let characters = user.head.length + beacons.length + (trip?.length ?? 0)
   for (let i = 0; i < events.length; i++) characters += events[i]!.length + 1
-  if (characters * BYTES_PER_CHARACTER + REST > ROOM) return undefined
+  if (characters * BYTES_PER_CHARACTER + OTHER_BYTES > ROOM) return undefined
   at = 0
   copy(OPEN)
   for (let i = 0; i < events.length; i++) {

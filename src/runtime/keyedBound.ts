@@ -21,7 +21,7 @@ const REFUSALS: Readonly<Record<BoundName, { readonly code: number; readonly of:
   all: { code: 503, of: 'all clients together' },
 }
 /** In seconds. */
-const RETRY_AFTER = 60
+const RETRY_AFTER_SECONDS = 60
 
 /**
  * Memory that clients make the server keep for one purpose, bounded per connection, per key and in all (G7): what
@@ -72,7 +72,7 @@ export class KeyedBound {
     const sentence = `${this.#what} of ${of} may take ${this.bounds[bound]} bytes of the server's memory; there is no room for this one.`
     return new ApiError(code, param === undefined ? sentence : `${param}: ${sentence}`, {
       ...(param !== undefined && { param }),
-      ...(bound !== 'connection' && { retryAfter: RETRY_AFTER }),
+      ...(bound !== 'connection' && { retryAfter: RETRY_AFTER_SECONDS }),
     })
   }
 

@@ -12,8 +12,8 @@
 
 const CHUNK_BYTES = 64 * 1024
 /** Positions are counted in units of this many bytes, so that 32 bits can address 32 GiB. */
-const UNIT = 8
-const UNITS_PER_CHUNK = CHUNK_BYTES / UNIT
+const UNIT_BYTES = 8
+const UNITS_PER_CHUNK = CHUNK_BYTES / UNIT_BYTES
 /** The bytes before each entry: its row and its length, u32 each. */
 const HEADER_BYTES = 8
 const FIRST_ROWS = 64
@@ -47,7 +47,7 @@ export class RowBytes {
 
   /** Where the bytes of a row begin in {@link buffer}. */
   start(row: number): number {
-    return (this.#places[row]! % UNITS_PER_CHUNK) * UNIT + HEADER_BYTES
+    return (this.#places[row]! % UNITS_PER_CHUNK) * UNIT_BYTES + HEADER_BYTES
   }
 
   /** How many bytes a row has. It must have some. */
@@ -86,7 +86,7 @@ export class RowBytes {
     this.#places[row] = NONE
     const number = Math.floor(place / UNITS_PER_CHUNK)
     const chunk = this.#chunks[number]!
-    chunk.used -= entryBytes(chunk.bytes.readUInt32LE((place % UNITS_PER_CHUNK) * UNIT + 4))
+    chunk.used -= entryBytes(chunk.bytes.readUInt32LE((place % UNITS_PER_CHUNK) * UNIT_BYTES + 4))
     if (number !== this.#last) this.#tidy(number)
   }
 
@@ -97,7 +97,7 @@ export class RowBytes {
 
   #append(row: number, bytes: Uint8Array, from: number, length: number): void {
     const size = entryBytes(length)
-    const number = size > CHUNK_BYTES - UNIT ? this.#newChunk(size + UNIT) : this.#chunkWith(size)
+    const number = size > CHUNK_BYTES - UNIT_BYTES ? this.#newChunk(size + UNIT_BYTES) : this.#chunkWith(size)
     const chunk = this.#chunks[number]!
     const { end } = chunk
     chunk.bytes.writeUInt32LE(row, end)
@@ -105,7 +105,7 @@ export class RowBytes {
     chunk.bytes.set(bytes.subarray(from, from + length), end + HEADER_BYTES)
     chunk.end += size
     chunk.used += size
-    this.#places[row] = number * UNITS_PER_CHUNK + end / UNIT
+    this.#places[row] = number * UNITS_PER_CHUNK + end / UNIT_BYTES
   }
 
   /** The last chunk, or a new one if that has no room for this many bytes. */
@@ -122,17 +122,17 @@ export class RowBytes {
   /** Creates a chunk. Returns its number. */
   #newChunk(size: number): number {
     const number = this.#freeNumbers.pop() ?? this.#chunks.length
-    this.#chunks[number] = { bytes: Buffer.allocUnsafeSlow(size), end: UNIT, used: 0 }
+    this.#chunks[number] = { bytes: Buffer.allocUnsafeSlow(size), end: UNIT_BYTES, used: 0 }
     return number
   }
 
   /** Empties a chunk of which less than half is in use. */
   #tidy(number: number): void {
     const { bytes, end, used } = this.#chunks[number]!
-    if (2 * used >= end - UNIT) return
-    for (let at = UNIT; at < end; at += entryBytes(bytes.readUInt32LE(at + 4))) {
+    if (2 * used >= end - UNIT_BYTES) return
+    for (let at = UNIT_BYTES; at < end; at += entryBytes(bytes.readUInt32LE(at + 4))) {
       const row = bytes.readUInt32LE(at)
-      if (this.#places[row] !== number * UNITS_PER_CHUNK + at / UNIT) continue
+      if (this.#places[row] !== number * UNITS_PER_CHUNK + at / UNIT_BYTES) continue
       this.#append(row, bytes, at + HEADER_BYTES, bytes.readUInt32LE(at + 4))
     }
     this.#chunks[number] = undefined
@@ -146,7 +146,7 @@ export class RowBytes {
   }
 }
 
-/** The size of an entry in its chunk, including the header. It is a multiple of {@link UNIT}. */
+/** The size of an entry in its chunk, including the header. It is a multiple of {@link UNIT_BYTES}. */
 function entryBytes(length: number): number {
-  return (length + HEADER_BYTES + UNIT - 1) & ~(UNIT - 1)
+  return (length + HEADER_BYTES + UNIT_BYTES - 1) & ~(UNIT_BYTES - 1)
 }

@@ -99,12 +99,12 @@ export function createSqlite(file: string, pageBytes?: number): Database.Databas
 /**
  * Opens a complete file for reading. It is not mapped into memory, because the system would end the process if a mapped
  * file were cut off.
- * @param cacheKibibytes how much of the file is kept in memory; 2000 if absent
+ * @param cacheBytes how much of the file is kept in memory; 2 MB if absent
  * @throws the errors of SQLite, also if the file does not exist
  */
-export function openFinishedSqlite(file: string, cacheKibibytes?: number): Database.Database {
+export function openFinishedSqlite(file: string, cacheBytes?: number): Database.Database {
   const database = new Database(file, { readonly: true, fileMustExist: true })
-  if (cacheKibibytes !== undefined) database.pragma(`cache_size = -${cacheKibibytes}`)
+  if (cacheBytes !== undefined) database.pragma(`cache_size = -${cacheBytes / 1024}`)
   return database
 }
 

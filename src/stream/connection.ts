@@ -38,7 +38,7 @@ const MAX_IN_FLIGHT_BYTES = 4 * 1024 * 1024
  */
 const FRAME_OVERHEAD_BYTES = 512
 /** In seconds. */
-const BUSY_RETRY = 1
+const BUSY_RETRY_SECONDS = 1
 /** What an error refers to. */
 type Subject = Pick<ErrorMessage, 'id' | 'subscription' | 'watch'>
 
@@ -132,7 +132,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     const isFirst = this.waiting.used === 0
     const awaited = this.#refusedId ?? (this.#busy && isFirst ? this.#nextId : undefined)
     const id = awaited === undefined ? undefined : this.codec.peekTrack(buffer)
-    if (id !== undefined && id > awaited!) return this.#refuseBusy(id, BUSY_RETRY)
+    if (id !== undefined && id > awaited!) return this.#refuseBusy(id, BUSY_RETRY_SECONDS)
     if (fits && isFirst && admission.passes(size)) {
       this.#came(id)
       this.#read(buffer, receivedAt)
@@ -179,7 +179,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
       }
       this.#busy = true
     }
-    this.#refuseBusy(id, BUSY_RETRY)
+    this.#refuseBusy(id, BUSY_RETRY_SECONDS)
   }
 
   #read(bytes: Buffer, receivedAt: number): void {
@@ -242,7 +242,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     if (id < this.#nextId || !this.#busy) {
       throw badParam('id', `The numbers of frames increase by one: ${this.#nextId} comes next, not ${id}.`)
     }
-    this.#refuseBusy(id, BUSY_RETRY)
+    this.#refuseBusy(id, BUSY_RETRY_SECONDS)
     return false
   }
 
@@ -254,7 +254,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
     const isAlone = this.#first === this.#frames.length
     if (!isAlone && this.#inFlightBytes + bytes > MAX_IN_FLIGHT_BYTES) {
       this.#busy = true
-      this.#refuseBusy(id, BUSY_RETRY)
+      this.#refuseBusy(id, BUSY_RETRY_SECONDS)
       return false
     }
     const receipt = new FrameReceipt(this, frame, bytes)
@@ -264,7 +264,7 @@ export class Connection implements StreamConnection, SocketReceiver, FrameOwner,
       } catch (error) {
         if (!(error instanceof ApiError) || error.code !== 503) throw error
         this.#busy = true
-        this.#refuseBusy(id, error.retryAfter ?? BUSY_RETRY)
+        this.#refuseBusy(id, error.retryAfter ?? BUSY_RETRY_SECONDS)
         return false
       }
     }

@@ -5,7 +5,7 @@ export interface Waiting {
 }
 
 /** How many bytes a flow may use in each round. */
-const QUANTUM = 64 * 1024
+const QUANTUM_BYTES = 64 * 1024
 
 /** A participant in the rounds: a key, or a flow of a key. */
 interface Member {
@@ -97,7 +97,7 @@ function nextOf<K, M extends Member>(members: Map<K, M>): readonly [K, M] {
     const [first] = members
     const [name, member] = first!
     if (member.credit > 0 && member.count > 0) return first!
-    member.credit += QUANTUM
+    member.credit += QUANTUM_BYTES
     if (members.size === 1) continue
     members.delete(name)
     if (member.count > 0 || member.credit <= 0) members.set(name, member)

@@ -5,7 +5,7 @@ import type { SourceRows } from './rowsPort.ts'
 import type { SyncRowsThread } from './rowsWorker.ts'
 
 /** The limit of the thread's heap, which is more than a million rows need. */
-const MAX_HEAP_MEGABYTES = 400
+const MAX_HEAP_BYTES = 400 * 1024 * 1024
 
 /** The thread that reads rows has ended. */
 export class RowsFailed extends Error {
@@ -14,7 +14,9 @@ export class RowsFailed extends Error {
 
 /** Starts a thread that reads the rows of one run. */
 export async function openSourceRows(): Promise<SourceRows> {
-  const worker = new Worker(SYNC_WORKER, { resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_MEGABYTES } })
+  const worker = new Worker(SYNC_WORKER, {
+    resourceLimits: { maxOldGenerationSizeMb: MAX_HEAP_BYTES / (1024 * 1024) },
+  })
   const calls = new WorkerCalls<SyncRowsThread>(worker, { errorOf, failed: () => {} })
   await calls.opened
   return {

@@ -17,10 +17,10 @@ import type { ErrorMessage, TrackMessage } from './messages.ts'
  * How many characters of JSON, which is about as many bytes, may wait. Callers who wait for room are released below
  * that.
  */
-const MAX_WAITING = 32 * 1024 * 1024
+const MAX_WAITING_CHARACTERS = 32 * 1024 * 1024
 const ROOM_BELOW = 8 * 1024 * 1024
 /** How many characters a frame may have. The server takes 1 MiB, and a character takes up to three bytes. */
-const MAX_FRAME = 256 * 1024
+const MAX_FRAME_CHARACTERS = 256 * 1024
 const MAX_FRAME_UPDATES = 250
 const MAX_FRAMES_ON_THEIR_WAY = 8
 
@@ -79,9 +79,9 @@ export class Outbox {
    */
   add(update: Update): Promise<void> {
     const json = JSON.stringify(update)
-    if (json.length > MAX_FRAME)
-      throw new RingfenceError(413, `An update has at most ${MAX_FRAME} characters.`)
-    if (this.#characters >= MAX_WAITING) throw new StreamFullError()
+    if (json.length > MAX_FRAME_CHARACTERS)
+      throw new RingfenceError(413, `An update has at most ${MAX_FRAME_CHARACTERS} characters.`)
+    if (this.#characters >= MAX_WAITING_CHARACTERS) throw new StreamFullError()
     this.#characters += json.length
     // The update is copied, because the caller may change the object afterwards.
     const copy = JSON.parse(json) as Update
@@ -101,7 +101,12 @@ export class Outbox {
     for (const { sequence, size } of this.#waiting) {
       characters += size
       // After a refusal, the numbers of what is sent again have a gap. A frame must not contain a gap.
-      if (count === this.#mostUpdates || characters > MAX_FRAME || sequence !== first.sequence + count) break
+      if (
+        count === this.#mostUpdates ||
+        characters > MAX_FRAME_CHARACTERS ||
+        sequence !== first.sequence + count
+      )
+        break
       count++
     }
     const entries = this.#waiting.splice(0, count)

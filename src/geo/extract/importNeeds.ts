@@ -19,7 +19,7 @@ const MEMORY_PER_BYTE = 0.08
 const MEMORY_PER_THREAD = 2 * TILE_CACHE_BYTES
 
 /** The disk space of a build in progress for each road. 1,650 to 1,900 bytes were measured. */
-const DISK_PER_ROAD = 2000
+const DISK_BYTES_PER_ROAD = 2000
 
 const FULL_BYTES = 10e6
 
@@ -28,7 +28,7 @@ const FULL_BYTES = 10e6
  * @param roads the number of roads in the extract
  */
 export function tilesRoom(roads: number): number {
-  return roads * DISK_PER_ROAD
+  return roads * DISK_BYTES_PER_ROAD
 }
 
 /**

@@ -10,7 +10,7 @@ import type { SearchSources } from './sources.ts'
  * The least distance between corners of an outline in metres. The values are tried in order until the outline fits
  * into a geofence.
  */
-const LEAST_STEPS = [0, 1, 3, 10, 30, 100, 300] as const
+const LEAST_STEPS_METERS = [0, 1, 3, 10, 30, 100, 300] as const
 /** The largest step as a share of the way around the outline. Larger ones would change its shape. */
 const MOST_OF_LENGTH = 0.005
 
@@ -32,7 +32,7 @@ function outlineOf(rings: readonly (readonly Position[])[]): readonly Position[]
   const [largest] = rings.toSorted((a, b) => extent(b) - extent(a))
   if (largest === undefined) return undefined
   const most = MOST_OF_LENGTH * lengthOf(largest)
-  for (const step of LEAST_STEPS.filter((meters) => meters <= most)) {
+  for (const step of LEAST_STEPS_METERS.filter((meters) => meters <= most)) {
     const ring = withSteps(largest, step)
     if (ring.length <= MAX_RING_POSITIONS && checkRing(ring) === undefined) return ring
   }

@@ -15,7 +15,7 @@ export interface SearchedRegion {
 }
 
 /** How many degrees around a map region it may have the nearest record: more than a kilometre up to 85° north. */
-const MARGIN = 0.11
+const MARGIN_DEGREES = 0.11
 /** How many points are kept, at about a kilobyte each. */
 const MOST_KEPT = 4000
 
@@ -56,10 +56,10 @@ export function isAround(
   [longitude, latitude]: Position,
 ): boolean {
   return (
-    longitude >= west - MARGIN &&
-    longitude <= east + MARGIN &&
-    latitude >= south - MARGIN &&
-    latitude <= north + MARGIN
+    longitude >= west - MARGIN_DEGREES &&
+    longitude <= east + MARGIN_DEGREES &&
+    latitude >= south - MARGIN_DEGREES &&
+    latitude <= north + MARGIN_DEGREES
   )
 }
 

@@ -25,7 +25,7 @@ const COMPRESSION = { params: { [constants.ZSTD_c_compressionLevel]: 19 } }
 /** Columns and rows of cells are below 2^14. */
 const CELL_BITS = 14
 /** How much of the file each connection keeps in memory. */
-const CACHE_KIBIBYTES = 8192
+const CACHE_BYTES = 8 * 1024 * 1024
 
 /**
  * The number of a block.
@@ -49,7 +49,7 @@ export class MapFile {
    * @throws the errors of SQLite
    */
   constructor(file: string) {
-    this.#database = openFinishedSqlite(file, CACHE_KIBIBYTES)
+    this.#database = openFinishedSqlite(file, CACHE_BYTES)
     this.#block = this.#database.prepare('SELECT bytes FROM block WHERE id = ?').pluck()
   }
 

@@ -27,7 +27,7 @@ export interface MapPlace {
 /** The most records of each kind in one box. More would not be readable, and a hostile extract may have any number. */
 const MOST = 4000
 /** How much of the file each connection keeps in memory. */
-const CACHE_KIBIBYTES = 8192
+const CACHE_BYTES = 8 * 1024 * 1024
 
 interface PlaceRow {
   readonly name: string
@@ -50,7 +50,7 @@ export class MapRecords {
    * @throws the errors of SQLite
    */
   constructor(file: string) {
-    const database = openFinishedSqlite(file, CACHE_KIBIBYTES)
+    const database = openFinishedSqlite(file, CACHE_BYTES)
     this.#database = database
     const within = 'west <= ? AND east >= ? AND south <= ? AND north >= ?'
     this.#houses = ADDRESS_BOXES.map((box) =>

@@ -47,7 +47,7 @@ const MOST_RANGES = 200
 const MOST_KEPT = 4000
 
 /** The size of SQLite's cache for each database of each thread. The system keeps more of the file. */
-const CACHE_KIBIBYTES = 16_384
+const CACHE_BYTES = 16 * 1024 * 1024
 
 /** A place database that is open for reading. It is synchronous, so it must be used in a separate thread. */
 export class PlaceDatabase implements PlaceRecords {
@@ -76,7 +76,7 @@ export class PlaceDatabase implements PlaceRecords {
    * @throws the errors of SQLite, or an error if the file has another version
    */
   constructor(file: string) {
-    const database = openFinishedSqlite(file, CACHE_KIBIBYTES)
+    const database = openFinishedSqlite(file, CACHE_BYTES)
     this.#database = database
     // The file does not change. Outside of a transaction, each question would lock it and look for a journal, which
     // takes longer than most questions.

@@ -4,9 +4,9 @@ import type { Position } from '../../model/geofence.ts'
 import { isInside, nearestOnLine, type Rings } from './areas.ts'
 
 /** The radius of a place of which only the point is known, in metres. */
-const USUAL_RADIUS = 30
+const USUAL_RADIUS_METERS = 30
 /** The radii of categories whose places are larger. */
-const RADII: Readonly<Record<string, number>> = {
+const RADII_METERS: Readonly<Record<string, number>> = {
   'gas-station': 60,
   supermarket: 60,
   'shopping-mall': 60,
@@ -18,7 +18,10 @@ const RADII: Readonly<Record<string, number>> = {
 
 /** The radius in metres. It is the largest that any of the categories has. */
 export function radiusOf(categories: readonly string[]): number {
-  return Math.max(USUAL_RADIUS, ...categories.map((slug) => (Object.hasOwn(RADII, slug) ? RADII[slug]! : 0)))
+  return Math.max(
+    USUAL_RADIUS_METERS,
+    ...categories.map((slug) => (Object.hasOwn(RADII_METERS, slug) ? RADII_METERS[slug]! : 0)),
+  )
 }
 
 /** What the extent of a place depends on. */

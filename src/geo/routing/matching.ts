@@ -61,7 +61,7 @@ const THINNING_ACCURACIES = 5
 const MIN_THINNING_METERS = 10
 const MAX_THINNING_METERS = 100
 /** The accuracy of points that have none, in metres. */
-const USUAL_ACCURACY = 10
+const USUAL_ACCURACY_METERS = 10
 
 /** A point of a path. */
 export interface PathPoint {
@@ -165,7 +165,7 @@ async function ask(
   costing: Costing,
   points: readonly PathPoint[],
 ): Promise<TraceAnswer | undefined> {
-  const accuracies = points.map(({ accuracy = USUAL_ACCURACY }) => accuracy)
+  const accuracies = points.map(({ accuracy = USUAL_ACCURACY_METERS }) => accuracy)
   const median = accuracies.toSorted((a, b) => a - b)[accuracies.length >> 1]!
   const interpolation = clamp(THINNING_ACCURACIES * median, MIN_THINNING_METERS, MAX_THINNING_METERS)
   try {

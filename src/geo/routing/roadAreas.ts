@@ -8,7 +8,7 @@ import type { IsochroneAnswer } from './valhallaJson.ts'
 import { costingOf, locationOf } from './travel.ts'
 
 /** Tolerances of an outline in metres, tried in order until it is valid for a geofence. */
-const TOLERANCES = [5, 20, 80, 320] as const
+const TOLERANCES_METERS = [5, 20, 80, 320] as const
 const MOST_CORNERS = 2000
 /**
  * Above this many minutes of driving, the finest tolerance is not tried. Its outline would have more corners than a
@@ -83,5 +83,5 @@ function largestRing({ features }: IsochroneAnswer): readonly Position[] | undef
 
 function tolerancesFor(minutes: number, mode: TravelMode): readonly number[] {
   const isFar = minutes > FINE_MINUTES && mode !== 'foot' && mode !== 'bike'
-  return isFar ? TOLERANCES.slice(1) : TOLERANCES
+  return isFar ? TOLERANCES_METERS.slice(1) : TOLERANCES_METERS
 }

@@ -36,7 +36,7 @@ const CELL_METERS = 8000
 const MOST_CELLS = 200
 const MOST_ITEMS = 5000
 /** How much of the file each connection keeps in memory. */
-const CACHE_KIBIBYTES = 16_384
+const CACHE_BYTES = 16 * 1024 * 1024
 
 type CityRow = WorldCity & Point
 type Point = { readonly x: number; readonly y: number }
@@ -64,7 +64,7 @@ export class WorldDatabase implements World {
    * @throws the errors of SQLite
    */
   constructor(file: string) {
-    const database = openFinishedSqlite(file, CACHE_KIBIBYTES)
+    const database = openFinishedSqlite(file, CACHE_BYTES)
     this.#database = database
     // One transaction spans all reads, for the reason that the reader of place databases gives.
     database.exec('BEGIN')

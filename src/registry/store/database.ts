@@ -13,7 +13,7 @@ const LOCK_WAIT_MS = 500
 /** Pages in the write-ahead log at which it is copied into the file; SQLite's default. */
 const FOLD_PAGES = 1000
 /** The size of the page cache: the library's default, and a size that is enough while pages are read once. */
-const CACHE_KILOBYTES = 16_000
+const CACHE_BYTES = 16_000 * 1024
 const PASSING_CACHE_PAGES = 64
 
 /** The statements of each version, from the first to the newest. */
@@ -285,7 +285,7 @@ export class RegistryDatabase {
     try {
       return this.read(read)
     } finally {
-      this.#db.pragma(`cache_size = -${CACHE_KILOBYTES}`)
+      this.#db.pragma(`cache_size = -${CACHE_BYTES / 1024}`)
     }
   }
 
