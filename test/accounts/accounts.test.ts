@@ -1,4 +1,5 @@
 /** Accounts, roles, invitations and passwords. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import t from 'tap'
 import type { Test } from 'tap'
 import { Attempts } from '../../src/accounts/attempts.ts'
@@ -241,6 +242,15 @@ t.test('hashes: scrypt with its parameters, rehashed at the next sign-in if they
   t.match(await signIn(), { status: 200 })
   t.match(accounts.get(account.id)!.password, CHEAP)
   t.match(await signIn(), { status: 200 })
+})
+
+t.test('while a password is hashed, the event loop does other work', async (t) => {
+  const passwords = new Passwords({ n: 2 ** 14, r: 8, p: 1 })
+  await passwords.hash('the thread has started')
+  const hashed = passwords.hash(PASSWORD).then(() => true)
+  let turns = 0
+  while (!(await Promise.race([hashed, nextTurn(false)]))) turns++
+  t.ok(turns > 10, `${turns} turns of the event loop`)
 })
 
 t.test('the standard work: N 2^17, r 8, p 1, and two at a time', async (t) => {
