@@ -72,7 +72,7 @@ const MIB = 1024 * 1024
 const MAX_SHOWN_LENGTH = 200
 
 /** What a process of the distributed engine may do. */
-export const ROLES = ['gateway', 'actors', 'delivery'] as const
+export const PROCESS_ROLES = ['gateway', 'actors', 'delivery'] as const
 
 /** The option table. Flags are the names in kebab case: `maxBodyBytes` is `--max-body-bytes`. */
 export const OPTIONS = {
@@ -956,8 +956,8 @@ function keysProblem(keys: readonly string[]): string | undefined {
 }
 
 function rolesProblem(roles: readonly string[]): string | undefined {
-  const known = roles.every((role) => role === 'all' || (ROLES as readonly string[]).includes(role))
-  return known && roles.length > 0 ? undefined : `must be of ${ROLES.join(', ')}, all`
+  const known = roles.every((role) => role === 'all' || (PROCESS_ROLES as readonly string[]).includes(role))
+  return known && roles.length > 0 ? undefined : `must be of ${PROCESS_ROLES.join(', ')}, all`
 }
 
 /** What is wrong with the URLs. The sentence contains none of them, because they may contain a password. */

@@ -5,21 +5,32 @@ import { doubleNames, layerViolations, tableFaults } from './kit/layers.ts'
 
 const ROOT = new URL('../', import.meta.url)
 
-t.test('src/ follows the import rules', async (t) => {
+/** The source files below folders of the repository, by their paths. */
+function sourcesIn(...folders: readonly string[]): Map<string, string> {
   const sources = new Map<string, string>()
-  for (const path of readdirSync(fileURLToPath(new URL('src', ROOT)), {
-    recursive: true,
-    encoding: 'utf8',
-  })) {
-    const name = `src/${path.replaceAll('\\', '/')}`
-    // What browsers load is served as it is: no file of the server imports it.
-    if (/\.[cm]?[jt]sx?$/.test(name) && !name.startsWith('src/reference/browser/'))
-      sources.set(name, readFileSync(new URL(name, ROOT), 'utf8'))
+  for (const folder of folders) {
+    const paths = readdirSync(fileURLToPath(new URL(folder, ROOT)), { recursive: true, encoding: 'utf8' })
+    for (const path of paths) {
+      const name = `${folder}/${path.replaceAll('\\', '/')}`
+      // What browsers load is served as it is: no file of the server imports it.
+      if (/\.[cm]?[jt]sx?$/.test(name) && !name.startsWith('src/reference/browser/'))
+        sources.set(name, readFileSync(new URL(name, ROOT), 'utf8'))
+    }
   }
+  return sources
+}
+
+t.test('src/ follows the import rules', async (t) => {
+  const sources = sourcesIn('src')
   t.ok(sources.size > 10, 'the sources were found')
   t.strictSame(layerViolations(sources), [])
   t.strictSame(tableFaults(sources), [])
-  t.strictSame(doubleNames(sources), [])
+})
+
+t.test('no two files of the server, the dashboard or the SDK export the same name', async (t) => {
+  t.strictSame(doubleNames(sourcesIn('src', 'workers', 'config')), [])
+  t.strictSame(doubleNames(sourcesIn('dashboard/src')), [])
+  t.strictSame(doubleNames(sourcesIn('sdk/src')), [])
 })
 
 t.test('CONTRIBUTING.md says what each folder of src/ is for', async (t) => {

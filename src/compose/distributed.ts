@@ -11,7 +11,7 @@
 import { existsSync } from 'node:fs'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
-import { ROLES, type Options } from '../../config/options.ts'
+import { PROCESS_ROLES, type Options } from '../../config/options.ts'
 import { AuditSweep } from '../registry/audit/auditSweep.ts'
 import { ExpirySweep } from '../accounts/expirySweep.ts'
 import { housekeepingJobs } from '../actor/housekeeping.ts'
@@ -70,7 +70,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
   const asking = events && openGateway(parts)
   const delivery = isIn('delivery') ? await openDelivery(parts, events!, asking!.gateway) : undefined
   const tile38Checks = watchTile38(tile38, metrics)
-  const imports = map && compareImports(parts, map, ROLES.filter(isIn))
+  const imports = map && compareImports(parts, map, PROCESS_ROLES.filter(isIn))
   const mapChecks =
     map === undefined ? [] : [...map.checks, placesCheck(registry, map), importsCheck(imports!)]
   const notifications = await openNotifications({ options, logger, registry })
@@ -138,7 +138,7 @@ export async function runDistributed(options: Options, logger: Logger): Promise<
     start: async () => {
       await waiting.close()
       const url = await listen(server, { ...options, port: waiting.port })
-      const listening = () => logger.info({ url, roles: ROLES.filter(isIn) }, 'listening')
+      const listening = () => logger.info({ url, roles: PROCESS_ROLES.filter(isIn) }, 'listening')
       if (api === undefined) listening()
       else await welcome(registry, url, options, listening)
     },

@@ -1,7 +1,7 @@
 /** The roles that the settings give the process. Part of the composition roots. */
-import { OptionError, ROLES, type Options } from '../../config/options.ts'
+import { OptionError, PROCESS_ROLES, type Options } from '../../config/options.ts'
 
-export type ProcessRole = (typeof ROLES)[number]
+export type ProcessRole = (typeof PROCESS_ROLES)[number]
 
 /**
  * The roles that the options name.
@@ -18,6 +18,6 @@ export function rolesOf({ roles, natsUrl, natsFormat }: Options): (role: Process
 
 /** The role of a process that has only one; undefined for all others. */
 export function onlyRole(isIn: (role: ProcessRole) => boolean): ProcessRole | undefined {
-  const roles = ROLES.filter(isIn)
+  const roles = PROCESS_ROLES.filter(isIn)
   return roles.length === 1 ? roles[0] : undefined
 }

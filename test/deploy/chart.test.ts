@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto'
 import { readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { OPTIONS, ROLES } from '../../config/options.ts'
+import { OPTIONS, PROCESS_ROLES } from '../../config/options.ts'
 import packageJson from '../../package.json' with { type: 'json' }
 import {
   ROOT,
@@ -118,7 +118,7 @@ t.test('the values have a schema', (t) => {
 })
 
 t.test('a workload with minimal privileges for each role', (t) => {
-  t.strictSame(workloads.map(roleOf).sort(), [...ROLES].sort())
+  t.strictSame(workloads.map(roleOf).sort(), [...PROCESS_ROLES].sort())
   const settings = new Set<string>(Object.values(OPTIONS).map(({ env }) => env))
   for (const workload of workloads) {
     const role = roleOf(workload)
@@ -179,7 +179,7 @@ t.test('a workload with minimal privileges for each role', (t) => {
 })
 
 t.test('the network policy: users reach gateways, webhooks leave from delivery and never inwards', (t) => {
-  for (const role of ROLES) {
+  for (const role of PROCESS_ROLES) {
     const { spec } = named('NetworkPolicy', `shop-ringfence-${role}`)
     t.strictSame(spec.policyTypes, ['Ingress', 'Egress'], role)
     t.equal(spec.podSelector.matchLabels['app.kubernetes.io/component'], role)

@@ -14,7 +14,7 @@ const PLACES_A_LINE = 1 << 15
 const OUTSIDE = -1
 
 /** What part of the world the image shows. */
-export interface View {
+export interface PointView {
   /** The corner of the image in the Mercator square. */
   readonly left: number
   readonly top: number
@@ -67,14 +67,14 @@ export class PointImage {
    * @param silentBefore devices whose last update is older, in epoch milliseconds, are drawn as silent
    * @returns whether the picture has changed
    */
-  draw(fleet: Fleet, view: View, now: number, silentBefore: number): boolean {
+  draw(fleet: Fleet, view: PointView, now: number, silentBefore: number): boolean {
     if (!this.#place(fleet, view, now, silentBefore)) return false
     this.#stampAll(fleet.size)
     return true
   }
 
   /** Decides where each device is drawn. Returns whether that differs from what is drawn. */
-  #place(fleet: Fleet, { left, top, pixelScale }: View, now: number, silentBefore: number): boolean {
+  #place(fleet: Fleet, { left, top, pixelScale }: PointView, now: number, silentBefore: number): boolean {
     const { size, fromX, fromY, toX, toY, startedAt, updatedAt, glideMs } = fleet
     if (this.#places.length < size) this.#grow(fleet.toX.length)
     const { width, height } = this.data

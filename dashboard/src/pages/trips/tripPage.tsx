@@ -20,7 +20,7 @@ import {
   isActive,
   legName,
   minutesText,
-  STATUS_TONES,
+  TRIP_TONES,
   tripMarks,
   destinationName,
   type Leg,
@@ -96,7 +96,7 @@ function Shown({ trip, reload }: { readonly trip: Trip; readonly reload: () => v
           Trips
         </LinkButton>
         <h1>{trip.externalId}</h1>
-        <Badge tone={STATUS_TONES[trip.status]}>{trip.status}</Badge>
+        <Badge tone={TRIP_TONES[trip.status]}>{trip.status}</Badge>
         {trip.delay?.delayed && <Badge tone="bad">late</Badge>}
         <CallButton call={{ method: 'GET', path: addressOf('/v1/trips/{id}', { params }) }} />
         {canWrite && (
@@ -281,7 +281,7 @@ function Legs({ trip, reload }: { readonly trip: Trip; readonly reload: () => vo
               </span>
             </span>
             <span class="chips">
-              <Badge tone={STATUS_TONES[leg.status]}>{leg.status}</Badge>
+              <Badge tone={TRIP_TONES[leg.status]}>{leg.status}</Badge>
               {canWrite && !['completed', 'canceled'].includes(leg.status) && (
                 <Button size="small" onClick={() => void set(leg, 'completed')}>
                   Done

@@ -9,7 +9,7 @@ export type Leg = NonNullable<Trip['legs']>[number]
 export const ACTIVE = ['pending', 'started', 'approaching', 'arrived'] as const
 export const STATUSES = [...ACTIVE, 'completed', 'canceled', 'expired'] as const
 
-export const STATUS_TONES: Readonly<Record<string, Tone>> = {
+export const TRIP_TONES: Readonly<Record<string, Tone>> = {
   pending: undefined,
   started: 'accent',
   approaching: 'warn',

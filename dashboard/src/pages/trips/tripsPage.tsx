@@ -19,7 +19,7 @@ import {
   ACTIVE,
   destinationName,
   minutesText,
-  STATUS_TONES,
+  TRIP_TONES,
   STATUSES,
   tripMarks,
   type Trip,
@@ -40,7 +40,7 @@ const COLUMNS: readonly Column<Trip>[] = [
     kind: 'cut',
     cell: (trip) => <a href={pagePath(`trips/${trip._id}`)}>{trip.externalId}</a>,
   },
-  { title: 'Is', cell: ({ status }) => <Badge tone={STATUS_TONES[status]}>{status}</Badge> },
+  { title: 'Is', cell: ({ status }) => <Badge tone={TRIP_TONES[status]}>{status}</Badge> },
   {
     title: 'User',
     kind: 'cut',

@@ -19,7 +19,7 @@ import {
 } from '../../ui/parts.tsx'
 import { say } from '../../ui/toast.tsx'
 import { countText, eventName } from '../../ui/words.ts'
-import { STATUS_TONES } from './webhooksPage.tsx'
+import { WEBHOOK_TONES } from './webhooksPage.tsx'
 
 const EVERY_MS = 4000
 const DELIVERY_TONES: Readonly<Record<string, Tone>> = {
@@ -88,7 +88,7 @@ export function WebhookPage({ id }: { readonly id: string }) {
           Webhooks
         </LinkButton>
         <h1>{webhook.url}</h1>
-        <Badge tone={STATUS_TONES[webhook.status]}>{webhook.status}</Badge>
+        <Badge tone={WEBHOOK_TONES[webhook.status]}>{webhook.status}</Badge>
         <CallButton call={{ method: 'GET', path: addressOf('/v1/webhooks/{id}', { params }) }} />
         {may('POST /v1/webhooks/{id}/test') && (
           <Button

@@ -15,7 +15,7 @@ import { WebhookPage } from './webhookPage.tsx'
 export type Webhook = AnswerOf<'/v1/webhooks/{id}', 'get'>['webhook']
 
 const EVERY_MS = 5000
-export const STATUS_TONES: Readonly<Record<string, Tone>> = {
+export const WEBHOOK_TONES: Readonly<Record<string, Tone>> = {
   active: 'ok',
   failing: 'warn',
   paused: 'bad',
@@ -66,7 +66,7 @@ function WebhookList() {
                 kind: 'cut',
                 cell: ({ _id, url }) => <a href={pagePath(`webhooks/${_id}`)}>{url}</a>,
               },
-              { title: 'Is', cell: ({ status }) => <Badge tone={STATUS_TONES[status]}>{status}</Badge> },
+              { title: 'Is', cell: ({ status }) => <Badge tone={WEBHOOK_TONES[status]}>{status}</Badge> },
               { title: 'Waiting', kind: 'number', cell: ({ pending }) => countText(pending) },
               {
                 title: 'Why',
