@@ -1,6 +1,6 @@
 import type { Position } from '../../model/geofence.ts'
 import {
-  CELL_DEGREES,
+  SEARCH_CELL_DEGREES,
   type SearchedWord,
   type SearchHit,
   type SearchIndex,
@@ -58,7 +58,7 @@ export function recall(
     const found = index.search(some, limit)
     // If there are more of them, some that are nearby may be among the others.
     if (near !== undefined && found.length === limit)
-      for (const size of CELL_DEGREES)
+      for (const size of SEARCH_CELL_DEGREES)
         found.push(...index.search(some, MOST_HITS_NEAR, { point: near, size }))
     const fresh: SearchHit[] = []
     for (const hit of found) {

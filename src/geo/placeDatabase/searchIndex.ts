@@ -30,13 +30,13 @@ export interface SearchDocument {
 }
 
 /** The sizes of cells in degrees. A cell with its neighbours is a part of a city, or a city and its surroundings. */
-export const CELL_DEGREES = [0.02, 0.16] as const
+export const SEARCH_CELL_DEGREES = [0.02, 0.16] as const
 
-type CellSize = (typeof CELL_DEGREES)[number]
+type CellSize = (typeof SEARCH_CELL_DEGREES)[number]
 
 /** A word for a cell. Records around a point are found by words that no name contains, one for each size of cells. */
 function cellWord(size: CellSize, row: number, column: number): string {
-  return `_${CELL_DEGREES.indexOf(size)}_${row}_${column}`
+  return `_${SEARCH_CELL_DEGREES.indexOf(size)}_${row}_${column}`
 }
 
 /**
@@ -59,7 +59,7 @@ export class SearchIndexWriter {
   add({ kind, record, importance, names, context, position }: SearchDocument): void {
     const [own, around] = [formsOf(names), formsOf(context)]
     for (const form of [...own, ...around]) this.#counts.set(form, (this.#counts.get(form) ?? 0) + 1)
-    const cells = CELL_DEGREES.map((size) => cellWord(size, ...cellOf(position, size)))
+    const cells = SEARCH_CELL_DEGREES.map((size) => cellWord(size, ...cellOf(position, size)))
     const words = [...around, ...cells]
     this.#document.run(importance, kind, record, [...own].join(' '), words.join(' '))
   }
