@@ -37,7 +37,7 @@ const MAX_DEVICE_ROWS = 1000
 const MAX_BYTES = 2 * 1024 * 1024
 /** The bytes of a row besides its JSON. */
 const ROW_BYTES = 150
-/** Most rows are told at once, so the first ones that wait are kept as they are, too, and need not be read from JSON. */
+/** How many waiting rows are also kept as objects. Most rows are told at once, and so need not be read from their JSON. */
 const MAX_UNPACKED = 256
 
 /** An update as its trips see it. */

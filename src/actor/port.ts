@@ -40,7 +40,7 @@ export interface Outcome {
    * moves no trip.
    */
   readonly feed?: number | undefined
-  /** What the update has done to its trips, if they were moved with it. Otherwise whoever wants to know asks. */
+  /** What the update did to its trips, if they were moved in the same commit; otherwise absent, and the dispatcher of trips knows. */
   readonly trips?: ShortcutOutcome | undefined
 }
 

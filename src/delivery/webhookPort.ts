@@ -12,8 +12,8 @@ export interface DeliveryTarget extends EventFilter {
   /** The URL, without credentials. */
   readonly url: string
   /**
-   * Anything else that decides whether messages arrive there, such as credentials. A change of it counts as another
-   * address.
+   * Whatever else decides whether messages arrive at the URL, such as credentials. If it changes, that counts as a
+   * change of the URL.
    */
   readonly endpoint?: unknown
   readonly enabled: boolean

@@ -71,14 +71,14 @@ export interface Answer {
   readonly pieces?: readonly string[]
   /** Called once nothing of the answer is needed any more, also if nobody receives it. */
   readonly sent?: () => void
-  /** Instead of all others: a text that is not the API's JSON. */
+  /** Instead of every other content: a text that is not the API's JSON. */
   readonly text?: { readonly contentType: string; readonly content: string }
   /**
-   * Instead of all others: a file, or bytes that need to be valid only until `send` returns. With an `etag` (no
+   * Instead of every other content: a file, or bytes that need to be valid only until `send` returns. With an `etag` (no
    * quotes), a client that has this version is answered 304.
    */
   readonly bytes?: { readonly contentType: string; readonly content: Uint8Array; readonly etag?: string }
-  /** Instead of all others: an answer that is made while it is sent. */
+  /** Instead of every other content: pieces that are made while they are sent. */
   readonly stream?: AnswerStream
   /** Further headers by name. Their values must not come from a request. */
   readonly headers?: Readonly<Record<string, string>>

@@ -113,7 +113,7 @@ export function parseCoordinates(
 
 /** Smaller Unix times than this are seconds: as milliseconds they would lie before March 1973. */
 const SECONDS_BELOW = 1e11
-/** The years of the interface's four-digit dates. */
+/** The first and the last time that a date with a year of four digits can name. */
 const EARLIEST = Date.parse('0001-01-01T00:00:00Z')
 const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 

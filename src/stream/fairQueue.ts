@@ -1,6 +1,6 @@
 /** An item that waits for its turn. */
 export interface Waiting {
-  /** The cost of its turn. */
+  /** How much its flow uses of a round. */
   readonly bytes: number
 }
 

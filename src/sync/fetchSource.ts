@@ -182,7 +182,7 @@ async function keep(
   }
   await pipeline(unpacked, createWriteStream(file, { mode: 0o600 }))
   if (told !== undefined && arrived !== Number(told)) throw lengthFailed(arrived, told)
-  // What is beyond would be missing.
+  // The source has sent more than it announced. The rows in the rest would be missing.
   if (told !== undefined && arrivedBytes() > arrived) throw lengthFailed(arrivedBytes(), told)
   return { bytes, sha256: hash.digest('hex') }
 }

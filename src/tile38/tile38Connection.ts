@@ -45,9 +45,8 @@ export interface Tile38Address {
 }
 
 /**
- * Asks for a name of the server's present contents, which is drawn by a process that finds none. If the name is
- * different or missing, the server was emptied. Only a server that has read its file and accepts us answers this; PING
- * is answered earlier.
+ * Asks for the random name that the first process gave to the server's contents. If the name is missing or another one,
+ * the server was emptied. A server answers this only after it has read its file and accepted us, but PING before that.
  */
 const LIFE: Tile38Command = ['GET', 'ringfence', 'life']
 const ROLE: Tile38Command = ['ROLE']

@@ -17,7 +17,7 @@ export class Tile38File implements Job {
   readonly dueAt = every(LOOK_MS)
   readonly #tile38: Tile38
   readonly #leastBytes: number
-  /** The size of the file after it was shrunk, or when that was requested; 0 if it was not yet. */
+  /** The size of the file after the last shrinking, or when the present one was requested; 0 before the first. */
   #shrunkBytes = 0
 
   constructor(tile38: Tile38, leastBytes = LEAST_BYTES) {

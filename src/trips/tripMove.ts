@@ -113,7 +113,7 @@ function tripOf(
   if (row >= 0) return { trip: tripAtCommit(partition, commit, table.get(row)), isNew: false }
   if (create === undefined || update.options === undefined) return { is: 'absent' }
   if (isFreed(commit, scope, id, create)) return { is: 'stale' }
-  // The update counts even if there is no room.
+  // Without room there is no trip, but the update counts.
   if (!table.hasRoom(scope)) return { is: 'absent' }
   const { externalId } = create
   const { userId, deviceId } = user

@@ -343,7 +343,7 @@ interface KnownLeg {
   }
 }
 
-/** What the way of a trip needs from a location's record. */
+/** The fields of a location's record from which the way of a trip is made. */
 interface KnownLocation {
   readonly coordinates: Position
   readonly updatedAt: string

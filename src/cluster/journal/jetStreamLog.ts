@@ -332,12 +332,12 @@ class JetStreamLog implements PartitionLog {
   }
 
   /**
-   * The first sequence from which on there is no frame before an offset.
+   * Finds where an offset begins in the stream: the lowest sequence after all frames before the offset.
    *
-   * Bisecting the whole stream takes some twenty questions, which a busy server answers one after the other while
-   * devices wait for a take-over. But a frame consists of at least one message, so the position cannot be later than
-   * if each had exactly one. There are few other messages, such as parts and claims. So steps back from there, each
-   * twice as long as the one before, soon meet a frame before the offset.
+   * A search by halves through the whole stream would ask the server some twenty times, one question after the other,
+   * while devices wait for the new owner. But each frame has at least one message, so the offset begins at the latest
+   * where it would if each had exactly one. Few messages are parts of longer frames, or claims. So the search steps back
+   * from there, each step twice as long as the one before, and soon meets a frame before the offset.
    */
   async #sequenceOf(offset: number): Promise<number> {
     let low = 1

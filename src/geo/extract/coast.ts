@@ -144,7 +144,7 @@ function closed(box: CellBox, crossings: readonly Crossing[]): Ring[] | undefine
       const { to }: Crossing = line
       const next = byStart.find(({ from }) => from >= to) ?? byStart[0]!
       const end = next.from >= to ? next.from : next.from + round
-      // Another line that ends before it would lie between the two.
+      // If another line ended between the two, it is not known on which side of that line the land is.
       if (crossings.some((one) => one !== line && isBetween(one.to, to, end, round))) return undefined
       for (let corner = Math.floor(to / (round / 4)) + 1; (corner * round) / 4 < end; corner++)
         ring.push(...pointAt(box, ((corner * round) / 4) % round))

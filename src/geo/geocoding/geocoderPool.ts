@@ -144,7 +144,8 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
   }
 
   /**
-   * Ends the threads. Questions that are being answered are abandoned, but the server has drained its requests before.
+   * Ends the threads, and abandons the questions that they are answering. At a shutdown there are none, because the server
+   * has answered all requests before.
    */
   stop(): Promise<void> {
     return this.#pool.destroy()

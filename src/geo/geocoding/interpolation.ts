@@ -10,7 +10,7 @@ const MOST_METERS_APART = 300
 /** How many house numbers may be looked at, because those of the other side of the street are skipped. */
 const MOST_LOOKED_AT = 100
 
-/** Where a house must be, and how far apart the numbers are between which it lies. */
+/** Where a house must be, and the difference between the two known numbers on either side of it. */
 interface Between {
   readonly house: StoredAddress
   readonly apart: number

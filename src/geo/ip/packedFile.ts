@@ -14,7 +14,7 @@ export async function readPacked(path: string): Promise<Buffer> {
   return path.endsWith(PACKED) ? unpack(bytes) : bytes
 }
 
-/** The same in this thread, as text. */
+/** Like {@link readPacked}, but as text, and decompressed in this thread. */
 export function readPackedText(path: string): string {
   const bytes = readFileSync(path)
   return (path.endsWith(PACKED) ? brotliDecompressSync(bytes) : bytes).toString('utf8')

@@ -137,7 +137,7 @@ export class MapPool implements Maps, Service {
     })
   }
 
-  /** A part that is kept, or else made. */
+  /** Returns a part that is kept, or makes it. */
   #file(key: string, make: () => Promise<MapContent>): Promise<MapContent> {
     const kept = this.#kept.get(key)
     if (kept !== undefined) return Promise.resolve(kept)

@@ -61,7 +61,7 @@ export class RoadAreas implements AreaSource {
       }
     } catch (error) {
       if (error instanceof RoutingTimedOut) throw new AreaTimedOut(error.message, { cause: error })
-      // The reasons of all other 503s pass by themselves.
+      // Whatever else is answered with 503 may succeed later.
       if (!(error instanceof ApiError) || error.code === 503) throw error
       throw new AreaRefused(error.message, { cause: error })
     }

@@ -94,8 +94,8 @@ export function buildWorld(folder: string): string {
   fs.mkdirSync(folder, { recursive: true, mode: 0o700 })
   for (const old of fs.readdirSync(folder).map((name) => join(folder, name)))
     if (Date.now() - fs.statSync(old).mtimeMs > ABANDONED_MS) fs.rmSync(old, { force: true })
-  // The name does not contain the process id, which is the same after each start of a container: a killed run would
-  // have left its files under it.
+  // The name is random. With the process id, which is the same after each start of a container, a run could meet the
+  // files of one that was killed.
   const unfinished = `${file}.${randomUUID()}`
   const map = new WorldMapBuilder(folder, require('topojson-client'), parsed)
   const database = createSqlite(unfinished)

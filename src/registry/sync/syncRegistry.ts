@@ -18,7 +18,7 @@ import type {
 /** How many runs are remembered for each scope. */
 const MAX_RUNS = 400
 
-/** Somebody else does the run, or it has ended: what was to be written must not be. */
+/** Another process does the run now, or the run has ended, so its changes must not be written. */
 export class RunLost extends Error {
   override readonly name = 'RunLost'
 }
