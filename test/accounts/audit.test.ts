@@ -322,7 +322,6 @@ t.test('each call that changes something is entered', async (t) => {
       }
     const all = JSON.stringify(await audit('limit=1000'))
     for (const word of ['_sk_', '"digest"', '"hash"', '"salt"', 'whsec_']) t.notOk(all.includes(word), word)
-    t.equal((await admin.call('GET', '/v1/audit?limit=0')).status, 400)
     const first = await audit('limit=2')
     t.same((await audit(`limit=1&before=${first[0]._id}`))[0], first[1], 'pages')
     const other = new Browser(server.url)

@@ -129,12 +129,8 @@ t.test('what is wrong with a sign-in is told only where it tells nothing', async
   const [, wrong] = await call({ email: 'ann@example.com', password: 'x' })
   t.strictSame(await call({ email: 'bob@example.com', password: 'x' }), [401, wrong])
   t.strictSame(await call({ email: 'ann@example.com', password: PASSWORD.toUpperCase() }), [401, wrong])
-  t.strictSame(await call({}), [400, 'email'])
-  t.strictSame(await call({ email: 'ann@example.com' }), [400, 'password'])
   t.strictSame(await call({ email: 'ann', password: 'x' }), [400, 'email'])
   t.strictSame(await call({ email: 'ann@example.com', password: 'x', key: keys.testSecret }), [400, 'key'])
-  t.strictSame(await call({ key: 'k'.repeat(129) }), [400, 'key'])
-  t.strictSame(await call({ email: 'a@b', password: 'p'.repeat(1025) }), [400, 'password'])
 })
 
 t.test('the cookie counts only beside the environment header, and on writes an own Origin', async (t) => {

@@ -292,7 +292,6 @@ t.test('bad input is 400 and names the parameter; nothing changes', async (t) =>
     t.match([status, answer.meta], [400, { code: 400, param }], JSON.stringify(body).slice(0, 100))
   }
   t.strictSame((await get(`/${id}`)).body, before)
-  t.equal((await get('?status=moving')).body.meta.param, 'status')
   t.equal((await get('?before=nothing')).status, 404)
   t.equal((await server.api('POST', '/v1/trips', '[]')).status, 400)
 })
@@ -338,9 +337,8 @@ t.test('scheduledArrivalAt: a date or milliseconds, which may be past', async (t
     t.equal(status, 200, String(given))
     t.equal(body.trip.scheduledArrivalAt, '2020-02-03T04:05:06.789Z', String(given))
   }
-  const refused = { code: 400, param: 'scheduledArrivalAt' }
-  for (const given of [true, 'yesterday', 1e18])
-    t.match((await post({ externalId: name(), scheduledArrivalAt: given })).body.meta, refused, String(given))
+  const never = await post({ externalId: name(), scheduledArrivalAt: 1e18 })
+  t.match(never.body.meta, { code: 400, param: 'scheduledArrivalAt' })
 })
 
 t.test('at most 50 active trips a user', async (t) => {
@@ -433,8 +431,6 @@ t.test('PATCH of a leg, PUT of their order', async (t) => {
   t.strictSame(types(put), ['user.updated_trip'])
   for (const ids of [[a], [a, b, c, c], [a, b, 'x'], [], 'x', [1, 2, 3]])
     t.match((await order(ids)).body.meta, { code: 400, param: /^legs/ }, JSON.stringify(ids))
-  for (const status of ['expired', 'STARTED', '', undefined])
-    t.match((await leg(a, { status })).body.meta, { code: 400, param: 'status' }, String(status))
   t.match((await leg(c, { status: 'pending' })).body.meta, { code: 400, param: 'status' })
   t.equal((await leg('0'.repeat(24), { status: 'started' })).status, 404)
   const other = await trip({

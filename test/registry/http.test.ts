@@ -454,10 +454,6 @@ t.test('lists by text: in the description, tag or externalId, in any case', asyn
   t.strictSame(await found('text=depot&externalId=1'), ['1'])
   t.strictSame(await found('text=nowhere'), [])
   t.strictSame(await found('text=%25'), [], 'it is a text, not a pattern')
-  t.match(await call('GET', `/v1/geofences?text=${'x'.repeat(257)}`), {
-    status: 400,
-    body: { meta: { param: 'text' } },
-  })
 })
 
 t.test('every setting has a sentence in the document', async (t) => {
@@ -681,10 +677,6 @@ t.test('keys: levels, environments, rotation', async (t) => {
   const secret = (await call('POST', '/v1/keys/secret/rotate')).body.key
   t.equal((await call('GET', '/v1/keys')).status, 401, 'the caller itself')
   t.equal((await call('GET', '/v1/keys', undefined, secret.key)).status, 200)
-  t.match(await call('POST', '/v1/keys/liveSecret/rotate', undefined, secret.key), {
-    status: 400,
-    body: { meta: { param: 'kind' } },
-  })
 })
 
 t.test('a key that is replaced stays valid until a date', async (t) => {
@@ -696,7 +688,6 @@ t.test('a key that is replaced stays valid until a date', async (t) => {
     [{ oldKeyValidUntil: at(0) }, 'oldKeyValidUntil', /must be in the future/],
     [{ oldKeyValidUntil: at(90.01) }, 'oldKeyValidUntil', /at most 90 days from now/],
     [{ oldKeyValidUntil: 'tomorrow' }, 'oldKeyValidUntil', /date/],
-    [{ oldKeyValidUntil: true }, 'oldKeyValidUntil', /./],
     [{ validUntil: at(1) }, 'validUntil', /No such field/],
   ] as const) {
     t.match(
