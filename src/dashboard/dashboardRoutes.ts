@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import Type from 'typebox'
+import { MAP_PAGE_POLICY } from '../http/pagePolicy.ts'
 import { route, type Answer, type Route } from '../http/route.ts'
 import { Name } from '../http/schemas.ts'
 import { ApiError } from '../runtime/errors.ts'
@@ -29,24 +30,6 @@ const PAGE_PATHS: readonly string[] = [
 ]
 const ASSETS_PATH = '/assets'
 const DOCS_PATH = '/docs'
-
-/**
- * What the pages may load and request: only from this server. Scripts may not turn texts into HTML or code. The only
- * exception is the thread of the map, which is a file of this server.
- */
-const PAGE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "worker-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data: blob:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  'trusted-types default',
-].join('; ')
 
 /** The policy of the page that is shown during a build, which contains its only style. */
 const WAITING_POLICY = `default-src 'none'; style-src 'sha256-${createHash('sha256').update(WAITING_STYLE).digest('base64')}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
@@ -116,7 +99,7 @@ const COMMON_HEADERS = {
 const PAGE_HEADERS = {
   ...COMMON_HEADERS,
   'Cache-Control': 'no-cache',
-  'Content-Security-Policy': PAGE_POLICY,
+  'Content-Security-Policy': MAP_PAGE_POLICY,
   'Cross-Origin-Opener-Policy': 'same-origin',
   'Permissions-Policy': 'camera=(), microphone=(), payment=(), usb=()',
   'X-Frame-Options': 'DENY',
@@ -125,7 +108,7 @@ const PAGE_HEADERS = {
 const ASSET_HEADERS = {
   ...COMMON_HEADERS,
   'Cache-Control': 'public, max-age=31536000, immutable',
-  'Content-Security-Policy': PAGE_POLICY,
+  'Content-Security-Policy': MAP_PAGE_POLICY,
 }
 
 function paramsOf(path: string) {

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import Type from 'typebox'
 import { acceptsGzip } from '../http/acceptsGzip.ts'
+import { MAP_PAGE_POLICY } from '../http/pagePolicy.ts'
 import { route, type Answer, type Route } from '../http/route.ts'
 import { Name } from '../http/schemas.ts'
 import { ApiError } from '../runtime/errors.ts'
@@ -69,24 +70,6 @@ const PAGE_POLICY = [
   "base-uri 'none'",
   "form-action 'none'",
   "frame-ancestors 'none'",
-].join('; ')
-
-/**
- * What a page with a map may do in addition: start the thread of the map, and read pictures that the thread has made.
- * Scripts may not turn texts into HTML or code.
- */
-const MAP_PAGE_POLICY = [
-  "default-src 'none'",
-  "script-src 'self'",
-  "worker-src 'self'",
-  "style-src 'self'",
-  "img-src 'self' data: blob:",
-  "connect-src 'self'",
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-  "require-trusted-types-for 'script'",
-  'trusted-types default',
 ].join('; ')
 
 /** A picture contains its colours and loads nothing, also when it is opened by itself. */

@@ -6,5 +6,10 @@ import { constants, setPriority } from 'node:os'
  * thread; elsewhere it belongs to the whole process, so nothing happens there.
  */
 export function lowerPriority(): void {
-  if (process.platform === 'linux') setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
+  if (process.platform !== 'linux') return
+  try {
+    setPriority(0, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // Some containers forbid it; then all threads are equal.
+  }
 }

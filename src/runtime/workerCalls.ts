@@ -32,7 +32,9 @@ type Arguments<F> = F extends (...args: infer A) => unknown ? A : never
 type Answer<F> = F extends (...args: never[]) => infer R ? Awaited<R> : never
 
 /** The thread's methods: synchronous, or with an answer that later calls may overtake. */
-type Served<M> = { [K in keyof M]: (...args: Arguments<M[K]>) => Answer<M[K]> | Promise<Answer<M[K]>> }
+export type ServedMethods<M> = {
+  [K in keyof M]: (...args: Arguments<M[K]>) => Answer<M[K]> | Promise<Answer<M[K]>>
+}
 
 type Call =
   | { readonly call: number; readonly method: PropertyKey; readonly args: readonly unknown[] }
@@ -170,7 +172,7 @@ export interface Caller<N> {
 }
 
 export interface ServedThread<M, O> {
-  readonly methods: Served<M>
+  readonly methods: ServedMethods<M>
   /** The first message to the other end. */
   readonly opened: O
   /**

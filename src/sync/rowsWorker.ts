@@ -1,11 +1,11 @@
 import { closeSync, createReadStream, fstatSync, openSync, readSync } from 'node:fs'
-import { constants, setPriority } from 'node:os'
 import type { MessagePort } from 'node:worker_threads'
 import { parseGeofence } from '../registry/geofences/parseGeofence.ts'
 import { CsvColumns } from '../registry/transfer/csvColumns.ts'
 import { CsvUnreadable, readCsv, type CsvRow } from '../registry/transfer/csvReader.ts'
 import { GEOFENCE_COLUMNS } from '../registry/transfer/importKinds.ts'
 import { ApiError } from '../runtime/errors.ts'
+import { lowerPriority } from '../runtime/threadPriority.ts'
 import { serveCalls } from '../runtime/workerCalls.ts'
 import { notCsv } from './notCsv.ts'
 import { pairHash } from './pairHash.ts'
@@ -31,7 +31,7 @@ const CARRIAGE_RETURN = 0x0d
 
 /** Serves the calls of {@link SyncRowsThread} until the port closes. */
 export function serveSyncRows(port: MessagePort): void {
-  standBack()
+  lowerPriority()
   const reader = new RowsReader()
   serveCalls<SyncRowsThread>(port, () => ({
     methods: {
@@ -176,19 +176,6 @@ function filesOf(bits: number): number[] {
   const files: number[] = []
   for (let index = 0; bits >> index !== 0; index++) if ((bits >> index) & 1) files.push(index)
   return files
-}
-
-/**
- * The thread gives way to those that answer requests, where a thread has a priority of its own: on Linux. Elsewhere it would
- * be that of the whole process.
- */
-function standBack(): void {
-  if (process.platform !== 'linux') return
-  try {
-    setPriority(constants.priority.PRIORITY_BELOW_NORMAL)
-  } catch {
-    // Some containers forbid it; then all threads are equal.
-  }
 }
 
 function pairOf(columns: CsvColumns, { cells }: CsvRow): Pick<ReadRow, 'tag' | 'externalId'> {

@@ -1,6 +1,7 @@
 import type { LivePosition, PositionObserver, Positions, PositionViewer } from '../actor/port.ts'
 import { deviceHash } from '../model/deviceHash.ts'
 import type { ScopeId } from '../model/scope.ts'
+import { aborted } from '../runtime/aborted.ts'
 import type { AreaBox } from '../spatial/liveAreas.ts'
 import { positionCommand, readReply } from './tile38Position.ts'
 import { deviceKey, deviceOf, NO_LIMIT, Tile38Keys } from './tile38Texts.ts'
@@ -241,11 +242,6 @@ export class Tile38Share implements PositionObserver {
     }
     return replies
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
 interface Tile38ShareParts {

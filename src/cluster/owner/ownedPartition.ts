@@ -10,6 +10,7 @@ import type { PartitionLog, SharedSnapshotStore } from '../../log/port.ts'
 import type { Update } from '../../model/update.ts'
 import type { RegistryView } from '../../rules/port.ts'
 import type { Measurer } from '../../spatial/port.ts'
+import { aborted } from '../../runtime/aborted.ts'
 import { ByteBound } from '../../runtime/byteBound.ts'
 import type { TripDispatcher } from '../../trips/tripDispatcher.ts'
 import type { Senders } from '../../wire/senders.ts'
@@ -306,11 +307,6 @@ export class OwnedPartition {
 
 function readingBytes(frames: number, bytes: number): number {
   return bytes + frames * FRAME_BYTES
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  if (signal.aborted) return Promise.resolve()
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }))
 }
 
 /** The results of the updates of one request. */
