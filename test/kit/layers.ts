@@ -214,7 +214,7 @@ const IMPORTS: readonly (readonly [folder: string, imports: readonly string[]])[
       'cluster/owner',
     ],
   ],
-  ['cluster/registry', ['runtime', 'registry/store', 'registry/projects', 'registry']],
+  ['cluster/registry', ['runtime', 'registry/store', 'registry/projects', 'registry', 'cluster/nats']],
   [
     'delivery',
     [

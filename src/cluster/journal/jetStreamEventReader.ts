@@ -1,31 +1,17 @@
-import {
-  DeliverPolicy,
-  jetstream,
-  type Consumer,
-  type ConsumerMessages,
-  type JetStreamClient,
-  type JetStreamManager,
-} from '@nats-io/jetstream'
+import type { JetStreamManager } from '@nats-io/jetstream'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { EventChange, SharedEvents, SharedMessage } from '../../events/port.ts'
 import { addressOf, EVERY_SUBJECT } from '../../model/eventSubject.ts'
+import { StreamFollower, type FollowedStream } from '../nats/streamFollower.ts'
 import { storeBatch } from './jetStreamBatch.ts'
 import { EVENT_CHANGES, EVENTS, isMark } from './jetStreamStreams.ts'
-
-const HEARTBEAT_MS = 1000
-const EXPIRES_MS = 10_000
-/** The servers remove the consumer of a process that was killed after this time. */
-const ABANDONED_MS = 30_000
-const PAGE_MESSAGES = 1000
 
 /** The stream of events over a connection, for processes that keep an index of it. */
 export class JetStreamEventReader implements SharedEvents {
   readonly #connection: NatsConnection
   readonly #manager: JetStreamManager
-  readonly #client: JetStreamClient
+  readonly #follower: StreamFollower
   readonly #unreadable: (sequence: number, reason: string) => void
-  /** Functions that end all followers when the connection is lost. Otherwise the followers would wait for ever. */
-  readonly #cuts = new Set<() => void>()
 
   /**
    * A reader over an open connection.
@@ -38,9 +24,8 @@ export class JetStreamEventReader implements SharedEvents {
   ) {
     this.#connection = connection
     this.#manager = manager
-    this.#client = jetstream(connection)
+    this.#follower = new StreamFollower(connection)
     this.#unreadable = unreadable
-    void this.#watchConnection()
   }
 
   async lastSequence(): Promise<number> {
@@ -53,37 +38,12 @@ export class JetStreamEventReader implements SharedEvents {
   }
 
   async follow(after: number, signal: AbortSignal): Promise<AsyncIterable<SharedMessage>> {
-    // There is no filter: with one, the server would look it up among the subjects of all devices for each message.
-    const consumer = await this.#client.consumers.get(EVENTS, {
-      deliver_policy: DeliverPolicy.StartSequence,
-      opt_start_seq: after + 1,
-      inactive_threshold: ABANDONED_MS,
-    })
-    const messages = await consumer.consume({
-      max_messages: PAGE_MESSAGES,
-      expires: EXPIRES_MS,
-      idle_heartbeat: HEARTBEAT_MS,
-    })
-    return this.#messages(consumer, messages, signal)
+    return this.#messages(await this.#follower.follow(EVENTS, after, signal))
   }
 
-  async *#messages(
-    consumer: Consumer,
-    messages: ConsumerMessages,
-    signal: AbortSignal,
-  ): AsyncGenerator<SharedMessage> {
-    let isCut = false
-    const stop = (): void => messages.stop()
-    const cut = (): void => {
-      isCut = true
-      stop()
-    }
-    this.#cuts.add(cut)
-    void cutInSilence(messages, cut)
-    signal.addEventListener('abort', stop)
-    if (signal.aborted) stop()
+  async *#messages(followed: FollowedStream): AsyncGenerator<SharedMessage> {
     try {
-      for await (const { seq, subject, data, info } of messages) {
+      for await (const { seq, subject, data, info } of followed.messages) {
         if (isMark(subject)) continue
         yield {
           sequence: seq,
@@ -91,12 +51,9 @@ export class JetStreamEventReader implements SharedEvents {
           ...this.#read(seq, subject, Buffer.from(data).toString()),
         }
       }
-      if (isCut) throw new Error(`The stream ${EVENTS} cannot be reached.`)
+      followed.checkWhole()
     } finally {
-      signal.removeEventListener('abort', stop)
-      this.#cuts.delete(cut)
-      stop()
-      void consumer.delete().catch(() => {})
+      followed.end()
     }
   }
 
@@ -114,12 +71,6 @@ export class JetStreamEventReader implements SharedEvents {
     } catch (error) {
       this.#unreadable(sequence, (error as Error).message)
       return {}
-    }
-  }
-
-  async #watchConnection(): Promise<void> {
-    for await (const { type } of this.#connection.status()) {
-      if (type === 'disconnect') for (const cut of this.#cuts) cut()
     }
   }
 }
@@ -142,7 +93,3 @@ function changeIn(json: string): EventChange {
 }
 
 const VERIFICATIONS: ReadonlySet<unknown> = new Set([1, 0, -1])
-
-async function cutInSilence(messages: ConsumerMessages, cut: () => void): Promise<void> {
-  for await (const { type } of messages.status()) if (type === 'heartbeats_missed') cut()
-}

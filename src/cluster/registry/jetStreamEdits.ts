@@ -1,19 +1,16 @@
 import {
-  DeliverPolicy,
   DiscardPolicy,
   JetStreamApiCodes,
   JetStreamApiError,
-  jetstream,
   jetstreamManager,
   StorageType,
-  type ConsumerMessages,
-  type JetStreamClient,
   type JetStreamManager,
   type StoredMsg,
   type StreamConfig,
 } from '@nats-io/jetstream'
 import { headers, type MsgHdrs, type NatsConnection } from '@nats-io/transport-node'
 import { Slice } from '../../runtime/slices.ts'
+import { StreamFollower } from '../nats/streamFollower.ts'
 import type { EditStream, Entry, KeptEntry } from './editStream.ts'
 
 /** The bucket of the registry, by the name that the `nats kv` tools show. */
@@ -25,11 +22,6 @@ const PREFIX = `$KV.${REGISTRY_BUCKET}.`
 const EDIT_HEADER = 'Ringfence-Edit'
 const OPERATION_HEADER = 'KV-Operation'
 const ANSWER_MS = 3000
-const HEARTBEAT_MS = 1000
-const EXPIRES_MS = 10_000
-/** The servers remove the consumer of a process that was killed after this time. */
-const ABANDONED_MS = 30_000
-const PAGE_ENTRIES = 1000
 /** Room for the headers of a message, besides the value. */
 const HEADER_BYTES = 4096
 const WRONG_LAST_SEQUENCE = 10071
@@ -102,16 +94,13 @@ class JetStreamEdits implements EditStream {
   readonly maxValueBytes: number
   readonly #connection: NatsConnection
   readonly #manager: JetStreamManager
-  readonly #client: JetStreamClient
-  /** Functions that end all followers when the connection is lost. Otherwise the followers would wait for ever. */
-  readonly #cuts = new Set<() => void>()
+  readonly #follower: StreamFollower
 
   constructor(connection: NatsConnection, manager: JetStreamManager) {
     this.maxValueBytes = connection.info!.max_payload - HEADER_BYTES
     this.#connection = connection
     this.#manager = manager
-    this.#client = jetstream(connection, { timeout: ANSWER_MS })
-    void this.#watchConnection()
+    this.#follower = new StreamFollower(connection, ANSWER_MS)
   }
 
   async lastSequence(): Promise<number> {
@@ -160,48 +149,16 @@ class JetStreamEdits implements EditStream {
   }
 
   async *follow(after: number, signal: AbortSignal): AsyncGenerator<KeptEntry> {
-    const consumer = await this.#client.consumers.get(STREAM, {
-      deliver_policy: DeliverPolicy.StartSequence,
-      opt_start_seq: after + 1,
-      inactive_threshold: ABANDONED_MS,
-    })
-    const messages = await consumer.consume({
-      max_messages: PAGE_ENTRIES,
-      expires: EXPIRES_MS,
-      idle_heartbeat: HEARTBEAT_MS,
-    })
-    let isCut = false
-    const stop = (): void => messages.stop()
-    const cut = (): void => {
-      isCut = true
-      stop()
-    }
-    this.#cuts.add(cut)
-    void cutInSilence(messages, cut)
-    signal.addEventListener('abort', stop)
-    if (signal.aborted) stop()
+    const followed = await this.#follower.follow(STREAM, after, signal)
     try {
-      for await (const message of messages) {
+      for await (const message of followed.messages) {
         yield kept(message, message.headers, message.seq, message.info.pending)
       }
-      if (isCut) throw new Error(`The stream ${STREAM} cannot be reached.`)
+      followed.checkWhole()
     } finally {
-      signal.removeEventListener('abort', stop)
-      this.#cuts.delete(cut)
-      stop()
-      void consumer.delete().catch(() => {})
+      followed.end()
     }
   }
-
-  async #watchConnection(): Promise<void> {
-    for await (const { type } of this.#connection.status()) {
-      if (type === 'disconnect') for (const cut of this.#cuts) cut()
-    }
-  }
-}
-
-async function cutInSilence(messages: ConsumerMessages, cut: () => void): Promise<void> {
-  for await (const { type } of messages.status()) if (type === 'heartbeats_missed') cut()
 }
 
 function kept(
