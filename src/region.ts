@@ -10,14 +10,14 @@ import { AddressFileRefused } from './geo/addressFiles/rows.ts'
 import { ExtractRefused } from './geo/extract/osmPbfBlobs.ts'
 import {
   addAddresses,
-  listRegions,
-  removeRegion,
+  listMapRegions,
+  removeMapRegion,
   runImport,
-  UnknownRegion,
-  updateRegions,
-  useRegion,
-  type RegionCommands,
-} from './cli/regionCommands.ts'
+  UnknownMapRegion,
+  updateMapRegions,
+  useMapRegion,
+  type MapRegionCommands,
+} from './cli/mapRegionCommands.ts'
 import { SourceMissing } from './geo/extract/updateMapRegion.ts'
 import { importText, mapRegionsFolder, MapRegionsRefused } from './geo/extract/mapRegionFiles.ts'
 import { ToolFailed, ValhallaMissing } from './geo/extract/valhallaTools.ts'
@@ -72,7 +72,7 @@ const COMMANDS: ReadonlyMap<string, string | undefined> = new Map([
 /** Errors whose sentence is for the user. */
 const TOLD = [
   Busy,
-  UnknownRegion,
+  UnknownMapRegion,
   NameTaken,
   AddressFileRefused,
   ExtractRefused,
@@ -105,14 +105,14 @@ async function main(argv: readonly string[]): Promise<number> {
   if (command !== 'import' && command !== 'add-addresses' && name !== undefined)
     throw new UsageError('--name belongs to the commands import and add-addresses.')
   if (command === 'list') {
-    listRegions(folder, console.log)
+    listMapRegions(folder, console.log)
     return 0
   }
   const release = lock(folder)
   try {
     const commands = { folder, withoutServer: withoutServer(options.data), print: console.log }
-    if (command === 'use') useRegion(commands, operand!)
-    else if (command === 'remove') await removeRegion(commands, operand!)
+    if (command === 'use') useMapRegion(commands, operand!)
+    else if (command === 'remove') await removeMapRegion(commands, operand!)
     else if (command === 'update') return await updating(commands, operand, file, threadsOf(threads))
     else if (command === 'add-addresses')
       return await addingAddresses(commands, [operand!, ...more], name ?? operand!)
@@ -141,7 +141,7 @@ function checkArguments([command, ...others]: readonly string[]): void {
 
 /** @returns the exit code */
 async function importing(
-  commands: RegionCommands,
+  commands: MapRegionCommands,
   path: string,
   nameText: string,
   threads: number,
@@ -156,7 +156,7 @@ async function importing(
 
 /** @returns the exit code */
 async function addingAddresses(
-  commands: RegionCommands,
+  commands: MapRegionCommands,
   paths: readonly string[],
   nameText: string,
 ): Promise<number> {
@@ -170,7 +170,7 @@ async function addingAddresses(
 
 /** @returns the exit code */
 async function updating(
-  commands: RegionCommands,
+  commands: MapRegionCommands,
   name: string | undefined,
   file: string | undefined,
   threads: number,
@@ -178,7 +178,7 @@ async function updating(
   let isComplete = false
   const code = await interruptible('Run the same command again to continue.', async (running) => {
     const path = file === undefined ? undefined : resolve(file)
-    isComplete = await updateRegions(commands, name, { ...running, file: path, threads })
+    isComplete = await updateMapRegions(commands, name, { ...running, file: path, threads })
   })
   return isComplete ? code : 1
 }
@@ -268,7 +268,7 @@ function lock(folder: string): () => void {
   }
 }
 
-function withoutServer(data: string): RegionCommands['withoutServer'] {
+function withoutServer(data: string): MapRegionCommands['withoutServer'] {
   return async (work) => {
     let release: () => void
     try {

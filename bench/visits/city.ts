@@ -2,7 +2,7 @@ import type { Atlas, NearestOfChain, PlacesHere } from '../../src/rules/atlas.ts
 import { NO_ATLAS } from '../../src/rules/atlas.ts'
 import { cellOf, CROWDED_CELLS, PLACE_CELLS } from '../../src/geo/atlas/grid.ts'
 import { placesOfCell, type PlaceCell } from '../../src/geo/atlas/placeCell.ts'
-import { makeCrowdedCell, makePlaceCell, type PlaceRegion } from '../../src/geo/atlas/placeCellMaker.ts'
+import { makeCrowdedCell, makePlaceCell, type PlaceMapRegion } from '../../src/geo/atlas/placeCellMaker.ts'
 import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
 import type { PlaceFootprint } from '../../src/geo/placeDatabase/placeFootprints.ts'
 
@@ -40,7 +40,7 @@ function boundsOf(places: readonly PlaceFootprint[]): Bounds {
 /** An atlas that reads each cell when it is asked for; a bench may wait. */
 class ReadAtlas implements Atlas {
   readonly revision = 1
-  readonly #regions: readonly PlaceRegion[]
+  readonly #regions: readonly PlaceMapRegion[]
   readonly #cells = new Map<number, PlaceCell>()
   readonly #crowded = new Map<number, PlaceCell>()
   readonly regionsAt = NO_ATLAS.regionsAt
@@ -49,7 +49,7 @@ class ReadAtlas implements Atlas {
   readonly regionById = NO_ATLAS.regionById
   readonly region = NO_ATLAS.region
 
-  constructor(regions: readonly PlaceRegion[]) {
+  constructor(regions: readonly PlaceMapRegion[]) {
     this.#regions = regions
   }
 
@@ -71,7 +71,7 @@ class ReadAtlas implements Atlas {
   #cell(
     cells: Map<number, PlaceCell>,
     number: number,
-    make: (cell: number, regions: readonly PlaceRegion[]) => PlaceCell,
+    make: (cell: number, regions: readonly PlaceMapRegion[]) => PlaceCell,
   ): PlaceCell {
     let cell = cells.get(number)
     if (cell === undefined) cells.set(number, (cell = make(number, this.#regions)))

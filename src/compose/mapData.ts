@@ -8,7 +8,7 @@ import { CellAtlas } from '../geo/atlas/cellAtlas.ts'
 import { CellThreads } from '../geo/atlas/cellThreads.ts'
 import { PlaceFiles } from '../geo/atlas/placeFiles.ts'
 import type { MapRegions } from '../geo/extract/port.ts'
-import type { RegionUploads } from '../geo/extract/regionUploads.ts'
+import type { MapRegionUploads } from '../geo/extract/mapRegionUploads.ts'
 import { CityFiles } from '../geo/ip/cityFiles.ts'
 import { IpFacts } from '../geo/ip/ipFacts.ts'
 import { ProxyLists } from '../geo/ip/proxyLists.ts'
@@ -37,7 +37,7 @@ export interface MapData {
   /** Builds the sample. It starts when the server listens, because tracking does not wait for it. */
   readonly sample: Service
   /** Imports over HTTP; used by the embedded engine. */
-  readonly uploads: RegionUploads
+  readonly uploads: MapRegionUploads
 }
 
 /**

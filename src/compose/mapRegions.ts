@@ -6,7 +6,7 @@ import type { Options } from '../../config/options.ts'
 import { mapRegionsFolder } from '../geo/extract/mapRegionFiles.ts'
 import type { MapRegion } from '../geo/extract/port.ts'
 import { MapRegionStore } from '../geo/extract/mapRegionStore.ts'
-import { RegionUploads } from '../geo/extract/regionUploads.ts'
+import { MapRegionUploads } from '../geo/extract/mapRegionUploads.ts'
 import { SampleMapRegion } from '../geo/extract/sampleMapRegion.ts'
 import { wantsSample } from '../geo/extract/samples.ts'
 import { whyMissing } from '../geo/extract/valhallaTools.ts'
@@ -20,7 +20,7 @@ export interface OpenMapRegions {
   readonly regions: MapRegionStore
   /** Builds the sample. It starts when the server listens, because tracking does not wait for it. */
   readonly sample: Service
-  readonly uploads: RegionUploads
+  readonly uploads: MapRegionUploads
   readonly check: ReadinessCheck
 }
 
@@ -55,7 +55,7 @@ export function openMapRegions({
     logger,
   })
   const nothing: Service = { name: sample.name, stop() {} }
-  const uploads = new RegionUploads({
+  const uploads = new MapRegionUploads({
     dataFolder,
     // Requests must not wait for it.
     lock: (folder) => lockStore(folder, 0),

@@ -31,7 +31,7 @@ interface ShownImport {
   readonly notes: readonly string[]
 }
 
-/** Imports map regions; see RegionUploads. */
+/** Imports map regions; see MapRegionUploads. */
 export interface MapRegionImporter {
   readonly all: readonly ShownImport[]
   get(id: string): ShownImport | undefined

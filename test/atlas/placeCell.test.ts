@@ -9,7 +9,7 @@ import {
   makeChainCell,
   makeCrowdedCell,
   makePlaceCell,
-  type PlaceRegion,
+  type PlaceMapRegion,
 } from '../../src/geo/atlas/placeCellMaker.ts'
 import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
 import { signedMeters } from '../../src/geo/records/placeExtent.ts'
@@ -102,7 +102,7 @@ t.test('where no map region is, nothing is near, and its places are not gone', a
 })
 
 /** A map region with these points as places, each a café. */
-function invented(points: readonly Position[]): PlaceRegion {
+function invented(points: readonly Position[]): PlaceMapRegion {
   const places = points.map((position, i) => ({
     key: i.toString(16).padStart(24, '0'),
     name: `Place ${i}`,

@@ -11,7 +11,7 @@ import {
 } from '../../src/geo/mapFile/block.ts'
 import { cutToCells } from '../../src/geo/mapFile/cells.ts'
 import { clipLine, clipRing, squareBox } from '../../src/geo/mapFile/clip.ts'
-import { cellUnits, project, REGION_LEVELS, unproject } from '../../src/geo/mapFile/grid.ts'
+import { cellUnits, project, MAP_REGION_LEVELS, unproject } from '../../src/geo/mapFile/grid.ts'
 import { kindNumber } from '../../src/geo/mapFile/kinds.ts'
 import { simplifyLine } from '../../src/geo/mapFile/simplify.ts'
 import fc from '../kit/fastCheck.ts'
@@ -145,7 +145,7 @@ t.test('a cut line consists of all of it that is in the box', async () => {
 })
 
 t.test('the cells of a shape together show what it shows', async () => {
-  const level = REGION_LEVELS[0]!
+  const level = MAP_REGION_LEVELS[0]!
   const side = cellUnits(level)
   const near = fc.integer({ min: 5 * side, max: 8 * side - 1 })
   const ring = fc.array(fc.tuple(near, near), { minLength: 3, maxLength: 8 }).map((pairs) => pairs.flat())

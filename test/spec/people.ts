@@ -13,7 +13,7 @@ write | also geofences, beacons, imports, users, events, redelivery | accounts/r
 admin | also settings, keys, webhooks, hooks, accounts, audit | accounts/roles.test.ts: roles and endpoints
 no session, role too low | 401, 403 | accounts/roles.test.ts: roles and endpoints
 accounts and audit | for sessions only | accounts/accounts.test.ts: accounts belong to one project, and keys cannot manage them
-the whole process | admins of the operator's project | e2e/numbers.test.ts: the state of the server is for the project of its operator; geodata/regionUploads.slow.test.ts: who may: admins of the operator’s project, with an account or the key of live
+the whole process | admins of the operator's project | e2e/numbers.test.ts: the state of the server is for the project of its operator; geodata/mapRegionUploads.slow.test.ts: who may: admins of the operator’s project, with an account or the key of live
 
 # Endpoints (people)
 POST /v1/sessions | with e-mail and password, or a secret key; who, role, environments, cookie; wrong in any way: 401, one text | accounts/sessions.test.ts: signing in with a secret key works before there is any account; accounts/sessions.test.ts: what is wrong with a sign-in is told only where it tells nothing

@@ -9,7 +9,7 @@ import { boundsOfCell, CROWDED_CELLS, degreeMeters, PLACE_CELLS, widened, type C
 import { pointsOf, SQUARES, type CellPlace, type ChainCell, type PlaceCell } from './placeCell.ts'
 
 /** A map region with places. */
-export interface PlaceRegion {
+export interface PlaceMapRegion {
   /** Opens the records if they are not open. */
   readonly records: () => PlaceRecords
   /** The bounds of the points of its places: west, south, east, north. */
@@ -53,7 +53,7 @@ type Box = readonly [west: number, south: number, east: number, north: number]
  * A cell that would have too many places is crowded and has none. Smaller cells have them, which reach only as far as
  * places count. No place is left out.
  */
-export function makePlaceCell(cell: number, regions: readonly PlaceRegion[]): PlaceCell {
+export function makePlaceCell(cell: number, regions: readonly PlaceMapRegion[]): PlaceCell {
   const bounds = boundsOfCell(cell, PLACE_CELLS)
   const near = regions
     .map((region) => ({ region, meters: metersBetween(bounds, region.bounds) }))
@@ -75,7 +75,7 @@ export function makePlaceCell(cell: number, regions: readonly PlaceRegion[]): Pl
  * Reads one of the smaller cells.
  * @throws {CrowdedCell} if there are more places around it than anywhere in the world
  */
-export function makeCrowdedCell(cell: number, regions: readonly PlaceRegion[]): PlaceCell {
+export function makeCrowdedCell(cell: number, regions: readonly PlaceMapRegion[]): PlaceCell {
   const bounds = boundsOfCell(cell, CROWDED_CELLS)
   const near = regions
     .map((region) => ({ region, meters: metersBetween(bounds, region.bounds) }))
@@ -99,7 +99,7 @@ export class CrowdedCell extends Error {
 function footprintsAround(
   bounds: CellBounds,
   reach: number,
-  regions: readonly { readonly region: PlaceRegion }[],
+  regions: readonly { readonly region: PlaceMapRegion }[],
   limit: number,
 ): PlaceFootprint[] {
   const { west, south, east, north } = widened(bounds, reach)
@@ -212,7 +212,7 @@ function metersBetween({ west, south, east, north }: CellBounds, other: Box): nu
 export function makeChainCell(
   cell: number,
   slugs: readonly string[],
-  regions: readonly PlaceRegion[],
+  regions: readonly PlaceMapRegion[],
 ): ChainCell {
   const bounds = boundsOfCell(cell, PLACE_CELLS)
   const { west, south, east, north } = bounds
@@ -245,7 +245,7 @@ function nearestPlaces(records: PlaceRecords, slug: string, middle: Position, ra
 }
 
 /** The place with that `_id`. If map regions overlap, the first one counts. */
-export function placeNamed(id: string, regions: readonly PlaceRegion[]): Place | undefined {
+export function placeNamed(id: string, regions: readonly PlaceMapRegion[]): Place | undefined {
   for (const { records } of regions) {
     const footprint = records().footprints.get(id)
     if (footprint !== undefined) return cellPlace(footprint).place

@@ -9,7 +9,7 @@ import { COAST, LAND, SEA, UNKNOWN } from '../mapFile/block.ts'
 import { cutToCells } from '../mapFile/cells.ts'
 import { doubleArea } from '../mapFile/clip.ts'
 import { generalise, thinned } from '../mapFile/generalise.ts'
-import { cellUnits, project, REGION_LEVELS, type Level } from '../mapFile/grid.ts'
+import { cellUnits, project, MAP_REGION_LEVELS, type Level } from '../mapFile/grid.ts'
 import { kindNumber } from '../mapFile/kinds.ts'
 import { marginOf, type MapWriter } from '../mapFile/mapWriter.ts'
 
@@ -20,7 +20,7 @@ import { marginOf, type MapWriter } from '../mapFile/mapWriter.ts'
 const REACH = 4
 
 const EARTH = kindNumber('earth earth area')
-const [FINE] = REGION_LEVELS as [Level]
+const [FINE] = MAP_REGION_LEVELS as [Level]
 /** The number of cells of zoom 14 in a row. */
 const COLUMNS = 2 ** FINE.zoom
 
@@ -56,7 +56,7 @@ export function addLand(coastlines: readonly (readonly Position[])[], writer: Ma
     if (found !== undefined) coast.set(cell, found)
   }
   const states = flood(coast, pieces)
-  for (const level of REGION_LEVELS) if (level.until > 8) writeLevel(level, coast, states, writer)
+  for (const level of MAP_REGION_LEVELS) if (level.until > 8) writeLevel(level, coast, states, writer)
 }
 
 /**

@@ -63,7 +63,7 @@ export function mapRegionName(text: string): string | undefined {
 export function putIntoService(folder: string, build: string, name: string, isSample: boolean): void {
   const finished = `${name}-${randomBytes(4).toString('hex')}`
   finishBuild(build, join(folder, finished))
-  writeManifest(folder, withRegion(readManifest(folder), { name, folder: finished }, isSample))
+  writeManifest(folder, withMapRegion(readManifest(folder), { name, folder: finished }, isSample))
 }
 
 /**
@@ -79,7 +79,7 @@ export function checkRoom(folder: string, bytes: number): void {
   )
 }
 
-function withRegion(
+function withMapRegion(
   manifest: MapRegionManifest,
   region: MapRegionManifest['regions'][number],
   isSample: boolean,

@@ -1,5 +1,5 @@
 import { fork, type ChildProcess } from 'node:child_process'
-import { SAMPLE_REGION_CHILD } from '../../../workers/urls.ts'
+import { SAMPLE_MAP_REGION_CHILD } from '../../../workers/urls.ts'
 import { once } from 'node:events'
 import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
@@ -66,7 +66,7 @@ export class SampleMapRegion implements Service {
 
   #import(): void {
     if (this.#isStopped) return
-    const child = fork(SAMPLE_REGION_CHILD, [this.#dataFolder], {
+    const child = fork(SAMPLE_MAP_REGION_CHILD, [this.#dataFolder], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       // The child gets nothing of our environment, which contains keys and passwords.
       env: { PATH: process.env.PATH },

@@ -33,11 +33,11 @@ export function outdatedSamples(folder: string): string[] {
       // The server reports what is wrong with it.
       return []
     }
-    return isSampleRegion(record) && !hasAllProducts(record) ? [region.name] : []
+    return isSampleMapRegion(record) && !hasAllProducts(record) ? [region.name] : []
   })
 }
 
-export function isSampleRegion({ name, sources }: MapRegionRecord): boolean {
+export function isSampleMapRegion({ name, sources }: MapRegionRecord): boolean {
   const file = sources.length === 1 ? sources[0]!.file : undefined
   return (
     (name === SAMPLE_CITY && file === CITY_FILE) || (name === SAMPLE_RANGES && file === basename(RANGES_FILE))

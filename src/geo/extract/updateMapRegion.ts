@@ -9,7 +9,7 @@ import { importAddresses } from './importAddresses.ts'
 import { importMapRegion, routingEngine, type ImportProgress } from './importMapRegion.ts'
 import { readManifest, readRecord, type MapRegionRecord, type SourceRecord } from './mapRegionFiles.ts'
 import { hasAllProducts } from './products.ts'
-import { isSampleRegion, writeSampleFile } from './samples.ts'
+import { isSampleMapRegion, writeSampleFile } from './samples.ts'
 
 /** A file from which a map region was built is not where it was, or has changed. */
 export class SourceMissing extends Error {
@@ -42,7 +42,7 @@ export async function updateMapRegion(job: MapRegionUpdate): Promise<MapRegionRe
   const record = readRecord(build)
   if (isUpToDate(record)) return undefined
   const running = { ...job, isSample: false }
-  if (isSampleRegion(record)) {
+  if (isSampleMapRegion(record)) {
     const path = await writeSampleFile(folder, name)
     try {
       return record.stages.routing === undefined

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 export type UploadStatus = 'uploading' | 'importing' | 'completed' | 'failed' | 'canceled' | 'interrupted'
 
 /** An import of an extract that was sent to the server. */
-export interface RegionUpload {
+export interface MapRegionUpload {
   readonly id: string
   /** The name of the map region. */
   readonly name: string
@@ -29,7 +29,7 @@ export interface RegionUpload {
 const MOST = 20
 
 /** Whether it has not ended yet. */
-export function isUnderWay({ status }: RegionUpload): boolean {
+export function isUnderWay({ status }: MapRegionUpload): boolean {
   return status === 'uploading' || status === 'importing'
 }
 
@@ -40,7 +40,7 @@ export function isUnderWay({ status }: RegionUpload): boolean {
 export class UploadHistory {
   readonly #path: string
   readonly #failed: (error: Error) => void
-  #all: readonly RegionUpload[] = []
+  #all: readonly MapRegionUpload[] = []
 
   /** @param failed called if the file cannot be read or written: the imports themselves do not depend on it */
   constructor(folder: string, failed: (error: Error) => void) {
@@ -54,16 +54,16 @@ export class UploadHistory {
   }
 
   /** Newest first. */
-  get all(): readonly RegionUpload[] {
+  get all(): readonly MapRegionUpload[] {
     return this.#all
   }
 
-  get(id: string): RegionUpload | undefined {
+  get(id: string): MapRegionUpload | undefined {
     return this.#all.find((one) => one.id === id)
   }
 
   /** Adds it, or replaces the one with its id. */
-  put(upload: RegionUpload): void {
+  put(upload: MapRegionUpload): void {
     const at = this.#all.findIndex(({ id }) => id === upload.id)
     this.#all = at < 0 ? [upload, ...this.#all].slice(0, MOST) : this.#all.with(at, upload)
   }
@@ -79,8 +79,8 @@ export class UploadHistory {
   }
 }
 
-function parse(text: string): readonly RegionUpload[] {
+function parse(text: string): readonly MapRegionUpload[] {
   const { format, imports } = JSON.parse(text) as { format?: unknown; imports?: unknown }
-  if (format === 1 && Array.isArray(imports)) return imports as RegionUpload[]
+  if (format === 1 && Array.isArray(imports)) return imports as MapRegionUpload[]
   throw new Error('it is of another format')
 }

@@ -16,7 +16,7 @@ import type {
 import { airportOf, placesNear } from './places.ts'
 import { placeArea } from './placeArea.ts'
 import { reverse } from './reverse.ts'
-import { isAround, SearchSources, type SearchedRegion } from './sources.ts'
+import { isAround, SearchSources, type SearchedMapRegion } from './sources.ts'
 import { validate } from './validate.ts'
 import type { Validation, ValidationQuestion } from './validation.ts'
 
@@ -51,12 +51,12 @@ export type GeocoderReply =
 /** A question to a thread. */
 export type GeocoderTask = GeocoderQuestion & {
   /** The place databases of all map regions in service. The thread closes all others. */
-  readonly regions: readonly RegionFile[]
+  readonly regions: readonly MapRegionFile[]
   /** The world database. */
   readonly world: string
 }
 
-export interface RegionFile extends Omit<SearchedRegion, 'records'> {
+export interface MapRegionFile extends Omit<SearchedMapRegion, 'records'> {
   readonly file: string
 }
 

@@ -8,7 +8,7 @@ import type { World } from '../world/port.ts'
 import { surroundingsOf, type OwnAddress, type Surroundings } from './surroundings.ts'
 
 /** A map region that can be searched. */
-export interface SearchedRegion {
+export interface SearchedMapRegion {
   readonly records: PlaceRecords
   /** West, south, east and north. */
   readonly bounds: readonly [number, number, number, number]
@@ -21,11 +21,11 @@ const MOST_KEPT = 4000
 
 /** The databases of all map regions, and the surroundings of the points that were asked about last. */
 export class SearchSources {
-  readonly regions: readonly SearchedRegion[]
+  readonly regions: readonly SearchedMapRegion[]
   readonly world: World
   readonly #kept = new LRUCache<string, Surroundings>({ max: MOST_KEPT })
 
-  constructor(regions: readonly SearchedRegion[], world: World) {
+  constructor(regions: readonly SearchedMapRegion[], world: World) {
     this.regions = regions
     this.world = world
   }
@@ -52,7 +52,7 @@ export class SearchSources {
 
 /** Whether a map region may have the nearest record. */
 export function isAround(
-  [west, south, east, north]: SearchedRegion['bounds'],
+  [west, south, east, north]: SearchedMapRegion['bounds'],
   [longitude, latitude]: Position,
 ): boolean {
   return (
@@ -65,7 +65,7 @@ export function isAround(
 
 /** Whether the box of a map region comes within a distance of a position. */
 export function isNear(
-  [west, south, east, north]: SearchedRegion['bounds'],
+  [west, south, east, north]: SearchedMapRegion['bounds'],
   position: Position,
   meters: number,
 ): boolean {

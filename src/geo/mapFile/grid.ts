@@ -44,7 +44,7 @@ export interface Level {
 }
 
 /** The levels of a map region, with the most detail first. Below zoom 6, maps show only the world. */
-export const REGION_LEVELS: readonly Level[] = [
+export const MAP_REGION_LEVELS: readonly Level[] = [
   { zoom: 14, until: 16, shift: 1 },
   { zoom: 12, until: 13, shift: 3 },
   { zoom: 9, until: 11, shift: 5 },

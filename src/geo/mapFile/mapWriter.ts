@@ -10,7 +10,7 @@ import { BlockReader, writeBlock, type MapFeature, type Part } from './block.ts'
 import { cutToCells } from './cells.ts'
 import { doubleArea } from './clip.ts'
 import { generalise } from './generalise.ts'
-import { project, REGION_LEVELS, TILE_BITS, TILE_MARGIN, WORLD_BITS, type Level } from './grid.ts'
+import { project, MAP_REGION_LEVELS, TILE_BITS, TILE_MARGIN, WORLD_BITS, type Level } from './grid.ts'
 import { kindOf, type MapShape } from './kinds.ts'
 import {
   BLOCK_SCHEMA,
@@ -47,7 +47,7 @@ export class MapWriter {
    * @param staging the path of a file for what is not sorted yet, in a folder with room
    * @param levels the levels of the map
    */
-  constructor(staging: string, levels: readonly Level[] = REGION_LEVELS) {
+  constructor(staging: string, levels: readonly Level[] = MAP_REGION_LEVELS) {
     this.#levels = levels
     this.#stagingFile = staging
     this.#staging = createSqlite(staging)

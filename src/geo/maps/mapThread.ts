@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib'
 import { TileCutter } from '../mapFile/cutTile.ts'
 import {
   project,
-  REGION_LEVELS,
+  MAP_REGION_LEVELS,
   TILE_BITS,
   TILE_UNITS,
   tileBounds,
@@ -106,7 +106,7 @@ export class MapThread {
     this.#closeOthers(new Set([...inService, world]))
     const cutter = new TileCutter(address, regions.length > 1)
     for (const { map } of regions)
-      if (map !== undefined) cutter.addRegion(this.#open(map, MapFile), REGION_LEVELS)
+      if (map !== undefined) cutter.addRegion(this.#open(map, MapFile), MAP_REGION_LEVELS)
     cutter.addWorld(this.#open(world, MapFile), WORLD_LEVELS)
     for (const { places } of regions)
       if (places !== undefined) addRecords(cutter, address, this.#open(places, MapRecords))

@@ -5,7 +5,7 @@ import { CachedEngine, type RoutingObserver } from './engine.ts'
 import type { RoutingEngine, RoutingEngines } from './port.ts'
 import type { Valhalla } from './valhalla.ts'
 
-interface RunningRegion {
+interface RunningMapRegion {
   readonly region: RoutedMapRegion
   readonly valhalla: Valhalla
   readonly engine: RoutingEngine
@@ -26,7 +26,7 @@ export class MapRegionEngines implements RoutingEngines {
   readonly name = 'routing'
   readonly #parts: MapRegionEnginesParts
   /** The running engines by the region's id. */
-  readonly #running = new Map<string, RunningRegion>()
+  readonly #running = new Map<string, RunningMapRegion>()
   readonly #ending = new Set<Promise<void>>()
   readonly #endWatch: () => void
 

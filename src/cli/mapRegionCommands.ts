@@ -19,12 +19,12 @@ import {
 type Print = (line: string) => void
 
 /** No map region has that name. */
-export class UnknownRegion extends Error {
-  override name = 'UnknownRegion'
+export class UnknownMapRegion extends Error {
+  override name = 'UnknownMapRegion'
 }
 
-/** The commands, on the folder of all map regions; its lock is held, except for {@link listRegions}. */
-export interface RegionCommands {
+/** The commands, on the folder of all map regions; its lock is held, except for {@link listMapRegions}. */
+export interface MapRegionCommands {
   readonly folder: string
   /**
    * Runs the work while no server has the data folder. Does nothing if one has: then that server removes builds that
@@ -35,7 +35,7 @@ export interface RegionCommands {
 }
 
 /** Prints the map regions in the order of precedence. */
-export function listRegions(folder: string, print: Print): void {
+export function listMapRegions(folder: string, print: Print): void {
   const records = fs.existsSync(folder)
     ? readManifest(folder).regions.map((region) => readRecord(join(folder, region.folder)))
     : []
@@ -50,7 +50,7 @@ export function listRegions(folder: string, print: Print): void {
  * @throws {NameTaken} and what importMapRegion throws
  */
 export async function runImport(
-  commands: RegionCommands,
+  commands: MapRegionCommands,
   job: Omit<MapRegionImport, 'folder' | 'isSample' | 'onNote'>,
 ): Promise<void> {
   const { folder, print } = commands
@@ -63,7 +63,7 @@ export async function runImport(
  * @throws {NameTaken} and what importAddresses throws
  */
 export async function addAddresses(
-  commands: RegionCommands,
+  commands: MapRegionCommands,
   job: Omit<AddressImport, 'folder' | 'isSample' | 'onNote'>,
 ): Promise<void> {
   const { folder, print } = commands
@@ -72,7 +72,7 @@ export async function addAddresses(
 }
 
 async function report(
-  { folder, withoutServer, print }: RegionCommands,
+  { folder, withoutServer, print }: MapRegionCommands,
   record: MapRegionRecord,
 ): Promise<void> {
   await withoutServer(() => sweepBuilds(folder))
@@ -84,10 +84,10 @@ async function report(
  * Gives regions of earlier versions the products of this version, and reports the result.
  * @param name undefined for all regions; if some cannot be updated, the others still are
  * @returns whether all of them are up to date now
- * @throws {UnknownRegion} and what updateMapRegion throws for a region that was named
+ * @throws {UnknownMapRegion} and what updateMapRegion throws for a region that was named
  */
-export async function updateRegions(
-  commands: RegionCommands,
+export async function updateMapRegions(
+  commands: MapRegionCommands,
   name: string | undefined,
   job: Omit<MapRegionUpdate, 'folder' | 'name' | 'onNote'>,
 ): Promise<boolean> {
@@ -112,9 +112,9 @@ export async function updateRegions(
 
 /**
  * Gives the map region precedence over all others where they overlap.
- * @throws {UnknownRegion}
+ * @throws {UnknownMapRegion}
  */
-export function useRegion({ folder, print }: RegionCommands, name: string): void {
+export function useMapRegion({ folder, print }: MapRegionCommands, name: string): void {
   const manifest = readManifest(folder)
   const region = manifest.regions.find((one) => one.name === name)
   if (region === undefined) throw unknown(name, manifest)
@@ -125,10 +125,10 @@ export function useRegion({ folder, print }: RegionCommands, name: string): void
 
 /**
  * Removes the map region, and what an interrupted import of it left.
- * @throws {UnknownRegion}
+ * @throws {UnknownMapRegion}
  */
-export async function removeRegion(
-  { folder, withoutServer, print }: RegionCommands,
+export async function removeMapRegion(
+  { folder, withoutServer, print }: MapRegionCommands,
   name: string,
 ): Promise<void> {
   const manifest = readManifest(folder)
@@ -173,7 +173,7 @@ function megabytes(bytes: number): string {
 function unknown(
   name: string,
   { regions }: { readonly regions: readonly { readonly name: string }[] },
-): UnknownRegion {
+): UnknownMapRegion {
   const names = regions.map((region) => region.name).join(', ')
-  return new UnknownRegion(`There is no region ${name}${names === '' ? '.' : `; there are ${names}.`}`)
+  return new UnknownMapRegion(`There is no region ${name}${names === '' ? '.' : `; there are ${names}.`}`)
 }

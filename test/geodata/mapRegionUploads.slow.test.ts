@@ -12,7 +12,7 @@ import { text } from 'node:stream/consumers'
 import t, { type Test } from 'tap'
 import { mapRegionsFolder, readManifest, readRecord } from '../../src/geo/extract/mapRegionFiles.ts'
 import { writeOsmPbf } from '../../src/geo/extract/osmPbfWriter.ts'
-import { RegionUploads } from '../../src/geo/extract/regionUploads.ts'
+import { MapRegionUploads } from '../../src/geo/extract/mapRegionUploads.ts'
 import { lockStore } from '../../src/log/store.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
@@ -308,7 +308,7 @@ t.test('limits of the machine, and turned off', async (t) => {
   const data = join(folder, 'limits')
   mkdirSync(data)
   let memory = 1e9
-  const uploads = new RegionUploads({
+  const uploads = new MapRegionUploads({
     dataFolder: data,
     lock: lockStore,
     imported: async () => {},

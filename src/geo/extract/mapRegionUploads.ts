@@ -16,7 +16,7 @@ import fs from 'node:fs'
 import { mkdir, rm } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import type { Readable } from 'node:stream'
-import { REGION_UPLOAD_CHILD } from '../../../workers/urls.ts'
+import { MAP_REGION_UPLOAD_CHILD } from '../../../workers/urls.ts'
 import { ApiError, failureFields } from '../../runtime/errors.ts'
 import type { Clock } from '../../runtime/clock.ts'
 import type { Service } from '../../runtime/lifecycle.ts'
@@ -28,7 +28,7 @@ import { memoryShortage } from './importNeeds.ts'
 import { ROOM_PER_BYTE } from './importMapRegion.ts'
 import { mapRegionsFolder, readManifest, readRecord, sweepBuilds, unfinishedBuild } from './mapRegionFiles.ts'
 import { storeExtract } from './storeExtract.ts'
-import { isUnderWay, UploadHistory, type RegionUpload, type UploadStatus } from './uploadHistory.ts'
+import { isUnderWay, UploadHistory, type MapRegionUpload, type UploadStatus } from './uploadHistory.ts'
 import type { UploadNews } from './uploadImport.ts'
 
 /** The folder of the extracts that were received, each in a folder of its import, in that of the regions. */
@@ -55,7 +55,7 @@ class Ended extends Error {
   }
 }
 
-export interface RegionUploadsParts {
+export interface MapRegionUploadsParts {
   readonly dataFolder: string
   /** Takes the lock of a folder, or throws at once because another process has it. */
   readonly lock: (folder: string) => () => void
@@ -77,16 +77,16 @@ interface Running {
   readonly ended: PromiseWithResolvers<void>
 }
 
-export class RegionUploads implements Service {
+export class MapRegionUploads implements Service {
   readonly name = 'imports of regions'
-  readonly #parts: RegionUploadsParts
+  readonly #parts: MapRegionUploadsParts
   readonly #folder: string
   readonly #history: UploadHistory
   #running: Running | undefined
   #cleaning: Promise<void> | undefined
   #isStopped = false
 
-  constructor(parts: RegionUploadsParts) {
+  constructor(parts: MapRegionUploadsParts) {
     this.#parts = parts
     this.#folder = mapRegionsFolder(resolve(parts.dataFolder))
     this.#history = new UploadHistory(this.#folder, (error) =>
@@ -95,11 +95,11 @@ export class RegionUploads implements Service {
   }
 
   /** Newest first. */
-  get all(): readonly RegionUpload[] {
+  get all(): readonly MapRegionUpload[] {
     return this.#history.all
   }
 
-  get(id: string): RegionUpload | undefined {
+  get(id: string): MapRegionUpload | undefined {
     return this.#history.get(id)
   }
 
@@ -127,7 +127,7 @@ export class RegionUploads implements Service {
    * @throws ApiError 400 for a file of another kind, 409 while another import is under way, 503 without room on the disk
    * or in memory; and what the file throws
    */
-  async receive(name: string, file: Readable, expected: number | undefined): Promise<RegionUpload> {
+  async receive(name: string, file: Readable, expected: number | undefined): Promise<MapRegionUpload> {
     this.#refuseOther()
     const running = this.#begin(name)
     const { signal } = running.end
@@ -159,7 +159,7 @@ export class RegionUploads implements Service {
    * @returns the import after its end; undefined if there is none with that id
    * @throws ApiError 409 if it has ended already
    */
-  async cancel(id: string): Promise<RegionUpload | undefined> {
+  async cancel(id: string): Promise<MapRegionUpload | undefined> {
     const found = this.get(id)
     if (found === undefined) return undefined
     if (this.#running?.id !== id) throw new ApiError(409, `The import has ended already: ${found.status}.`)
@@ -224,7 +224,7 @@ export class RegionUploads implements Service {
 
   async #import(running: Running): Promise<void> {
     const { id, name, path, end } = running
-    const child = fork(REGION_UPLOAD_CHILD, [this.#folder, path, name], {
+    const child = fork(MAP_REGION_UPLOAD_CHILD, [this.#folder, path, name], {
       stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
       // Nothing of our environment, which contains keys and passwords.
       env: { PATH: process.env.PATH },
@@ -282,7 +282,7 @@ export class RegionUploads implements Service {
     ended.resolve()
   }
 
-  async #clean(left: readonly RegionUpload[]): Promise<void> {
+  async #clean(left: readonly MapRegionUpload[]): Promise<void> {
     try {
       for (const { id, name } of left) {
         const path = join(this.#folder, RECEIVED, id, `${name}.osm.pbf`)
@@ -325,7 +325,7 @@ export class RegionUploads implements Service {
     }
   }
 
-  #change(id: string, changes: Partial<RegionUpload>): void {
+  #change(id: string, changes: Partial<MapRegionUpload>): void {
     this.#history.put({ ...this.get(id)!, ...changes })
   }
 
