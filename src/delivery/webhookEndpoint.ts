@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LoggedEvent } from '../events/port.ts'
 import type { Webhook } from '../model/webhook.ts'
+import { ConcurrencyLimit } from '../runtime/concurrencyLimit.ts'
 import { DeliveryAttempts, type AttemptOwner } from './deliveryAttempts.ts'
 import type { EndpointParts } from './endpointParts.ts'
 import { bundle, type Bundle } from './webhookMessage.ts'

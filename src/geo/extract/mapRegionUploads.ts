@@ -9,7 +9,7 @@
  * - UPLOAD-2: However it ends, also by `kill -9`: the regions in service are those from before, or the new one is
  *   complete among them. The extract and the unfinished build are gone, at the latest after the next start.
  * - UPLOAD-3: Memory does not grow with the extract, and the disk is not filled: there is room for the build before
- *   each stretch of the extract is stored.
+ *   each part of the extract is stored.
  */
 import { fork, type ChildProcess } from 'node:child_process'
 import fs from 'node:fs'
