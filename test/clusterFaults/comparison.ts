@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { HttpAnswer } from '../kit/server.ts'
 import type { Load } from './load.ts'
 import { tripOf } from './couriers.ts'
+import type { Delivered } from './delivered.ts'
+import { EventLedger } from './eventLedger.ts'
 import type { EventRecord, Mover } from './movers.ts'
 import type { Streams } from './streams.ts'
 
@@ -12,8 +14,8 @@ export interface Compared {
   readonly partitions: number
   /** The gateways, each as a function for `GET` requests. */
   readonly gateways: readonly ((path: string) => Promise<HttpAnswer>)[]
-  /** Ids of events that the webhook delivered, some of them more than once. */
-  readonly delivered: () => readonly string[]
+  /** What the webhook delivered. */
+  readonly delivered: Delivered
   readonly fault: (sentence: string) => void
 }
 
@@ -21,6 +23,8 @@ export interface Compared {
 export interface Totals {
   readonly devices: number
   readonly events: number
+  /** Messages of the stream of events that were read in a second. */
+  readonly eventsPerSecond: number
   /** Frames of all partitions. */
   readonly frames: number
   readonly owners: number
@@ -48,15 +52,17 @@ export async function compare(parts: Compared): Promise<Totals> {
   await compareTrips(load.movers, gateways[0]!, fault)
   const expected = load.movers.reduce((sum, { events }) => sum + events.length, 0)
   await grown(() => streams.eventCount(), expected)
-  const events = await streams.events(fault)
-  const ids = compareEvents(load, events, fault)
+  const ledger = new EventLedger(load, fault)
+  const { perSecond } = await streams.readEvents((event) => ledger.take(event), fault)
+  ledger.finish()
+  const { ids } = ledger
   for (const [i, get] of gateways.entries()) {
-    await grown(async () => (await listed(get)).length, ids.size)
-    compareIds(`the list of gateway ${i + 1}`, await listed(get), ids, fault)
+    let list: readonly string[] = []
+    await grown(async () => (list = await listed(get)).length, ids.size)
+    compareIds(`the list of gateway ${i + 1}`, list, ids, fault)
   }
-  await grown(async () => new Set(delivered()).size, ids.size)
-  const brought = delivered()
-  compareIds('the webhook', [...new Set(brought)], ids, fault)
+  await grown(async () => delivered.ids.size, ids.size)
+  compareIds('the webhook', [...delivered.ids], ids, fault)
   let frames = 0
   let owners = 0
   for (let partition = 0; partition < parts.partitions; partition++) {
@@ -66,13 +72,14 @@ export async function compare(parts: Compared): Promise<Totals> {
   }
   // A duplicate may come late.
   const count = await streams.eventCount()
-  if (count !== events.length) fault(`G2 ${count} events are in EVENTS, ${events.length} were a moment ago`)
+  if (count !== ledger.count) fault(`G2 ${count} events are in EVENTS, ${ledger.count} were a moment ago`)
   return {
     devices: load.movers.length,
-    events: events.length,
+    events: ledger.count,
+    eventsPerSecond: perSecond,
     frames,
     owners,
-    redelivered: brought.length - new Set(brought).size,
+    redelivered: delivered.repeats,
   }
 }
 
@@ -115,7 +122,7 @@ function compareUser(mover: Mover, { status, body }: HttpAnswer, fault: (s: stri
   if (wrong !== undefined) fault(wrong)
 }
 
-/** T1: each update has moved its trip once. */
+/** T1: each update has moved its trip once, so that the trip has exactly the locations that it must have kept. */
 export async function compareTrips(
   movers: readonly Mover[],
   get: (path: string) => Promise<HttpAnswer>,
@@ -127,45 +134,22 @@ export async function compareTrips(
     const { externalId, locations } = trip
     const { status, body } = await get(`trips/${encodeURIComponent(externalId)}`)
     if (status !== 200) fault(`T1 ${externalId} is answered ${status} ${JSON.stringify(body)}`)
-    else if (body.trip.locations.length !== locations)
-      fault(`T1 ${externalId} has ${body.trip.locations.length} locations, expected ${locations}`)
+    else {
+      const found: string[] = body.trip.locations.map(({ updatedAt }: { updatedAt: string }) => updatedAt)
+      const at = firstDifference(found, locations)
+      if (at !== undefined)
+        fault(
+          `T1 location ${at} of the ${found.length} of ${externalId} is of ${found[at]}, expected ` +
+            `${locations[at]} of ${locations.length}`,
+        )
+    }
   }
 }
 
-/** @returns the ids */
-function compareEvents(
-  { movers, answered }: Load,
-  events: readonly EventRecord[],
-  fault: (s: string) => void,
-): Set<string> {
-  const byDevice = new Map<string, EventRecord[]>(movers.map(({ deviceId }) => [deviceId, []]))
-  const ids = new Set<string>()
-  for (const event of events) {
-    if (ids.has(event._id)) fault(`G2 event ${event._id} is twice in EVENTS`)
-    ids.add(event._id)
-    // A call on a trip that nobody has moved.
-    if (event.user?.deviceId === undefined) continue
-    const list = byDevice.get(event.user.deviceId)
-    if (list === undefined) fault(`event ${event._id} is of ${event.user.deviceId}, which nobody sent`)
-    else list.push(event)
-  }
-  for (const id of answered) if (!ids.has(id)) fault(`G5 event ${id} was answered, and is not in EVENTS`)
-  for (const mover of movers) {
-    const found = byDevice.get(mover.deviceId)!
-    const texts = found.map((event) => mover.textOf(event))
-    const differs = Array.from({ length: Math.max(texts.length, mover.events.length) }, (_, i) => i).find(
-      (i) => texts[i] !== mover.events[i],
-    )
-    if (differs !== undefined)
-      fault(
-        `G2, G3 event ${differs} of the ${texts.length} of ${mover.deviceId} is ${texts[differs]}, expected ` +
-          `${mover.events[differs]} of ${mover.events.length}`,
-      )
-    const isBack = found.findIndex(({ createdAt }, i) => i > 0 && createdAt < found[i - 1]!.createdAt)
-    if (isBack > 0)
-      fault(`G3 the time of event ${isBack} of ${mover.deviceId} is before that of the one before`)
-  }
-  return ids
+/** The first index at which two lists differ; undefined if they are the same. */
+function firstDifference(some: readonly string[], others: readonly string[]): number | undefined {
+  for (let i = 0; i < Math.max(some.length, others.length); i++) if (some[i] !== others[i]) return i
+  return undefined
 }
 
 /** All ids of a gateway's list, from all its pages. */

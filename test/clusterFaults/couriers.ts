@@ -13,14 +13,19 @@ export const GOAL = {
 const DEGREE_METERS = 111_319.49
 const NEAR_AFTER = 10
 const THERE_AFTER = 13
+/** "At 5,000 every other of the older half goes": of what a trip has kept, the second, the fourth, and so on. */
+const MOST_LOCATIONS = 5000
 /** Updates of a messenger for each of its trips. */
 const PER_TRIP = 15
 
 /** A trip as the updates of a device have moved it. */
 export interface MovedTrip {
   readonly externalId: string
-  /** As many as updates, because these are far enough apart. */
-  readonly locations: number
+  /**
+   * The times of its locations: those of all updates, because these are far enough apart, until there are so many that
+   * the trip is thinned.
+   */
+  readonly locations: readonly string[]
 }
 
 /** The trip that the last acknowledged update of a mover has moved; undefined if it is on none. */
@@ -42,6 +47,7 @@ abstract class OnTrip implements Mover {
   readonly events: string[] = []
   place: Place | undefined
   trip: MovedTrip | undefined
+  #locations: string[] = []
   #sent = 0
 
   constructor(deviceId: string) {
@@ -77,7 +83,11 @@ abstract class OnTrip implements Mover {
     const { externalId, isFirst } = this.step(this.#sent)
     this.place = { latitude, longitude, updatedAt: body['updatedAt'] as string }
     this.events.push(...events)
-    this.trip = { externalId, locations: isFirst ? 1 : this.trip!.locations + 1 }
+    if (isFirst) this.#locations = []
+    this.#locations.push(this.place.updatedAt!)
+    if (this.#locations.length === MOST_LOCATIONS)
+      this.#locations = this.#locations.filter((_, i) => i >= MOST_LOCATIONS / 2 || i % 2 === 0)
+    this.trip = { externalId, locations: this.#locations }
     this.#sent++
   }
 

@@ -39,6 +39,8 @@ export class Load {
   }
   /** Longest time until a request by HTTP was answered, in ms. A reader may reset it. */
   longestAnswerMs = 0
+  /** When the newest acknowledged update was sent for the first time, by `performance.now()`. */
+  newestFirstSent = -Infinity
   /** Ids of events in answers. */
   readonly answered = new Set<string>()
   readonly #gateways: readonly string[]
@@ -131,8 +133,9 @@ export class Load {
     const count = this.#gateways.length
     for (; !this.#stopped.signal.aborted; await sleep(PAUSE_MS)) {
       const move = mover.next()
+      const firstSent = performance.now()
       for (let failures = 0; !this.#abandoned.signal.aborted;) {
-        if (await this.#isTaken(mover, move, this.#gateways[(home + failures) % count]!)) break
+        if (await this.#isTaken(mover, move, this.#gateways[(home + failures) % count]!, firstSent)) break
         failures++
         if (failures === count) this.counts.failedEverywhere++
         if (failures >= count) await sleep(RETRY_MS)
@@ -140,7 +143,7 @@ export class Load {
     }
   }
 
-  async #isTaken(mover: Mover, move: Move, url: string): Promise<boolean> {
+  async #isTaken(mover: Mover, move: Move, url: string, firstSent: number): Promise<boolean> {
     const sentAt = performance.now()
     let status: number
     let retryAfter: string | null
@@ -168,7 +171,7 @@ export class Load {
       else this.#fault(`G7 ${mover.deviceId} was answered ${status} ${JSON.stringify(body)}`)
       return false
     }
-    this.#acknowledged(mover, sentAt)
+    this.#acknowledged(mover, sentAt, firstSent)
     mover.applied()
     this.#compare(mover, move, body.events)
     if (isOnTrip(mover) && body.user.trip === undefined)
@@ -176,8 +179,9 @@ export class Load {
     return true
   }
 
-  #acknowledged({ deviceId }: Mover, sentAt: number): void {
+  #acknowledged({ deviceId }: Mover, sentAt: number, firstSent = sentAt): void {
     this.counts.updates++
+    this.newestFirstSent = Math.max(this.newestFirstSent, firstSent)
     this.#sentAt.set(deviceId, sentAt)
   }
 

@@ -5,6 +5,7 @@ import {
   natsMajorityKilled,
   natsOnlyDiskFull,
   natsQuota,
+  natsSurvivorKilled,
 } from './natsServers.ts'
 import {
   clockOff,
@@ -35,6 +36,7 @@ export const SCENARIOS: readonly Scenario[] = [
   rollingRestart,
   natsKilled,
   natsMajorityKilled,
+  natsSurvivorKilled,
   natsDiskFull,
   natsOnlyDiskFull,
   natsQuota,

@@ -13,9 +13,10 @@ import { makeWorld, shareWorld } from '../kit/world.ts'
 import { Bystander, type Call } from './bystander.ts'
 import { compare, type Totals } from './comparison.ts'
 import { Courier, GOAL, Messenger } from './couriers.ts'
+import { Delivered } from './delivered.ts'
 import { Guest, GUEST_SETTINGS, type Cafe } from './guests.ts'
 import { Load } from './load.ts'
-import { Commuter, GATE, nameIn, Wanderer, type EventRecord } from './movers.ts'
+import { Commuter, GATE, nameIn, Wanderer } from './movers.ts'
 import type { Scenario } from './scenario.ts'
 import { Streams } from './streams.ts'
 
@@ -73,7 +74,7 @@ export class Stage {
   /** In their order. */
   readonly happenings: Happening[] = []
   readonly #say: (line: string) => void
-  readonly #receiver: Receiver
+  readonly #delivered: Delivered
   readonly #calls: readonly Call[]
   readonly #bystander: Bystander
   /** When the current fault began, by `performance.now()`. */
@@ -83,7 +84,7 @@ export class Stage {
   private constructor(
     cluster: Cluster,
     streams: Streams,
-    receiver: Receiver,
+    delivered: Delivered,
     partitions: number,
     random: Seeded,
     { circles, cafe, couriers }: Furniture,
@@ -93,7 +94,7 @@ export class Stage {
     this.streams = streams
     this.partitions = partitions
     this.random = random
-    this.#receiver = receiver
+    this.#delivered = delivered
     this.#say = say
     const wanderer = (prefix: string, n: number) =>
       new Wanderer(nameIn(`${prefix}${n}`, n % partitions, partitions), random, circles)
@@ -130,7 +131,8 @@ export class Stage {
     // For an end by a signal: in that case, nobody looks at it.
     const remove = () => rmSync(folder, REMOVAL)
     process.once('exit', remove)
-    const receiver = new Receiver()
+    const delivered = new Delivered()
+    const receiver = new Receiver((received) => delivered.take(received))
     let cluster: Cluster | undefined
     let streams: Streams | undefined
     const faults: string[] = []
@@ -143,7 +145,7 @@ export class Stage {
       const random = new Seeded(seed)
       const furniture = await furnish(cluster, receiver, random)
       streams = await Streams.open(cluster.nats.map(({ options }) => options.url))
-      const stage = new Stage(cluster, streams, receiver, partitions, random, furniture, say)
+      const stage = new Stage(cluster, streams, delivered, partitions, random, furniture, say)
       try {
         await stage.#play(scenario)
       } finally {
@@ -247,8 +249,8 @@ export class Stage {
 
   /** Resolves when the webhook delivers something. */
   delivers(): Promise<void> {
-    const before = this.#receiver.got.length
-    return this.#until('no webhook is delivered', () => this.#receiver.got.length > before)
+    const before = this.#delivered.requests
+    return this.#until('no webhook is delivered', () => this.#delivered.requests > before)
   }
 
   /** Sends a request to a gateway with the secret key. */
@@ -285,8 +287,7 @@ export class Stage {
         streams: this.streams,
         partitions: this.partitions,
         gateways: this.#calls.map((ask) => (path) => ask('GET', path)),
-        delivered: () =>
-          this.#receiver.got.flatMap(({ json }) => json.events.map(({ _id }: EventRecord) => _id)),
+        delivered: this.#delivered,
         fault: (sentence) => this.fault(sentence),
       }),
       (await Promise.all(this.actors.map(repeatsOf))).reduce((sum, count) => sum + count, 0),
@@ -294,11 +295,12 @@ export class Stage {
     for (const name of await cluster.stop()) this.fault(`${name} did not end well`)
   }
 
-  #tell({ devices, events, frames, owners, redelivered }: Totals, repeats: number): void {
+  #tell(totals: Totals, repeats: number): void {
+    const { devices, events, eventsPerSecond, frames, owners, redelivered } = totals
     const { counts } = this.load
     this.#say(
-      `${counts.updates} updates of ${devices} devices acknowledged and there; ${events} events once each; ` +
-        `${frames} frames of ${owners} owners of ${this.partitions} partitions`,
+      `${counts.updates} updates of ${devices} devices acknowledged and there; ${events} events once each, read at ` +
+        `${eventsPerSecond} messages a second; ${frames} frames of ${owners} owners of ${this.partitions} partitions`,
     )
     this.#say(
       `${counts.refused} updates refused, ${counts.unanswered} unanswered, all sent again, ${repeats} known as applied; longest ` +

@@ -6,7 +6,15 @@ import { EVENTS, journalSubject, streamOf } from '../../src/cluster/journal/jetS
 import type { EventRecord } from './movers.ts'
 
 const ANSWER_MS = 10_000
-const READ_MS = 30_000
+/** A stream whose messages stop coming for so long is read no further. */
+const STALL_MS = 30_000
+/**
+ * How many messages are on their way at once. All that a long stream has would be more than a server keeps for a slow
+ * reader: it then closes the connection (64 MB), and reading begins again.
+ */
+const MESSAGES_AT_ONCE = 2000
+/** The server says twice in this time that a pull still waits. Silence means that it is lost, and it is sent again. */
+const PULL_MS = 5000
 const CLAIM = ANY_CLAIM.replace('*', 'owner')
 
 /** The streams themselves, read without Ringfence. */
@@ -33,17 +41,25 @@ export class Streams {
     return Object.values(state.subjects ?? {}).reduce((sum, count) => sum + count, 0)
   }
 
-  /** All events, in the order of the stream. */
-  async events(fault: (sentence: string) => void): Promise<EventRecord[]> {
-    const found: EventRecord[] = []
-    for (const message of await this.#messages(EVENTS)) {
-      if (!message.subject.startsWith('events.')) continue
+  /**
+   * Reads all events, in the order of the stream. None of them is kept.
+   * @returns how many messages of the stream were read in a second
+   */
+  async readEvents(
+    take: (event: EventRecord) => void,
+    fault: (sentence: string) => void,
+  ): Promise<{ readonly perSecond: number }> {
+    const began = performance.now()
+    let count = 0
+    await this.#read(EVENTS, (message) => {
+      count++
+      if (!message.subject.startsWith('events.')) return
       const event = message.json<EventRecord>()
       if (message.headers?.get('Nats-Msg-Id') !== event._id)
         fault(`G2 event ${event._id} has another message id`)
-      found.push(event)
-    }
-    return found
+      take(event)
+    })
+    return { perSecond: Math.round((count * 1000) / (performance.now() - began)) }
   }
 
   /**
@@ -62,13 +78,13 @@ export class Streams {
     let claimer: string | undefined
     let offset: number | undefined
     let frames = 0
-    for (const message of await this.#messages(name)) {
+    await this.#read(name, (message) => {
       const kind = message.subject.slice(journalSubject(partition).length + 1)
       const record = keptOf(message)
       const by = ownerOf(record)
       if (kind === CLAIM) {
         claimer = by
-        continue
+        return
       }
       const allowed = kind === COMMIT && claimer === undefined ? owner : claimer
       if (by !== (allowed ?? by))
@@ -82,34 +98,33 @@ export class Streams {
       if (isNext) frames++
       ;[owner, claimer, offset] = [by, undefined, point.offset]
       owners.add(by)
-    }
+    })
     return { frames, owners: owners.size }
   }
 
-  async #messages(stream: string): Promise<JsMsg[]> {
+  /** Reads a stream up to the message that is its last one when this begins. */
+  async #read(stream: string, take: (message: JsMsg) => void): Promise<void> {
     const { state } = await this.#manager.streams.info(stream)
-    const found: JsMsg[] = []
-    if (state.messages === 0) return found
+    if (state.messages === 0) return
     const consumer = await jetstream(this.connection, { timeout: ANSWER_MS }).consumers.get(stream)
-    // On a starved machine, a long stream is not read in that time, and what is there so far is not all.
-    for (let before = -1; found.length > before;) {
-      before = found.length
-      const messages = await consumer.fetch({
-        max_messages: state.messages - found.length,
-        expires: READ_MS,
-      })
-      try {
-        for await (const message of messages) {
-          found.push(message)
-          if (message.seq >= state.last_seq) return found
-        }
-      } catch (error) {
-        // Another server of the cluster has not heard of the new consumer yet.
-        if (found.length > 0 || !(error instanceof Error) || error.message !== 'no responders') throw error
-        return this.#messages(stream)
+    // It begins anew behind the last message that it has seen, if the connection or its server is lost.
+    const messages = await consumer.consume({ max_messages: MESSAGES_AT_ONCE, expires: PULL_MS })
+    let last = 0
+    const stalled = setTimeout(() => {
+      messages.stop(new Error(`${stream} was read up to ${last}, and ends at ${state.last_seq}`))
+    }, STALL_MS)
+    try {
+      for await (const message of messages) {
+        stalled.refresh()
+        take(message)
+        last = message.seq
+        if (last >= state.last_seq) return
       }
+    } finally {
+      clearTimeout(stalled)
+      messages.stop()
+      await consumer.delete().catch(() => {})
     }
-    throw new Error(`${stream} was read up to ${found.at(-1)?.seq ?? 0}, and ends at ${state.last_seq}`)
   }
 }
 

@@ -32,6 +32,7 @@ export interface Received {
 export class Receiver {
   readonly got: Received[] = []
   answer: (received: Received, response: ServerResponse) => void = (_, response) => response.end('thanks')
+  readonly #keep: (received: Received) => void
   #port = 0
   readonly #server = createServer((request, response) => {
     const chunks: Buffer[] = []
@@ -39,10 +40,15 @@ export class Receiver {
     request.on('end', () => {
       const body = Buffer.concat(chunks).toString()
       const received = { path: request.url!, headers: request.headers, body, json: JSON.parse(body) }
-      this.got.push(received)
+      this.#keep(received)
       this.answer(received, response)
     })
   })
+
+  /** @param keep called with each request; by default it is added to {@link got} */
+  constructor(keep?: (received: Received) => void) {
+    this.#keep = keep ?? ((received) => void this.got.push(received))
+  }
 
   static async start(t: Test): Promise<Receiver> {
     const receiver = new Receiver()
