@@ -15,7 +15,12 @@ import { parseArgs } from 'node:util'
 import { jetstreamManager } from '@nats-io/jetstream'
 import { exitBySignal } from '../cluster/exitBySignal.ts'
 import type { Member } from '../cluster/member.ts'
-import { natsDiskFull, natsKilled, natsMajorityKilled } from '../test/clusterFaults/natsServers.ts'
+import {
+  natsDiskFull,
+  natsKilled,
+  natsMajorityKilled,
+  natsSurvivorKilled,
+} from '../test/clusterFaults/natsServers.ts'
 import {
   ownerFrozen,
   ownerKilled,
@@ -28,10 +33,10 @@ import { deliveryKilled, gatewayKilled, rollingRestart } from '../test/clusterFa
 import type { Scenario } from '../test/clusterFaults/scenario.ts'
 import { Stage } from '../test/clusterFaults/stage.ts'
 import { KEYS } from '../test/kit/server.ts'
-import { drift } from './drift.ts'
 import { rounded } from './figures.ts'
 import { Fleet } from './load/clusterFleet.ts'
 import { done, progress } from './progress.ts'
+import { levelOf, livesOf, type Resident } from './soakMemory.ts'
 import { plot } from './soakPlot.ts'
 
 const MIB = 1024 * 1024
@@ -39,8 +44,6 @@ const WINDOW_MS = 5000
 /** The share of the time without faults, and the part of it that warms up. */
 const CALM_SHARE = 0.4
 const WARM_UP_SHARE = 1 / 3
-/** A drift below this share of the resident set does not count. */
-const NOISE_SHARE = 0.05
 /** The pause between two faults. */
 const PAUSE_MS = 10_000
 
@@ -51,6 +54,8 @@ const { values: options } = parseArgs({
     rate: { type: 'string', default: '500' },
     devices: { type: 'string', default: '5000' },
     seed: { type: 'string', default: '1' },
+    /** The names of the faults that are played, separated by commas; by default all of them. */
+    faults: { type: 'string', default: '' },
     smoke: { type: 'boolean', default: false },
     strict: { type: 'boolean', default: false },
   },
@@ -62,7 +67,7 @@ if (!(minutes > 0)) throw new Error('--minutes: a number above 0')
 if (!(rate > 0)) throw new Error('--rate: a number above 0')
 
 /** The faults of the fault suite that need no other cluster than this one. */
-const FAULTS: readonly Scenario[] = [
+const ALL_FAULTS: readonly Scenario[] = [
   ownerKilled,
   gatewayKilled,
   natsKilled,
@@ -71,17 +76,25 @@ const FAULTS: readonly Scenario[] = [
   twoOwners,
   ownersKilled,
   natsMajorityKilled,
+  natsSurvivorKilled,
   ownerFrozen,
   natsDiskFull,
   ownersGone,
   rollingRestart,
 ]
+const FAULTS = options.faults === '' ? ALL_FAULTS : options.faults.split(',').map(faultOf)
+
+function faultOf(name: string): Scenario {
+  const found = ALL_FAULTS.find((fault) => fault.name === name)
+  if (found !== undefined) return found
+  throw new Error(`--faults: ${name} is not one of ${ALL_FAULTS.map((fault) => fault.name).join(', ')}`)
+}
 
 /** The measurements of one window. */
 interface Sample {
   readonly seconds: number
-  /** Resident MiB by process; not a number while it does not run. */
-  readonly rssMiB: ReadonlyMap<string, number>
+  /** By process. */
+  readonly resident: ReadonlyMap<string, Omit<Resident, 'seconds'>>
   /** What the three servers store, MiB. */
   readonly storedMiB: number
   readonly consumers: number
@@ -201,7 +214,12 @@ class Watch {
     const reached = stores.filter((store) => store !== undefined)
     return {
       seconds: (performance.now() - this.#began) / 1000,
-      rssMiB: new Map(cluster.members.map((member) => [member.options.name, residentMiB(member)])),
+      resident: new Map(
+        cluster.members.map((member) => [
+          member.options.name,
+          { pid: member.pid, rssMiB: residentMiB(member) },
+        ]),
+      ),
       storedMiB: reached.reduce((sum, { storage }) => sum + storage, 0) / MIB,
       consumers: reached.length === 0 ? Number.NaN : Math.max(...reached.map(({ consumers }) => consumers)),
       ownersRecorded: await ownersRecorded(this.#stage).catch(() => Number.NaN),
@@ -249,31 +267,27 @@ async function ownersRecorded({ streams }: Stage): Promise<number> {
   return (await manager.streams.info('KV_ringfence-partitions')).state.last_seq
 }
 
+/** The consumers when a server was last asked and could answer. */
+function lastConsumers(some: readonly Sample[]): number | undefined {
+  return some.findLast(({ consumers }) => Number.isFinite(consumers))?.consumers
+}
+
 function report(faults: readonly string[]): number {
   const warmUpSeconds = calmSeconds * WARM_UP_SHARE
-  const names = [...samples[0]!.rssMiB.keys()]
+  const names = [...samples[0]!.resident.keys()]
   const calm = samples.filter(({ seconds }) => seconds > warmUpSeconds && seconds <= calmSeconds)
-  const memory = names.map((name) => {
-    const of = (some: readonly Sample[]) =>
-      some.map(({ rssMiB }) => rssMiB.get(name)!).filter(Number.isFinite)
-    const values = of(calm)
-    const found = drift(
-      calm.map(({ seconds }) => seconds),
-      values,
-    )
-    const mean = values.reduce((sum, value) => sum + value, 0) / values.length
-    return {
-      process: name,
-      calmMiB: rounded(mean, 0),
-      calmDriftMiB: rounded(found.drift, 1),
-      calmSpreadMiB: rounded(found.spread, 1),
-      mostMiB: rounded(Math.max(...of(samples)), 0),
-      lastMiB: rounded(of(samples).at(-1)!, 0),
-      isSteady: found.drift <= Math.max(found.spread, NOISE_SHARE * mean),
-    }
-  })
+  const residentOf = (name: string, some: readonly Sample[]): Resident[] =>
+    some.map(({ seconds, resident }) => ({ seconds, ...resident.get(name)! }))
+  const lives = new Map(names.map((name) => [name, livesOf(residentOf(name, samples))]))
+  const memory = names.map((name) => ({
+    process: name,
+    ...levelOf(residentOf(name, calm)),
+    mostMiB: Math.max(...lives.get(name)!.map(({ mostMiB }) => mostMiB)),
+    lastMiB: lives.get(name)!.at(-1)!.lastMiB,
+  }))
   const growing = memory.filter(({ isSteady }) => !isSteady).map(({ process }) => process)
-  const takenOver = calm.at(-1)!.ownersRecorded - calm[0]!.ownersRecorded
+  const owners = calm.map(({ ownersRecorded: recorded }) => recorded).filter(Number.isFinite)
+  const takenOver = owners.at(-1)! - owners[0]!
   const verdict =
     `${acknowledged.toLocaleString('en-US')} updates of ${compared.toLocaleString('en-US')} devices acknowledged; ` +
     `${faults.length === 0 ? 'all there, every event once' : `${faults.length} RULES BROKEN`}; ` +
@@ -295,7 +309,7 @@ function report(faults: readonly string[]): number {
         title: `Resident memory, MiB (faults from ${Math.round(calmSeconds / 60)} min on)`,
         series: names.map((name, i) => ({
           name,
-          values: column(({ rssMiB }) => rssMiB.get(name)!),
+          values: column(({ resident }) => resident.get(name)!.rssMiB),
           color: colors[i % colors.length]!,
         })),
       },
@@ -324,22 +338,25 @@ function report(faults: readonly string[]): number {
       },
     ],
   })
-  if (!options.smoke) writeFileSync(join(import.meta.dirname, 'results', 'soak-cluster.svg'), svg)
+  if (!options.smoke && options.faults === '')
+    writeFileSync(join(import.meta.dirname, 'results', 'soak-cluster.svg'), svg)
   console.log(
     JSON.stringify({
       bench: 'soak-cluster',
       verdict,
       rows: faultRows,
       memory,
+      lives: Object.fromEntries(lives),
       faults,
       minutes,
       ratePerSecond: rate,
       devices,
       acknowledged,
       takenOver,
-      consumers: [calm.at(-1)!.consumers, samples.at(-1)!.consumers],
+      consumers: [lastConsumers(calm), lastConsumers(samples)],
       seed: Number(options.seed),
       smoke: options.smoke,
+      partial: options.faults !== '',
     }),
   )
   return faults.length > 0 || (options.strict && growing.length > 0) ? 1 : 0
