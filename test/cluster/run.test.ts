@@ -1,12 +1,14 @@
 /** `npm run cluster`, as far as it goes without servers: what it refuses, and whose answers it believes. */
 import { execFile } from 'node:child_process'
 import { once } from 'node:events'
+import { chmodSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { Member } from '../../cluster/member.ts'
+import { serverBinary } from '../kit/goServers.ts'
 
 const RUN = fileURLToPath(new URL('../../cluster/run.ts', import.meta.url))
 
@@ -52,4 +54,28 @@ t.test('a process is not taken for ready because another program answers in its 
   listening.start()
   await listening.ready()
   await listening.end('SIGKILL')
+})
+
+t.test('why a server cannot be built', async (t) => {
+  const server = { name: 'ringfence-no-such-server', package: 'example.invalid/none@latest' }
+  const folder = t.testdir()
+  const { PATH } = process.env
+  t.teardown(() => void (process.env.PATH = PATH))
+  process.env.PATH = folder
+  await t.rejects(serverBinary(server), {
+    name: 'ServerMissing',
+    message: /^ringfence-no-such-server is not on the PATH, and there is no Go toolchain to build it/,
+  })
+  const source = join(folder, 'nowhere')
+  await t.rejects(serverBinary({ ...server, source }), {
+    name: 'ServerMissing',
+    message: `ringfence-no-such-server is not on the PATH, and its source ${source} does not exist`,
+  })
+  const go = join(folder, 'go')
+  writeFileSync(go, '#!/bin/sh\necho "module lookup is off" >&2\nexit 1\n')
+  chmodSync(go, 0o755)
+  await t.rejects(serverBinary(server), {
+    name: 'ServerMissing',
+    message: /^ringfence-no-such-server is not on the PATH, and building it failed: module lookup is off/,
+  })
 })
