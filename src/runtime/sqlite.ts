@@ -109,6 +109,14 @@ export function openFinishedSqlite(file: string, cacheBytes?: number): Database.
 }
 
 /**
+ * Opens the bytes of a complete file for reading. They stay in memory until the database is closed.
+ * @throws the errors of SQLite
+ */
+export function openSqliteBytes(bytes: Buffer): Database.Database {
+  return new Database(bytes, { readonly: true })
+}
+
+/**
  * Makes a change that is on the disk when this returns, on a connection that otherwise flushes commits only at
  * checkpoints.
  */

@@ -11,7 +11,7 @@ import { run, text } from './tools.ts'
 
 const NAME = process.env.RINGFENCE_TEST_IMAGE ?? ''
 /** Bytes of an image without its base. */
-const BOUNDS = { all: 350e6, regions: 300e6, tracking: 160e6 }
+const BOUNDS = { all: 300e6, regions: 300e6, tracking: 160e6 }
 type Features = keyof typeof BOUNDS
 /** In the example geofence of a new server, and far from it. */
 const INSIDE = { latitude: 40.6892, longitude: -74.0445, accuracy: 20 }

