@@ -51,6 +51,19 @@ t.test('snapshots', { skip }, async (t) => {
   })
 })
 
+t.test('what reads snapshots leaves no consumer at the server', { skip }, async (t) => {
+  const { connection, manager } = await withStreams(t)
+  const snapshots = await openJetStreamSnapshots(connection, STORE_ID, 1, () => {})
+  const consumers = async () => (await manager.streams.info('OBJ_ringfence-snapshots')).state.consumer_count
+  const bytes = Buffer.alloc(1_000_000, 7)
+  for (let partition = 0; partition < 4; partition++) await snapshots.write(partition, { offset: 1, bytes })
+  const read = await Promise.all(
+    Array.from({ length: 16 }, (_, i) => snapshots.newest(i % 4).then((found) => found!.bytes.length)),
+  )
+  t.strictSame(read, Array(16).fill(bytes.length))
+  await until(async () => (await consumers()) === 0)
+})
+
 t.test('streams are made, adapted to the settings, and refused if they do not fit', { skip }, async (t) => {
   const { connection, manager } = await withStreams(t)
   const open = (options: Partial<JournalOptions>) =>

@@ -1,4 +1,4 @@
-/** Data of IP addresses that install/packIpData.ts has compressed. */
+/** Data of IP addresses that install/packData.ts has compressed. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'

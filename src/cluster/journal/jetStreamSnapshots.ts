@@ -1,4 +1,4 @@
-import { StorageType } from '@nats-io/jetstream'
+import { jetstream, StorageType, type JetStreamClient } from '@nats-io/jetstream'
 import { Objm, setSha256Backend, type ObjectStore } from '@nats-io/obj'
 import type { NatsConnection } from '@nats-io/transport-node'
 import type { SharedSnapshotStore, Snapshot } from '../../log/port.ts'
@@ -30,7 +30,34 @@ export async function openJetStreamSnapshots(
   damaged: (object: string, reason: string) => void,
 ): Promise<SharedSnapshotStore> {
   const options = { replicas, storage: StorageType.File, description: 'Snapshots of Ringfence' }
-  return new ObjectSnapshots(await new Objm(connection).create(BUCKET, options), storeId, damaged)
+  return new ObjectSnapshots(await new Objm(tidyClient(connection)).create(BUCKET, options), storeId, damaged)
+}
+
+/**
+ * A client whose consumers are removed from the servers when they have been read. The library reads each object with one
+ * that stays there for five minutes, and as long again after each start of a server. After some take-overs these would be
+ * hundreds.
+ */
+function tidyClient(connection: NatsConnection): JetStreamClient {
+  const client = jetstream(connection)
+  const { consumers } = client
+  const getPushConsumer: typeof consumers.getPushConsumer = async (...args) => {
+    const consumer = await consumers.getPushConsumer(...args)
+    const consume: typeof consumer.consume = async (options) => {
+      const messages = await consumer.consume(options)
+      const remove = () => consumer.delete()
+      // One that cannot be removed goes by itself.
+      void messages
+        .closed()
+        .then(remove, remove)
+        .catch(() => {})
+      return messages
+    }
+    return Object.create(consumer, { consume: { value: consume } }) as typeof consumer
+  }
+  return Object.create(client, {
+    consumers: { value: Object.create(consumers, { getPushConsumer: { value: getPushConsumer } }) },
+  }) as JetStreamClient
 }
 
 interface Slot {
