@@ -15,7 +15,7 @@ COPY src/dashboard src/dashboard/
 COPY src/geometry/confidence.ts src/geometry/ringCrossing.ts src/geometry/
 # No package that the server loads needs a script of its own: native ones carry their binaries. What other platforms need, and the package
 # `node`, which is the Node that this image has already, are then removed: `npm run slim`, 500 MB. Before that it builds the dashboard.
-# After it the large data of packages are compressed: 233 MB become NEW.
+# After it the large data of packages are compressed: 233 MB become 79.
 RUN npm ci --omit=dev --workspaces=false --ignore-scripts --no-audit --no-fund \
  && node install/slim.ts \
  && node install/packData.ts
