@@ -14,6 +14,7 @@ import {
   type TileAddress,
 } from './grid.ts'
 import { kindNumber, kindOf, type MapShape } from './kinds.ts'
+import { simplifyPolygon } from './simplifyPolygon.ts'
 import { VectorTile, type TileValues } from './vectorTile.ts'
 
 const EARTH = kindNumber('earth earth area')
@@ -34,6 +35,7 @@ const TOLERANCE = 4
 const FINE_TOLERANCE = 0
 /** The least area in square units. A pixel has 64. */
 const LEAST_AREA = 100
+const LEAST_LAND = 1
 /**
  * The lowest zoom with all buildings. In a city, most features are buildings. Below this zoom they are drawn to half a
  * pixel, which halves their size, and without those of less than four pixels.
@@ -101,9 +103,12 @@ export class TileCutter {
     for (const rectangle of this.#rectangles(LAND)) this.#addLand([ringOf(rectangle)])
     if (found === undefined) return
     const { block, placing } = found
+    // The level has no more points than tiles of its largest zoom need.
+    const tolerance = placing.scale < 1 ? TOLERANCE : FINE_TOLERANCE
     while (block.next()) {
       if (block.kind === EARTH) {
-        const rings = placed(block, placing)
+        // Points are removed before it is cut, because a cut ring has edges along the box that would then cross.
+        const rings = simplifyPolygon(placed(block, placing), tolerance, LEAST_LAND)
         for (const gap of this.#inRow === 0 ? [TILE_BOX] : gaps)
           this.#addLand(rings.map((ring) => clipRing(ring, gap)).filter((ring) => ring.length > 0))
       } else if (!(this.#hasLocality && LOCALITIES.has(block.kind))) this.#addFeature(block, placing)
@@ -166,7 +171,7 @@ export class TileCutter {
         ? parts.flatMap((part) => clipLine(part, TILE_BOX))
         : parts.map((part) => clipRing(part, TILE_BOX)).filter((part) => part.length > 0)
     if (inside.length === 0) return []
-    if (!isBuilding) return thinned(shape, inside, z >= 15 ? FINE_TOLERANCE : TOLERANCE, LEAST_AREA)
+    if (!isBuilding) return thinned(shape, inside, this.#tolerance, LEAST_AREA)
     if (z >= ALL_BUILDINGS_ZOOM) return thinned(shape, inside, FINE_TOLERANCE, 0)
     const coarse = inside.map((part) => scaledDown(part, COARSE))
     return thinned(shape, coarse, TOLERANCE / COARSE, LEAST_BUILDING / COARSE ** 2)
@@ -208,12 +213,18 @@ export class TileCutter {
     const place = (at: number): number => Math.min(this.#inRow - 1, Math.max(0, Math.floor(at / side)))
     const cell = place(y) * this.#inRow + place(x)
     if (accepted[cell] !== 1 || this.#states[cell] !== COAST) return
-    this.#addLand(rings.map((ring) => clipRing(ring, TILE_BOX)).filter((ring) => ring.length > 0))
+    const inside = rings.map((ring) => clipRing(ring, TILE_BOX)).filter((ring) => ring.length > 0)
+    this.#addLand(thinned('area', inside, this.#tolerance, LEAST_LAND))
   }
 
+  /** Adds rings of land, without those that have hardly any area. */
   #addLand(rings: readonly ArrayLike<number>[]): void {
-    const parts = thinned('area', rings, this.#address.z >= 15 ? FINE_TOLERANCE : TOLERANCE, 1)
+    const parts = thinned('area', rings, 0, LEAST_LAND)
     if (parts.length > 0) this.tile.add('earth', 'area', { kind: 'earth' }, parts)
+  }
+
+  get #tolerance(): number {
+    return this.#address.z >= 15 ? FINE_TOLERANCE : TOLERANCE
   }
 
   /** The cells of zoom 14 in this state, with cells beside each other joined. At the edges they include the margin. */

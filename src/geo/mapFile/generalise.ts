@@ -7,6 +7,7 @@ import { doubleArea } from './clip.ts'
 import { LARGEST_ZOOM, type Level } from './grid.ts'
 import type { MapShape } from './kinds.ts'
 import { simplifyLine, simplifyRing } from './simplify.ts'
+import { simplifyPolygon } from './simplifyPolygon.ts'
 
 /**
  * How far lines may be off, in units of a tile: half a pixel, which has eight units. Clients enlarge tiles of the
@@ -23,10 +24,22 @@ const LEAST_AREA = 96
  * @returns empty if nothing of it is seen there
  */
 export function generalise(shape: MapShape, parts: readonly Part[], level: Level): Part[] {
-  const scale = 2 ** -level.shift
-  const scaled = parts.map((part) => Array.from(part, (value) => Math.round(value * scale)))
   const tolerance = level.until === LARGEST_ZOOM ? LARGEST_ZOOM_TOLERANCE : TOLERANCE
-  return thinned(shape, scaled, tolerance, LEAST_AREA)
+  return thinned(shape, scaled(parts, level), tolerance, LEAST_AREA)
+}
+
+/**
+ * A polygon in the units of the level, whose edges do not cross. It takes longer than {@link generalise}.
+ * @param rings in units of the grid, not rounded; the outer one before its holes
+ * @returns empty if nothing of it is seen there
+ */
+export function generaliseOutline(rings: readonly Part[], level: Level): Part[] {
+  return simplifyPolygon(scaled(rings, level), TOLERANCE, LEAST_AREA)
+}
+
+function scaled(parts: readonly Part[], { shift }: Level): number[][] {
+  const scale = 2 ** -shift
+  return parts.map((part) => Array.from(part, (value) => Math.round(value * scale)))
 }
 
 /**

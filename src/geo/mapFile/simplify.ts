@@ -13,7 +13,18 @@
 export function simplifyLine(line: ArrayLike<number>, tolerance: number): number[] {
   const points = withoutRepeats(line)
   if (tolerance === 0 || points.length <= 4) return points
-  const kept: number[] = [points[0]!, points[1]!]
+  const simple: number[] = []
+  for (const at of pointsToKeep(points, tolerance)) simple.push(points[at]!, points[at + 1]!)
+  return simple
+}
+
+/**
+ * Where the points of the simplified line are in the line, as described for {@link simplifyLine}.
+ * @param points x, y, x, y; at least two points, and none equals the one before
+ * @param tolerance more than 0
+ */
+export function pointsToKeep(points: ArrayLike<number>, tolerance: number): number[] {
+  const kept: number[] = [0]
   let [x, y] = [points[0]!, points[1]!]
   // The directions in which a segment from the last kept point passes all points since then: between right and left.
   let isOpen = true
@@ -27,7 +38,7 @@ export function simplifyLine(line: ArrayLike<number>, tolerance: number): number
       // The point before this one is the last that a segment from there can reach.
       x = points[i - 2]!
       y = points[i - 1]!
-      kept.push(x, y)
+      kept.push(i - 2)
       isOpen = true
       farthest = 0
       i -= 2
@@ -44,7 +55,7 @@ export function simplifyLine(line: ArrayLike<number>, tolerance: number): number
     if (isOpen || leftX * nowLeftY - leftY * nowLeftX < 0) [leftX, leftY] = [nowLeftX, nowLeftY]
     isOpen = false
   }
-  kept.push(points.at(-2)!, points.at(-1)!)
+  kept.push(points.length - 2)
   return kept
 }
 
@@ -61,7 +72,8 @@ export function simplifyRing(ring: ArrayLike<number>, tolerance: number): number
   return simple.length < 6 ? [] : simple
 }
 
-function withoutRepeats(line: ArrayLike<number>): number[] {
+/** The line without points that equal the one before. */
+export function withoutRepeats(line: ArrayLike<number>): number[] {
   let [x, y] = [line[0]!, line[1]!]
   const distinct: number[] = [x, y]
   for (let i = 2; i < line.length; i += 2) {

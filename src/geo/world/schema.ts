@@ -10,7 +10,7 @@ import { SEARCH_SCHEMA } from '../placeDatabase/searchIndex.ts'
 import { OUTLINE_PACKAGE } from './worldMap.ts'
 
 /** It must be raised with each change of the tables or of what is written into them. */
-export const WORLD_DATABASE_VERSION = 7
+export const WORLD_DATABASE_VERSION = 8
 
 /** `RFwo` in the header of the file. */
 export const WORLD_APPLICATION_ID = 0x5246776f

@@ -6,13 +6,14 @@ import type Database from 'better-sqlite3'
 import { randomUUID } from 'node:crypto'
 import { join } from 'node:path'
 import type { Position } from '../../model/geofence.ts'
-import { generalise } from '../mapFile/generalise.ts'
+import { generalise, generaliseOutline } from '../mapFile/generalise.ts'
 import { project, WORLD_LEVELS, type Level } from '../mapFile/grid.ts'
 import { kindNumber } from '../mapFile/kinds.ts'
-import { gridParts, MapWriter } from '../mapFile/mapWriter.ts'
+import { MapWriter } from '../mapFile/mapWriter.ts'
 import { UNITS } from '../placeDatabase/schema.ts'
 import { LANGUAGES, type Language } from '../records/names.ts'
 import { countryName } from './countries.ts'
+import { flatPolygons } from './flatPolygons.ts'
 
 export const OUTLINE_PACKAGE = 'world-atlas'
 
@@ -83,8 +84,8 @@ export class WorldMapBuilder {
 function addOutlines(writer: MapWriter, level: Level, topojson: Topojson, topology: Topology): void {
   const { countries, land } = topology.objects
   for (const { geometry } of topojson.feature(topology, land).features)
-    for (const rings of geometry.coordinates)
-      writer.addToLevel({ kind: EARTH, flags: 0 }, generalise('area', gridParts('area', rings), level), level)
+    for (const polygon of geometry.coordinates.flatMap(flatPolygons))
+      writer.addToLevel({ kind: EARTH, flags: 0 }, generaliseOutline(polygon, level), level)
   const borders = topojson.mesh(topology, countries, (a, b) => a !== b)
   const lines = borders.coordinates.map((line) => line.flatMap(project))
   writer.addToLevel({ kind: BORDER, flags: 0 }, generalise('line', lines, level), level)
