@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { loadDocument } from './api/document.ts'
 import { environment } from './api/environment.ts'
 import { go, place } from './router.ts'
-import { PAGES, type PageProps } from './routes.ts'
+import { PAGES, preloadPage, type PageProps } from './routes.ts'
 import { session } from './session/session.ts'
 import { Shell } from './shell/shell.tsx'
 import { SignInPage } from './pages/sign-in/signInPage.tsx'
@@ -39,10 +39,14 @@ function Content() {
       const wanted = name === '' ? '' : `?to=${encodeURIComponent(location.pathname + location.search)}`
       go(`/sign-in${wanted}`, { replace: true })
     }
-    if (value && isOutside) go(wantedPage(), { replace: true })
+    if (value && isOutside) {
+      preloadPage(wantedPage())
+      go(wantedPage(), { replace: true })
+    }
   }, [value, name])
   if (value === undefined) return <Loading />
-  if (value === null || isInvitation) return <SignInPage />
+  if (value === null || isInvitation)
+    return <SignInPage onSubmit={() => preloadPage(wantedPage(), { isSigningIn: true })} />
   if (isOutside) return <Loading />
   return (
     <Shell>

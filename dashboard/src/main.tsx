@@ -8,6 +8,7 @@ import './theme/base.css'
 import { render } from 'preact'
 import { App } from './app.tsx'
 import { startRouter } from './router.ts'
+import { preloadPage } from './routes.ts'
 import { loadSession } from './session/session.ts'
 import { startTheme } from './theme/theme.ts'
 
@@ -16,5 +17,6 @@ addEventListener('vite:preloadError', () => location.reload())
 
 startTheme()
 startRouter()
+preloadPage(location.pathname)
 render(<App />, document.getElementById('app')!)
 void loadSession()

@@ -1,5 +1,6 @@
 import type { ComponentType } from 'preact'
-import { apiDocument, hasCall } from './api/document.ts'
+import { apiDocument, hasCall, loadDocument } from './api/document.ts'
+import { preloadStyle } from './map/style.ts'
 import type { IconName } from './ui/icon.tsx'
 
 /** What a page gets: the parts of its path behind its name. */
@@ -17,6 +18,8 @@ interface PageEntry {
   /** The letter that opens the page after `g`. */
   readonly key?: string
   readonly group: 'watch' | 'set' | 'project'
+  /** Whether nothing is seen without a map. */
+  readonly isMap?: true
   readonly load: () => Promise<{ readonly default: ComponentType<PageProps> }>
 }
 
@@ -31,6 +34,7 @@ export const PAGES: Readonly<Record<string, PageEntry>> = {
     needs: 'POST /v1/sessions/current/ticket',
     key: 'm',
     group: 'watch',
+    isMap: true,
     load: () => import('./pages/map/mapPage.tsx'),
   },
   users: {
@@ -143,6 +147,21 @@ export const PAGES: Readonly<Record<string, PageEntry>> = {
     group: 'project',
     load: () => import('./pages/system/systemPage.tsx'),
   },
+}
+
+/**
+ * Begins to load what the page of an address needs, beside what has to be waited for as well: who has signed in, or
+ * whether the server accepts a key.
+ * @param isSigningIn whether the server would still refuse what is not public
+ */
+export function preloadPage(path: string, { isSigningIn = false } = {}): void {
+  const name = path.split(/[/?#]/).find((part) => part !== '' && part !== 'test' && part !== 'live')
+  const entry = name === undefined || !Object.hasOwn(PAGES, name) ? undefined : PAGES[name]
+  if (entry === undefined) return
+  if (entry.isMap && !isSigningIn) void preloadStyle()
+  void loadDocument()
+  // Whoever shows the page says what has failed.
+  entry.load().catch(() => {})
 }
 
 /** The pages that this server has. */

@@ -1,4 +1,4 @@
-/** The narrowest and the widest screen: no page is wider than its window. */
+/** The narrowest and the widest screen: no page is wider than its window. On a usual one, neither is a table. */
 import t from 'tap'
 import { skipWithoutChromium } from '../kit/chromium.ts'
 import { openBrowser, openPage, signIn, startWithDashboard } from './kit.ts'
@@ -15,6 +15,16 @@ t.test('widths', { skip: skipWithoutChromium() }, async (t) => {
     type: 'circle',
     coordinates: [6.7735, 51.2277],
     radius: 100,
+  })
+  await server.api('PUT', '/v1/geofences/a-tag-that-is-long/short', {
+    description: 'Short',
+    type: 'polygon',
+    coordinates: [
+      [6.77, 51.22],
+      [6.78, 51.22],
+      [6.78, 51.23],
+      [6.77, 51.22],
+    ],
   })
   await server.api('POST', '/v1/track', {
     deviceId: 'a-device-whose-name-is-long'.repeat(3),
@@ -34,4 +44,13 @@ t.test('widths', { skip: skipWithoutChromium() }, async (t) => {
     }
     t.strictSame(complaints, [])
   }
+  const { page, complaints } = await openPage(t, browser, server, { width: 1280 })
+  await signIn(page, '/test/geofences')
+  await page.getByRole('link', { name: 'Short', exact: true }).waitFor()
+  const cut = await page.evaluate(`(() => {
+    const { scrollWidth, clientWidth } = document.querySelector('.table-scroll')
+    return scrollWidth - clientWidth
+  })()`)
+  t.ok(Number(cut) <= 0, `the table of geofences is ${String(cut)} px wider than its place`)
+  t.strictSame(complaints, [])
 })

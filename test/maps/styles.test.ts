@@ -2,6 +2,7 @@
 import protobuf from 'protobufjs'
 import t from 'tap'
 import { distanceField, pathEdges } from '../../src/geo/maps/distanceField.ts'
+import { firstView } from '../../src/geo/maps/firstView.ts'
 import { GlyphMaker } from '../../src/geo/maps/glyphs.ts'
 import { mapRoutes } from '../../src/geo/maps/mapRoutes.ts'
 import { checkInstalled, MAP_PACKAGES } from '../../src/geo/maps/packages.ts'
@@ -27,6 +28,7 @@ const maps: Maps = {
   },
   maxZoom: 16,
   credits: ['© OpenStreetMap contributors', 'Town & <b>Sons</b>', 'GeoNames'],
+  view: { center: [-56.19, -34.905], zoom: 12.5 },
   version: 'v1',
 }
 const server = createServer({
@@ -61,6 +63,8 @@ t.test('a style has absolute URLs, with the key if it came in the URL', async (t
     version: 8,
     glyphs: `${base}/glyphs/{fontstack}/{range}.pbf`,
     sprite: `${base}/sprites/icons`,
+    center: maps.view.center,
+    zoom: maps.view.zoom,
     sources: { map: { type: 'vector', tiles: [`${base}/tiles/{z}/{x}/{y}.mvt?v=v1`], maxzoom: 16 } },
   })
   t.equal(body.meta, undefined, 'MapLibre refuses members that it does not know')
@@ -74,6 +78,22 @@ t.test('a style has absolute URLs, with the key if it came in the URL', async (t
     sprite: `${base}/sprites/icons?publishableKey=pk`,
     sources: { map: { tiles: [`${base}/tiles/{z}/{x}/{y}.mvt?v=v1&publishableKey=pk`] } },
   })
+})
+
+t.test('a map begins where the largest region is, or shows the world', async (t) => {
+  t.strictSame(firstView([]), { center: [8, 30], zoom: 1.6 })
+  const [sample, germany] = [[-56.25, -34.95, -56.1, -34.85] as const, [5.9, 47.3, 15, 55] as const]
+  for (const regions of [
+    [sample, germany],
+    [germany, sample],
+  ]) {
+    const { center, zoom } = firstView(regions)
+    t.ok(Math.abs(center[0] - 10.45) < 0.01 && Math.abs(center[1] - 51.35) < 0.2, String(center))
+    // 14 degrees of latitude there are 0.06 of the world.
+    t.ok(zoom > 4 && zoom < 5, String(zoom))
+  }
+  t.equal(firstView([[13, 52, 13, 52]]).zoom, 15, 'a region of one point')
+  t.equal(firstView([[-180, -90, 180, 90]]).zoom, 0)
 })
 
 t.test('credits in every style, as HTML that cannot be changed by data', async (t) => {

@@ -27,9 +27,18 @@ export interface JsonSchema {
 /** The document of this server; undefined until it has been read. */
 export const apiDocument = signal<ApiDocument | undefined>(undefined)
 
-/** Reads the document, unless that has been done. */
-export async function loadDocument(): Promise<void> {
-  if (apiDocument.value !== undefined) return
+let reading: Promise<void> | undefined
+
+/** Reads the document, unless that has been done or is under way. */
+export function loadDocument(): Promise<void> {
+  reading ??= read().finally(() => {
+    // What has failed is tried again by the next page.
+    if (apiDocument.peek() === undefined) reading = undefined
+  })
+  return reading
+}
+
+async function read(): Promise<void> {
   const answer = await fetch('/v1/openapi.json')
   if (answer.ok) apiDocument.value = (await answer.json()) as ApiDocument
 }

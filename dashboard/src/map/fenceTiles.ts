@@ -16,6 +16,7 @@ export class FenceTileLayer {
   readonly #opened: OpenMap
   readonly #isFaint: boolean
   readonly #timer: number
+  readonly #onChange: () => void
   #tag: string | undefined
 
   /**
@@ -40,15 +41,17 @@ export class FenceTileLayer {
         map.on('mouseenter', layer, () => (map.getCanvas().style.cursor = 'pointer'))
         map.on('mouseleave', layer, () => (map.getCanvas().style.cursor = ''))
       }
-    this.#timer = window.setInterval(() => void this.#ask(onChange), ASK_MS)
-    void this.#ask(onChange)
+    this.#onChange = onChange
+    this.#timer = window.setInterval(() => void this.look(), ASK_MS)
+    void this.look()
   }
 
   close(): void {
     clearInterval(this.#timer)
   }
 
-  async #ask(onChange: () => void): Promise<void> {
+  /** Asks whether geofences have changed, and shows what they are now. */
+  async look(): Promise<void> {
     if (document.visibilityState !== 'visible') return
     const before = this.#tag
     try {
@@ -63,7 +66,7 @@ export class FenceTileLayer {
     if (before === undefined || before === this.#tag) return
     const { map } = this.#opened
     if (map.getSource(SOURCE) !== undefined) map.refreshTiles(SOURCE)
-    onChange()
+    this.#onChange()
   }
 
   #add(): void {

@@ -1,16 +1,20 @@
 // oxlint-disable-next-line import/no-unassigned-import
 import 'maplibre-gl/dist/maplibre-gl.css'
-import { Map as MapLibre, setWorkerUrl, type LngLatBoundsLike } from 'maplibre-gl'
+import { Map as MapLibre, prewarm, setWorkerUrl, type MapOptions } from 'maplibre-gl'
 import workerUrl from 'maplibre-gl/dist/maplibre-gl-worker.mjs?worker&url'
 import { environment } from '../api/environment.ts'
 import { isDark } from '../theme/theme.ts'
 import type { Box, LngLat } from './geometry.ts'
+import { firstStyle, styleUrl } from './style.ts'
 
 setWorkerUrl(workerUrl)
+const HAS_WEBGL = hasWebGL()
+// The thread of maps starts while the page is still loading, and stays for the maps of other pages.
+if (HAS_WEBGL) prewarm()
 
-/** Where the map is when nobody has said anything else. */
-const WORLD: View = { center: [8, 30], zoom: 1.6 }
 const MAX_ZOOM = 20
+/** Space around what a map shows at first, and how near it may be. */
+const FIT = { padding: 60, maxZoom: 16, animate: false } as const
 
 export interface View {
   readonly center: LngLat
@@ -28,19 +32,19 @@ export interface OpenMap {
 
 /**
  * Opens a map.
+ * @param start what it shows at first; if undefined, the style says where there is something to see
  * @returns undefined if the browser has no WebGL
  */
 export function openMap(
   container: HTMLElement,
-  view: View = WORLD,
+  start?: View | Box,
   onCredits: (text: string) => void = () => {},
 ): OpenMap | undefined {
-  if (!hasWebGL()) return undefined
+  if (!HAS_WEBGL) return undefined
   const map = new MapLibre({
     container,
-    style: styleUrl(),
-    center: [...view.center],
-    zoom: view.zoom,
+    style: firstStyle(),
+    ...startOptions(start),
     maxZoom: MAX_ZOOM,
     // The control would write the credits as HTML.
     attributionControl: false,
@@ -77,10 +81,7 @@ export function openMap(
       adders.push(add)
       if (isStyled) add()
     },
-    fit([west, south, east, north], maxZoom = 16) {
-      const bounds: LngLatBoundsLike = [west, south, east, north]
-      map.fitBounds(bounds, { padding: 60, maxZoom, animate: false })
-    },
+    fit: (box, maxZoom = FIT.maxZoom) => map.fitBounds([...box], { ...FIT, maxZoom }),
     close() {
       unsubscribe()
       map.remove()
@@ -88,8 +89,10 @@ export function openMap(
   }
 }
 
-function styleUrl(): string {
-  return new URL(isDark.value ? '/maps/styles/dark' : '/maps/styles/radar-light-v1', location.href).href
+function startOptions(start: View | Box | undefined): Partial<MapOptions> {
+  if (start === undefined) return {}
+  if ('center' in start) return { center: [...start.center], zoom: start.zoom }
+  return { bounds: [...start], fitBoundsOptions: FIT }
 }
 
 /** All requests go to this page's server, however it is called in the style, with the session of the page. */
@@ -117,5 +120,8 @@ function creditsOf(map: MapLibre): string {
 }
 
 function hasWebGL(): boolean {
-  return document.createElement('canvas').getContext('webgl2') !== null
+  const context = document.createElement('canvas').getContext('webgl2')
+  // A browser allows a page only some of them.
+  context?.getExtension('WEBGL_lose_context')?.loseContext()
+  return context !== null
 }

@@ -11,10 +11,11 @@ import type { MapRegion, MapRegions } from '../extract/port.ts'
 import { LARGEST_ZOOM, tileBounds, type TileAddress } from '../mapFile/grid.ts'
 import { WORLD_ATTRIBUTION } from '../world/port.ts'
 import type { MapCredit } from './credits.ts'
+import { firstView } from './firstView.ts'
 import type { FontName } from './fonts.ts'
 import type { MapResults, MapTask } from './mapThread.ts'
 import { checkInstalled, GLYPH_PACKAGES, SPRITE_PACKAGES } from './packages.ts'
-import type { MapContent, Maps } from './port.ts'
+import type { MapContent, Maps, MapView } from './port.ts'
 import type { TileFileFacts } from './tileFile.ts'
 import { TileFiles } from './tileFiles.ts'
 
@@ -86,6 +87,10 @@ export class MapPool implements Maps, Service {
       const text = typeof credit === 'string' ? credit : credit.text
       return !known.has(text) && known.add(text)
     })
+  }
+
+  get view(): MapView {
+    return firstView([...this.#files.shown, ...this.#regions.all].map(({ bounds }) => bounds))
   }
 
   /** A text for /readyz. */

@@ -11,6 +11,12 @@ export interface MapContent {
   readonly etag: string
 }
 
+/** Where a map is. */
+export interface MapView {
+  readonly center: readonly [longitude: number, latitude: number]
+  readonly zoom: number
+}
+
 /**
  * The maps of this server: tiles of the operator's files and of the imported map regions over an outline of the world,
  * letters and icons.
@@ -37,6 +43,8 @@ export interface Maps {
   readonly maxZoom: number
   /** Who is credited for the data, in the order in which the credits are shown. */
   readonly credits: readonly MapCredit[]
+  /** What there is to see: where a map begins that nobody has told another place. */
+  readonly view: MapView
   /** Letters and digits that change whenever tiles show something else. They may be a part of the tiles' URLs. */
   readonly version: string
 }

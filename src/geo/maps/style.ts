@@ -9,6 +9,9 @@ import { styleLayers, type StyleLayer } from './styleLayers.ts'
 export interface MapStyle {
   readonly version: 8
   readonly name: string
+  /** Where clients begin that have no place of their own. */
+  readonly center: readonly [longitude: number, latitude: number]
+  readonly zoom: number
   readonly glyphs: string
   readonly sprite: string
   readonly sources: Readonly<Record<string, object>>
@@ -40,7 +43,7 @@ const LINKS: readonly (readonly [text: string, url: string])[] = [
  */
 export function mapStyle(
   { id, language, origin, key }: StyleQuestion,
-  maps: Pick<Maps, 'credits' | 'maxZoom' | 'version'>,
+  maps: Pick<Maps, 'credits' | 'maxZoom' | 'version' | 'view'>,
 ): MapStyle {
   const base = `${origin}/maps`
   const withKey = key === undefined ? '' : `publishableKey=${encodeURIComponent(key)}`
@@ -48,6 +51,7 @@ export function mapStyle(
   return {
     version: 8,
     name: id,
+    ...maps.view,
     glyphs: `${base}/glyphs/{fontstack}/{range}.pbf${query}`,
     sprite: `${base}/sprites/icons${query}`,
     sources: {

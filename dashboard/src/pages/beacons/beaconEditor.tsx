@@ -115,6 +115,7 @@ function Editor({ id, initial }: { readonly id: string | undefined; readonly ini
             label="The beacon on the map"
             height={520}
             fitKey={id ?? 'new'}
+            isHome={id === undefined}
             marks={
               at === undefined
                 ? []

@@ -116,6 +116,7 @@ function Explorer({ name }: { readonly name: string }) {
           marks={marksOf(points, data ?? undefined)}
           fitKey={`${name} ${JSON.stringify(data ?? null).length} ${asked.text}`}
           height={640}
+          isHome={points.length === 0}
           onClick={click}
         />
       </div>

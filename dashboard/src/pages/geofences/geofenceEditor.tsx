@@ -158,7 +158,12 @@ function DraftMap({
   }, [draft.ring])
   return (
     <div class="stack">
-      <MapBox label="The geofence on the map" height={600} onOpen={setOpened} />
+      <MapBox
+        label="The geofence on the map"
+        height={600}
+        isHome={draftRing(latest.current) === undefined}
+        onOpen={setOpened}
+      />
       <div class="actions">
         <span class="quiet">
           {draft.type === 'polygon'

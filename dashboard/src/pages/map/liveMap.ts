@@ -28,6 +28,13 @@ export interface FleetNews {
   readonly round: number
 }
 
+/** What the page is told. */
+interface Told {
+  readonly onCredits: (text: string) => void
+  readonly onView: (view: View) => void
+  readonly onFence: (id: string) => void
+}
+
 /**
  * The map with its devices, geofences and connection: everything of the page that moves. The page itself reads the
  * signals, four times a second at most.
@@ -39,10 +46,12 @@ export class LiveMap {
   readonly chosen = signal<string | undefined>(undefined)
   readonly following = signal(false)
   readonly paused = signal(false)
-  readonly opened: OpenMap | undefined
-  readonly fences: FenceTileLayer | undefined
-  readonly density: Overlay | undefined
-  readonly points: Points | undefined
+  /** The map and what it shows; undefined before {@link open}, and in a browser without WebGL. */
+  opened: OpenMap | undefined
+  fences: FenceTileLayer | undefined
+  density: Overlay | undefined
+  points: Points | undefined
+  readonly #told: Told
   readonly #disposers: (() => void)[] = []
   #filter: WatchFilterValues = {}
   #timer = 0
@@ -53,18 +62,20 @@ export class LiveMap {
   #counted: number | undefined
   #round = 0
 
-  constructor(
-    container: HTMLElement,
-    view: View | undefined,
-    told: {
-      readonly onCredits: (text: string) => void
-      readonly onView: (view: View) => void
-      readonly onFence: (id: string) => void
-    },
-  ) {
+  /** Connects already, while it is not known yet where the map begins. */
+  constructor(told: Told) {
+    this.#told = told
     this.fleet = new Fleet(matchMedia('(prefers-reduced-motion: reduce)').matches)
     this.connection = new LiveConnection(this.fleet, () => this.#changed())
-    this.opened = openMap(container, view, told.onCredits)
+  }
+
+  /**
+   * Opens the map. It must be called once.
+   * @param start as for {@link openMap}
+   */
+  open(container: HTMLElement, start: View | Box | undefined): void {
+    const told = this.#told
+    this.opened = openMap(container, start, told.onCredits)
     if (this.opened === undefined) {
       // Without a map, everything is watched: the list shows it.
       void this.#watch()

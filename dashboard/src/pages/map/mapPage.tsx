@@ -3,24 +3,19 @@ import '../maps/mapBox.css'
 // oxlint-disable-next-line import/no-unassigned-import
 import './map.css'
 import { useEffect, useRef, useState } from 'preact/hooks'
-import type { Geofence } from '../../../../sdk/src/types.ts'
-import { call } from '../../api/call.ts'
-import { useQuery } from '../../api/useQuery.ts'
-import { boxAround, type LngLat } from '../../map/geometry.ts'
+import type { Box } from '../../map/geometry.ts'
 import type { View } from '../../map/map.ts'
 import { go, pagePath, place, setQuery } from '../../router.ts'
 import { usePageKey } from '../../shell/keys.tsx'
 import { Button } from '../../ui/parts.tsx'
 import { countText } from '../../ui/words.ts'
+import { homeBox } from '../maps/home.ts'
 import { DeviceCard } from './deviceCard.tsx'
 import { DeviceTable } from './deviceTable.tsx'
 import { EventsBeside } from './eventsBeside.tsx'
 import { LiveMap } from './liveMap.ts'
 import { MapCall } from './mapCall.tsx'
 import { SimulatedCity, useSimulation, Welcome } from './welcome.tsx'
-
-/** The number of geofences that is enough to see where they are. */
-const MAX_FENCES = 200
 
 /** The home of the dashboard: devices as they move, geofences, and events as they happen. */
 export default function MapPage() {
@@ -29,24 +24,29 @@ export default function MapPage() {
   const [credits, setCredits] = useState('')
   const [isList, setList] = useState(false)
   useEffect(() => {
-    const opened = new LiveMap(container.current!, viewOf(place.value.query), {
+    let isOver = false
+    const made = new LiveMap({
       onCredits: setCredits,
       onView: ({ center, zoom }) =>
         setQuery({ at: `${center[0].toFixed(5)},${center[1].toFixed(5)}`, zoom: zoom.toFixed(2) }),
       onFence: (id) => go(pagePath(`geofences/${id}`)),
     })
-    setLive(opened)
-    // The bench and the tests of pages read the map here.
-    ;(window as { ringfenceMap?: LiveMap }).ringfenceMap = opened
-    return () => opened.close()
+    const open = (start: View | Box | undefined) => {
+      if (isOver) return
+      made.open(container.current!, start)
+      setLive(made)
+      // The bench and the tests of pages read the map here.
+      ;(window as { ringfenceMap?: LiveMap }).ringfenceMap = made
+    }
+    const named = viewOf(place.value.query)
+    if (named === undefined) void homeBox().then(open)
+    else open(named)
+    return () => {
+      isOver = true
+      made.close()
+    }
   }, [])
-  const fences = useQuery(
-    'where geofences are',
-    async (signal) =>
-      (await call('get', '/v1/geofences', { query: { limit: MAX_FENCES }, signal })).geofences,
-  )
   const simulation = useSimulation()
-  useFirstView(live, fences.data)
   usePageKey(' ', () => live?.setPaused(!live.paused.value))
   usePageKey(
     'f',
@@ -85,7 +85,7 @@ export default function MapPage() {
                 kind="plain"
                 icon="fit"
                 label="Show all"
-                onClick={() => void showAll(live, fences.data ?? [])}
+                onClick={() => void homeBox().then((box) => box && live.fit(box))}
               />
             </div>
           )}
@@ -172,25 +172,6 @@ function Trouble({ live }: { readonly live: LiveMap }) {
       </div>
     )
   return null
-}
-
-/** Shows the view that the address names, otherwise the devices or geofences. */
-function useFirstView(live: LiveMap | undefined, fences: readonly Geofence[] | undefined): void {
-  const isDone = useRef(place.value.query.has('at'))
-  useEffect(() => {
-    if (live === undefined || fences === undefined || isDone.current) return
-    isDone.current = true
-    void showAll(live, fences)
-  }, [live, fences])
-}
-
-async function showAll(live: LiveMap, fences: readonly Geofence[]): Promise<void> {
-  // The devices that were seen last, wherever they are; without any, the geofences.
-  const { users } = await call('get', '/v1/users', { query: { limit: 200 } })
-  const seen = users.map((user) => user.location.coordinates as unknown as LngLat)
-  const centers = fences.map((fence) => fence.geometryCenter.coordinates as unknown as LngLat)
-  const box = boxAround(seen.length > 0 ? seen : centers)
-  if (box !== undefined) live.fit(box)
 }
 
 function viewOf(query: URLSearchParams): View | undefined {

@@ -45,12 +45,18 @@ export function Welcome({
     isAsked ? { everyMs: EVERY_MS } : {},
   )
   const simulate = async () => {
+    const map = live.opened?.map
+    const before = map && { center: map.getCenter(), zoom: map.getZoom() }
     try {
-      await call('post', '/v1/simulations', { body: {} })
+      const begun = call('post', '/v1/simulations', { body: {} })
+      // The map of the city is loaded, and devices in it are watched, while the server makes it.
+      map?.jumpTo({ center: [...CITY.center], zoom: CITY.zoom })
+      await begun
       setQuery({ welcome: undefined })
-      live.opened?.map.jumpTo({ center: [...CITY.center], zoom: CITY.zoom })
+      void live.fences?.look()
       say('A city of 200 devices drives for half an hour, in the test environment.')
     } catch (error) {
+      if (before) map?.jumpTo(before)
       say((error as Error).message, 'bad')
     }
     simulation.reload()

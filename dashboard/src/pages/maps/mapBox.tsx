@@ -2,7 +2,9 @@
 import './mapBox.css'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Button } from '../../ui/parts.tsx'
+import type { Box } from '../../map/geometry.ts'
 import { openMap, type OpenMap } from '../../map/map.ts'
+import { homeBox } from './home.ts'
 
 /**
  * A map within a page.
@@ -12,25 +14,37 @@ export function MapBox(props: {
   readonly label: string
   readonly onOpen: (opened: OpenMap) => (() => void) | void
   readonly height?: number
+  /** Whether it begins where the records of the environment are, because it has nothing of its own to show. */
+  readonly isHome?: boolean
 }) {
-  const { label, onOpen, height = 520 } = props
+  const { label, onOpen, height = 520, isHome = false } = props
   const container = useRef<HTMLDivElement>(null)
   const [credits, setCredits] = useState('')
   const [opened, setOpened] = useState<OpenMap | undefined>()
   const [isMissing, setMissing] = useState(false)
   useEffect(() => {
-    const made = openMap(container.current!, undefined, setCredits)
-    if (made === undefined) {
-      setMissing(true)
-      return undefined
+    let close: (() => void) | undefined = () => {}
+    const open = (box: Box | undefined) => {
+      if (close === undefined) return
+      const made = openMap(container.current!, box, setCredits)
+      if (made === undefined) {
+        setMissing(true)
+        return
+      }
+      setOpened(made)
+      // The tests of pages read the map here.
+      ;(container.current as { openMap?: OpenMap } | null)!.openMap = made
+      const end = onOpen(made)
+      close = () => {
+        end?.()
+        made.close()
+      }
     }
-    setOpened(made)
-    // The tests of pages read the map here.
-    ;(container.current as { openMap?: OpenMap } | null)!.openMap = made
-    const end = onOpen(made)
+    if (isHome) void homeBox().then(open)
+    else open(undefined)
     return () => {
-      end?.()
-      made.close()
+      close?.()
+      close = undefined
     }
   }, [])
   return (

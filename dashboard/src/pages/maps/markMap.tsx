@@ -12,8 +12,10 @@ export function MarkMap(props: {
   readonly height?: number
   readonly onChoose?: (id: string) => void
   readonly onClick?: (at: LngLat) => void
+  /** As of MapBox. */
+  readonly isHome?: boolean
 }) {
-  const { label, marks, fitKey = '', height = 560, onChoose, onClick } = props
+  const { label, marks, fitKey = '', height = 560, onChoose, onClick, isHome = false } = props
   const [shown, setShown] = useState<{ readonly overlay: Overlay; readonly map: OpenMap } | undefined>()
   const latest = useRef(props)
   latest.current = props
@@ -31,5 +33,5 @@ export function MarkMap(props: {
       })
     setShown({ overlay, map })
   }
-  return <MapBox label={label} height={height} onOpen={open} />
+  return <MapBox label={label} height={height} isHome={isHome} onOpen={open} />
 }

@@ -9,24 +9,34 @@ import { accept, signIn } from '../../session/session.ts'
 import { TextField } from '../../ui/fields.tsx'
 import { Button, Failure, Segments } from '../../ui/parts.tsx'
 
+interface FormProps {
+  /** Called when the server is asked, so that what follows can be loaded meanwhile. */
+  readonly onSubmit: () => void
+}
+
 /** Signing in with a key or a password, and accepting an invitation. */
-export function SignInPage() {
+export function SignInPage({ onSubmit }: FormProps) {
   const invitation = /^#invitation=(.+)$/.exec(location.hash)?.[1]
   return (
     <main class="sign-in">
-      {invitation === undefined ? <SignInForm /> : <InvitationForm token={invitation} />}
+      {invitation === undefined ? (
+        <SignInForm onSubmit={onSubmit} />
+      ) : (
+        <InvitationForm token={invitation} onSubmit={onSubmit} />
+      )}
     </main>
   )
 }
 
-function SignInForm() {
+function SignInForm({ onSubmit }: FormProps) {
   const ways = useQuery('ways to sign in', (signal) => call('get', '/v1/sign-in', { signal }))
   const [chosen, setChosen] = useState<'password' | 'key' | undefined>()
   const [key, setKey] = useState('')
   const [email, setEmail] = useState('')
   const [password, setPassword] = useState('')
-  const { failure, isBusy, submit } = useSubmit(() =>
-    way === 'key' ? signIn({ key: key.trim() }) : signIn({ email, password }),
+  const { failure, isBusy, submit } = useSubmit(
+    () => (way === 'key' ? signIn({ key: key.trim() }) : signIn({ email, password })),
+    onSubmit,
   )
   const hasPassword = ways.data?.password ?? false
   const hasKey = ways.data?.key ?? true
@@ -91,14 +101,14 @@ function SignInForm() {
   )
 }
 
-function InvitationForm({ token }: { readonly token: string }) {
+function InvitationForm({ token, onSubmit }: FormProps & { readonly token: string }) {
   const [name, setName] = useState('')
   const [password, setPassword] = useState('')
   const { failure, isBusy, submit } = useSubmit(async () => {
     await accept(token, password, name)
     // The token has been used, and does not belong in the history.
     go('/', { replace: true })
-  })
+  }, onSubmit)
   return (
     <form onSubmit={submit} aria-labelledby="sign-in-title">
       <Logo title="Welcome to Ringfence" />
@@ -131,14 +141,16 @@ function Logo({ title }: { readonly title: string }) {
   )
 }
 
-function useSubmit(work: () => Promise<void>) {
+function useSubmit(work: () => Promise<void>, onSubmit: () => void) {
   const [failure, setFailure] = useState<CallFailure | undefined>()
   const [isBusy, setBusy] = useState(false)
   const submit = (event: Event) => {
     event.preventDefault()
     setBusy(true)
     setFailure(undefined)
-    work()
+    const isDone = work()
+    onSubmit()
+    isDone
       .catch((error: unknown) =>
         setFailure(error instanceof CallFailure ? error : new CallFailure(String(error), 0)),
       )
