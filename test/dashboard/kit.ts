@@ -81,12 +81,7 @@ export async function openPage(
     kinds.set(kind, [...(kinds.get(kind) ?? []), context])
   })
   page.setDefaultTimeout(20_000)
-  homes.set(page, server.url)
-  const pending = new Set<Request>()
-  underWay.set(page, pending)
-  page.on('request', (request) => pending.add(request))
-  page.on('requestfinished', (request) => pending.delete(request))
-  page.on('requestfailed', (request) => pending.delete(request))
+  observe(page, server)
   const complaints: string[] = []
   page.on('pageerror', (error) => complaints.push(`error: ${error.stack ?? error.message}`))
   page.on('console', (message) => {
@@ -100,6 +95,16 @@ export async function openPage(
       complaints.push(`foreign request: ${request.url()}`)
   })
   return { page, complaints }
+}
+
+/** Notes where a page is of and what it loads, for {@link signInWith} and {@link settled}. */
+export function observe(page: Page, server: Pick<Server, 'url'>): void {
+  homes.set(page, server.url)
+  const pending = new Set<Request>()
+  underWay.set(page, pending)
+  page.on('request', (request) => pending.add(request))
+  page.on('requestfinished', (request) => pending.delete(request))
+  page.on('requestfailed', (request) => pending.delete(request))
 }
 
 /** The map of a section, as an expression: `undefined` until it is there. */
