@@ -91,6 +91,26 @@ t.test('maps in a browser', { skip: skipWithoutChromium() }, async (t) => {
         coast.shareOf(sea, 3) > 0.15 && coast.shareOf(earth, 3) > 0.15,
         `${coast.shareOf(sea, 3)} sea, ${coast.shareOf(earth, 3)} land`,
       )
+
+      // The whole world, where land was missing and a line ran through the tropics.
+      await run(
+        `window.isIdle = false; map.once('idle', () => { window.isIdle = true }); map.jumpTo({ center: [0, 25], zoom: 1 }); 1`,
+      )
+      await until('window.isIdle')
+      const world = await pictureOf(send)
+      for (const [place, color] of [
+        [[-4, 40], earth],
+        [[-5, 13], earth],
+        [[20, 25], earth],
+        [[45, 60], earth],
+        [[-25, -16.7], sea],
+        [[-25, 10], sea],
+        [[-10, 68.9], sea],
+      ] as const) {
+        const at = String(await run(`(({ x, y }) => [x, y].join())(map.project(${JSON.stringify(place)}))`))
+        const [x, y] = at.split(',').map(Number) as [number, number]
+        t.ok(world.isAt(x, y, color), `${place.join()} is ${color === earth ? 'land' : 'sea'}`)
+      }
       t.strictSame(await run('window.troubles'), [])
       // The plugin shows the logo of its own site, which is not reached from here.
       t.strictSame(
@@ -149,21 +169,29 @@ interface Picture {
   readonly colors: number
   /** The share of pixels of about this colour, `#rrggbb`. */
   shareOf(color: string, tolerance: number): number
+  /** Whether this colour is there, or within some pixels: a name or a border may lie over it. */
+  isAt(x: number, y: number, color: string): boolean
 }
 
 async function pictureOf(send: DrivenPage['send']): Promise<Picture> {
   const clip = { x: 0, y: 0, width: WIDTH, height: HEIGHT, scale: 1 }
   const { data } = (await send('Page.captureScreenshot', { format: 'png', clip })) as { data: string }
   const pixels = pixelsOf(Buffer.from(data, 'base64'))
+  const isNear = (pixel: number, color: string, tolerance: number): boolean => {
+    const wanted = Number.parseInt(color.slice(1), 16)
+    return [16, 8, 0].every(
+      (shift) => Math.abs(((pixel >> shift) & 255) - ((wanted >> shift) & 255)) <= tolerance,
+    )
+  }
   return {
     colors: new Set(pixels).size,
-    shareOf(color, tolerance) {
-      const wanted = Number.parseInt(color.slice(1), 16)
-      const isNear = (pixel: number): boolean =>
-        [16, 8, 0].every(
-          (shift) => Math.abs(((pixel >> shift) & 255) - ((wanted >> shift) & 255)) <= tolerance,
-        )
-      return pixels.filter(isNear).length / pixels.length
+    shareOf: (color, tolerance) =>
+      pixels.filter((pixel) => isNear(pixel, color, tolerance)).length / pixels.length,
+    isAt(x, y, color) {
+      for (let dx = -2; dx <= 2; dx++)
+        for (let dy = -2; dy <= 2; dy++)
+          if (isNear(pixels[(Math.round(y) + dy) * WIDTH + Math.round(x) + dx]!, color, 3)) return true
+      return false
     },
   }
 }
