@@ -19,6 +19,7 @@ const numRuns = 50 * Number(process.env['RINGFENCE_TEST_RUNS'] ?? 1)
 /** Maps without tiles, whose letters and icons are made in this thread. */
 const glyphs = new GlyphMaker()
 const file = (content: Uint8Array): MapContent => ({ content, isPacked: false, etag: 'one' })
+let prepared = 0
 const maps: Maps = {
   tile: async () => file(new Uint8Array()),
   letters: async (font, start) => file(glyphs.range(font, start)),
@@ -26,6 +27,7 @@ const maps: Maps = {
     const { json, png } = makeSprite(ratio)
     return file(form === 'json' ? Buffer.from(json) : png)
   },
+  prepare: () => void prepared++,
   maxZoom: 16,
   credits: ['© OpenStreetMap contributors', 'Town & <b>Sons</b>', 'GeoNames'],
   view: { center: [-56.19, -34.905], zoom: 12.5 },
@@ -67,6 +69,7 @@ t.test('a style has absolute URLs, with the key if it came in the URL', async (t
     zoom: maps.view.zoom,
     sources: { map: { type: 'vector', tiles: [`${base}/tiles/{z}/{x}/{y}.mvt?v=v1`], maxzoom: 16 } },
   })
+  t.equal(prepared, 6, 'each is the beginning of a map')
   t.equal(body.meta, undefined, 'MapLibre refuses members that it does not know')
   t.ok(body.layers.length > 30)
   t.ok(

@@ -12,7 +12,7 @@ import { LARGEST_ZOOM, tileBounds, type TileAddress } from '../mapFile/grid.ts'
 import { WORLD_ATTRIBUTION } from '../world/port.ts'
 import type { MapCredit } from './credits.ts'
 import { firstView } from './firstView.ts'
-import type { FontName } from './fonts.ts'
+import { FONT_WEIGHTS, type FontName } from './fonts.ts'
 import type { MapResults, MapTask } from './mapThread.ts'
 import { checkInstalled, GLYPH_PACKAGES, SPRITE_PACKAGES } from './packages.ts'
 import type { MapContent, Maps, MapView } from './port.ts'
@@ -140,6 +140,11 @@ export class MapPool implements Maps, Service {
       checkInstalled(SPRITE_PACKAGES)
       return this.#make({ kind: 'icons', ratio, form })
     })
+  }
+
+  prepare(): void {
+    // Whoever asks for one of them is told what is wrong.
+    for (const font of Object.keys(FONT_WEIGHTS) as FontName[]) this.letters(font, 0).catch(() => {})
   }
 
   /** Returns a part that is kept, or makes it. */

@@ -66,6 +66,8 @@ function styleRoute(maps: Maps): Route {
         throw new ApiError(404, `id: ${sentence}`, { param: 'id' })
       }
       const { language, publishableKey: key } = query
+      // The client asks for them when it has read the style and its first tiles.
+      maps.prepare()
       const style = mapStyle(
         {
           id: id as StyleId,

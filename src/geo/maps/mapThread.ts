@@ -86,6 +86,8 @@ export class MapThread {
   /** The open files by path. */
   readonly #files = new Map<string, TileFile>()
   readonly #glyphs = new GlyphMaker()
+  /** The icons by ratio: clients ask for both of their forms. */
+  readonly #sprites = new Map<1 | 2, ReturnType<typeof makeSprite>>()
 
   /**
    * Makes a part of a map.
@@ -96,7 +98,8 @@ export class MapThread {
     if (task.kind === 'fileTile') return this.#fileTile(task)
     if (task.kind === 'letters') return packed(this.#glyphs.range(task.font, task.start))
     if (task.kind === 'icons') {
-      const { json, png } = makeSprite(task.ratio)
+      const { json, png } = this.#sprites.get(task.ratio) ?? makeSprite(task.ratio)
+      this.#sprites.set(task.ratio, { json, png })
       return task.form === 'json' ? packed(Buffer.from(json)) : whole(png, false)
     }
     return packed(this.#cut(task))

@@ -39,6 +39,8 @@ export interface Maps {
    * @throws {ApiError} the same as for tiles
    */
   icons(ratio: 1 | 2, form: 'json' | 'png'): Promise<MapContent>
+  /** Begins to make what every map shows, unless it is there: after a start, letters take half a second of a processor. */
+  prepare(): void
   /** The largest zoom of tiles; clients enlarge these beyond it. */
   readonly maxZoom: number
   /** Who is credited for the data, in the order in which the credits are shown. */
