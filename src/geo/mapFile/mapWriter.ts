@@ -183,7 +183,7 @@ export function marginOf({ zoom, shift }: Level): number {
  * Shapes in units of the grid. Rings are open; outer ones run clockwise, holes anticlockwise.
  * @param lines as for {@link MapWriter.add}
  */
-export function gridParts(shape: MapShape, lines: readonly (readonly Position[])[]): number[][] {
+function gridParts(shape: MapShape, lines: readonly (readonly Position[])[]): number[][] {
   const parts = lines.map((line) => line.flatMap(project))
   if (shape !== 'area') return parts
   let outer: readonly Position[] | undefined
