@@ -18,6 +18,8 @@ import { WORLD } from '../kit/world.ts'
 
 const CITY = [-56.19, -34.9] as const
 const [WIDTH, HEIGHT] = [700, 500]
+/** How many pixels around a place are looked at, because a name or a border may lie over it. */
+const COVERED = 6
 
 /** The libraries of the pages. */
 const LIBRARIES: Readonly<Record<string, string>> = Object.fromEntries(
@@ -169,7 +171,7 @@ interface Picture {
   readonly colors: number
   /** The share of pixels of about this colour, `#rrggbb`. */
   shareOf(color: string, tolerance: number): number
-  /** Whether this colour is there, or within some pixels: a name or a border may lie over it. */
+  /** Whether this colour is at a place, or a few pixels beside it. */
   isAt(x: number, y: number, color: string): boolean
 }
 
@@ -188,8 +190,8 @@ async function pictureOf(send: DrivenPage['send']): Promise<Picture> {
     shareOf: (color, tolerance) =>
       pixels.filter((pixel) => isNear(pixel, color, tolerance)).length / pixels.length,
     isAt(x, y, color) {
-      for (let dx = -2; dx <= 2; dx++)
-        for (let dy = -2; dy <= 2; dy++)
+      for (let dx = -COVERED; dx <= COVERED; dx++)
+        for (let dy = -COVERED; dy <= COVERED; dy++)
           if (isNear(pixels[(Math.round(y) + dy) * WIDTH + Math.round(x) + dx]!, color, 3)) return true
       return false
     },
