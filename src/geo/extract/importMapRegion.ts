@@ -11,6 +11,8 @@
  */
 import fs from 'node:fs'
 import { basename, join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import { OSM_CREDIT } from '../../model/credits.ts'
 import { systemReason } from '../../runtime/errors.ts'
 import { chainSource } from './chainFiles.ts'
 import { readExtract } from './extractReader.ts'
@@ -93,7 +95,6 @@ interface Progress {
   readonly map?: StageRecord
 }
 
-const ATTRIBUTION = '© OpenStreetMap contributors'
 const LICENCE = 'ODbL 1.0, https://www.openstreetmap.org/copyright'
 /** Room that a build needs, by the size of the extract as far as that tells. */
 export const ROOM_PER_BYTE = 6
@@ -130,6 +131,9 @@ export async function importMapRegion(job: MapRegionImport): Promise<MapRegionRe
       progress = { ...progress, ...(await buildStages(job, build, missing, progress)) }
       writeProgress(build, progress)
     }
+    // The products are made without a pause, so what ends this process, or aborts the signal, is only noticed now: the
+    // event loop asks the system between two turns.
+    for (let turn = 0; turn < 2; turn++) await nextTurn()
     signal.throwIfAborted()
     const record: MapRegionRecord = {
       format: 1,
@@ -138,7 +142,7 @@ export async function importMapRegion(job: MapRegionImport): Promise<MapRegionRe
       nodes: progress.facts.nodes,
       roads: progress.facts.roads,
       sources: [{ file: basename(path), path, bytes: source.bytes, ...sourceFacts(progress) }],
-      attribution: ATTRIBUTION,
+      attribution: OSM_CREDIT,
       licence: LICENCE,
       importedAt: new Date(now()).toISOString(),
       stages: { routing: progress.routing!, places: progress.places!, map: progress.map! },

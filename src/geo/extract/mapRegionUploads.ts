@@ -39,8 +39,9 @@ const KILL_AFTER_MS = 2000
 const CHECKED_BYTES = 16 << 20
 /** Sentences about parts that a region lacks. */
 const MOST_NOTES = 50
-/** The process of a server that was killed ends within a moment, and then its lock is free. */
-const LOCKING = { pauses: { firstMs: 1000, lastMs: 1000 }, attempts: 30 }
+/** The process of an import has the lock until it ends, and a command of npm run region may have it for a while. */
+const LOCKING = { pauses: { firstMs: 1000, lastMs: 1000 } }
+const LOCKING_ATTEMPTS = 30
 const REMOVING = { recursive: true, force: true, maxRetries: 5, retryDelay: 200 } as const
 
 /** Why an import was ended from outside. */
@@ -84,7 +85,7 @@ export class MapRegionUploads implements Service {
   readonly #history: UploadHistory
   #running: Running | undefined
   #cleaning: Promise<void> | undefined
-  #isStopped = false
+  readonly #stopped = new AbortController()
 
   constructor(parts: MapRegionUploadsParts) {
     this.#parts = parts
@@ -113,7 +114,7 @@ export class MapRegionUploads implements Service {
 
   /** Ends the one under way, which leaves nothing. */
   async stop(): Promise<void> {
-    this.#isStopped = true
+    this.#stopped.abort()
     const answer = new ApiError(503, 'Shutting down.', { retryAfter: 1 })
     this.#running?.end.abort(new Ended('interrupted', answer))
     await Promise.all([this.#running?.ended.promise, this.#cleaning])
@@ -170,7 +171,7 @@ export class MapRegionUploads implements Service {
 
   /** @throws ApiError 409, 503 */
   #refuseOther(): void {
-    if (this.#isStopped) throw new ApiError(503, 'Shutting down.', { retryAfter: 1 })
+    if (this.#stopped.signal.aborted) throw new ApiError(503, 'Shutting down.', { retryAfter: 1 })
     if (this.#cleaning !== undefined)
       throw new ApiError(503, 'What an interrupted import left is being removed. Try again.', {
         retryAfter: 5,
@@ -265,7 +266,10 @@ export class MapRegionUploads implements Service {
   async #finish({ id, name, ended }: Running, status: UploadStatus, message?: string): Promise<void> {
     try {
       const isBuilt = this.get(id)!.status === 'importing'
-      if (isBuilt && status !== 'completed') await this.#removeBuild(name)
+      if (isBuilt && status !== 'completed')
+        await this.#locked({ attempts: LOCKING_ATTEMPTS }, () =>
+          rm(unfinishedBuild(this.#folder, name), REMOVING),
+        )
       await rm(join(this.#folder, RECEIVED), REMOVING)
     } catch (error) {
       // The next start removes it.
@@ -286,30 +290,39 @@ export class MapRegionUploads implements Service {
     try {
       for (const { id, name } of left) {
         const path = join(this.#folder, RECEIVED, id, `${name}.osm.pbf`)
-        const isDone = this.#isInService(name, path)
-        if (!isDone) await this.#removeBuild(name, sweepBuilds)
+        // The process of the import may be alive: it makes the products of a large extract without a pause, for a minute
+        // or more, and only then notices that its server was killed. It may even have been about to put the region into
+        // service. Once the folder can be locked, it has ended.
+        const isDone = await this.#locked({ signal: this.#stopped.signal }, async () => {
+          if (this.#isInService(name, path)) return true
+          await rm(unfinishedBuild(this.#folder, name), REMOVING)
+          await sweepBuilds(this.#folder)
+          return false
+        })
         const message = 'The server ended during the import. Send the extract again.'
         this.#change(id, {
           ...(isDone ? { status: 'completed' } : { status: 'interrupted', message }),
           finishedAt: this.#parts.clock.now(),
         })
+        if (isDone) await this.#parts.imported()
       }
       await rm(join(this.#folder, RECEIVED), REMOVING)
       if (left.length > 0) this.#history.save()
     } catch (error) {
+      // A server that stops leaves it to the next one.
+      if (this.#stopped.signal.aborted) return
       this.#parts.logger.warn(failureFields(error), 'what an interrupted import left cannot be removed')
     }
   }
 
-  /**
-   * Removes what the import did not finish.
-   * @param more is removed too, while the folder is locked
-   */
-  async #removeBuild(name: string, more = async (_folder: string): Promise<void> => {}): Promise<void> {
-    const release = await retry(async () => this.#parts.lock(this.#folder), LOCKING)
+  /** Works while the folder is locked, for which it waits: so many attempts, or until the signal is aborted. */
+  async #locked<T>(
+    limit: { readonly attempts: number } | { readonly signal: AbortSignal },
+    work: () => Promise<T>,
+  ): Promise<T> {
+    const release = await retry(async () => this.#parts.lock(this.#folder), { ...LOCKING, ...limit })
     try {
-      await rm(unfinishedBuild(this.#folder, name), REMOVING)
-      await more(this.#folder)
+      return await work()
     } finally {
       release()
     }
