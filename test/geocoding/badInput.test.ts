@@ -147,6 +147,47 @@ t.test('any value in any parameter', async (t) => {
   t.strictSame(await harmless(), before)
 })
 
+t.test('what is wrong is refused, and named; any text is a query', async (t) => {
+  const forward = '/v1/geocode/forward'
+  const reverse = '/v1/geocode/reverse'
+  const autocomplete = '/v1/search/autocomplete'
+  const places = '/v1/search/places'
+  const validate = '/v1/addresses/validate'
+  const REFUSED: readonly (readonly [paths: readonly string[], param: string, values: readonly string[]])[] =
+    [
+      [[forward, autocomplete], 'query', ['', ' ', '\t\n', 'x'.repeat(1001), 'x'.repeat(10_000)]],
+      [[forward, reverse, autocomplete], 'layers', ['x', 'address,x', '"address"', '<script>']],
+      [[forward, reverse, autocomplete], 'lang', ['xx', 'e', 'en;de', "es'"]],
+      [[forward, places], 'country', ['URY', 'U', 'XX', 'UY,XX', '🇺🇾']],
+      [[autocomplete], 'countryCode', ['URY', 'XX', "UY' OR '1'='1"]],
+      [[validate], 'countryCode', ['UY', 'MX', 'USA', '']],
+      [
+        [autocomplete, places],
+        'near',
+        ['91,0', '-90.1,0', '0,181', '0,-180.5', '0', '0,0,0', 'x,y', 'NaN,0', '1e999,0'],
+      ],
+      [[autocomplete, places], 'limit', ['0', '101', '1.5', 'abc', '-1', '1e999', '0x10']],
+      [[places], 'radius', ['0', '10001', 'abc', '-5']],
+      [[reverse], 'coordinates', ['91,0', '0,181', 'x', '']],
+    ]
+  for (const [paths, param, values] of REFUSED)
+    for (const path of paths)
+      for (const value of values) {
+        const { status, body } = await served.get(path, { ...QUESTIONS[path], [param]: value })
+        t.strictSame([status, body.meta.param], [400, param], `${path} ${param}=${value.slice(0, 20)}`)
+      }
+  for (const path of [forward, autocomplete]) {
+    for (const query of ['"', '*', '-', '^', '🏠', '. . .', '"*" -("")'])
+      t.match(await served.get(path, { query }), { status: 200, body: { addresses: [] } }, `${path} ${query}`)
+    for (const query of ['x', 'x'.repeat(1000), 'NEAR(', 'مرحبا بالعالم', "'; DROP TABLE address; --"])
+      t.match(
+        await served.get(path, { query }),
+        { status: 200, body: { addresses: Array } },
+        `${path} ${query}`,
+      )
+  }
+})
+
 t.test('the limits of a number are accepted', async (t) => {
   for (const [path, query] of Object.entries(QUESTIONS).filter(([, { limit }]) => limit !== undefined))
     for (const limit of ['1', '100']) t.equal((await served.get(path, { ...query, limit })).status, 200)
