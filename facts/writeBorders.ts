@@ -1,7 +1,8 @@
 /**
  * `npm run facts:borders -- FILE`: writes src/geo/world/borders.bin, the borders of all countries and territories on land
- * and twelve miles out to sea, as OpenStreetMap has them (© OpenStreetMap contributors, ODbL 1.0). FILE is map.geo.json of
- * the npm package @geo-maps/countries-maritime-10m 0.6.0 of 2018. Lines are simplified, those that two countries share only once.
+ * and twelve miles out to sea, as OpenStreetMap has them. FILE is map.geo.json of the npm package
+ * @geo-maps/countries-maritime-10m 0.6.0 of 2018. Lines are simplified, those that two countries share only once. What is
+ * written derives from a database under the ODbL 1.0, © OpenStreetMap contributors, and is under the same licence.
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { iso1A2Code } from '@rapideditor/country-coder'

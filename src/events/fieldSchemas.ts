@@ -48,6 +48,11 @@ export const BeaconContextSchema = Type.Object({
   metadata: Type.Optional(MetadataSchema),
 })
 
+/** The licence of the borders (ODbL) asks for their credit. */
+const COUNTRY = {
+  description: 'Borders: © OpenStreetMap contributors. Who shows it to others shows this credit.',
+}
+
 /** A country, or a state, television market or postal code of the United States. */
 export const RegionSchema = Type.Object({
   _id: Type.String(),
@@ -59,7 +64,7 @@ export const RegionSchema = Type.Object({
 
 /** The regions of a location, as members of a user or a context. */
 export const RegionMembers = {
-  country: Type.Optional(RegionSchema),
+  country: Type.Optional(Type.Object(RegionSchema.properties, COUNTRY)),
   state: Type.Optional(RegionSchema),
   dma: Type.Optional(RegionSchema),
   postalCode: Type.Optional(RegionSchema),

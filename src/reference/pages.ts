@@ -78,7 +78,7 @@ ${tags.join('\n')}
 <body>
 <header><a class="name" href="/docs">Ringfence</a>${link('/docs', 'API reference')}${link(GUIDES_PATH, 'Guides')}${link(ROUTES_PATH, 'Directions')}${link(PLAYGROUND_PATH, 'Playground')}${bar}</header>
 ${main}
-<footer>Map data of regions: <a href="https://www.openstreetmap.org/copyright">© OpenStreetMap contributors</a>, ODbL. <a href="https://db-ip.com/">IP Geolocation by DB-IP</a></footer>
+<footer>Map data of regions, borders of countries, time zones: <a href="https://www.openstreetmap.org/copyright">© OpenStreetMap contributors</a>, ODbL. <a href="https://db-ip.com/">IP Geolocation by DB-IP</a></footer>
 </body>
 </html>
 `

@@ -6,6 +6,7 @@ import { GeofenceContextSchema, PlaceSchema, RegionMembers } from '../events/fie
 import { Probe } from '../geometry/probe.ts'
 import { countryBarred, countryUnknown } from '../runtime/countryErrors.ts'
 import { geofenceText, regionMembers } from '../events/record.ts'
+import { OSM_CREDIT } from '../model/credits.ts'
 import { fetched } from '../rules/atlas.ts'
 import { Barred } from '../rules/countries.ts'
 import { contextOf, createEvaluators } from '../rules/evaluators.ts'
@@ -49,6 +50,14 @@ export function contextRoutes(registry: RegistryView): Route[] {
         userId: Type.Optional(Text(256, 'Shows the geofences that are for this user only.')),
         deviceId: Type.Optional(Text(256, 'Not used.')),
       }),
+      meta: Type.Object({
+        attribution: Type.Optional(
+          Type.String({
+            description: 'The attribution to show with the regions and the place; absent without them.',
+            examples: [OSM_CREDIT],
+          }),
+        ),
+      }),
       answers: {
         200: Type.Object({ context: Type.Object(Context), ...Context }),
         451: Type.Object({}, { description: 'The country of the location is not accepted.' }),
@@ -73,7 +82,11 @@ export function contextRoutes(registry: RegistryView): Route[] {
         })
         const more = regionMembers(regions) + (place === undefined ? '' : `,"place":${JSON.stringify(place)}`)
         const context = listPieces('"context":{"geofences":', texts, `${more}}`)
-        return { pieces: [...context, ...listPieces(',"geofences":', texts, more)] }
+        return {
+          // Without regions and place, `meta` is the usual one.
+          ...(more !== '' && { meta: { attribution: OSM_CREDIT } }),
+          pieces: [...context, ...listPieces(',"geofences":', texts, more)],
+        }
       },
     }),
   ]

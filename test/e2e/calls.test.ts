@@ -83,6 +83,8 @@ t.test('context: the country; in the United States also state, DMA and postal co
   const regionsAt = async (coordinates: string) => {
     const { context, ...root } = await good('GET', `/v1/context?coordinates=${coordinates}`)
     const { geofences: _, ...regions } = context
+    const credit = context.country === undefined ? undefined : '© OpenStreetMap contributors'
+    t.equal(root.meta.attribution, credit, 'the licence of the borders')
     for (const [name, region] of Object.entries<Json>(regions)) {
       t.strictSame(root[name], region, 'under context and at the root')
       t.equal(region.type, name)

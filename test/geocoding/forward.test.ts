@@ -68,7 +68,7 @@ const labels = async (found: ReturnType<typeof forward>): Promise<string[]> =>
 
 t.test('an address with everything that is known about it', async (t) => {
   const { body } = await served.get('/v1/geocode/forward', { query: 'Avenida General Artigas 101, San Juan' })
-  t.equal(body.meta.attribution, '© town, GeoNames')
+  t.equal(body.meta.attribution, '© town, © OpenStreetMap contributors, GeoNames')
   t.equal(body.addresses.length, 1)
   const [{ timeZone, latitude, longitude, geometry, ...address }] = body.addresses
   t.strictSame(address, {

@@ -80,7 +80,7 @@ const reverse = async (query: Record<string, string>): Promise<any[]> => {
 
 t.test('an address with everything that is known about it', async (t) => {
   const { body } = await served.get('/v1/geocode/reverse', { coordinates: at(190, 50), layers: 'address' })
-  t.equal(body.meta.attribution, '© town, GeoNames')
+  t.equal(body.meta.attribution, '© town, © OpenStreetMap contributors, GeoNames')
   t.equal(body.addresses.length, 1)
   const [{ timeZone, latitude, longitude, geometry, ...address }] = body.addresses
   t.strictSame(address, {
@@ -158,7 +158,7 @@ t.test('beyond a kilometre nothing is found; without a region, the data of the w
   t.strictSame(await reverse({ coordinates: '0,0' }), [])
   served.regions = []
   const { body } = await served.get('/v1/geocode/reverse', { coordinates: at(190, 50), lang: 'ja' })
-  t.equal(body.meta.attribution, 'GeoNames')
+  t.equal(body.meta.attribution, '© OpenStreetMap contributors, GeoNames', 'borders and time zones')
   t.match(body.addresses, [{ layer: 'country', country: 'ウルグアイ', addressLabel: 'ウルグアイ' }])
   served.regions = [await buildRegion(t, 'again', town())]
   t.equal(

@@ -106,7 +106,10 @@ t.test('a place with everything that is known about it', async (t) => {
       chain: { name: "McDonald's", slug: 'mcdonalds', domain: 'mcdonalds.com' },
     },
   ])
-  t.strictSame(meta, { code: 200, attribution: '© queens, GeoNames, name-suggestion-index' })
+  t.strictSame(meta, {
+    code: 200,
+    attribution: '© queens, © OpenStreetMap contributors, GeoNames, name-suggestion-index',
+  })
   const [burger] = (await search({ near: NEAR, chains: 'burger-king' })).places
   t.strictSame(burger.metadata, { openingHours: 'sunrise-sunset' })
   t.notOk('operatingHours' in burger, 'not a weekly plan')
@@ -187,7 +190,7 @@ t.test('airports: by code in any case, of the region, else of the world', async 
       address: { countryCode: 'UY' },
     },
   ])
-  t.match(meta.attribution, /^GeoNames, OurAirports$/)
+  t.match(meta.attribution, /^© OpenStreetMap contributors, GeoNames, OurAirports$/)
   t.strictSame(await byCode({ iataCode: 'QQQ' }), [])
   for (const iataCode of ['JF', 'JFKX', 'J2K', 'ÄÖÜ', "J'K", '   ', 'x'.repeat(60)]) {
     const { status, body } = await served.get('/v1/search/places', { iataCode })

@@ -72,7 +72,7 @@ t.test('a verified address, as the postal service writes it', async (t) => {
     formattedAddress: '20 JAY ST, BROOKLYN, NY 11201-8322 US',
     metadata: { recordType: 'S' },
   })
-  t.equal(meta.attribution, '© brooklyn, GeoNames')
+  t.equal(meta.attribution, '© brooklyn, © OpenStreetMap contributors, GeoNames')
   t.equal(await statusOf({ number: '20', street: 'jay st.', stateCode: 'ny', countryCode: 'us' }), 'verified')
   t.equal(await statusOf({ addressLabel: '20 N Pine St' }), 'verified')
   t.equal((await validate({ addressLabel: '10 Jay St' })).address.metadata.propertyType, 'commercial')

@@ -173,7 +173,7 @@ t.test('without any map region: city, county, state and country', async (t) => {
   const at = async (coordinates: string) =>
     (await served.get('/v1/geocode/reverse', { coordinates, layers: 'coarse' })).body
   const brooklyn = await at('40.7027,-73.9866')
-  t.equal(brooklyn.meta.attribution, 'GeoNames')
+  t.equal(brooklyn.meta.attribution, '© OpenStreetMap contributors, GeoNames')
   t.match(brooklyn.addresses, [
     {
       layer: 'postalCode',
@@ -205,7 +205,7 @@ t.test('Queens: borough, county by ZIP, state and its code', { skip }, async (t)
     coordinates: '40.7201,-73.7398',
     layers: 'address',
   })
-  t.equal(body.meta.attribution, '© queens, GeoNames')
+  t.equal(body.meta.attribution, '© queens, © OpenStreetMap contributors, GeoNames')
   t.match(body.addresses, [
     {
       addressLabel: '93-34 217th Street',

@@ -4,6 +4,7 @@ import { ApiError } from '../../runtime/errors.ts'
 import type { Service } from '../../runtime/lifecycle.ts'
 import type { Logger } from '../../runtime/logger.ts'
 import { openThreadPool } from '../../runtime/threadPool.ts'
+import { OSM_CREDIT } from '../../model/credits.ts'
 import type { Position } from '../../model/geofence.ts'
 import type { AreaFinder, PlaceArea } from '../../registry/geofences/areaFinder.ts'
 import type { MapRegion, MapRegions } from '../extract/port.ts'
@@ -152,7 +153,9 @@ export class GeocoderPool implements Geocoder, AreaFinder, Service {
   }
 }
 
-/** The credit for map regions, and for the data of the world. */
+/** The credit for map regions, for the borders of countries and the time zones, and for the cities of the world. */
 function creditOf(regions: readonly MapRegion[]): string {
-  return [...new Set([...regions.map(({ attribution }) => attribution), WORLD_ATTRIBUTION])].join(', ')
+  return [...new Set([...regions.map(({ attribution }) => attribution), OSM_CREDIT, WORLD_ATTRIBUTION])].join(
+    ', ',
+  )
 }

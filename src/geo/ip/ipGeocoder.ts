@@ -1,3 +1,4 @@
+import { OSM_CREDIT } from '../../model/credits.ts'
 import { ipText, parseIpAddress, type IpAddress } from '../../model/ipAddress.ts'
 import type { Position } from '../../model/geofence.ts'
 import { addressLine } from '../geocoding/addressText.ts'
@@ -45,7 +46,8 @@ export class IpGeocoder {
       ip: text,
       proxy: await this.#proxies.isProxy(address),
       address: addressOf(found.place, language, now),
-      attribution: found.attribution,
+      // The time zone comes from OpenStreetMap.
+      attribution: `${found.attribution}, ${OSM_CREDIT}`,
     }
   }
 

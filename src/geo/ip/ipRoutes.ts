@@ -37,7 +37,7 @@ export function ipRoutes(geocoder: IpGeocoder): Route[] {
         attribution: Type.Optional(
           Type.String({
             description: 'The attribution to show with the address.',
-            examples: ['IP Geolocation by DB-IP (https://db-ip.com)'],
+            examples: ['IP Geolocation by DB-IP (https://db-ip.com), © OpenStreetMap contributors'],
           }),
         ),
       }),

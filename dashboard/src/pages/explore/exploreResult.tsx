@@ -8,14 +8,23 @@ import { pointText, type Answer } from './questions.ts'
 
 const MAX_STEPS = 200
 
-/** The answer in words. */
-export function ExploreResult({
-  answer,
-  points,
-}: {
+interface ResultProps {
   readonly answer: Answer
   readonly points: readonly LngLat[]
-}) {
+}
+
+/** The answer in words, and the credit for its data. */
+export function ExploreResult(props: ResultProps) {
+  const { credit } = props.answer
+  return (
+    <>
+      <ResultOfKind {...props} />
+      {credit !== undefined && <p class="quiet explore-credit">{credit}</p>}
+    </>
+  )
+}
+
+function ResultOfKind({ answer, points }: ResultProps) {
   switch (answer.kind) {
     case 'addresses':
       return <Addresses addresses={answer.addresses} />

@@ -9,8 +9,10 @@ export interface Asked {
   readonly mode: string
 }
 
-/** What the server answers, by kind. */
-export type Answer =
+/** What the server answers, and the credit for its data. */
+export type Answer = AnswerOfKind & { readonly credit: string | undefined }
+
+type AnswerOfKind =
   | { readonly kind: 'addresses'; readonly addresses: AnswerOf<'/v1/geocode/forward', 'get'>['addresses'] }
   | {
       readonly kind: 'here'
@@ -59,8 +61,9 @@ export const QUESTIONS: Readonly<Record<string, Question>> = {
     isReady: ({ text }) => text.trim() !== '',
     callOf: ({ text }) => ({ path: '/v1/search/autocomplete', query: { query: text } }),
     async ask({ text }, signal) {
-      const { addresses } = await call('get', '/v1/search/autocomplete', { query: { query: text }, signal })
-      return { kind: 'addresses', addresses }
+      const query = { query: text }
+      const { addresses, meta } = await call('get', '/v1/search/autocomplete', { query, signal })
+      return { kind: 'addresses', addresses, credit: meta.attribution }
     },
   },
   here: {
@@ -72,11 +75,11 @@ export const QUESTIONS: Readonly<Record<string, Question>> = {
     callOf: ({ points }) => ({ path: '/v1/geocode/reverse', query: { coordinates: pointText(points[0]!) } }),
     async ask({ points }, signal) {
       const query = { coordinates: pointText(points[0]!) }
-      const [{ addresses }, { context }] = await Promise.all([
+      const [{ addresses, meta }, { context }] = await Promise.all([
         call('get', '/v1/geocode/reverse', { query, signal }),
         call('get', '/v1/context', { query, signal }),
       ])
-      return { kind: 'here', addresses, context }
+      return { kind: 'here', addresses, context, credit: meta.attribution }
     },
   },
   places: {
@@ -92,8 +95,8 @@ export const QUESTIONS: Readonly<Record<string, Question>> = {
     }),
     async ask({ points, text }, signal) {
       const query = { near: pointText(points[0]!), categories: text.trim(), radius: 2000, limit: 50 }
-      const { places } = await call('get', '/v1/search/places', { query, signal })
-      return { kind: 'places', places }
+      const { places, meta } = await call('get', '/v1/search/places', { query, signal })
+      return { kind: 'places', places, credit: meta.attribution }
     },
   },
   route: {
@@ -105,11 +108,11 @@ export const QUESTIONS: Readonly<Record<string, Question>> = {
     isReady: ({ points }) => points.length > 1,
     callOf: (asked) => ({ path: '/v1/route/directions', query: directionsQuery(asked) }),
     async ask(asked, signal) {
-      const { routes } = await call('get', '/v1/route/directions', {
+      const { routes, meta } = await call('get', '/v1/route/directions', {
         query: directionsQuery(asked) as never,
         signal,
       })
-      return { kind: 'routes', routes }
+      return { kind: 'routes', routes, credit: meta.attribution }
     },
   },
   optimize: {
@@ -121,11 +124,11 @@ export const QUESTIONS: Readonly<Record<string, Question>> = {
     isReady: ({ points }) => points.length > 1,
     callOf: (asked) => ({ path: '/v1/route/optimize', query: throughQuery(asked) }),
     async ask(asked, signal) {
-      const { route } = await call('get', '/v1/route/optimize', {
+      const { route, meta } = await call('get', '/v1/route/optimize', {
         query: throughQuery(asked) as never,
         signal,
       })
-      return { kind: 'order', route }
+      return { kind: 'order', route, credit: meta.attribution }
     },
   },
   matrix: {
@@ -137,8 +140,11 @@ export const QUESTIONS: Readonly<Record<string, Question>> = {
     isReady: ({ points }) => points.length > 1,
     callOf: (asked) => ({ path: '/v1/route/matrix', query: matrixQuery(asked) }),
     async ask(asked, signal) {
-      const { matrix } = await call('get', '/v1/route/matrix', { query: matrixQuery(asked) as never, signal })
-      return { kind: 'matrix', matrix }
+      const { matrix, meta } = await call('get', '/v1/route/matrix', {
+        query: matrixQuery(asked) as never,
+        signal,
+      })
+      return { kind: 'matrix', matrix, credit: meta.attribution }
     },
   },
   match: {
@@ -151,7 +157,7 @@ export const QUESTIONS: Readonly<Record<string, Question>> = {
     callOf: (asked) => ({ method: 'POST', path: '/v1/route/match', body: matchBody(asked) }),
     async ask(asked, signal) {
       const matched = await call('post', '/v1/route/match', { body: matchBody(asked) as never, signal })
-      return { kind: 'matched', matched }
+      return { kind: 'matched', matched, credit: matched.meta.attribution }
     },
   },
 }

@@ -109,7 +109,10 @@ function StateCard({ user }: { readonly user: User }) {
           {user.country && (
             <>
               <dt>Region</dt>
-              <dd>{[user.state?.name, user.country.name].filter(Boolean).join(', ')}</dd>
+              <dd>
+                {[user.state?.name, user.country.name].filter(Boolean).join(', ')}{' '}
+                <span class="quiet">(borders © OpenStreetMap contributors)</span>
+              </dd>
             </>
           )}
           {user.userId && (
