@@ -2047,6 +2047,7 @@ export interface components {
                 };
             }[];
             trip?: components["schemas"]["TripContext"];
+            /** @description Borders: © OpenStreetMap contributors. Who shows it to others shows this credit. */
             country?: {
                 _id: string;
                 /** @enum {unknown} */
@@ -4724,6 +4725,11 @@ export interface operations {
                     "application/json": {
                         meta: {
                             code: number;
+                            /**
+                             * @description The attribution to show with the regions and the place; absent without them.
+                             * @example © OpenStreetMap contributors
+                             */
+                            attribution?: string;
                         };
                     } & {
                         context: {
@@ -4747,6 +4753,7 @@ export interface operations {
                                 /** @description In metres: the radius of the circle, or of a circle around the polygon. */
                                 geometryRadius: number;
                             }[];
+                            /** @description Borders: © OpenStreetMap contributors. Who shows it to others shows this credit. */
                             country?: {
                                 _id: string;
                                 /** @enum {unknown} */
@@ -4850,6 +4857,7 @@ export interface operations {
                             /** @description In metres: the radius of the circle, or of a circle around the polygon. */
                             geometryRadius: number;
                         }[];
+                        /** @description Borders: © OpenStreetMap contributors. Who shows it to others shows this credit. */
                         country?: {
                             _id: string;
                             /** @enum {unknown} */
@@ -10137,7 +10145,7 @@ export interface operations {
                             code: number;
                             /**
                              * @description The attribution to show with the address.
-                             * @example IP Geolocation by DB-IP (https://db-ip.com)
+                             * @example IP Geolocation by DB-IP (https://db-ip.com), © OpenStreetMap contributors
                              */
                             attribution?: string;
                         };
