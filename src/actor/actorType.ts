@@ -35,6 +35,11 @@ export interface ActorTable {
    * @param now the server's time
    */
   recovered?(now: number): void
+  /**
+   * Limits the memory of the actors' objects. Further actors are packed, and reading those takes more time.
+   * @param bytes approximate bytes for all types of actors of the partition
+   */
+  limitUnpacked?(bytes: number): void
   /** From now on, the memory of the actors is counted here, and no longer in the object before. */
   countIn?(memory: DeviceMemory): void
 }

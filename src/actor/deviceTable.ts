@@ -76,11 +76,7 @@ export class DeviceTable extends DeviceColumns implements ActorTable {
   readonly #users = new RowIndex()
   readonly #freed: { readonly row: number; readonly at: number }[] = []
 
-  /**
-   * Limits the memory of profile objects, approximately. Further profiles are packed, and reading those takes more
-   * time.
-   */
-  set maxUnpackedBytes(bytes: number) {
+  limitUnpacked(bytes: number): void {
     this.#profiles.maxUnpackedBytes = bytes
   }
 

@@ -97,7 +97,7 @@ export class Partition {
 
   /**
    * Creates an empty partition.
-   * @param maxUnpackedBytes the approximate limit for the objects of its devices; further ones are packed
+   * @param maxUnpackedBytes the approximate limit for the objects of its actors; further ones are packed
    * @param updatesPerSecond the rate that is admitted from a device, with a bucket of one second's worth; Infinity
    * admits all
    */
@@ -115,7 +115,7 @@ export class Partition {
     this.#tables = new Map(types.map((type) => [type.number, type.createTable()]))
     this.table = this.tableOf(DEVICES)
     this.feed = this.tableOf(FEEDS)
-    this.table.maxUnpackedBytes = maxUnpackedBytes
+    for (const table of this.#tables.values()) table.limitUnpacked?.(maxUnpackedBytes)
     this.#intervalMs = 1000 / updatesPerSecond
     this.#earlyMs = EARLY_MS + 1000 - this.#intervalMs
   }

@@ -4,6 +4,7 @@ import { isEnded, type Trip } from '../model/trip.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { endedBy } from './machine/change.ts'
 import type { Confidence } from '../geometry/confidence.ts'
+import type { GeofenceProperties } from '../model/geofence.ts'
 import type { WrongGeofence } from './machine/move.ts'
 import type { KnownGeofence, KnownGeofences } from './machine/places.ts'
 import { expiresAt } from './machine/status.ts'
@@ -57,10 +58,13 @@ export function commitStep(
     partition.events.add(event)
     texts.push(event.json)
   }
-  const told = isTold === undefined ? trip.told : isTold ? texts : []
-  partition.tableOf(TRIPS).put(writer, told === trip.told ? trip : { ...trip, told }, trail)
+  const told = isTold === undefined ? trip.told : isTold ? texts : NOTHING
+  const isSame = told === trip.told || (told.length === 0 && trip.told.length === 0)
+  partition.tableOf(TRIPS).put(writer, isSame ? trip : { ...trip, told }, trail)
   return texts
 }
+
+const NOTHING: Trip['told'] = []
 
 function wrongOf({ geofence, confidence }: WrongGeofence, { index }: ScopeView) {
   return { confidence, wrong: { geofence, outline: index.outline(index.slotOf(geofence.id)) } }
@@ -85,20 +89,30 @@ export function causeOf(trip: Trip, now: number, seen?: Pick<Cause, 'user' | 'pl
   return { user, place: seen?.place ?? trip.place, time: now, receivedAt: now }
 }
 
-/** The geofences of a scope, as trips see them. */
+/**
+ * The geofences of a scope, as trips see them now. One step looks at the same destination several times, so the last one
+ * is remembered.
+ */
 export function knownGeofences(view: ScopeView): KnownGeofences {
-  const known = (id: string): KnownGeofence | undefined => {
-    const geofence = view.geofence(id)
-    const slot = view.index.slotOf(id)
-    if (geofence === undefined || slot < 0) return undefined
+  const known = (geofence: GeofenceProperties | undefined): KnownGeofence | undefined => {
+    if (geofence === undefined) return undefined
+    const slot = view.index.slotOf(geofence.id)
+    if (slot < 0) return undefined
     const { center, radius } = view.index.outline(slot)
     return { geofence, center, radius }
   }
+  let lastTag = ''
+  let lastExternalId: string | undefined
+  let last: KnownGeofence | undefined
   return {
-    withId: known,
+    withId: (id) => known(view.geofence(id)),
     named(tag, externalId) {
-      const geofence = view.geofenceNamed(tag, externalId)
-      return geofence && known(geofence.id)
+      if (externalId !== lastExternalId || tag !== lastTag) {
+        last = known(view.geofenceNamed(tag, externalId))
+        lastTag = tag
+        lastExternalId = externalId
+      }
+      return last
     },
   }
 }

@@ -233,6 +233,7 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
     if (before !== undefined) this.#forget(device, before)
     this.#seen.set(device, seen)
     this.#seenBytes += bytesOf(seen)
+    if (this.#seenBytes <= this.#parts.seenBytes) return
     for (const [oldest, one] of this.#seen) {
       if (this.#seenBytes <= this.#parts.seenBytes) break
       this.#forget(oldest, one)

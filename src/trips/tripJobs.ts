@@ -25,6 +25,8 @@ const DAY_MS = 86_400_000
 const SETTLED_MS = 600_000
 const AT_ONCE = 1000
 const FORGET_EVERY_MS = 10_000
+/** A trip that has not moved for this long, or up to twice as long, is packed. */
+const PACK_EVERY_MS = 30_000
 /** Much longer than anybody waits for the events of an update (T2). */
 const TOLD_MS = 60_000
 
@@ -46,6 +48,7 @@ export function tripJobs(parts: TripJobParts): Job[] {
   return [
     { ...own, name: 'trip-expiry', dueAt: every(EXPIRE_EVERY_MS), run: (signal) => expire(parts, signal) },
     { ...own, name: 'trip-answers', dueAt: every(FORGET_EVERY_MS), run: (signal) => forget(parts, signal) },
+    { ...own, name: 'trip-packing', dueAt: every(PACK_EVERY_MS), run: async () => packResting(parts) },
     {
       ...own,
       name: 'trip-names',
@@ -94,6 +97,11 @@ async function forget({ hosts, clock }: TripJobParts, signal: AbortSignal): Prom
       if (signal.aborted) return
       await nextTurn()
     }
+}
+
+/** Frees the memory of the objects of trips that have not moved for a while. */
+function packResting({ hosts }: TripJobParts): void {
+  for (const { table } of tablesOf(hosts())) table.packResting()
 }
 
 /**

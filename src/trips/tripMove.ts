@@ -144,9 +144,8 @@ export function isTheirs(
 }
 
 /** The update as trips see it. */
-export function moveOf({ user, number, update }: TripMoveCall['row']): TripMove {
-  const { deviceId } = user
-  return { deviceId, number, user, accuracy: undefined, ...update }
+export function moveOf({ user: { id, userId, deviceId }, number, update }: TripMoveCall['row']): TripMove {
+  return { deviceId, number, user: { id, userId, deviceId }, accuracy: undefined, ...update }
 }
 
 /** The update as the cause of events. */

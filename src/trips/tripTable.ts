@@ -7,6 +7,7 @@ import { nameHash } from '../runtime/nameHash.ts'
 import { RowBytes } from '../runtime/rowBytes.ts'
 import { RowChains } from '../runtime/rowChains.ts'
 import { lifeBegan } from './machine/status.ts'
+import { MovedTrips } from './movedTrips.ts'
 import { Trail, type TrailPoint } from './trail.ts'
 import { packTrip, unpackTrip } from './tripCodec.ts'
 import { readTripRow, writeTripPut, writeTripRemoved } from './tripRows.ts'
@@ -24,10 +25,13 @@ const FIRST_ROWS = 64
 const FREE = -1
 /** How many rows a step looks at. */
 const ROWS_A_STEP = 256
+/** The share of trips that move in what a partition may have unpacked. */
+const MOVED_SHARE = 1 / 8
 
 /** What happens to the locations in a change. */
 export interface TrailChange {
   readonly isCleared?: boolean
+  /** The location of an update that moved the trip. It is kept if it is far enough from the last one. */
   readonly added?: TrailPoint | undefined
 }
 
@@ -53,6 +57,7 @@ export class TripTable implements ActorTable {
   readonly #names = new RowChains()
   readonly #users = new RowChains()
   readonly #records = new RowChains()
+  readonly #moved = new MovedTrips()
   /** The trip that was unpacked last. Each update looks at the same trip several times. */
   #lastRow = -1
   #last: Trip | undefined
@@ -106,15 +111,30 @@ export class TripTable implements ActorTable {
 
   get(row: number): Trip {
     if (row !== this.#lastRow || this.#last === undefined) {
-      this.#last = unpackTrip(this.#packed.bytes(row))
+      this.#last = this.#moved.get(row) ?? unpackTrip(this.#packed.bytes(row))
       this.#lastRow = row
     }
     return this.#last
   }
 
-  #setPacked(row: number, packed: Uint8Array): void {
+  /**
+   * Stores the bytes of a trip. What was unpacked before is not that trip any more.
+   * @param moved the trip, if it has moved
+   */
+  #setPacked(row: number, packed: Uint8Array, moved?: Trip): void {
     this.#packed.set(row, packed, packed.length)
+    if (moved === undefined) this.#moved.delete(row)
+    else this.#moved.put(row, moved, packed.length)
     if (row === this.#lastRow) this.#last = undefined
+  }
+
+  limitUnpacked(bytes: number): void {
+    this.#moved.maxBytes = bytes * MOVED_SHARE
+  }
+
+  /** Packs the trips that have not moved since the call before. To be called from time to time. */
+  packResting(): void {
+    this.#moved.turn()
   }
 
   /** The locations of a trip; undefined if it has none. */
@@ -153,7 +173,9 @@ export class TripTable implements ActorTable {
     const isCleared = change.isCleared === true && trail !== undefined
     const packed = packTrip(trip)
     writeTripPut(writer, packed, isCleared, added === undefined ? [] : [added])
-    this.#set(row, trip, packed, isCleared, added === undefined ? undefined : [added])
+    // Only a trip that an update moved has the members of an unpacked one, because it is made from one.
+    const isMoved = row >= 0 && change.added !== undefined
+    this.#set(row, trip, packed, isCleared, added === undefined ? undefined : [added], isMoved)
   }
 
   #wants(trail: Trail | undefined, { isCleared, added }: TrailChange): boolean {
@@ -181,9 +203,7 @@ export class TripTable implements ActorTable {
 
   writeAll(writer: FrameWriter): void {
     for (let row = 0; row < this.length; row++) {
-      if (!this.exists(row)) continue
-      const trip = this.get(row)
-      writeTripPut(writer, packTrip(trip), false, this.#trails[row] ?? [])
+      if (this.exists(row)) writeTripPut(writer, this.#packed.bytes(row), false, this.#trails[row] ?? [])
     }
   }
 
@@ -213,6 +233,7 @@ export class TripTable implements ActorTable {
   /**
    * Stores a trip in a row.
    * @param row −1 for a new one
+   * @param isMoved whether it stays unpacked for a while
    */
   #set(
     row: number,
@@ -220,11 +241,12 @@ export class TripTable implements ActorTable {
     packed: Uint8Array,
     isCleared: boolean,
     added: readonly TrailPoint[] | undefined,
+    isMoved = false,
   ): void {
     const isNew = row < 0
     const at = isNew ? this.#take(trip) : row
     if (!isNew) this.#relink(at, trip)
-    this.#setPacked(at, packed)
+    this.#setPacked(at, packed, isMoved ? trip : undefined)
     if (isCleared) this.#trails[at] = undefined
     if (added !== undefined) {
       const trail = (this.#trails[at] ??= new Trail())
@@ -233,7 +255,9 @@ export class TripTable implements ActorTable {
     const wasActive = !isNew && this.isActive(at)
     this.#statuses[at] = TRIP_STATUSES.indexOf(trip.status)
     this.active += Number(this.isActive(at)) - Number(wasActive)
-    this.#times.set([trip.createdAt, trip.updatedAt, lifeBegan(trip)], at * TIMES)
+    this.#times[at * TIMES] = trip.createdAt
+    this.#times[at * TIMES + 1] = trip.updatedAt
+    this.#times[at * TIMES + 2] = lifeBegan(trip)
     if (trip.told.length > 0) this.#told.add(at)
     else this.#told.delete(at)
     this.#count(at, trip.scope, packed)
@@ -260,6 +284,7 @@ export class TripTable implements ActorTable {
     this.#size(row, trip.scope, 0)
     this.#told.delete(row)
     this.#packed.delete(row)
+    this.#moved.delete(row)
     if (row === this.#lastRow) this.#last = undefined
     this.#trails[row] = undefined
     this.#scopes[row] = FREE

@@ -106,7 +106,7 @@ t.test('a table finds and keeps its records as plain maps do', async () => {
       fc.constantFrom(0, 20_000, Infinity),
       (steps, maxUnpackedBytes) => {
         const table = new DeviceTable()
-        table.maxUnpackedBytes = maxUnpackedBytes
+        table.limitUnpacked(maxUnpackedBytes)
         const memory = new DeviceMemory(1)
         table.countIn(memory)
         const known = new Map<number, Known>()

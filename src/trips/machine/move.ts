@@ -11,6 +11,7 @@ import {
   type Destination,
   type Estimate,
   type Trip,
+  type TripPlace,
   type TripUser,
 } from '../../model/trip.ts'
 import type { Circumstances } from '../../rules/circumstances.ts'
@@ -148,8 +149,8 @@ export function moved(
   return { trip: next, events: told, confidence: arrival, wrong }
 }
 
-function placeOf({ latitude, longitude, accuracy }: TripMove) {
-  return accuracy === undefined ? { latitude, longitude } : { latitude, longitude, accuracy }
+function placeOf({ latitude, longitude, accuracy }: TripMove): TripPlace {
+  return { latitude, longitude, accuracy }
 }
 
 /** The trip with the present state of its geofences. */

@@ -1,0 +1,77 @@
+import type { Trip } from '../model/trip.ts'
+
+/**
+ * The trips of one partition that moved lately, unpacked.
+ *
+ * A device on a trip moves it every few seconds. Unpacking it for each move took a seventh of the time of an update.
+ * Keeping all trips unpacked would take several times the memory of their bytes, and work of the garbage collector.
+ * So those that moved lately are kept in two generations: a trip that did not move during a whole generation is only
+ * packed again.
+ *
+ * Owns: which trips are kept. Does not own: their bytes, which the table has of all trips.
+ *
+ * Invariants
+ * - MOVED-1: A trip that is kept equals its bytes.
+ * - MOVED-2: What it keeps is bounded by `maxBytes`.
+ */
+export class MovedTrips {
+  /** The limit for both generations together, in approximate bytes. */
+  maxBytes = Infinity
+  #young = new Map<number, Kept>()
+  #old = new Map<number, Kept>()
+  #youngBytes = 0
+
+  get(row: number): Trip | undefined {
+    return (this.#young.get(row) ?? this.#old.get(row))?.trip
+  }
+
+  /**
+   * Keeps a trip that has moved, instead of the one before in this row.
+   * @param packedBytes the length of its packed form
+   */
+  put(row: number, trip: Trip, packedBytes: number): void {
+    const bytes = OBJECT_BYTES + packedBytes * BYTES_PER_PACKED
+    // It alone is too much.
+    if (bytes > this.maxBytes / 2) return this.delete(row)
+    let kept = this.#young.get(row)
+    const before = kept?.bytes ?? 0
+    if (this.#youngBytes + bytes - before > this.maxBytes / 2) {
+      this.turn()
+      kept = undefined
+    }
+    if (kept !== undefined) {
+      this.#youngBytes += bytes - before
+      kept.trip = trip
+      kept.bytes = bytes
+      return
+    }
+    this.#old.delete(row)
+    this.#young.set(row, { trip, bytes })
+    this.#youngBytes += bytes
+  }
+
+  delete(row: number): void {
+    const kept = this.#young.get(row)
+    if (kept === undefined) this.#old.delete(row)
+    else {
+      this.#young.delete(row)
+      this.#youngBytes -= kept.bytes
+    }
+  }
+
+  /** Begins a new generation. Those that did not move in the last one are forgotten. */
+  turn(): void {
+    this.#old = this.#young
+    this.#young = new Map()
+    this.#youngBytes = 0
+  }
+}
+
+/** The approximate size of the objects of a trip without its texts, and of each byte of its packed form besides. */
+const OBJECT_BYTES = 1000
+const BYTES_PER_PACKED = 3
+
+interface Kept {
+  trip: Trip
+  bytes: number
+}
