@@ -16,6 +16,10 @@ import { drive, HOME, tripApi, type Api, type Body } from '../trips/story.ts'
 
 const skip = await skipWithout(NATS_SERVER)
 const PARTITIONS = 8
+/** Far enough apart that the way is measured again. */
+const STEP_MS = 40_000
+/** Of a device: as many as one page of events has. */
+const MOST_UPDATES = 900
 const ENV = {
   RINGFENCE_KEYS: Object.values(KEYS).join(','),
   RINGFENCE_RATE_LIMITS: 'off',
@@ -59,29 +63,33 @@ t.test('owners are killed while devices move trips of other partitions', { skip 
   await Promise.all(
     couriers.map(({ userId }) => insist(api, 'POST', '/v1/trips', { externalId: userId, userId, ...HOME })),
   )
-  const began = Date.now() - 3_600_000
+  const began = Date.now() - MOST_UPDATES * STEP_MS
   const over = new AbortController()
   const sent = await Promise.all([
     ...couriers.map(async ({ userId, deviceId }, c) => {
-      let n = 0
-      for (; !over.signal.aborted; n++) {
+      /** As many as its trip has seen. */
+      let moved = 0
+      for (let n = 0; !over.signal.aborted && n < MOST_UPDATES; n++) {
         // A resend is applied once.
         const body = {
           deviceId,
           userId,
           latitude: -34.9,
-          longitude: -56.5 + n * 1e-3,
+          // To and fro, far enough from its destination that it never comes near.
+          longitude: -56.5 - (n % 50) * 1e-3,
           accuracy: 5,
-          updatedAt: new Date(began + n * 40_000).toISOString(),
+          updatedAt: new Date(began + n * STEP_MS).toISOString(),
           stream: `s-${c}`,
           sequence: n + 1,
         }
         const { user } = await insist(api, 'POST', '/v1/track', body)
-        if (user.trip?.status !== 'started')
+        if (user.trip?.status === 'started') moved++
+        // Until the owner of the device has heard of the trip, an update is that of somebody without one (T3).
+        else if (moved > 0 || user.trip !== undefined)
           t.fail(`${userId}: ${JSON.stringify(user.trip)}, for which an app would end its trip`)
         await sleep(20)
       }
-      return n
+      return moved
     }),
     (async () => {
       for (const actor of cluster.actors) {
@@ -99,17 +107,22 @@ t.test('owners are killed while devices move trips of other partitions', { skip 
   for (const [c, { userId }] of couriers.entries()) {
     // The first one starts it, each other one updates it.
     const updates = sent[c]!
-    const eventsOf = async () =>
-      ((await insist(api, 'GET', `/v1/events?userId=${userId}&limit=1000`)).events as Event[])
-        .filter(({ type }) => type.includes('trip'))
-        .toReversed()
-    await until(async () => (await eventsOf()).length >= updates)
-    const events = await eventsOf()
-    t.equal(events.length, updates, `${userId}: each update once`)
-    t.equal(new Set(events.map(({ _id }) => _id)).size, updates)
-    const times = events.map(({ createdAt }) => createdAt)
-    t.strictSame(times, times.toSorted(), 'in order')
-    t.equal(events[0]!.type, 'user.started_trip')
+    t.ok(updates > 1)
+    // Each gateway reads the events by itself, and one may be behind the other.
+    for (const gateway of apis) {
+      let events: Event[] = []
+      await until(async () => {
+        const path = `/v1/events?userId=${userId}&limit=1000`
+        const answer: { readonly events: Event[] } = await insist(gateway, 'GET', path)
+        events = answer.events.filter(({ type }) => type.includes('trip')).toReversed()
+        return events.length >= updates
+      })
+      t.equal(events.length, updates, `${userId}: each update once`)
+      t.equal(new Set(events.map(({ _id }) => _id)).size, updates)
+      const times = events.map(({ createdAt }) => createdAt)
+      t.strictSame(times, times.toSorted(), 'in order')
+      t.equal(events[0]!.type, 'user.started_trip')
+    }
     const { trip } = await insist(api, 'GET', `/v1/trips/${userId}`)
     t.equal(trip.locations.length, updates)
   }
@@ -128,9 +141,14 @@ t.test('a call is seen by tracks within a second, wherever they arrive', { skip 
     }
     await insist(api, 'POST', '/v1/trips', { externalId: `quick-${i}`, userId: user.userId, ...HOME })
     const called = performance.now()
-    await until(async () => (await insist(api, 'POST', '/v1/track', user)).user.trip !== undefined)
-    const waited = performance.now() - called
-    if (waited > 1000) t.fail(`${waited} ms`)
+    await until(async () => {
+      const waited = performance.now() - called
+      const answer = await insist(api, 'POST', '/v1/track', user)
+      if (answer.user.trip !== undefined) return true
+      // How long the track itself takes does not count.
+      if (waited > 1000) t.fail(`a track that was sent after ${waited} ms`)
+      return false
+    })
   }
   t.pass('T3')
 })

@@ -177,13 +177,25 @@ export async function drive(api: Api): Promise<unknown[]> {
   return answers
 }
 
-/** All events of trips, oldest first, once the last one is there. */
+/** How many times each trip starts and stops. */
+const RUNS: Readonly<Record<string, { readonly starts: number; readonly stops: number }>> = {
+  'order/1': { starts: 2, stops: 1 },
+  'order-2': { starts: 1, stops: 1 },
+  round: { starts: 1, stops: 1 },
+}
+
+/** All events of trips, oldest first, once the last one of each trip is there: partitions keep no order among them. */
 async function eventsOf(api: Api): Promise<Body[]> {
   for (;;) {
     const { events } = (await api('GET', '/v1/events?limit=1000')).body as { events: Body[] }
     const ofTrips = events.filter(({ type }) => type.includes('trip')).toReversed()
-    if (ofTrips.at(-1)?.type === 'user.stopped_trip' && ofTrips.at(-1)!.trip.externalId === 'round')
-      return ofTrips
+    const countOf = (name: string, of: string) =>
+      ofTrips.filter(({ type, trip }) => type === of && trip.externalId === name).length
+    const isThere = Object.entries(RUNS).map(
+      ([name, { starts, stops }]) =>
+        countOf(name, 'user.started_trip') >= starts && countOf(name, 'user.stopped_trip') >= stops,
+    )
+    if (isThere.every(Boolean)) return ofTrips
     await sleep(50)
   }
 }
