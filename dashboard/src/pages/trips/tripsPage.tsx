@@ -104,16 +104,14 @@ function TripList() {
   const onMap = useQuery(
     `trips on the map ${key}`,
     async (signal) =>
-      (
-        await call('get', '/v1/trips', {
-          query: { ...asked, limit: MAX_ON_MAP, includeLocations: true },
-          signal,
-        })
-      ).trips,
+      call('get', '/v1/trips', {
+        query: { ...asked, limit: MAX_ON_MAP, includeLocations: true },
+        signal,
+      }),
     { everyMs: EVERY_MS },
   )
   usePageKey('n', () => canWrite && setNew(true))
-  const marks = (onMap.data ?? []).flatMap((trip) => tripMarks(trip))
+  const marks = (onMap.data?.trips ?? []).flatMap((trip) => tripMarks(trip))
   const isFiltered = user !== '' || tag !== '' || delayed !== ''
   return (
     <div class="page">
@@ -175,13 +173,18 @@ function TripList() {
             </Empty>
           }
         />
-        <MarkMap
-          label="Trips on the map"
-          marks={marks}
-          fitKey={key}
-          height={620}
-          onChoose={(id) => go(pagePath(`trips/${id}`))}
-        />
+        <div class="stack">
+          <MarkMap
+            label="Trips on the map"
+            marks={marks}
+            fitKey={key}
+            height={620}
+            onChoose={(id) => go(pagePath(`trips/${id}`))}
+          />
+          {onMap.data?.meta.hasMore && (
+            <p class="quiet">The map shows the {MAX_ON_MAP} that changed last. Filter to see others.</p>
+          )}
+        </div>
       </div>
       {isNew && (
         <TripDialog
