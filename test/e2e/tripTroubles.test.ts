@@ -75,6 +75,7 @@ t.test('a destination that is made smaller around the device', async (t) => {
 for (const [what, change] of [
   ['disabled', (put: (more: Body) => Promise<unknown>) => put({ enabled: false })],
   ['deleted', (_put: unknown, name: string) => server.api('DELETE', `/v1/geofences/troubles/${name}`)],
+  ['meant for others', (put: (more: Body) => Promise<unknown>) => put({ userIds: ['somebody else'] })],
 ] as const)
   t.test(`a destination that is ${what} becomes a point`, async (t) => {
     const { name, put, track, destination } = await scene()
@@ -86,6 +87,113 @@ for (const [what, change] of [
     t.strictSame(ofTrips(there), ['user.arrived_at_trip_destination'], 'its last radius counts')
     t.strictSame(there.user.geofences, [])
   })
+
+t.test('a destination that is disabled and enabled again under the device', async (t) => {
+  const { name, put, track, trip } = await scene()
+  t.strictSame(ofTrips(await track(0, 0)), ['user.started_trip', 'user.arrived_at_trip_destination'])
+  await put({ enabled: false })
+  const inside = await track(20, 60)
+  t.strictSame(ofTrips(inside), ['user.updated_trip'], 'who has arrived stays so')
+  t.equal(inside.user.trip.status, 'arrived')
+  const away = await track(5000, 300)
+  t.strictSame(ofTrips(away), ['user.updated_trip'])
+  t.equal(away.user.trip.status, 'arrived', 'an arrival is not taken back')
+  // A call takes it back. The way to the point counts, and then the geofence again.
+  await server.api('PATCH', `/v1/trips/${name}/update`, { status: 'started' })
+  t.ok(Math.abs((await track(5000, 360)).user.trip.eta.distance - 5000 * 1.3) < 100)
+  await put({ enabled: true, radius: 3000 })
+  const there = await track(2900, 600)
+  t.strictSame(ofTrips(there), ['user.arrived_at_trip_destination'], 'within its new radius')
+  t.strictSame(
+    there.user.geofences.map(({ externalId }: { externalId: string }) => externalId),
+    [name],
+  )
+  t.equal((await trip()).status, 'arrived')
+})
+
+t.test('two devices of one user move the same trip', async (t) => {
+  const { name, at, trip } = await scene()
+  const track = async (device: string, meters: number, seconds: number) => {
+    const update = { ...at(meters, seconds), deviceId: `${name}-${device}` }
+    return (await server.api('POST', '/v1/track', update, testPublishable)).body
+  }
+  t.strictSame(ofTrips(await track('phone', 20_000, 0)), ['user.started_trip'])
+  const watch = await track('watch', 15_000, 60)
+  t.strictSame(ofTrips(watch), ['user.updated_trip'])
+  t.equal((await trip()).user.deviceId, `${name}-watch`, 'the one that moved it last')
+  const late = await track('phone', 19_000, 30)
+  t.strictSame(ofTrips(late), [], 'an update from before leaves it as it is')
+  t.match(late.user.trip, { externalId: name, status: 'started' }, 'and its app goes on')
+  t.match(await trip(), { user: { deviceId: `${name}-watch` }, locations: { length: 2 } })
+  t.strictSame(ofTrips(await track('phone', 0, 600)), ['user.arrived_at_trip_destination'])
+  t.equal((await track('watch', 15_000, 660)).user.trip.status, 'arrived')
+  t.equal((await trip()).user.deviceId, `${name}-watch`)
+})
+
+t.test('legs of another trip are unknown, and nothing changes', async (t) => {
+  const legs = [{ coordinates: [1, 1] }, { coordinates: [2, 2] }]
+  const make = async (externalId: string) =>
+    (await server.api('POST', '/v1/trips', { externalId, legs })).body.trip
+  const [own, other] = [await make('legs-own'), await make('legs-other')]
+  const [a, b] = own.legs.map(({ _id }: { _id: string }) => _id)
+  const foreign = other.legs[0]._id
+  const of = async () => (await server.api('GET', '/v1/trips/legs-own')).body.trip
+  const before = await of()
+  const status = { status: 'started' }
+  t.equal((await server.api('PATCH', `/v1/trips/legs-own/legs/${foreign}`, status)).status, 404)
+  t.match((await server.api('PUT', '/v1/trips/legs-own/legs', { legs: [b, a, foreign] })).body.meta, {
+    code: 400,
+    param: 'legs',
+  })
+  const patch = (list: readonly Body[]) => server.api('PATCH', '/v1/trips/legs-own/update', { legs: list })
+  t.match((await patch([{ _id: a }, { _id: foreign }])).body.meta, { code: 400, param: 'legs.1.destination' })
+  t.match((await patch([{ _id: a }, { _id: a }])).body.meta, { code: 400, param: 'legs.1._id' })
+  t.strictSame(await of(), before)
+  // A leg that is copied from another trip's answer is a new one.
+  const { trip } = (await patch([{ _id: a }, other.legs[1]])).body
+  t.equal(trip.legs[0]._id, a)
+  t.notOk([b, other.legs[1]._id].includes(trip.legs[1]._id))
+  t.strictSame(trip.legs[1].destination.location.coordinates, [2, 2])
+})
+
+t.test('numbers as texts, as iOS sends them', async (t) => {
+  const { name, at, destination } = await scene()
+  const scheduledArrivalAt = NOW + 3_600_000
+  const texts = { approachingThreshold: '12.5', scheduledArrivalAt: String(scheduledArrivalAt) }
+  const read = { approachingThreshold: 12.5, scheduledArrivalAt: new Date(scheduledArrivalAt).toISOString() }
+  t.match((await server.api('PATCH', `/v1/trips/${name}/update`, texts)).body.trip, read)
+  const tripOptions = { externalId: `${name}-options`, ...destination, ...texts }
+  const track = (more: Body) =>
+    server.api('POST', '/v1/track', {
+      ...at(9000, 0),
+      userId: undefined,
+      tripOptions: { ...tripOptions, ...more },
+    })
+  t.match((await track({})).body.user.trip, { ...read, externalId: `${name}-options` })
+  for (const approachingThreshold of [
+    '0',
+    '-1',
+    '1e9',
+    '1440.5',
+    'NaN',
+    'Infinity',
+    '0x10',
+    '7,5',
+    '5 min',
+    '1e',
+  ])
+    for (const { body } of [
+      await server.api('PATCH', `/v1/trips/${name}/update`, { approachingThreshold }),
+      await server.api('POST', '/v1/trips', { externalId: `${name}-bad`, approachingThreshold }),
+    ])
+      t.match(body.meta, { code: 400, param: 'approachingThreshold' }, approachingThreshold)
+  t.match((await track({ approachingThreshold: '1e9' })).body.meta, {
+    code: 400,
+    param: 'tripOptions.approachingThreshold',
+  })
+  t.equal((await server.api('GET', `/v1/trips/${name}-bad`)).status, 404)
+  t.equal((await server.api('GET', `/v1/trips/${name}`)).body.trip.approachingThreshold, 12.5)
+})
 
 t.test('a user who is deleted in the middle', async (t) => {
   const { name, track, trip, at } = await scene()

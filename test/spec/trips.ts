@@ -117,6 +117,26 @@ no road | straight line times 1.3 at the speed of the mode | trips/eta.test.ts: 
 no road | no region, no road within 1 km, no way, engine busy or over 1 s | e2e/tripRoads.test.ts: no road within 1 km, or no region: the straight line; routing/roadWays.test.ts: no region, no way, or a failure of the engine: unknown; routing/roadWays.test.ts: four are measured at a time, 500 wait for it, beyond that and after a second they are unknown
 delay | predicted less scheduled; D once | trips/machine.test.ts: delay: how late the arrival is predicted, and one event when that is too late
 
+# Trips: bad input (trips)
+unknown destinations | 400 in calls; of tripOptions counts once it exists | e2e/trips.test.ts: bad input is 400 and names the parameter; nothing changes; trips/machine.test.ts: a destination that does not exist yet counts once it does
+two devices of one user | both move its trips; an update from before leaves them | e2e/tripTroubles.test.ts: two devices of one user move the same trip
+an externalId with slashes | and other characters, encoded or not | e2e/trips.test.ts: names as clients write them
+51 active trips | the last one is refused | e2e/trips.test.ts: at most 50 active trips a user
+legs of another trip | 404 or 400, nothing changes | e2e/tripTroubles.test.ts: legs of another trip are unknown, and nothing changes; e2e/trips.test.ts: PATCH of a leg, PUT of their order
+status texts in capitals | 400 | e2e/trips.test.ts: bad input is 400 and names the parameter; nothing changes
+thresholds of 0 and 1e9 | 400, as texts too | e2e/trips.test.ts: bad input is 400 and names the parameter; nothing changes; e2e/tripTroubles.test.ts: numbers as texts, as iOS sends them
+iOS's texts for numbers | are the numbers | e2e/tripTroubles.test.ts: numbers as texts, as iOS sends them
+Android's empty strings | mean absent | e2e/trips.test.ts: null and empty texts mean absent, as after a restart of an Android app
+PATCH of an ended trip | the same end is harmless, only metadata changes | e2e/tripTroubles.test.ts: PATCH of a trip that has ended: the same end is harmless, another one is refused
+DELETE and tripOptions a second later | no trip is made | e2e/tripDrive.test.ts: a deleted trip is not made again, and a deleted user takes the trip along
+a user deleted in the middle | canceled, without user and locations | e2e/tripTroubles.test.ts: a user who is deleted in the middle
+a destination edited | the next update sees it | e2e/tripTroubles.test.ts: a destination that is made smaller around the device
+a destination disabled | becomes a point; who has arrived stays so | e2e/tripTroubles.test.ts: a destination that is disabled and enabled again under the device
+a destination deleted, or meant for others | becomes a point | trips/table.test.ts: fence gone, there; trips/machine.test.ts: a point is entered under stop rule, buffers and minimumConfidence, without delays
+a destination moved under the device | the next update arrives | e2e/tripTroubles.test.ts: a destination that is moved under the device
+replays of an hour in one body | each update once, in order | e2e/tripTroubles.test.ts: an hour of updates in one body, in the order of their times
+clocks that go back | the update counts as of its arrival | e2e/tripTroubles.test.ts: a clock that goes back: the update counts as of its arrival, and the trip goes on
+
 # Trips: guarantees (trips)
 directory | one active trip has an externalId; which userIds have active trips; by compare-and-set | registry/trips.test.ts: of two processes that take a name at once, both get the same trip; registry/trips.test.ts: names and users are there after a restart
 T1 | a committed update moves each of its trips exactly once, in the device's order | trips/crashes.test.ts: property: a process that ends anywhere leaves the trips of one that never ended; cluster/trips.slow.test.ts: owners are killed while devices move trips of other partitions
