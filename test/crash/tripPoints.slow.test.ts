@@ -17,7 +17,14 @@ const MOST_TIMES = 20
 const EXPIRED_WITHIN_MS = 5000
 const MINUTE_MS = 60_000
 
-t.test(`an end at each point, RINGFENCE_SEED=${seed}`, async (t) => {
+/** How a server is started that ends when it comes to a point for that many times. */
+function endingAt(point: string, times: number) {
+  const module = import.meta.resolve('../clusterFaults/endAt.ts')
+  return { module, env: { END_AT: point, END_AFTER: String(times) } }
+}
+
+t.test('a server ends at each point between an update and its trips', async (t) => {
+  t.comment(`RINGFENCE_SEED=${seed}`)
   const random = new Seeded(seed)
   const server = await Server.start()
   t.teardown(() => server.dispose())
@@ -28,10 +35,9 @@ t.test(`an end at each point, RINGFENCE_SEED=${seed}`, async (t) => {
   await couriers.answered()
   for (const point of OWNER_POINTS) {
     await server.kill9()
-    const module = import.meta.resolve('../clusterFaults/endAt.ts')
     const times = random.integer(1, MOST_TIMES)
     // It may end before it says that it is ready.
-    await server.restart({ module, env: { END_AT: point, END_AFTER: String(times) } }).catch(() => undefined)
+    await server.restart(endingAt(point, times)).catch(() => undefined)
     await server.ended()
     await server.restart()
     await couriers.answered()
@@ -43,6 +49,24 @@ t.test(`an end at each point, RINGFENCE_SEED=${seed}`, async (t) => {
   const { counts } = couriers.load
   t.comment(JSON.stringify(counts))
   t.ok(counts.updates > 100 && counts.unanswered > 5)
+})
+
+t.test('the answer to PATCH is lost: the client repeats it, and nothing more happens', async (t) => {
+  const server = await Server.start()
+  t.teardown(() => server.dispose())
+  await server.api('POST', '/v1/trips', { externalId: 'order' })
+  await server.kill9()
+  await server.restart(endingAt('PATCH is committed, and the answer lost', 1))
+  const patch = () => server.api('PATCH', '/v1/trips/order/update', { status: 'started' })
+  await t.rejects(patch(), 'there is no answer')
+  await server.ended()
+  await server.restart()
+  t.match(await patch(), { status: 200, body: { trip: { status: 'started' }, events: [] } })
+  const { events } = (await server.api('GET', '/v1/events')).body
+  t.strictSame(
+    events.map(({ type }: { type: string }) => type),
+    ['user.started_trip'],
+  )
 })
 
 t.test('nobody is there when the time of a trip is up: it expires once, as of then', async (t) => {
