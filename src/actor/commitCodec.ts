@@ -95,13 +95,16 @@ export class FrameWriter {
   /**
    * Adds a row of an actor that is not a device.
    * @param data in the form that the type's table reads
+   * @param more what follows it
    */
-  actorRow({ number }: Pick<ActorType, 'number'>, data: Uint8Array): void {
-    const at = this.addRow(ACTOR_BYTES + data.length)
+  actorRow({ number }: Pick<ActorType, 'number'>, data: Uint8Array, more?: Uint8Array): void {
+    const length = data.length + (more?.length ?? 0)
+    const at = this.addRow(ACTOR_BYTES + length)
     this.view.setUint8(at, ACTOR)
     this.view.setUint8(at + 1, number)
-    this.view.setUint32(at + 2, data.length, true)
+    this.view.setUint32(at + 2, length, true)
     this.set(data, at + ACTOR_BYTES)
+    if (more !== undefined) this.set(more, at + ACTOR_BYTES + data.length)
   }
 
   set(bytes: Uint8Array, at: number): void {

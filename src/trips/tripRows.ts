@@ -41,22 +41,28 @@ export function writeTripPut(
   locations: Trail | readonly TrailPoint[],
 ): void {
   const count = locations.length
-  const bytes = PUT_BYTES + (count === 0 ? 0 : 4 + count * LOCATION_BYTES) + packed.length
-  const data = Buffer.allocUnsafe(bytes)
-  data[0] = PUT
-  data[1] = (isCleared ? CLEARED : 0) | (count === 0 ? 0 : WITH_LOCATIONS)
-  let at = PUT_BYTES
+  // Most rows have no location, or one.
+  const head = count === 0 ? plain : count === 1 ? withOne : Buffer.allocUnsafe(headBytes(count))
+  head[0] = PUT
+  head[1] = (isCleared ? CLEARED : 0) | (count === 0 ? 0 : WITH_LOCATIONS)
   if (count > 0) {
-    at = data.writeUInt32LE(count, at)
+    let at = head.writeUInt32LE(count, PUT_BYTES)
     for (const { time, latitude, longitude } of locations) {
-      at = data.writeDoubleLE(time, at)
-      at = data.writeDoubleLE(latitude, at)
-      at = data.writeDoubleLE(longitude, at)
+      at = head.writeDoubleLE(time, at)
+      at = head.writeDoubleLE(latitude, at)
+      at = head.writeDoubleLE(longitude, at)
     }
   }
-  data.set(packed, at)
-  writer.actorRow({ number: TRIP_TYPE }, data)
+  writer.actorRow({ number: TRIP_TYPE }, head, packed)
 }
+
+/** The bytes of a row before the trip. */
+function headBytes(locations: number): number {
+  return locations === 0 ? PUT_BYTES : PUT_BYTES + 4 + locations * LOCATION_BYTES
+}
+
+const plain = Buffer.alloc(headBytes(0))
+const withOne = Buffer.alloc(headBytes(1))
 
 export function writeTripRemoved(writer: FrameWriter, scope: ScopeId, id: string): void {
   const data = Buffer.alloc(REMOVED_BYTES + ID_LENGTH)

@@ -55,9 +55,9 @@ export class ScopeTrips {
 
   /** The ids in the order in which the trips were created, to the second. */
   idsOfUser(userId: string): readonly string[] {
-    return this.ofUser(userId)
-      .map(({ id }) => id)
-      .sort()
+    const found = this.#byUser.get(userId)
+    if (found === undefined) return []
+    return found instanceof Set ? Array.from(found, ({ id }) => id).sort() : [found.id]
   }
 
   idNamed(externalId: string): string | undefined {

@@ -9,7 +9,6 @@ import {
   isEnded,
   type ActiveStatus,
   type Destination,
-  type Estimate,
   type Trip,
   type TripPlace,
   type TripUser,
@@ -127,9 +126,9 @@ export function moved(
   else if (status === 'pending') next = withStatus(before, 'started', move.time, now)
 
   const threshold = isThere || hasLeft ? undefined : thresholdOf(before, status, surroundings)
-  const estimate = estimated(before, next, move, { settings, threshold, way })
-  if (estimate !== undefined && 'stops' in estimate) return estimate
-  next = { ...withEtas({ ...next, estimate }, move), isThere, place: placeOf(move) }
+  const withWay = measured(before, next, move, { settings, threshold, way })
+  if ('stops' in withWay) return withWay
+  next = { ...withWay, isThere, place: placeOf(move) }
   if (next.estimate !== trip.estimate && !hasLeft) next = { ...next, isEstimateStale: false }
 
   const isNear = threshold !== undefined && minutesToNext(next) <= threshold
@@ -261,8 +260,8 @@ function thresholdOf(trip: Trip, status: ActiveStatus, surroundings: MoveSurroun
   )
 }
 
-/** The estimate that is valid after the update, or the question whose answer it needs. */
-function estimated(
+/** The trip with the estimate and the ETAs after the update, or the question whose answer they need. */
+function measured(
   before: Trip,
   next: Trip,
   move: TripMove,
@@ -271,24 +270,19 @@ function estimated(
     readonly threshold: number | undefined
     readonly way: MeasuredWay | undefined
   },
-): Estimate | EtaQuestion | undefined {
+): Trip | EtaQuestion {
   const { settings, threshold, way } = known
-  const question = questionOf(next, move.latitude, move.longitude)
   const { estimate } = before
-  if (question === undefined) return estimate
+  const present = withEtas(next, move)
   const isNeeded =
     estimate === undefined ||
     before.isEstimateStale ||
-    isOutdated(
-      estimate,
-      move,
-      settings.tripEtaSeconds,
-      minutesToNext(withEtas({ ...next, estimate }, move)),
-      threshold,
-    )
-  if (!isNeeded) return estimate
+    isOutdated(estimate, move, settings.tripEtaSeconds, minutesToNext(present), threshold)
+  if (!isNeeded) return present
+  const question = questionOf(next, move.latitude, move.longitude)
+  if (question === undefined) return present
   if (way === undefined || !isSameQuestion(way.question, question)) return question
-  return estimateOf(question, move.time, way.sections)
+  return withEtas({ ...next, estimate: estimateOf(question, move.time, way.sections) }, move)
 }
 
 /** The trip and its open legs with the ETAs of the update. */
