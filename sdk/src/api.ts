@@ -5648,6 +5648,8 @@ export interface operations {
                 delayed?: boolean;
                 /** @description Default false. */
                 includeLocations?: boolean;
+                /** @description With `includeLocations`: at most so many of each trip, the latest. By default all. */
+                maxLocations?: number;
                 /** @description The latest first. Default `updatedAt`. */
                 sortBy?: "createdAt" | "updatedAt";
                 /**

@@ -20,6 +20,8 @@ export interface TripList {
   readonly recordId?: string | undefined
   readonly delayed?: boolean | undefined
   readonly includeLocations: boolean
+  /** At most so many locations of each trip, the latest; undefined: all. */
+  readonly maxLocations?: number | undefined
   readonly sortBy: 'createdAt' | 'updatedAt'
   /** The `_id` of the trip after which the page begins, and its {@link FoundTrip.order}. */
   readonly after?: readonly number[] | undefined

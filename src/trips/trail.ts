@@ -8,7 +8,7 @@ import { pointDistance } from '../geometry/distance.ts'
 const KEEP_MS = 30_000
 const KEEP_METERS = 30
 /** When a trail has this many locations, every other one of the older half is removed. */
-const MOST_LOCATIONS = 5000
+export const MOST_LOCATIONS = 5000
 
 const FIELDS = 3
 /** Up to this number, locations take less memory in a plain list. More of them would slow the garbage collector down. */

@@ -172,7 +172,7 @@ function* listed(
     if (characters >= PAGE_CHARACTERS) return { trips, hasMore: true }
     if (trips.length % UNPACKED_A_STEP === UNPACKED_A_STEP - 1 || list.includeLocations) yield
     if (!isThere(place)) continue
-    const trip = writer.write(place, order, list.includeLocations)
+    const trip = writer.write(place, order, list.includeLocations, list.maxLocations)
     trips.push(trip)
     characters += lengthOf(trip)
   }
@@ -277,7 +277,7 @@ class Writer {
     this.#context = { now: clock.now(), settings: registry.scope(scope).settings }
   }
 
-  write(place: Place, order: OrderOf, includeLocations: boolean): FoundTrip {
+  write(place: Place, order: OrderOf, includeLocations: boolean, maxLocations?: number): FoundTrip {
     const { partition, row } = place
     const table = tableOf(partition)
     const trip = table.get(row)
@@ -292,7 +292,7 @@ class Writer {
       recordId: trip.user?.id ?? null,
       trip: JSON.stringify(tripContext(trip, this.#context)),
       user: trip.user === undefined ? null : JSON.stringify(userRecord(trip.user)),
-      locations: includeLocations ? JSON.stringify(locationRecords(table.trail(row))) : '[]',
+      locations: includeLocations ? JSON.stringify(locationRecords(table.trail(row), maxLocations)) : '[]',
     }
   }
 }

@@ -101,13 +101,14 @@ export function userRecord({ id, userId, deviceId }: TripUser) {
   return { _id: id, userId, deviceId }
 }
 
-/** The locations of a trip, oldest first. */
-export function locationRecords(trail: Trail | undefined) {
-  return [...(trail ?? [])].map(({ time, latitude, longitude }) => ({
-    type: 'Point',
-    coordinates: [longitude, latitude],
-    updatedAt: isoDate(time),
-  }))
+/** The locations of a trip, oldest first: at most so many, the latest. */
+export function locationRecords(trail: Trail | undefined, most = Infinity) {
+  const { length = 0 } = trail ?? {}
+  const first = Math.max(0, length - most)
+  return Array.from({ length: length - first }, (_, i) => {
+    const { time, latitude, longitude } = trail!.at(first + i)
+    return { type: 'Point', coordinates: [longitude, latitude], updatedAt: isoDate(time) }
+  })
 }
 
 function dateOf(time: number | undefined): string | undefined {

@@ -11,6 +11,7 @@ import { LegRecord } from '../events/tripSchema.ts'
 import { badParam, notFound } from '../runtime/errors.ts'
 import type { Users } from '../actor/port.ts'
 import type { FoundTrip, TripList, Trips } from './port.ts'
+import { MOST_LOCATIONS } from './trail.ts'
 import type { TripCallResult } from './tripCall.ts'
 import type { TripService } from './tripService.ts'
 import {
@@ -155,6 +156,13 @@ const ListTrips = Type.Object({
   userId: Type.Optional(Name(MAX_ID_LENGTH, 'The userId of the trip’s user, or their `_id`.')),
   delayed: Type.Optional(Type.Boolean({ description: 'Only trips that are late, or only the others.' })),
   includeLocations: Type.Optional(Type.Boolean({ description: 'Default false.' })),
+  maxLocations: Type.Optional(
+    Type.Integer({
+      minimum: 1,
+      maximum: MOST_LOCATIONS,
+      description: 'With `includeLocations`: at most so many of each trip, the latest. By default all.',
+    }),
+  ),
   sortBy: Type.Optional(
     Type.Union([Type.Literal('createdAt'), Type.Literal('updatedAt')], {
       description: 'The latest first. Default `updatedAt`.',
@@ -199,6 +207,7 @@ function readRoutes({ service, trips, users }: TripRouteParts): Route[] {
           ...(await whoIs(users, scope, query.userId)),
           delayed: query.delayed,
           includeLocations: query.includeLocations ?? false,
+          maxLocations: query.maxLocations,
         }
         const found = await trips.ask({ scope, ask: 'list', list })
         return { meta: { hasMore: found.hasMore }, pieces: listPieces('"trips":', found.trips.map(recordOf)) }

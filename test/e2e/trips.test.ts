@@ -509,6 +509,24 @@ t.test('list: filters, order, pages', async (t) => {
   t.strictSame(await ids(`userId=${unknown._id}&status=pending`), [])
 })
 
+t.test('list: the latest locations of each trip', async (t) => {
+  const { externalId } = await trip({ userId: 'list-e' })
+  for (const latitude of [1, 2, 3]) {
+    const at = { deviceId: 'list-e', userId: 'list-e', latitude, longitude: 1, accuracy: 5 }
+    t.equal((await server.api('POST', '/v1/track', at)).status, 200)
+  }
+  const listed = async (query: string) => {
+    const { trips } = (await get(`?externalId=${externalId}&${query}`)).body
+    return trips[0].locations.map(({ coordinates }: { coordinates: number[] }) => coordinates[1])
+  }
+  t.strictSame(await listed('includeLocations=true'), [1, 2, 3])
+  t.strictSame(await listed('includeLocations=true&maxLocations=2'), [2, 3])
+  t.strictSame(await listed('includeLocations=true&maxLocations=5000'), [1, 2, 3])
+  t.strictSame(await listed('maxLocations=2'), [], 'they are asked for by includeLocations')
+  for (const bad of ['0', '5001', '1.5', 'x'])
+    t.match((await get(`?maxLocations=${bad}`)).body.meta, { code: 400, param: 'maxLocations' }, bad)
+})
+
 t.test('list: those that are late', async (t) => {
   await server.api('PATCH', '/v1/settings', { tripDelayThreshold: 10 })
   const planned = (minutes: number) => ({

@@ -96,6 +96,7 @@ export const AIMS: Readonly<Record<string, Arbitrary<Aimed>>> = {
       userId: idsOf('user', 12),
       delayed: fc.boolean(),
       includeLocations: fc.boolean(),
+      maxLocations: oneOf(1, 2, 5000),
       sortBy: oneOf('createdAt', 'updatedAt'),
       before: draws.map((n) => `§trip:${n}§`),
       limit: oneOf(1, 10, 1000),

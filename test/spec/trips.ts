@@ -47,7 +47,7 @@ null and "" | mean absent | e2e/trips.test.ts: null and empty texts mean absent,
 a leg | its destination in four forms, arrivalRadius, stopDuration, metadata, on the leg itself too; the first form counts | e2e/trips.test.ts: legs: their destinations in four forms, on the leg itself too
 a leg's address | geocoded once, without result 400 | e2e/tripRoads.test.ts: the address of a leg is geocoded once; one that is not found is refused
 PATCH legs | replaces the open legs: a known _id keeps its state, closed legs stay | trips/legs.test.ts: PATCH legs replaces the open ones: a known one keeps its state, closed ones stay
-list | filters, sortBy, limit, bounds, before; descending | e2e/trips.test.ts: list: filters, order, pages
+list | filters, sortBy, limit, bounds, before; descending | e2e/trips.test.ts: list: filters, order, pages; e2e/trips.test.ts: list: the latest locations of each trip
 route | of an ended trip with two or more locations, else 400; matched; the line where nothing matches | e2e/tripDrive.test.ts: the way of a trip that has ended: without roads the line through its locations; e2e/tripRoads.test.ts: a drive along streets: started, approaching, arrived, with the ETA of the road engine
 
 # Trips: record (trips)

@@ -29,6 +29,8 @@ const LIMIT = 100
 const EVERY_MS = 4000
 /** The maximum number of trips on the map, because nobody can tell more of them apart. */
 const MAX_ON_MAP = 100
+/** The end of a trail tells where a trip goes. All of a hundred long ones would be megabytes each time. */
+const MAX_TRAIL = 50
 
 export default function TripsPage({ parts: [id] }: PageProps) {
   return id === undefined ? <TripList /> : <TripPage key={id} id={id} />
@@ -105,7 +107,7 @@ function TripList() {
     `trips on the map ${key}`,
     async (signal) =>
       call('get', '/v1/trips', {
-        query: { ...asked, limit: MAX_ON_MAP, includeLocations: true },
+        query: { ...asked, limit: MAX_ON_MAP, includeLocations: true, maxLocations: MAX_TRAIL },
         signal,
       }),
     { everyMs: EVERY_MS },
@@ -182,7 +184,9 @@ function TripList() {
             onChoose={(id) => go(pagePath(`trips/${id}`))}
           />
           {onMap.data?.meta.hasMore && (
-            <p class="quiet">The map shows the {MAX_ON_MAP} that changed last. Filter to see others.</p>
+            <p class="quiet">
+              The map shows the {onMap.data.trips.length} that changed last. Filter to see others.
+            </p>
           )}
         </div>
       </div>
