@@ -113,8 +113,8 @@ t.test('owners are killed while devices move trips of other partitions', { skip 
       let events: Event[] = []
       await until(async () => {
         const path = `/v1/events?userId=${userId}&limit=1000`
-        const answer: { readonly events: Event[] } = await insist(gateway, 'GET', path)
-        events = answer.events.filter(({ type }) => type.includes('trip')).toReversed()
+        const answer = await insist(gateway, 'GET', path)
+        events = (answer.events as Event[]).filter(({ type }) => type.includes('trip')).toReversed()
         return events.length >= updates
       })
       t.equal(events.length, updates, `${userId}: each update once`)

@@ -149,11 +149,13 @@ t.test('legs of another trip are unknown, and nothing changes', async (t) => {
   t.match((await patch([{ _id: a }, { _id: foreign }])).body.meta, { code: 400, param: 'legs.1.destination' })
   t.match((await patch([{ _id: a }, { _id: a }])).body.meta, { code: 400, param: 'legs.1._id' })
   t.strictSame(await of(), before)
-  // A leg that is copied from another trip's answer is a new one.
-  const { trip } = (await patch([{ _id: a }, other.legs[1]])).body
+  t.match((await patch([{ _id: a }, other.legs[1]])).body.meta, { code: 400, param: 'legs.1.destination' })
+  t.strictSame(await of(), before)
+  // With a place it is a new leg.
+  const { trip } = (await patch([{ _id: a }, { ...other.legs[1], coordinates: [3, 3] }])).body
   t.equal(trip.legs[0]._id, a)
   t.notOk([b, other.legs[1]._id].includes(trip.legs[1]._id))
-  t.strictSame(trip.legs[1].destination.location.coordinates, [2, 2])
+  t.strictSame(trip.legs[1].destination.location.coordinates, [3, 3])
 })
 
 t.test('numbers as texts, as iOS sends them', async (t) => {
