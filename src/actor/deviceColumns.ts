@@ -1,6 +1,6 @@
 import type { ScopeId } from '../model/scope.ts'
 import { CandidateCache } from '../rules/candidateCache.ts'
-import type { SafeZone } from '../rules/safeZone.ts'
+import { movedMeters, zoneCosine, type SafeZone, type ZoneLimits } from '../rules/safeZone.ts'
 
 /**
  * The numbers of the user records of one partition: 128 bytes a row, side by side.
@@ -35,6 +35,13 @@ const NEXT_ALLOWED_AT = 13
 const FLAGS = 28
 const SCOPE = 29
 
+/** The numbers of a zone of the world. The first two are its point. */
+const WORLD_NUMBERS = 6
+const WORLD_RADIUS = 2
+const WORLD_UNTIL = 3
+const WORLD_UNTIL_RECEIVED = 4
+const WORLD_ACCURACY = 5
+
 /** The chains that contain a row, each identified by the word that holds the next row. */
 export const OF_DEVICE = 30
 export const OF_USER = 31
@@ -55,6 +62,11 @@ export class DeviceColumns {
    * not durable.
    */
   readonly candidateCache = new CandidateCache(FIRST_CAPACITY)
+  /**
+   * The zones of the world (see `Evaluator.isOfWorld`). They are separate, because an update within its zone does not read
+   * them, and empty until something of the world is turned on.
+   */
+  #worldZones = new Float64Array()
 
   /** How many rows fit into the allocated memory. */
   protected get capacity(): number {
@@ -200,6 +212,48 @@ export class DeviceColumns {
 
   endZone(row: number): void {
     this.#cells[(row << CELLS) + ZONE_RADIUS] = 0
+    this.endWorldZone(row)
+  }
+
+  endWorldZone(row: number): void {
+    const radius = row * WORLD_NUMBERS + WORLD_RADIUS
+    if (radius < this.#worldZones.length) this.#worldZones[radius] = 0
+  }
+
+  /** Stores the zone of the world around a point. */
+  setWorldZone(row: number, latitude: number, longitude: number, zone: SafeZone): void {
+    const at = row * WORLD_NUMBERS
+    if (at >= this.#worldZones.length) {
+      const zones = new Float64Array(this.capacity * WORLD_NUMBERS)
+      zones.set(this.#worldZones)
+      this.#worldZones = zones
+    }
+    const zones = this.#worldZones
+    zones[at] = latitude
+    zones[at + 1] = longitude
+    zones[at + WORLD_RADIUS] = zone.radiusMeters
+    zones[at + WORLD_UNTIL] = zone.until
+    zones[at + WORLD_UNTIL_RECEIVED] = zone.untilReceived
+    zones[at + WORLD_ACCURACY] = zone.onlyMoving ? -zone.accuracy : zone.accuracy
+  }
+
+  /** What is left of the zone of the world at a point; undefined if there is nothing. */
+  worldLimits(row: number, latitude: number, longitude: number): ZoneLimits | undefined {
+    const zones = this.#worldZones
+    const at = row * WORLD_NUMBERS
+    if (at >= zones.length || zones[at + WORLD_RADIUS] === 0) return undefined
+    const from = zones[at]!
+    const moved = movedMeters(from, zones[at + 1]!, zoneCosine(from), latitude, longitude)
+    const meters = zones[at + WORLD_RADIUS]! - moved
+    if (meters <= 0) return undefined
+    const accuracy = zones[at + WORLD_ACCURACY]!
+    return {
+      meters,
+      until: zones[at + WORLD_UNTIL]!,
+      untilReceived: zones[at + WORLD_UNTIL_RECEIVED]!,
+      accuracy: Math.abs(accuracy),
+      onlyMoving: accuracy < 0 || Object.is(accuracy, -0),
+    }
   }
 
   /** Server time from which the rate limit admits the device's next update. */

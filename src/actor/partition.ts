@@ -43,7 +43,7 @@ import {
 import { headUntil, userHead, userJson, userParts, userTail } from './userRecord.ts'
 import { Barred } from '../rules/countries.ts'
 import { maySuspect } from '../rules/fraud.ts'
-import { movedMeters, zoneCosine, type SafeZone } from '../rules/safeZone.ts'
+import { movedMeters, zoneCosine, type SafeZone, type ZoneLimits } from '../rules/safeZone.ts'
 
 /**
  * The device actors of one partition: applies updates one at a time, in two tiers.
@@ -226,13 +226,15 @@ export class Partition {
     let events = NO_EVENTS
     let at = row
     this.#transitions = NO_TRANSITIONS
-    if (row >= 0 && this.isWithinZone(row, update, view, time, known >= 0)) {
+    const repeats = known >= 0
+    if (row >= 0 && this.isWithinZone(row, update, view, time, repeats)) {
       this.zoneHits++
       this.#move(row, update, view.settings, time, true)
       this.#write(row, update, writer)
     } else {
       if (row < 0) at = table.allocate(update.receivedAt)
-      const made = this.#evaluate(at, update, view, time, writer, measuring, prepared)
+      const worldLimits = row < 0 ? undefined : this.#worldLimits(row, update, view, time, repeats)
+      const made = this.#evaluate(at, update, view, time, writer, worldLimits, measuring, prepared)
       if (typeof made === 'symbol' || made instanceof Unready || made instanceof Unwritten) {
         if (row < 0) table.giveBack(at, update.receivedAt)
         return made
@@ -364,12 +366,34 @@ export class Partition {
     const { latitude, longitude } = update
     if (movedMeters(table.zoneLatitude(row), table.zoneLongitude(row), cosine, latitude, longitude) > radius)
       return false
-    const { fraud } = view.settings
-    if (fraud.enabled && maySuspect(update, fraud, table.latitude(row), table.longitude(row), cosine))
-      return false
+    if (this.#mayBeSuspect(row, update, view, cosine)) return false
     if (repeats) return true
     const profile = table.profile(row)
     return isInNewestStream(profile, update) && saysNothingNew(profile, update)
+  }
+
+  #mayBeSuspect(row: number, update: Update, { settings }: ScopeView, cosine: number): boolean {
+    const { table } = this
+    const { fraud } = settings
+    return fraud.enabled && maySuspect(update, fraud, table.latitude(row), table.longitude(row), cosine)
+  }
+
+  /** What is left of the zone of the world for an update that has left its device's zone; undefined if nothing is. */
+  #worldLimits(
+    row: number,
+    update: Update,
+    view: ScopeView,
+    time: number,
+    repeats: boolean,
+  ): ZoneLimits | undefined {
+    const { table } = this
+    const limits = table.worldLimits(row, update.latitude, update.longitude)
+    if (limits === undefined || table.zoneRevision(row) !== view.revision) return undefined
+    if (time > limits.until || update.receivedAt >= limits.untilReceived) return undefined
+    if (evaluatedAccuracy(update.accuracy) > limits.accuracy!) return undefined
+    if ((update.stopped || update.foreground) && limits.onlyMoving === true) return undefined
+    if (this.#mayBeSuspect(row, update, view, zoneCosine(table.latitude(row)))) return undefined
+    return repeats || saysNothingNew(table.activeProfile(row), update) ? limits : undefined
   }
 
   /**
@@ -389,6 +413,7 @@ export class Partition {
     view: ScopeView,
     time: number,
     writer: FrameWriter,
+    worldLimits: ZoneLimits | undefined,
     measuring: Measured | 'elsewhere' | undefined,
     { isRead, isWritten }: Prepared,
   ): readonly string[] | Exclude<Refusal, typeof RATE_LIMITED> {
@@ -397,12 +422,13 @@ export class Partition {
     const now = circumstancesOf(update, time, view.settings)
     const rows = before === undefined ? undefined : table
     const metadata = update.metadata ?? before?.metadata
-    const situation = { update, view, now, metadata, rows, row, measuring, reading: doneBefore(isRead) }
+    const reading = doneBefore(isRead)
+    const situation = { update, view, now, metadata, rows, row, measuring, reading, worldLimits }
     const evaluated = evaluate(this.evaluators, before ?? NO_STATE, situation)
     for (const { meetings = 0 } of this.evaluators) this.meetings += meetings
     if (evaluated instanceof Barred) return evaluated.isCertain ? COUNTRY_BARRED : COUNTRY_UNKNOWN
     if (evaluated instanceof Unready) return evaluated
-    const { state, zone, transitions } = evaluated
+    const { state, zone, worldZone, transitions } = evaluated
     this.#transitions = transitions
     const { first } = state.places
     let change = before === undefined ? 'more' : profileChange(before, update, state)
@@ -422,6 +448,8 @@ export class Partition {
     else if (change === 'first') table.setFirst(row, first)
     this.#move(row, update, view.settings, time, change === 'nothing')
     this.#setZone(row, update, zone, view)
+    if (worldZone !== undefined) table.setWorldZone(row, update.latitude, update.longitude, worldZone)
+    else if (worldLimits === undefined) table.endWorldZone(row)
     for (const evaluator of this.evaluators) evaluator.remember?.(table, row, state)
     if (change === 'nothing') this.#write(row, update, writer)
     else {

@@ -69,6 +69,7 @@ export function stepBeacons(
  */
 export class BeaconEvaluator implements Evaluator<BeaconDirectory> {
   readonly rank = 4
+  readonly isOfWorld = false
 
   facts({ beacons }: DeviceState, { update, view }: Situation): BeaconDirectory | undefined {
     const isConcerned = beacons.length > 0 || (update.beacons !== undefined && update.beacons.length > 0)

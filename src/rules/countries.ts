@@ -31,6 +31,7 @@ const NOTHING: Step = { transitions: [] }
  */
 export class CountryEvaluator implements Evaluator<RegionsHere> {
   readonly rank = 0
+  readonly isOfWorld = true
 
   facts(_before: DeviceState, { update, view, now }: Situation): RegionsHere | Unready | undefined {
     return isOpen(now.settings) ? undefined : admit(view, now.settings, update.latitude, update.longitude)

@@ -30,6 +30,11 @@ export interface Situation {
   readonly measuring?: Measured | 'elsewhere' | undefined
   /** With `before`, {@link Unread} may be returned if there are many geofences to unpack. */
   readonly reading?: 'before' | undefined
+  /**
+   * What is left of the zone in which nothing of the world changes for the device; absent if the update has left it.
+   * See {@link Evaluator.isOfWorld}.
+   */
+  readonly worldLimits?: ZoneLimits | undefined
 }
 
 /** How an update changes an evaluator's part of the state. */
@@ -142,6 +147,11 @@ export interface Candidate {
 export interface Evaluator<Facts = unknown> {
   /** The position of its events within an update, lowest first (docs/spec.md, "Order of events"). */
   readonly rank: number
+  /**
+   * Whether it asks about the world, and not about geofences and beacons. The world has a zone of its own: in a town, most
+   * updates leave the zone of a geofence, and are still in the same country, beside the same places.
+   */
+  readonly isOfWorld: boolean
   /**
    * How many geofences the last {@link facts} compared the device with. The host uses it to estimate what an update
    * costs.

@@ -8,7 +8,7 @@ import { FraudEvaluator } from './fraud.ts'
 import { GeofenceEvaluator } from './geofences.ts'
 import { PlaceEvaluator } from './places.ts'
 import { RegionEvaluator } from './regions.ts'
-import { NO_LIMITS, smallest, zoneWithin, type SafeZone } from './safeZone.ts'
+import { NO_LIMITS, smallest, zoneOfWorld, zoneWithin, type SafeZone } from './safeZone.ts'
 import { stepSegments } from './segments.ts'
 import { Unready } from './unready.ts'
 
@@ -23,6 +23,7 @@ import { Unready } from './unready.ts'
  * - EVALUATORS-1: Every evaluator sees the state before the update, so the order of the list has no effect.
  * - EVALUATORS-2: Events are in the order of the evaluators' ranks.
  * - EVALUATORS-3: The safe zone lies within the safe zone of every evaluator, and ends when a user leaves a segment.
+ * - EVALUATORS-4: Within what is left of the zone of the world, its evaluators would change nothing, so they are not run.
  */
 export function createEvaluators(): readonly Evaluator[] {
   return [
@@ -42,6 +43,11 @@ export interface Evaluated {
   /** The transitions in the order of their events. */
   readonly transitions: readonly Transition[]
   readonly zone: SafeZone
+  /**
+   * The zone of the world; undefined if the device keeps the one that it has, or needs none, because nothing of the world is
+   * turned on.
+   */
+  readonly worldZone: SafeZone | undefined
 }
 
 /** The transitions of one evaluator. */
@@ -69,11 +75,16 @@ export function evaluate(
     places,
     segments,
   }
+  const { worldLimits, update, now } = situation
+  const hasSegments = now.settings.segments.length > 0
   let happened: Ranked[] | undefined
   let limits = NO_LIMITS
-  for (const evaluator of evaluators) {
+  let world = worldLimits ?? NO_LIMITS
+  let isWorldKept = worldLimits !== undefined
+  let isWorldOn = hasSegments
+  const run = (evaluator: Evaluator): Unready | undefined => {
     const facts = evaluator.facts(before, situation)
-    if (facts === undefined) continue
+    if (facts === undefined) return undefined
     if (facts instanceof Unready) return facts
     const step = evaluator.step(before, facts, situation)
     if (step.state !== undefined) Object.assign(state, step.state)
@@ -81,16 +92,40 @@ export function evaluate(
       happened ??= []
       happened.push({ rank: evaluator.rank, transitions: step.transitions })
     }
-    limits = smallest(limits, evaluator.limits(before, facts, step, situation))
+    const own = evaluator.limits(before, facts, step, situation)
+    if (evaluator.isOfWorld) {
+      world = smallest(world, own)
+      isWorldOn = true
+    } else limits = smallest(limits, own)
+    return undefined
+  }
+  for (const evaluator of evaluators) {
+    const unready = isWorldKept && evaluator.isOfWorld ? undefined : run(evaluator)
+    if (unready !== undefined) return unready
+  }
+  if (isWorldKept && hasSegments && (happened !== undefined || state.visits !== visits)) {
+    // They may be in other segments now, which have limits of their own.
+    isWorldKept = false
+    world = NO_LIMITS
+    for (const evaluator of evaluators) {
+      const unready = evaluator.isOfWorld ? run(evaluator) : undefined
+      if (unready !== undefined) return unready
+    }
   }
   const transitions = happened === undefined ? NO_TRANSITIONS : inOrder(happened)
   // Segments depend on what all evaluators made of the update.
-  const grouped = stepSegments(segments, state, transitions, situation)
+  const grouped = isWorldKept ? undefined : stepSegments(segments, state, transitions, situation)
   if (grouped !== undefined) {
     state.segments = grouped.segments
-    limits = smallest(limits, { ...NO_LIMITS, until: grouped.until })
+    world = smallest(world, { ...NO_LIMITS, until: grouped.until })
   }
-  return { state, transitions, zone: zoneWithin(limits, situation.update.latitude, situation.now) }
+  const { latitude } = update
+  return {
+    state,
+    transitions,
+    zone: zoneWithin(smallest(limits, world), latitude, now),
+    worldZone: isWorldKept || !isWorldOn ? undefined : zoneOfWorld(world, latitude, now),
+  }
 }
 
 function inOrder(happened: Ranked[]): readonly Transition[] {

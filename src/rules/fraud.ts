@@ -45,6 +45,7 @@ interface FraudFacts {
  */
 export class FraudEvaluator implements Evaluator<FraudFacts> {
   readonly rank = 5
+  readonly isOfWorld = true
 
   facts(_before: DeviceState, situation: Situation): FraudFacts | Unfetched | undefined {
     const { update, view, now, rows, row = -1 } = situation

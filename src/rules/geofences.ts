@@ -28,6 +28,7 @@ const NOTHING: Step = { transitions: [] }
  */
 export class GeofenceEvaluator implements Evaluator<Facts> {
   readonly rank = 2
+  readonly isOfWorld = false
   readonly finder = new GeofenceFinder()
   readonly #probe = new Probe()
 

@@ -40,6 +40,7 @@ interface Facts {
  */
 export class PlaceEvaluator implements Evaluator<Facts> {
   readonly rank = 3
+  readonly isOfWorld = true
 
   facts({ places }: DeviceState, { update, view, now }: Situation): Facts | Unfetched | undefined {
     const { settings } = now

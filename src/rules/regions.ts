@@ -59,6 +59,7 @@ type Facts = RegionFacts | Unknown | typeof TURNED_OFF
  */
 export class RegionEvaluator implements Evaluator<Facts> {
   readonly rank = 1
+  readonly isOfWorld = true
 
   facts({ regions }: DeviceState, { update, view, now }: Situation): Facts | Unfetched | undefined {
     if (!now.settings.regions) return regions === NO_REGIONS ? undefined : TURNED_OFF

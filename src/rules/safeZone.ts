@@ -143,6 +143,7 @@ function limitsOf(
 /** The smaller of the two limits, field by field. */
 export function smallest(a: ZoneLimits, b: ZoneLimits): ZoneLimits {
   if (a === NO_LIMITS) return b
+  if (b === NO_LIMITS) return a
   return {
     meters: Math.min(a.meters, b.meters),
     until: Math.min(a.until, b.until),
@@ -170,6 +171,17 @@ export function zoneWithin(
     accuracy: settings.bufferEntries ? Math.min(accuracy, worst) : worst,
     onlyMoving,
   }
+}
+
+/**
+ * The zone of the world within limits (see `Evaluator.isOfWorld`). Buffers of geofences do not concern it.
+ * @param latitude that of the evaluated point
+ */
+export function zoneOfWorld(limits: ZoneLimits, latitude: number, now: Circumstances): SafeZone {
+  // Any two points of the zone are near enough for {@link movedMeters}.
+  const meters = Math.min(limits.meters, MAX_RADIUS_METERS / 2)
+  const zone = zoneWithin({ ...limits, meters }, latitude, now)
+  return zone.radiusMeters === 0 ? zone : { ...zone, accuracy: limits.accuracy ?? Infinity }
 }
 
 /** Whether only an edit, another user or another address could make it eligible. Each of those ends the zone anyway. */

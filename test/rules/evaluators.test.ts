@@ -24,9 +24,11 @@ const HOUR_MS = 3_600_000
 /** Being out in the first half of an hour causes an event. A result holds until the end of the hour at the latest. */
 class Curfew implements Evaluator<number> {
   readonly rank: number
+  readonly isOfWorld: boolean
   steps = 0
-  constructor(rank: number) {
+  constructor(rank: number, isOfWorld = false) {
     this.rank = rank
+    this.isOfWorld = isOfWorld
   }
 
   facts(_before: DeviceState, { update, now }: Situation): number | undefined {
@@ -120,6 +122,35 @@ t.test('an evaluator that is not concerned takes no step', async (t) => {
   t.equal(curfew.steps, 0)
   evaluate([curfew], NO_STATE, entering({ foreground: true }))
   t.equal(curfew.steps, 1)
+})
+
+t.test('within the zone of the world its evaluators take no step, and its limits count', async (t) => {
+  const curfew = new Curfew(3, true)
+  const list = [...createEvaluators(), curfew]
+  const situation = entering({ foreground: true, beacons: [] })
+  const first = evaluate(list, NO_STATE, situation) as Evaluated
+  const { radiusMeters } = first.worldZone!
+  t.ok(radiusMeters > 6.9 && radiusMeters < 7, `${radiusMeters} m`)
+  t.equal(first.worldZone!.until, NOON + HOUR_MS)
+  t.equal(curfew.steps, 1)
+  const worldLimits = { meters: 3, until: NOON + 5, untilReceived: NOON + 7, accuracy: 50, onlyMoving: true }
+  const kept = evaluate(list, NO_STATE, { ...situation, worldLimits }) as Evaluated
+  t.equal(curfew.steps, 1)
+  t.strictSame(types(kept), ['user.entered_geofence'], 'geofences are evaluated')
+  t.match(kept.zone, { until: NOON + 5, untilReceived: NOON + 7, accuracy: 50, onlyMoving: true })
+  t.ok(kept.zone.radiusMeters < 3)
+  t.equal(kept.worldZone, undefined, 'the device keeps the one that it has')
+  // A user who enters a geofence may enter a segment, too.
+  const event = { type: 'user.entered_geofence', withinDays: 30, atLeast: 1 } as const
+  const segments = [{ number: 1, description: 'd', externalId: 's', rule: { event } }]
+  const { settings } = situation.now
+  const grouped = { ...situation.now, settings: { ...settings, segments } }
+  const both = evaluate(list, NO_STATE, { ...situation, now: grouped, worldLimits }) as Evaluated
+  t.equal(curfew.steps, 2)
+  t.strictSame(both.state.segments.members, [1])
+  t.equal(both.worldZone!.until, NOON + HOUR_MS)
+  const off = evaluate(createEvaluators(), NO_STATE, entering()) as Evaluated
+  t.equal(off.worldZone, undefined, 'nothing of the world is on')
 })
 
 t.test('what takes long is measured in a thread first, and the result is the same', async (t) => {
