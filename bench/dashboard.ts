@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Ringfence } from '../sdk/src/client.ts'
-import { cityPlace } from '../src/simulation/streets.ts'
+import { cityPosition } from '../src/simulation/streets.ts'
 import { chromiumPath } from '../test/kit/chromium.ts'
 import { measureBuild, type BuildFigures } from './dashboardBuild.ts'
 import { LivePage, type Composition, type PageFigures, type PageMemory } from './dashboardPage.ts'
@@ -157,7 +157,7 @@ function openDashboards(url: string): { readonly received: () => number; close()
   }
 
   function placeOf(city: ReturnType<typeof regionOf>, east: number, north: number): [number, number] {
-    const { latitude, longitude } = cityPlace(city, east * city.sizeMeters, north * city.sizeMeters)
+    const { latitude, longitude } = cityPosition(city, east * city.sizeMeters, north * city.sizeMeters)
     return [longitude, latitude]
   }
 }

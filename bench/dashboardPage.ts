@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { chromium, type Browser, type CDPSession, type Page } from 'playwright-core'
-import { cityPlace, type City } from '../src/simulation/streets.ts'
+import { cityPosition, type City } from '../src/simulation/streets.ts'
 import { rounded } from './figures.ts'
 import { BENCH_KEYS } from './load/servers.ts'
 
@@ -93,7 +93,7 @@ export class LivePage {
       await page.getByLabel('Secret key', { exact: true }).fill(BENCH_KEYS.testSecret)
       await page.getByRole('button', { name: 'Sign in' }).click()
       await page.waitForURL(/\/test\/map/)
-      const { latitude, longitude } = cityPlace(city, city.sizeMeters / 2, city.sizeMeters / 2)
+      const { latitude, longitude } = cityPosition(city, city.sizeMeters / 2, city.sizeMeters / 2)
       const begin = performance.now()
       await page.goto(`/test/map?at=${longitude},${latitude}&zoom=${ZOOM}`)
       await shows(page, 1)

@@ -11,7 +11,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { cityPlace } from '../src/simulation/streets.ts'
+import { cityPosition } from '../src/simulation/streets.ts'
 import { makeWorld, shareWorld } from '../test/kit/world.ts'
 import { rounded } from './figures.ts'
 import { benchFolder } from './folder.ts'
@@ -332,7 +332,7 @@ function mebibytes(bytes: number): number {
 /** A spot in a place, where there are all four regions. */
 async function spotIn(server: ServerProcess, { city }: MappedCity, isChecked: boolean) {
   for (let i = 0; i < 400; i++) {
-    const at = cityPlace(city, (i % 20) * 180, Math.floor(i / 20) * 180)
+    const at = cityPosition(city, (i % 20) * 180, Math.floor(i / 20) * 180)
     const path = `/v1/context?coordinates=${at.latitude},${at.longitude}`
     const response = await fetch(`http://127.0.0.1:${server.port}${path}`, {
       headers: { authorization: BENCH_KEYS.testSecret },

@@ -25,7 +25,7 @@ import { mapDisk } from './load/mapDisk.ts'
 import { BENCH_KEYS, seedGeofences, startRingfence, type ServerProcess } from './load/servers.ts'
 import { signedInBeside } from './load/signIns.ts'
 import { drawGeofences, regionOf, writeWorkload } from './load/workload.ts'
-import { cityPlace } from '../src/simulation/streets.ts'
+import { cityPosition } from '../src/simulation/streets.ts'
 import { done, progress } from './progress.ts'
 
 const STATED = {
@@ -139,7 +139,7 @@ async function measureGeofenceTiles(server: ServerProcess): Promise<void> {
   const random = seededRandom(seed)
   for (const zoom of GEOFENCE_ZOOMS) {
     const paths = Array.from({ length: size.geofenceTiles }, () => {
-      const at = cityPlace(region, random() * region.sizeMeters, random() * region.sizeMeters)
+      const at = cityPosition(region, random() * region.sizeMeters, random() * region.sizeMeters)
       const { z, x, y } = tileAt([at.longitude, at.latitude], zoom)
       return `/v1/geofences/tiles/${z}/${x}/${y}.mvt`
     })

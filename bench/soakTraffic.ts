@@ -3,7 +3,7 @@
  * requests. An open loop: requests are due at a constant rate, whatever the server does.
  */
 import { Agent, request } from 'node:http'
-import { cityPlace as placeOf, seededRandom, type City } from '../src/simulation/streets.ts'
+import { cityPosition as placeOf, seededRandom, type City } from '../src/simulation/streets.ts'
 import { BENCH_KEYS } from './load/servers.ts'
 
 /** One request of the mix. */

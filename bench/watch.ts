@@ -4,7 +4,7 @@
  * the updates themselves cost is that without a watch, and subtracted.
  */
 import { parseArgs } from 'node:util'
-import { cityPlace } from '../src/simulation/streets.ts'
+import { cityPosition } from '../src/simulation/streets.ts'
 import { median, rounded, thousands } from './figures.ts'
 import { benchFolder } from './folder.ts'
 import { startLineChild, type LineChild } from './load/lineChild.ts'
@@ -124,8 +124,8 @@ async function measure(
 /** An area that contains the whole city, so that the devices stay inside. */
 function city(): { type: 'box'; box: [number, number, number, number] } {
   const region = regionOf(size.geofences)
-  const low = cityPlace(region, -MARGIN_METERS, -MARGIN_METERS)
-  const high = cityPlace(region, region.sizeMeters + MARGIN_METERS, region.sizeMeters + MARGIN_METERS)
+  const low = cityPosition(region, -MARGIN_METERS, -MARGIN_METERS)
+  const high = cityPosition(region, region.sizeMeters + MARGIN_METERS, region.sizeMeters + MARGIN_METERS)
   return { type: 'box', box: [low.longitude, low.latitude, high.longitude, high.latitude] }
 }
 

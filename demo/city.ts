@@ -3,7 +3,7 @@ import { CallFailed } from './api.ts'
 import type { Api, GeofenceDefinition, TrackAnswer } from './api.ts'
 import { eventLine } from './screen.ts'
 import type { Screen } from './screen.ts'
-import { Driver, cityPlace, seededRandom } from '../src/simulation/streets.ts'
+import { Driver, cityPosition, seededRandom } from '../src/simulation/streets.ts'
 import type { City } from '../src/simulation/streets.ts'
 
 const CITY: City = { latitude: 52.635, longitude: -8.675, sizeMeters: 6000, blockMeters: 120 }
@@ -104,7 +104,7 @@ function drawGeofences(run: string, random: () => number): GeofenceDefinition[] 
 }
 
 function corner(east: number, north: number): [longitude: number, latitude: number] {
-  const { latitude, longitude } = cityPlace(CITY, east, north)
+  const { latitude, longitude } = cityPosition(CITY, east, north)
   return [longitude, latitude]
 }
 
@@ -176,7 +176,7 @@ class Traffic {
     try {
       const { events } = (await this.api.call('POST', '/v1/track', {
         deviceId: vehicle.deviceId,
-        ...driver.place(),
+        ...driver.position(),
         accuracy: driver.accuracy,
         foreground: false,
         stopped: driver.stopped,

@@ -5,7 +5,7 @@ import { PlaceDatabase } from '../../src/geo/placeDatabase/reader.ts'
 import { WorldDatabase } from '../../src/geo/world/worldDatabase.ts'
 import { worldFile } from '../../src/geo/world/worldBuilder.ts'
 import { fetched, Unknown } from '../../src/rules/atlas.ts'
-import { cityPlace, seededRandom, type City } from '../../src/simulation/streets.ts'
+import { cityPosition, seededRandom, type City } from '../../src/simulation/streets.ts'
 import { systemClock } from '../../src/runtime/clock.ts'
 import { createLogger } from '../../src/runtime/logger.ts'
 import { WORLD } from '../../test/kit/world.ts'
@@ -19,7 +19,7 @@ export async function regionsPerSecond(
   const atlas = atlasOf(regions)
   const random = seededRandom(1)
   const points = Array.from({ length: count }, () =>
-    cityPlace(city, random() * city.sizeMeters, random() * city.sizeMeters),
+    cityPosition(city, random() * city.sizeMeters, random() * city.sizeMeters),
   )
   for (const { latitude, longitude } of points) {
     const here = await fetched(() => atlas.regionsAt(latitude, longitude))

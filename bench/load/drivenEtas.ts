@@ -1,6 +1,6 @@
 /** How good ETAs are between two computations. */
 import { pointDistance } from '../../src/geometry/distance.ts'
-import { cityPlace, seededRandom } from '../../src/simulation/streets.ts'
+import { cityPosition, seededRandom } from '../../src/simulation/streets.ts'
 import { progress } from '../progress.ts'
 import type { ServerProcess } from './servers.ts'
 import { ask, TRIP_CITY, waysOf } from './tripWorkload.ts'
@@ -66,7 +66,7 @@ export async function drivenEtas(server: ServerProcess, ways: number, seed: numb
 async function drawWay(port: number, random: () => number): Promise<{ from: Point; to: Point }> {
   const place = (): Point => {
     const { sizeMeters } = TRIP_CITY
-    const { longitude, latitude } = cityPlace(TRIP_CITY, random() * sizeMeters, random() * sizeMeters)
+    const { longitude, latitude } = cityPosition(TRIP_CITY, random() * sizeMeters, random() * sizeMeters)
     return [longitude, latitude]
   }
   for (let tried = 0; tried < TRIES_PER_WAY; tried++) {

@@ -5,7 +5,7 @@
  */
 import { closeSync, openSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
-import { Driver, cityPlace as placeOf, seededRandom } from '../../src/simulation/streets.ts'
+import { Driver, cityPosition as placeOf, seededRandom } from '../../src/simulation/streets.ts'
 import type { City } from '../../src/simulation/streets.ts'
 import { rounded } from '../figures.ts'
 
@@ -186,7 +186,7 @@ export class Fleet {
 }
 
 function updateOf(deviceId: string, driver: Driver): Record<string, unknown> {
-  const { latitude, longitude } = driver.place()
+  const { latitude, longitude } = driver.position()
   return {
     deviceId,
     latitude: rounded(latitude, 7),

@@ -9,7 +9,7 @@
  * Not measured: the cost of making the update object, garbage collection after the run, flushes.
  */
 import { parseArgs } from 'node:util'
-import { Driver, cityPlace as placeOf, seededRandom, type City } from '../../src/simulation/streets.ts'
+import { Driver, cityPosition as placeOf, seededRandom, type City } from '../../src/simulation/streets.ts'
 import { FrameWriter } from '../../src/actor/commitCodec.ts'
 import { Partition } from '../../src/actor/partition.ts'
 import { storeSalt } from '../../src/events/ids.ts'
@@ -120,7 +120,7 @@ function drive(view: ScopeView, zones: boolean): Tally {
 }
 
 function updateOf(driver: Driver, device: number, time: number): Update {
-  const { latitude, longitude } = driver.place()
+  const { latitude, longitude } = driver.position()
   return {
     scope: 2,
     deviceId: `device-${device}`,

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { readGeofenceFile } from '../../demo/geofenceFile.ts'
 import { parseGpx, type TrackPoint } from '../../demo/gpx.ts'
-import { Driver, cityPlace as placeOf, seededRandom, type City } from '../../src/simulation/streets.ts'
+import { Driver, cityPosition as placeOf, seededRandom, type City } from '../../src/simulation/streets.ts'
 import { pointDistance } from '../../src/geometry/distance.ts'
 
 /** Where devices really are, second by second, and in which circles. */

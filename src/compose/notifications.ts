@@ -57,7 +57,7 @@ export async function openNotifications(parts: {
         run: run.id,
         scope: run.scope,
         to: isWanted ? emails : [],
-        mail: runMail(run, refused, total, notifier.placeOf(run.scope)),
+        mail: runMail(run, refused, total, notifier.environmentOf(run.scope)),
       })
     },
     jobs: [

@@ -8,10 +8,10 @@ import type { HookMessage } from './hookLog.ts'
 
 /** The messages of areas and roaming. They have the members of an event, as far as they apply. */
 
-type Place = Pick<LivePosition, 'latitude' | 'longitude'>
+type Point = Pick<LivePosition, 'latitude' | 'longitude'>
 
 /** The device in a message, as it was known when the message was made. */
-export interface MessageDevice extends Place {
+export interface MessageDevice extends Point {
   readonly deviceId: string
   readonly recordId: string
   readonly userId: string | undefined
@@ -92,14 +92,14 @@ function userOf({ recordId, userId, deviceId }: MessageDevice) {
   return { _id: recordId, userId, deviceId }
 }
 
-function placed({ accuracy, ...place }: MessageDevice) {
-  return { location: pointOf(place), locationAccuracy: Number.isNaN(accuracy) ? undefined : accuracy }
+function placed({ accuracy, ...point }: MessageDevice) {
+  return { location: pointOf(point), locationAccuracy: Number.isNaN(accuracy) ? undefined : accuracy }
 }
 
-function waypoint({ time, ...place }: Waypoint) {
-  return { at: isoDate(time), location: pointOf(place) }
+function waypoint({ time, ...point }: Waypoint) {
+  return { at: isoDate(time), location: pointOf(point) }
 }
 
-function pointOf({ latitude, longitude }: Place) {
+function pointOf({ latitude, longitude }: Point) {
   return { type: 'Point', coordinates: [longitude, latitude] }
 }

@@ -20,11 +20,11 @@ const CHUNK_WORDS = 1 << CHUNK_BITS
 const FIRST_WORDS = 1024
 
 /** Where shapes lie in the memory that threads share. */
-export interface ShapePlaces {
+export interface ShapeOffsets {
   /** The chunks of an arena. */
   readonly chunks: readonly SharedArrayBuffer[]
   /** For each shape, the index of its chunk and its first word in that chunk. */
-  readonly places: Uint32Array
+  readonly offsets: Uint32Array
 }
 
 /**
@@ -130,10 +130,10 @@ export class ShapeArena {
   }
 
   /** Where shapes lie, for other threads. What they read there does not change, whatever is added or removed here. */
-  places(refs: readonly number[]): ShapePlaces {
+  offsets(refs: readonly number[]): ShapeOffsets {
     const chunks: SharedArrayBuffer[] = []
     const numbers = new Map<number, number>()
-    const places = new Uint32Array(2 * refs.length)
+    const offsets = new Uint32Array(2 * refs.length)
     for (let i = 0; i < refs.length; i++) {
       const ref = refs[i]!
       const chunk = ref >>> CHUNK_BITS
@@ -142,10 +142,10 @@ export class ShapeArena {
         number = chunks.push(this.#chunks[chunk]!.doubles.buffer as SharedArrayBuffer) - 1
         numbers.set(chunk, number)
       }
-      places[2 * i] = number
-      places[2 * i + 1] = ref & (CHUNK_WORDS - 1)
+      offsets[2 * i] = number
+      offsets[2 * i + 1] = ref & (CHUNK_WORDS - 1)
     }
-    return { chunks, places }
+    return { chunks, offsets }
   }
 
   /** Boxes that together contain the shape with its boundary: one, or two for a shape at the antimeridian. */

@@ -1,10 +1,10 @@
 import { Probe } from './probe.ts'
 import { shapeCoverage, shapeDistance } from './shapeArena.ts'
-import type { ShapePlaces } from './shapeArena.ts'
+import type { ShapeOffsets } from './shapeArena.ts'
 import { wordsIn } from './shapeLayout.ts'
 
 /** Shapes to be measured from one point. This is a message between threads. */
-export interface ShapeBatch extends ShapePlaces {
+export interface ShapeBatch extends ShapeOffsets {
   /** In degrees. */
   readonly latitude: number
   readonly longitude: number
@@ -23,13 +23,13 @@ const probe = new Probe()
  * share is NaN if it is not needed, because the disc does not meet the boundary or the shape is out of reach.
  */
 export function measureShapes(batch: ShapeBatch): Float64Array<ArrayBuffer> {
-  const { places, accuracyMeters, whole, reachMeters } = batch
+  const { offsets, accuracyMeters, whole, reachMeters } = batch
   const chunks = batch.chunks.map(wordsIn)
   probe.set(batch.latitude, batch.longitude)
-  const measures = new Float64Array(places.length)
-  for (let i = 0; i < places.length; i += 2) {
-    const words = chunks[places[i]!]!
-    const at = places[i + 1]!
+  const measures = new Float64Array(offsets.length)
+  for (let i = 0; i < offsets.length; i += 2) {
+    const words = chunks[offsets[i]!]!
+    const at = offsets[i + 1]!
     const distance = shapeDistance(words, at, probe)
     const isAsked = accuracyMeters > Math.abs(distance) && (i < 2 * whole || distance <= reachMeters)
     measures[i] = distance

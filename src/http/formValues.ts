@@ -118,9 +118,9 @@ function objectOf(
   if (items.length > 0) throw badParam(pathText(path), 'Must not have both [] and names in brackets.')
   const object: Record<string, unknown> = {}
   for (const [key, node] of members) {
-    const place = [...path, key]
-    checkKey(place)
-    const value = valueOf(node, memberSchema(schema, key), place)
+    const memberPath = [...path, key]
+    checkKey(memberPath)
+    const value = valueOf(node, memberSchema(schema, key), memberPath)
     if (value !== undefined) object[key] = value
   }
   return object

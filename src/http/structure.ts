@@ -78,9 +78,9 @@ export class Structure {
   name(hash: number): void {
     if (++this.#names > MAX_NAMES)
       this.excess = `Must have at most ${MAX_NAMES} keys in all. Send less at a time.`
-    const place = (hash ^ (hash >>> BITS)) & ((1 << BITS) - 1)
-    if (this.#seen[place] === 1) return
-    this.#seen[place] = 1
+    const slot = (hash ^ (hash >>> BITS)) & ((1 << BITS) - 1)
+    if (this.#seen[slot] === 1) return
+    this.#seen[slot] = 1
     if (++this.#differentNames > MAX_DIFFERENT_NAMES)
       this.excess = `Must have at most ${MAX_DIFFERENT_NAMES} different keys in all. Send less at a time.`
   }

@@ -111,7 +111,7 @@ export class ReplayExchange implements Submitter {
   readonly #registry: RegistryView
   readonly #trips: UserTrips
   readonly #nearby: number
-  readonly #places: Map<Update, number>
+  readonly #indexes: Map<Update, number>
   readonly #kept: Share
   readonly #leave: () => void
   /** The events of the updates, ordered by time. */
@@ -147,7 +147,7 @@ export class ReplayExchange implements Submitter {
     this.#nearby = nearby
     this.#kept = kept
     this.#leave = leave
-    this.#places = new Map(updates.map((update, i) => [update, i]))
+    this.#indexes = new Map(updates.map((update, i) => [update, i]))
     this.#open = updates.length
   }
 
@@ -173,17 +173,17 @@ export class ReplayExchange implements Submitter {
 
   #take(outcome: Outcome, update: Update, ofTrips: FeedOutcome): void {
     const events = ofTrips.events.length === 0 ? outcome.events : [...outcome.events, ...ofTrips.events]
-    const place = this.#places.get(update)!
+    const index = this.#indexes.get(update)!
     const characters = charactersOf(events)
     this.#characters += characters
     const isWanted = !this.#hasFailed && !this.#reply.aborted && this.#characters <= MAX_EVENT_CHARACTERS
     const fits = isWanted && this.#kept.tryAcquire(characters) === undefined
     if (!fits) this.#omitted += events.length
-    this.#events[place] = fits ? events : []
-    const dropped = place > this.#latest ? this.#last?.outcome : outcome
+    this.#events[index] = fits ? events : []
+    const dropped = index > this.#latest ? this.#last?.outcome : outcome
     dropped?.forget?.()
-    if (place > this.#latest) {
-      this.#latest = place
+    if (index > this.#latest) {
+      this.#latest = index
       this.#last = { outcome, update, trip: ofTrips.trip }
     }
     this.#finished()

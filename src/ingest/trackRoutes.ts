@@ -281,18 +281,18 @@ function timeOf(update: Update): number {
  */
 function orderNumbered<T extends { readonly update: Update }>(replays: T[]): void {
   const streams = new Map<string, number[]>()
-  for (let place = 0; place < replays.length; place++) {
-    const { deviceId, stream } = replays[place]!.update
+  for (let index = 0; index < replays.length; index++) {
+    const { deviceId, stream } = replays[index]!.update
     if (stream === undefined) continue
     const key = JSON.stringify([deviceId, stream])
-    const places = streams.get(key)
-    if (places === undefined) streams.set(key, [place])
-    else places.push(place)
+    const indexes = streams.get(key)
+    if (indexes === undefined) streams.set(key, [index])
+    else indexes.push(index)
   }
-  for (const places of streams.values()) {
-    const numbered = places.map((place) => replays[place]!)
+  for (const indexes of streams.values()) {
+    const numbered = indexes.map((index) => replays[index]!)
     numbered.sort((a, b) => a.update.sequence! - b.update.sequence!)
-    for (let i = 0; i < places.length; i++) replays[places[i]!] = numbered[i]!
+    for (let i = 0; i < indexes.length; i++) replays[indexes[i]!] = numbered[i]!
   }
 }
 

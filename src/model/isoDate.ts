@@ -5,12 +5,12 @@
  */
 export function isoDate(time: number): string {
   const second = Math.floor(time / 1000)
-  const place = second & (SECONDS - 1)
-  if (second !== seconds[place]) {
-    prefixes[place] = new Date(second * 1000).toISOString().slice(0, -4)
-    seconds[place] = second
+  const slot = second & (SECONDS - 1)
+  if (second !== seconds[slot]) {
+    prefixes[slot] = new Date(second * 1000).toISOString().slice(0, -4)
+    seconds[slot] = second
   }
-  return prefixes[place]! + ENDINGS[Math.floor(time) - second * 1000]!
+  return prefixes[slot]! + ENDINGS[Math.floor(time) - second * 1000]!
 }
 
 /** The endings from `000Z` to `999Z`. */

@@ -12,7 +12,7 @@ export interface MailText {
 }
 
 /** The environment that an e-mail is about. */
-export interface MailPlace {
+export interface MailEnvironment {
   readonly project: string
   readonly live: boolean
   /** The URL of the dashboard, without a slash at the end. If undefined, the text has no links. */
@@ -70,14 +70,14 @@ export function runMail(
   run: EndedRun,
   refused: readonly RefusedRow[],
   total: number,
-  place: MailPlace,
+  environment: MailEnvironment,
 ): MailText {
   const begun = run.startedAt ?? run.createdAt
   const seconds = Math.round(((run.finishedAt ?? begun) - begun) / 1000)
   const triggers = { nightly: 'nightly', save: 'settings were saved', manual: 'run now' }
   const held = run.deletionHeld
-  return mail(place, `geofence sync ${OUTCOMES[run.status] ?? 'failed'}`, [
-    `Environment: ${nameOf(place)}`,
+  return mail(environment, `geofence sync ${OUTCOMES[run.status] ?? 'failed'}`, [
+    `Environment: ${nameOf(environment)}`,
     `Trigger: ${triggers[run.trigger]}${run.by === undefined ? '' : `, by ${run.by}`}`,
     `Started: ${isoDate(begun)}`,
     `Duration: ${seconds} s`,
@@ -100,7 +100,7 @@ export function runMail(
           `  ${source}, line ${line}: ${message}${value === undefined ? '' : ` (${value})`}`,
       ),
     ...(total > MOST_ROWS ? [`  and ${total - MOST_ROWS} more`] : []),
-    ...link(place, `sync/runs/${run.id}`),
+    ...link(environment, `sync/runs/${run.id}`),
   ])
 }
 
@@ -114,16 +114,16 @@ function sourceLine(source: SourceLine): string {
 
 export function webhookMail(
   webhook: { readonly id: string; readonly url: string; readonly since: number; readonly reason: string },
-  place: MailPlace,
+  environment: MailEnvironment,
 ): MailText {
-  return mail(place, 'a webhook is paused', [
-    `Environment: ${nameOf(place)}`,
+  return mail(environment, 'a webhook is paused', [
+    `Environment: ${nameOf(environment)}`,
     `Webhook: ${webhook.url}`,
     `Since: ${isoDate(webhook.since)}`,
     `Reason: ${webhook.reason}`,
     '',
     'Its events are kept, and are delivered once it is enabled again.',
-    ...link(place, `webhooks/${webhook.id}`),
+    ...link(environment, `webhooks/${webhook.id}`),
   ])
 }
 
@@ -165,23 +165,26 @@ export function diskMail(
   }
 }
 
-export function testMail(place: MailPlace): MailText {
-  return mail(place, 'a test', [
-    `Environment: ${nameOf(place)}`,
+export function testMail(environment: MailEnvironment): MailText {
+  return mail(environment, 'a test', [
+    `Environment: ${nameOf(environment)}`,
     'Somebody asked for this e-mail, to see whether notifications arrive. They do.',
   ])
 }
 
-function mail(place: MailPlace, what: string, lines: readonly string[]): MailText {
-  return { subject: oneLine(`[Ringfence] ${nameOf(place)}: ${what}`, MAX_SUBJECT), text: linesText(lines) }
+function mail(environment: MailEnvironment, what: string, lines: readonly string[]): MailText {
+  return {
+    subject: oneLine(`[Ringfence] ${nameOf(environment)}: ${what}`, MAX_SUBJECT),
+    text: linesText(lines),
+  }
 }
 
-function nameOf({ project, live }: MailPlace): string {
+function nameOf({ project, live }: MailEnvironment): string {
   // The end must not be cut off because of a long name.
   return `${oneLine(project, 100)} (${live ? 'live' : 'test'})`
 }
 
-function link({ publicUrl, live }: MailPlace, page: string): string[] {
+function link({ publicUrl, live }: MailEnvironment, page: string): string[] {
   return publicUrl === undefined ? [] : ['', `${publicUrl}/${live ? 'live' : 'test'}/${page}`]
 }
 

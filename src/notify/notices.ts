@@ -48,7 +48,7 @@ export function webhookNotices(parts: {
         const to = emailsOf(scope)
         const told = { cause: 'webhook', of: `${id} ${since}`, scope } as const
         if (to.length === 0 || since < clock.now() - NEWS_MS || notifier.isTold(told)) continue
-        await notifier.tell({ ...told, to, mail: webhookMail(webhook, notifier.placeOf(scope)) })
+        await notifier.tell({ ...told, to, mail: webhookMail(webhook, notifier.environmentOf(scope)) })
       }
     },
   }

@@ -10,7 +10,7 @@ import type { Change } from '../registry/store/editLog.ts'
 import type { Clock } from '../runtime/clock.ts'
 import { ApiError } from '../runtime/errors.ts'
 import { newId } from '../runtime/newId.ts'
-import { testMail, type MailPlace, type MailText } from './mailTexts.ts'
+import { testMail, type MailEnvironment, type MailText } from './mailTexts.ts'
 import type { Mailer } from './port.ts'
 
 const TESTS_AN_HOUR = 5
@@ -51,7 +51,7 @@ export class Notifier {
     return this.#parts.mailer !== undefined
   }
 
-  placeOf(scope: ScopeId): MailPlace {
+  environmentOf(scope: ScopeId): MailEnvironment {
     const { projectName, publicUrl } = this.#parts
     return {
       project: projectName(projectOf(scope)),
@@ -101,7 +101,7 @@ export class Notifier {
       return { status: 'notConfigured', error: 'The operator has set no mail server (smtpUrl).' }
     const now = clock.now()
     const id = newId(now)
-    const mail = testMail(this.placeOf(scope))
+    const mail = testMail(this.environmentOf(scope))
     const to = [email]
     // It is stored as sent before it is sent, because it counts, and nobody else must send it.
     await notifications.edits.edit(() => {

@@ -196,7 +196,7 @@ export class GeofenceFinder {
     const all = [...visited, ...near]
     const { latitude, longitude } = probe
     const point = { latitude, longitude, accuracyMeters, reachMeters: reach }
-    return new Unmeasured(revision, all, { ...point, ...index.places(all), whole: visited.length })
+    return new Unmeasured(revision, all, { ...point, ...index.offsets(all), whole: visited.length })
   }
 
   /**

@@ -2,10 +2,10 @@
  * Bytes by row number, one after the other in chunks: millions of packed values only cost their bytes, and nothing
  * for the garbage collector.
  *
- * Owns: places, the room of removed entries. Does not own: the meaning of the bytes, which rows exist.
+ * Owns: offsets, the room of removed entries. Does not own: the meaning of the bytes, which rows exist.
  *
  * Invariants
- * - ROWS-1: An entry of a chunk is in use exactly as long as its row holds the entry's place.
+ * - ROWS-1: An entry of a chunk is in use exactly as long as its row holds the entry's offset.
  * - ROWS-2: At least half of each chunk except the last is in use. Otherwise its entries are moved and the chunk is
  *   dropped.
  */
@@ -29,7 +29,7 @@ interface Chunk {
 }
 
 export class RowBytes {
-  #places = new Uint32Array(FIRST_ROWS)
+  #offsets = new Uint32Array(FIRST_ROWS)
   /** The chunks by number. The numbers of removed chunks are used again. */
   readonly #chunks: (Chunk | undefined)[] = []
   readonly #freeNumbers: number[] = []
@@ -37,17 +37,17 @@ export class RowBytes {
   #last = -1
 
   has(row: number): boolean {
-    return row < this.#places.length && this.#places[row] !== NONE
+    return row < this.#offsets.length && this.#offsets[row] !== NONE
   }
 
   /** The buffer with the bytes of a row, valid until the next change. The row must have bytes. */
   buffer(row: number): Buffer {
-    return this.#chunks[Math.floor(this.#places[row]! / UNITS_PER_CHUNK)]!.bytes
+    return this.#chunks[Math.floor(this.#offsets[row]! / UNITS_PER_CHUNK)]!.bytes
   }
 
   /** Where the bytes of a row begin in {@link buffer}. */
   start(row: number): number {
-    return (this.#places[row]! % UNITS_PER_CHUNK) * UNIT_BYTES + HEADER_BYTES
+    return (this.#offsets[row]! % UNITS_PER_CHUNK) * UNIT_BYTES + HEADER_BYTES
   }
 
   /** How many bytes a row has. It must have some. */
@@ -63,7 +63,7 @@ export class RowBytes {
 
   /** Replaces the bytes of a row by a copy of the first `length` of `bytes`. */
   set(row: number, bytes: Uint8Array, length: number): void {
-    if (row >= this.#places.length) this.#resize(Math.max(row + 1, 2 * this.#places.length))
+    if (row >= this.#offsets.length) this.#resize(Math.max(row + 1, 2 * this.#offsets.length))
     else if (this.has(row)) {
       const buffer = this.buffer(row)
       const from = this.start(row)
@@ -82,17 +82,17 @@ export class RowBytes {
   /** Removes the bytes of a row. Rows without bytes are ignored. */
   delete(row: number): void {
     if (!this.has(row)) return
-    const place = this.#places[row]!
-    this.#places[row] = NONE
-    const number = Math.floor(place / UNITS_PER_CHUNK)
+    const offset = this.#offsets[row]!
+    this.#offsets[row] = NONE
+    const number = Math.floor(offset / UNITS_PER_CHUNK)
     const chunk = this.#chunks[number]!
-    chunk.used -= entryBytes(chunk.bytes.readUInt32LE((place % UNITS_PER_CHUNK) * UNIT_BYTES + 4))
+    chunk.used -= entryBytes(chunk.bytes.readUInt32LE((offset % UNITS_PER_CHUNK) * UNIT_BYTES + 4))
     if (number !== this.#last) this.#tidy(number)
   }
 
   /** Makes room for this many rows. */
   expect(rows: number): void {
-    if (rows > this.#places.length) this.#resize(rows)
+    if (rows > this.#offsets.length) this.#resize(rows)
   }
 
   #append(row: number, bytes: Uint8Array, from: number, length: number): void {
@@ -105,7 +105,7 @@ export class RowBytes {
     chunk.bytes.set(bytes.subarray(from, from + length), end + HEADER_BYTES)
     chunk.end += size
     chunk.used += size
-    this.#places[row] = number * UNITS_PER_CHUNK + end / UNIT_BYTES
+    this.#offsets[row] = number * UNITS_PER_CHUNK + end / UNIT_BYTES
   }
 
   /** The last chunk, or a new one if that has no room for this many bytes. */
@@ -132,7 +132,7 @@ export class RowBytes {
     if (2 * used >= end - UNIT_BYTES) return
     for (let at = UNIT_BYTES; at < end; at += entryBytes(bytes.readUInt32LE(at + 4))) {
       const row = bytes.readUInt32LE(at)
-      if (this.#places[row] !== number * UNITS_PER_CHUNK + at / UNIT_BYTES) continue
+      if (this.#offsets[row] !== number * UNITS_PER_CHUNK + at / UNIT_BYTES) continue
       this.#append(row, bytes, at + HEADER_BYTES, bytes.readUInt32LE(at + 4))
     }
     this.#chunks[number] = undefined
@@ -140,9 +140,9 @@ export class RowBytes {
   }
 
   #resize(rows: number): void {
-    const places = new Uint32Array(rows)
-    places.set(this.#places)
-    this.#places = places
+    const offsets = new Uint32Array(rows)
+    offsets.set(this.#offsets)
+    this.#offsets = offsets
   }
 }
 

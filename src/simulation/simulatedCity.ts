@@ -1,5 +1,5 @@
 import type { Position } from '../model/geofence.ts'
-import { cityPlace, seededRandom, type City } from './streets.ts'
+import { cityPosition, seededRandom, type City } from './streets.ts'
 
 /** The simulated city lies in Montevideo, of which the sample region has a detailed map. */
 export const SIMULATED_GRID: City = {
@@ -46,6 +46,6 @@ export function simulatedGeofences(): SimulatedGeofence[] {
 }
 
 function corner(east: number, north: number): Position {
-  const { latitude, longitude } = cityPlace(SIMULATED_GRID, east, north)
+  const { latitude, longitude } = cityPosition(SIMULATED_GRID, east, north)
   return [longitude, latitude]
 }

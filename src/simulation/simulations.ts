@@ -225,7 +225,7 @@ class Running {
     return {
       scope: this.#scope,
       deviceId,
-      ...driver.place(),
+      ...driver.position(),
       accuracy: driver.accuracy,
       foreground: false,
       stopped: driver.stopped,

@@ -23,7 +23,11 @@ export interface City {
 const METERS_PER_DEGREE = 111_195
 
 /** The degrees of a position that is given in metres east and north of the city's corner. */
-export function cityPlace(city: City, east: number, north: number): { latitude: number; longitude: number } {
+export function cityPosition(
+  city: City,
+  east: number,
+  north: number,
+): { latitude: number; longitude: number } {
   const latitude = city.latitude + north / METERS_PER_DEGREE
   const cosine = Math.cos((city.latitude * Math.PI) / 180)
   return { latitude, longitude: city.longitude + east / (METERS_PER_DEGREE * cosine) }
@@ -78,10 +82,10 @@ export class Driver {
   }
 
   /** The position that the receiver reports. */
-  place(): { latitude: number; longitude: number } {
+  position(): { latitude: number; longitude: number } {
     const random = this.#random
     const wander = () => (random() + random() - 1) * 2 * JITTER_METERS
-    return cityPlace(this.#city, this.east + wander(), this.north + wander())
+    return cityPosition(this.#city, this.east + wander(), this.north + wander())
   }
 
   /** Drives on for this many seconds. */

@@ -41,7 +41,7 @@ export class BeaconGrid {
   /** For each cell, the first slot of its list. */
   readonly #heads = new Map<number, number>()
   // For each slot: the Earth-centred position, the cell, and the neighbours in its list (−1 if there is none).
-  #places = new Float64Array(3 * 64)
+  #centers = new Float64Array(3 * 64)
   #cells = new Int32Array(64)
   #next = new Int32Array(64)
   #previous = new Int32Array(64)
@@ -68,9 +68,9 @@ export class BeaconGrid {
     this.#slots.set(beacon.id, slot)
     if (slot === this.#cells.length) this.#grow()
     const { x, y, z } = this.#probe.set(latitude, longitude)
-    this.#places[3 * slot] = x
-    this.#places[3 * slot + 1] = y
-    this.#places[3 * slot + 2] = z
+    this.#centers[3 * slot] = x
+    this.#centers[3 * slot + 1] = y
+    this.#centers[3 * slot + 2] = z
     const row = rowOf(latitude)
     const columns = columnsOf(row)
     this.#chain(slot, row * ROW_STRIDE + (columnOf(longitude, columns) % columns))
@@ -136,8 +136,15 @@ export class BeaconGrid {
     found: NearBeacon[],
   ): void {
     const { x, y, z } = this.#probe
-    const places = this.#places
-    const distance = surfaceDistance(x, y, z, places[3 * slot]!, places[3 * slot + 1]!, places[3 * slot + 2]!)
+    const centers = this.#centers
+    const distance = surfaceDistance(
+      x,
+      y,
+      z,
+      centers[3 * slot]!,
+      centers[3 * slot + 1]!,
+      centers[3 * slot + 2]!,
+    )
     if (distance > radiusMeters) return
     const full = found.length === limit
     if (full && distance > found[limit - 1]!.distance) return
@@ -177,7 +184,7 @@ export class BeaconGrid {
 
   #grow(): void {
     const capacity = 2 * this.#cells.length
-    this.#places = grown(this.#places, new Float64Array(3 * capacity))
+    this.#centers = grown(this.#centers, new Float64Array(3 * capacity))
     this.#cells = grown(this.#cells, new Int32Array(capacity))
     this.#next = grown(this.#next, new Int32Array(capacity))
     this.#previous = grown(this.#previous, new Int32Array(capacity))

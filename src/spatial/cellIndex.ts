@@ -1,6 +1,6 @@
 import type { Probe } from '../geometry/probe.ts'
 import { ShapeArena } from '../geometry/shapeArena.ts'
-import type { ShapePlaces } from '../geometry/shapeArena.ts'
+import type { ShapeOffsets } from '../geometry/shapeArena.ts'
 import type { Outline, Shape } from '../model/geofence.ts'
 import { BoundsTree } from './boundsTree.ts'
 import { CELL_DEGREES, cellsOf, edgeMeters, FINEST_LEVEL, fitCells, PAD_METERS, widen } from './cellGrid.ts'
@@ -140,8 +140,8 @@ export class CellIndex<T extends Named, S extends SlotStore<T> = SlotStore<T>> i
     return this.#arena.corners(this.#shapes[slot]!)
   }
 
-  places(slots: readonly number[]): ShapePlaces {
-    return this.#arena.places(slots.map((slot) => this.#shapes[slot]!))
+  offsets(slots: readonly number[]): ShapeOffsets {
+    return this.#arena.offsets(slots.map((slot) => this.#shapes[slot]!))
   }
 
   put(geofence: T & { readonly shape: Shape }): number {

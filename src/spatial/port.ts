@@ -2,7 +2,7 @@ import type { Beacon, RangedBeacon } from '../model/beacon.ts'
 import type { Geofence, GeofenceProperties, Outline, Shape } from '../model/geofence.ts'
 import type { Probe } from '../geometry/probe.ts'
 import type { Box } from './cellGrid.ts'
-import type { ShapePlaces } from '../geometry/shapeArena.ts'
+import type { ShapeOffsets } from '../geometry/shapeArena.ts'
 import type { ShapeBatch } from '../geometry/shapeBatch.ts'
 
 /** Something with a shape, without the shape itself. */
@@ -79,7 +79,7 @@ export interface ShapeIndex<T extends Named> {
   /** The number of corners of its polygon, with which the cost of the two above rises; 0 for a circle. */
   corners(slot: number): number
   /** Where the shapes of these slots lie, for other threads. */
-  places(slots: readonly number[]): ShapePlaces
+  offsets(slots: readonly number[]): ShapeOffsets
   /**
    * The geofences nearest to the probe's point that `accept` approves, by distance to the boundary (0 inside), nearest
    * first. Those at the same distance are in the order of ids. Without a radius, the search is unlimited.

@@ -24,10 +24,10 @@ export class FrameEvents {
   }
 
   /** Adds the events of an update, which has none yet. */
-  add(place: number, events: readonly string[]): void {
+  add(index: number, events: readonly string[]): void {
     if (events.length === 0) return
     let fitting = 0
-    if (place < this.#end)
+    if (index < this.#end)
       for (let characters = 0; fitting < events.length; fitting++)
         if ((characters += events[fitting]!.length) > MAX_CHARACTERS) break
     const kept = fitting === events.length ? events : events.slice(0, fitting)
@@ -37,8 +37,8 @@ export class FrameEvents {
     }
     this.omitted += events.length - kept.length
     this.#characters += charactersOf(kept)
-    if (place < this.#end) this.#lists[place] = kept
-    if (kept.length < events.length && place < this.#end) this.#cut(place)
+    if (index < this.#end) this.#lists[index] = kept
+    if (kept.length < events.length && index < this.#end) this.#cut(index)
     while (this.#characters > MAX_CHARACTERS) this.#dropLast()
   }
 
@@ -50,9 +50,9 @@ export class FrameEvents {
   }
 
   /** Drops what is behind an update. */
-  #cut(place: number): void {
-    this.#end = place
-    while (this.#lists.length > place + 1) this.#drop(this.#lists.pop() ?? [])
+  #cut(index: number): void {
+    this.#end = index
+    while (this.#lists.length > index + 1) this.#drop(this.#lists.pop() ?? [])
   }
 
   /** Drops the last events, as many as are too many. */

@@ -135,12 +135,12 @@ export class JsonBatchWriter implements BatchWriter {
   /** Writes a time as `isoDate` does. */
   #date(time: number): void {
     const second = Math.floor(time / 1000)
-    const place = second & (KEPT_SECONDS - 1)
-    if (this.#seconds[place] !== second) {
-      this.#seconds[place] = second
-      this.#secondTexts[place] = Buffer.from(new Date(second * 1000).toISOString().slice(0, -'000Z'.length))
+    const slot = second & (KEPT_SECONDS - 1)
+    if (this.#seconds[slot] !== second) {
+      this.#seconds[slot] = second
+      this.#secondTexts[slot] = Buffer.from(new Date(second * 1000).toISOString().slice(0, -'000Z'.length))
     }
-    this.#put(this.#secondTexts[place]!)
+    this.#put(this.#secondTexts[slot]!)
     this.#digits(Math.floor(time) - second * 1000, 3)
     this.#bytes[this.#at++] = LETTER_Z
   }

@@ -30,7 +30,7 @@ export class FrameReceipt implements Submitter {
   isBehind = false
   readonly #owner: FrameOwner
   readonly #updates: readonly Update[]
-  readonly #places: readonly number[] | undefined
+  readonly #indexes: readonly number[] | undefined
   #left: number
   /** The events; undefined if the client does not want events. */
   readonly #events: FrameEvents | undefined
@@ -41,7 +41,7 @@ export class FrameReceipt implements Submitter {
     this.rateLimited = owner.rateLimited
     this.#owner = owner
     this.#updates = frame.updates
-    this.#places = frame.places
+    this.#indexes = frame.indexes
     this.#left = frame.updates.length
     if (frame.wantsEvents && owner.events !== undefined) this.#events = new FrameEvents(owner.events)
   }
@@ -67,7 +67,7 @@ export class FrameReceipt implements Submitter {
       return
     }
     const at = this.#updates.indexOf(update)
-    this.#owner.updateRefused(this.id, this.#places?.[at] ?? at, error)
+    this.#owner.updateRefused(this.id, this.#indexes?.[at] ?? at, error)
     if (--this.#left === 0) this.#owner.frameDone()
   }
 

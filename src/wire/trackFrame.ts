@@ -40,7 +40,7 @@ export interface TrackFrame {
   readonly wantsEvents: boolean
   readonly updates: readonly Update[]
   /** The indexes of {@link updates} in the frame; absent if these are all updates of the frame in order. */
-  readonly places?: readonly number[]
+  readonly indexes?: readonly number[]
   readonly refusals?: readonly UpdateRefusal[]
 }
 
@@ -68,19 +68,21 @@ export function readTrack(message: Message, stamp: Stamp): TrackFrame {
       'stream and sequence must be given together.',
     )
   const updates: Update[] = []
-  const places: number[] = []
+  const indexes: number[] = []
   const refusals: UpdateRefusal[] = []
   for (let index = 0; index < items.length; index++) {
     try {
       updates.push(readUpdate(items[index], stamp, stream, (sequence ?? 0) + index))
-      places.push(index)
+      indexes.push(index)
     } catch (error) {
       if (!(error instanceof ApiError)) throw error
       refusals.push({ index, error })
     }
   }
   const wantsEvents = events ?? false
-  return refusals.length === 0 ? { id, wantsEvents, updates } : { id, wantsEvents, updates, places, refusals }
+  return refusals.length === 0
+    ? { id, wantsEvents, updates }
+    : { id, wantsEvents, updates, indexes, refusals }
 }
 
 function readUpdate(item: unknown, stamp: Stamp, stream: string | undefined, sequence: number): Update {

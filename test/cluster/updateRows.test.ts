@@ -118,8 +118,8 @@ t.test('property: decoding returns what was encoded', (t) => {
       const { gateway, number, retried, revision } = read
       assert.deepEqual([gateway, number, retried, revision], ['g', 7, true, 9])
       assert.deepEqual(read.updates.map(plain), updates.map(plain))
-      for (const [i, { stream, sequence, flags, place }] of read.updates.entries()) {
-        assert.deepEqual([stream, sequence, place], [`gateway-${i % 2}`, 2 ** 40 + i, i])
+      for (const [i, { stream, sequence, flags, index }] of read.updates.entries()) {
+        assert.deepEqual([stream, sequence, index], [`gateway-${i % 2}`, 2 ** 40 + i, i])
         assert.deepEqual(wantedOf(flags), wanted)
       }
     }),

@@ -95,7 +95,7 @@ t.test('a batch gives the same as the arena, to the last bit, also in another th
         const { center, size } = scenes[0]!
         const point = inRange(offset(center, east * size, north * size))
         const whole = Math.min(some, refs.length)
-        const batch = { ...point, accuracyMeters, reachMeters, whole, ...arena.places(refs) }
+        const batch = { ...point, accuracyMeters, reachMeters, whole, ...arena.offsets(refs) }
         const measures = (await pool.measure(batch))!
         probe.set(point.latitude, point.longitude)
         refs.forEach((ref, i) => {
@@ -228,7 +228,7 @@ t.test('a thread that fails or dies, and too many batches', async (t) => {
     accuracyMeters: 5000,
     reachMeters: 0,
     whole: refs.length,
-    ...arena.places(refs),
+    ...arena.offsets(refs),
   }
   const expected = measureShapes(batch)
   const started = once(process, 'worker') as Promise<[Worker]>
@@ -236,7 +236,7 @@ t.test('a thread that fails or dies, and too many batches', async (t) => {
   t.equal(await pool.measure({ ...batch, chunks: [] }), undefined, 'what cannot be read')
   t.same(await pool.measure(batch), expected, 'and on')
 
-  const cut = pool.measure({ ...batch, places: repeated(batch.places, 1000) })
+  const cut = pool.measure({ ...batch, offsets: repeated(batch.offsets, 1000) })
   const [thread] = await started
   await thread.terminate()
   t.equal(await cut, undefined, 'the thread died with it')

@@ -109,7 +109,7 @@ const tell: SyncRunnerParts['tell'] = (run, refused, { emails: to }) =>
     run: run.id,
     scope,
     to,
-    mail: runMail(run, refused, 0, notifier.placeOf(scope)),
+    mail: runMail(run, refused, 0, notifier.environmentOf(scope)),
   })
 /** It stands still: how often counts are shown depends on the time, and the points must be the same in each run. */
 const began = time.now()

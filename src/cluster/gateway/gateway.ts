@@ -114,8 +114,8 @@ export class Gateway implements Intake, Users {
   #partitionsOf(question: UserQuestion): Iterable<number> {
     if (question.ask !== 'record' && question.ask !== 'records') return this.#clients.keys()
     const ids = question.ask === 'record' ? [question.id] : question.ids
-    const places = ids.map((id) => locateUserRecord(this.#options.salt, id)?.partition ?? Infinity)
-    return new Set(places.filter((partition) => partition < this.#clients.length))
+    const partitions = ids.map((id) => locateUserRecord(this.#options.salt, id)?.partition ?? Infinity)
+    return new Set(partitions.filter((partition) => partition < this.#clients.length))
   }
 }
 

@@ -27,15 +27,15 @@ export class JetStreamEvents implements EventStream {
    */
   async publish(publications: readonly Publication[]): Promise<readonly number[]> {
     const batch: JournalMessage[] = []
-    const places: number[] = []
+    const counts: number[] = []
     for (const publication of publications) {
-      places.push(batch.push(markMessage(publication)))
+      counts.push(batch.push(markMessage(publication)))
       for (const { subject, id, data } of publication.messages) {
         batch.push({ subject, headers: { 'Nats-Msg-Id': id }, data })
       }
     }
     const last = await storeBatch(this.#connection, EVENTS, batch)
-    return places.map((place) => last - batch.length + place)
+    return counts.map((count) => last - batch.length + count)
   }
 
   /** The newest mark of a partition, according to the leader of the stream. */

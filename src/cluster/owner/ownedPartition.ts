@@ -354,7 +354,7 @@ class RequestResults {
   }
 
   #set(update: Update, result: UpdateResult): void {
-    this.#results[(update as RemoteUpdate).place] = result
+    this.#results[(update as RemoteUpdate).index] = result
     if (--this.#left === 0) this.#done(this.#results)
   }
 }

@@ -44,7 +44,7 @@ export interface RemoteUpdate extends Update {
   /** The flags of its {@link ReplyOptions}. Updates with the same flags go together. */
   readonly flags: number
   /** Its index among the updates of its request. */
-  readonly place: number
+  readonly index: number
 }
 
 /** Packs updates that do not fit into a row. */
@@ -204,10 +204,10 @@ export class RowWriter {
 /** An update whose sender is shared with other updates. */
 class SentUpdate extends StreamUpdate implements RemoteUpdate {
   readonly flags: number
-  readonly place: number
+  readonly index: number
 
   constructor(
-    place: number,
+    index: number,
     flags: number,
     sender: Sender,
     latitude: number,
@@ -221,7 +221,7 @@ class SentUpdate extends StreamUpdate implements RemoteUpdate {
     const foreground = (flags & FOREGROUND) !== 0
     const stopped = (flags & STOPPED) !== 0
     super(sender, latitude, longitude, accuracy, foreground, stopped, updatedAt, receivedAt, stream, sequence)
-    this.place = place
+    this.index = index
     this.flags = flags & WANTED
   }
 }
@@ -240,7 +240,7 @@ export function readRows(rows: Uint8Array, whole: WholeRows, senders: Senders): 
     if ((flags & WHOLE) !== 0) {
       const end = at + 6 + view.getUint32(at + 2, true)
       const update = whole.unpack(bytes.subarray(at + 6, end))
-      updates.push({ ...update, flags: flags & WANTED, place: updates.length })
+      updates.push({ ...update, flags: flags & WANTED, index: updates.length })
       at = end
       continue
     }

@@ -36,19 +36,21 @@ export function resample(way: readonly LonLatPoint[], count: number): LonLatPoin
   const points: LonLatPoint[] = [way[0]!]
   let next = 1
   for (let k = 1; k < count - 1; k++) {
-    const place = k * step
-    while (next < way.length - 1 && along[next]! < place) next++
-    points.push(way.length === 1 ? way[0]! : between(way[next - 1]!, way[next]!, share(along, next, place)))
+    const position = k * step
+    while (next < way.length - 1 && along[next]! < position) next++
+    points.push(
+      way.length === 1 ? way[0]! : between(way[next - 1]!, way[next]!, share(along, next, position)),
+    )
   }
   points.push(way.at(-1)!)
   return points
 }
 
 /** The position between the point before `next` and `next`, from 0 to 1. */
-function share(along: readonly number[], next: number, place: number): number {
+function share(along: readonly number[], next: number, position: number): number {
   const from = along[next - 1]!
   const length = along[next]! - from
-  return length > 0 ? (place - from) / length : 0
+  return length > 0 ? (position - from) / length : 0
 }
 
 function between([lonA, latA]: LonLatPoint, [lonB, latB]: LonLatPoint, part: number): LonLatPoint {

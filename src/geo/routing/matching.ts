@@ -74,7 +74,7 @@ export interface PathPoint {
 }
 
 /** A point of the path that is on a road. */
-export interface MatchedPlace {
+export interface SnappedPoint {
   readonly place: LonLatPoint
   /** The index in the path. */
   readonly originalIndex: number
@@ -84,7 +84,7 @@ export interface MatchedPlace {
 
 /** A part of the path that was driven without a break. */
 export interface MatchedPiece {
-  readonly points: readonly MatchedPlace[]
+  readonly points: readonly SnappedPoint[]
   readonly edges: readonly TraceEdge[]
   readonly shape: readonly LonLatPoint[]
 }

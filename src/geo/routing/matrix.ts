@@ -126,8 +126,8 @@ export async function measure(
     refusal = error
   }
   const isOpen = (i: number, k: number) => !('meters' in (cells[i]?.[k] ?? {}))
-  const rows = placesOf(origins).filter((i) => placesOf(destinations).some((k) => isOpen(i, k)))
-  const columns = placesOf(destinations).filter((k) => rows.some((i) => isOpen(i, k)))
+  const rows = indexesOf(origins).filter((i) => indexesOf(destinations).some((k) => isOpen(i, k)))
+  const columns = indexesOf(destinations).filter((k) => rows.some((i) => isOpen(i, k)))
   if (rows.length === 0) return cells
   const [some, others] = [rows.map((i) => origins[i]!), columns.map((k) => destinations[k]!)]
   try {
@@ -142,7 +142,7 @@ export async function measure(
   }
 }
 
-const placesOf = (list: readonly PlacedPoint[]) => list.map((_, place) => place)
+const indexesOf = (list: readonly PlacedPoint[]) => list.map((_, index) => index)
 
 async function search(
   { engine, mode, departure }: MatrixQuestion,

@@ -42,7 +42,7 @@ export function pointAfter(text: string, digits: PolylineDigits, meters: number)
 class PolylineReader {
   readonly #text: string
   readonly #scale: number
-  #place = 0
+  #at = 0
   #latitude = 0
   #longitude = 0
 
@@ -56,7 +56,7 @@ class PolylineReader {
    * @throws RangeError as {@link decodePolyline} does
    */
   next(): LonLatPoint | undefined {
-    if (this.#place >= this.#text.length) return undefined
+    if (this.#at >= this.#text.length) return undefined
     this.#latitude += this.#difference()
     this.#longitude += this.#difference()
     return [this.#longitude / this.#scale, this.#latitude / this.#scale]
@@ -66,8 +66,8 @@ class PolylineReader {
     let value = 0
     let weight = 1
     for (;;) {
-      const group = this.#text.charCodeAt(this.#place++) - 63
-      if (!(group >= 0 && group < 64)) throw new RangeError(`no polyline at character ${this.#place}`)
+      const group = this.#text.charCodeAt(this.#at++) - 63
+      if (!(group >= 0 && group < 64)) throw new RangeError(`no polyline at character ${this.#at}`)
       // It multiplies instead of shifting, because half a turn of longitude at six digits needs 29 bits, its zigzag
       // 30, and a bad text any number.
       value += (group & 31) * weight

@@ -18,7 +18,7 @@ import type {
   MatrixAnswer,
   TraceAnswer,
   IsochroneAnswer,
-  LocatedPlace,
+  LocatedPoint,
   StatusAnswer,
 } from './valhallaJson.ts'
 
@@ -56,7 +56,7 @@ export interface RoutingActions {
   trace_attributes: { request: TraceRequest; answer: TraceAnswer }
   sources_to_targets: { request: MatrixRequest; answer: MatrixAnswer }
   isochrone: { request: IsochroneRequest; answer: IsochroneAnswer }
-  locate: { request: LocateRequest; answer: readonly LocatedPlace[] }
+  locate: { request: LocateRequest; answer: readonly LocatedPoint[] }
   status: { request: { readonly verbose?: boolean }; answer: StatusAnswer }
 }
 

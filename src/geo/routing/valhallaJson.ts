@@ -333,7 +333,7 @@ export interface IsochroneAnswer {
 }
 
 /** The roads near a location; `edges` is null if there are none. */
-export interface LocatedPlace {
+export interface LocatedPoint {
   readonly input_lat: number
   readonly input_lon: number
   readonly edges: readonly LocatedEdge[] | null

@@ -50,13 +50,13 @@ export async function* readFeatures(chunks: AsyncIterable<Uint8Array>): AsyncGen
 }
 
 /** The part of the file that is being read. */
-type Place = 'before' | 'collection' | 'features' | 'after'
+type Part = 'before' | 'collection' | 'features' | 'after'
 
 class Splitter {
   /** Features that were found and not taken yet. */
   features: FeatureRow[] = []
   failure: FileUnreadable | undefined
-  #place: Place = 'before'
+  #part: Part = 'before'
   #hasFeatures = false
   #line = 1
   #depth = 0
@@ -88,7 +88,7 @@ class Splitter {
         continue
       }
       if (byte <= SPACE) continue
-      if (this.#place === 'features' && this.#depth === 2) {
+      if (this.#part === 'features' && this.#depth === 2) {
         if (byte === COMMA || byte === CLOSE_BRACKET) {
           if (from >= 0 || this.#heldBytes > 0) this.#finish(piece.subarray(Math.max(from, 0), at))
           else if (byte === COMMA || this.#isAfterComma)
@@ -113,8 +113,8 @@ class Splitter {
    * @throws {FileUnreadable}
    */
   end(): void {
-    if (this.#place === 'before') throw this.#unreadable('It is empty.')
-    if (this.#place !== 'after') throw this.#unreadable('The file breaks off.')
+    if (this.#part === 'before') throw this.#unreadable('It is empty.')
+    if (this.#part !== 'after') throw this.#unreadable('The file breaks off.')
     if (!this.#hasFeatures)
       throw this.#unreadable('It has no list of features; a FeatureCollection is expected.')
   }
@@ -128,28 +128,28 @@ class Splitter {
   }
 
   #takeByte(byte: number): void {
-    if (this.#place === 'before') {
-      if (byte === OPEN_BRACE) this.#place = 'collection'
+    if (this.#part === 'before') {
+      if (byte === OPEN_BRACE) this.#part = 'collection'
       else if (byte === BYTE_ORDER_MARK[this.#bytes]) return
       else return this.#fail('It is not a GeoJSON FeatureCollection.')
-    } else if (this.#place === 'after') return this.#fail('There is text after the end of the collection.')
+    } else if (this.#part === 'after') return this.#fail('There is text after the end of the collection.')
     if (byte === QUOTE) {
       this.#isText = true
       this.#name = ''
     } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       if (++this.#depth > MOST_DEPTH) return this.#fail('It is nested too deeply.')
       if (this.#depth === 2 && this.#isNamed && byte === OPEN_BRACKET && !this.#hasFeatures) {
-        this.#place = 'features'
+        this.#part = 'features'
         this.#hasFeatures = true
       }
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
-      if (--this.#depth === 0) this.#place = 'after'
+      if (--this.#depth === 0) this.#part = 'after'
     }
     if (this.#depth === 1) this.#isNamed = byte === COLON && this.#name === FEATURES
   }
 
-  #leave(place: Place): void {
-    this.#place = place
+  #leave(part: Part): void {
+    this.#part = part
     this.#depth--
     this.#isNamed = false
   }
