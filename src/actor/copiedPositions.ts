@@ -1,6 +1,12 @@
 import type { ScopeId } from '../model/scope.ts'
 import type { LiveArea } from '../spatial/liveAreas.ts'
-import type { CopiedPositions, PositionObserver, Positions, PositionViewer } from './port.ts'
+import type {
+  CommittedPositions,
+  CopiedPositions,
+  PositionObserver,
+  Positions,
+  PositionViewer,
+} from './port.ts'
 
 /** Makes one object of positions serve two observers. */
 export class TwiceObserved implements CopiedPositions {
@@ -20,6 +26,10 @@ export class TwiceObserved implements CopiedPositions {
         this.observer?.removed(scope, deviceId, recordId)
       },
     }
+  }
+
+  get committed(): CommittedPositions | undefined {
+    return this.#positions.committed
   }
 
   look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void> {

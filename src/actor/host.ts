@@ -193,9 +193,14 @@ export class ActorHost implements Intake {
           reject(error as Error)
         }
       }
-      if (this.#flushing) this.#readers.push(run)
-      else run()
+      this.whenCommitted(run)
     })
+  }
+
+  /** Calls `read` when the state is committed: now, or once the batch in flight is durable. */
+  whenCommitted(read: () => void): void {
+    if (this.#flushing) this.#readers.push(read)
+    else read()
   }
 
   /** Whether something waits or is in flight. */
@@ -381,8 +386,10 @@ export class ActorHost implements Intake {
       const result = results[i]!
       if (result instanceof ApiError || result.repeated) continue
       const { update } = mails[i]!
-      const { table } = this.#parts.partitions[this.#mailboxes.indexOf(update)]!
-      observer.moved(this.#position.at(table, result.row, update.deviceId))
+      const { partitions } = this.#parts
+      const index = this.#mailboxes.indexOf(update)
+      const handle = result.row * partitions.length + index
+      observer.moved(this.#position.at(partitions[index]!.table, result.row, update.deviceId, handle))
     }
   }
 }

@@ -238,6 +238,8 @@ export interface LivePosition {
   readonly metadata?: Metadata | undefined
   /** The `_id`s of the geofences that its latest record is in. They are absent if only positions are known. */
   readonly geofenceIds?: readonly string[] | undefined
+  /** The number under which {@link CommittedPositions} show the record for as long as it exists. */
+  readonly handle?: number | undefined
 }
 
 /** An observer of positions; called once they are durable. */
@@ -265,10 +267,25 @@ export interface PositionViewer {
   pause(): void
 }
 
+/** The positions of records in this process, for whoever does not need each of them at once. */
+export interface CommittedPositions {
+  /** Calls `read` when positions can be read: now, or as soon as the commit in flight is durable. */
+  whenCommitted(read: () => void): void
+  /** Whether the record exists. */
+  has(handle: number): boolean
+  /**
+   * The position of a record, valid until the next call. If the record was removed by the last commit, only the numbers
+   * can be read.
+   */
+  at(handle: number): LivePosition
+}
+
 /** Live positions of the devices of all scopes. */
 export interface Positions {
   /** Undefined while nobody watches, so that it costs nothing. It must be set again when it wants more or less. */
   observer: PositionObserver | undefined
+  /** Undefined if the records are in other processes; then positions have no handles. */
+  readonly committed?: CommittedPositions | undefined
   /** Shows the devices in the area. The observer gets movements that happen in the meantime. */
   look(scope: ScopeId, area: LiveArea, viewer: PositionViewer): Promise<void>
 }

@@ -12,16 +12,19 @@ export class RowPosition implements LivePosition {
   #row = 0
   #deviceId: string | undefined
   #profile: Profile | undefined
+  handle: number | undefined
 
   /**
    * Moves to a row.
    * @param deviceId the row's device, if it is known
+   * @param handle the number of the row among those of all partitions, if it is known
    */
-  at(table: DeviceTable, row: number, deviceId?: string): this {
+  at(table: DeviceTable, row: number, deviceId?: string, handle?: number): this {
     this.#table = table
     this.#row = row
     this.#deviceId = deviceId
     this.#profile = undefined
+    this.handle = handle
     return this
   }
 

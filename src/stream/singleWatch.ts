@@ -1,9 +1,37 @@
 import { PART_BYTES, type Encoded } from '../events/fanoutGroup.ts'
+import type { ShownDevice, WrittenPosition } from './messages.ts'
 import { positionOf } from './shownDevice.ts'
-import { changeOf, Watch, type LiveDevice, type Stay } from './watch.ts'
+import { Watch } from './watch.ts'
 
 /** How many parts are sent in one turn. Writing a position takes about two microseconds, and 100,000 may be due. */
 const PARTS_A_TURN = 2
+
+/** A device's current position, or its last one if its record is gone. */
+export interface LiveDevice extends ShownDevice {
+  recordId: string
+  userId: string | undefined
+  latitude: number
+  longitude: number
+  accuracy: number
+  updatedAt: number
+  /** The areas that contain it, of watches that are told at once. */
+  readonly stays: Map<SingleWatch, Stay>
+  /** What codecs have made of this position, for the next watch. It is undefined after a move. */
+  written: WrittenPosition | undefined
+}
+
+/** A device in the area of a watch, until the client knows that it left. */
+export interface Stay {
+  readonly watch: SingleWatch
+  readonly device: LiveDevice
+  isInside: boolean
+  /** Whether the client was sent an enter, and no leave since then. */
+  isTold: boolean
+  /** Whether it has moved during its interval. */
+  hasMoved: boolean
+  /** No move is sent before this time, in epoch milliseconds. */
+  restsUntil: number
+}
 
 /**
  * A watch that sends a message for each position, at once.
@@ -14,7 +42,8 @@ const PARTS_A_TURN = 2
  */
 export class SingleWatch extends Watch {
   readonly isBatched = false
-  readonly looksAtTicks = false
+  /** All stays that are not forgotten. */
+  readonly stays = new Set<Stay>()
   /** The stays with a message that is due, in the order in which they became due. */
   readonly #due = new Set<Stay>()
   /** The stays with a message less than an interval ago, in the order of those messages. */
@@ -24,35 +53,54 @@ export class SingleWatch extends Watch {
   /** Whether more due messages are sent in the next turn. */
   #isContinuing = false
 
+  /** The device is in the area and was not before. */
+  enter(device: LiveDevice): void {
+    const stay: Stay = {
+      watch: this,
+      device,
+      isInside: true,
+      isTold: false,
+      hasMoved: false,
+      restsUntil: 0,
+    }
+    device.stays.set(this, stay)
+    this.stays.add(stay)
+    this.#due.add(stay)
+  }
+
+  /** The device is still in the area, or came back before the client was told that it had left. */
+  move(stay: Stay, now: number): void {
+    stay.isInside = true
+    if (!stay.isTold || !this.rests(stay.restsUntil, now)) {
+      this.#due.add(stay)
+      return
+    }
+    stay.hasMoved = true
+    // The device was in the area, at the position where it left.
+    this.#due.delete(stay)
+  }
+
+  /** The device is no longer in the area. */
+  leave(stay: Stay): void {
+    stay.isInside = false
+    if (stay.isTold) this.#due.add(stay)
+    else this.#drop(stay)
+  }
+
   /** Sends what is due. If it is much, that takes several turns. */
   override send(now: number): void {
     if (this.isEnded) return
     this.#now = now
     for (const stay of this.#resting) {
-      if (this.rests(stay, now)) break
+      if (this.rests(stay.restsUntil, now)) break
       this.#resting.delete(stay)
       if (stay.hasMoved) this.#due.add(stay)
     }
     if (!this.#isContinuing) this.#sendParts()
   }
 
-  protected override due(stay: Stay): void {
-    this.#due.add(stay)
-  }
-
-  protected override notDue(stay: Stay): void {
-    this.#due.delete(stay)
-  }
-
-  protected override rest(stay: Stay): void {
-    // It is inserted at the end, even if it was there before, because the order is that of `restsUntil`.
-    this.#resting.delete(stay)
-    this.#resting.add(stay)
-  }
-
-  protected override over(stay: Stay): void {
-    this.#due.delete(stay)
-    this.#resting.delete(stay)
+  protected override get stayCount(): number {
+    return this.stays.size
   }
 
   #sendParts(): void {
@@ -79,11 +127,35 @@ export class SingleWatch extends Watch {
       messages.push(message)
       bytes += message.length
       this.#due.delete(stay)
-      this.told(stay, now)
+      this.#told(stay, now)
       if (bytes > PART_BYTES) break
     }
     connection.sendEncoded(messages)
   }
+
+  /** The client has been sent the stay's change. */
+  #told(stay: Stay, now: number): void {
+    if (!stay.isInside) return this.#drop(stay)
+    stay.isTold = true
+    stay.hasMoved = false
+    stay.restsUntil = now + this.intervalMs
+    // It is inserted at the end, even if it was there before, because the order is that of `restsUntil`.
+    this.#resting.delete(stay)
+    this.#resting.add(stay)
+  }
+
+  #drop(stay: Stay): void {
+    this.#due.delete(stay)
+    this.#resting.delete(stay)
+    this.stays.delete(stay)
+    this.owner.forget(stay)
+  }
+}
+
+/** What the client is told about a stay. */
+function changeOf({ isInside, isTold }: Stay): 'enter' | 'move' | 'leave' {
+  if (!isInside) return 'leave'
+  return isTold ? 'move' : 'enter'
 }
 
 /** What codecs keep for the other watches of a device. If there is only one watch, nobody else would read it. */

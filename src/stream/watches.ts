@@ -14,12 +14,14 @@ import type { RawMessage, WatchMessage } from './messages.ts'
 import { SlowReaderTimer } from './slowReader.ts'
 import type { StreamConnection, StreamFeature, StreamFeatureKind } from './port.ts'
 import { rotate } from './rotation.ts'
+import { BatchedStays } from './batchedStays.ts'
 import { BatchedWatch } from './batchedWatch.ts'
-import { SingleWatch } from './singleWatch.ts'
-import type { Stay, Watch, WatchOwner } from './watch.ts'
+import { SingleWatch, type Stay } from './singleWatch.ts'
+import type { WatchOwner } from './watch.ts'
 import { AreaSchema, readWatched } from './watchArea.ts'
 import { deviceTest, watchFilterBytes, WatchFilterSchema } from './watchFilter.ts'
-import { WatchedScope } from './watchedScope.ts'
+import { WatchedDevices } from './watchedDevices.ts'
+import { WatchedScope, type AnyWatch } from './watchedScope.ts'
 
 /** How many watches a connection may have at a time. */
 const MAX_WATCHES = 100
@@ -53,7 +55,7 @@ export interface WatchesParts {
  * `watch` and `unwatch`: live positions of the devices in an area.
  *
  * Owns: the watched scopes, the timer for delayed messages, the watched geofences. Does not own: which devices are in
- * an area (watchedScope.ts), what a client is sent (watch.ts).
+ * an area (watchedScope.ts, batchedScope.ts), what a client is sent (singleWatch.ts, batchedWatch.ts).
  */
 export class Watches implements StreamFeatureKind, PositionObserver {
   readonly messages = { watch: WatchSchema, unwatch: UnwatchSchema }
@@ -61,16 +63,20 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   readonly #parts: WatchesParts
   readonly #devices = new KeyedBound('Devices in watched areas', DEVICES_BOUNDS)
   readonly #scopes = new Map<ScopeId, WatchedScope>()
-  readonly #watches = new Set<Watch>()
+  readonly #batchedDevices = new WatchedDevices()
+  readonly #batchedStays = new BatchedStays(this.#batchedDevices)
+  readonly #watches = new Set<AnyWatch>()
   /** The watches of geofences, each with the geofence and its shape at the last check. */
-  readonly #geofences = new Map<Watch, { readonly pair: Pair; shape: Shape }>()
-  /** The watches with something to send in this turn. */
-  readonly #changed = new Set<Watch>()
+  readonly #geofences = new Map<AnyWatch, { readonly pair: Pair; shape: Shape }>()
+  /** The single watches with something to send in this turn. */
+  readonly #changed = new Set<SingleWatch>()
   /** How many watches have filters that read the records of positions. */
   #readers = 0
   #sends = false
   #beat: NodeJS.Timeout | undefined
   #ticks = 0
+  /** Whether batches are sent when the commit in flight is durable. */
+  #waitsForCommit = false
 
   constructor(parts: WatchesParts) {
     this.#parts = parts
@@ -99,7 +105,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
    * Begins to tell the watch's owner which devices are in the area and how they move.
    * @throws {ApiError}
    */
-  begin(watch: Watch, scope: WatchedScope, area: LiveArea | Pair): void {
+  begin(watch: AnyWatch, scope: WatchedScope, area: LiveArea | Pair): void {
     const shape = 'kind' in area ? area : this.#shapeOf(scope, area)
     if (shape === undefined) throw notFound('Geofence')
     const readsRecords = watch.test?.readsRecords === true
@@ -118,7 +124,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     this.#look(watch, scope, shape)
   }
 
-  end(watch: Watch, scope: WatchedScope): void {
+  end(watch: AnyWatch, scope: WatchedScope): void {
     scope.remove(watch)
     this.#geofences.delete(watch)
     watch.keep(0)
@@ -130,15 +136,15 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     this.#beat = undefined
   }
 
-  /** Sends the due messages of the watches, unless their clients read slowly, or they wait for the next tick. */
-  send(watches: Iterable<Watch>): void {
+  /** Sends the due messages of single watches, unless their clients read slowly. */
+  send(watches: Iterable<AnyWatch>): void {
     const now = this.#parts.clock.now()
     for (const watch of watches) if (!watch.isBatched) watch.send(now)
   }
 
   moved(position: LivePosition): void {
     const scope = this.#scopes.get(position.scope)
-    if (scope === undefined || scope.watches === 0) return
+    if (scope === undefined) return
     scope.moved(position, this.#parts.clock, this.#changed)
     this.#sendSoon()
   }
@@ -164,12 +170,23 @@ export class Watches implements StreamFeatureKind, PositionObserver {
   /** Does the periodic work. */
   tick(): void {
     if (++this.#ticks % GEOFENCE_TICKS === 0) this.#followGeofences()
-    const now = this.#parts.clock.now()
-    for (const scope of this.#scopes.values()) scope.tick(now)
-    for (const watch of this.#watches) watch.send(now)
+    this.send(this.#watches)
+    if (this.#waitsForCommit) return
+    this.#waitsForCommit = true
+    const { committed } = this.#parts.positions
+    if (committed === undefined) this.#sendBatches()
+    else committed.whenCommitted(this.#sendBatches)
   }
 
-  #look(watch: Watch, scope: WatchedScope, area: LiveArea): void {
+  /** Looks at what has moved, and sends the batches. Positions can be read now. */
+  readonly #sendBatches = (): void => {
+    this.#waitsForCommit = false
+    const now = this.#parts.clock.now()
+    for (const { batched } of this.#scopes.values()) batched.tick(now)
+    for (const watch of this.#watches) if (watch.isBatched) watch.send(now)
+  }
+
+  #look(watch: AnyWatch, scope: WatchedScope, area: LiveArea): void {
     const viewer = {
       get isEnded() {
         return watch.isEnded
@@ -196,7 +213,7 @@ export class Watches implements StreamFeatureKind, PositionObserver {
     }
   }
 
-  #change(watch: Watch, scope: WatchedScope, known: { shape: Shape }, shape: Shape): void {
+  #change(watch: AnyWatch, scope: WatchedScope, known: { shape: Shape }, shape: Shape): void {
     try {
       watch.keep(areaBytes(shape))
     } catch (error) {
@@ -221,7 +238,11 @@ export class Watches implements StreamFeatureKind, PositionObserver {
 
   #scopeOf(scope: ScopeId): WatchedScope {
     let watched = this.#scopes.get(scope)
-    if (watched === undefined) this.#scopes.set(scope, (watched = new WatchedScope(scope)))
+    if (watched === undefined) {
+      const { committed } = this.#parts.positions
+      const parts = { devices: this.#batchedDevices, stays: this.#batchedStays, committed }
+      this.#scopes.set(scope, (watched = new WatchedScope(scope, parts)))
+    }
     return watched
   }
 }
@@ -233,7 +254,7 @@ class ConnectionWatches implements StreamFeature, WatchOwner {
   readonly devices: Share
   readonly #scope: WatchedScope
   readonly #all: Watches
-  readonly #watches = new Map<string, Watch>()
+  readonly #watches = new Map<string, AnyWatch>()
 
   constructor(connection: StreamConnection, scope: WatchedScope, devices: KeyedBound, all: Watches) {
     this.connection = connection
@@ -264,7 +285,7 @@ class ConnectionWatches implements StreamFeature, WatchOwner {
     this.#scope.forget(stay)
   }
 
-  failed(watch: Watch, { code, param, message, retryAfter }: ApiError): void {
+  failed(watch: AnyWatch, { code, param, message, retryAfter }: ApiError): void {
     this.#all.end(watch, this.#scope)
     this.#watches.delete(watch.id)
     this.connection.send({ type: 'error', watch: watch.id, code, param, message, retryAfter })
@@ -279,7 +300,7 @@ class ConnectionWatches implements StreamFeature, WatchOwner {
     const { scope } = this.connection
     const test = deviceTest(filter, (geofenceId) => this.#all.tagOf(scope, geofenceId))
     const terms = { id, intervalMs: minIntervalMs, test, testBytes: watchFilterBytes(filter) }
-    const watch = batch ? new BatchedWatch(terms, this) : new SingleWatch(terms, this)
+    const watch = batch ? new BatchedWatch(terms, this, this.#scope.batched) : new SingleWatch(terms, this)
     this.#all.begin(watch, this.#scope, readWatched(area))
     this.#watches.set(id, watch)
     this.connection.send({ type: 'watching', id })

@@ -2,6 +2,9 @@
 import assert from 'node:assert/strict'
 import t from 'tap'
 import { HostPositions } from '../../src/actor/hostPositions.ts'
+import type { LivePosition } from '../../src/actor/port.ts'
+import { BatchedStays, DUE, OVER, RESTING } from '../../src/stream/batchedStays.ts'
+import type { BatchedWatch } from '../../src/stream/batchedWatch.ts'
 import { JsonBatchWriter } from '../../src/stream/jsonBatch.ts'
 import { jsonCodec } from '../../src/stream/jsonCodec.ts'
 import type { ShownDevice } from '../../src/stream/messages.ts'
@@ -9,7 +12,7 @@ import { msgpackCodec } from '../../src/stream/msgpackCodec.ts'
 import { protobufCodec } from '../../src/stream/protobufCodec.ts'
 import { positionOf } from '../../src/stream/shownDevice.ts'
 import { StayQueue } from '../../src/stream/stayQueue.ts'
-import type { Stay } from '../../src/stream/watch.ts'
+import { NO_DEVICE, WatchedDevices } from '../../src/stream/watchedDevices.ts'
 import { Watches } from '../../src/stream/watches.ts'
 import { Engine, removeRecord } from '../actor/kit.ts'
 import fc from '../kit/fastCheck.ts'
@@ -106,22 +109,27 @@ t.test('a batch may be larger than the buffer, which is given back afterwards', 
   t.ok(writer.end().buffer.byteLength < large.length / 10)
 })
 
-function aStay(): Stay {
-  const marks = { isOver: false, isDue: false, isResting: false }
-  return { ...marks, isInside: true, isTold: false, hasMoved: false, restsUntil: 0 } as Stay
+/** Stays of one device, without a watch that looks at them. */
+function aTable() {
+  const devices = new WatchedDevices()
+  const table = new BatchedStays(devices)
+  const device = devices.add(liveAt('d', 0))
+  const queueOf = (mark: number) => new StayQueue(table, mark, DUE | RESTING)
+  return { table, queueOf, aStay: () => table.add(device, {} as BatchedWatch) }
 }
 
 t.test('property: a queue has stays in their order, without those that are over', async (t) => {
   const steps = fc.array(fc.oneof(fc.constant('take'), fc.nat(40)), { maxLength: 300 })
   fc.assert(
     fc.property(steps, (script) => {
-      const queue = new StayQueue('isDue')
-      let expected: Stay[] = []
+      const { table, queueOf, aStay } = aTable()
+      const queue = queueOf(DUE)
+      let expected: number[] = []
       for (const step of script) {
         if (step === 'take') assert.equal(queue.take(), expected.shift())
         else if (Number(step) % 3 === 0 && expected.length > 0) {
           const ended = expected[Number(step) % expected.length]!
-          ended.isOver = true
+          table.mark(ended, OVER)
           queue.forget(ended)
           expected = expected.filter((one) => one !== ended)
         } else {
@@ -130,7 +138,7 @@ t.test('property: a queue has stays in their order, without those that are over'
           expected.push(stay)
         }
         assert.equal(queue.first, expected[0])
-        assert.ok(expected.every(({ isDue }) => isDue))
+        assert.ok(expected.every((stay) => table.has(stay, DUE)))
       }
     }),
     { numRuns: 300 },
@@ -139,16 +147,21 @@ t.test('property: a queue has stays in their order, without those that are over'
 })
 
 t.test('a queue does not grow with stays that are over, nor with those that were taken', async (t) => {
-  const queue = new StayQueue('isResting')
+  const { table, queueOf, aStay } = aTable()
+  const queue = queueOf(RESTING)
   const last = aStay()
+  let highest = last
   queue.put(last)
   for (let i = 0; i < 100_000; i++) {
     const stay = aStay()
+    highest = Math.max(highest, stay)
     queue.put(stay)
-    stay.isOver = true
+    table.unlink(stay)
+    table.mark(stay, OVER)
     queue.forget(stay)
   }
   t.ok(queue.places < 5000, `${queue.places} places with stays that are over`)
+  t.ok(highest < 5000, `${highest} numbers`)
   t.equal(queue.take(), last)
   for (let i = 0; i < 100_000; i++) {
     queue.put(aStay())
@@ -156,6 +169,71 @@ t.test('a queue does not grow with stays that are over, nor with those that were
   }
   t.ok(queue.places < 5000, `${queue.places} places with stays that were taken`)
   t.equal(queue.take(), undefined)
+})
+
+t.test('the number of a stay is used again only when no queue has it', async (t) => {
+  const { table, queueOf, aStay } = aTable()
+  const due = queueOf(DUE)
+  const resting = queueOf(RESTING)
+  const stay = aStay()
+  due.put(stay)
+  resting.put(stay)
+  table.unlink(stay)
+  table.mark(stay, OVER)
+  due.forget(stay)
+  resting.forget(stay)
+  t.equal(due.take(), undefined)
+  t.not(aStay(), stay, 'it still rests')
+  t.equal(resting.take(), undefined)
+  t.equal(aStay(), stay)
+})
+
+function liveAt(deviceId: string, handle?: number): LivePosition {
+  const where = { latitude: 1, longitude: 2, accuracy: 3, updatedAt: 4 }
+  return { scope: 0, deviceId, recordId: `of ${deviceId}`, userId: undefined, ...where, handle }
+}
+
+t.test('property: handles lead to the devices that have them', async (t) => {
+  // There are far more handles than the first arrays have room for.
+  const handle = fc.option(fc.constantFrom(0, 1, 2, 5000), { nil: undefined })
+  const steps = fc.array(
+    fc.record({ do: fc.constantFrom('add', 'move', 'leave', 'remove'), which: fc.nat(5), handle }),
+    { maxLength: 60 },
+  )
+  fc.assert(
+    fc.property(steps, (script) => {
+      const devices = new WatchedDevices()
+      /** The handles by device. */
+      const model = new Map<number, number | undefined>()
+      const give = (device: number, given: number | undefined) => {
+        for (const [other, own] of model) if (own === given) model.set(other, undefined)
+        model.set(device, given)
+      }
+      for (const { do: step, which, handle: given } of script) {
+        const device = [...model.keys()][which % Math.max(1, model.size)]
+        if (step === 'add') give(devices.add(liveAt(`d${which}`, given)), given)
+        else if (device === undefined) continue
+        else if (step === 'move') {
+          devices.move(device, liveAt('d', given), false)
+          give(device, given)
+        } else if (step === 'leave') {
+          devices.leaveRecord(device, undefined)
+          model.set(device, undefined)
+        } else {
+          devices.remove(device)
+          model.delete(device)
+        }
+        assert.equal(devices.count, model.size)
+        for (const [known, own] of model) assert.equal(devices.handle(known), own)
+        for (const one of [0, 1, 2, 3, 5000, 100_000]) {
+          const owner = [...model].find(([, own]) => own === one)?.[0]
+          assert.equal(devices.ofHandle(one), owner ?? NO_DEVICE)
+        }
+      }
+    }),
+    { numRuns: 300 },
+  )
+  t.pass('all of them')
 })
 
 /** A batched watch of the longitudes from 0 to 9, and a single one beside it if wanted. */

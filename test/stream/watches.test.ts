@@ -2,7 +2,7 @@
 import t from 'tap'
 import { HostPositions } from '../../src/actor/hostPositions.ts'
 import type { Encoded } from '../../src/events/fanoutGroup.ts'
-import type { Positions } from '../../src/actor/port.ts'
+import type { LivePosition, Positions } from '../../src/actor/port.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import type { PositionMessage, WatchedArea } from '../../src/stream/messages.ts'
 import { Watches } from '../../src/stream/watches.ts'
@@ -14,6 +14,36 @@ const PARTITIONS = 4
 
 function watchesOf({ host, world, clock }: Engine): Watches {
   return new Watches({ positions: new HostPositions(host), registry: world, clock })
+}
+
+/** The same positions as from other processes: they are copies, and cannot be read again. */
+function remotePositions({ host }: Engine): Positions {
+  const own = new HostPositions(host)
+  const copyOf = (position: LivePosition, wantsRecords = false): LivePosition => {
+    const { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt } = position
+    const { metadata, geofenceIds } = position
+    const copy = { scope, deviceId, recordId, userId, latitude, longitude, accuracy, updatedAt }
+    return wantsRecords ? { ...copy, metadata, geofenceIds } : copy
+  }
+  return {
+    get observer() {
+      return own.observer
+    },
+    set observer(observer) {
+      own.observer = observer && {
+        moved: (position) => observer.moved(copyOf(position, observer.wantsRecords)),
+        removed: (...record) => observer.removed(...record),
+      }
+    },
+    look: (scope, area, viewer) =>
+      own.look(scope, area, {
+        get isEnded() {
+          return viewer.isEnded
+        },
+        found: (position) => viewer.found(copyOf(position, viewer.wantsRecords)),
+        pause: () => viewer.pause(),
+      }),
+  }
 }
 
 /** Waits until every look has been through all partitions and everything due has been sent. */
@@ -179,11 +209,15 @@ const steps = fc.array(
   { maxLength: 50, size: 'max' },
 )
 
-t.test('property: the messages tell a client exactly who is where', async () => {
+async function toldExactly(positionsOf: (engine: Engine) => Positions): Promise<void> {
   await fc.assert(
     fc.asyncProperty(steps, async (script) => {
       const engine = new Engine({ partitions: PARTITIONS })
-      const watches = watchesOf(engine)
+      const watches = new Watches({
+        positions: positionsOf(engine),
+        registry: engine.world,
+        clock: engine.clock,
+      })
       const viewers = [new Viewer(watches, engine), new Viewer(watches, engine)]
       const areas = viewers.map(() => new Map<string, { from: number; to: number; filter: Drawn }>())
       engine.world.put(
@@ -270,7 +304,13 @@ t.test('property: the messages tell a client exactly who is where', async () => 
     }),
     runs(100),
   )
-})
+}
+
+t.test('property: the messages tell a client exactly who is where', () =>
+  toldExactly(({ host }) => new HostPositions(host)),
+)
+
+t.test('property: the same with positions from other processes', () => toldExactly(remotePositions))
 
 /** A geofence that a viewer watches and that can be moved along the equator. */
 function aroundGeofence() {
