@@ -4,6 +4,7 @@ import type { GeofenceIndex } from '../../spatial/port.ts'
 import { clipRing, doubleArea, squareBox } from '../mapFile/clip.ts'
 import {
   project,
+  projectLatitude,
   TILE_BITS,
   TILE_MARGIN,
   TILE_UNITS,
@@ -25,6 +26,8 @@ import { VectorTile } from '../mapFile/vectorTile.ts'
 const LEAST_DIAMETER = 32
 /** The side of the squares of points, in units. */
 const SQUARE = 64
+/** How many squares a row of the tile has. */
+const SQUARES = TILE_UNITS / SQUARE
 /** How many areas one tile may have, and how many corners all of them. Further ones become points. */
 const MOST_AREAS = 3000
 const MOST_CORNERS = 100_000
@@ -38,14 +41,6 @@ const LEAST_STEP = 4
 const LOOKED_AT = 128
 
 const EARTH_METERS = 40_075_017
-
-interface Square {
-  count: number
-  /** The slot of the first geofence in it. */
-  readonly slot: number
-  readonly x: number
-  readonly y: number
-}
 
 /**
  * Makes a tile step by step.
@@ -78,7 +73,10 @@ class TileMaker {
   readonly #world: number
   readonly #left: number
   readonly #top: number
-  readonly #squares = new Map<number, Square>()
+  /** How many points each square has. */
+  readonly #counts = new Int32Array(SQUARES * SQUARES)
+  /** For each square with points, in the order of these: its number, the slot of its first geofence, and x and y of that. */
+  readonly #points: number[] = []
   readonly #bounds = { west: 0, south: 0, east: 0, north: 0 }
   #areas = 0
   #corners = 0
@@ -98,7 +96,7 @@ class TileMaker {
     const unitsADegree = this.#world / 360
     const x = ((bounds.west + bounds.east) / 2 + 180) * unitsADegree - this.#left
     const latitude = (bounds.south + bounds.north) / 2
-    const y = project([0, latitude])[1] * this.#scale - this.#top
+    const y = projectLatitude(latitude) * this.#scale - this.#top
     const height = (bounds.north - bounds.south) / Math.max(0.01, Math.cos((latitude * Math.PI) / 180))
     const diameter = Math.max(bounds.east - bounds.west, height) * unitsADegree
     // The geofence may also be seen beyond the antimeridian.
@@ -120,26 +118,27 @@ class TileMaker {
     if (ring.length < 6) return true
     this.#areas++
     this.#corners += size
-    this.tile.add('geofences', 'area', valuesOf(index.geofence(slot)), [clockwise(ring)])
+    this.tile.add('geofences', 'area', valuesOf(index.glimpse(slot)), [clockwise(ring)])
     return true
   }
 
   #addPoint(slot: number, x: number, y: number): void {
     if (x < 0 || y < 0 || x >= TILE_UNITS || y >= TILE_UNITS) return
-    const key = Math.floor(x / SQUARE) * TILE_UNITS + Math.floor(y / SQUARE)
-    const square = this.#squares.get(key)
-    if (square === undefined) this.#squares.set(key, { count: 1, slot, x, y })
-    else square.count++
+    const square = Math.floor(x / SQUARE) * SQUARES + Math.floor(y / SQUARE)
+    if (this.#counts[square]!++ === 0) this.#points.push(square, slot, x, y)
   }
 
   /** Adds the points. Called when all geofences have been added. */
   *addPoints(): Generator<void, void> {
-    let looked = 0
-    for (const { count, slot, x, y } of this.#squares.values()) {
-      if (++looked % LOOKED_AT === 0) yield
-      if (count > 1) this.tile.add('points', 'point', { count }, [[x, y]])
+    const points = this.#points
+    for (let i = 0; i < points.length; i += 4) {
+      if (i % (4 * LOOKED_AT) === 0) yield
+      const slot = points[i + 1]!
+      const count = this.#counts[points[i]!]!
+      const parts = [[points[i + 2]!, points[i + 3]!]]
+      if (count > 1) this.tile.add('points', 'point', { count }, parts)
       else if (this.#index.has(slot))
-        this.tile.add('points', 'point', valuesOf(this.#index.geofence(slot)), [[x, y]])
+        this.tile.add('points', 'point', valuesOf(this.#index.glimpse(slot)), parts)
     }
   }
 }
@@ -181,7 +180,7 @@ function ringOf(index: GeofenceIndex, slot: number, scale: number, left: number,
     const atX = x + east * unitsADegree
     const atY = isFlat
       ? y + (latitude - read[i + 1]!) * unitsADegree * mercatorScale
-      : project([0, read[i + 1]!])[1] * scale - top
+      : projectLatitude(read[i + 1]!) * scale - top
     if (Math.abs(atX - beforeX) < leastStep && Math.abs(atY - beforeY) < leastStep) continue
     beforeX = atX
     beforeY = atY

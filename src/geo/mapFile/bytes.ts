@@ -3,6 +3,8 @@
 const FIRST_BYTES = 256
 /** Longer texts have a length of two bytes. */
 const MOST_SHORT = 127
+/** So many bytes are copied one by one faster than with a view of them. */
+const MOST_COPIED = 64
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
@@ -20,12 +22,15 @@ export class ByteWriter {
   /** A whole number from 0 to 2^32 - 1. */
   number(value: number): void {
     if (this.length + 5 > this.#bytes.length) this.#grow(5)
+    const bytes = this.#bytes
+    let at = this.length
     let rest = value >>> 0
     while (rest > 127) {
-      this.#bytes[this.length++] = (rest & 127) | 128
+      bytes[at++] = (rest & 127) | 128
       rest >>>= 7
     }
-    this.#bytes[this.length++] = rest
+    bytes[at++] = rest
+    this.length = at
   }
 
   /** A whole number from -2^31 to 2^31 - 1. */
@@ -65,6 +70,16 @@ export class ByteWriter {
   bytes(bytes: Uint8Array): void {
     this.number(bytes.length)
     this.raw(bytes)
+  }
+
+  /** Writes what another writer has, with its length before it. */
+  content(other: ByteWriter): void {
+    const { length } = other
+    this.number(length)
+    if (this.length + length > this.#bytes.length) this.#grow(length)
+    if (length > MOST_COPIED) this.#bytes.set(other.written(), this.length)
+    else for (let i = 0; i < length; i++) this.#bytes[this.length + i] = other.#bytes[i]!
+    this.length += length
   }
 
   raw(bytes: Uint8Array): void {

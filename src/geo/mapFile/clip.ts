@@ -83,9 +83,13 @@ function placeIn(
   points: ArrayLike<number>,
   { west, north, east, south }: ClipBox,
 ): 'inside' | 'outside' | 'across' {
-  let [least, most, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity]
+  let least = Infinity
+  let most = -Infinity
+  let top = Infinity
+  let bottom = -Infinity
   for (let i = 0; i < points.length; i += 2) {
-    const [x, y] = [points[i]!, points[i + 1]!]
+    const x = points[i]!
+    const y = points[i + 1]!
     if (x < least) least = x
     if (x > most) most = x
     if (y < top) top = y
@@ -123,10 +127,13 @@ function clipSide(ring: ArrayLike<number>, axis: 0 | 1, limit: number, side: 1 |
 /** Twice the area of a ring, in square units; positive if it runs clockwise on the map, where y grows to the south. */
 export function doubleArea(ring: ArrayLike<number>): number {
   let sum = 0
-  const [ox, oy] = [ring[0]!, ring[1]!]
-  let [ax, ay] = [0, 0]
+  const ox = ring[0]!
+  const oy = ring[1]!
+  let ax = 0
+  let ay = 0
   for (let i = 2; i < ring.length; i += 2) {
-    const [bx, by] = [ring[i]! - ox, ring[i + 1]! - oy]
+    const bx = ring[i]! - ox
+    const by = ring[i + 1]! - oy
     sum += ax * by - bx * ay
     ax = bx
     ay = by

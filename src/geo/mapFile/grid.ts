@@ -70,10 +70,15 @@ export function cellUnits({ zoom, shift }: Level): number {
 
 /** A position in the grid, not rounded. */
 export function project([longitude, latitude]: Position): [x: number, y: number] {
+  return [(longitude / 360 + 0.5) * WORLD, projectLatitude(latitude)]
+}
+
+/** The y of a latitude in the grid, not rounded. */
+export function projectLatitude(latitude: number): number {
   const limited = Math.min(MAX_LATITUDE, Math.max(-MAX_LATITUDE, latitude))
   const sine = Math.sin((limited * Math.PI) / 180)
   const y = 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI)
-  return [(longitude / 360 + 0.5) * WORLD, y * WORLD]
+  return y * WORLD
 }
 
 /** The inverse of {@link project}. */

@@ -28,11 +28,16 @@ const VALUE_NUMBER = 5 << 3
 const VALUE_DOUBLE = (3 << 3) | 1
 const VALUE_BOOLEAN = 7 << 3
 
+/** An odd number with bits all over, as multiplicative hashes need. */
+const HASH_FACTOR = 0x9e3779b1
+
 interface Feature {
   readonly shape: MapShape
   /** The numbers of keys and values, in turn. */
   readonly tags: readonly number[]
   readonly parts: ArrayLike<number>[]
+  /** Another feature with the same hash. */
+  readonly next: Feature | undefined
 }
 
 /**
@@ -41,7 +46,9 @@ interface Feature {
  */
 class TileLayer {
   readonly #extent: number
-  readonly #features = new Map<string, Feature>()
+  readonly #features: Feature[] = []
+  /** The lines and areas by a hash of their values. */
+  readonly #byHash = new Map<number, Feature>()
   readonly #keys = new Map<string, number>()
   readonly #values = new Map<string | number | boolean, number>()
 
@@ -60,10 +67,21 @@ class TileLayer {
       if (value !== undefined) tags.push(numberOf(this.#keys, key), numberOf(this.#values, value))
     }
     // Points of one name are different places.
-    const known = shape === 'point' ? `point ${this.#features.size}` : `${shape} ${tags.join()}`
-    const feature = this.#features.get(known)
-    if (feature === undefined) this.#features.set(known, { shape, tags, parts: [...parts] })
-    else for (const part of parts) feature.parts.push(part)
+    if (shape === 'point') {
+      this.#features.push({ shape, tags, parts: [...parts], next: undefined })
+      return
+    }
+    const hash = hashOf(shape, tags)
+    const next = this.#byHash.get(hash)
+    let feature = next
+    while (feature !== undefined && !isLike(feature, shape, tags)) feature = feature.next
+    if (feature !== undefined) {
+      for (const part of parts) feature.parts.push(part)
+      return
+    }
+    feature = { shape, tags, parts: [...parts], next }
+    this.#byHash.set(hash, feature)
+    this.#features.push(feature)
   }
 
   bytes(name: string): Uint8Array {
@@ -71,20 +89,20 @@ class TileLayer {
     const [feature, numbers] = [new ByteWriter(), new ByteWriter()]
     out.number(LAYER_NAME)
     out.text(name)
-    for (const { shape, tags, parts } of this.#features.values()) {
+    for (const { shape, tags, parts } of this.#features) {
       feature.clear()
       numbers.clear()
       for (const tag of tags) numbers.number(tag)
       feature.number(FEATURE_TAGS)
-      feature.bytes(numbers.written())
+      feature.content(numbers)
       feature.number(FEATURE_TYPE)
       feature.number(TYPES[shape])
       numbers.clear()
       writeGeometry(numbers, shape, parts)
       feature.number(FEATURE_GEOMETRY)
-      feature.bytes(numbers.written())
+      feature.content(numbers)
       out.number(LAYER_FEATURE)
-      out.bytes(feature.written())
+      out.content(feature)
     }
     for (const key of this.#keys.keys()) {
       out.number(LAYER_KEY)
@@ -103,7 +121,7 @@ class TileLayer {
         feature.number(typeof value === 'number' ? VALUE_NUMBER : VALUE_BOOLEAN)
         feature.number(Number(value))
       }
-      out.bytes(feature.written())
+      out.content(feature)
     }
     out.number(LAYER_EXTENT)
     out.number(this.#extent)
@@ -150,16 +168,36 @@ export class VectorTile {
   }
 }
 
+/** Equal features have equal hashes. */
+function hashOf(shape: MapShape, tags: readonly number[]): number {
+  let hash = TYPES[shape]
+  for (let i = 0; i < tags.length; i++) {
+    hash = Math.imul(hash ^ tags[i]!, HASH_FACTOR)
+    hash ^= hash >>> 15
+  }
+  return hash
+}
+
+function isLike(feature: Feature, shape: MapShape, tags: readonly number[]): boolean {
+  if (feature.shape !== shape || feature.tags.length !== tags.length) return false
+  for (let i = 0; i < tags.length; i++) if (feature.tags[i] !== tags[i]) return false
+  return true
+}
+
 function writeGeometry(out: ByteWriter, shape: MapShape, parts: readonly ArrayLike<number>[]): void {
-  let [x, y] = [0, 0]
+  let x = 0
+  let y = 0
   for (const part of parts) {
-    for (let i = 0; i < part.length; i += 2) {
+    const { length } = part
+    for (let i = 0; i < length; i += 2) {
       if (i === 0) out.number(MOVE_TO | (1 << 3))
-      else if (i === 2) out.number(LINE_TO | ((part.length / 2 - 1) << 3))
-      out.signed(part[i]! - x)
-      out.signed(part[i + 1]! - y)
-      x = part[i]!
-      y = part[i + 1]!
+      else if (i === 2) out.number(LINE_TO | ((length / 2 - 1) << 3))
+      const nextX = part[i]!
+      const nextY = part[i + 1]!
+      out.signed(nextX - x)
+      out.signed(nextY - y)
+      x = nextX
+      y = nextY
     }
     if (shape === 'area') out.number(CLOSE_PATH | (1 << 3))
   }
