@@ -20,11 +20,11 @@ import { addSample } from '../test/kit/sampleRegion.ts'
 import { tileAt } from '../test/maps/kit.ts'
 import { quantile, rounded, thousands } from './figures.ts'
 import { benchFolder } from './folder.ts'
-import { loadGenerator } from './load/load.ts'
+import { loadGenerator, type Generator } from './load/load.ts'
 import { mapDisk } from './load/mapDisk.ts'
 import { BENCH_KEYS, seedGeofences, startRingfence, type ServerProcess } from './load/servers.ts'
 import { signedInBeside } from './load/signIns.ts'
-import { drawGeofences, regionOf, writeWorkload } from './load/workload.ts'
+import { drawGeofences, regionOf, writeWorkload, type Workload } from './load/workload.ts'
 import { cityPosition } from '../src/simulation/streets.ts'
 import { done, progress } from './progress.ts'
 
@@ -49,6 +49,8 @@ const { values: options } = parseArgs({
     seed: { type: 'string', default: '1' },
     /** Extracts to import besides the sample, separated by commas. */
     extracts: { type: 'string', default: '' },
+    /** Only this is measured, and nothing is stored: `geofences` or `sign-ins`. */
+    only: { type: 'string' },
   },
 })
 const seed = Number(options.seed)
@@ -177,10 +179,30 @@ function shuffled(paths: string[]): string[] {
   return paths
 }
 
+async function measureSignIns({
+  folder,
+  ...parts
+}: {
+  readonly server: ServerProcess
+  readonly folder: string
+  readonly generator: Generator
+  readonly workload: Workload
+}): Promise<void> {
+  progress('signing in')
+  const signIns = await signedInBeside({ ...parts, data: join(folder, 'data'), ...size })
+  stated(
+    'p99 of tracks beside 1,000 sign-ins a minute, ms more',
+    STATED.signInP99Ms,
+    signIns.besideMs - signIns.aloneMs,
+    2,
+  )
+  details['signIns'] = signIns
+}
+
 async function main(): Promise<number> {
   const folder = benchFolder('maps')
   const generator = await loadGenerator()
-  const regions = await importRegions(join(folder, 'data'))
+  const regions = options.only === undefined ? await importRegions(join(folder, 'data')) : []
   for (const region of regions) measureDisk(region)
   seedGeofences(folder, drawGeofences(size.geofences, seed), (stored) => progress(`geofences: ${stored}`))
   const workload = writeWorkload({
@@ -202,16 +224,8 @@ async function main(): Promise<number> {
   );
   // The largest first: a thread takes several times as long for its first tiles, until its code is compiled.
   for (const region of regions.toSorted((a, b) => areaOf(b) - areaOf(a))) await measureTiles(server, region)
-  await measureGeofenceTiles(server)
-  progress('signing in')
-  const signIns = await signedInBeside({ server, data: join(folder, 'data'), generator, workload, ...size })
-  stated(
-    'p99 of tracks beside 1,000 sign-ins a minute, ms more',
-    STATED.signInP99Ms,
-    signIns.besideMs - signIns.aloneMs,
-    2,
-  )
-  details['signIns'] = signIns
+  if (options.only !== 'sign-ins') await measureGeofenceTiles(server)
+  if (options.only !== 'geofences') await measureSignIns({ server, folder, generator, workload })
   await server.stop()
   console.table(rows.map(({ isMissed, ...row }) => ({ ...row, reached: isMissed ? 'no' : 'yes' })))
   const shown = rows.map(({ isMissed, ...row }) => ({ ...row, reached: isMissed ? 'no' : 'yes' }))
@@ -223,6 +237,7 @@ async function main(): Promise<number> {
       generator: generator.kind,
       seed,
       smoke: options.smoke,
+      partial: options.only !== undefined,
     }),
   )
   return options.strict && rows.some(({ isMissed }) => isMissed) ? 1 : 0

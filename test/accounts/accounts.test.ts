@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import { Attempts } from '../../src/accounts/attempts.ts'
 import { Passwords } from '../../src/accounts/password.ts'
 import { checkPassword } from '../../src/accounts/passwordRules.ts'
+import type { Account } from '../../src/accounts/rows.ts'
 import { ManualClock } from '../../src/runtime/clock.ts'
 import { ApiError } from '../../src/runtime/errors.ts'
 import { CHEAP, PASSWORD, servePeople, type PeopleServer } from './kit.ts'
@@ -147,6 +148,37 @@ t.test('a disabled account has no sessions, cannot sign in, and comes back witho
   t.match(await bob.browser.call('GET', '/v1/settings'), { status: 401 })
   t.match(await signIn(), { status: 200 })
 })
+
+t.test(
+  'who is disabled, or gets another password, while a password is hashed does not sign in',
+  async (t) => {
+    const { person, registry, signIn } = await servePeople(t)
+    const { accounts, edits } = registry.people
+    await person('ann@example.com', 'admin')
+    const origin = { ip: '203.0.113.7', userAgent: 'Test' }
+    for (const [name, change] of [
+      ['disabled', (account: Account) => accounts.change(account, { disabled: true })],
+      ['deleted', (account: Account) => accounts.delete(account)],
+      [
+        'repassworded',
+        (account: Account) => {
+          const password = { ...CHEAP, salt: 'AAAA', hash: 'AAAA' }
+          edits.commit(accounts.settingPassword(account, { password }))
+        },
+      ],
+    ] as const) {
+      const { account } = await person(`${name}@example.com`, 'read')
+      const signing = signIn.withPassword(account.email, PASSWORD, origin)
+      change(account)
+      await t.rejects(signing, { code: 401 }, name)
+      t.strictSame(
+        registry.people.sessions.list((session) => session.account === account.id),
+        [],
+        name,
+      )
+    }
+  },
+)
 
 t.test('a deleted account is gone, and its address is free', async (t) => {
   const { person } = await servePeople(t)

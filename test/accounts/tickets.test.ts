@@ -118,6 +118,18 @@ t.test('a stream ends with its session, and when the role changes', async (t) =>
   t.match(await closed, [[4401], [4401]])
 })
 
+t.test('with a disabled account, its tickets open nothing and its streams end', async (t) => {
+  const browser = browserOf(people.write)
+  const stream = (await open(['ringfence.json', await ticketOf(browser)])) as WebSocket
+  const unused = await ticketOf(browser)
+  const closed = once(stream, 'close')
+  const admin = browserOf(people.admin)
+  const disabled = await admin.call('PATCH', `/v1/accounts/${people.write.id}`, { disabled: true })
+  t.equal(disabled.status, 200)
+  t.equal(await open(['ringfence.json', unused]), 401)
+  t.match(await closed, [4401])
+})
+
 t.test('tickets last 30 seconds, and a session has 32 at most', (t) => {
   const clock = new ManualClock()
   const tickets = new Tickets({ process: 'here', clock })
