@@ -62,11 +62,11 @@ t.test('areas with different values stay different, also if their hashes are equ
     { a: 15_345, b: 308 },
     { a: 24_550, b: 0 },
   ]
-  for (const values of alike) tile.add('areas', 'area', values, [ring])
-  const features = featuresOf(tile.bytes())
-  t.equal(features.length, count + 2)
+  for (const one of alike) tile.add('areas', 'area', one, [ring])
+  const read = featuresOf(tile.bytes())
+  t.equal(read.length, count + 2)
   t.strictSame(
-    features.slice(count).map(({ properties }) => ({ ...properties })),
+    read.slice(count).map(({ properties }) => ({ ...properties })),
     alike,
   )
 })
