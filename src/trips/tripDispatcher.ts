@@ -12,6 +12,7 @@ import {
   type FeedQuestion,
   type ToldRow,
 } from './feedOutcome.ts'
+import { SeenOutcomes } from './seenOutcomes.ts'
 import type { TripDelivery } from './tripDelivery.ts'
 
 /**
@@ -26,14 +27,14 @@ import type { TripDelivery } from './tripDelivery.ts'
  * Invariants
  * - DISPATCH-1: A row is told after all rows of its device with lower numbers have been.
  * - DISPATCH-2: A row is acknowledged only after it was told, and told again until then, whoever owns the partition.
- * - DISPATCH-3: What it keeps is bounded: a queue per device with rows, and what devices saw last in `seenBytes`.
+ * - DISPATCH-3: What it keeps is bounded: a queue per device with rows, and what devices saw in `seenBytes`.
  * - DISPATCH-4: A row that no trip remembers is acknowledged before its outcome is known to anybody.
  */
 export interface DispatcherParts {
   readonly delivery: Pick<TripDelivery, 'tell'>
   /** Makes it durable that rows were told. */
   readonly acknowledge: (partition: Partition, numbers: readonly number[]) => Promise<unknown>
-  /** The limit of the last outcomes that devices saw, in bytes. */
+  /** The limit of the outcomes that devices saw, in bytes. */
   readonly seenBytes: number
   /** Called for a failure after which a row is told again. */
   readonly troubled: (error: Error) => void
@@ -49,8 +50,6 @@ const DEVICES_AT_ONCE = 2048
 const PAUSES = { firstMs: 20, lastMs: 2000 }
 /** Rows are acknowledged together after this time, because each acknowledgement costs a commit. */
 const GATHER_MS = 50
-/** The bytes of the last outcome that a device saw, besides its texts. */
-const SEEN_BYTES = 200
 
 /** The rows of one device that wait. */
 interface DeviceQueue {
@@ -62,25 +61,20 @@ interface DeviceQueue {
   readonly backoff: Backoff
 }
 
-interface Seen extends FeedOutcome {
-  readonly number: number
-}
-
 export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
   readonly #parts: DispatcherParts
   readonly #limit = new ConcurrencyLimit(DEVICES_AT_ONCE)
   readonly #queues = new Map<string, DeviceQueue>()
   /** Callers that wait, by device and number. */
   readonly #waiters = new Map<string, ((outcome: FeedOutcome) => void)[]>()
-  /** The last outcomes by device. The device that was seen the longest time ago comes first. */
-  readonly #seen = new Map<string, Seen>()
-  #seenBytes = 0
+  readonly #seen: SeenOutcomes
   #told = new Map<Partition, number[]>()
   #timer: NodeJS.Timeout | undefined
   #isStopped = false
 
   constructor(parts: DispatcherParts) {
     this.#parts = parts
+    this.#seen = new SeenOutcomes(parts.seenBytes, parts.outcomeMs)
   }
 
   /** How many devices have rows that wait. */
@@ -97,8 +91,8 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
     }
   }
 
-  moved(scope: ScopeId, deviceId: string, number: number, { trip, events }: FeedOutcome): void {
-    this.#remember(deviceOf(scope, deviceId), { number, trip, events })
+  moved(scope: ScopeId, deviceId: string, number: number, outcome: FeedOutcome): void {
+    this.#seen.put(deviceOf(scope, deviceId), number, outcome, false)
   }
 
   /** Stops telling. What is being told is told again by the next owner, and has no effect then. */
@@ -109,20 +103,19 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
 
   of({ scope, deviceId, number }: FeedQuestion): Promise<FeedOutcome | undefined> {
     const device = deviceOf(scope, deviceId)
-    const seen = this.#seen.get(device)
     const queue = this.#queues.get(device)
-    if (number <= 0) return this.#last(device, queue, seen)
-    if (seen !== undefined && seen.number >= number)
-      return Promise.resolve({ trip: seen.trip, events: seen.number === number ? seen.events : [] })
+    if (number <= 0) return this.#last(device, queue)
+    if ((this.#seen.lastOf(device) ?? -1) >= number) return Promise.resolve(this.#seen.get(device, number))
     // Another owner has told the row.
     if (queue === undefined) return Promise.resolve(undefined)
     return this.#wait(device, number)
   }
 
   /** The outcome for an update that was sent again. Its events were told before. */
-  async #last(device: string, queue?: DeviceQueue, seen?: Seen): Promise<FeedOutcome | undefined> {
-    const last = queue === undefined ? seen : await this.#wait(device, queue.numbers.at(-1)!)
-    return last && { trip: last.trip, events: [] }
+  async #last(device: string, queue?: DeviceQueue): Promise<FeedOutcome | undefined> {
+    if (queue === undefined) return this.#seen.get(device)
+    const { trip } = await this.#wait(device, queue.numbers.at(-1)!)
+    return { trip, events: [] }
   }
 
   #wait(device: string, number: number): Promise<FeedOutcome> {
@@ -138,7 +131,7 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
         if (waiters.length > 0) this.#waiters.set(key, waiters)
         else this.#waiters.delete(key)
         const seen = this.#seen.get(device)
-        if (seen !== undefined) resolve({ trip: seen.trip, events: [] })
+        if (seen !== undefined) resolve(seen)
         else reject(notInTime())
       }, outcomeMs)
       this.#waiters.set(key, [...(this.#waiters.get(key) ?? []), told])
@@ -194,7 +187,7 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
     if (isInVain && !this.#isStopped) await this.#parts.acknowledge(partition, [number])
     if (this.#isStopped) return
     const outcome = { trip, events }
-    this.#remember(device, { number, ...outcome })
+    this.#seen.put(device, number, outcome, true)
     const key = `${number} ${device}`
     const waiters = this.#waiters.get(key)
     this.#waiters.delete(key)
@@ -227,27 +220,6 @@ export class TripDispatcher implements FeedDispatcher, FeedOutcomes {
     const { gatherMs = GATHER_MS } = this.#parts
     if (!this.#isStopped) this.#timer ??= setTimeout(() => void this.#acknowledge(), gatherMs)
   }
-
-  #remember(device: string, seen: Seen): void {
-    const before = this.#seen.get(device)
-    if (before !== undefined) this.#forget(device, before)
-    this.#seen.set(device, seen)
-    this.#seenBytes += bytesOf(seen)
-    if (this.#seenBytes <= this.#parts.seenBytes) return
-    for (const [oldest, one] of this.#seen) {
-      if (this.#seenBytes <= this.#parts.seenBytes) break
-      this.#forget(oldest, one)
-    }
-  }
-
-  #forget(device: string, seen: Seen): void {
-    this.#seen.delete(device)
-    this.#seenBytes -= bytesOf(seen)
-  }
-}
-
-function bytesOf({ trip, events }: Seen): number {
-  return 2 * events.reduce((sum, event) => sum + event.length, trip?.length ?? 0) + SEEN_BYTES
 }
 
 function deviceOf(scope: number, deviceId: string): string {

@@ -128,6 +128,22 @@ t.test('an answer waits for its trips, not long, and then gets what the device s
   t.equal(await dispatcher.of(question('many-0', 4)), undefined, 'what was seen longest ago is forgotten')
 })
 
+t.test('the events of a row are there although the next one was told before anybody asked', async (t) => {
+  const engine = new Engine({ partitions: 1 })
+  const dispatcher = courierOf(engine, async ({ number }) => ({
+    trip: `{"n":${number}}`,
+    events: [`${number}`],
+  }))
+  t.teardown(() => dispatcher.stop())
+  for (let i = 0; i < 3; i++) await tell(engine)
+  dispatcher.committed(engine.partitions)
+  await until(() => dispatcher.waiting === 0)
+  for (const number of [1, 2, 3, 1]) {
+    const question = { scope: 0, deviceId: 'phone', number }
+    t.strictSame(await dispatcher.of(question), { trip: '{"n":3}', events: [`${number}`] })
+  }
+})
+
 t.test('a row that no trip remembers is acknowledged before it is answered', async (t) => {
   const engine = new Engine({ partitions: 1 })
   const told: number[] = []

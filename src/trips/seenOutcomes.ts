@@ -1,0 +1,123 @@
+import { OUTCOME_MS, type FeedOutcome } from './feedOutcome.ts'
+
+/**
+ * What devices saw of their trips: the last outcome of each device, and for a short time the events of the rows before
+ * it.
+ *
+ * The obvious way keeps the last outcome only. But in the distributed engine the question about a row takes a while to
+ * arrive. When a replay has several rows, or the machine is busy, the next row may be told by then, and the answer would
+ * lack the events of the first one.
+ *
+ * Owns: what is remembered, and for how long. Does not own: when rows are told (tripDispatcher.ts).
+ *
+ * Invariants
+ * - SEEN-1: It keeps no more than the given bytes. The device that was seen the longest time ago is forgotten first.
+ * - SEEN-2: The events of a row that is not its device's last are there for {@link OUTCOME_MS}, unless those of the device
+ *   take more than a quarter of the bytes. Then the oldest are forgotten.
+ */
+export class SeenOutcomes {
+  readonly #mostBytes: number
+  readonly #keptMs: number
+  /** By device. The one that was seen the longest time ago comes first. */
+  readonly #devices = new Map<string, Seen>()
+  #bytes = 0
+
+  constructor(mostBytes: number, keptMs: number = OUTCOME_MS) {
+    this.#mostBytes = mostBytes
+    this.#keptMs = keptMs
+  }
+
+  /** The number of the last row that the device saw; undefined if nobody remembers. */
+  lastOf(device: string): number | undefined {
+    return this.#devices.get(device)?.number
+  }
+
+  /**
+   * The trip as the device saw it last, and the events of a row.
+   * @param number the row; undefined if its events are not wanted
+   * @returns undefined if nobody remembers the device
+   */
+  get(device: string, number?: number): FeedOutcome | undefined {
+    const seen = this.#devices.get(device)
+    if (seen === undefined) return undefined
+    const { trip } = seen
+    if (number === undefined) return { trip, events: NO_EVENTS }
+    const events = number === seen.number ? seen.events : seen.earlier?.get(number)?.events
+    return { trip, events: events ?? NO_EVENTS }
+  }
+
+  /**
+   * Remembers the outcome of a row.
+   * @param isAsked whether somebody may still ask about the rows before it
+   */
+  put(device: string, number: number, { trip, events }: FeedOutcome, isAsked: boolean): void {
+    const before = this.#devices.get(device)
+    if (before !== undefined) this.#forget(device, before)
+    const earlier = before !== undefined && isAsked ? this.#earlierOf(before) : undefined
+    const bytes = SEEN_BYTES + 2 * (trip?.length ?? 0) + bytesOf(events)
+    const seen: Seen = {
+      number,
+      trip,
+      events,
+      bytes,
+      earlier: earlier?.rows,
+      earlierBytes: earlier?.bytes ?? 0,
+    }
+    this.#devices.set(device, seen)
+    this.#bytes += seen.bytes + seen.earlierBytes
+    if (this.#bytes <= this.#mostBytes) return
+    for (const [oldest, one] of this.#devices) {
+      if (this.#bytes <= this.#mostBytes) break
+      this.#forget(oldest, one)
+    }
+  }
+
+  /** The events of the rows up to the last one, without those that are too old or too many. */
+  #earlierOf({ number, events, earlier, earlierBytes }: Seen): {
+    readonly rows: Map<number, Earlier>
+    readonly bytes: number
+  } {
+    const now = performance.now()
+    const rows = earlier ?? new Map<number, Earlier>()
+    let bytes = earlierBytes
+    if (events.length > 0) {
+      rows.set(number, { events, until: now + this.#keptMs })
+      bytes += bytesOf(events)
+    }
+    for (const [oldest, one] of rows) {
+      if (one.until > now && bytes <= this.#mostBytes / 4) break
+      rows.delete(oldest)
+      bytes -= bytesOf(one.events)
+    }
+    return { rows, bytes }
+  }
+
+  #forget(device: string, { bytes, earlierBytes }: Seen): void {
+    this.#devices.delete(device)
+    this.#bytes -= bytes + earlierBytes
+  }
+}
+
+/** The bytes of the last outcome of a device, and of the events of a row, besides texts. */
+const SEEN_BYTES = 200
+const EVENTS_BYTES = 100
+const NO_EVENTS: readonly string[] = []
+
+/** The last outcome of a device. */
+interface Seen extends FeedOutcome {
+  readonly number: number
+  readonly bytes: number
+  /** The events of the rows before, by number, which ascends. */
+  readonly earlier: Map<number, Earlier> | undefined
+  readonly earlierBytes: number
+}
+
+interface Earlier {
+  readonly events: readonly string[]
+  /** A time of `performance.now()`. */
+  readonly until: number
+}
+
+function bytesOf(events: readonly string[]): number {
+  return events.length === 0 ? 0 : EVENTS_BYTES + 2 * events.reduce((sum, event) => sum + event.length, 0)
+}
