@@ -225,6 +225,7 @@ export class Batch {
     do {
       const mail = backlog.first()!
       const { deviceId } = mail.update
+      mail.hasWaited = true
       const partition = this.#parts.partitions[this.#waiting.indexOf(mail.update)]!
       partition.begin(writer, time, this.#parts.registry.revision)
       if (this.#apply(mail, partition)) backlog.taken(deviceId)

@@ -9,6 +9,7 @@ import type { StoredEvent } from '../events/port.ts'
 import type { ScopeView } from '../rules/port.ts'
 import { TextCache } from '../runtime/textCache.ts'
 import type { FrameWriter } from './commitCodec.ts'
+import type { Prepared } from './prepared.ts'
 import { MAX_EVENT_CHARACTERS, TOO_MANY_EVENTS, Unwritten } from './refusal.ts'
 
 /** Writing this many bytes of events takes milliseconds. */
@@ -132,6 +133,9 @@ export class CommitEvents {
   /**
    * The texts of the events, or why there are none; then nothing was changed. Where they are very many, the list is
    * complete once the commit has ended.
+   *
+   * Very many or large events are only made for an update that has waited behind those of others: a hundred devices that
+   * enter a crowd of geofences at once would otherwise make more than the index can take, and everybody would wait for it.
    */
   emit(
     transitions: readonly Transition[],
@@ -139,7 +143,7 @@ export class CommitEvents {
     update: Update,
     view: ScopeView,
     time: number,
-    writing: 'before' | undefined,
+    { isWritten, hasWaited }: Prepared,
   ): readonly string[] | typeof TOO_MANY_EVENTS | Unwritten {
     const context: EventContext = {
       outlineOf: (geofence) => outlineIn(view.index, geofence),
@@ -154,10 +158,12 @@ export class CommitEvents {
       time,
       receivedAt: update.receivedAt,
     }
+    const areMany = transitions.length >= MANY_TEXTS
+    if (areMany && !isWritten && !hasWaited) return this.#unwritten(transitions)
     // For a few events, keeping a text costs more than writing it, unless it was written before.
-    const isKept = transitions.length >= MANY_TEXTS || writing === undefined
+    const isKept = areMany || isWritten === true
     const kept = isKept ? this.geofenceTexts : undefined
-    const written = new EventTexts(context, kept, transitions.length >= MANY_TEXTS)
+    const written = new EventTexts(context, kept, areMany)
     const parts: string[] = []
     let characters = 0
     for (const transition of transitions) {
@@ -165,16 +171,17 @@ export class CommitEvents {
       parts.push(part)
       characters += written.lengthOf(transition, part)
       const takesLong =
-        writing === 'before' && (written.made >= MANY_TEXTS || written.madeCharacters >= MANY_CHARACTERS)
+        !isWritten && (written.made >= MANY_TEXTS || written.madeCharacters >= MANY_CHARACTERS)
       if (takesLong) return this.#unwritten(transitions)
       if (characters > MAX_EVENT_CHARACTERS) return TOO_MANY_EVENTS
     }
+    if (characters >= LONG_BYTES && !isWritten && !hasWaited) return this.#unwritten(transitions)
     const texts: string[] = []
     const emitted = { transitions, parts, written, texts, first: this.#eventIndex, profile, update, time }
     this.#eventIndex += transitions.length
     this.bytes += characters
     // Writing ten thousand takes long, so it is done in the turns of write.
-    if (transitions.length >= MANY_TEXTS) this.#newEvents.push(emitted)
+    if (areMany) this.#newEvents.push(emitted)
     else for (let i = 0; i < transitions.length; i++) this.#newEvents.push(this.#eventOf(emitted, i))
     return texts
   }

@@ -14,10 +14,10 @@ export interface UpdateMail {
   readonly submitter: Submitter
   /** The measurements that were made for it before its evaluation. */
   measured?: Measured
-  /** Whether its geofences were read before. */
+  /** See {@link Prepared}. */
   isRead?: boolean
-  /** Whether the geofence texts of its events were written before. */
   isWritten?: boolean
+  hasWaited?: boolean
 }
 
 /** A waiting command. */

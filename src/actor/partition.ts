@@ -415,14 +415,14 @@ export class Partition {
     writer: FrameWriter,
     worldLimits: ZoneLimits | undefined,
     measuring: Measured | 'elsewhere' | undefined,
-    { isRead, isWritten }: Prepared,
+    prepared: Prepared,
   ): readonly string[] | Exclude<Refusal, typeof RATE_LIMITED> {
     const { table } = this
     const before = table.exists(row) ? table.activeProfile(row) : undefined
     const now = circumstancesOf(update, time, view.settings)
     const rows = before === undefined ? undefined : table
     const metadata = update.metadata ?? before?.metadata
-    const reading = doneBefore(isRead)
+    const reading = doneBefore(prepared.isRead)
     const situation = { update, view, now, metadata, rows, row, measuring, reading, worldLimits }
     const evaluated = evaluate(this.evaluators, before ?? NO_STATE, situation)
     for (const { meetings = 0 } of this.evaluators) this.meetings += meetings
@@ -442,7 +442,7 @@ export class Partition {
     const events =
       transitions.length === 0
         ? NO_EVENTS
-        : this.events.emit(transitions, profile, update, view, time, doneBefore(isWritten))
+        : this.events.emit(transitions, profile, update, view, time, prepared)
     if (events === TOO_MANY_EVENTS || events instanceof Unwritten) return events
     if (change === 'more') table.setProfile(row, update.scope, profile)
     else if (change === 'first') table.setFirst(row, first)

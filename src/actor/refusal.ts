@@ -24,8 +24,8 @@ export const COUNTRY_UNKNOWN: unique symbol = Symbol('country unknown')
 export const FEED_FULL: unique symbol = Symbol('feed full')
 
 /**
- * The update makes so many events that writing their geofence texts takes long; that must be done first. Nothing was
- * changed.
+ * The update makes so many events that it must wait behind the updates of others. Geofence texts that are missing are
+ * written meanwhile. Nothing was changed.
  */
 export class Unwritten {
   /** The geofences whose texts must be written, as they are in the index of the update's scope. */

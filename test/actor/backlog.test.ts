@@ -191,7 +191,11 @@ t.test(
       new Noted(order, false),
     )
     await engine.host.drained()
-    t.strictSame(order.slice(2), [`second ${at.updatedAt}`, `other ${at.updatedAt}`], 'once for all')
+    t.strictSame(
+      order.slice(2),
+      [`other ${at.updatedAt}`, `second ${at.updatedAt}`],
+      'also when they are there',
+    )
 
     // An edit while the texts are being written must show in them.
     engine.host.submitOne(
@@ -222,6 +226,33 @@ t.test('while events wait for the index, the backlog waits before any other upda
   await engine.host.drained()
   t.equal(order.length, 4)
 })
+
+t.test(
+  'many devices that enter a crowd of geofences at once do not fill the index before others',
+  async (t) => {
+    const events = new MemoryEvents()
+    const engine = crowdedEngine(events)
+    const order: string[] = []
+    const enter = (deviceId: string, latitude: number) =>
+      engine.host.submitOne(
+        engine.update({ deviceId, latitude, longitude: 0, updatedAt: 0 }),
+        100,
+        new Noted(order, false),
+      )
+    // One of them has its texts written for all.
+    enter('first', 0)
+    await engine.host.drained()
+    order.length = 0
+    events.pendingBytes = 32 * 1024 * 1024
+    for (let i = 0; i < 5; i++) enter(`crowded ${i}`, 0)
+    enter('other', 5)
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    t.strictSame(order, ['other 0'])
+    events.pendingBytes = 0
+    await engine.host.drained()
+    t.equal(order.length, 6)
+  },
+)
 
 t.test('the cost of an update grows in proportion to the geofences that it enters', (t) => {
   const perGeofence = (count: number): number => {
